@@ -1,0 +1,100 @@
+"""The one exception of the product.
+
+An error is data: a fault from the closed catalog, where it happened, and the values its message
+names. Only the edge (command line, service) renders it.
+"""
+
+from dataclasses import dataclass
+
+from affidavit.base.exits import Exit
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A kind of error: a stable code, a stable name, what is wrong, and what to do next.
+
+    `message` and `next_step` are format strings over the values given when it is raised.
+    Codes and names are never renamed or reused.
+    """
+
+    code: str
+    name: str
+    message: str
+    next_step: str
+    exit: Exit = Exit.INPUT
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The place an error points at; what is not known is None."""
+
+    file: str | None = None
+    line: int | None = None
+    field: str | None = None
+
+    def __str__(self) -> str:
+        parts = (
+            self.file,
+            None if self.line is None else f"line {self.line}",
+            None if self.field is None else f"field {self.field}",
+        )
+        return ", ".join(part for part in parts if part is not None)
+
+
+NOWHERE = Where()
+
+
+class AffidavitError(Exception):
+    """Raised for everything a user can cause; carries all that is needed to render it."""
+
+    def __init__(self, fault: Fault, where: Where = NOWHERE, **values: object) -> None:
+        self.fault = fault
+        self.where = where
+        self.values = values
+        super().__init__(str(self))
+
+    @property
+    def message(self) -> str:
+        """What is wrong, with the values filled in and without the place."""
+        return self.fault.message.format_map(self.values)
+
+    @property
+    def next_step(self) -> str:
+        """What to do next, with the values filled in."""
+        return self.fault.next_step.format_map(self.values)
+
+    def at(
+        self, file: str | None = None, line: int | None = None, field: str | None = None
+    ) -> "AffidavitError":
+        """Return the same error with a more exact place; what is already known is kept."""
+        place = Where(
+            self.where.file if self.where.file is not None else file,
+            self.where.line if self.where.line is not None else line,
+            self.where.field if self.where.field is not None else field,
+        )
+        return AffidavitError(self.fault, place, **self.values)
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the error as machines get it: `--json` on the command line, and the service."""
+        return {
+            "code": self.fault.code,
+            "name": self.fault.name,
+            "message": self.message,
+            "next": self.next_step,
+            "file": self.where.file,
+            "line": self.where.line,
+            "field": self.where.field,
+        }
+
+    def __str__(self) -> str:
+        place = str(self.where)
+        said = f"{place}: {self.message}" if place else self.message
+        return f"{self.fault.code}: {said}. Next: {self.next_step}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # An error crosses process borders (-j, Spark) whole; the default would lose the keywords.
+        return (_rebuild, (self.fault, self.where, self.values))
+
+
+def _rebuild(fault: Fault, where: Where, values: dict[str, object]) -> AffidavitError:
+    return AffidavitError(fault, where, **values)

@@ -1,0 +1,1 @@
+"""Scorers of a claim against evidence, behind one small protocol."""

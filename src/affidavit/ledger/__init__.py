@@ -1,0 +1,1 @@
+"""Claims and what they rest on: splitting, verdicts, confidence, risk flags. Pure."""

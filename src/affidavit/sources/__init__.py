@@ -1,0 +1,1 @@
+"""The outside world as evidence: document readers, chunks, the index."""

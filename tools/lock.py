@@ -1,0 +1,32 @@
+"""Pin every dependency, with hashes and without an index address.
+
+Three lock files: the core, what `affidavit[all]` installs, and that plus the tools of `make test`.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCKS = {
+    "core.txt": (),
+    "all.txt": ("--extra", "all"),
+    "dev.txt": ("--extra", "all", "--group", "dev"),
+}
+
+
+def compile_lock(name: str, selection: tuple[str, ...]) -> None:
+    """Resolve one selection for every platform and write it to `requirements/`."""
+    command = [
+        *(sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml", "--quiet"),
+        *("--universal", "--python-version", "3.11", "--generate-hashes"),
+        *("--no-header", "--no-annotate", "--no-emit-index-url", "--upgrade"),
+        *("--output-file", f"requirements/{name}", *selection),
+    ]
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    for lock_name, extras in LOCKS.items():
+        compile_lock(lock_name, extras)
+        print(f"wrote requirements/{lock_name}")
