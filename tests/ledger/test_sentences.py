@@ -1,5 +1,6 @@
 import re
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -76,6 +77,13 @@ SPEC = {
 @pytest.mark.parametrize(("text", "wanted"), SPEC.values(), ids=SPEC.keys())
 def test_sentence_spans(text: str, wanted: list[str]) -> None:
     assert [text[span.start : span.end] for span in sentence_spans(text)] == wanted
+
+
+def test_an_endless_word_takes_no_endless_time() -> None:
+    word = ".[1][1]" * 20_000
+    before = time.process_time()
+    assert len(sentence_spans(f"One. {word} Two.")) == 3
+    assert time.process_time() - before < 2
 
 
 PIECES = st.sampled_from(

@@ -40,6 +40,7 @@ _NUMBERED: Final = re.compile(r"[ \t]*\(?(\d{1,3}|[a-z]|[ivx]{1,5})[.)][ \t]+")
 _REFERENCE: Final = re.compile(rf"[ \t]*\[(?:\^[\w.-]{{1,32}}|{_NUMBERS})\](:?)[ \t]+")
 _RULER: Final = re.compile(r"[ \t]*(?:=+|-+)[ \t]*$")
 _HAS_WORD: Final = re.compile(r"[^\W_]")
+_ENDLESS_WORD: Final = re.compile(r"\S{400,}")
 _EDGES: Final = "|" + "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 
 
@@ -85,7 +86,9 @@ def _model() -> Callable[[str], list[int]]:
     tokenizer = load_default_model()
 
     def cuts(text: str) -> list[int]:
-        return [start for _, (start, _) in tokenizer.tokenize_with_spans(text)]
+        # nupunkt takes quadratic time over one endless word; no sentence ends inside of one.
+        plain = _ENDLESS_WORD.sub(lambda word: "x" * len(word[0]), text)
+        return [start for _, (start, _) in tokenizer.tokenize_with_spans(plain)]
 
     return cuts
 
