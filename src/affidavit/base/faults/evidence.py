@@ -1,0 +1,135 @@
+"""AF2xx: documents (200-229), the ledger and the judge."""
+
+from affidavit.base.errors import Fault
+from affidavit.base.exits import Exit
+
+DOCUMENT_UNKNOWN = Fault(
+    "AF200",
+    "document.unknown_type",
+    "this is not a kind of document that can be read ({kind})",
+    "save it as PDF, DOCX, HTML, Markdown or plain text",
+)
+DOCUMENT_MISNAMED = Fault(
+    "AF201",
+    "document.misnamed",
+    "the name says {named} but the content is {found}; it was read as {found}",
+    "give the file the right ending",
+)
+DOCUMENT_ENCRYPTED = Fault(
+    "AF202",
+    "document.encrypted",
+    "the document is encrypted",
+    "remove its password, or leave it out",
+)
+DOCUMENT_CORRUPT = Fault(
+    "AF203",
+    "document.corrupt",
+    "the document is damaged ({reason})",
+    "open and save it again with the program that made it",
+)
+DOCUMENT_EMPTY = Fault(
+    "AF204", "document.empty", "the document holds no text", "leave it out, or fill it"
+)
+DOCUMENT_SCANNED = Fault(
+    "AF205",
+    "document.scanned",
+    "the document holds pictures of pages and no text ({pages} pages)",
+    "run text recognition (OCR) over it first",
+)
+DOCUMENT_TOO_LARGE = Fault(
+    "AF206",
+    "document.too_large",
+    "the document is over a limit ({what}, more than {limit})",
+    "split it, or raise the limit",
+)
+DOCUMENT_UNSAFE = Fault(
+    "AF207",
+    "document.unsafe",
+    "the document was refused because it is built to harm its reader ({reason})",
+    "ask whoever made it for a plain copy",
+)
+DOCUMENT_TIMEOUT = Fault(
+    "AF208",
+    "document.timeout",
+    "reading the document took longer than {seconds} s and was stopped",
+    "split it, or raise the limit",
+)
+DOCUMENT_CRASHED = Fault(
+    "AF209",
+    "document.crashed",
+    "the reader of this document died ({reason}); the other documents were read",
+    "open and save it again with the program that made it",
+)
+ENCODING_GUESSED = Fault(
+    "AF210",
+    "document.encoding_guessed",
+    "the text is not UTF-8; it was read as Windows-1252",
+    "save it as UTF-8 to be sure of every letter",
+)
+DOCUMENT_PARTLY_SCANNED = Fault(
+    "AF211",
+    "document.partly_scanned",
+    "{count} of {pages} pages are pictures without text: {which}",
+    "run text recognition (OCR) over it first",
+)
+DOCUMENT_DUPLICATE = Fault(
+    "AF212",
+    "document.duplicate",
+    "the file is the same, byte for byte, as {other}, and was read once",
+    "nothing needs to be done",
+)
+LINK_LEADS_OUTSIDE = Fault(
+    "AF213",
+    "sources.link_outside",
+    "the link leads out of the folder and was not followed",
+    "name its target as a source of its own",
+)
+HIDDEN_SKIPPED = Fault(
+    "AF214",
+    "sources.hidden_skipped",
+    "{count} hidden files and folders were left out",
+    "name them as sources of their own to have them read",
+)
+SOURCES_NONE = Fault(
+    "AF215",
+    "sources.none",
+    "no document could be read",
+    "look at the findings above, or name other sources",
+    Exit.UNKNOWN,
+)
+SOURCE_MISSING = Fault(
+    "AF216", "sources.missing", "there is no such file or folder", "check the path"
+)
+SOURCE_SPECIAL = Fault(
+    "AF217",
+    "sources.special",
+    "this is neither a file nor a folder and was left out",
+    "name a file or a folder",
+)
+
+INDEX_UNUSABLE = Fault(
+    "AF220",
+    "index.unusable",
+    "the index cannot be opened ({reason})",
+    "delete the folder; it is built again from the sources",
+    Exit.UNKNOWN,
+)
+INDEX_BUSY = Fault(
+    "AF221",
+    "index.busy",
+    "another process has been building an index here for more than {seconds} s",
+    "wait for it to end, or use another folder",
+    Exit.UNKNOWN,
+)
+CITATION_AMBIGUOUS = Fault(
+    "AF222",
+    "citation.ambiguous",
+    "the citation {hash} fits {count} passages with different text: {digests}",
+    "cite one of the longer digests",
+)
+CITATION_UNRESOLVED = Fault(
+    "AF223",
+    "citation.unresolved",
+    "no passage of the sources has the hash {hash}",
+    "cite a hash that `affidavit check` printed for these sources",
+)
