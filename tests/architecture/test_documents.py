@@ -1,0 +1,126 @@
+"""What the pages tell the reader to do can be done; the links and decision records hold."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.repository import ROOT
+
+PAGES = (
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
+RECORDS = sorted((ROOT / "docs" / "adr").glob("*.md"))
+BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+TARGET = re.compile(r"^([a-z][a-z-]*):(?!=)", re.MULTILINE)
+
+
+def blocks(page: Path, *languages: str) -> Iterator[str]:
+    """Yield the fenced blocks of a page in one of some languages."""
+    for match in BLOCK.finditer(page.read_text("utf-8")):
+        if match["language"] in languages:
+            yield match["text"]
+
+
+def command_lines(program: str) -> set[str]:
+    """Return what the pages tell the reader to type for a program, without comments."""
+    lines = (
+        line.removeprefix("$ ").partition("  #")[0].strip()
+        for page in PAGES
+        for block in blocks(page, "sh", "console")
+        for line in block.splitlines()
+    )
+    return {line for line in lines if line.split(" ")[0] == program}
+
+
+def affidavit(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the product's command line, with both of its streams in one."""
+    return subprocess.run(
+        [sys.executable, "-m", "affidavit", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_first_block_of_the_readme_is_the_two_commands() -> None:
+    first, *_ = blocks(ROOT / "README.md", "sh")
+    assert [line.split("  ")[0] for line in first.splitlines()] == ["make demo", "make test"]
+
+
+def test_every_make_target_on_a_page_exists() -> None:
+    asked = {word for line in command_lines("make") for word in line.split()[1:] if "=" not in word}
+    prose = (re.findall(r"`make ([a-z-]+)`", page.read_text("utf-8")) for page in PAGES)
+    exist = set(TARGET.findall((ROOT / "Makefile").read_text("utf-8")))
+    assert asked
+    assert asked.union(*prose) - exist == set()
+
+
+def test_every_make_target_with_a_description_is_phony() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8").replace("\\\n", " ")
+    (phony,) = re.findall(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
+    described = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE))
+    assert described - set(phony.split()) == set()
+
+
+def test_every_affidavit_command_on_a_page_exists() -> None:
+    typed = {
+        tuple(word for word in shlex.split(line)[1:] if re.fullmatch(r"[a-z][a-z-]*", word))[:1]
+        for line in command_lines("affidavit")
+        # The console blocks show mistakes too; what they print is compared below.
+        if not any(f"$ {line}\n" in block for block in consoles())
+    }
+    assert typed
+    assert [words for words in sorted(typed) if affidavit(*words, "--help").returncode] == []
+
+
+def consoles() -> list[str]:
+    """Return the blocks of the README that show a command with its output."""
+    return list(blocks(ROOT / "README.md", "console"))
+
+
+def test_what_the_readme_shows_is_what_is_printed() -> None:
+    assert consoles()
+    for block in consoles():
+        for part in block.split("$ affidavit")[1:]:
+            line, _, shown = part.partition("\n")
+            assert affidavit(*shlex.split(line)).stdout == shown
+
+
+def test_the_readme_has_the_exit_codes_of_the_product() -> None:
+    from affidavit.base.exits import MEANINGS
+
+    rows = "".join(f"| {code:d} | {meaning} |\n" for code, meaning in MEANINGS.items())
+    assert rows in (ROOT / "README.md").read_text("utf-8")
+    assert rows in (ROOT / "docs" / "adr" / "0005-exit-codes.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)\s#]+)[^)]*\)", page.read_text("utf-8"))
+    local = [link for link in links if "://" not in link]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.stem)
+def test_a_decision_record_has_its_parts_on_one_page(record: Path) -> None:
+    text = record.read_text("utf-8")
+    headings = re.findall(r"^#+ .*$", text, re.MULTILINE)
+    assert headings[0].startswith(f"# {int(record.stem[:4])}. ")
+    assert headings[1:] == ["## Context", "## Decision", "## Consequences"]
+    assert re.search(r"^Status: (accepted|superseded by \d{4})$", text, re.MULTILINE)
+    assert len(text.splitlines()) <= 60
+
+
+def test_decision_records_are_numbered_without_a_gap_and_listed() -> None:
+    assert [record.stem[:4] for record in RECORDS] == [
+        f"{number:04}" for number in range(1, len(RECORDS) + 1)
+    ]
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    assert [record.name for record in RECORDS if f"(adr/{record.name})" not in index] == []

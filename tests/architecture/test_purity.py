@@ -1,0 +1,189 @@
+"""What the pure packages may reach: same arguments, same answer, on every machine.
+
+The tables below are the rule. One line more is a decision: it says what the module is needed for.
+What is not listed is refused, so a clock, a socket or a file cannot slip in unnoticed.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import pytest
+from tests.repository import Import, Module, module_from_source, modules, pure_packages
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Return the words of a table that is written as one."""
+    return frozenset(text.split())
+
+
+# An entry allows itself and all below it: "datetime" allows datetime.UTC, but "random.Random"
+# allows neither the module nor the generator that everybody shares.
+# These have no files, clock, network, processes, environment or chance in them.
+EVERYWHERE: Final = names_in(
+    """
+    __future__ abc affidavit array base64 binascii bisect collections contextlib copy dataclasses
+    datetime decimal enum fractions functools hashlib heapq hmac html io.BytesIO io.StringIO
+    itertools math msgspec numbers operator pathlib.PurePosixPath re statistics string struct
+    textwrap types typing unicodedata uuid.UUID uuid.uuid5
+    """
+)
+
+# A package or module, with all below it; what it may import besides; and what for.
+BESIDES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "base": {
+            "json": "the reference for the sorted compact form",
+            "orjson": "JSON comes in and goes out through base and nowhere else",
+            "rfc8785": "the canonical form, where orjson is not provably the same",
+        },
+        "base.files": {
+            "errno": "a full disk and a missing folder are different faults",
+            "os": "base's one module that touches files: atomic writing, bounded reading",
+            "pathlib": "paths come from the caller",
+            "stat": "a folder or a device is not a file",
+            "tempfile": "written beside the target, then renamed",
+        },
+        "base.statistics": {"random.Random": "the bootstrap draws with the caller's seed"},
+        "ledger": {"nupunkt": "where a sentence ends"},
+        "packs": {"yaml": "packs are YAML files"},
+        "seal": {
+            "cryptography": "Ed25519 and X.509",
+            "gzip": "a bundle is compressed, in memory",
+            "rfc3161_client": "time stamps by a third party",
+            "tarfile": "a bundle is an archive, in memory",
+            "zlib": "a bundle is unpacked under a limit",
+        },
+    }
+)
+
+# Imported by one module at most in all of src/, and in this package: one place to audit.
+ONE_DOOR: Final[Mapping[str, str]] = MappingProxyType(
+    {"cryptography": "seal", "rfc3161_client": "seal"}
+)
+
+# Files and the console; code made from text; and what differs from process to process.
+REFUSED_CALLS: Final = names_in("open print input breakpoint eval exec compile __import__ hash id")
+CLOCK_READS: Final = names_in("now utcnow today")
+MAY_OPEN_FILES: Final = "base.files"
+
+
+def is_within(name: str, place: str) -> bool:
+    """Say whether a dotted name is `place` or stands below it."""
+    return name == place or name.startswith(f"{place}.")
+
+
+def is_allowed(module: str, imported: Import) -> bool:
+    """Say whether a pure module may have this import."""
+    rows = (row for place, row in BESIDES.items() if is_within(module, place))
+    allowed = EVERYWHERE.union(*rows)
+    return any(is_within(imported.dotted, entry) for entry in allowed)
+
+
+def impure_call(module: str, call: ast.Call) -> str | None:
+    """Return what a call reaches outside the arguments, if it does."""
+    match call.func:
+        case ast.Name(id="open") if is_within(module, MAY_OPEN_FILES):
+            return None
+        case ast.Name(id=name) if name in REFUSED_CALLS:
+            return f"calls {name}"
+        case ast.Attribute(attr=name) if name in CLOCK_READS:
+            return f"reads the clock with {name}"
+        case _:
+            return None
+
+
+def impurities(module: Module) -> Iterator[str]:
+    """Yield each place where a pure module reaches outside."""
+    for imported in module.imports():
+        if not is_allowed(module.name, imported):
+            yield f"{module.name}:{imported.line} imports {imported.dotted}"
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call) and (reason := impure_call(module.name, node)):
+            yield f"{module.name}:{node.lineno} {reason}"
+
+
+def importers(library: str, tree: tuple[Module, ...]) -> list[str]:
+    """Return the modules that import a library."""
+    return [
+        module.name
+        for module in tree
+        if any(is_within(imported.module, library) for imported in module.imports())
+    ]
+
+
+def test_the_pure_packages_are_pure() -> None:
+    pure = [module for module in modules() if module.name.partition(".")[0] in pure_packages()]
+    assert pure
+    assert [place for module in pure for place in impurities(module)] == []
+
+
+@pytest.mark.parametrize("library", ONE_DOOR)
+def test_one_module_at_most_imports(library: str) -> None:
+    found = importers(library, modules())
+    assert len(found) <= 1
+    assert all(is_within(name, ONE_DOOR[library]) for name in found)
+
+
+def test_the_tables_speak_of_pure_packages_only() -> None:
+    places = {place.partition(".")[0] for place in (*BESIDES, *ONE_DOOR.values(), MAY_OPEN_FILES)}
+    assert places <= pure_packages()
+
+
+# The rule itself, held against sources that nobody has written.
+
+REFUSED = {
+    "the environment": ("gates.oops", "import os"),
+    "the environment, inside a function": ("gates.oops", "def read():\n    from os import environ"),
+    "a file, by its path": ("gates.oops", "from pathlib import Path"),
+    "a file, by the builtin": ("gates.oops", "text = open('x').read()"),
+    "a file, in another module of base": ("base.digest", "import os"),
+    "the clock, as a module": ("ledger.oops", "import time"),
+    "the clock, as a method": ("ledger.oops", "import datetime\ndatetime.datetime.now()"),
+    "the date": ("ledger.oops", "from datetime import date\ndate.today()"),
+    "the network": ("seal.oops", "import socket"),
+    "a process": ("soak.oops", "import subprocess"),
+    "chance, shared": ("base.statistics", "import random"),
+    "chance, shared, by name": ("base.statistics", "from random import random"),
+    "chance, elsewhere": ("soak.oops", "from random import Random"),
+    "chance, as an id": ("seal.oops", "from uuid import uuid4"),
+    "the console": ("checks.oops", "print('done')"),
+    "a log": ("checks.oops", "import logging"),
+    "code from text": ("checks.oops", "eval('1 + 1')"),
+    "a hash that differs in every process": ("checks.oops", "hash('x')"),
+    "JSON past the strict reader": ("packs.oops", "import json"),
+    "JSON past the strict reader, fast": ("packs.oops", "import orjson"),
+    "YAML outside packs": ("gates.oops", "import yaml"),
+    "a library nobody listed": ("checks.oops", "import numpy as np"),
+    "crypto outside seal": ("checks.oops", "from cryptography.hazmat.primitives import hashes"),
+}
+
+ACCEPTED = {
+    "the standard library's pure part": ("checks.x", "import re\nfrom datetime import UTC"),
+    "a module below an allowed one": ("checks.x", "from collections.abc import Mapping"),
+    "wire models": ("gates.x", "import msgspec"),
+    "bytes in memory": ("seal.x", "from io import BytesIO\nimport tarfile"),
+    "files, in the one module for them": ("base.files", "import os\nopen('x')"),
+    "chance with the caller's seed": ("base.statistics", "from random import Random"),
+    "a part of a module that has a row": ("base.statistics.tests", "from random import Random"),
+    "our own packages": ("gates.x", "from affidavit.base import errors\nfrom . import model"),
+    "a method that is called open": ("seal.x", "archive.open('x')"),
+    "a compiled pattern": ("ledger.x", "import re\nre.compile('x')"),
+}
+
+
+@pytest.mark.parametrize(("name", "source"), REFUSED.values(), ids=REFUSED.keys())
+def test_the_rule_refuses(name: str, source: str) -> None:
+    assert len(list(impurities(module_from_source(name, source)))) == 1
+
+
+@pytest.mark.parametrize(("name", "source"), ACCEPTED.values(), ids=ACCEPTED.keys())
+def test_the_rule_accepts(name: str, source: str) -> None:
+    assert list(impurities(module_from_source(name, source))) == []
+
+
+def test_the_one_door_is_counted_over_all_packages() -> None:
+    source = "def sign():\n    from cryptography import x509"
+    tree = (module_from_source("seal.keys", source), module_from_source("web.pages", source))
+    assert importers("cryptography", tree) == ["seal.keys", "web.pages"]

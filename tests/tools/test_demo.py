@@ -1,0 +1,40 @@
+"""The demo tells the truth about how its steps end."""
+
+from pathlib import Path
+
+import pytest
+from tools.demo import STEPS, Outcome, Step, demonstrate, styled, transcript
+
+SAYS_YES = Step("It ends well", "because it can", ("python", "-c", "print('yes')"))
+SAYS_NO = Step("It ends badly", "to be seen", ("python", "-c", "import sys; sys.exit('no')"))
+
+
+def test_steps_that_end_as_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused = Step("It refuses", "as it must", SAYS_NO.command, exit=1)
+    assert demonstrate([SAYS_YES, refused], tmp_path / "out" / "report.md") == 0
+    shown = capsys.readouterr().out
+    assert "1/2  It ends well" in shown
+    assert "2 steps in" in shown
+    assert "all as expected" in shown
+    assert "no" in (tmp_path / "out" / "report.md").read_text("utf-8")
+
+
+def test_a_surprise_is_counted_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert demonstrate([SAYS_NO, SAYS_YES], tmp_path / "report.md") == 1
+    shown = capsys.readouterr().out
+    assert "exit 1, but 0 was expected" in shown
+    assert "1 not as expected" in shown
+    assert "yes" in shown, "the steps after a surprise are shown too"
+
+
+def test_the_transcript_is_repeatable() -> None:
+    once, again = (Outcome(SAYS_YES, "yes", 0, seconds) for seconds in (0.1, 0.2))
+    assert list(transcript([once])) == list(transcript([again]))
+
+
+def test_no_styles_without_a_terminal() -> None:
+    assert styled("plain", "1") == "plain"
+
+
+def test_every_step_runs_the_product() -> None:
+    assert {step.command[0] for step in STEPS} == {"affidavit"}

@@ -1,0 +1,124 @@
+"""The way of the data, one step per line of STEPS, with the product's real command line.
+
+`make demo` runs it. Each step is shown as a user would type it. The whole transcript is left in
+demo-output/, where later steps also leave what they make.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OUTPUT = ROOT / "demo-output"
+TRANSCRIPT = OUTPUT / "transcript.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing the product does: what, why a user wants it, how, and how it must end."""
+
+    title: str
+    why: str
+    command: tuple[str, ...]
+    exit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a step went."""
+
+    step: Step
+    said: str
+    exit: int
+    seconds: float
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the step ended with the exit code that it is there to show."""
+        return self.exit == self.step.exit
+
+
+# To add a step: one entry here. Commands run in the root of the repository.
+STEPS: tuple[Step, ...] = (
+    Step(
+        "Which Affidavit is this?",
+        "Every receipt and report names the version that made it.",
+        ("affidavit", "--version"),
+    ),
+    Step(
+        "What is installed, and does it work?",
+        "The doctor looks at the environment and says what to do about what is missing.",
+        ("affidavit", "doctor"),
+    ),
+)
+
+
+def run(step: Step) -> Outcome:
+    """Run one step and keep all that it says."""
+    program = Path(sys.executable).with_name(step.command[0])
+    started = time.perf_counter()
+    done = subprocess.run(
+        [program, *step.command[1:]],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return Outcome(step, done.stdout.rstrip(), done.returncode, time.perf_counter() - started)
+
+
+def styled(text: str, code: str) -> str:
+    """Return text in a terminal style, where there is a terminal that wants one."""
+    wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return f"\x1b[{code}m{text}\x1b[0m" if wanted else text
+
+
+def show(number: int, count: int, outcome: Outcome) -> None:
+    """Print one step for the reader at the terminal."""
+    step = outcome.step
+    print(styled(f"{number}/{count}  {step.title}", "1"))
+    print(styled(f"     {step.why}", "2"))
+    print(f"\n     {styled('$ ' + ' '.join(step.command), '36')}")
+    for line in outcome.said.splitlines():
+        print(f"     {line}".rstrip())
+    if outcome.as_expected:
+        print(styled(f"     exit {outcome.exit}, {outcome.seconds:.1f} s", "2"))
+    else:
+        print(styled(f"     exit {outcome.exit}, but {step.exit} was expected", "1;31"))
+    print()
+
+
+def transcript(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield the lines of the report that the demo leaves behind."""
+    yield "# Affidavit: the demo's transcript"
+    for number, outcome in enumerate(outcomes, 1):
+        step = outcome.step
+        ending = f"Exit {outcome.exit}" + ("." if outcome.as_expected else f", not {step.exit}.")
+        yield from ("", f"## {number}. {step.title}", "", step.why, "", "```console")
+        yield from (f"$ {' '.join(step.command)}", *outcome.said.splitlines(), "```", "", ending)
+
+
+def demonstrate(steps: Sequence[Step], report: Path) -> int:
+    """Run the steps in order, leave the report, and return the number of surprises."""
+    outcomes = []
+    for number, step in enumerate(steps, 1):
+        outcomes.append(run(step))
+        show(number, len(steps), outcomes[-1])
+    report.parent.mkdir(exist_ok=True)
+    report.write_text("\n".join(transcript(outcomes)) + "\n", "utf-8")
+    surprises = sum(not outcome.as_expected for outcome in outcomes)
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    verdict = "all as expected" if not surprises else f"{surprises} not as expected"
+    print(styled(f"{len(steps)} steps in {seconds:.1f} s, {verdict}.", "1"))
+    print(f"Transcript: {os.path.relpath(report)}")
+    return surprises
+
+
+if __name__ == "__main__":
+    sys.exit(1 if demonstrate(STEPS, TRANSCRIPT) else 0)
