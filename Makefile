@@ -7,7 +7,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 # Name another with `make PYTHON=/path/to/python3.12`. A name that is there but does not start
 # (a shim, a stub of the operating system) is passed over, and so is one that cannot make a venv.
@@ -46,6 +46,7 @@ report=$$($(BIN)/coverage report --include='$(3)' --fail-under=$(1)) \
 endef
 
 setup: $(READY) ## Make the environment in .venv from the lock files
+	@echo "Ready. To use it in this shell: . $(BIN)/activate"
 
 # The stamp is written last, so that an interrupted install is repeated, never half used.
 $(READY): requirements/dev.txt pyproject.toml

@@ -54,15 +54,15 @@ def test_all_of_the_pure_packages_must_be_covered() -> None:
 SUPPRESSION = re.compile(r"#\s*(?:noqa|type:\s*ignore|pragma:\s*no\s*cover|nosec)", re.IGNORECASE)
 EXPLAINED = re.compile(
     r"#\s*(?:noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*"
-    r"|type:\s*ignore\[[a-z, -]+\](?:\s*#)?"
+    r"|type:\s*ignore\[[a-z, -]+\]"
     r"|pragma:\s*no\s*cover)"
-    r"\s*-+\s*\w+"
+    r"\s*(?:-|#)\s*\w+"
 )
 
 SUPPRESSIONS = {
     "a code and a reason": ("x = 1  # noqa: S105 - not a secret", True),
     "two codes and a reason": ("x = 1  # noqa: S105, E501 - a vector, as published", True),
-    "a type, with its reason": ("x()  # type: ignore[arg-type]  # - the stubs are wrong", True),
+    "a type, with its reason": ("x()  # type: ignore[arg-type]  # the stubs are wrong", True),
     "no branch, with its reason": ("else:  # pragma: no cover - Windows only", True),
     "no reason": ("x = 1  # noqa: S105", False),
     "no code": ("x = 1  # noqa - it is fine", False),
