@@ -1,0 +1,74 @@
+"""How far two raters agree beyond chance."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from affidavit.base.statistics.rates import Rate
+
+
+@dataclass(frozen=True, slots=True)
+class LabelUse:
+    """How often each of the two raters gave one label."""
+
+    label: str
+    first: Rate
+    second: Rate
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Two raters over the same items.
+
+    `observed` is the share of items with equal labels (po), `expected` what two raters who use
+    the labels as often as these, but by chance, would reach (pe), `kappa` is (po - pe) / (1 - pe).
+    `labels` is ordered by label.
+    """
+
+    observed: Rate
+    expected: float | None
+    kappa: float | None
+    labels: tuple[LabelUse, ...]
+
+    @property
+    def base_rate(self) -> Rate:
+        """The share of the first rater's most frequent label.
+
+        A second rater who always gives that label agrees this often, with a kappa of 0.
+        """
+        shares = (use.first for use in self.labels)
+        return max(shares, key=lambda share: share.numerator, default=Rate(0, 0))
+
+
+def agreement(pairs: Iterable[tuple[str, str]]) -> Agreement:
+    """Return Cohen's kappa and what it is made of, from each item's two labels.
+
+    Origin: Cohen (1960). Kappa is None when there are no items, and when one label is the only
+    one used: then agreement could not be told from chance.
+    """
+    return agreement_from_counts(Counter(pairs))
+
+
+def agreement_from_counts(counts: Mapping[tuple[str, str], int]) -> Agreement:
+    """Return the same from the number of items per pair of labels; such counts can be merged."""
+    items = sum(counts.values())
+    agreeing = sum(count for (first, second), count in counts.items() if first == second)
+    firsts: Counter[str] = Counter()
+    seconds: Counter[str] = Counter()
+    for (first, second), count in counts.items():
+        firsts[first] += count
+        seconds[second] += count
+    labels = tuple(
+        LabelUse(label, Rate(firsts[label], items), Rate(seconds[label], items))
+        for label in sorted(firsts | seconds)
+    )
+    # Times items squared, po and pe are integers; each figure is rounded once, at the end.
+    by_chance = sum(use.first.numerator * use.second.numerator for use in labels)
+    square = items * items
+    beyond_chance = items * agreeing - by_chance
+    return Agreement(
+        observed=Rate(agreeing, items),
+        expected=by_chance / square if items else None,
+        kappa=beyond_chance / (square - by_chance) if square > by_chance else None,
+        labels=labels,
+    )
