@@ -1,0 +1,1 @@
+"""What is measured against a target; `python -m benchmarks.run` runs it."""
