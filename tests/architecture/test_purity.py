@@ -45,8 +45,10 @@ BESIDES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "stat": "a folder or a device is not a file",
             "tempfile": "written beside the target, then renamed",
         },
+        "base.json_tree": {"gc": "what a list or dict holds, read at the speed of C"},
         "base.statistics": {"random.Random": "the bootstrap draws with the caller's seed"},
         "ledger": {"nupunkt": "where a sentence ends"},
+        "ledger.rules": {"tomllib": "the rules are a TOML file, whose bytes the caller read"},
         "packs": {"yaml": "packs are YAML files"},
         "seal": {
             "cryptography": "Ed25519 and X.509",
