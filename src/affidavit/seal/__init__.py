@@ -1,0 +1,1 @@
+"""Signatures, receipts and bundles, and the steps that verify them. Pure."""
