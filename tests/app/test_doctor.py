@@ -1,0 +1,225 @@
+"""The examination: what is installed, what works, and when all is well."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from affidavit.app.doctor import Examination, State, examine
+from affidavit.app.doctor import trials as trial_module
+from affidavit.app.doctor.imports import problems_importing
+from affidavit.app.doctor.packages import Installed, find_installed, is_older
+from affidavit.app.doctor.trials import ATTEMPTS, Attempt, TrialFailed, make_trial
+from affidavit.app.extras import Needs, needs_from
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults.input import FILE_MISSING
+
+NEEDS = needs_from(["Click>=8.5", "lxml>=5.3; extra == 'ledger'", "numpy>=2; extra == 'ledger'"])
+CLICK = Installed("8.5.1", ("click",))
+LXML = Installed("6.0", ("lxml",))
+NUMPY = Installed("2.1", ("numpy",))
+FULL = {"click": CLICK, "lxml": LXML, "numpy": NUMPY}
+FINE = Attempt("fine", lambda: "done", (), "nothing")
+
+
+def broken() -> str:
+    raise OSError("out of ink")
+
+
+def examined(
+    installed: Mapping[str, Installed],
+    problems: Mapping[str, str] | None = None,
+    attempts: Sequence[Attempt] = (FINE,),
+    needs: Needs | None = NEEDS,
+) -> Examination:
+    return examine(lambda: needs, lambda: installed, lambda _: problems or {}, attempts)
+
+
+FOUND = {
+    "all is there": (FULL, {}, True, State.OK),
+    "an extra is a choice": ({"click": CLICK}, {}, True, State.MISSING),
+    "an extra in part": ({"click": CLICK, "lxml": LXML}, {}, True, State.MISSING),
+    "an extra that cannot be imported": (FULL, {"numpy": "ImportError: x"}, False, State.BROKEN),
+    "an extra that is too old": (
+        {**FULL, "numpy": Installed("1.26", ())},
+        {},
+        False,
+        State.BROKEN,
+    ),
+    "the core is not a choice": ({"lxml": LXML, "numpy": NUMPY}, {}, False, State.OK),
+    "the core cannot be imported": (FULL, {"click": "ImportError: x"}, False, State.OK),
+}
+
+
+@pytest.mark.parametrize(("installed", "problems", "ok", "extra"), FOUND.values(), ids=FOUND.keys())
+def test_what_is_installed(
+    installed: dict[str, Installed], problems: dict[str, str], ok: bool, extra: State
+) -> None:
+    found = examined(installed, problems)
+    assert found.ok is ok
+    assert [(part.name, part.state) for part in found.extras] == [("ledger", extra)]
+
+
+def test_every_finding_says_what_to_do() -> None:
+    found = examined({"lxml": LXML, "numpy": NUMPY}, {"lxml": "ImportError: no libxml2"})
+    (click,) = found.core
+    assert (click.state, click.next_step) == (State.MISSING, "pip install 'Click>=8.5'")
+    (ledger,) = found.extras
+    lxml, numpy = ledger.packages
+    assert lxml.detail == "ImportError: no libxml2"
+    assert lxml.next_step == "pip install --force-reinstall 'lxml>=5.3'"
+    assert (numpy.detail, numpy.next_step) == (None, None)
+    assert ledger.next_step is None
+    assert examined({"click": CLICK}).extras[0].next_step == "pip install 'affidavit[ledger]'"
+    assert examined(FULL).extras[0].next_step is None
+
+
+def test_a_failed_trial_is_no_good_health() -> None:
+    found = examined(FULL, attempts=(FINE, Attempt("ink", broken, (), "buy ink")))
+    assert not found.ok
+    assert found.trials[-1].detail == "OSError: out of ink"
+    assert found.trials[-1].next_step == "buy ink"
+
+
+def test_affidavit_that_is_not_installed_says_so() -> None:
+    found = examined(FULL, needs=None)
+    assert not found.ok
+    assert (found.core, found.extras) == ((), ())
+    assert found.trials[0].state is State.BROKEN
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.name)
+def test_what_the_core_lives_on_works_here(attempt: Attempt) -> None:
+    trial = make_trial(attempt, {})
+    assert (trial.state, trial.next_step) == (State.OK, None), trial.detail
+
+
+def lies() -> Mapping[str, tuple[str, str, object]]:
+    return {
+        "a good signature is refused": ("signatures", "seal.ed25519.is_valid", lambda *_: False),
+        "a bad signature is accepted": ("signatures", "seal.ed25519.is_valid", lambda *_: True),
+        "another canonical form": ("canonical JSON", "base.canonical.jcs", lambda _: b"{}"),
+        "a file that keeps its old content": (
+            "files",
+            "base.files.write_atomically",
+            lambda path, data: Path(path).write_bytes(b"old"),
+        ),
+    }
+
+
+@pytest.mark.parametrize(("name", "target", "lie"), lies().values(), ids=lies().keys())
+def test_a_trial_can_fail(
+    name: str, target: str, lie: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"affidavit.{target}", lie)
+    (attempt,) = (attempt for attempt in ATTEMPTS if attempt.name == name)
+    with pytest.raises(TrialFailed):
+        attempt.run()
+    assert make_trial(attempt, {}).state is State.BROKEN
+
+
+def test_a_database_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sqlite3
+
+    class Forgetful(sqlite3.Connection):
+        def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+            return super().execute("select 1" if sql.startswith("insert") else sql)
+
+    real = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda path: real(path, factory=Forgetful))
+    with pytest.raises(TrialFailed, match="a row was read back otherwise"):
+        trial_module.ask_a_database()
+
+
+def test_an_error_of_our_own_is_told_in_its_words() -> None:
+    def miss() -> str:
+        raise AffidavitError(FILE_MISSING)
+
+    trial = make_trial(Attempt("x", miss, (), "look"), {})
+    assert (trial.state, trial.detail) == (State.BROKEN, "there is no such file")
+
+
+def test_a_library_that_is_known_to_be_broken_is_not_tried() -> None:
+    found = examine(
+        lambda: NEEDS,
+        lambda: FULL,
+        lambda _: {"click": "ends the process"},
+        (Attempt("x", broken, ("Click",), "reinstall"),),
+    )
+    assert found.trials[-1].detail == "not tried, because it needs Click"
+
+
+# The imports, in a process of their own.
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = {
+        "bad_lines": "raise RuntimeError('first\\nsecond\\tthird')",
+        "bad_exit": "raise SystemExit(3)",
+        "bad_crash": "import os; os.abort()",
+        "bad_silence": "import os; os._exit(0)",
+        "loud": "import sys; print('x' * 100_000); print('y', file=sys.stderr); sys.stdin.read()",
+    }
+    for name, source in sources.items():
+        (tmp_path / f"{name}.py").write_text(source)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+
+
+@pytest.mark.usefixtures("modules")
+def test_imports_that_work_and_those_that_do_not() -> None:
+    names = ["json", "bad_lines", "bad_crash", "loud", "bad_silence", "no_such", "bad_exit", "re"]
+    assert problems_importing(names) == {
+        "bad_lines": "RuntimeError: first second\tthird",
+        "bad_crash": "importing it ends the process (code -6)",
+        "bad_silence": "importing it ends the process (code 0)",
+        "no_such": "ModuleNotFoundError: No module named 'no_such'",
+        "bad_exit": "SystemExit: 3",
+    }
+
+
+def test_an_import_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "endless.py").write_text("import time; time.sleep(60)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    found = problems_importing(["json", "endless", "re"], timeout_seconds=2)
+    assert found == {"endless": "importing it takes more than 2 seconds"}
+
+
+def test_nothing_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    found = problems_importing(["json", "re"])
+    said = "no process could be started to import it (No such file or directory)"
+    assert found == {"json": said, "re": said}
+
+
+def test_what_lies_in_the_current_folder_is_not_what_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "click.py").write_text("raise RuntimeError('not me')")
+    monkeypatch.chdir(tmp_path)
+    assert problems_importing(["click"]) == {}
+
+
+def test_modules_are_found_by_the_name_of_their_package() -> None:
+    found = find_installed()
+    assert found["pyyaml"].modules == ("yaml",)
+    assert found["rfc3161-client"].modules == ("rfc3161_client",)
+
+
+AGES = {
+    "older": ("1.9", ">=1.10", True),
+    "the same": ("1.10", ">=1.10", False),
+    "newer": ("2.0.1", ">=2.0", False),
+    "the same with zeros": ("2", ">=2.0.0", False),
+    "no bound": ("0.1", "", False),
+    "another bound": ("0.1", "<2", False),
+    "two bounds": ("0.1", "<2,>=1", True),
+    "no number": ("unknown", ">=1", True),
+}
+
+
+@pytest.mark.parametrize(("version", "bound", "older"), AGES.values(), ids=AGES.keys())
+def test_is_older(version: str, bound: str, older: bool) -> None:
+    assert is_older(version, bound) is older
