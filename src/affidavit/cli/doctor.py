@@ -1,0 +1,96 @@
+"""`affidavit doctor`."""
+
+from collections.abc import Iterator
+
+from affidavit.app.doctor import Examination, Package, State, examine
+from affidavit.base.exits import Exit
+from affidavit.cli.command import command
+from affidavit.cli.tables import Cell, Tone
+from affidavit.cli.terminal import Terminal
+from affidavit.cli.tree import Example
+
+TONES = {State.OK: Tone.GOOD, State.MISSING: Tone.FAINT, State.BROKEN: Tone.BAD}
+
+
+@command(
+    examples=(
+        Example("affidavit doctor", "a table for people"),
+        Example("affidavit doctor --json > doctor.json", "all of it, for machines or a report"),
+        Example("affidavit -q doctor > /dev/null", "only the exit code, for a script"),
+    ),
+    exits={
+        Exit.YES: "the core works; an extra that is not installed is a choice, not a fault",
+        Exit.NO: "the core does not work, or something that is installed is broken",
+    },
+)
+def doctor(terminal: Terminal) -> Exit:
+    """Show what is installed and what works.
+
+    It also says what to do about the rest. Every installed library is imported once, in a process
+    of its own, and what the core lives on is really tried: a signature, a canonical form, a file,
+    a database. Nothing is changed, and nothing leaves the machine.
+    """
+    found = examine()
+    if terminal.json:
+        terminal.print_json(found)
+    else:
+        show(terminal, found)
+    return Exit.YES if found.ok else Exit.NO
+
+
+def show(terminal: Terminal, found: Examination) -> None:
+    """Print an examination for people."""
+    terminal.print(f"Affidavit {found.version} on {found.python}, {found.platform}\n")
+    terminal.table(("Part", "Package", "Version", "State"), package_rows(found))
+    terminal.print("")
+    trials = ((trial.name, state_cell(trial.state), trial.detail) for trial in found.trials)
+    terminal.table(("Tried", "State", "What came of it"), trials)
+    # Not in the tables: a table folds what does not fit, and a command must be whole to be copied.
+    for title, lines in (("To repair:", repairs(found)), ("To add, if you want:", choices(found))):
+        if lines:
+            terminal.print("\n".join(("", title, *(f"  {line}" for line in lines))))
+    terminal.print("\nThe core works." if found.ok else "\nSomething is broken.")
+
+
+def package_rows(found: Examination) -> Iterator[tuple[Cell | str, ...]]:
+    """Yield a row per library; an extra of which nothing is installed is one row."""
+    for package in found.core:
+        yield package_row("core", package)
+    for extra in found.extras:
+        count = len(extra.packages)
+        if count > 1 and all(package.state is State.MISSING for package in extra.packages):
+            yield (extra.name, f"{count} packages", "", state_cell(extra.state))
+        else:
+            yield from (package_row(extra.name, package) for package in extra.packages)
+
+
+def package_row(part: str, package: Package) -> tuple[Cell | str, ...]:
+    """Return the row of one library."""
+    return (part, package.name, package.version or "", state_cell(package.state))
+
+
+def state_cell(state: State) -> Cell:
+    """Return a state in words."""
+    return Cell("not installed" if state is State.MISSING else state.value, TONES[state])
+
+
+def repairs(found: Examination) -> tuple[str, ...]:
+    """Return what is wrong and what to do about it, a line each."""
+    needed = [package for package in found.core if package.state is not State.OK]
+    optional = (package for extra in found.extras for package in extra.packages)
+    broken = [package for package in optional if package.state is State.BROKEN]
+    lines = [
+        f"{package.name} ({package.detail or 'not installed'}): {package.next_step}"
+        for package in (*needed, *broken)
+    ]
+    lines += [
+        f"{trial.name} ({trial.detail}): {trial.next_step}"
+        for trial in found.trials
+        if trial.state is not State.OK
+    ]
+    return tuple(dict.fromkeys(lines))
+
+
+def choices(found: Examination) -> tuple[str, ...]:
+    """Return the commands that install the extras which are not there."""
+    return tuple(extra.next_step for extra in found.extras if extra.next_step is not None)

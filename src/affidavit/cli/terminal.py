@@ -1,0 +1,101 @@
+"""What a command prints with: results to standard output, everything else to standard error."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, TextIO, TypeVar
+
+import click
+
+from affidavit.cli.options import Flags
+from affidavit.cli.printable import printable
+from affidavit.cli.tables import Cell, Table, drawn_table, plain_table
+
+Item = TypeVar("Item")
+
+
+class Terminal:
+    """The two streams, and what the user wants on them.
+
+    With `--json` standard output holds one JSON document and nothing else: what is meant for
+    people goes to standard error.
+    """
+
+    def __init__(self, flags: Flags) -> None:
+        self.json = flags.json
+        self.quiet = flags.quiet
+        self.verbose = flags.verbose
+        self._color = not flags.no_color and not os.environ.get("NO_COLOR")
+
+    def print(self, text: str) -> None:
+        """Print a part of the result, for people."""
+        click.echo(printable(text), err=self.json)
+
+    def print_json(self, value: object) -> None:
+        """Print the result for machines: UTF-8 whatever the locale, the same bytes every time."""
+        click.echo(json_bytes(value), nl=False)
+
+    def table(self, columns: Iterable[str], rows: Iterable[Iterable[Cell | str]]) -> None:
+        """Print a table: drawn on a terminal, plain and whole in a pipe or a file."""
+        table = Table(tuple(columns), tuple(tuple(row) for row in rows))
+        stream = sys.stderr if self.json else sys.stdout
+        if not is_screen(stream) or not self._draw(table, stream):
+            click.echo(plain_table(table), nl=False, err=self.json)
+
+    def note(self, text: str) -> None:
+        """Tell the user something beside the result; `-q` leaves it out."""
+        if not self.quiet:
+            click.echo(printable(text), err=True)
+
+    def detail(self, text: str) -> None:
+        """Tell the user something that only `-v` asks for."""
+        if self.verbose:
+            click.echo(printable(text), err=True)
+
+    def progress(
+        self, items: Iterable[Item], label: str, total: int | None = None
+    ) -> Iterator[Item]:
+        """Pass the items on, and show how far it is where somebody is watching.
+
+        The bar goes away when the work is done, so that standard error keeps the notes only.
+        """
+        if self.quiet or not is_screen(sys.stderr):
+            yield from items
+            return
+        from rich.console import Console
+        from rich.progress import track
+
+        console = Console(stderr=True, no_color=not self._color)
+        yield from track(items, printable(label), total, console=console, transient=True)
+
+    def _draw(self, table: Table, stream: TextIO) -> bool:
+        try:
+            from rich.console import Console
+        except ImportError:
+            # `affidavit doctor` must be able to say that this library is broken.
+            return False
+        console = Console(file=stream, no_color=not self._color, highlight=False)
+        console.print(drawn_table(table, ascii_only=not console.encoding.startswith("utf")))
+        return True
+
+
+def is_screen(stream: TextIO | None) -> bool:
+    """Say whether somebody is watching a stream that can move its cursor."""
+    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def json_bytes(value: object) -> bytes:
+    """Return a value as JSON, indented; a dataclass is the object of its fields.
+
+    A lone surrogate (a file name that is no text) has no UTF-8 and stays an escape.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_as_builtin)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _as_builtin(value: Any) -> dict[str, object]:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -1,0 +1,84 @@
+"""`affidavit doctor` as it is shown; what it finds is tested in tests/app/."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from tests.cli.running import REAL, run, run_process
+from tests.golden_files import Golden
+
+from affidavit.app.doctor import Examination, Extra, Package, State, Trial
+from affidavit.cli import doctor as command
+
+CLICK = Package("click", ">=8.5", "8.5.1", State.OK, None, None)
+LXML = Package("lxml", ">=5.3", None, State.MISSING, None, "pip install 'lxml>=5.3'")
+NUMPY = Package("numpy", ">=2.0", None, State.MISSING, None, "pip install 'numpy>=2.0'")
+TYPST = Package("typst", ">=0.13", None, State.MISSING, None, "pip install 'typst>=0.13'")
+FILES = Trial("files", State.OK, "a file is replaced atomically and read back", None)
+WELL = Examination(
+    ok=True,
+    version="1.2.3",
+    python="CPython 3.11.7",
+    platform="Linux",
+    core=(CLICK,),
+    extras=(
+        Extra("ledger", State.MISSING, (LXML, NUMPY), "pip install 'affidavit[ledger]'"),
+        Extra("pdf", State.MISSING, (TYPST,), "pip install 'affidavit[pdf]'"),
+    ),
+    trials=(FILES,),
+)
+AGAIN = "pip install --force-reinstall 'numpy>=2.0'"
+UNWELL = replace(
+    WELL,
+    ok=False,
+    core=(CLICK, Package("rich", ">=14", None, State.MISSING, None, "pip install 'rich>=14'")),
+    extras=(
+        Extra(
+            "ledger",
+            State.BROKEN,
+            (LXML, Package("numpy", ">=2.0", "2.1", State.BROKEN, "ImportError: no libm", AGAIN)),
+            "pip install 'affidavit[ledger]'",
+        ),
+        Extra("pdf", State.OK, (replace(TYPST, version="0.15", state=State.OK),), None),
+    ),
+    trials=(FILES, Trial("database", State.BROKEN, "OSError: disk", "use another Python")),
+)
+CASES = {"well": (WELL, 0), "unwell": (UNWELL, 1)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_examination_is_shown(
+    case: str, golden: Golden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, code = CASES[case]
+    monkeypatch.setattr(command, "examine", lambda: found)
+    result = run("doctor")
+    assert (result.exit_code, result.stderr) == (code, "")
+    golden.check(f"doctor-{case}.txt", result.stdout)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_examination_for_machines(
+    case: str, golden: Golden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, code = CASES[case]
+    monkeypatch.setattr(command, "examine", lambda: found)
+    result = run("doctor", "--json")
+    assert (result.exit_code, result.stderr) == (code, "")
+    golden.check(f"doctor-{case}.json", result.stdout)
+
+
+def test_this_very_environment_is_well() -> None:
+    done = run_process(REAL, "doctor", "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, found["ok"]) == (0, b"", True)
+    assert {package["state"] for package in found["core"]} == {"ok"}
+    assert {trial["state"] for trial in found["trials"]} == {"ok"}
+
+
+def test_the_module_is_the_command() -> None:
+    done = run_process(
+        "import runpy; runpy.run_module('affidavit', run_name='__main__')", "-q", "doctor"
+    )
+    assert done.returncode == 0
+    assert b"The core works." in done.stdout

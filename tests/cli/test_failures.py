@@ -1,0 +1,188 @@
+"""Whatever happens, a command ends with a code of the table, and says so in one line."""
+
+import errno
+import json
+import signal
+
+import click
+import pytest
+from tests.cli.running import SAMPLED, run_process, run_sample, start
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import input as faults
+from affidavit.cli.failures import MAX_DETAIL_LETTERS, error_from
+
+ENDINGS = {
+    "a yes": (["tell", "x"], 0, "a note"),
+    "a no is no error": (["refuse"], 1, ""),
+    "an error of the catalog": (
+        ["miss"],
+        2,
+        "AF010: a b\\x1b[31m.json: there is no such file. Next: check the path",
+    ),
+    "a defect": (
+        ["crash"],
+        3,
+        "AF004: Affidavit met a state it does not know"
+        " (KeyError: 'the cupboard\\nwas bare'). Next: this is a defect of Affidavit;"
+        " run again with -v and report what it prints",
+    ),
+    "a command that does not say how it ended is not a yes": (
+        ["forget"],
+        3,
+        "AF004: Affidavit met a state it does not know"
+        " (ValueError: None is not a valid Exit). Next: this is a defect of Affidavit;"
+        " run again with -v and report what it prints",
+    ),
+    "a library that exits is not a yes": (
+        ["leave"],
+        3,
+        "AF004: Affidavit met a state it does not know (SystemExit: 0)."
+        " Next: this is a defect of Affidavit; run again with -v and report what it prints",
+    ),
+    "a library of an extra": (
+        ["lack"],
+        2,
+        "AF003: this command needs the package 'pyspark', which is not installed."
+        " Next: pip install 'affidavit[spark]'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "said"), ENDINGS.values(), ids=ENDINGS.keys())
+def test_an_ending(arguments: list[str], code: int, said: str) -> None:
+    result = run_sample(*arguments)
+    assert (result.exit_code, result.stderr.rstrip("\n")) == (code, said)
+
+
+@pytest.mark.parametrize("arguments", [["--json", "miss"], ["miss", "--json"]])
+def test_an_error_as_json(arguments: list[str]) -> None:
+    result = run_sample(*arguments)
+    assert result.exit_code == 2
+    assert json.loads(result.stdout) == {
+        "error": {
+            "code": "AF010",
+            "name": "file.missing",
+            "message": "there is no such file",
+            "next": "check the path",
+            "file": "a\nb\x1b[31m.json",
+            "line": None,
+            "field": None,
+        }
+    }
+    assert result.stderr.startswith("AF010: ")
+
+
+def test_the_traceback_of_a_defect_is_for_those_who_ask() -> None:
+    assert "Traceback" not in run_sample("crash").stderr
+    for arguments in (["-v", "crash"], ["crash", "--verbose"]):
+        said = run_sample(*arguments).stderr
+        assert said.startswith("Traceback")
+        assert "in crash" in said
+        assert "\nAF004: " in said
+
+
+def test_an_error_of_the_user_has_no_traceback_even_then() -> None:
+    assert "Traceback" not in run_sample("miss", "-v").stderr
+
+
+OTHERS = {
+    "the user stops at a prompt": (click.Abort(), faults.INTERRUPTED),
+    "the user presses ctrl-c": (KeyboardInterrupt(), faults.INTERRUPTED),
+    "the input ends at a prompt": (EOFError(), faults.INTERRUPTED),
+    "click cannot open a file": (click.FileError("x", "gone"), faults.USAGE),
+    "a usage error without a context": (click.UsageError("Wrong."), faults.USAGE),
+    "an unknown command without a context": (click.NoSuchCommand("x"), faults.USAGE),
+    "an unknown option without a context": (click.NoSuchOption("-x"), faults.USAGE),
+    "the disk is full": (OSError(errno.ENOSPC, "full"), faults.FILE_UNWRITABLE),
+    "a file that nobody foresaw": (OSError(errno.EACCES, "no", "x"), faults.DEFECT),
+    "a module of no extra": (ModuleNotFoundError("no", name="nowhere"), faults.DEFECT),
+    "a module without a name": (ModuleNotFoundError("no"), faults.DEFECT),
+    "no memory": (MemoryError(), faults.DEFECT),
+    "no end": (RecursionError("deep"), faults.DEFECT),
+}
+
+
+@pytest.mark.parametrize(("error", "fault"), OTHERS.values(), ids=OTHERS.keys())
+def test_every_exception_has_a_fault(error: BaseException, fault: faults.Fault) -> None:
+    found = error_from(error)
+    assert found.fault is fault
+    assert str(found)
+
+
+def test_an_unknown_command_of_a_foreign_group() -> None:
+    context = click.Context(click.Group("other"), info_name="other")
+    said = str(error_from(click.NoSuchCommand("x", ctx=context)))
+    assert said == "AF001: there is no command `other x`. Next: run `other --help`"
+
+
+def test_the_words_of_a_defect_are_bounded() -> None:
+    found = error_from(ValueError("x" * 10_000))
+    assert isinstance(found, AffidavitError)
+    assert found.message.count("x") == MAX_DETAIL_LETTERS
+    assert "x ...)" in found.message
+
+
+# What only a process of its own can show.
+
+
+def test_ctrl_c() -> None:
+    with start(SAMPLED, "wait") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"waiting\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 3
+    assert out == b""
+    assert err == b"AF002: stopped by the user. Next: run the same command again\n"
+
+
+def test_a_reader_of_an_error_that_goes_away() -> None:
+    with start(SAMPLED, "--json", "miss") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+    assert process.returncode == 2
+    assert err.startswith(b"AF010: ")
+    assert err.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("times", ["1", "20000"], ids=["little output", "much output"])
+def test_a_reader_that_goes_away(times: str) -> None:
+    with start(SAMPLED, "-q", "tell", "x" * 50, "--times", times) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (3, b"")
+
+
+def test_no_warning_of_python_reaches_the_user() -> None:
+    done = run_process(SAMPLED, "warn")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_developer_who_asks_for_warnings_gets_them() -> None:
+    done = run_process(SAMPLED, "warn", env={"PYTHONWARNINGS": "default"})
+    assert b"an inner matter" in done.stderr
+
+
+def test_a_stream_that_cannot_show_a_letter() -> None:
+    done = run_process(SAMPLED, "tell", "5 € → naïve", env={"PYTHONIOENCODING": "latin-1"})
+    assert (done.returncode, done.stdout) == (0, b"5 \\u20ac \\u2192 na\xefve\n")
+    # click takes a stream of ASCII for a mistake of the system and writes UTF-8.
+    done = run_process(SAMPLED, "tell", "5 € → naïve", env={"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stdout) == (0, "5 € → naïve\n".encode())
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_json_is_utf_8_whatever_the_locale(encoding: str) -> None:
+    done = run_process(SAMPLED, "refuse", "--json", env={"PYTHONIOENCODING": encoding})
+    assert done.returncode == 1
+    assert json.loads(done.stdout.decode("utf-8")) == {"said": "no", "name": "é\udc80"}
+
+
+def test_the_locale_c() -> None:
+    done = run_process(SAMPLED, "tell", "5 €", env={"LC_ALL": "C", "LANG": "C"})
+    assert (done.returncode, done.stdout) == (0, "5 €\n".encode())

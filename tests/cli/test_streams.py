@@ -1,0 +1,53 @@
+"""Streams that are closed or full: the exit code still tells the truth."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.cli.running import SAMPLED, command_line, environment
+from tests.repository import ROOT
+
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
+
+
+def in_shell(redirection: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirection}', "sh", *command_line(SAMPLED, arguments)],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        check=False,
+    )
+
+
+@needs_full
+@pytest.mark.parametrize(
+    "arguments", [["tell", "x"], ["--help"], ["refuse", "--json"]], ids=" ".join
+)
+def test_a_full_disk_behind_standard_output(arguments: list[str]) -> None:
+    done = in_shell(f">{FULL}", arguments)
+    lines = done.stderr.decode().splitlines()
+    assert done.returncode == 2
+    assert lines[-1] == (
+        "AF014: standard output: the file cannot be written (No space left on device)."
+        " Next: choose another place"
+    )
+    assert "Exception ignored" not in done.stderr.decode()
+
+
+@needs_full
+def test_both_streams_on_a_full_disk() -> None:
+    assert in_shell(f">{FULL} 2>{FULL}", ["tell", "x"]).returncode == 2
+
+
+@pytest.mark.parametrize("arguments", [["tell", "x"], ["--help"], ["look", "draw"]], ids=" ".join)
+def test_standard_output_is_closed(arguments: list[str]) -> None:
+    done = in_shell(">&-", arguments)
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+
+
+def test_both_streams_are_closed() -> None:
+    assert in_shell(">&- 2>&-", ["miss"]).returncode == 2
