@@ -8,7 +8,7 @@ import click
 import pytest
 from tests.cli.running import SAMPLED, run_process, run_sample, start
 
-from affidavit.base.errors import AffidavitError
+from affidavit.base.errors import AffidavitError, Fault
 from affidavit.base.faults import input as faults
 from affidavit.cli.failures import MAX_DETAIL_LETTERS, error_from
 
@@ -104,7 +104,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("error", "fault"), OTHERS.values(), ids=OTHERS.keys())
-def test_every_exception_has_a_fault(error: BaseException, fault: faults.Fault) -> None:
+def test_every_exception_has_a_fault(error: BaseException, fault: Fault) -> None:
     found = error_from(error)
     assert found.fault is fault
     assert str(found)
