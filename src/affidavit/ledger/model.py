@@ -5,6 +5,7 @@ Origin: evidence-ledger.md, sections 3.1 and 3.2.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class ClaimType(StrEnum):
@@ -33,6 +34,10 @@ class Verdict(StrEnum):
     NOT_FOUND = "not_found"
 
 
+BACKED: Final = frozenset({Verdict.SUPPORTED, Verdict.WEAK})
+"""The verdicts that count as covered by evidence."""
+
+
 class SupportLevel(StrEnum):
     """How much of a claim one piece of evidence carries."""
 
@@ -49,6 +54,42 @@ class Span:
     end: int
 
 
+class Exemption(StrEnum):
+    """Why a sentence of an answer needs no evidence. Each is a rule of docs/ledger.md."""
+
+    QUESTION = "question"
+    GREETING = "greeting"
+    META = "meta"
+    """Talk about the answer or with the reader: "I hope this helps"."""
+    ABSENCE = "absence"
+    """Says what the sources do not say, which no passage can show."""
+    INTRODUCTION = "introduction"
+    """Introduces a list whose items carry it, or only labels what follows."""
+    TOO_SHORT = "too_short"
+
+
+class LeftOutKind(StrEnum):
+    """What a stretch of an answer is that became no part of a claim."""
+
+    HEADING = "heading"
+    CODE = "code"
+    TABLE_HEADER = "table_header"
+    """Carried by the claims of the table's rows."""
+    REFERENCE = "reference"
+    CITATION = "citation"
+    CONNECTIVE = "connective"
+    """A lead-in ("Based on the documents,") or the word between two parts of a sentence."""
+    MARKUP = "markup"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A stretch of an answer outside every claim, so that nothing is dropped in silence."""
+
+    kind: LeftOutKind
+    span: Span
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One assertion of an answer, with its place in the answer as the user wrote it."""
@@ -61,6 +102,13 @@ class Claim:
     requires_citation: bool
     cites: tuple[str, ...] = ()
     """Chunk hashes (8 hex, lower case) or document references that the answer itself names."""
+    exemption: Exemption | None = None
+    """Set if and only if `requires_citation` is False."""
+
+    @property
+    def is_material(self) -> bool:
+        """Whether the claim counts in the rates: every importance but minor (decisions.md)."""
+        return self.importance is not Importance.MINOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +157,13 @@ class Reading:
     snippet_span: Span
     notes: str
     scores: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeIdentity:
+    """Which judge spoke. `rederivable` is False where nobody else can reproduce its scores."""
+
+    name: str
+    version: str
+    digest: str
+    rederivable: bool

@@ -133,3 +133,90 @@ CITATION_UNRESOLVED = Fault(
     "no passage of the sources has the hash {hash}",
     "cite a hash that `affidavit check` printed for these sources",
 )
+
+RULES_SYNTAX = Fault(
+    "AF230",
+    "rules.syntax",
+    "the rules are not TOML in UTF-8 ({problem})",
+    "start from the example in docs/ledger.md",
+)
+RULES_FIELD = Fault(
+    "AF231",
+    "rules.field",
+    "{problem}",
+    "docs/ledger.md lists every setting with its range and default",
+)
+GATE_SYNTAX = Fault(
+    "AF232",
+    "ledger_gate.syntax",
+    "{text!r} is not a gate",
+    "write a metric, an operator and a number, such as coverage>=0.9, or coverage=off",
+)
+GATE_METRIC = Fault(
+    "AF233",
+    "ledger_gate.metric",
+    "no gate measures {metric!r}",
+    "use one of: {known}",
+)
+GATE_DIRECTION = Fault(
+    "AF234",
+    "ledger_gate.direction",
+    "{text!r} would pass what is worse and stop what is better",
+    "write {metric}{operator} and a number",
+)
+GATE_RANGE = Fault(
+    "AF235",
+    "ledger_gate.range",
+    "the number in {text!r} cannot be reached",
+    "give {metric} {range}",
+)
+GATE_TWICE = Fault(
+    "AF236",
+    "ledger_gate.twice",
+    "the gate on {metric} is set twice",
+    "keep one of the two",
+)
+OVERRIDE_SYNTAX = Fault(
+    "AF237",
+    "override.syntax",
+    "{text!r} does not say what to change about a claim",
+    "write a claim's id with a type, an importance or both, such as clm_002=numeric,critical",
+)
+OVERRIDE_CLAIM = Fault(
+    "AF238",
+    "override.claim",
+    "the answer has no such claim ({count} claims in all)",
+    "run the check without overrides to see the ids",
+)
+LEDGER_MALFORMED = Fault(
+    "AF240",
+    "ledger.malformed",
+    "this is not a ledger of Affidavit ({problem})",
+    "export it again with `affidavit check --format json`",
+)
+LEDGER_SCHEMA = Fault(
+    "AF241",
+    "ledger.schema",
+    "the ledger has the schema {found!r}; this version reads {known!r}",
+    "use the version of Affidavit that wrote it",
+)
+READING_UNKNOWN = Fault(
+    "AF242",
+    "reading.unknown",
+    "a reading names {what} {name!r}, which was not given",
+    "this is a defect of the judge or of its caller; report it",
+    Exit.UNKNOWN,
+)
+READING_SCORE = Fault(
+    "AF243",
+    "reading.score",
+    "the judge gave {score} as {name}, which must be from 0 to 1",
+    "this is a defect of the judge; report it",
+    Exit.UNKNOWN,
+)
+DATE_MALFORMED = Fault(
+    "AF244",
+    "ledger.date",
+    "{text!r} is not a date",
+    "write it as YYYY-MM-DD",
+)

@@ -1,0 +1,149 @@
+"""Where the citations of a claim lead. Rules A6 to A8 of docs/ledger.md.
+
+Origin: evidence-ledger.md, section 5.3; decisions.md on hashes that two passages share.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+from affidavit.ledger.findings import Finding, FindingKind
+from affidavit.ledger.model import BACKED, Chunk, Claim, Document
+from affidavit.ledger.record import Citation, CitationStatus, LedgerEntry
+
+_HASH: Final = re.compile(r"[0-9a-f]{8}")
+_PASSAGE: Final = re.compile(r"(?P<document>.+)#(?P<ordinal>\d+)")
+_PAGE: Final = re.compile(r"\b(?:pages?|pp?\.?) ?(\d{1,5})\b", re.IGNORECASE)
+_SEPARATORS: Final = re.compile(r"[\s_\-]+")
+_SHORTEST_NAME: Final = 4
+HASH_CHARS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The sources, laid out so that a citation can be looked up."""
+
+    documents: Mapping[str, Document]
+    by_id: Mapping[str, Chunk]
+    by_hash: Mapping[str, tuple[Chunk, ...]]
+    by_ordinal: Mapping[tuple[str, int], Chunk]
+
+
+def shelf_of(documents: Iterable[Document], chunks: Iterable[Chunk]) -> Shelf:
+    """Lay out documents and chunks. A chunk may be given more than once."""
+    by_id = {chunk.id: chunk for chunk in chunks}
+    by_hash: dict[str, list[Chunk]] = defaultdict(list)
+    for chunk in by_id.values():
+        by_hash[chunk.hash[:HASH_CHARS]].append(chunk)
+    by_ordinal = {(chunk.document_id, chunk.index + 1): chunk for chunk in by_id.values()}
+    hashes = {name: tuple(found) for name, found in by_hash.items()}
+    return Shelf({each.id: each for each in documents}, by_id, hashes, by_ordinal)
+
+
+def cited_hashes(claims: Iterable[Claim]) -> tuple[str, ...]:
+    """Return the chunk hashes that claims cite: these chunks must be looked up and read too."""
+    cites = (reference for claim in claims for reference in claim.cites)
+    return tuple(dict.fromkeys(each for each in cites if _HASH.fullmatch(each)))
+
+
+def resolve(reference: str, shelf: Shelf) -> Citation:
+    """Return where a citation leads: a chunk by its hash or ordinal, or a document by its name."""
+    if _HASH.fullmatch(reference):
+        return _by_hash(reference, shelf)
+    passage = _PASSAGE.fullmatch(reference)
+    if passage:
+        return _by_ordinal(reference, passage, shelf)
+    page = _PAGE.search(reference)
+    number = int(page[1]) if page else None
+    return _by_name(reference, reference, shelf, number)
+
+
+def _by_hash(reference: str, shelf: Shelf) -> Citation:
+    found = shelf.by_hash.get(reference, ())
+    texts = {_folded(chunk.text) for chunk in found}
+    status = (
+        CitationStatus.UNRESOLVED
+        if not found
+        else CitationStatus.RESOLVED
+        if len(texts) == 1
+        else CitationStatus.AMBIGUOUS
+    )
+    return Citation(
+        reference,
+        status,
+        tuple(dict.fromkeys(chunk.hash for chunk in found)),
+        tuple(dict.fromkeys(chunk.document_id for chunk in found)),
+    )
+
+
+def _by_ordinal(reference: str, passage: re.Match[str], shelf: Shelf) -> Citation:
+    chunk = shelf.by_id.get(reference)
+    if chunk is None:
+        named = _by_name(reference, passage["document"], shelf, None)
+        if named.status is not CitationStatus.RESOLVED:
+            return named
+        chunk = shelf.by_ordinal.get((named.document_ids[0], int(passage["ordinal"])))
+    if chunk is None:
+        return Citation(reference, CitationStatus.UNRESOLVED)
+    return Citation(reference, CitationStatus.RESOLVED, (chunk.hash,), (chunk.document_id,))
+
+
+def _by_name(reference: str, name: str, shelf: Shelf, page: int | None) -> Citation:
+    """The documents whose longest name stands in the reference; two of them are ambiguous."""
+    wanted = _folded(name)
+    lengths = {
+        document.id: _longest_name(document, wanted) for document in shelf.documents.values()
+    }
+    best = max(lengths.values(), default=0)
+    if not best:
+        return Citation(reference, CitationStatus.UNRESOLVED)
+    found = tuple(name for name, length in lengths.items() if length == best)
+    status = CitationStatus.RESOLVED if len(found) == 1 else CitationStatus.AMBIGUOUS
+    return Citation(reference, status, document_ids=found, page_number=page)
+
+
+def _longest_name(document: Document, reference: str) -> int:
+    path = PurePath(document.filename)
+    names = (document.id, document.filename, path.name, path.stem, document.title)
+    return max(
+        (
+            len(folded)
+            for folded in map(_folded, names)
+            if folded == reference or (len(folded) >= _SHORTEST_NAME and _stands(folded, reference))
+        ),
+        default=0,
+    )
+
+
+def _stands(name: str, reference: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", reference) is not None
+
+
+def _folded(name: str) -> str:
+    """Return a name so that "HR_Policy" and "hr policy" are the same."""
+    return _SEPARATORS.sub(" ", name).strip().casefold()
+
+
+def citation_findings(entries: Sequence[LedgerEntry]) -> Iterator[Finding]:
+    """Yield what is wrong with the citations of the entries."""
+    for entry in entries:
+        for citation in entry.citations:
+            yield from _findings(entry, citation)
+
+
+def _findings(entry: LedgerEntry, citation: Citation) -> Iterator[Finding]:
+    if citation.status is CitationStatus.UNRESOLVED:
+        said = f"the citation {citation.reference} leads to no source"
+        kind = FindingKind.UNRESOLVED_CITATION
+    elif citation.status is CitationStatus.AMBIGUOUS:
+        said = f"the citation {citation.reference} fits more than one source"
+        kind = FindingKind.AMBIGUOUS_CITATION
+    elif entry.verdict in BACKED and not any(map(citation.covers, entry.evidence)):
+        said = f"the cited {citation.reference} does not support the claim; another source does"
+        kind = FindingKind.UNSUPPORTIVE_CITATION
+    else:
+        return
+    yield Finding(kind, said, entry.claim.id, entry.claim.span)

@@ -1,0 +1,78 @@
+"""The type of a claim: numeric, definition, policy or fact, tried in this order.
+
+Origin: evidence-ledger.md, 3.2 and 8.1; the order is in seed-origins C3. A claim is numeric when
+the quantity is what it asserts ("Maximum carryover is 5 days"), not when it only occurs in an
+obligation or an entitlement ("Employees are entitled to 15 days"). Rules T1 to T4, docs/ledger.md.
+"""
+
+import re
+from typing import Final
+
+from affidavit.ledger.model import ClaimType
+from affidavit.ledger.quantities import quantities
+
+_NO_PERMISSION: Final = (
+    r"(?!(?: not| also| still| often| sometimes| easily| only)*(?: be)? (?:affect|appear|arise"
+    r"|become|believed|caused?|change|contain|contribute|cost|depend|differ|difficult|exceed|feel"
+    r"|found|fly|grow|happen|hear|help|hold|improve|include|increase|indicate|last|lead|live|mean"
+    r"|occur|range|reach|reduce|result|run|see|seen|seem|sense|survive|swim|take|taste|tell"
+    r"|true|vary|weigh|well)s?\b)"
+)
+_BE: Final = r"(?:is|are|was|were|be|being|been|becomes?)"
+DEONTIC: Final = re.compile(
+    rf"\b(?:must|shall|should|ought to|(?:can(?:not|'t)?|(?-i:may)){_NO_PERMISSION})\b"
+    rf"|\b{_BE} (?:\w+ly |not |only |also )*(?:entitled|eligible|required|obliged|obligated|allowed"
+    r"|permitted|prohibited|forbidden|banned|authori[sz]ed|mandatory|compulsory|optional"
+    r"|expected to|supposed to|subject to|responsible for|exempt|not allowed)\b"
+    r"|\b(?:needs?|has|have) (?:not )?to\b"
+    r"|\b(?:requires?|entitles?|allows?|permits?|prohibits?|forbids?|mandates?|obliges?)\b"
+    r"|\bat the (?:sole )?discretion of\b|\bwithout (?:prior )?approval\b",
+    re.IGNORECASE,
+)
+_COMMAND: Final = re.compile(
+    r"(?:please )?(?:do not|don't|never|always|ensure|make sure|avoid)\b", re.IGNORECASE
+)
+_MEASURES: Final = re.compile(
+    r"\b(?:is|are|was|were|equals?|total(?:s|ed|led)?|amount(?:s|ed)? to|c[oa]mes? to"
+    r"|st(?:ands?|ood) at|capped at|limited to)[ ]"
+    r"(?:(?:set|fixed|equal|about|approximately|around|roughly|nearly|almost|over|under|up|at|to|by"
+    r"|least|most|only|just|exactly|more|less|fewer|than|currently|now|an?|maximum|minimum|of|the)"
+    r"[ ])*(?=(?P<number>\S))",
+    re.IGNORECASE,
+)
+_TERM: Final = r"(?!(?:it|he|she|they|this|that|there|these|those|we|you)\b)(?:[\w'\"()/-]+ ){1,6}?"
+_DEFINITION: Final = re.compile(
+    r"\b(?:means|denotes|signifies|stands for|is short for)\b|\brefers? to (?:an?|the|any)\b"
+    r"|\bis an? (?:acronym|abbreviation|synonym) (?:for|of)\b"
+    r"|\b(?:is|are) (?:\w+ly )?(?:defined (?:as|by)|known as|referred to as|called|termed)\b"
+    r"|^(?:the term\b|by definition\b)|^[^:]{2,40}: (?:an?|any) \w"
+    rf"|^{_TERM}(?:is|are) (?:an?|the|any) (?:[\w'-]+ ){{1,5}}?(?:that|which|who|whose|where"
+    r"|in which|for which|used (?:to|for|as|in)|designed to|consisting of|characteri[sz]ed by)\b"
+    rf"|^{_TERM}(?:is|are) (?:an?|the) (?:[\w'-]+ )?(?:process|practice|act|state|method|term|type"
+    r"|kind|form|branch|unit|measure|ability|study|science|set|system) (?:of|for|by)\b",
+    re.IGNORECASE,
+)
+
+
+def claim_type(text: str) -> ClaimType:
+    """Return the type of a claim from its text alone."""
+    plain = text.replace("\u2019", "'")
+    if _asserts_quantity(plain):
+        return ClaimType.NUMERIC
+    if _DEFINITION.search(plain):
+        return ClaimType.DEFINITION
+    if DEONTIC.search(plain) or _COMMAND.match(plain):
+        return ClaimType.POLICY
+    return ClaimType.FACT
+
+
+def _asserts_quantity(text: str) -> bool:
+    found = quantities(text)
+    if not found:
+        return False
+    duty = DEONTIC.search(text)
+    if duty is None:
+        return _COMMAND.match(text) is None
+    starts = {quantity.start for quantity in found}
+    predicates = (match.start("number") for match in _MEASURES.finditer(text, 0, duty.start()))
+    return any(start in starts for start in predicates)

@@ -1,0 +1,104 @@
+"""The ledger as Markdown: the shape of evidence-ledger.md, section 9.1. Rules M1 to M3."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from affidavit.ledger.model import Verdict
+from affidavit.ledger.places import VERDICT_NAMES, long_place, percent, verdict_label
+from affidavit.ledger.record import Ledger, LedgerEntry
+from affidavit.ledger.wire_schema import SCHEMA
+
+_SPECIAL: Final = re.compile(r"[\\`*<>\[\]|]|(?<!\w)[_~]|_(?!\w)")
+_NOT_MEASURED: Final = "not measured"
+
+
+def ledger_to_markdown(ledger: Ledger) -> str:
+    """Return the Markdown export."""
+    return "\n".join(
+        [
+            *_head(ledger),
+            *_summary(ledger),
+            *_claims(ledger),
+            *_risks(ledger),
+            *_actions(ledger),
+            *_foot(ledger),
+        ]
+    )
+
+
+def _escaped(text: str) -> str:
+    """Return text of others so that none of it acts as Markdown; it stays on one line."""
+    return _SPECIAL.sub(lambda found: f"\\{found[0]}", " ".join(text.split()))
+
+
+def _head(ledger: Ledger) -> Iterator[str]:
+    at = ledger.inquiry.generated_at
+    coverage = ledger.summary.evidence_coverage
+    yield "## Evidence Ledger"
+    yield ""
+    yield f"**Session:** {_escaped(ledger.inquiry.title)}"
+    yield f"**Generated:** {at[:10]} {at[11:16]} UTC"
+    yield f"**Evidence Coverage:** {_NOT_MEASURED if coverage is None else percent(coverage)}"
+    yield ""
+
+
+def _summary(ledger: Ledger) -> Iterator[str]:
+    """The counts; as in the seed's example, a verdict that no claim got has no row."""
+    yield from ("### Summary", "", "| Verdict | Count |", "|---------|-------|")
+    for verdict in Verdict:
+        count = sum(entry.verdict is verdict for entry in ledger.entries)
+        if count or not ledger.entries:
+            yield f"| {VERDICT_NAMES[verdict]} | {count} |"
+    yield ""
+
+
+def _claims(ledger: Ledger) -> Iterator[str]:
+    yield from ("### Claims Detail", "")
+    for number, entry in enumerate(ledger.entries, 1):
+        if number > 1:
+            yield from ("---", "")
+        yield from _claim(number, entry)
+    if not ledger.entries:
+        yield from ("The answer makes no claim that needs evidence.", "")
+
+
+def _claim(number: int, entry: LedgerEntry) -> Iterator[str]:
+    found = entry.evidence
+    verdict = f"{verdict_label(entry.verdict)} (Confidence: {percent(entry.confidence_score)})"
+    yield f"#### {number}. {_escaped(entry.claim.text)}"
+    yield ""
+    yield f"- **Type:** {entry.claim.type.capitalize()}"
+    yield f"- **Importance:** {entry.claim.importance.capitalize()}"
+    yield f"- **Verdict:** {verdict}"
+    yield f"- **Source:** {_escaped(long_place(found[0])) if found else '-'}"
+    if found:
+        yield f'- **Evidence:** "{_escaped(found[0].reading.snippet)}"'
+    if entry.verdict is not Verdict.SUPPORTED:
+        yield f"- **Notes:** {_escaped(entry.notes)}"
+    yield ""
+
+
+def _risks(ledger: Ledger) -> Iterator[str]:
+    yield from ("### Risk Flags", "")
+    for flag in ledger.risk_flags:
+        name = f"{flag.type.replace('_', ' ').title()} ({flag.severity.capitalize()})"
+        yield f"\u26a0\ufe0f **{name}:** {_escaped(flag.description)}."
+        yield ""
+    if not ledger.risk_flags:
+        yield from ("None.", "")
+
+
+def _actions(ledger: Ledger) -> Iterator[str]:
+    yield from ("### Recommended Actions", "")
+    for number, action in enumerate(ledger.recommended_actions, 1):
+        yield f"{number}. {_escaped(action)}"
+    if not ledger.recommended_actions:
+        yield "None."
+    yield ""
+
+
+def _foot(ledger: Ledger) -> Iterator[str]:
+    """What a machine needs to find the same ledger again; a reader does not see it."""
+    yield f"<!-- {SCHEMA} {ledger.id} rules {ledger.rules_digest} -->"
+    yield ""

@@ -1,0 +1,152 @@
+"""The thresholds of the ledger as one value, with a digest, and the file that may set them.
+
+A rules file is TOML; what it does not name keeps its default; what it names wrongly is an error
+that says which field. Rules R1 to R3 of docs/ledger.md.
+"""
+
+import tomllib
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+import msgspec
+
+from affidavit.base.canonical import jcs
+from affidavit.base.digest import digest_of
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import evidence as faults
+from affidavit.ledger.gates import DEFAULT_GATES, Gate, gates_with
+from affidavit.ledger.importance import DEFAULT_THRESHOLDS, ImportanceThresholds
+
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRules:
+    """Every number that a verdict, a flag or a decision depends on."""
+
+    supported_above: float = 0.85
+    """Full support is `supported` only above this similarity: section 4.2."""
+    match_from: float = 0.0
+    """A supporting reading below this similarity is no match."""
+    contradicted_from: float = 0.0
+    """A contradicting reading below this score is no match; 0 takes the judge's word."""
+    importance: ImportanceThresholds = DEFAULT_THRESHOLDS
+    outdated_after_days: int = 365
+    low_confidence_below: float = 0.6
+    ambiguous_margin: float = 0.1
+    """Readings this close to the best one count as top readings."""
+    torn_from: float = 0.5
+    """A reading is torn if it scores at least this both for and against the claim."""
+    gates: tuple[Gate, ...] = DEFAULT_GATES
+
+
+DEFAULT_RULES: Final = LedgerRules()
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of the rules file: a key that it does not know is an error."""
+
+
+class VerdictRulesV1(_Part, frozen=True):
+    """The table `[verdict]`."""
+
+    supported_above: Share = DEFAULT_RULES.supported_above
+    match_from: Share = DEFAULT_RULES.match_from
+    contradicted_from: Share = DEFAULT_RULES.contradicted_from
+
+
+class ImportanceRulesV1(_Part, frozen=True):
+    """The table `[importance]`."""
+
+    critical_from: int = DEFAULT_RULES.importance.critical_from
+    material_from: int = DEFAULT_RULES.importance.material_from
+
+
+class RiskRulesV1(_Part, frozen=True):
+    """The table `[risk]`."""
+
+    outdated_after_days: Annotated[int, msgspec.Meta(ge=0)] = DEFAULT_RULES.outdated_after_days
+    low_confidence_below: Share = DEFAULT_RULES.low_confidence_below
+    ambiguous_margin: Share = DEFAULT_RULES.ambiguous_margin
+    torn_from: Share = DEFAULT_RULES.torn_from
+
+
+class RulesV1(_Part, frozen=True):
+    """The rules file. `gates` are changes to the default gates, written as for `--gate`."""
+
+    gates: tuple[str, ...] = ()
+    verdict: VerdictRulesV1 = VerdictRulesV1()
+    importance: ImportanceRulesV1 = ImportanceRulesV1()
+    risk: RiskRulesV1 = RiskRulesV1()
+
+
+def rules_from_toml(data: bytes, file: str | None = None) -> LedgerRules:
+    """Return the rules of a rules file. `file` is its name, for messages."""
+    try:
+        table = tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        problem = str(error).rstrip(".")
+        raise AffidavitError(faults.RULES_SYNTAX, Where(file=file), problem=problem) from None
+    try:
+        return rules_from_wire(msgspec.convert(table, RulesV1))
+    except msgspec.ValidationError as error:
+        problem, field = placed_problem(error)
+        raise AffidavitError(
+            faults.RULES_FIELD, Where(file=file, field=field), problem=problem
+        ) from None
+    except AffidavitError as error:
+        raise error.at(file=file, field="gates") from None
+
+
+def placed_problem(error: msgspec.ValidationError) -> tuple[str, str | None]:
+    """Split msgspec's message into what is wrong and the field that it names, in our form."""
+    problem, _, path = str(error).partition(" - at `$")
+    return problem.rstrip("."), path.strip("`.").removeprefix(".") or None
+
+
+def rules_from_wire(wire: RulesV1) -> LedgerRules:
+    """Return the rules that `wire` stands for; raise if no claim could be critical or material."""
+    if wire.importance.material_from > wire.importance.critical_from:
+        raise AffidavitError(
+            faults.RULES_FIELD,
+            Where(field="importance.material_from"),
+            problem="material_from is above critical_from, so no claim could be material",
+        )
+    return LedgerRules(
+        wire.verdict.supported_above,
+        wire.verdict.match_from,
+        wire.verdict.contradicted_from,
+        ImportanceThresholds(wire.importance.critical_from, wire.importance.material_from),
+        wire.risk.outdated_after_days,
+        wire.risk.low_confidence_below,
+        wire.risk.ambiguous_margin,
+        wire.risk.torn_from,
+        gates_with(wire.gates),
+    )
+
+
+def rules_to_wire(rules: LedgerRules) -> RulesV1:
+    """Return the rules as a rules file would say them, every gate spelled out."""
+    kept = {gate.metric for gate in rules.gates}
+    off = (f"{gate.metric}=off" for gate in DEFAULT_GATES if gate.metric not in kept)
+    return RulesV1(
+        (*map(str, rules.gates), *off),
+        VerdictRulesV1(rules.supported_above, rules.match_from, rules.contradicted_from),
+        ImportanceRulesV1(rules.importance.critical_from, rules.importance.material_from),
+        RiskRulesV1(
+            rules.outdated_after_days,
+            rules.low_confidence_below,
+            rules.ambiguous_margin,
+            rules.torn_from,
+        ),
+    )
+
+
+def rules_digest(rules: LedgerRules) -> str:
+    """Return the digest that names the rules in a ledger."""
+    return digest_of(jcs(msgspec.to_builtins(rules_to_wire(rules))))
+
+
+def with_gates(rules: LedgerRules, overrides: tuple[str, ...]) -> LedgerRules:
+    """Return the rules with the gates that the user changed on the command line."""
+    return replace(rules, gates=gates_with(overrides, rules.gates))
