@@ -34,8 +34,9 @@ def run_sample(*arguments: str) -> Result:
 
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return this process's environment without what would color a test."""
-    kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    """Return this process's environment without what would decide over color and width."""
+    decide = {"COLUMNS", "LINES", "NO_COLOR"}
+    kept = {name: value for name, value in os.environ.items() if name not in decide}
     return {**kept, "TERM": "xterm-256color", **(changes or {})}
 
 
