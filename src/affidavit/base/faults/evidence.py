@@ -106,6 +106,20 @@ SOURCE_SPECIAL = Fault(
     "this is neither a file nor a folder and was left out",
     "name a file or a folder",
 )
+DOCUMENT_CHANGED = Fault(
+    "AF218",
+    "document.changed",
+    "the file changed while it was being read",
+    "run the same command again",
+    Exit.UNKNOWN,
+)
+SOURCES_UNSTEADY = Fault(
+    "AF219",
+    "sources.unsteady",
+    "the sources keep changing while they are read",
+    "read a copy that nobody writes to",
+    Exit.UNKNOWN,
+)
 
 INDEX_UNUSABLE = Fault(
     "AF220",

@@ -1,0 +1,80 @@
+"""Documents that were read before, by the digest of their bytes.
+
+Unchanged files are not read again. An entry is named by all that decides it, and begins with the
+SHA-256 of the rest; one that is torn or foreign counts as missing.
+"""
+
+import tempfile
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from affidavit.base.digest import sha256_hex
+from affidavit.base.errors import AffidavitError
+from affidavit.base.files import read_bounded
+from affidavit.sources.detect import ending_of
+from affidavit.sources.ingested import READER_VERSION, IngestedDocument, Outcome, RefusedDocument
+from affidavit.sources.settings import SourceSettings
+from affidavit.sources.walking import SourceFile
+
+ENCODER: Final = msgspec.msgpack.Encoder()
+DECODER: Final = msgspec.msgpack.Decoder(IngestedDocument | RefusedDocument)
+_MAX_ENTRY_BYTES: Final = 1 << 30
+_SEAL_BYTES: Final = 32
+
+
+class DocumentCache:
+    """A folder of documents that were read. Without a folder it never has anything."""
+
+    def __init__(self, folder: Path | None, settings: SourceSettings) -> None:
+        self._folder = folder
+        self._settings = msgspec.json.encode((READER_VERSION, settings))
+
+    def has(self, file: SourceFile, digest: str) -> bool:
+        """Tell whether there is an entry, without looking into it."""
+        return self._folder is not None and self._entry(self._folder, file, digest).is_file()
+
+    def find(self, file: SourceFile, digest: str) -> Outcome | None:
+        """Return what reading these bytes under this name gave before."""
+        if self._folder is None:
+            return None
+        try:
+            entry = read_bounded(self._entry(self._folder, file, digest), _MAX_ENTRY_BYTES)
+            body = entry[_SEAL_BYTES:]
+            if sha256(body).digest() != entry[:_SEAL_BYTES]:
+                return None
+            outcome: Outcome = DECODER.decode(body)
+        except (AffidavitError, msgspec.DecodeError):
+            return None
+        return named_as(outcome, file.filename)
+
+    def keep(self, file: SourceFile, digest: str, outcome: Outcome) -> None:
+        """Keep an outcome. A cache that cannot be written is a slower one, not an error."""
+        if self._folder is None:
+            return
+        body = ENCODER.encode(outcome)
+        target = self._entry(self._folder, file, digest)
+        # Not synced: an entry that a power cut tears does not bear its seal, and is read again.
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as temporary:
+                temporary.write(sha256(body).digest() + body)
+            Path(temporary.name).replace(target)
+
+    def _entry(self, folder: Path, file: SourceFile, digest: str) -> Path:
+        # The ending decides how text is read, and whether the name is right.
+        ending = ending_of(file.filename).encode()
+        parts = (self._settings, digest.encode(), ending, b"named" if file.named else b"")
+        return folder / f"{sha256_hex(b'|'.join(parts))}.msgpack"
+
+
+def named_as(outcome: Outcome, filename: str) -> Outcome:
+    """Return the outcome for the same bytes under another name."""
+    replace = msgspec.structs.replace
+    if isinstance(outcome, RefusedDocument):
+        return RefusedDocument(replace(outcome.finding, file=filename))
+    findings = tuple(replace(finding, file=filename) for finding in outcome.findings)
+    return replace(outcome, filename=filename, findings=findings)

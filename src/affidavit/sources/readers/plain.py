@@ -1,0 +1,98 @@
+"""Plain text: paragraphs between blank lines, headings by underline or by number, list items."""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from affidavit.sources.readers.decoding import decode_text
+from affidavit.sources.settings import Limits
+from affidavit.sources.structure import BlockKind, Parsed, TextBuilder, clean
+
+_UNDERLINE: Final = re.compile(r"[ \t]*([=\-~^\"'*+#])\1{2,}[ \t]*$")
+_NUMBERED_HEADING: Final = re.compile(r"(\d{1,3}(?:\.\d{1,3})*)\.?[ \t]+[^\W\d_]")
+_BULLET: Final = re.compile(r"[ \t]*[*+\u2022\u2023\u25aa\u25e6-][ \t]+")
+_NUMBER: Final = re.compile(r"[ \t]*\(?(\d{1,3}|[a-z]|[ivx]{1,5})[.)][ \t]+")
+_FIRST_NUMBERS: Final = frozenset({"1", "a", "i"})
+_LONGEST_HEADING: Final = 100
+_UNDERLINE_LEVELS: Final = "=-~^\"'*+#"
+
+
+class _Piece(NamedTuple):
+    kind: BlockKind
+    text: str
+    level: int = 0
+
+
+def read_plain(data: bytes, limits: Limits) -> Parsed:
+    """Read plain text."""
+    text, warnings = decode_text(data)
+    builder = TextBuilder(limits)
+    for paragraph in _paragraphs(text):
+        for piece in _pieces(paragraph):
+            builder.add(piece.kind, clean(piece.text), piece.level)
+    headings = (block for block in builder.blocks() if block.kind is BlockKind.HEADING)
+    built = builder.text()
+    title = next((built[block.start : block.end] for block in headings), "")
+    return Parsed(text=built, blocks=builder.blocks(), title=title, warnings=warnings)
+
+
+def _paragraphs(text: str) -> Iterator[list[str]]:
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.strip():
+            lines.append(line)
+        elif lines:
+            yield lines
+            lines = []
+    if lines:
+        yield lines
+
+
+def _pieces(lines: list[str]) -> Iterator[_Piece]:
+    heading = _heading(lines)
+    if heading:
+        yield heading
+        yield from _pieces(lines[2:]) if len(lines) > 2 else ()
+        return
+    yield from _items_and_prose(lines)
+
+
+def _heading(lines: list[str]) -> _Piece | None:
+    first = lines[0].strip()
+    if len(first) > _LONGEST_HEADING:
+        return None
+    if len(lines) > 1:
+        underline = _UNDERLINE.match(lines[1])
+        level = _UNDERLINE_LEVELS.index(underline[1]) + 1 if underline else 0
+        return _Piece(BlockKind.HEADING, first, level) if underline else None
+    numbered = _NUMBERED_HEADING.match(first)
+    if numbered and not first.endswith((".", ";", ",")):
+        return _Piece(BlockKind.HEADING, first, numbered[1].count(".") + 1)
+    return _Piece(BlockKind.HEADING, first, 1) if first.isupper() and len(first) > 3 else None
+
+
+def _items_and_prose(lines: list[str]) -> Iterator[_Piece]:
+    kind, run = BlockKind.PARAGRAPH, list[str]()
+    for line in lines:
+        starts = _item_text(line, kind if run else BlockKind.ITEM)
+        is_row = line.lstrip().startswith("|")
+        if starts or is_row or kind is BlockKind.ROW:
+            if run:
+                yield _Piece(kind, " ".join(run))
+            run = []
+            kind = BlockKind.ROW if is_row else BlockKind.ITEM if starts else BlockKind.PARAGRAPH
+        run.append(starts or line)
+    if run:
+        yield _Piece(kind, " ".join(run))
+
+
+def _item_text(line: str, open_kind: BlockKind) -> str:
+    """Return the line as the first of an item, with a plain mark; "" if it starts none."""
+    bullet = _BULLET.match(line)
+    if bullet:
+        return f"- {line[bullet.end() :]}"
+    number = _NUMBER.match(line)
+    # As in Markdown, a paragraph is only interrupted by the first number of a list.
+    if number and (open_kind is BlockKind.ITEM or number[1] in _FIRST_NUMBERS):
+        return line
+    return ""

@@ -1,0 +1,106 @@
+"""Which files are the sources: files and folders as the user named them, in one fixed order.
+
+Nothing is left out in silence: what is hidden is counted, links that lead out of the named folder
+and special files are findings. Links that stay inside are followed, and lead to files that are
+found anyway.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from affidavit.base.faults import evidence as faults
+from affidavit.base.faults import input as input_faults
+from affidavit.sources.findings import Finding, finding
+
+
+class SourceFile(NamedTuple):
+    """A file to read. `filename` is how the product calls it: relative to the named folder."""
+
+    path: Path
+    filename: str
+    named: bool
+    """The user named this very file, so its ending does not have to be one that we know."""
+
+
+class Walk(NamedTuple):
+    """What stands under the named paths."""
+
+    files: tuple[SourceFile, ...]
+    findings: tuple[Finding, ...]
+
+
+def walk_sources(paths: Iterable[Path]) -> Walk:
+    """Return the files of the named paths, sorted by name within each path."""
+    files: list[SourceFile] = []
+    findings: list[Finding] = []
+    for path in paths:
+        if path.is_dir():
+            _walk_folder(path, files, findings)
+        elif path.is_file():
+            files.append(SourceFile(path, path.name, named=True))
+        else:
+            fault = faults.SOURCE_SPECIAL if path.exists() else faults.SOURCE_MISSING
+            findings.append(finding(fault, str(path)))
+    return Walk(tuple(_distinct(files)), tuple(findings))
+
+
+def _walk_folder(root: Path, files: list[SourceFile], findings: list[Finding]) -> None:
+    inside = os.path.realpath(root)
+    hidden = 0
+    for path, is_folder in _entries(root, root, findings):
+        name = path.relative_to(root).as_posix()
+        if path.name.startswith("."):
+            hidden += 1
+        elif path.is_symlink() and not _is_within(os.path.realpath(path), inside):
+            findings.append(finding(faults.LINK_LEADS_OUTSIDE, name))
+        elif path.is_file():
+            files.append(SourceFile(path, name, named=False))
+        elif not is_folder:
+            findings.append(finding(faults.SOURCE_SPECIAL, name))
+    if hidden:
+        findings.append(finding(faults.HIDDEN_SKIPPED, str(root), read=True, count=hidden))
+
+
+def _entries(folder: Path, root: Path, findings: list[Finding]) -> Iterator[tuple[Path, bool]]:
+    """Yield everything under a folder in the order of names; linked folders are not entered."""
+    try:
+        entries = sorted(folder.iterdir(), key=lambda path: path.name)
+    except OSError as error:
+        name = folder.relative_to(root).as_posix()
+        reason = error.strerror or type(error).__name__
+        findings.append(finding(input_faults.FILE_UNREADABLE, name, reason=reason))
+        return
+    for path in entries:
+        is_folder = path.is_dir() and not path.is_symlink()
+        # A linked folder inside of the root is reached by its own name; two names, one reading.
+        if (
+            path.is_symlink()
+            and path.is_dir()
+            and _is_within(os.path.realpath(path), os.path.realpath(root))
+        ):
+            continue
+        yield path, is_folder
+        if is_folder and not path.name.startswith("."):
+            yield from _entries(path, root, findings)
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return os.path.commonpath((path, folder)) == folder
+
+
+def _distinct(files: list[SourceFile]) -> Iterator[SourceFile]:
+    """Yield each file once; two files of one short name are called by their whole paths."""
+    names: dict[str, int] = {}
+    seen: set[str] = set()
+    unique: list[SourceFile] = []
+    for file in files:
+        real = os.path.realpath(file.path)
+        if real not in seen:
+            seen.add(real)
+            unique.append(file)
+            names[file.filename] = names.get(file.filename, 0) + 1
+    for file in unique:
+        clash = names[file.filename] > 1
+        yield file._replace(filename=file.path.as_posix()) if clash else file
