@@ -20,7 +20,7 @@ PURE := base checks ledger gates packs soak seal
 PURE_COVERED := 100
 ALL_COVERED := 90
 
-.PHONY: help demo test setup check lint types layers fmt golden docs bench fuzz interop dist \
+.PHONY: help demo test setup check lint types layers fmt golden docs bench interop dist \
         dist-check lock clean
 
 help: ## Show this list
