@@ -1,22 +1,27 @@
 """An index in use: search for a claim, resolve a citation, look around a passage."""
 
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from affidavit.base.digest import chunk_digest
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
 from affidavit.ledger.model import Chunk, Document
 from affidavit.sources.findings import Finding
-from affidavit.sources.index.store import Store
-from affidavit.sources.index.words import WordIndex
+from affidavit.sources.index.ranking import ClaimWords
+from affidavit.sources.index.store import STORE_NAME, Store
+from affidavit.sources.index.terms import Term, claim_keys, claim_terms, stems_of
+from affidavit.sources.index.words import FOLDER_NAME, WordIndex
 
-_SHORT_HASH = 8
-_SPARE_HITS = 16
+_SHORT_HASH: Final = 8
+_CANDIDATES_PER_HIT: Final = 6
+_MAX_TERMS: Final = 64
 
 
 class Hit(NamedTuple):
-    """A chunk found for a claim. The score ranks hits of one claim, and means nothing else."""
+    """A chunk found for a claim. The score, 0 to 1, ranks the hits of one claim only."""
 
     chunk: Chunk
     score: float
@@ -51,13 +56,18 @@ class SourceIndex:
 
     def search(self, claim: str, k: int = 8) -> tuple[Hit, ...]:
         """Return the `k` chunks that fit a claim best, best first, equal ones by chunk id."""
-        scored = self._words.search(claim, k + _SPARE_HITS)
-        chunks = self._store.by_numbers([number for number, _ in scored])
-        hits = sorted(
-            (Hit(chunks[number], score) for number, score in scored),
-            key=lambda hit: (-hit.score, hit.chunk.id),
+        terms = _rarest(claim_terms(claim), self._words.rarity)
+        found = self._words.search(terms, claim_keys(claim)[:_MAX_TERMS], _CANDIDATES_PER_HIT * k)
+        if not found:
+            return ()
+        chunks = self._store.by_numbers([number for number, _ in found])
+        words = ClaimWords(terms, self._words.rarity)
+        best = found[0][1]
+        hits = (
+            Hit(chunks[number], words.score(stems_of(chunks[number].text), score / best))
+            for number, score in found
         )
-        return tuple(hits[:k])
+        return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))[:k])
 
     def chunk(self, chunk_id: str) -> Chunk | None:
         """Return a chunk by its id."""
@@ -105,6 +115,16 @@ class SourceIndex:
         self.close()
 
 
+def _rarest(terms: dict[str, Term], rarity: Callable[[str], float]) -> dict[str, Term]:
+    """Return the terms, of very many only the rarest: a claim may be as long as a page."""
+    if len(terms) <= 4 * _MAX_TERMS:
+        return terms
+    own = sorted(
+        (stem for stem, term in terms.items() if term.is_own), key=lambda s: (-rarity(s), s)
+    )
+    return {stem: terms[stem] for stem in own[:_MAX_TERMS]}
+
+
 def _telling_apart(digests: list[str]) -> list[str]:
     """Return the shortest starts, at least 16 digits, that differ."""
     length = 2 * _SHORT_HASH
@@ -115,11 +135,6 @@ def _telling_apart(digests: list[str]) -> list[str]:
 
 def open_index(folder: Path) -> SourceIndex:
     """Open a finished index. What does not open is reported as such, never as empty."""
-    import sqlite3
-
-    from affidavit.sources.index.store import STORE_NAME
-    from affidavit.sources.index.words import FOLDER_NAME
-
     try:
         store = Store(folder / STORE_NAME)
         words = WordIndex(folder / FOLDER_NAME)

@@ -1,28 +1,21 @@
 """The word index: tantivy with stems of text and headings, and keys; BM25 over all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from affidavit.sources.chunking import Passage
-from affidavit.sources.index.terms import STEMS, claim_keys, claim_stems, keys_of, stem_analyzer
+from affidavit.sources.index.terms import STEMS, Term, keys_of, stem_analyzer
 
 if TYPE_CHECKING:
-    from tantivy import Index, Query, Schema
+    from tantivy import Index, Schema
 
 FOLDER_NAME: Final = "words"
 _HEAP_BYTES: Final = 64 * 1024 * 1024
-_WEIGHTS: Final = {"text": 1.0, "path": 0.5, "keys": 0.5}
-"""Chosen by benchmarks/retrieval.py; between 0.3 and 0.8 the last two change little."""
-
-_MAX_TERMS: Final = 64
-
-
-class Scored(NamedTuple):
-    """A passage's number and how well it fits."""
-
-    number: int
-    score: float
+_PATH_WEIGHT: Final = 0.5
+_KEY_WEIGHT: Final = 0.5
+"""Against 1 for a word of the text; between 0.3 and 0.8 both change little."""
 
 
 def _schema() -> "Schema":
@@ -78,40 +71,40 @@ class WordIndex:
         self._index.reload()
         self._searcher = self._index.searcher()
 
-    def search(self, claim: str, limit: int) -> list[Scored]:
-        """Return the best passages for a claim, best first; equal scores by number."""
-        query = self._query(claim)
-        if query is None or limit <= 0:
-            return []
-        hits = self._searcher.search(query, limit=limit, count=False).hits
-        numbers = self._searcher.fast_field_values("number", [address for _, address in hits])
-        found = (
-            Scored(int(number or 0), float(score))
-            for number, (score, _) in zip(numbers, hits, strict=True)
-        )
-        return sorted(found, key=lambda scored: (-scored.score, scored.number))
+    def rarity(self, stem: str) -> float:
+        """Return how much a stem tells: BM25's inverse document frequency."""
+        total, having = self._searcher.num_docs, self._searcher.doc_freq("text", stem)
+        return log(1 + (total - having + 0.5) / (having + 0.5))
 
-    def _query(self, claim: str) -> "Query | None":
+    def search(
+        self, terms: Mapping[str, Term], keys: Sequence[str], limit: int
+    ) -> list[tuple[int, float]]:
+        """Return the numbers and BM25 scores of the best passages, best first."""
         from tantivy import Occur, Query
 
-        stems = self._rarest("text", claim_stems(claim))
-        wanted = [
-            *(("text", stem) for stem in stems),
-            *(("path", stem) for stem in stems),
-            *(("keys", key) for key in self._rarest("keys", claim_keys(claim))),
+        boosts = [
+            *(("text", stem, term.strength) for stem, term in terms.items()),
+            *(
+                ("path", stem, _PATH_WEIGHT * term.strength)
+                for stem, term in terms.items()
+                if term.is_own
+            ),
+            *(("keys", key, _KEY_WEIGHT) for key in keys),
         ]
         schema = self._index.schema
-        parts = [
-            (Occur.Should, Query.boost_query(Query.term_query(schema, field, term, "freq"), weight))
-            for field, term in wanted
-            if (weight := _WEIGHTS[field])
-        ]
-        return Query.boolean_query(parts) if parts else None
-
-    def _rarest(self, field: str, terms: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the terms, of very many only the rarest: a claim may be as long as a page."""
-        if len(terms) <= _MAX_TERMS:
-            return terms
-        return tuple(sorted(terms, key=lambda term: (self._searcher.doc_freq(field, term), term)))[
-            :_MAX_TERMS
-        ]
+        query = Query.boolean_query(
+            [
+                (
+                    Occur.Should,
+                    Query.boost_query(Query.term_query(schema, field, text, "freq"), boost),
+                )
+                for field, text, boost in boosts
+            ]
+        )
+        hits = self._searcher.search(query, limit=limit, count=False).hits
+        numbers = self._searcher.fast_field_values("number", [address for _, address in hits])
+        found = zip(numbers, (score for score, _ in hits), strict=True)
+        return sorted(
+            ((int(number or 0), float(score)) for number, score in found),
+            key=lambda scored: (-scored[1], scored[0]),
+        )
