@@ -1,0 +1,110 @@
+"""The cross-encoder: a BERT encoder of 6 layers x 384 with a 3-way head, in plain torch.
+
+Written out rather than taken from a model library, so that the training environment stays small
+and the exported graph holds exactly these operations. Tensor names are those of the usual BERT
+checkpoints, so that any of them can be the start.
+"""
+
+import math
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+ENTAILS, NEUTRAL, CONTRADICTS = 0, 1, 2
+WIDTH, LAYERS, HEADS, INNER = 384, 6, 12, 1536
+VOCABULARY, POSITIONS = 30522, 512
+EPSILON = 1e-12
+
+
+class Layer(nn.Module):
+    """One transformer block with normalisation after each residual, as in BERT."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query_key_value = nn.Linear(WIDTH, 3 * WIDTH)
+        self.attended = nn.Linear(WIDTH, WIDTH)
+        self.attended_norm = nn.LayerNorm(WIDTH, eps=EPSILON)
+        self.widen = nn.Linear(WIDTH, INNER)
+        self.narrow = nn.Linear(INNER, WIDTH)
+        self.output_norm = nn.LayerNorm(WIDTH, eps=EPSILON)
+
+    def forward(self, hidden: Tensor, bias: Tensor) -> Tensor:
+        """Attend, then transform; `bias` is 0 at real tokens and very negative at padding."""
+        batch, length = hidden.shape[0], hidden.shape[1]
+        parts = self.query_key_value(hidden).view(batch, length, 3, HEADS, WIDTH // HEADS)
+        query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)
+        scores = query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS) + bias
+        mixed = (scores.softmax(-1) @ value).transpose(1, 2).reshape(batch, length, WIDTH)
+        hidden = self.attended_norm(hidden + self.attended(mixed))
+        inner = nn.functional.gelu(self.widen(hidden))
+        return self.output_norm(hidden + self.narrow(inner))
+
+
+class CrossEncoder(nn.Module):
+    """Token ids, segments and mask in; logits for entails, neutral, contradicts out."""
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.words = nn.Embedding(VOCABULARY, WIDTH)
+        self.positions = nn.Embedding(POSITIONS, WIDTH)
+        self.segments = nn.Embedding(2, WIDTH)
+        self.embedding_norm = nn.LayerNorm(WIDTH, eps=EPSILON)
+        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.pooler = nn.Linear(WIDTH, WIDTH)
+        self.classifier = nn.Linear(WIDTH, 3)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, tokens: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
+        """Classify each row of a padded batch (int64 ids; mask 1 at real tokens)."""
+        places = torch.arange(tokens.shape[1], device=tokens.device)
+        hidden = self.words(tokens) + self.positions(places) + self.segments(segments)
+        hidden = self.dropout(self.embedding_norm(hidden))
+        bias = (1.0 - mask[:, None, None, :].to(hidden.dtype)) * -10000.0
+        for layer in self.layers:
+            hidden = layer(hidden, bias)
+        pooled = torch.tanh(self.pooler(hidden[:, 0]))
+        return self.classifier(self.dropout(pooled))
+
+    def freeze_tables(self) -> None:
+        """Word and position vectors stay as they came: few pairs must not move rare words."""
+        self.words.weight.requires_grad_(False)
+        self.positions.weight.requires_grad_(False)
+
+
+def _renamed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Our names and joined query-key-value matrices, from the names of a usual BERT checkpoint."""
+    plain = {
+        "words.weight": "bert.embeddings.word_embeddings.weight",
+        "positions.weight": "bert.embeddings.position_embeddings.weight",
+        "segments.weight": "bert.embeddings.token_type_embeddings.weight",
+    }
+    state = {ours: tensors[theirs] for ours, theirs in plain.items()}
+    pairs = {
+        "embedding_norm": "bert.embeddings.LayerNorm",
+        "pooler": "bert.pooler.dense",
+        "classifier": "classifier",
+    }
+    for index in range(LAYERS):
+        theirs = f"bert.encoder.layer.{index}"
+        pairs[f"layers.{index}.attended"] = f"{theirs}.attention.output.dense"
+        pairs[f"layers.{index}.attended_norm"] = f"{theirs}.attention.output.LayerNorm"
+        pairs[f"layers.{index}.widen"] = f"{theirs}.intermediate.dense"
+        pairs[f"layers.{index}.narrow"] = f"{theirs}.output.dense"
+        pairs[f"layers.{index}.output_norm"] = f"{theirs}.output.LayerNorm"
+        for kind in ("weight", "bias"):
+            names = [f"{theirs}.attention.self.{part}.{kind}" for part in ("query", "key", "value")]
+            state[f"layers.{index}.query_key_value.{kind}"] = torch.cat([tensors[n] for n in names])
+    for ours, theirs in pairs.items():
+        for kind in ("weight", "bias"):
+            state[f"{ours}.{kind}"] = tensors[f"{theirs}.{kind}"]
+    return state
+
+
+def load_network(path: Path, dropout: float = 0.0) -> CrossEncoder:
+    """Read a network from a safetensors file with our names, or with those of a BERT checkpoint."""
+    tensors = load_file(path)
+    network = CrossEncoder(dropout)
+    network.load_state_dict(tensors if "words.weight" in tensors else _renamed(tensors))
+    return network
