@@ -81,7 +81,7 @@ JSON_NUMBER_DOMAIN = Fault(
 JSON_DEPTH = Fault(
     "AF026",
     "json.depth",
-    "lists and objects are nested in more than {limit} levels ({place})",
+    "lists and objects are nested too deeply, {limit} levels are allowed ({place})",
     "flatten the document, or raise the limit",
 )
 JSON_TOO_LARGE = Fault(
