@@ -134,8 +134,9 @@ def exhibit(
 ) -> Exhibit:
     """A reading of a chunk that stands in no document in particular."""
     made = reading(f"{document}_{number}", level, similarity, against=against)
+    made = replace(made, page_number=1)
     place = Span(number * 100, number * 100 + 50)
-    return Exhibit(made, f"{number:08x}", document, f"{document}.pdf", place, 1, (), None)
+    return Exhibit(made, f"{number:08x}", document, f"{document}.pdf", place, (), None)
 
 
 def ledger_of(answer: str, readings: dict[str, tuple[Reading, ...]]) -> Ledger:

@@ -5,6 +5,7 @@ of docs/ledger.md.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -84,7 +85,7 @@ def _hash_within(reference: str) -> str | None:
 
 
 def owners(anchors: Sequence[Anchor], claims: Sequence[Span]) -> tuple[int | None, ...]:
-    """Return for each anchor the number of the claim that it belongs to.
+    """Return for each anchor the number of the claim that it belongs to; claims are in order.
 
     It is the claim whose span holds the anchor, else the nearest one that ends at most REACH
     characters before it. A row of anchors counts as none: the third is as near as the first.
@@ -100,12 +101,13 @@ def owners(anchors: Sequence[Anchor], claims: Sequence[Span]) -> tuple[int | Non
 
 
 def _owner(at: int, claims: Sequence[Span]) -> int | None:
-    nearest: int | None = None
-    for number, span in enumerate(claims):
-        if span.start <= at < span.end:
-            return number
-        if span.end <= at <= span.end + REACH and (
-            nearest is None or span.end > claims[nearest].end
-        ):
-            nearest = number
-    return nearest
+    """Return the last claim that begins at or before `at`, if it reaches so far."""
+    behind = bisect_right(claims, at, key=_start)
+    if not behind or at > claims[behind - 1].end + REACH:
+        return None
+    # The pieces of a long row share one place; the first of them stands for all.
+    return bisect_left(claims, claims[behind - 1].start, key=_start)
+
+
+def _start(span: Span) -> int:
+    return span.start

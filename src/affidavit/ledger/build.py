@@ -117,12 +117,12 @@ def bind(reading: Reading, shelf: Shelf) -> Exhibit:
             contradiction=_checked("contradiction", reading.contradiction),
             directness=_checked("directness", reading.directness),
             scores=tuple(sorted(reading.scores)),
+            page_number=reading.page_number or chunk.page_number,
         ),
         chunk.hash,
         chunk.document_id,
         document.filename,
         chunk.span,
-        chunk.page_number,
         chunk.heading_path,
         None,
     )

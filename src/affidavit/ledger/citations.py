@@ -7,7 +7,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Final
 
 from affidavit.ledger.findings import Finding, FindingKind
@@ -106,8 +105,8 @@ def _by_name(reference: str, name: str, shelf: Shelf, page: int | None) -> Citat
 
 
 def _longest_name(document: Document, reference: str) -> int:
-    path = PurePath(document.filename)
-    names = (document.id, document.filename, path.name, path.stem, document.title)
+    base = re.split(r"[/\\]", document.filename)[-1]
+    names = (document.id, document.filename, base, base.rpartition(".")[0], document.title)
     return max(
         (
             len(folded)

@@ -24,6 +24,7 @@ _LEADS_ON: Final = word_set(
 """A part that begins with one of these leans on the part before it."""
 _PAIRED: Final = frozenset({"between", "both", "either", "neither"})
 _SUBJECT_WORDS: Final = 8
+_LONGEST_COMPOUND: Final = 2000
 _OPENING: Final = "([{\u201c\u2018"
 _CLOSING: Final = ")]}\u201d\u2019"
 _SOFT_CUTS: Final = ("; ", ": ", ", ", " ")
@@ -33,7 +34,9 @@ def clause_spans(sentence: str) -> tuple[Span, ...]:
     """Return the parts of a sentence that stand alone; the words between them are left out."""
     parts: list[Span] = []
     start = 0
-    for joint in _JOINT.finditer(sentence):
+    # Beyond this length it is no sentence that a person wrote, and only cut to size.
+    joints = _JOINT.finditer(sentence) if len(sentence) <= _LONGEST_COMPOUND else ()
+    for joint in joints:
         if _stand_alone(sentence[start : joint.start()], sentence[joint.end() :]):
             parts.append(Span(start, joint.start()))
             start = joint.end()

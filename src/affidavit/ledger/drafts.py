@@ -113,7 +113,7 @@ def _draft_row(drafts: Drafts, answer: str, block: Block) -> None:
             parts.append(f"{named}: {flat.text}" if named else flat.text)
             spans.append(flat.place(Span(0, len(flat.text))))
     text = "; ".join(parts)
-    if any(char.isalnum() for char in text):
+    if any(char.isalnum() for cell in spans for char in answer[cell.start : cell.end]):
         span = Span(spans[0].start, spans[-1].end)
         pieces = [text[at : at + MAX_CHARS].strip() for at in range(0, len(text), MAX_CHARS)]
         drafts.found.extend(Draft(piece, span, find_exemption(piece)) for piece in pieces)

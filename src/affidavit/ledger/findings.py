@@ -17,6 +17,8 @@ class FindingKind(StrEnum):
     UNSUPPORTIVE_CITATION = "unsupportive_citation"
     """The passage that the answer cites does not support the claim; another one does."""
     LONG_SENTENCE = "long_sentence"
+    SOURCE = "source"
+    """Something about the sources, met while they were read."""
 
 
 CITATION_KINDS: Final = frozenset(

@@ -23,7 +23,7 @@ _TOKEN: Final = re.compile(
     r"|<(?P<address>https?://[^<>\s]+)>",
     re.IGNORECASE,
 )
-_RUN: Final = re.compile(r"\*{1,3}|_{1,3}|~~")
+_RUN: Final = re.compile(r"\*\*?|__?|~~")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +111,10 @@ def _emphasis_marks(raw: _Raw) -> Iterator[tuple[int, int]]:
 def _roles(mark: str, before: str, behind: str) -> tuple[bool, bool]:
     """Tell whether a mark may open and may close: CommonMark's flanking rule, made stricter.
 
-    Between two letters or digits a single star is a product ("5*3") and an underscore is part of
-    a name ("HR_Policy").
+    Between two letters or digits a star is a product ("5*3") or a power ("2**8"), and an
+    underscore is part of a name ("HR_Policy").
     """
-    inside_word = before.isalnum() and behind.isalnum()
-    if inside_word and (mark == "*" or mark.startswith("_")):
+    if before.isalnum() and behind.isalnum() and mark != "~~":
         return False, False
     return bool(behind) and not behind.isspace(), bool(before) and not before.isspace()
 

@@ -22,21 +22,25 @@ AUXILIARIES: Final = word_set(
 _NOT_FINITE: Final = frozenset({"be", "been"})
 # Forms that are nouns too ("costs", "need") are left out here, and so are participles ("hired").
 _PLAIN_VERBS: Final = word_set(
-    """accrue accrues adopt adopts allow allows appear appears apply applies arise arises become
-    becomes became begin begins began believe believes belong belongs bought bring brings brought
-    build builds built came come comes comprise comprises consist consists contain contains
-    continue continues cover covers decide decides depend depends describe describes determine
-    determines differ differs earn earns employ employs ensure ensures equals exceed exceeds exist
-    exists expire expires explain explains fell forbid forbids forfeit forfeits gave get gets give
-    gives got grew happen happens held include includes indicate indicates involve involves keep
-    keeps kept knew know knows led left lies lose loses lost made maintain maintains make makes
-    meant means mention mentions met obtain obtains occur occurs offers operate operates owe owes
-    own owns paid pays permit permits prohibit prohibits provide provides publish publishes ran
-    reach reaches receive receives recommend recommends refer refers remain remains represent
+    """accrue accrues adopt adopts allow allows appear appears applies apply arise arises became
+    become becomes began begin begins believe believes belong belongs bring brings build
+    builds came come comes comprise comprises consist consists contain contains continue
+    continues cover covers decide decides depend depends describe describes determine
+    determines differ differs earn earns employ employs ensure ensures equals exceed exceeds
+    exist exists expire expires explain explains fell forbid forbids forfeit forfeits gave
+    get gets give gives grew happen happens include includes indicate indicates involve
+    involves keep keeps knew know knows lies lose loses maintain maintains make makes means
+    mention mentions obtain obtains occur occurs offers operate operates owe owes own owns
+    pays permit permits prohibit prohibits provide provides publish publishes ran reach
+    reaches receive receives recommend recommends refer refers remain remains represent
     represents require requires retain retains rose said saw say says seem seems sell sells
-    sent serve serves shrank sold specify specifies spend spends spent spoke stood suggest suggests
-    take takes taught tell tells tend tends thought threw told took treat treats understood vest
-    vests went won write writes wrote"""
+    serve serves shrank specifies specify spend spends spoke stood suggest suggests take
+    takes tell tells tend tends thought threw took treat treats vest vests went write writes
+    wrote"""
+)
+_PAST_OR_PARTICIPLE: Final = word_set(
+    """bought brought built got held kept led left lost made meant met paid sent sold spent taught
+    told understood won"""
 )
 _COMMANDS: Final = word_set(
     """apply ask attend avoid book check complete contact create ensure file follow give keep make
@@ -92,7 +96,8 @@ def _is_finite(words: tuple[Word, ...], number: int) -> bool:
         return text not in _NOT_FINITE
     # "opened a plant" is past tense; "hired in 2020" may be a participle.
     behind = words[number + 1].text if number + 1 < len(words) else ""
-    return number > 0 and text.endswith("ed") and behind in _DETERMINERS
+    may_be_past = text.endswith("ed") or text in _PAST_OR_PARTICIPLE
+    return number > 0 and may_be_past and behind in _DETERMINERS
 
 
 def is_clause(text: str) -> bool:

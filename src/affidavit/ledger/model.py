@@ -157,6 +157,8 @@ class Reading:
     snippet_span: Span
     notes: str
     scores: tuple[tuple[str, float], ...] = ()
+    page_number: int | None = None
+    """The page on which the snippet stands, where the chunk reaches over several."""
 
 
 @dataclass(frozen=True, slots=True)

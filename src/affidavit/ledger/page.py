@@ -11,7 +11,8 @@ from affidavit.ledger.model import Span
 _MARGIN: Final = " \t>"
 _TAB: Final = "    "
 LABELLED: Final = re.compile(
-    r"(?:[-*+\u2022][ \t]+)?\[(\^?[\w.-]{1,32})\](?!\()(:?)[ \t]*(?=\S)(.*)"
+    r"(?:[-*+\u2022][ \t]+)?\[(\^?[\w.-]{1,32}(?=\]:)|\^[\w.-]{1,32}|[A-Za-z]?\d{1,3})\](?!\()"
+    r"(:?)[ \t]*(?=\S)(.*)"
 )
 """`[1] HR_Policy.pdf`, `[^1]: HR_Policy.pdf`, `- [1] HR_Policy.pdf`."""
 

@@ -58,10 +58,14 @@ class Exhibit:
     filename: str
     chunk_span: Span
     """The chunk's place in its document's text."""
-    page_number: int | None
     heading_path: tuple[str, ...]
     passage: str | None
     """The chunk's text, kept where the reading supports or contradicts the claim."""
+
+    @property
+    def page_number(self) -> int | None:
+        """The page on which the snippet stands."""
+        return self.reading.page_number
 
     @property
     def supports(self) -> bool:
@@ -122,11 +126,6 @@ class LedgerEntry:
         """The exhibits that decided, the strongest first."""
         by_chunk = {exhibit.reading.chunk_id: exhibit for exhibit in self.exhibits}
         return tuple(by_chunk[chunk_id] for chunk_id in self.rests_on)
-
-    @property
-    def is_material(self) -> bool:
-        """Whether the claim counts in the rates: every importance but minor."""
-        return self.claim.is_material
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ _INLINE: Final = re.compile(
 )
 # A comma does not end an entry where a page or section of the same source follows it.
 _BETWEEN: Final = re.compile(
-    r"[;,][ \t]*(?!(?:pp?\.|pages?\b|sections?\b|\u00a7|\d))", re.IGNORECASE
+    r"[;,](?![ \t]*(?:pp?\.|pages?\b|sections?\b|\u00a7|\d))[ \t]*", re.IGNORECASE
 )
 _ENTRY: Final = re.compile(
     r"(?:\d{1,3}[.):][ \t]*)?\[(?P<label>\^?[\w.-]{1,32})\](?!\():?[ \t]*"
@@ -56,21 +56,22 @@ def reference_section(page: Page, at: int) -> Found:
     heading = Block(BlockKind.HEADING, (page.span(at),))
     entries: list[Block] = []
     end = at + 1
-    while end < len(page.lines):
-        if page.lines[end].is_blank:
-            if not _goes_on(page, end):
-                break
-        else:
-            entries.append(_entry(page, end, len(entries) + 1))
-        end += 1
+    while (found := _next_entry(page, end)) is not None:
+        entries.append(_entry(page, found, len(entries) + 1))
+        end = found + 1
     return (heading, *entries), end
 
 
-def _goes_on(page: Page, at: int) -> bool:
-    """Tell whether entries still follow a blank line: only what is marked as an entry does."""
-    following = (page.text(number) for number in range(at, len(page.lines)))
-    text = next((text for text in following if text), "")
-    return _ENTRY.match(text) is not None or _BULLET.match(text) is not None
+def _next_entry(page: Page, at: int) -> int | None:
+    """Return the line of the next entry. Behind a blank line only what is marked as one is."""
+    found = at
+    while found < len(page.lines) and page.lines[found].is_blank:
+        found += 1
+    if found == len(page.lines):
+        return None
+    text = page.text(found)
+    marked = _ENTRY.match(text) is not None or _BULLET.match(text) is not None
+    return found if marked or found == at else None
 
 
 def _entry(page: Page, at: int, ordinal: int) -> Block:

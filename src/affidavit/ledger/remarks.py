@@ -98,8 +98,9 @@ _GREETING_WORDS: Final = 8
 def lead_in_length(sentence: str) -> int:
     """Return how many characters of lead-ins stand before the claim of a sentence."""
     length = 0
+    plain = sentence.replace("\u2019", "'")
     while True:
-        found = _LEAD_IN.match(sentence, length)
+        found = _LEAD_IN.match(plain, length)
         if found is None or len(sentence) - found.end() < MIN_CHARS:
             return length
         length = found.end()

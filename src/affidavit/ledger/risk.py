@@ -95,8 +95,10 @@ def _missing(entries: Sequence[LedgerEntry]) -> Iterator[RiskFlag]:
     ]
     if missing:
         critical = sum(entry.claim.importance is Importance.CRITICAL for entry in missing)
-        said = f"{counted(len(missing))} could not be verified from provided documents"
-        if critical:
+        only_critical = critical == len(missing)
+        noun = "critical claim" if only_critical else "claim"
+        said = f"{counted(len(missing), noun)} could not be verified from provided documents"
+        if critical and not only_critical:
             said += f", {critical} of them critical"
         yield _flag(RiskType.MISSING_EVIDENCE, said, missing)
 

@@ -130,6 +130,7 @@ def _exhibit(wire: v1.ReadingV1) -> Exhibit:
         copied(wire.snippet_span, Span),
         wire.notes,
         tuple(sorted(wire.scores.items())),
+        wire.page_number,
     )
     return Exhibit(
         reading,
@@ -137,7 +138,6 @@ def _exhibit(wire: v1.ReadingV1) -> Exhibit:
         wire.document_id,
         wire.filename,
         copied(wire.chunk_span, Span),
-        wire.page_number,
         wire.heading_path,
         wire.passage,
     )

@@ -1,0 +1,122 @@
+"""Where citations lead: rules A6 to A9 of docs/ledger.md."""
+
+from dataclasses import replace
+
+import pytest
+from tests.ledger.examples import CARRYOVER, CHUNKS, GUIDE, HR, INQUIRY, chunk, ledger_of, reading
+
+from affidavit.ledger.build import adjudicate
+from affidavit.ledger.citations import cited_hashes, resolve, shelf_of
+from affidavit.ledger.claims import split_answer
+from affidavit.ledger.findings import FindingKind
+from affidavit.ledger.model import Reading, SupportLevel
+from affidavit.ledger.record import CitationStatus
+
+FULL, PARTIAL = SupportLevel.FULL, SupportLevel.PARTIAL
+YES, NO, TWO = CitationStatus.RESOLVED, CitationStatus.UNRESOLVED, CitationStatus.AMBIGUOUS
+P1 = replace(HR, id="p1", filename="folder/Notes 2024.md", title="Notes")
+SHELF = shelf_of((HR, GUIDE, P1), (*CHUNKS, *CHUNKS, chunk(P1, 0, "One."), chunk(P1, 1, "Two.")))
+
+SPEC = {
+    "a hash": ("00f66349", YES, ("doc_hr001",)),
+    "a hash of nothing": ("ffffffff", NO, ()),
+    "a file name": ("HR_Policy.pdf", YES, ("doc_hr001",)),
+    "a file name in a sentence": ("see HR_Policy.pdf, page 12", YES, ("doc_hr001",)),
+    "a file name without its ending": ("hr policy", YES, ("doc_hr001",)),
+    "a path": ("docs/HR_Policy.pdf", YES, ("doc_hr001",)),
+    "a longer name wins over a shorter": ("Leave_Guidelines.pdf", YES, ("doc_lg001",)),
+    "a title": ("our Leave rules", YES, ("doc_lg001",)),
+    "a name within a word is none": ("HR_Policy2", NO, ()),
+    "a name in a folder": ("Notes 2024", YES, ("p1",)),
+    "an id": ("doc_lg001", YES, ("doc_lg001",)),
+    "a short id only if it is all": ("p1", YES, ("p1",)),
+    "a short id inside is none": ("p1 and p2", NO, ()),
+    "a passage by document and number": ("p1#2", YES, ("p1",)),
+    "a passage beyond the last": ("p1#3", NO, ()),
+    "a passage of nothing": ("p9#1", NO, ()),
+    "a label that no list explains": ("[7]", NO, ()),
+}
+
+
+@pytest.mark.parametrize(("reference", "status", "documents"), SPEC.values(), ids=SPEC.keys())
+def test_resolve(reference: str, status: CitationStatus, documents: tuple[str, ...]) -> None:
+    citation = resolve(reference, SHELF)
+    assert (citation.status, citation.document_ids) == (status, documents)
+
+
+def test_a_passage_by_number_is_that_chunk() -> None:
+    second = chunk(P1, 1, "Two.")
+    assert resolve("p1#2", SHELF).chunk_hashes == (second.hash,)
+
+
+def test_the_very_id_of_a_chunk_wins_over_its_number() -> None:
+    named = replace(chunk(HR, 7, "Seven."), id="p1#2")
+    shelf = shelf_of((HR, P1), (chunk(P1, 1, "Two."), named))
+    assert resolve("p1#2", shelf).document_ids == ("doc_hr001",)
+
+
+def test_two_documents_of_one_name_are_ambiguous() -> None:
+    other = replace(HR, id="doc_hr002")
+    shelf = shelf_of((HR, other), ())
+    citation = resolve("HR_Policy.pdf", shelf)
+    assert (citation.status, citation.document_ids) == (TWO, ("doc_hr001", "doc_hr002"))
+    assert resolve("HR_Policy.pdf#1", shelf).status is TWO
+
+
+def test_one_hash_with_two_texts_is_ambiguous() -> None:
+    one, other = chunk(HR, 0, "One."), replace(chunk(GUIDE, 0, "Two."), hash="b" * 12)
+    shelf = shelf_of((HR, GUIDE), (replace(one, hash="b" * 8), other))
+    citation = resolve("b" * 8, shelf)
+    assert citation.status is TWO
+    assert citation.chunk_hashes == ("b" * 8, "b" * 12)
+
+
+def test_one_text_in_two_documents_is_not_ambiguous() -> None:
+    shelf = shelf_of((HR, GUIDE), (chunk(HR, 0, CARRYOVER), chunk(GUIDE, 0, CARRYOVER.upper())))
+    citation = resolve(chunk(HR, 0, CARRYOVER).hash, shelf)
+    assert (citation.status, citation.document_ids) == (YES, ("doc_hr001", "doc_lg001"))
+
+
+def test_hashes_to_look_up() -> None:
+    claims = split_answer("Leave is paid [cite:b8b859ac] [1]. Pay is good [cite:B8B859AC].").claims
+    assert cited_hashes(claims) == ("b8b859ac",)
+
+
+def kinds(answer: str, *readings: Reading) -> list[FindingKind]:
+    made = ledger_of(answer, {"clm_001": readings})
+    return [finding.kind for finding in made.findings]
+
+
+def test_a_cited_passage_that_does_not_support_while_another_does() -> None:
+    supported = reading("doc_hr001_0", FULL, 0.9)
+    silent = reading("doc_lg001_0")
+    assert kinds("Leave is paid [1].\n\n[1] Leave_Guidelines.pdf", supported, silent) == [
+        FindingKind.UNSUPPORTIVE_CITATION
+    ]
+    assert kinds("Leave is paid [1].\n\n[1] HR_Policy.pdf", supported, silent) == []
+    assert kinds("Leave is paid [1].\n\n[1] Leave_Guidelines.pdf", silent) == []
+
+
+def test_a_page_narrows_a_citation() -> None:
+    supported = reading("doc_hr001_0", FULL, 0.9)
+    assert kinds("Leave is paid [1].\n\n[1] HR_Policy.pdf, p. 12", supported) == []
+    assert kinds("Leave is paid [1].\n\n[1] HR_Policy.pdf, p. 15", supported) == [
+        FindingKind.UNSUPPORTIVE_CITATION
+    ]
+
+
+def test_a_cited_hash_covers_its_chunk_alone() -> None:
+    supported = reading("doc_hr001_0", PARTIAL, 0.9)
+    assert kinds(f"Leave is paid [cite:{CHUNKS[0].hash}].", supported) == []
+    assert kinds(f"Leave is paid [cite:{CHUNKS[1].hash}].", supported) == [
+        FindingKind.UNSUPPORTIVE_CITATION
+    ]
+
+
+def test_an_ambiguous_citation_is_a_finding() -> None:
+    answer = "Leave is paid [1].\n\n[1] HR_Policy.pdf"
+    documents = (HR, replace(HR, id="doc_hr002"))
+    made = adjudicate(split_answer(answer), {}, (), documents, replace(INQUIRY, answer=answer))
+    (finding,) = made.findings
+    assert finding.kind is FindingKind.AMBIGUOUS_CITATION
+    assert finding.claim_id == "clm_001"

@@ -1,0 +1,184 @@
+"""Laws of the ledger, for any answer and any readings."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.ledger.small_ledgers import ledger
+
+from affidavit.ledger.build import replay
+from affidavit.ledger.claims import split_answer
+from affidavit.ledger.confidence import confidence
+from affidavit.ledger.gates import Decision, GateStatus
+from affidavit.ledger.model import Claim
+from affidavit.ledger.record import ConfidenceComponents, Ledger
+from affidavit.ledger.wire import ledger_to_json
+from affidavit.ledger.wire_reading import ledger_from_json
+
+VOCABULARY = """
+    Leave leave notice is are must may paid short 15 days, and but while they managers who
+    if the of [1] [cite:b8b859ac] (p1#2) **bold** `code` [link](x.pdf) However, documents |
+    - # > 1. : Employees; HR_Policy.pdf between 5 ? ! . e.g. \u201cquoted\u201d caf\u00e9
+    \U0001f600
+"""
+WORDS = st.sampled_from(VOCABULARY.split())
+LINES = st.lists(WORDS, max_size=12).map(" ".join)
+MARKDOWN = st.lists(LINES, max_size=8).map("\n".join)
+ANSWERS = st.one_of(MARKDOWN, st.text(max_size=200))
+
+SCORES = st.sampled_from(["0", "0.3", "0.5", "0.7", "0.85", "0.9", "1"])
+READINGS = st.tuples(
+    st.sampled_from("ABUO"), st.sampled_from(["full", "partial", "none", "against"]), SCORES
+).map(" ".join)
+CLAIMS = st.tuples(
+    st.sampled_from(["critical", "material", "minor"]),
+    st.lists(READINGS, max_size=4).map(", ".join),
+).map(": ".join)
+LINES_OF_CLAIMS = st.lists(CLAIMS, max_size=6)
+GATES = st.sets(
+    st.sampled_from(["coverage", "unsupported", "critical_unsupported", "contradictions"])
+).map(lambda names: tuple(sorted(f"{name}=off" for name in names)))
+LOOSE_GATES = st.sampled_from([(), ("contradictions<=9",), ("supported>=0.5", "coverage=off")])
+
+
+def all_claims(answer: str) -> list[Claim]:
+    split = split_answer(answer)
+    return sorted((*split.claims, *split.remarks), key=lambda claim: claim.span.start)
+
+
+def holds_in_order(letters: str, text: str) -> bool:
+    rest = iter(text)
+    return all(letter in rest for letter in letters)
+
+
+@given(ANSWERS)
+def test_a_span_leads_back_to_the_text(answer: str) -> None:
+    for claim in all_claims(answer):
+        there = answer[claim.span.start : claim.span.end]
+        # What introduces a list, or heads a table, stands before the text of its own place.
+        said = "".join(char for char in there if char.isalnum())
+        text = "".join(char for char in claim.text if char.isalnum())
+        assert holds_in_order(text, said) or ": " in claim.text
+        assert there.strip() == there != ""
+
+
+@given(MARKDOWN)
+def test_prose_is_found_letter_for_letter(answer: str) -> None:
+    prose = answer.replace("|", "").replace("\n", " ").replace(":", "")
+    for claim in all_claims(prose):
+        assert holds_in_order(claim.text, prose[claim.span.start : claim.span.end])
+
+
+@given(ANSWERS)
+def test_spans_are_in_order_and_inside(answer: str) -> None:
+    spans = [claim.span for claim in all_claims(answer)]
+    assert all(0 <= span.start < span.end <= len(answer) for span in spans)
+    assert all(one.end <= other.start or one == other for one, other in pairwise(spans))
+
+
+@given(ANSWERS)
+def test_every_letter_and_digit_is_accounted_for(answer: str) -> None:
+    split = split_answer(answer)
+    spans = [each.span for each in (*split.claims, *split.remarks, *split.left_out)]
+    covered = {at for span in spans for at in range(span.start, span.end)}
+    assert all(at in covered for at, char in enumerate(answer) if char.isalnum())
+
+
+@given(ANSWERS)
+def test_the_text_of_a_claim_has_5_to_500_characters(answer: str) -> None:
+    assert all(5 <= len(claim.text) <= 500 for claim in split_answer(answer).claims)
+
+
+@given(ANSWERS)
+def test_splitting_is_deterministic(answer: str) -> None:
+    assert split_answer(answer) == split_answer(answer)
+
+
+PLAIN_WORDS = """
+    leave notice is are must may paid short 15 days and but while they managers who if the of
+    employees documents, pay; between HR_Policy.pdf leave, notice; good"""
+PLAIN = st.lists(
+    st.sampled_from(PLAIN_WORDS.split()),
+    min_size=3,
+    max_size=14,
+).map(lambda words: " ".join(words).capitalize() + ".")
+
+
+@given(PLAIN)
+def test_a_single_claim_is_its_own_only_claim(answer: str) -> None:
+    for claim in all_claims(answer):
+        again = all_claims(claim.text)
+        assert [each.text for each in again] == [claim.text]
+        assert again[0].type is claim.type
+        assert again[0].exemption is claim.exemption
+
+
+def made(claims: list[str], gates: tuple[str, ...] = ()) -> Ledger:
+    return ledger(" \u2016 ".join(claims), gates)
+
+
+@given(LINES_OF_CLAIMS)
+def test_the_counts_add_up(claims: list[str]) -> None:
+    summary = made(claims).summary
+    verdicts, ranks = summary.by_verdict, summary.by_importance
+    total = verdicts.supported + verdicts.weak + verdicts.contradicted + verdicts.not_found
+    assert total == ranks.critical + ranks.material + ranks.minor == summary.total_claims
+    rates = (summary.evidence_coverage, summary.unsupported_rate)
+    assert (None in rates) is (ranks.critical + ranks.material == 0)
+    assert all(0 <= rate <= 1 for rate in rates if rate is not None)
+
+
+@given(LINES_OF_CLAIMS)
+def test_a_confidence_is_a_share(claims: list[str]) -> None:
+    assert all(0 <= entry.confidence_score <= 1 for entry in made(claims).entries)
+
+
+@given(st.floats(0, 1), st.integers(0, 99), st.floats(0, 1), st.floats(0, 1))
+def test_the_formula_stays_within_0_and_1(one: float, count: int, two: float, three: float) -> None:
+    score = confidence(ConfidenceComponents(one, count, two, three))
+    assert 0 <= score <= 1
+    more = confidence(ConfidenceComponents(one, count + 1, two, three))
+    assert more >= score
+
+
+@given(LINES_OF_CLAIMS, CLAIMS, LOOSE_GATES)
+def test_one_more_contradicted_claim_never_opens_a_gate(
+    claims: list[str], extra: str, gates: tuple[str, ...]
+) -> None:
+    rank = extra.partition(":")[0]
+    before = made(claims, gates).gates
+    after = made([*claims, f"{rank}: A against 0.9"], gates).gates
+    for one, other in zip(before.results, after.results, strict=True):
+        assert not (one.status is GateStatus.FAILED and other.status is GateStatus.PASSED)
+    assert not (before.decision is Decision.NO_SHIP and after.decision is Decision.SHIP)
+
+
+@given(LINES_OF_CLAIMS.filter(bool), st.data(), LOOSE_GATES)
+def test_one_more_contradicting_reading_never_opens_a_gate(
+    claims: list[str], data: st.DataObject, gates: tuple[str, ...]
+) -> None:
+    at = data.draw(st.integers(0, len(claims) - 1))
+    before = made(claims, gates).gates
+    against = [f"{claim}, B against 0.9" if n == at else claim for n, claim in enumerate(claims)]
+    after = made(against, gates).gates
+    for one, other in zip(before.results, after.results, strict=True):
+        assert not (one.status is GateStatus.FAILED and other.status is GateStatus.PASSED)
+
+
+@given(LINES_OF_CLAIMS, GATES)
+def test_parse_undoes_render_and_replay_changes_nothing(
+    claims: list[str], gates: tuple[str, ...]
+) -> None:
+    one = made(claims, gates)
+    assert ledger_from_json(ledger_to_json(one)) == one
+    assert replay(one) == one
+
+
+@given(MARKDOWN)
+def test_the_ledger_of_any_answer_survives_the_way_through_json(answer: str) -> None:
+    from tests.ledger.examples import ledger_of
+
+    one = ledger_of(answer, {})
+    assert ledger_from_json(ledger_to_json(one)) == one
+    assert replay(replace(one, id="led_0")) == one

@@ -1,0 +1,81 @@
+"""The rules file: rules R1 to R4 of docs/ledger.md."""
+
+from dataclasses import replace
+
+import pytest
+
+from affidavit.base.errors import AffidavitError
+from affidavit.ledger.importance import ImportanceThresholds
+from affidavit.ledger.rules import (
+    DEFAULT_RULES,
+    rules_digest,
+    rules_from_toml,
+    rules_from_wire,
+    rules_to_wire,
+    with_gates,
+)
+
+
+def test_nothing_said_is_the_default() -> None:
+    assert rules_from_toml(b"") == DEFAULT_RULES
+
+
+def test_everything_can_be_said() -> None:
+    text = b"""
+gates = ["coverage>=0.9", "unsupported=off", "supported>=0.5"]
+verdict = {supported_above = 0.9, match_from = 0.1, contradicted_from = 0.2}
+importance = {critical_from = 60, material_from = 0}
+[risk]
+outdated_after_days = 30
+low_confidence_below = 0.5
+ambiguous_margin = 0.2
+torn_from = 1
+"""
+    rules = rules_from_toml(text)
+    assert rules == replace(
+        with_gates(DEFAULT_RULES, ("coverage>=0.9", "unsupported=off", "supported>=0.5")),
+        supported_above=0.9,
+        match_from=0.1,
+        contradicted_from=0.2,
+        importance=ImportanceThresholds(60, 0),
+        outdated_after_days=30,
+        low_confidence_below=0.5,
+        ambiguous_margin=0.2,
+        torn_from=1.0,
+    )
+    assert rules_from_wire(rules_to_wire(rules)) == rules
+
+
+def test_the_digest_names_the_rules() -> None:
+    assert rules_digest(DEFAULT_RULES) == rules_digest(rules_from_toml(b"[verdict]\n"))
+    assert rules_digest(DEFAULT_RULES).startswith("sha256:")
+    assert rules_digest(replace(DEFAULT_RULES, torn_from=0.4)) != rules_digest(DEFAULT_RULES)
+    assert rules_digest(with_gates(DEFAULT_RULES, ("coverage=off",))) != rules_digest(DEFAULT_RULES)
+
+
+REFUSED = {
+    "not UTF-8": (b"\xff", r"AF230: r\.toml: .*utf-8"),
+    "not TOML": (b"a = \n", r"AF230: r\.toml: .*line 1"),
+    "an unknown table": (b"[verdicts]\n", r"AF231: r\.toml: .*`verdicts`"),
+    "an unknown key": (b"[risk]\nx = 1", r"AF231: r\.toml, field risk: .*`x`"),
+    "the wrong kind": (b"[risk]\ntorn_from = 'x'", r"AF231: r\.toml, field risk\.torn_from: "),
+    "a fraction of a day": (
+        b"[risk]\noutdated_after_days = 0.5",
+        r"field risk\.outdated_after_days",
+    ),
+    "out of range": (b"[verdict]\nsupported_above = 1.5", r"field verdict\.supported_above"),
+    "not a number": (b"[verdict]\nsupported_above = nan", r"field verdict\.supported_above"),
+    "a gate of the wrong kind": (b"gates = [1]", r"AF231: r\.toml, field gates\[0\]: "),
+    "an unknown gate": (b"gates = ['x>=1']", r"AF233: r\.toml, field gates: "),
+    "no room for material": (
+        b"[importance]\nmaterial_from = 99",
+        r"AF231: r\.toml, field importance\.material_from: ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_rules_file_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(AffidavitError, match=message) as raised:
+        rules_from_toml(data, "r.toml")
+    assert not raised.value.message.endswith(".")
