@@ -107,15 +107,10 @@ class _Cutter:
             starts = [0, *(found.end() for found in re.finditer(r"\n", text))]
         else:
             starts = [0, *(span.start for span in sentence_spans(text)[1:])]
-        for start, end in pairwise((*starts, len(text))):
-            at = start
-            while end - at > self._target:
-                space = _SPACE_NEAR_END.search(text, at + 1, at + self._target)
-                cut = space.end() if space else at + self._target
-                yield _Atom(block.start + at, block.start + cut)
-                at = cut
-            if text[at:end].strip():
-                yield _Atom(block.start + at, block.start + at + len(text[at:end].rstrip()))
+        for start, end in _short_enough(text, (*starts, len(text)), self._target):
+            piece = text[start:end].rstrip()
+            if piece:
+                yield _Atom(block.start + start, block.start + start + len(piece))
 
     def _add(self, atom: _Atom, kind: BlockKind) -> Iterator[Passage]:
         if self._atoms:
@@ -170,6 +165,18 @@ class _Cutter:
 
     def _page(self, offset: int) -> int | None:
         return page_at(self._document.page_marks, self._page_starts, offset)
+
+
+def _short_enough(text: str, edges: Sequence[int], target: int) -> Iterator[tuple[int, int]]:
+    """Yield the stretches between the edges; one that is too long is cut, at a space if it can."""
+    for start, end in pairwise(edges):
+        at = start
+        while end - at > target:
+            space = _SPACE_NEAR_END.search(text, at + 1, at + target + 1)
+            cut = space.end() if space else at + target
+            yield at, cut
+            at = cut
+        yield at, end
 
 
 def _tail(atoms: Sequence[_Atom], room: int) -> list[_Atom]:

@@ -16,6 +16,7 @@ from typing import Final
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
+from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.sources.findings import Finding
 from affidavit.sources.index.opened import SourceIndex, open_index
 from affidavit.sources.index.store import STORE_NAME, StoreWriter
@@ -50,36 +51,41 @@ def build_index(
     reports what the first reported. If a document was missed for a reason that may pass, the index
     gets another name, so that the next look tries again.
     """
-    place.mkdir(parents=True, exist_ok=True)
-    with _lock(place, wait_seconds):
-        finished = find_index(place, key)
-        if finished is not None:
-            return finished
-        for left_behind in place.glob(f"{_UNFINISHED}*"):
-            shutil.rmtree(left_behind, ignore_errors=True)
-        unfinished = place / f"{_UNFINISHED}{key}"
-        unfinished.mkdir()
-        try:
-            is_lasting = _fill(unfinished, documents)
-            target = place / (key if is_lasting else f"{key}{_PASSING}")
-            _sync(unfinished)
-            # A broken index under this name made find_index say None; it has to go first.
-            shutil.rmtree(target, ignore_errors=True)
-            unfinished.rename(target)
-        except BaseException:
-            shutil.rmtree(unfinished, ignore_errors=True)
-            raise
-        _prune(place, target.name)
-        return open_index(target)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with _lock(place, wait_seconds):
+            return find_index(place, key) or _build(place, key, documents)
+    except (OSError, sqlite3.Error, ValueError) as error:  # tantivy says ValueError for a full disk
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise AffidavitError(FILE_UNWRITABLE, Where(file=str(place)), reason=reason) from error
+
+
+def _build(place: Path, key: str, documents: Iterable[Outcome]) -> SourceIndex:
+    for left_behind in place.glob(f"{_UNFINISHED}*"):
+        shutil.rmtree(left_behind, ignore_errors=True)
+    unfinished = place / f"{_UNFINISHED}{key}"
+    unfinished.mkdir()
+    try:
+        is_lasting = _fill(unfinished, documents)
+        target = place / (key if is_lasting else f"{key}{_PASSING}")
+        _sync(unfinished)
+        # A broken index under this name made find_index say None; it has to go first.
+        shutil.rmtree(target, ignore_errors=True)
+        unfinished.rename(target)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+    _prune(place, target.name)
+    return open_index(target)
 
 
 def _fill(folder: Path, documents: Iterable[Outcome]) -> bool:
     """Write everything; return whether reading the same files again would give the same."""
     store = StoreWriter(folder / STORE_NAME)
+    words = WordIndexWriter(folder / FOLDER_NAME)
+    findings: list[Finding] = []
+    is_lasting = True
     try:
-        words = WordIndexWriter(folder / FOLDER_NAME)
-        findings: list[Finding] = []
-        is_lasting = True
         for document in documents:
             is_lasting = is_lasting and not document.is_transient
             if isinstance(document, RefusedDocument):
@@ -87,11 +93,12 @@ def _fill(folder: Path, documents: Iterable[Outcome]) -> bool:
             else:
                 words.add(store.add(document), document.passages)
                 findings.extend(document.findings)
-        words.finish()
-        store.finish(findings)
     except BaseException:
+        words.abandon()
         store.abandon()
         raise
+    words.finish()
+    store.finish(findings)
     return is_lasting
 
 

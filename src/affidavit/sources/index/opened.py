@@ -1,7 +1,6 @@
 """An index in use: search for a claim, resolve a citation, look around a passage."""
 
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -56,8 +55,9 @@ class SourceIndex:
 
     def search(self, claim: str, k: int = 8) -> tuple[Hit, ...]:
         """Return the `k` chunks that fit a claim best, best first, equal ones by chunk id."""
-        terms = _rarest(claim_terms(claim), self._words.rarity)
-        found = self._words.search(terms, claim_keys(claim)[:_MAX_TERMS], _CANDIDATES_PER_HIT * k)
+        terms = self._few(claim_terms(claim))
+        keys = claim_keys(claim)[:_MAX_TERMS]
+        found = self._words.search(terms, keys, _CANDIDATES_PER_HIT * k) if k > 0 else []
         if not found:
             return ()
         chunks = self._store.by_numbers([number for number, _ in found])
@@ -68,6 +68,14 @@ class SourceIndex:
             for number, score in found
         )
         return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))[:k])
+
+    def _few(self, terms: dict[str, Term]) -> dict[str, Term]:
+        """Return the terms; of very many, as a whole page has them, only the rarest."""
+        if len(terms) <= 4 * _MAX_TERMS:
+            return terms
+        known = (stem for stem, term in terms.items() if term.is_own and self._words.has(stem))
+        rarest = sorted(known, key=lambda stem: (-self._words.rarity(stem), stem))
+        return {stem: terms[stem] for stem in rarest[:_MAX_TERMS]}
 
     def chunk(self, chunk_id: str) -> Chunk | None:
         """Return a chunk by its id."""
@@ -113,16 +121,6 @@ class SourceIndex:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _rarest(terms: dict[str, Term], rarity: Callable[[str], float]) -> dict[str, Term]:
-    """Return the terms, of very many only the rarest: a claim may be as long as a page."""
-    if len(terms) <= 4 * _MAX_TERMS:
-        return terms
-    own = sorted(
-        (stem for stem, term in terms.items() if term.is_own), key=lambda s: (-rarity(s), s)
-    )
-    return {stem: terms[stem] for stem in own[:_MAX_TERMS]}
 
 
 def _telling_apart(digests: list[str]) -> list[str]:

@@ -105,7 +105,7 @@ def claim_terms(claim: str) -> dict[str, Term]:
 
     Small words count little rather than nothing: "templates should not say I or we".
     """
-    stems = tuple(dict.fromkeys(stem_analyzer().analyze(claim)))
+    stems = tuple(dict.fromkeys(filter(None, stems_of(claim))))
     small, synonyms = _small_stems(), _synonyms()
     terms = {
         stem: Term(word, _SMALL_WORD if stem in small else 1.0) for word, stem in enumerate(stems)

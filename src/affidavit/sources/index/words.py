@@ -58,6 +58,10 @@ class WordIndexWriter:
         self._writer.commit()
         self._writer.wait_merging_threads()
 
+    def abandon(self) -> None:
+        """Let the writing threads end, so that the folder can be thrown away."""
+        self._writer.wait_merging_threads()
+
 
 class WordIndex:
     """A finished word index, opened to read."""
@@ -70,6 +74,10 @@ class WordIndex:
         self._index.config_reader(reload_policy="manual")
         self._index.reload()
         self._searcher = self._index.searcher()
+
+    def has(self, stem: str) -> bool:
+        """Tell whether any passage has this stem."""
+        return self._searcher.doc_freq("text", stem) > 0
 
     def rarity(self, stem: str) -> float:
         """Return how much a stem tells: BM25's inverse document frequency."""

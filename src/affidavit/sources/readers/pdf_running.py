@@ -1,51 +1,60 @@
 """Which lines of a PDF are page furniture: running heads and feet, and page numbers.
 
-They are found by what they are: the outermost lines of a page that come again on other pages
-(numbers aside), or that carry the page's number. Left in, they would stand in the middle of every
-sentence that runs over a page. The first of each kind is kept, so that a date or version that is
-only printed at the foot is not lost; a title beside a page number is not.
+They are found by what they are: the outermost lines of a page that come again on other pages (the
+page's number aside), or that carry the page's number. Left in, they would stand in the middle of
+every sentence that runs over a page. The first of each kind is kept, so that a date or version that
+is only printed at the foot is not lost; a title beside a page number is not.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from affidavit.sources.readers.pdf_lines import Line
 
-_NUMBER: Final = re.compile(r"\d+")
-_EDGE_NUMBERS: Final = re.compile(r"^(\d{1,5})\b(?![.\d])|(?<![\d.])(\d{1,5})$")
+_BARE_NUMBER: Final = re.compile(r"\W*(?:page\s+)?(\d{1,5})(?:\s*(?:/|of)\s*\d{1,5})?\W*$", re.I)
+_EDGE_NUMBERS: Final = re.compile(r"^(\d{1,5})(?![\w.])|(?<![\w.])(\d{1,5})$")
 _ROMAN_NUMBER: Final = re.compile(r"[ivxlc]{1,8}$")
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
+_MASK: Final = "#"
 _OUTERMOST: Final = 2
 _PAGES_TO_REPEAT: Final = 3
 
 
+class _Numbering(NamedTuple):
+    """Where page numbers are printed, and by how much they differ from the page's index."""
+
+    at_top: bool
+    shift: int
+
+
 def without_running_lines(pages: Sequence[tuple[Line, ...]]) -> tuple[tuple[Line, ...], ...]:
     """Return the pages without their furniture."""
-    edges = tuple({line: _shape(line) for line in _edges(lines)} for lines in pages)
-    shapes = Counter(shape for page_edges in edges for shape in set(page_edges.values()))
-    shift = _number_shift(edges)
+    numbering = _numbering(pages)
+    shapes = tuple(_shapes(lines, index, numbering) for index, lines in enumerate(pages))
+    repeated = Counter(shape for page_shapes in shapes for shape in set(page_shapes.values()))
     seen: set[str] = set()
     bodies: list[tuple[Line, ...]] = []
-    for index, (lines, page_edges) in enumerate(zip(pages, edges, strict=True)):
+    for index, (lines, page_shapes) in enumerate(zip(pages, shapes, strict=True)):
+        numbered = _numbered_line(lines, index, numbering)
         dropped = {
             line
-            for line, shape in page_edges.items()
-            if _is_dropped(line, shape, index, shapes, shift, seen)
+            for line, shape in page_shapes.items()
+            if (line is numbered and (shape in seen or not _YEAR.search(shape)))
+            or (repeated[shape] >= _PAGES_TO_REPEAT and (shape in seen or not _has_letter(shape)))
         }
         bodies.append(tuple(line for line in lines if line not in dropped) if dropped else lines)
-        seen.update(page_edges.values())
+        seen.update(page_shapes.values())
     return tuple(bodies)
 
 
-def _is_dropped(
-    line: Line, shape: str, index: int, shapes: Counter[str], shift: int | None, seen: set[str]
-) -> bool:
-    numbered = shift is not None and index + shift in _numbers(line)
-    if not numbered and shapes[shape] < _PAGES_TO_REPEAT:
-        return False
-    return shape in seen or not _is_kept_once(line, numbered)
+def _shapes(
+    lines: tuple[Line, ...], index: int, numbering: _Numbering | None
+) -> Mapping[Line, str]:
+    """Return the outermost lines, and each without what makes it differ from page to page."""
+    number = None if numbering is None else index + numbering.shift
+    return {line: _shape(line.text, number) for line in _edges(lines)}
 
 
 def _edges(lines: tuple[Line, ...]) -> Iterator[Line]:
@@ -55,31 +64,52 @@ def _edges(lines: tuple[Line, ...]) -> Iterator[Line]:
     yield from by_height[max(_OUTERMOST, len(by_height) - _OUTERMOST) :]
 
 
-def _shape(line: Line) -> str:
-    shape = _NUMBER.sub("#", line.text)
-    return "#" if _ROMAN_NUMBER.match(shape) else shape
+def _shape(text: str, number: int | None) -> str:
+    if _ROMAN_NUMBER.match(text):
+        return _MASK
+    # Not inside of "Version 2.1".
+    return text if number is None else re.sub(rf"(?<![\w.]){number}(?!\w|\.\d)", _MASK, text)
 
 
-def _is_kept_once(line: Line, numbered: bool) -> bool:
-    """Whether the first line of its kind may say what stands nowhere else."""
-    if numbered:
-        return bool(_YEAR.search(line.text))
-    return any(letter.isalpha() for letter in line.text)
+def _has_letter(shape: str) -> bool:
+    return any(letter.isalpha() for letter in shape)
 
 
-def _numbers(line: Line) -> set[int]:
-    return {int(left or right) for left, right in _EDGE_NUMBERS.findall(line.text)}
+def _numbering(pages: Sequence[tuple[Line, ...]]) -> _Numbering | None:
+    """Return where most pages have their number; a line of nothing else is believed first."""
+    written = sum(1 for lines in pages if lines)
+    for numbers in (_bare_numbers, _edge_numbers):
+        found = Counter(
+            _Numbering(at_top, number - index)
+            for index, lines in enumerate(pages)
+            if lines
+            for at_top in (False, True)
+            for number in numbers(_outermost(lines, at_top=at_top).text)
+        )
+        best = max(found, key=lambda place: (found[place], -abs(place.shift)), default=None)
+        if best is not None and found[best] >= max(_PAGES_TO_REPEAT, written // 2 + 1):
+            return best
+    return None
 
 
-def _number_shift(edges: Sequence[Mapping[Line, str]]) -> int | None:
-    """Return printed number minus page index where that is the same on most pages."""
-    shifts = Counter(
-        number - index
-        for index, lines in enumerate(edges)
-        for number in {number for line in lines for number in _numbers(line)}
-    )
-    if not shifts:
+def _numbered_line(
+    lines: tuple[Line, ...], index: int, numbering: _Numbering | None
+) -> Line | None:
+    if numbering is None or not lines:
         return None
-    shift, count = max(shifts.items(), key=lambda item: (item[1], -abs(item[0])))
-    written = sum(1 for lines in edges if lines)
-    return shift if count >= _PAGES_TO_REPEAT and 2 * count > written else None
+    line = _outermost(lines, at_top=numbering.at_top)
+    numbers = (*_bare_numbers(line.text), *_edge_numbers(line.text))
+    return line if index + numbering.shift in numbers else None
+
+
+def _outermost(lines: tuple[Line, ...], *, at_top: bool) -> Line:
+    return (max if at_top else min)(lines, key=lambda line: line.y)
+
+
+def _bare_numbers(text: str) -> tuple[int, ...]:
+    bare = _BARE_NUMBER.match(text)
+    return (int(bare[1]),) if bare else ()
+
+
+def _edge_numbers(text: str) -> tuple[int, ...]:
+    return tuple({int(left or right) for left, right in _EDGE_NUMBERS.findall(text)})
