@@ -20,8 +20,8 @@ PURE := base checks ledger gates packs soak seal
 PURE_COVERED := 100
 ALL_COVERED := 90
 
-.PHONY: help demo test setup check lint types layers fmt golden docs bench interop dist \
-        dist-check lock clean
+.PHONY: help demo test setup check lint types layers fmt golden docs bench fuzz interop \
+        dist dist-check lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,6 +91,18 @@ docs: $(READY) ## Regenerate the pages that are made from the code
 
 bench: $(READY) ## Measure the targets, print ratios, append to benchmarks/results.jsonl
 	@$(BIN)/python -m benchmarks.run
+
+# Atheris instruments what it fuzzes, so it has an environment of its own.
+FUZZ := .interop/fuzz
+FUZZ_SECONDS ?= 60
+fuzz: $(FUZZ)/.ready ## Feed the JSON decoder hostile bytes for a minute (FUZZ_SECONDS=600 for ten)
+	@PYTHONPATH=src $(FUZZ)/bin/python -m tools.fuzz_strict_json -max_total_time=$(FUZZ_SECONDS)
+
+$(FUZZ)/.ready: $(READY) requirements/core.txt requirements/fuzz.txt
+	@$(BIN)/python -m venv $(FUZZ)
+	@$(FUZZ)/bin/python -m pip --disable-pip-version-check --quiet --quiet install \
+	  --require-hashes -r requirements/core.txt -r requirements/fuzz.txt
+	@touch $@
 
 # Heavy outside tools (a JVM, peers' own packages): each script makes an environment of its own.
 interop: $(READY) ## Run the tests that need heavy outside tools, each in its own environment

@@ -13,7 +13,7 @@ import msgspec
 
 _FLOAT: Final = b"\xcb"
 _UUID: Final = b"\xc4\x10"
-# How many bytes the first byte of a token says that it has, if it is not a long text.
+# How many bytes a token has by its first byte, if it is not a long text.
 _TOKEN_LENGTH: Final = bytes(
     {0xCC: 2, 0xCD: 3, 0xCE: 5, 0xCF: 9, 0xD0: 2, 0xD1: 3, 0xD2: 5, 0xD3: 9}.get(first)
     or {0xCB: 9, 0xC4: 18, 0xDC: 3, 0xDD: 5, 0xDE: 3, 0xDF: 5}.get(first)
@@ -43,23 +43,23 @@ def is_float_free(value: object, is_ascii: bool) -> bool:
         packed = bytearray()
     try:
         _pack_into(value, packed)
-        if 0xCB not in packed and 0xC4 not in packed:
-            return True
-        return is_ascii and _starts_none(packed, _FLOAT) and _starts_none(packed, _UUID)
     except (TypeError, RecursionError):
         return False
-    finally:
-        if len(packed) <= _LARGEST_SPARE:
-            _spare.append(packed)
+    is_free = (0xCB not in packed or (is_ascii and _starts_none(packed, 0xCB, _FLOAT))) and (
+        0xC4 not in packed or (is_ascii and _starts_none(packed, 0xC4, _UUID))
+    )
+    if len(packed) <= _LARGEST_SPARE:
+        _spare.append(packed)
+    return is_free
 
 
-def _starts_none(packed: bytearray, start: bytes) -> bool:
+def _starts_none(packed: bytearray, first: int, start: bytes) -> bool:
     """Say whether no token starts with these bytes, in what holds texts in ASCII only."""
-    at = packed.find(start[0])
+    at = packed.find(first)
     while at >= 0:
         if packed.startswith(start, at) and _may_start_token(packed, at):
             return False
-        at = packed.find(start[0], at + 1)
+        at = packed.find(first, at + 1)
     return True
 
 
@@ -68,7 +68,8 @@ def _may_start_token(packed: bytearray, target: int) -> bool:
 
     Such a byte starts a token, or follows in one that starts with such a byte at most eight before
     it. So one that stands behind eight bytes up to 0x7F starts a token, and so does the very first.
-    The tokens are read from the nearest such byte on. Without one nearby, anything may be.
+    The tokens are read from the nearest such byte on. Without one nearby, anything may be. (Only
+    UUIDs are longer; up to the first of them all this holds, so the first is found.)
     """
     earliest = max(0, target - _LOOK_BACK)
     if sure := _find_sure_start(packed, earliest, target + 1):
