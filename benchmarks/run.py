@@ -23,7 +23,7 @@ from affidavit.base.statistics import rounded
 from benchmarks.figure import Figure
 
 # Each is a module of this package with `measure(quick: bool = False) -> list[Figure]`.
-BENCHMARKS = ("startup",)
+BENCHMARKS = ("startup", "json_speed")
 LIBRARIES = ("affidavit", "click", "msgspec", "orjson", "rfc8785")
 
 ROOT = Path(__file__).resolve().parent.parent
