@@ -30,7 +30,7 @@ def measure(quick: bool = False) -> list[Figure]:
     small, large = ledger(chance, 4), ledger(chance, 190)
     with_floats = ledger(chance, 190, with_floats=True)
     return [
-        *decoding(chance, 10_000 if quick else 100_000, 3 if quick else 7),
+        *decoding(chance, 10_000 if quick else 100_000, 15 if quick else 9),
         writing("sorted_compact, 4 KB", sorted_compact, by_json, small, 5, rounds),
         writing("sorted_compact, 200 KB", sorted_compact, by_json, large, 5, rounds),
         writing("jcs, without floats", jcs, rfc8785.dumps, large, 8, rounds),
