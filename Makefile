@@ -20,7 +20,7 @@ PURE := base checks ledger gates packs soak seal
 PURE_COVERED := 100
 ALL_COVERED := 90
 
-.PHONY: help demo test setup check lint types layers fmt golden docs bench fuzz interop \
+.PHONY: help demo test browser setup check lint types layers fmt golden docs bench fuzz interop \
         dist dist-check lock clean
 
 help: ## Show this list
@@ -29,12 +29,21 @@ help: ## Show this list
 demo: $(READY) ## Go the way of the data on our own sample documents
 	@$(BIN)/python -m tools.demo
 
-test: check ## Pass everything: style, types, layers, tests, coverage
+test: check browser ## Pass everything: style, types, layers, tests, coverage
 	@rm -f .coverage .coverage.*
 	@$(BIN)/coverage run -m pytest -n 2
 	@$(BIN)/coverage combine --quiet
 	@$(call covered,$(ALL_COVERED),all of the product,*)
 	@$(call covered,$(PURE_COVERED),the pure packages,$(subst $(empty) ,$(comma),$(PURE:%=*/affidavit/%/*)))
+
+# The tests that look at a page need a browser; as root apt brings one, else they are skipped.
+browser: ## Install Chromium if there is none
+	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing Chromium ..."; \
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	      --no-install-recommends chromium; } >/dev/null; \
+	  else echo "No Chromium here: the tests that look at pages are skipped"; fi; }
 
 empty :=
 comma := ,

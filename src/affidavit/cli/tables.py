@@ -21,6 +21,7 @@ class Tone(StrEnum):
     BAD = "bad"
     UNSURE = "unsure"
     FAINT = "faint"
+    ABSENT = "absent"
 
 
 _STYLES: Final = MappingProxyType(
@@ -30,9 +31,10 @@ _STYLES: Final = MappingProxyType(
         Tone.BAD: ("bold red", "✗ "),
         Tone.UNSURE: ("yellow", "? "),
         Tone.FAINT: ("dim", "· "),
+        Tone.ABSENT: ("dim", "○ "),
     }
 )
-_SIGNS_IN_ASCII: Final = MappingProxyType({"✓ ": "+ ", "✗ ": "x ", "· ": "- "})
+_SIGNS_IN_ASCII: Final = MappingProxyType({"✓ ": "+ ", "✗ ": "x ", "· ": "- ", "○ ": "o "})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,17 @@ def cell_width(text: str) -> int:
     )
 
 
-def drawn_table(table: Table, *, ascii_only: bool) -> "RichTable":
-    """Return the table for a terminal: words that do not fit are folded, never cut."""
+def drawn_table(table: Table, *, ascii_only: bool, boxed: bool = False) -> "RichTable":
+    """Return the table for a terminal: words that do not fit are folded, never cut.
+
+    `boxed` rules off every row, for rows of several lines.
+    """
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(box=box.ASCII if ascii_only else box.SIMPLE_HEAD, header_style="bold")
+    frame = box.SQUARE if boxed else box.SIMPLE_HEAD
+    drawn = RichTable(box=box.ASCII if ascii_only else frame, header_style="bold", show_lines=boxed)
     for column in table.columns:
         drawn.add_column(column, overflow="fold")
     for row in table.rows:

@@ -3,7 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any, TextIO, TypeVar
 
@@ -37,12 +38,35 @@ class Terminal:
         """Print the result for machines: UTF-8 whatever the locale, the same bytes every time."""
         click.echo(json_bytes(value), nl=False)
 
-    def table(self, columns: Iterable[str], rows: Iterable[Iterable[Cell | str]]) -> None:
+    def table(
+        self, columns: Iterable[str], rows: Iterable[Iterable[Cell | str]], *, boxed: bool = False
+    ) -> None:
         """Print a table: drawn on a terminal, plain and whole in a pipe or a file."""
         table = Table(tuple(columns), tuple(tuple(row) for row in rows))
         stream = sys.stderr if self.json else sys.stdout
-        if not is_screen(stream) or not self._draw(table, stream):
+        if not is_screen(stream) or not self._draw(table, stream, boxed):
             click.echo(plain_table(table), nl=False, err=self.json)
+
+    def panel(self, title: str, body: str) -> None:
+        """Print a text under a title: framed on a terminal, plain in a pipe or a file."""
+        stream = sys.stderr if self.json else sys.stdout
+        if not is_screen(stream):
+            self.print(f"{title}\n{'-' * min(len(title), 79)}\n{body}\n")
+            return
+        from rich.console import Console
+        from rich.panel import Panel
+        from rich.text import Text
+
+        console = Console(file=stream, no_color=not self._color, highlight=False)
+        console.print(
+            Panel(
+                Text(printable(body)),
+                title=Text(printable(title), "bold"),
+                title_align="left",
+                padding=(1, 2),
+                safe_box=not console.encoding.startswith("utf"),
+            )
+        )
 
     def note(self, text: str) -> None:
         """Tell the user something beside the result; `-q` leaves it out."""
@@ -70,14 +94,38 @@ class Terminal:
         console = Console(stderr=True, no_color=not self._color)
         yield from track(items, printable(label), total, console=console, transient=True)
 
-    def _draw(self, table: Table, stream: TextIO) -> bool:
+    @contextmanager
+    def watch(self, label: str) -> Iterator[Callable[[int, int, str], None] | None]:
+        """Give a function to call with how many are done, of how many, and the last one's name.
+
+        Nobody watching, nothing to call.
+        """
+        if self.quiet or not is_screen(sys.stderr):
+            yield None
+            return
+        from rich.console import Console
+        from rich.progress import Progress
+
+        console = Console(stderr=True, no_color=not self._color)
+        with Progress(console=console, transient=True) as bar:
+            task = bar.add_task(printable(label), total=None)
+
+            def tell(done: int, total: int, name: str) -> None:
+                bar.update(
+                    task, completed=done, total=total, description=printable(f"{label}: {name}")
+                )
+
+            yield tell
+
+    def _draw(self, table: Table, stream: TextIO, boxed: bool) -> bool:
         try:
             from rich.console import Console
         except ImportError:
             # `affidavit doctor` must be able to say that this library is broken.
             return False
         console = Console(file=stream, no_color=not self._color, highlight=False)
-        console.print(drawn_table(table, ascii_only=not console.encoding.startswith("utf")))
+        ascii_only = not console.encoding.startswith("utf")
+        console.print(drawn_table(table, ascii_only=ascii_only, boxed=boxed))
         return True
 
 

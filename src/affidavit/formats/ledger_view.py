@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from affidavit.formats import ledger_words as words
 from affidavit.ledger.model import Importance, Verdict
+from affidavit.ledger.places import VERDICT_NAMES, VERDICT_SYMBOLS, short_place
 from affidavit.ledger.record import Exhibit, Ledger, LedgerEntry
 
 View = dict[str, Any]
@@ -85,15 +86,15 @@ def _bar(counts: Mapping[Verdict, int]) -> View:
         if counts[verdict]:
             pieces.append({**_legend(verdict, counts[verdict]), "x": at, "width": counts[verdict]})
             at += counts[verdict]
-    label = ", ".join(f"{counts[verdict]} {words.title_case(verdict)}" for verdict in _VERDICTS)
+    label = ", ".join(f"{counts[verdict]} {VERDICT_NAMES[verdict]}" for verdict in _VERDICTS)
     return {"bar": pieces, "bar_width": at, "bar_label": label}
 
 
 def _legend(verdict: Verdict, count: int) -> View:
     return {
         "verdict": verdict.value,
-        "symbol": words.SYMBOLS[verdict],
-        "words": words.title_case(verdict),
+        "symbol": VERDICT_SYMBOLS[verdict],
+        "words": VERDICT_NAMES[verdict],
         "count": count,
     }
 
@@ -127,7 +128,7 @@ def _answer(ledger: Ledger) -> list[View]:
                 "text": text[span.start : span.end],
                 "claim_id": entry.claim.id,
                 "verdict": entry.verdict.value,
-                "words": words.title_case(entry.verdict),
+                "words": VERDICT_NAMES[entry.verdict],
             }
         )
         at = span.end
@@ -147,13 +148,13 @@ def _entry(number: int, entry: LedgerEntry) -> View:
         "importance_words": words.title_case(entry.claim.importance),
         "importance_rank": _IMPORTANCES.index(entry.claim.importance),
         "verdict": entry.verdict.value,
-        "verdict_words": words.title_case(entry.verdict),
+        "verdict_words": VERDICT_NAMES[entry.verdict],
         "verdict_rank": _VERDICTS.index(entry.verdict),
-        "symbol": words.SYMBOLS[entry.verdict],
+        "symbol": VERDICT_SYMBOLS[entry.verdict],
         "confidence": entry.confidence_score,
         "confidence_words": words.percent(entry.confidence_score),
         "formula": _formula(entry),
-        "source": words.source_short(best) if best else "",
+        "source": short_place(best) if best else "",
         "citation": words.citation(best) if best else "",
         "copy_text": words.quotation(best) if best else "",
         "context": _context(best) if best else None,
@@ -190,7 +191,7 @@ def _context(exhibit: Exhibit) -> View:
 
 def _reading(exhibit: Exhibit) -> View:
     return {
-        "source": words.source_short(exhibit),
+        "source": short_place(exhibit),
         "support": "contradicts" if exhibit.contradicts else exhibit.reading.support_level.value,
         "similarity": f"{exhibit.reading.similarity:.2f}",
         "contradiction": f"{exhibit.reading.contradiction:.2f}",

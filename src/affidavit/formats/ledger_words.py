@@ -4,19 +4,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from affidavit.ledger import places
 from affidavit.ledger.gates import Decision, Gate, GateStatus, Metric
-from affidavit.ledger.model import Verdict
+from affidavit.ledger.places import full_place
 from affidavit.ledger.record import Exhibit
 
-# Section 8.1 of evidence-ledger.md shows these symbols; a contradiction has none there.
-SYMBOLS: Final[Mapping[Verdict, str]] = MappingProxyType(
-    {
-        Verdict.SUPPORTED: "✓",
-        Verdict.WEAK: "?",
-        Verdict.CONTRADICTED: "✗",
-        Verdict.NOT_FOUND: "○",
-    }
-)
 DECISIONS: Final[Mapping[Decision, str]] = MappingProxyType(
     {
         Decision.SHIP: "Ship",
@@ -50,18 +42,8 @@ def title_case(value: str) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share in whole percent, or a dash where there was nothing to measure.
-
-    A share short of one never reads 100%, and one above zero never 0%.
-    """
-    if share is None:
-        return "–"
-    whole = round(share * 100)
-    if whole == 100 and share < 1:
-        return "99%"
-    if whole == 0 and share > 0:
-        return "1%"
-    return f"{whole}%"
+    """Return a share in whole percent, or a dash where there was nothing to measure."""
+    return "–" if share is None else places.percent(share)
 
 
 def figure(metric: Metric, value: float | None) -> str:
@@ -78,44 +60,9 @@ def wanted(gate: Gate) -> str:
 
 def citation(exhibit: Exhibit) -> str:
     """Return where an exhibit stands, with the anchor that an answer can carry."""
-    return f"{source_long(exhibit)} [cite:{exhibit.chunk_hash}]"
+    return f"{full_place(exhibit)} [cite:{exhibit.chunk_hash}]"
 
 
 def quotation(exhibit: Exhibit) -> str:
     """Return the quote with its source, as somebody pastes it into a document."""
-    return f'"{exhibit.reading.snippet}" ({source_long(exhibit)}) [cite:{exhibit.chunk_hash}]'
-
-
-def source_short(exhibit: Exhibit) -> str:
-    """Return where an exhibit stands as the table shows it: `HR_Policy.pdf, p.12`."""
-    if exhibit.page_number is not None:
-        return f"{exhibit.filename}, p.{exhibit.page_number}"
-    section = section_number(exhibit.heading_path)
-    if section is not None:
-        return f"{exhibit.filename}, §{section}"
-    return (
-        f"{exhibit.filename}, {exhibit.heading_path[-1]}"
-        if exhibit.heading_path
-        else exhibit.filename
-    )
-
-
-def source_long(exhibit: Exhibit) -> str:
-    """Return where an exhibit stands in words: `HR_Policy.pdf, Page 15, Section 4.2`."""
-    parts = [exhibit.filename]
-    if exhibit.page_number is not None:
-        parts.append(f"Page {exhibit.page_number}")
-    if exhibit.heading_path:
-        section = section_number(exhibit.heading_path)
-        parts.append(f"Section {section}" if section else exhibit.heading_path[-1])
-    return ", ".join(parts)
-
-
-def section_number(heading_path: tuple[str, ...]) -> str | None:
-    """Return the number that the nearest heading begins with, `4.2` of `4.2 Carry-over`."""
-    if not heading_path:
-        return None
-    first = heading_path[-1].split(maxsplit=1)[0].removeprefix("§").rstrip(".")
-    parts = first.split(".")
-    # Four digits are a year.
-    return first if all(part.isdecimal() and len(part) < 4 for part in parts) else None
+    return f'"{exhibit.reading.snippet}" ({full_place(exhibit)}) [cite:{exhibit.chunk_hash}]'

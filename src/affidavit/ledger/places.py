@@ -24,7 +24,9 @@ VERDICT_SYMBOLS: Final[Mapping[Verdict, str]] = MappingProxyType(
         Verdict.NOT_FOUND: "\u25cb",
     }
 )
-_NUMBERED: Final = re.compile(r"(?:section |\u00a7 ?|article )?(\d+(?:\.\d+)*)\b", re.IGNORECASE)
+_NUMBERED: Final = re.compile(
+    r"(?:section |\u00a7 ?|article )?(\d{1,3}(?:\.\d+)*)\b", re.IGNORECASE
+)
 
 
 def verdict_label(verdict: Verdict) -> str:
@@ -33,7 +35,10 @@ def verdict_label(verdict: Verdict) -> str:
 
 
 def section_of(heading_path: Sequence[str]) -> str | None:
-    """Return the number of the innermost numbered heading: "4.2 Carryover" gives "4.2"."""
+    """Return the number of the innermost numbered heading: "4.2 Carryover" gives "4.2".
+
+    Four digits are a year, not a number of a section.
+    """
     numbers = (_NUMBERED.match(heading) for heading in reversed(heading_path))
     return next((found[1] for found in numbers if found), None)
 

@@ -1,0 +1,1 @@
+"""The one place that picks adapters: which judge, which store, which clock, which folder."""

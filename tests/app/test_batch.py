@@ -1,0 +1,139 @@
+"""Many answers at once: rows, results, resuming."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.ledger.examples import seed_ledger
+
+from affidavit.app import batch
+from affidavit.app.batch import OutcomeV1, RowV1, Work
+from affidavit.base.errors import AffidavitError
+from affidavit.base.exits import Exit
+from affidavit.base.faults import check as faults
+from affidavit.ledger.gates import Decision
+
+
+def rows_of(tmp_path: Path, text: str) -> tuple[RowV1, ...]:
+    file = tmp_path / "answers.jsonl"
+    file.write_text(text, encoding="utf-8")
+    return batch.read_rows(file)
+
+
+def test_rows_may_leave_out_what_is_not_known(tmp_path: Path) -> None:
+    text = (
+        '{"id":"a","answer":"Yes."}\n\n{"id":"b","answer":"No.","query":"?","sources":["x.md"]}\n'
+    )
+    first, second = rows_of(tmp_path, text)
+    assert first == RowV1("a", "Yes.")
+    assert second == RowV1("b", "No.", "?", ("x.md",))
+
+
+REFUSED = {
+    "no rows is nothing to check, never a pass": ("\n\n", "batch.empty", None, None),
+    "two rows of one id": (
+        '{"id":"a","answer":"x"}\n{"id":"a","answer":"y"}',
+        "batch.id_twice",
+        2,
+        "id",
+    ),
+    "a row without an answer": ('{"id":"a"}', "batch.row", 1, None),
+    "an answer that is no text": ('{"id":"a","answer":5}', "batch.row", 1, "answer"),
+    "a field that nobody reads": ('{"id":"a","answer":"x","anwser":"y"}', "batch.row", 1, None),
+    "a list instead of an object": ("[1]", "batch.row", 1, None),
+    "half a line": ('{"id":"a","answer":"x"}\n{"id":"b","ans', "json.syntax", 2, None),
+    "a key twice": ('{"id":"a","id":"b","answer":"x"}', "json.duplicate_key", 1, None),
+}
+
+
+@pytest.mark.parametrize(("text", "name", "line", "field"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused(tmp_path: Path, text: str, name: str, line: int | None, field: str | None) -> None:
+    with pytest.raises(AffidavitError) as caught:
+        rows_of(tmp_path, text)
+    error = caught.value
+    assert error.fault.name == name
+    assert error.where.line == line
+    assert error.where.file == str(tmp_path / "answers.jsonl")
+    if field is not None:
+        assert error.where.field == field
+
+
+def works(*ids: str, key: str = "k") -> tuple[Work, ...]:
+    return tuple(Work(RowV1(each, f"answer {each}"), key) for each in ids)
+
+
+class Checker:
+    """Checks rows, and remembers which ones."""
+
+    def __init__(self) -> None:
+        self.checked: list[str] = []
+
+    def __call__(self, fresh: Iterable[Work]) -> Iterator[OutcomeV1]:
+        for work in fresh:
+            self.checked.append(work.row.id)
+            yield batch.outcome_of(work, seed_ledger())
+
+
+def test_a_second_run_checks_nothing_again(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    first, second = Checker(), Checker()
+    once = list(batch.run_batch(works("a", "b", "c"), results, first))
+    again = list(batch.run_batch(works("a", "b", "c"), results, second))
+    assert first.checked == ["a", "b", "c"]
+    assert second.checked == []
+    assert again == once
+
+
+def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    stopped = batch.run_batch(works("a", "b", "c"), results, Checker())
+    next(stopped)
+    next(stopped)
+    resumed = Checker()
+    assert len(list(batch.run_batch(works("a", "b", "c"), results, resumed))) == 3
+    assert resumed.checked == ["c"]
+
+
+def test_a_torn_line_loses_no_finished_answer(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    list(batch.run_batch(works("a", "b"), results, Checker()))
+    results.write_bytes(results.read_bytes()[:-20])
+    resumed = Checker()
+    outcomes = list(batch.run_batch(works("a", "b"), results, resumed))
+    assert resumed.checked == ["b"]
+    assert [outcome.id for outcome in outcomes] == ["a", "b"]
+    assert set(batch.finished(results)) == {"a", "b"}
+
+
+def test_what_was_decided_by_other_inputs_is_made_again(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    list(batch.run_batch(works("a", key="old"), results, Checker()))
+    resumed = Checker()
+    (outcome,) = batch.run_batch(works("a", key="new"), results, resumed)
+    assert resumed.checked == ["a"]
+    assert outcome.key == "new"
+    assert batch.finished(results)["a"].key == "new"
+
+
+def test_an_answer_that_could_not_be_checked_is_inconclusive() -> None:
+    (work,) = works("a")
+    outcome = batch.failed(work, AffidavitError(faults.SOURCES_EMPTY))
+    assert outcome.decision is Decision.INCONCLUSIVE
+    assert outcome.evidence_coverage is None
+    assert outcome.error is not None
+    assert outcome.error.startswith("AF278")
+
+
+ENDS = {
+    "all ship": ((Decision.SHIP, Decision.SHIP), Exit.YES),
+    "one must not ship": ((Decision.SHIP, Decision.NO_SHIP, Decision.INCONCLUSIVE), Exit.NO),
+    "one could not be told": ((Decision.SHIP, Decision.INCONCLUSIVE), Exit.UNKNOWN),
+    "nothing is never a yes": ((), Exit.UNKNOWN),
+}
+
+
+@pytest.mark.parametrize(("decisions", "wanted"), ENDS.values(), ids=ENDS.keys())
+def test_how_a_batch_ends(decisions: tuple[Decision, ...], wanted: Exit) -> None:
+    (work,) = works("a")
+    outcomes = [OutcomeV1(work.row.id, work.key, decision) for decision in decisions]
+    assert batch.batch_exit(outcomes) is wanted
