@@ -171,6 +171,38 @@ SPLIT = {
         "Leave is paid; notice is short, and pay is good.",
         ["Leave is paid", "notice is short", "pay is good"],
     ),
+    "an infinitive is no verb of its own": (
+        "They may leave, and encourage others to do it.",
+        ["They may leave, and encourage others to do it"],
+    ),
+    "the last comma of a list": (
+        "It is used for tar, pitch, and turpentine is one of them.",
+        ["It is used for tar, pitch, and turpentine is one of them"],
+    ),
+    "a relative clause reaches over the joint": (
+        "It is a place, where leave is paid, and notice is short.",
+        ["It is a place, where leave is paid, and notice is short"],
+    ),
+    "what is reported reaches over the joint": (
+        "The policy says that leave is paid, and notice is short.",
+        ["The policy says that leave is paid, and notice is short"],
+    ),
+    "a comma before the verb": (
+        "Leave is paid, and notice, if any, is short.",
+        ["Leave is paid, and notice, if any, is short"],
+    ),
+    "an adverb is no subject": (
+        "Leave is paid, and usually has been so.",
+        ["Leave is paid, and usually has been so"],
+    ),
+    "a comma before nothing": (
+        "Leave is paid, \u2026, and notice is short.",
+        ["Leave is paid", "notice is short"],
+    ),
+    "each part of a sentence that begins with silence": (
+        "The documents do not mention notice, but leave is paid.",
+        ["leave is paid"],
+    ),
     "a part that needs no evidence": (
         "Leave is paid, but the documents do not say when.",
         ["Leave is paid"],
@@ -198,6 +230,10 @@ SPLIT = {
     "file names are no emphasis": ("HR_Policy_2024 is _new_.", ["HR_Policy_2024 is new"]),
     "emphasis in emphasis": ("***Leave** is* ~~not~~ paid.", ["Leave is not paid"]),
     "a star without a partner": ("Leave* is paid.", ["Leave* is paid"]),
+    "an answer of labelled lines alone is no reference list": (
+        "\n[1] Leave is paid.\n[2] Notice is short.",
+        ["Leave is paid", "Notice is short"],
+    ),
     "code marks": ("Leave is ``paid``.", ["Leave is paid"]),
     "code is letter for letter": ("Use `*x*` for pay.", ["Use *x* for pay"]),
 }

@@ -5,9 +5,17 @@ claims that nobody made.
 """
 
 import re
+from itertools import pairwise
 from typing import Final
 
-from affidavit.ledger.grammar import CONDITIONS, SUBORDINATORS, find_main_verb, word_set, words_of
+from affidavit.ledger.grammar import (
+    CONDITIONS,
+    SUBORDINATORS,
+    Word,
+    find_main_verb,
+    word_set,
+    words_of,
+)
 from affidavit.ledger.model import Span
 
 MAX_CHARS: Final = 500
@@ -16,14 +24,18 @@ MAX_CHARS: Final = 500
 _JOINT: Final = re.compile(
     r";[ ]+(?:and[ ]|but[ ])?|,[ ](?:and|but|while|whereas|yet)[ ]", re.IGNORECASE
 )
-_LEADS_ON: Final = word_set(
+_LEANS: Final = word_set(
     """it he she they this that these those which who whom whose its their his her such both
     neither either each some others most one then so therefore otherwise else instead not also even
-    only thus hence if unless whether when because until although though"""
+    only thus hence if unless whether when because until although though how what why where to
+    in on at for by with from of under during into as through within without despite due rather
+    just like sometimes"""
 )
-"""A part that begins with one of these leans on the part before it."""
+"""A part that begins with one of these leans on the part before it, or has no subject yet."""
 _PAIRED: Final = frozenset({"between", "both", "either", "neither"})
 _SUBJECT_WORDS: Final = 8
+_ITEM_WORDS: Final = 4
+_ANY_SUBJECT: Final = Word("it", 0, 0)
 _LONGEST_COMPOUND: Final = 2000
 _OPENING: Final = "([{\u201c\u2018"
 _CLOSING: Final = ")]}\u201d\u2019"
@@ -49,20 +61,43 @@ def _stand_alone(left: str, right: str) -> bool:
 
 
 def _left_stands(left: str) -> bool:
+    """A part stands if it has a verb of its own and nothing in it reaches over the joint."""
     words = words_of(left)
-    if find_main_verb(words) is None:
+    if find_main_verb(words) is None or _ends_in_list(left):
         return False
-    # A condition or "between" on the left may reach over the joint.
-    return not any(word.text in CONDITIONS or word.text in _PAIRED for word in words)
+    # A condition, "between" or "says that" on the left may reach over the joint.
+    holders = (word.text in CONDITIONS or word.text in _PAIRED for word in words)
+    return not any(holders) and not _reports(words)
+
+
+def _ends_in_list(left: str) -> bool:
+    """Tell whether the joint may be the last comma of a list, or belong to a relative clause."""
+    _, comma, last = left.rpartition(", ")
+    words = words_of(last)
+    if not comma or not words:
+        return False
+    is_short = len(words) <= _ITEM_WORDS and find_main_verb(words) is None
+    return is_short or words[0].text in SUBORDINATORS
+
+
+def _reports(words: tuple[Word, ...]) -> bool:
+    """Tell whether a verb is followed by "that": what it holds may go on behind the joint."""
+    return any(
+        that.text == "that" and find_main_verb((_ANY_SUBJECT, verb)) is not None
+        for verb, that in pairwise(words)
+    )
 
 
 def _right_stands(right: str) -> bool:
     """A part stands if it begins with its own subject and has a verb soon behind it."""
     words = words_of(right)
-    if not words or words[0].text in _LEADS_ON or words[0].text in SUBORDINATORS:
+    if not words or words[0].text in _LEANS or words[0].text in SUBORDINATORS:
         return False
     verb = find_main_verb(words[: _SUBJECT_WORDS + 1])
-    return verb is not None and verb > 0
+    if not verb or words[0].text.endswith("ly"):
+        return False
+    # Behind a comma the verb may be that of another clause.
+    return "," not in right[: words[verb].start]
 
 
 def _is_balanced(text: str) -> bool:

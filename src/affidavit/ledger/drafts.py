@@ -182,6 +182,9 @@ def _draft_sentence(drafts: Drafts, flat: Flat, sentence: Span) -> Iterator[Draf
     start = sentence.start + lead
     rest = flat.text[start : sentence.end]
     whole = find_exemption(rest)
+    if whole is Exemption.ABSENCE:
+        # "The documents do not mention notice, but leave is paid": each part for itself.
+        whole = None
     parts = clause_spans(rest) if whole is None else (Span(0, len(rest)),)
     if whole is None and len(rest) > MAX_CHARS:
         drafts.cut.append(flat.place(Span(start, sentence.end)))

@@ -92,6 +92,8 @@ def find_main_verb(words: tuple[Word, ...]) -> int | None:
 
 def _is_finite(words: tuple[Word, ...], number: int) -> bool:
     text = words[number].text
+    if number and words[number - 1].text == "to":
+        return False
     if text in AUXILIARIES or text in _PLAIN_VERBS:
         return text not in _NOT_FINITE
     # "opened a plant" is past tense; "hired in 2020" may be a participle.

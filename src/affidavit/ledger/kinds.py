@@ -11,21 +11,33 @@ from typing import Final
 from affidavit.ledger.model import ClaimType
 from affidavit.ledger.quantities import quantities
 
-_NO_PERMISSION: Final = (
-    r"(?!(?: not| also| still| often| sometimes| easily| only)*(?: be)? (?:affect|appear|arise"
-    r"|become|believed|caused?|change|contain|contribute|cost|depend|differ|difficult|exceed|feel"
-    r"|found|fly|grow|happen|hear|help|hold|improve|include|increase|indicate|last|lead|live|mean"
-    r"|occur|range|reach|reduce|result|run|see|seen|seem|sense|survive|swim|take|taste|tell"
-    r"|true|vary|weigh|well)s?\b)"
+# "Can" and "may" permit where a person or a body is told what to do, or in the passive voice;
+# elsewhere they say what is able or likely to happen.
+_ABLE: Final = (
+    r"(?!(?: not| also| still| often| sometimes| easily| only|\W)*(?: be)? (?:affect|appear|arise"
+    r"|attributed|become|believed|calculated|caused?|change|contain|contribute|cost|depend"
+    r"|described|differ|difficult|exceed|experience|explained|feel|found|fly|grow|happen|have|hear"
+    r"|help|hold|improve|include|increase|indicate|last|lead|live|mean|measured|occur|range|reach"
+    r"|reduce|represented|result|run|see|seen|seem|sense|survive|swim|take|taste|tell|traced|true"
+    r"|vary|weigh|well)s?\b)"
 )
+_PERSONS: Final = (
+    r"(?:applicants?|anyone|candidates?|citizens?|clients?|compan(?:y|ies)|contractors?|customers?"
+    r"|departments?|employees?|employers?|everyone|guests?|landlords?|managers?|members?|nobody"
+    r"|no one|officers?|parents?|part(?:y|ies)|participants?|partners?|patients?|persons?"
+    r"|residents?|staff|students?|suppliers?|teams?|tenants?|users?|vendors?|visitors?|workers?|you)"
+)
+_MODAL: Final = r"(?:can|(?-i:may))"
 _BE: Final = r"(?:is|are|was|were|be|being|been|becomes?)"
 DEONTIC: Final = re.compile(
-    rf"\b(?:must|shall|should|ought to|(?:can(?:not|'t)?|(?-i:may)){_NO_PERMISSION})\b"
+    rf"\b(?:must|shall|should|ought to|(?:cannot|can't|{_MODAL} not){_ABLE}"
+    rf"|{_MODAL}(?= (?:only |also )*be \w+(?:ed|en|ne|ld|id|de|ght|ken|nt)\b){_ABLE})\b"
+    rf"|\b{_PERSONS}\b[^,;:.]*\b{_MODAL}\b{_ABLE}"
     rf"|\b{_BE} (?:\w+ly |not |only |also )*(?:entitled|eligible|required|obliged|obligated|allowed"
     r"|permitted|prohibited|forbidden|banned|authori[sz]ed|mandatory|compulsory|optional"
     r"|expected to|supposed to|subject to|responsible for|exempt|not allowed)\b"
     r"|\b(?:needs?|has|have) (?:not )?to\b"
-    r"|\b(?:requires?|entitles?|allows?|permits?|prohibits?|forbids?|mandates?|obliges?)\b"
+    r"|\b(?:requires?|entitles?|allows?(?! for)|permits?|prohibits?|forbids?|mandates?|obliges?)\b"
     r"|\bat the (?:sole )?discretion of\b|\bwithout (?:prior )?approval\b",
     re.IGNORECASE,
 )
@@ -40,12 +52,16 @@ _MEASURES: Final = re.compile(
     r"[ ])*(?=(?P<number>\S))",
     re.IGNORECASE,
 )
-_TERM: Final = r"(?!(?:it|he|she|they|this|that|there|these|those|we|you)\b)(?:[\w'\"()/-]+ ){1,6}?"
+_TERM: Final = (
+    r"(?!(?:it|he|she|they|this|that|there|these|those|we|you|another)\b)"
+    r"(?:(?!(?:is|are|was|were|that|which|means?)\b)[\w'\"()/-]+ ){1,6}?"
+)
 _DEFINITION: Final = re.compile(
-    r"\b(?:means|denotes|signifies|stands for|is short for)\b|\brefers? to (?:an?|the|any)\b"
+    rf"^{_TERM}(?:means?(?! of\b| that\b)|denotes|signifies|refers? to|is short for)\b"
+    r"|\bstands for\b"
     r"|\bis an? (?:acronym|abbreviation|synonym) (?:for|of)\b"
     r"|\b(?:is|are) (?:\w+ly )?(?:defined (?:as|by)|known as|referred to as|called|termed)\b"
-    r"|^(?:the term\b|by definition\b)|^[^:]{2,40}: (?:an?|any) \w"
+    r"|^(?:the term\b|by definition\b)|^[^:]{2,40}: (?-i:an?|any) \w"
     rf"|^{_TERM}(?:is|are) (?:an?|the|any) (?:[\w'-]+ ){{1,5}}?(?:that|which|who|whose|where"
     r"|in which|for which|used (?:to|for|as|in)|designed to|consisting of|characteri[sz]ed by)\b"
     rf"|^{_TERM}(?:is|are) (?:an?|the) (?:[\w'-]+ )?(?:process|practice|act|state|method|term|type"

@@ -80,15 +80,18 @@ class Page:
 
     @cached_property
     def tail(self) -> int:
-        """The number of the first line of the labelled lines that end the answer."""
+        """The number of the first of the labelled lines that end the answer.
+
+        If there is nothing before them, they are the answer itself and no list of references.
+        """
         first = len(self.lines)
         for at in range(len(self.lines) - 1, -1, -1):
             if self.lines[at].is_blank:
                 continue
             if LABELLED.fullmatch(self.text(at)) is None:
-                break
+                return first
             first = at
-        return first
+        return len(self.lines)
 
 
 def page_of(answer: str) -> Page:

@@ -17,7 +17,8 @@ _NOT_A_QUANTITY: Final = re.compile(
     rf"\b{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}}\b)?"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTHS}(?!\w)(?:,? \d{{4}}\b)?"
     rf"|\b{_MONTHS},? \d{{4}}\b"
-    r"|\b\d{4}-\d{2}(?:-\d{2})?\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
+    r"|\b\d{4}(?:-\d{2}){1,2}\b|\b\d{4} ?[-\u2013]+ ?(?:\d{4}|\d{2})\b"
+    r"|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
     r"|\b\d{1,2}:\d{2}(?::\d{2})?\b|\b\d{1,2} ?[ap]\.?m\b"
     r"|\b\d+(?:st|nd|rd|th)\b"
     r"|\b(?:sections?|articles?|clauses?|paragraphs?|pages?|pp?\.|chapters?|parts?|steps?|versions?"
@@ -51,6 +52,9 @@ _NUMBER_WORD: Final = re.compile(
     rf"\b(?:{_WORDS}|one(?=[ -](?:{_UNITS})\b))\b(?! of\b)",
     re.IGNORECASE,
 )
+_NAME_BEFORE: Final = re.compile(r"\w [A-Z][a-z]+ $")
+_PROPER: Final = re.compile(r"[A-Z]\w+ [A-Z]")
+"""A number word in a name: "Six Sigma"."""
 _FIRST_YEAR, _LAST_YEAR = 1500, 2100
 
 
@@ -61,10 +65,21 @@ def quantities(text: str) -> tuple[Span, ...]:
     digits = (
         Span(found.start(), found.end())
         for found in _NUMBER.finditer(plain)
-        if not _is_year(plain, found)
+        if not _is_year(plain, found) and not _is_named(plain, found)
     )
-    spelled = (Span(found.start(), found.end()) for found in _NUMBER_WORD.finditer(plain))
+    spelled = (
+        Span(found.start(), found.end())
+        for found in _NUMBER_WORD.finditer(plain)
+        if _PROPER.match(plain, found.start()) is None
+    )
     return tuple(sorted((*digits, *spelled), key=lambda span: span.start))
+
+
+def _is_named(text: str, found: re.Match[str]) -> bool:
+    """Tell whether a number belongs to the name before it: "the Hot 100", "Highway 91"."""
+    if found["money"] or found["suffix"] or _COUNTED.match(text, found.end()):
+        return False
+    return _NAME_BEFORE.search(text, 0, found.start()) is not None
 
 
 def _is_year(text: str, found: re.Match[str]) -> bool:

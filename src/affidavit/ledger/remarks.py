@@ -56,35 +56,40 @@ _GREETING: Final = re.compile(
     re.IGNORECASE,
 )
 _META: Final = re.compile(
-    r"I(?:'m|'ve|'d|'ll)?(?=[ ][a-z])|(?:hope|hopefully)\b"
+    r"I(?:'m|'ve|'d|'ll)?(?=[ ](?-i:[a-z]))|(?:hope|hopefully)\b"
     r"|we (?:hope|trust)\b|(?:please )?(?:let (?:me|us) know|feel free|(?:do not|don't) hesitate)\b"
     r"|please (?:see|refer|consult|check|review|verify|contact|reach out|ask|provide|share"
     r"|upload)\b"
     r"|(?:happy|glad) to\b|as an ai\b|good luck\b|you(?:'re| are) welcome\b|let me\b"
-    r"|if you (?:have|need|want|require|would like|'d like|are looking)\b.*\b(?:questions?|help"
-    r"|information|details?|clarification|assistance|know|ask|explain|elaborate)\b"
-    r"|(?:this|the) (?:answer|response|summary|overview) (?:is|was|covers|summari[sz]es|assumes)\b"
+    r"|if you (?:have|need|want|require|would like|'d like|are looking)\b.*\b(?:let (?:me|us) know"
+    r"|feel free|reach out|(?:do not|don't) hesitate|(?:ask|call|contact|tell) (?:me|us)"
+    r"|I(?:'m| am| can| will|'ll))\b"
+    r"|(?:this answer|(?:this|the) (?:response|summary|overview)) (?:is|was|covers"
+    r"|summari[sz]es|assumes)\b"
     r"|(?:sure|certainly|of course|absolutely|understood|ok|okay|no problem|got it)[.!]*$",
     re.IGNORECASE,
 )
-_ANNOUNCES: Final = re.compile(r"(?:here|below|following)(?: is| are|'s)\b[^\d]*$", re.IGNORECASE)
+_ANNOUNCES: Final = re.compile(
+    r"(?:here|below|following)(?: is| are|'s)\b[^\d:]{0,100}:?$", re.IGNORECASE
+)
 _SAY: Final = (
     r"(?:say|mention|state|specify|contain|provide|address|discuss|indicate|include|describe"
     r"|list|give|explain|clarify|cover|define|reference|offer)"
 )
 _ABSENCE: Final = re.compile(
-    rf"(?:none of )?{_THE_MATTER} (?:do|does|did)(?: not|n't) (?:\w+ly )?{_SAY}\b"
+    rf"(?!while|although|though|even)(?:none of )?{_THE_MATTER} (?:do|does|did)(?: not|n't)"
+    rf" (?:\w+ly )?{_SAY}\b"
     rf"|none of {_THE_MATTER} {_SAY}s?\b"
     r"|(?:there (?:is|are|was|were) )?no (?:\w+ ){0,2}(?:information|mention|details?)\b.*"
     rf"\b(?:provided|found|available|given|(?:in|from|within) {_THE_MATTER})"
     rf"|(?:there (?:is|are|was|were) )?no (?:\w+ ){{0,2}}(?:evidence|data|reference)\b.*"
     rf"\b(?:in|from|within) {_THE_MATTER}$"
-    r"|.{3,160}\b(?:is|are|was|were)(?: not|n't) (?:\w+ly )?(?:mentioned|specified|stated|addressed"
-    r"|covered|described|provided|included|discussed|found|defined|listed)\b.{0,40}"
+    r"|[^,;]{3,120}\b(?:is|are|was|were)(?: not|n't) (?:\w+ly )?(?:mentioned|specified|stated"
+    r"|addressed|covered|described|provided|included|discussed|found|defined|listed)\b.{0,40}"
     rf"\b(?:in|by|within) {_THE_MATTER}$"
     r"|(?:I|we) (?:could not|couldn't|cannot|can't|did not|didn't|do not|don't"
-    r"|(?:am|was|are|were) (?:not able|unable) to) (?:find|see|locate|determine|answer|have|know"
-    r"|verify|confirm)\b"
+    r"|(?:am|was|are|were) (?:not able|unable) to) (?:find|see|locate|determine|answer|know"
+    r"|verify|confirm|have (?:any|enough|specific|sufficient|access|information|details|the))\b"
     rf"|(?:it|this|that) (?:is|was) (?:unclear|not clear|not possible to (?:say|tell)) from\b"
     r"|(?:the )?(?:answer|information) (?:is|was|could|can)(?: ?not|n't)(?: be)? (?:found|available"
     r"|provided|given|known|determined|in)\b"
