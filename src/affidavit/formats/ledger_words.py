@@ -25,9 +25,9 @@ STATUSES: Final[Mapping[GateStatus, str]] = MappingProxyType(
 )
 METRICS: Final[Mapping[Metric, str]] = MappingProxyType(
     {
-        Metric.COVERAGE: "Material claims with evidence",
-        Metric.UNSUPPORTED: "Material claims without evidence",
-        Metric.CRITICAL_UNSUPPORTED: "Critical claims without evidence",
+        Metric.COVERAGE: "Material claims backed by evidence",
+        Metric.UNSUPPORTED: "Material claims not backed by evidence",
+        Metric.CRITICAL_UNSUPPORTED: "Critical claims not backed by evidence",
         Metric.CONTRADICTIONS: "Contradicted claims",
         Metric.SUPPORTED: "Material claims fully supported",
         Metric.UNRESOLVED_CITATIONS: "Citations that lead nowhere",

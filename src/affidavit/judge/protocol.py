@@ -1,20 +1,9 @@
 """The seam between the ledger and whoever reads evidence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-from affidavit.ledger.model import Chunk, Reading
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeIdentity:
-    """Which judge spoke. `rederivable` is False where nobody else can reproduce its scores."""
-
-    name: str
-    version: str
-    digest: str
-    rederivable: bool
+from affidavit.ledger.model import Chunk, JudgeIdentity, Reading
 
 
 class Judge(Protocol):
