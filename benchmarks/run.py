@@ -23,8 +23,17 @@ from affidavit.base.statistics import rounded
 from benchmarks.figure import Figure
 
 # Each is a module of this package with `measure(quick: bool = False) -> list[Figure]`.
-BENCHMARKS = ("startup", "json_speed")
-LIBRARIES = ("affidavit", "click", "msgspec", "orjson", "rfc8785")
+BENCHMARKS = ("startup", "json_speed", "ingest", "retrieval")
+LIBRARIES = (
+    "affidavit",
+    "click",
+    "msgspec",
+    "orjson",
+    "rfc8785",
+    "nupunkt",
+    "pypdfium2",
+    "tantivy",
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results.jsonl"

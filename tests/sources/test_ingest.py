@@ -1,3 +1,4 @@
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -81,11 +82,12 @@ def test_a_torn_entry_of_the_cache_is_read_again(tmp_path: Path) -> None:
     plan = plan_sources([sources], Limits())
     kept = tmp_path / "kept"
     first = list(read_planned(plan, SETTINGS, kept, jobs=0))
+    assert list(read_planned(plan, SETTINGS, kept, jobs=0)) == first
     for entry in kept.iterdir():
         entry.write_bytes(entry.read_bytes()[:-1])
     assert list(read_planned(plan, SETTINGS, kept, jobs=0)) == first
     for entry in kept.iterdir():
-        entry.write_bytes(b"")
+        entry.write_bytes(sha256(b"\0").digest() + b"\0")
     assert list(read_planned(plan, SETTINGS, kept, jobs=0)) == first
 
 

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from tests.sources.making import (
     blank_pdf,
@@ -10,11 +12,12 @@ from tests.sources.making import (
 )
 
 from affidavit.sources.chunking import page_at
+from affidavit.sources.readers.pdf_blocks import build_blocks
 from affidavit.sources.readers.pdf_layout import Bookmark, Page, lay_out
-from affidavit.sources.readers.pdf_lines import Line
+from affidavit.sources.readers.pdf_lines import Line, lines_of
 from affidavit.sources.readers.pdf_running import without_running_lines
 from affidavit.sources.settings import Limits
-from affidavit.sources.structure import ReadDocument
+from affidavit.sources.structure import ReadDocument, TextBuilder
 
 LOREM = "The archive keeps the records of leave for as long as the law asks for it and no longer."
 
@@ -255,3 +258,94 @@ def test_a_bookmark_to_nothing_is_no_heading(mark: Bookmark) -> None:
 
 def test_a_page_without_lines_has_no_title() -> None:
     assert lay_out([Page(1, (), is_picture=False)], []).title == ""
+
+
+def pieces(*lines: Line) -> list[str]:
+    """The blocks of one page of lines."""
+    builder = TextBuilder(Limits())
+    build_blocks(lay_out([Page(1, lines, is_picture=False)], []), builder)
+    return [f"{block.kind} {builder.text()[block.start : block.end]}" for block in builder.blocks()]
+
+
+FULL = "this line is as long as a line of this page can be"
+PLACES = {
+    "right below at the same edge": (
+        [line(FULL, 700), line("end", 688)],
+        [f"paragraph {FULL} end"],
+    ),
+    "a gap ends a paragraph": (
+        [line(FULL, 700), line(FULL, 688), line("end", 660)],
+        [f"paragraph {FULL} {FULL}", "paragraph end"],
+    ),
+    "another size ends a paragraph": (
+        [line(FULL, 700), line("end", 688, size=8.0)],
+        [f"paragraph {FULL}", "paragraph end"],
+    ),
+    "a short line ends a paragraph": (
+        [line("short", 700), line(FULL, 688)],
+        ["paragraph short", f"paragraph {FULL}"],
+    ),
+    "a first line may stand in, and the next ones out": (
+        [line(FULL, 700, x=70), line(FULL, 688), line("end", 676)],
+        [f"paragraph {FULL} {FULL} end"],
+    ),
+    "a line that stands in begins a paragraph": (
+        [line(FULL, 700), line(FULL, 688, x=70)],
+        [f"paragraph {FULL}", f"paragraph {FULL}"],
+    ),
+    "a line that stands out after others begins one": (
+        [line(FULL, 700, x=70), line(FULL, 688, x=70), line(FULL, 676, x=40)],
+        [f"paragraph {FULL} {FULL}", f"paragraph {FULL}"],
+    ),
+    "an item hangs": (
+        [line(f"\u2022 {FULL}", 700), line("end", 688, x=62), line(f"\u2022 {FULL}", 676)],
+        [f"item - {FULL} end", f"item - {FULL}"],
+    ),
+    "a wrapped number is no item": (
+        [line(FULL, 700), line(f"15. {FULL}", 688)],
+        [f"paragraph {FULL} 15. {FULL}"],
+    ),
+    "the first number of a list is one": (
+        [line(FULL, 700), line(f"1. {FULL}", 688), line(f"2. {FULL}", 676)],
+        [f"paragraph {FULL}", f"item 1. {FULL}", f"item 2. {FULL}"],
+    ),
+    "another column begins another paragraph": (
+        [line(FULL, 100), line("New column", 700, x=300)],
+        [f"paragraph {FULL}", "paragraph New column"],
+    ),
+    "a hyphen that belongs to the word stays": (
+        [
+            Line("Half\ufffeInstalled and pro\ufffevides, well\ufffeknown", 50, 700, 400, 10, 4),
+            line("well-known text", 600),
+        ],
+        ["paragraph Half-Installed and provides, well-known", "paragraph well-known text"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("lines", "wanted"), PLACES.values(), ids=PLACES.keys())
+def test_paragraphs_by_place(lines: list[Line], wanted: list[str]) -> None:
+    assert pieces(*lines) == wanted
+
+
+class BrokenTextPage:
+    """A page whose text pypdfium2 cannot take in one way."""
+
+    raw = None
+
+    def get_text_range(self, errors: str) -> str:
+        raise RecursionError(errors)
+
+    def get_text_bounded(self, errors: str) -> str:
+        return " " if errors == "replace" else "wrong"
+
+
+def test_a_page_that_makes_pypdfium2_recur_is_read_another_way() -> None:
+    assert lines_of(BrokenTextPage()) == ()
+
+
+def test_a_page_that_cannot_be_loaded_damages_the_document() -> None:
+    good = pdf_of("#set document(date: none)\nText")
+    broken = re.sub(rb"/Type ?/Page\b", b"/Type /Pxge", good)
+    assert len(broken) >= len(good)
+    assert refused(broken, "x.pdf").code in {"AF203", "AF204"}

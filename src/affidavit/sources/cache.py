@@ -4,7 +4,6 @@ Unchanged files are not read again. An entry is named by all that decides it, an
 SHA-256 of the rest; one that is torn or foreign counts as missing.
 """
 
-import tempfile
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -27,22 +26,20 @@ _SEAL_BYTES: Final = 32
 
 
 class DocumentCache:
-    """A folder of documents that were read. Without a folder it never has anything."""
+    """A folder of documents that were read."""
 
-    def __init__(self, folder: Path | None, settings: SourceSettings) -> None:
+    def __init__(self, folder: Path, settings: SourceSettings) -> None:
         self._folder = folder
         self._settings = msgspec.json.encode((READER_VERSION, settings))
 
     def has(self, file: SourceFile, digest: str) -> bool:
         """Tell whether there is an entry, without looking into it."""
-        return self._folder is not None and self._entry(self._folder, file, digest).is_file()
+        return self._entry(file, digest).is_file()
 
     def find(self, file: SourceFile, digest: str) -> Outcome | None:
         """Return what reading these bytes under this name gave before."""
-        if self._folder is None:
-            return None
         try:
-            entry = read_bounded(self._entry(self._folder, file, digest), _MAX_ENTRY_BYTES)
+            entry = read_bounded(self._entry(file, digest), _MAX_ENTRY_BYTES)
             body = entry[_SEAL_BYTES:]
             if sha256(body).digest() != entry[:_SEAL_BYTES]:
                 return None
@@ -53,22 +50,20 @@ class DocumentCache:
 
     def keep(self, file: SourceFile, digest: str, outcome: Outcome) -> None:
         """Keep an outcome. A cache that cannot be written is a slower one, not an error."""
-        if self._folder is None:
-            return
         body = ENCODER.encode(outcome)
-        target = self._entry(self._folder, file, digest)
+        target = self._entry(file, digest)
         # Not synced: an entry that a power cut tears does not bear its seal, and is read again.
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as temporary:
-                temporary.write(sha256(body).digest() + body)
-            Path(temporary.name).replace(target)
+            part = target.with_suffix(".part")
+            part.write_bytes(sha256(body).digest() + body)
+            part.replace(target)
 
-    def _entry(self, folder: Path, file: SourceFile, digest: str) -> Path:
+    def _entry(self, file: SourceFile, digest: str) -> Path:
         # The ending decides how text is read, and whether the name is right.
         ending = ending_of(file.filename).encode()
         parts = (self._settings, digest.encode(), ending, b"named" if file.named else b"")
-        return folder / f"{sha256_hex(b'|'.join(parts))}.msgpack"
+        return self._folder / f"{sha256_hex(b'|'.join(parts))}.msgpack"
 
 
 def named_as(outcome: Outcome, filename: str) -> Outcome:

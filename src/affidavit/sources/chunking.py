@@ -46,7 +46,7 @@ class _Atom(msgspec.Struct, frozen=True, gc=False):
     announces: bool = False
 
 
-_LISTED: Final = frozenset({BlockKind.ITEM, BlockKind.ROW, BlockKind.CODE})
+_LISTED: Final = (BlockKind.ITEM, BlockKind.ROW, BlockKind.CODE)
 _SPACE_NEAR_END: Final = re.compile(r"\s(?=\S*$)")
 
 

@@ -127,7 +127,7 @@ def index_key(plan: Plan, settings: SourceSettings) -> str:
 def read_planned(
     plan: Plan,
     settings: SourceSettings,
-    cache_folder: Path | None = None,
+    cache_folder: Path,
     *,
     jobs: int = 1,
     progress: Progress | None = None,

@@ -84,12 +84,17 @@ _TYPOGRAPHY: Final = str.maketrans(
     }
 )
 
+_HAS_TYPOGRAPHY: Final = re.compile(f"[{''.join(map(chr, _TYPOGRAPHY))}]")
+
 
 def clean(text: str) -> str:
     """Return one line: white space runs become one space, what has no meaning is left out."""
     if not text.isascii():
-        text = unicodedata.normalize("NFC", text.translate(_TYPOGRAPHY))
-    return " ".join(_CONTROL.sub("", text).split())
+        if _HAS_TYPOGRAPHY.search(text):
+            text = text.translate(_TYPOGRAPHY)
+        text = unicodedata.normalize("NFC", text)
+    line = " ".join(text.split())
+    return line if line.isprintable() else " ".join(_CONTROL.sub("", line).split())
 
 
 def clean_code(text: str) -> str:
@@ -162,15 +167,18 @@ class TextBuilder:
         return len(gap)
 
     def _check(self) -> None:
-        for what, count, limit in (
-            ("characters of text", self._length, self._limits.max_characters),
-            ("blocks", len(self._blocks), self._limits.max_blocks),
-        ):
-            if count > limit:
-                raise AffidavitError(faults.DOCUMENT_TOO_LARGE, what=what, limit=limit)
+        if self._length > self._limits.max_characters:
+            raise _too_large("characters of text", self._limits.max_characters)
+        if len(self._blocks) > self._limits.max_blocks:
+            raise _too_large("blocks", self._limits.max_blocks)
 
 
-_CLOSE_TOGETHER: Final = frozenset({BlockKind.ITEM, BlockKind.ROW, BlockKind.CONTENTS})
+def _too_large(what: str, limit: int) -> AffidavitError:
+    return AffidavitError(faults.DOCUMENT_TOO_LARGE, what=what, limit=limit)
+
+
+# A tuple: members of an enumeration are compared faster than they are hashed.
+_CLOSE_TOGETHER: Final = (BlockKind.ITEM, BlockKind.ROW, BlockKind.CONTENTS)
 
 
 def row_text(header: tuple[str, ...], cells: tuple[str, ...]) -> str:

@@ -118,11 +118,12 @@ def claim_terms(claim: str) -> dict[str, Term]:
 
 
 def keys_of(text: str) -> list[str]:
-    """Return the keys of a text, each as often as it stands there."""
-    keys: list[str] = []
-    for written in text.lower().split():
-        # Nine of ten words are letters only, and end here.
-        word = written if written.isalpha() else written.strip(_AROUND)
+    """Return the keys of a text, each as often as it stands there: first those in words."""
+    words = text.lower().split()
+    keys = [_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS]
+    # Most words are letters only, and end here.
+    for written in [word for word in words if not word.isalpha()]:
+        word = written.strip(_AROUND)
         if word.isalpha():
             if word in _NUMBER_WORDS:
                 keys.append(_NUMBER_WORDS[word])

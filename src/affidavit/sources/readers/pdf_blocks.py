@@ -58,7 +58,7 @@ def _goes_on(builder: TextBuilder, piece: _Piece, text: str) -> bool:
     last = builder.last
     return (
         last is not None
-        and last.kind in {BlockKind.PARAGRAPH, BlockKind.ITEM}
+        and last.kind in (BlockKind.PARAGRAPH, BlockKind.ITEM)
         and piece.kind is BlockKind.PARAGRAPH
         and text[:1].islower()
         and not _SENTENCE_END.search(builder.tail)
@@ -101,7 +101,7 @@ def _joins(
 ) -> bool:
     if heading:
         return run.kind is BlockKind.HEADING and not heading.starts
-    if run.kind in {BlockKind.HEADING, BlockKind.CONTENTS} or kind is BlockKind.CONTENTS:
+    if run.kind in (BlockKind.HEADING, BlockKind.CONTENTS) or kind is BlockKind.CONTENTS:
         return False
     return flows and (kind is BlockKind.PARAGRAPH or not _starts_item(run, text))
 

@@ -16,6 +16,7 @@ from affidavit.sources.structure import clean
 _LARGER: Final = 1.12
 """A heading is at least this much larger than the body; sizes of one text differ by less."""
 _LONGEST_HEADING: Final = 200
+_NEAR_POINTS: Final = 60.0
 _NUMBERING: Final = re.compile(
     r"^(?:chapter|section|part|article|appendix)?\s*(?:[\divxlc]+|[a-z])(?:\.\d+)*[.:)]?\s+", re.I
 )
@@ -100,9 +101,7 @@ def _outlined(pages: Sequence[Page], bookmarks: Sequence[Bookmark]) -> Headings:
         wanted = _squeezed(bookmark.title)
         if page is None or not wanted:
             continue
-        for index in (
-            range(len(page.lines)) if bookmark.top is None else _by_distance(page, bookmark.top)
-        ):
+        for index in _nearest_first(page.lines, bookmark.top):
             span = _span_of_title(page.lines, index, wanted)
             if span and (page.number, index) not in found:
                 found |= {(page.number, at): Heading(bookmark.level, at == index) for at in span}
@@ -110,9 +109,13 @@ def _outlined(pages: Sequence[Page], bookmarks: Sequence[Bookmark]) -> Headings:
     return found
 
 
-def _by_distance(page: Page, top: float) -> list[int]:
-    """Return the indices of lines, the nearest first to where a bookmark points."""
-    return sorted(range(len(page.lines)), key=lambda index: abs(page.lines[index].y - top))
+def _nearest_first(lines: Sequence[Line], top: float | None) -> Iterator[int]:
+    """Yield the indices of lines: first those near the place that a bookmark points to."""
+    distances = [0.0 if top is None else abs(line.y - top) for line in lines]
+    near = [index for index, distance in enumerate(distances) if distance < _NEAR_POINTS]
+    yield from sorted(near, key=distances.__getitem__)
+    far = [index for index, distance in enumerate(distances) if distance >= _NEAR_POINTS]
+    yield from sorted(far, key=distances.__getitem__)
 
 
 def _span_of_title(lines: Sequence[Line], index: int, wanted: str) -> range | None:
@@ -134,11 +137,12 @@ def _squeezed(text: str) -> str:
 
 
 def _with_large_lines(pages: Sequence[Page], body_size: float, outlined: Headings) -> Headings:
+    least = _LARGER * body_size
     large = {
         (page.number, index): line
         for page in pages
         for index, line in enumerate(page.lines)
-        if (page.number, index) not in outlined and _is_large(line, body_size)
+        if line.size >= least and (page.number, index) not in outlined and _is_title(line.text)
     }
     known = _level_by_size(pages, outlined)
     deepest = max(known.values(), default=0)
@@ -162,12 +166,8 @@ def _continues(above: Line | None, line: Line) -> bool:
     )
 
 
-def _is_large(line: Line, body_size: float) -> bool:
-    return (
-        line.size >= _LARGER * body_size
-        and len(line.text) <= _LONGEST_HEADING
-        and any(letter.isalpha() for letter in line.text)
-    )
+def _is_title(text: str) -> bool:
+    return len(text) <= _LONGEST_HEADING and any(letter.isalpha() for letter in text)
 
 
 def _level(line: Line, ranks: Mapping[float, int]) -> int:
@@ -176,12 +176,10 @@ def _level(line: Line, ranks: Mapping[float, int]) -> int:
 
 
 def _level_by_size(pages: Sequence[Page], outlined: Headings) -> dict[float, int]:
+    lines = {page.number: page.lines for page in pages}
     sizes: dict[float, int] = {}
-    for page in pages:
-        for index, line in enumerate(page.lines):
-            heading = outlined.get((page.number, index))
-            if heading:
-                sizes.setdefault(round(line.size, 1), heading.level)
+    for (page, index), heading in sorted(outlined.items()):
+        sizes.setdefault(round(lines[page][index].size, 1), heading.level)
     return sizes
 
 

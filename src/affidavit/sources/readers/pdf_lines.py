@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from ctypes import byref, c_double
+from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -22,11 +23,8 @@ class Line(NamedTuple):
     y: float
     right: float
     size: float
-
-    @property
-    def height(self) -> int:
-        """How many printed lines it covers: one more for every word broken at a line's end."""
-        return 1 + self.text.count(HYPHEN)
+    height: int = 1
+    """How many printed lines it covers: one more for every word broken at a line's end."""
 
 
 def lines_of(page: "PdfTextPage") -> tuple[Line, ...]:
@@ -53,7 +51,7 @@ def _drawn_lines(page: "PdfTextPage") -> Iterator[Line]:
         raw.FPDFText_GetCharBox(handle, last, *box)
         # A line may begin with a small raised mark, so its end is asked too.
         size = max(size_of(handle, first), size_of(handle, last))
-        return Line(text, x.value, y.value, right.value, size)
+        return Line(text, x.value, y.value, right.value, size, 1 + text.count(HYPHEN))
 
     at = 0
     for printed in _text(page).split("\r\n"):
@@ -61,7 +59,7 @@ def _drawn_lines(page: "PdfTextPage") -> Iterator[Line]:
         if text:
             start = at + len(printed) - len(printed.lstrip())
             whole = line(text, start)
-            if HYPHEN not in text and bottom.value < whole.y - whole.size:
+            if bottom.value < whole.y - whole.size and whole.height == 1:
                 for cut in _cuts(text, start, whole, place):
                     yield line(text[cut].rstrip(), start + cut.start)
             else:
@@ -85,17 +83,16 @@ def _cuts(text: str, start: int, whole: Line, place: _Place) -> Iterator[slice]:
 def _whole_lines(drawn: Iterator[Line]) -> Iterator[Line]:
     """Join what stands side by side: dots of a contents line are often drawn one by one."""
     pieces: list[Line] = []
+    y = right = inf
     for line in drawn:
-        if pieces and not _goes_on(pieces[-1], line):
+        slack = 0.1 * line.size
+        if pieces and (abs(line.y - y) >= slack or line.x < right - slack):
             yield _joined(pieces)
             pieces = []
         pieces.append(line)
+        y, right = line.y, line.right
     if pieces:
         yield _joined(pieces)
-
-
-def _goes_on(left: Line, right: Line) -> bool:
-    return abs(left.y - right.y) < 0.1 * right.size and right.x >= left.right - 0.1 * right.size
 
 
 def _joined(pieces: list[Line]) -> Line:
@@ -103,7 +100,8 @@ def _joined(pieces: list[Line]) -> Line:
         return pieces[0]
     first, last = pieces[0], pieces[-1]
     text = " ".join(piece.text for piece in pieces)
-    return Line(text, first.x, first.y, last.right, max(piece.size for piece in pieces))
+    height = max(piece.height for piece in pieces)
+    return Line(text, first.x, first.y, last.right, max(piece.size for piece in pieces), height)
 
 
 def _text(page: "PdfTextPage") -> str:

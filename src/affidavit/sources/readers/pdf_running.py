@@ -8,15 +8,18 @@ is only printed at the foot is not lost; a title beside a page number is not.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from affidavit.sources.readers.pdf_lines import Line
 
 _BARE_NUMBER: Final = re.compile(r"\W*(?:page\s+)?(\d{1,5})(?:\s*(?:/|of)\s*\d{1,5})?\W*$", re.I)
 _EDGE_NUMBERS: Final = re.compile(r"^(\d{1,5})(?![\w.])|(?<![\w.])(\d{1,5})$")
+_NUMBER: Final = re.compile(r"(?<![\w.])\d{1,5}(?!\w|\.\d)")  # Not inside of "Version 2.1".
 _ROMAN_NUMBER: Final = re.compile(r"[ivxlc]{1,8}$")
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
+_HEIGHT: Final = attrgetter("y")
 _MASK: Final = "#"
 _OUTERMOST: Final = 2
 _PAGES_TO_REPEAT: Final = 3
@@ -31,13 +34,15 @@ class _Numbering(NamedTuple):
 
 def without_running_lines(pages: Sequence[tuple[Line, ...]]) -> tuple[tuple[Line, ...], ...]:
     """Return the pages without their furniture."""
-    numbering = _numbering(pages)
-    shapes = tuple(_shapes(lines, index, numbering) for index, lines in enumerate(pages))
+    # By height: pdfium's order is the order of drawing.
+    by_height = tuple(sorted(lines, key=_HEIGHT) for lines in pages)
+    numbering = _numbering(by_height)
+    shapes = tuple(_shapes(lines, index, numbering) for index, lines in enumerate(by_height))
     repeated = Counter(shape for page_shapes in shapes for shape in set(page_shapes.values()))
     seen: set[str] = set()
     bodies: list[tuple[Line, ...]] = []
     for index, (lines, page_shapes) in enumerate(zip(pages, shapes, strict=True)):
-        numbered = _numbered_line(lines, index, numbering)
+        numbered = _numbered_line(by_height[index], index, numbering)
         dropped = {
             line
             for line, shape in page_shapes.items()
@@ -49,33 +54,24 @@ def without_running_lines(pages: Sequence[tuple[Line, ...]]) -> tuple[tuple[Line
     return tuple(bodies)
 
 
-def _shapes(
-    lines: tuple[Line, ...], index: int, numbering: _Numbering | None
-) -> Mapping[Line, str]:
+def _shapes(lines: Sequence[Line], index: int, numbering: _Numbering | None) -> Mapping[Line, str]:
     """Return the outermost lines, and each without what makes it differ from page to page."""
-    number = None if numbering is None else index + numbering.shift
-    return {line: _shape(line.text, number) for line in _edges(lines)}
+    number = "" if numbering is None else str(index + numbering.shift)
+    edges = (*lines[:_OUTERMOST], *lines[max(_OUTERMOST, len(lines) - _OUTERMOST) :])
+    return {line: _shape(line.text, number) for line in edges}
 
 
-def _edges(lines: tuple[Line, ...]) -> Iterator[Line]:
-    """Yield the outermost lines of a page by height: pdfium's order is the order of drawing."""
-    by_height = sorted(lines, key=lambda line: line.y)
-    yield from by_height[:_OUTERMOST]
-    yield from by_height[max(_OUTERMOST, len(by_height) - _OUTERMOST) :]
-
-
-def _shape(text: str, number: int | None) -> str:
+def _shape(text: str, number: str) -> str:
     if _ROMAN_NUMBER.match(text):
         return _MASK
-    # Not inside of "Version 2.1".
-    return text if number is None else re.sub(rf"(?<![\w.]){number}(?!\w|\.\d)", _MASK, text)
+    return _NUMBER.sub(lambda found: _MASK if found[0] == number else found[0], text)
 
 
 def _has_letter(shape: str) -> bool:
     return any(letter.isalpha() for letter in shape)
 
 
-def _numbering(pages: Sequence[tuple[Line, ...]]) -> _Numbering | None:
+def _numbering(pages: Sequence[Sequence[Line]]) -> _Numbering | None:
     """Return where most pages have their number; a line of nothing else is believed first."""
     written = sum(1 for lines in pages if lines)
     for numbers in (_bare_numbers, _edge_numbers):
@@ -84,7 +80,7 @@ def _numbering(pages: Sequence[tuple[Line, ...]]) -> _Numbering | None:
             for index, lines in enumerate(pages)
             if lines
             for at_top in (False, True)
-            for number in numbers(_outermost(lines, at_top=at_top).text)
+            for number in numbers(lines[-1 if at_top else 0].text)
         )
         best = max(found, key=lambda place: (found[place], -abs(place.shift)), default=None)
         if best is not None and found[best] >= max(_PAGES_TO_REPEAT, written // 2 + 1):
@@ -92,18 +88,12 @@ def _numbering(pages: Sequence[tuple[Line, ...]]) -> _Numbering | None:
     return None
 
 
-def _numbered_line(
-    lines: tuple[Line, ...], index: int, numbering: _Numbering | None
-) -> Line | None:
+def _numbered_line(lines: Sequence[Line], index: int, numbering: _Numbering | None) -> Line | None:
     if numbering is None or not lines:
         return None
-    line = _outermost(lines, at_top=numbering.at_top)
+    line = lines[-1 if numbering.at_top else 0]
     numbers = (*_bare_numbers(line.text), *_edge_numbers(line.text))
     return line if index + numbering.shift in numbers else None
-
-
-def _outermost(lines: tuple[Line, ...], *, at_top: bool) -> Line:
-    return (max if at_top else min)(lines, key=lambda line: line.y)
 
 
 def _bare_numbers(text: str) -> tuple[int, ...]:
