@@ -1,8 +1,8 @@
 """Says what is wrong with a JSON text that was refused, and where.
 
 A second reading of the whole grammar, by hand, a hundred times slower than orjson: up to 1.5 s of
-CPU per megabyte before the fault, so that a service sets `max_bytes` to what it can bear. It is used
-only when the fast one has refused; tests hold the two to the same answer on every text.
+CPU per megabyte before the fault, so that a service sets `max_bytes` to what it can bear. It is
+used only when the fast one has refused; tests hold the two to the same answer on every text.
 """
 
 import re
