@@ -315,6 +315,10 @@ TEXT_KEYS = {
         "carry-over of debian/control v4.6.2",
         ["carryover", "debiancontrol", "v462"],
     ),
+    "writing without spaces": (
+        "\u5e74\u6b21\u4f11\u6687 x",
+        ["\u5e74\u6b21", "\u6b21\u4f11", "\u4f11\u6687"],
+    ),
     "plain words and signs are none": ("a plain, word -- !", []),
 }
 

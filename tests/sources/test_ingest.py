@@ -124,6 +124,17 @@ def test_a_file_over_the_limit_is_not_even_hashed(tmp_path: Path) -> None:
     assert (plan.files, [item.code for item in plan.findings]) == ((), ["AF206"])
 
 
+def test_a_file_that_goes_between_the_walk_and_its_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_all(tmp_path, {"a.md": b"One."})
+    walk = ingest.walk_sources(iter([tmp_path]))
+    (tmp_path / "a.md").unlink()
+    monkeypatch.setattr(ingest, "walk_sources", lambda _: walk)
+    plan = plan_sources([tmp_path], Limits())
+    assert (plan.files, [item.code for item in plan.findings]) == ((), ["AF010"])
+
+
 def test_nothing_to_read_is_an_empty_index(tmp_path: Path) -> None:
     (tmp_path / "sources").mkdir()
     found = index_sources([tmp_path / "sources"], tmp_path / "kept", SETTINGS)

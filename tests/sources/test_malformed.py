@@ -60,7 +60,7 @@ def test_none_of_them_crashes_or_hangs(tmp_path: Path) -> None:
     }
     write_all(tmp_path, files)
     tasks = [
-        Task(str(tmp_path / name), name, False, digest_file(tmp_path / name)) for name in files
+        Task(bytes(tmp_path / name), name, False, digest_file(tmp_path / name)) for name in files
     ]
     settings = SourceSettings(limits=Limits(seconds_per_document=60))
     outcomes = list(ingest_apart(tasks, settings, 2))

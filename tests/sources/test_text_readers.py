@@ -1,5 +1,7 @@
 """HTML, Markdown and plain text: what stands in the file, block by block."""
 
+import time
+
 import pytest
 from tests.sources.making import read, refused, shown
 
@@ -109,6 +111,10 @@ MARKDOWN = {
         "<div>\n<b>text</b>\n</div>\n\na <i>b</i>",
         ["paragraph text", "paragraph a b"],
     ),
+    "comments are not read": (
+        "<!-- one -->\n\n<div>a <!-- two --> b</div>\n\n<!-- three\n",
+        ["paragraph a b"],
+    ),
     "quotations are paragraphs": ("> said\n", ["paragraph said"]),
     "a ruler is nothing": ("a\n\n***\n\nb\n", ["paragraph a", "paragraph b"]),
 }
@@ -117,6 +123,12 @@ MARKDOWN = {
 @pytest.mark.parametrize(("source", "wanted"), MARKDOWN.values(), ids=MARKDOWN.keys())
 def test_markdown(source: str, wanted: list[str]) -> None:
     assert shown(read(source.encode(), "x.md")) == wanted
+
+
+def test_markdown_comments_without_end_take_no_endless_time() -> None:
+    before = time.process_time()
+    assert shown(read(b"text\n\n" + b"<!--" * 50_000, "x.md")) == ["paragraph text"]
+    assert time.process_time() - before < 5
 
 
 def test_markdown_front_matter() -> None:
@@ -182,6 +194,10 @@ PLAIN = {
 @pytest.mark.parametrize(("source", "wanted"), PLAIN.values(), ids=PLAIN.keys())
 def test_plain(source: str, wanted: list[str]) -> None:
     assert shown(read(source.encode(), "x.txt")) == wanted
+
+
+def test_plain_headings_without_end() -> None:
+    assert len(read(b"A\n===\n" * 5000, "x.txt").blocks) == 5000
 
 
 def test_plain_title() -> None:

@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 from tests.sources.making import write_all
 
+from affidavit.sources.ingest import index_sources
+from affidavit.sources.settings import SourceSettings
 from affidavit.sources.walking import walk_sources
 
 
@@ -80,3 +82,9 @@ def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.Monke
     walk = walk_sources([tmp_path])
     assert [file.filename for file in walk.files] == ["b.txt"]
     assert [(item.file, item.code) for item in walk.findings] == [("shut", "AF011")]
+
+
+def test_a_name_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_bytes(b"Text.")
+    found = index_sources([tmp_path], tmp_path / ".kept", SourceSettings(), jobs=1)
+    assert [document.filename for document in found.index.documents] == ["caf\\xe9.txt"]

@@ -16,23 +16,25 @@ HOSTILE = textwrap.dedent("""
     import os, signal, sys, time
     from affidavit.sources import worker
     ingest = worker.ingest_task
+    outcomes = worker._private_output()
     def hostile(task, settings):
+        os.write(1, b"a library that prints")
         if "crash" in task.filename: os.kill(os.getpid(), signal.SIGSEGV)
         if "leave" in task.filename: os._exit(7)
         if "hang" in task.filename: time.sleep(600)
         if "half" in task.filename:
-            os.write(1, b"\\0\\0\\0\\0\\0\\0\\0\\x99abc")
+            os.write(outcomes.fileno(), b"\\0\\0\\0\\0\\0\\0\\0\\x99abc")
             os._exit(0)
         return ingest(task, settings)
     worker.ingest_task = hostile
-    worker.main(sys.stdin.buffer, sys.stdout.buffer)
+    worker.main(sys.stdin.buffer, outcomes)
 """)
 COMMAND = (sys.executable, "-c", HOSTILE)
 
 
 def tasks_of(folder: Path, *names: str) -> list[Task]:
     write_all(folder, {name: f"Text of {name}.".encode() for name in names})
-    return [Task(str(folder / name), name, False, digest_file(folder / name)) for name in names]
+    return [Task(bytes(folder / name), name, False, digest_file(folder / name)) for name in names]
 
 
 def codes(outcomes: list[Outcome]) -> list[str]:
@@ -79,7 +81,7 @@ def test_a_file_that_changed_or_went_since_it_was_planned(tmp_path: Path) -> Non
 def test_memory_is_limited(tmp_path: Path) -> None:
     # Far too little for the parser: the process may fail in any way, but the others are read.
     (tmp_path / "big.md").write_bytes(b"word " * 4_000_000)
-    big = Task(str(tmp_path / "big.md"), "big.md", False, digest_file(tmp_path / "big.md"))
+    big = Task(bytes(tmp_path / "big.md"), "big.md", False, digest_file(tmp_path / "big.md"))
     small = tasks_of(tmp_path, "small.txt")
     settings = SourceSettings(limits=Limits(max_memory_bytes=200 * 1024**2))
     outcomes = list(ingest_apart([big, *small], settings, 1))

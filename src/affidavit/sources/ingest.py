@@ -3,7 +3,9 @@
 The one entry for the use cases is `index_sources`; the steps are there for who needs one of them.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,7 +45,8 @@ class PlannedFile(NamedTuple):
 
     def task(self) -> Task:
         """Return what a worker needs to read it."""
-        return Task(str(self.source.path), self.source.filename, self.source.named, self.digest)
+        path = os.fsencode(self.source.path)
+        return Task(path, self.source.filename, self.source.named, self.digest)
 
 
 class Plan(NamedTuple):
@@ -102,11 +105,7 @@ def plan_sources(paths: Iterable[Path], limits: Limits) -> Plan:
     findings = list(walk.findings)
     for source in walk.files:
         try:
-            if source.path.stat().st_size > limits.max_bytes:
-                raise AffidavitError(
-                    faults.DOCUMENT_TOO_LARGE, what="bytes", limit=limits.max_bytes
-                )
-            digest = digest_file(source.path)
+            digest = _digest(source.path, limits.max_bytes)
         except AffidavitError as error:
             findings.append(finding_from_error(error, source.filename))
             continue
@@ -116,6 +115,14 @@ def plan_sources(paths: Iterable[Path], limits: Limits) -> Plan:
                 finding(faults.DOCUMENT_DUPLICATE, source.filename, read=True, other=first.filename)
             )
     return Plan(tuple(files.values()), tuple(findings))
+
+
+def _digest(path: Path, max_bytes: int) -> str:
+    # A file that went since the walk has no size; opening it says what is wrong.
+    with suppress(OSError):
+        if path.stat().st_size > max_bytes:
+            raise AffidavitError(faults.DOCUMENT_TOO_LARGE, what="bytes", limit=max_bytes)
+    return digest_file(path)
 
 
 def index_key(plan: Plan, settings: SourceSettings) -> str:

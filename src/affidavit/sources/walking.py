@@ -39,18 +39,18 @@ def walk_sources(paths: Iterable[Path]) -> Walk:
         if path.is_dir():
             _walk_folder(path, files, findings)
         elif path.is_file():
-            files.append(SourceFile(path, path.name, named=True))
+            files.append(SourceFile(path, _readable(path.name), named=True))
         else:
             fault = faults.SOURCE_SPECIAL if path.exists() else faults.SOURCE_MISSING
-            findings.append(finding(fault, str(path)))
+            findings.append(finding(fault, _readable(str(path))))
     return Walk(tuple(_distinct(files)), tuple(findings))
 
 
 def _walk_folder(root: Path, files: list[SourceFile], findings: list[Finding]) -> None:
     inside = os.path.realpath(root)
     hidden = 0
-    for path, is_folder in _entries(root, root, findings):
-        name = path.relative_to(root).as_posix()
+    for path, is_folder in _entries(root, findings):
+        name = _readable(path.relative_to(root).as_posix())
         if path.name.startswith("."):
             hidden += 1
         elif path.is_symlink() and not _is_within(os.path.realpath(path), inside):
@@ -60,30 +60,44 @@ def _walk_folder(root: Path, files: list[SourceFile], findings: list[Finding]) -
         elif not is_folder:
             findings.append(finding(faults.SOURCE_SPECIAL, name))
     if hidden:
-        findings.append(finding(faults.HIDDEN_SKIPPED, str(root), read=True, count=hidden))
+        findings.append(
+            finding(faults.HIDDEN_SKIPPED, _readable(str(root)), read=True, count=hidden)
+        )
 
 
-def _entries(folder: Path, root: Path, findings: list[Finding]) -> Iterator[tuple[Path, bool]]:
-    """Yield everything under a folder in the order of names; linked folders are not entered."""
+def _entries(root: Path, findings: list[Finding]) -> Iterator[tuple[Path, bool]]:
+    """Yield everything under a folder in the order of names, each with whether it is a folder.
+
+    A linked folder is not entered: if it lies inside of the root, it is reached by its own name.
+    """
+    inside = os.path.realpath(root)
+    open_folders = [iter(_listed(root, root, findings))]
+    while open_folders:
+        path = next(open_folders[-1], None)
+        if path is None:
+            open_folders.pop()
+            continue
+        is_link, is_folder = path.is_symlink(), path.is_dir()
+        if is_link and is_folder and _is_within(os.path.realpath(path), inside):
+            continue
+        yield path, is_folder and not is_link
+        if is_folder and not is_link and not path.name.startswith("."):
+            open_folders.append(iter(_listed(path, root, findings)))
+
+
+def _listed(folder: Path, root: Path, findings: list[Finding]) -> list[Path]:
     try:
-        entries = sorted(folder.iterdir(), key=lambda path: path.name)
+        return sorted(folder.iterdir(), key=lambda path: path.name)
     except OSError as error:
-        name = folder.relative_to(root).as_posix()
+        name = _readable(folder.relative_to(root).as_posix())
         reason = error.strerror or type(error).__name__
         findings.append(finding(input_faults.FILE_UNREADABLE, name, reason=reason))
-        return
-    for path in entries:
-        is_folder = path.is_dir() and not path.is_symlink()
-        # A linked folder inside of the root is reached by its own name; two names, one reading.
-        if (
-            path.is_symlink()
-            and path.is_dir()
-            and _is_within(os.path.realpath(path), os.path.realpath(root))
-        ):
-            continue
-        yield path, is_folder
-        if is_folder and not path.name.startswith("."):
-            yield from _entries(path, root, findings)
+        return []
+
+
+def _readable(name: str) -> str:
+    """Return a name as text: bytes that are no UTF-8 are shown as such."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _is_within(path: str, folder: str) -> bool:
@@ -103,4 +117,4 @@ def _distinct(files: list[SourceFile]) -> Iterator[SourceFile]:
             names[file.filename] = names.get(file.filename, 0) + 1
     for file in unique:
         clash = names[file.filename] > 1
-        yield file._replace(filename=file.path.as_posix()) if clash else file
+        yield file._replace(filename=_readable(file.path.as_posix())) if clash else file

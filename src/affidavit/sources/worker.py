@@ -4,6 +4,7 @@ Run as `python -m affidavit.sources.worker`. On its input: the settings, then on
 another; on its output: one outcome per task. Each message is its length in 8 bytes and msgpack.
 """
 
+import os
 import struct
 import sys
 from contextlib import suppress
@@ -25,7 +26,8 @@ _LENGTH: Final = struct.Struct(">Q")
 class Task(msgspec.Struct, frozen=True):
     """A file to read."""
 
-    path: str
+    path: bytes
+    """As the system spells it: a name need not be text."""
     filename: str
     named: bool
     digest: str
@@ -51,7 +53,7 @@ def read_message(stream: IO[bytes]) -> bytes | None:
 def ingest_task(task: Task, settings: SourceSettings) -> Outcome:
     """Read one file."""
     try:
-        data = read_bounded(task.path, settings.limits.max_bytes)
+        data = read_bounded(os.fsdecode(task.path), settings.limits.max_bytes)
         if digest_of(data) != task.digest:
             raise AffidavitError(faults.DOCUMENT_CHANGED)
     except AffidavitError as error:
@@ -79,6 +81,15 @@ def _limit_memory(max_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (max_bytes, max_bytes))
 
 
+def _private_output() -> IO[bytes]:
+    """Keep the output for outcomes: a library that prints must not end up in the middle of one."""
+    outcomes = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return outcomes
+
+
 if __name__ == "__main__":
     with suppress(KeyboardInterrupt, BrokenPipeError):
-        main(sys.stdin.buffer, sys.stdout.buffer)
+        main(sys.stdin.buffer, _private_output())

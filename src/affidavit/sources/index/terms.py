@@ -23,6 +23,7 @@ _LONG_WORD: Final = re.compile(r"[^\W\d_]{6,}")
 _AROUND: Final = "\"'()[]{}<>.,;:!?%$\u20ac\u00a3\u2018\u2019\u201c\u201d\u2026*#|`~=&"
 _NUMBER: Final = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 _JOINT: Final = re.compile(r"[\W_]+")
+_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]{2,}")
 _ONES: Final = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"),
@@ -131,6 +132,9 @@ def keys_of(text: str) -> list[str]:
             keys.append(word.lstrip("+-").replace(",", ""))
         elif joined := _JOINT.sub("", word):
             keys.append(joined[:_LONGEST_WORD])
+    # Chinese and Japanese are written without spaces: every two signs that touch are a key.
+    for run in () if text.isascii() else _UNSPACED.findall(text):
+        keys.extend(map(str.__add__, run, run[1:]))
     return keys
 
 

@@ -25,7 +25,7 @@ _FRONT_MATTER: Final = re.compile(
 _FIELD: Final = re.compile(
     r"^(title|date|updated|last_modified|lastmod)\s*:\s*(.+?)\s*$", re.I | re.M
 )
-_TAG: Final = re.compile(r"<!--.*?-->|<[^>]*>", re.S)
+_TAG: Final = re.compile(r"<[^<>]*>")
 _DATE_FIELDS: Final = ("updated", "last_modified", "lastmod", "date")
 
 
@@ -129,7 +129,22 @@ class _Walk:
         self._builder.add(BlockKind.CODE, code_text(clean_code(token.content)))
 
     def html(self, token: "Token") -> None:
-        self._builder.add(BlockKind.PARAGRAPH, clean(_TAG.sub(" ", token.content)))
+        self._builder.add(
+            BlockKind.PARAGRAPH, clean(_TAG.sub(" ", _without_comments(token.content)))
+        )
+
+
+def _without_comments(source: str) -> str:
+    """Return HTML without its comments; one that is never closed hides all that follows."""
+    parts: list[str] = []
+    at = 0
+    while (start := source.find("<!--", at)) >= 0:
+        parts.append(source[at:start])
+        end = source.find("-->", start + 4)
+        if end < 0:
+            return " ".join(parts)
+        at = end + 3
+    return " ".join((*parts, source[at:]))
 
 
 def _inline_text(children: Sequence["Token"]) -> Iterator[str]:

@@ -49,12 +49,14 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
 
 
 def _pieces(lines: list[str]) -> Iterator[_Piece]:
-    heading = _heading(lines)
-    if heading:
+    at = 0
+    while at < len(lines):
+        heading = _heading(lines[at : at + 2])
+        if heading is None:
+            break
         yield heading
-        yield from _pieces(lines[2:]) if len(lines) > 2 else ()
-        return
-    yield from _items_and_prose(lines)
+        at += 2
+    yield from _items_and_prose(lines[at:])
 
 
 def _heading(lines: list[str]) -> _Piece | None:
