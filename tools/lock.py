@@ -1,6 +1,7 @@
 """Pin every dependency, with hashes and without an index address.
 
-Three lock files: the core, what `affidavit[all]` installs, and that plus the tools of `make test`.
+The core, what `affidavit[all]` installs, that plus the tools of `make test`, and the fuzzer, which
+has an environment of its own.
 """
 
 import subprocess
@@ -9,16 +10,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = {
-    "core.txt": (),
-    "all.txt": ("--extra", "all"),
-    "dev.txt": ("--extra", "all", "--group", "dev"),
+    "core.txt": ("pyproject.toml",),
+    "all.txt": ("pyproject.toml", "--extra", "all"),
+    "dev.txt": ("pyproject.toml", "--extra", "all", "--group", "dev"),
+    "fuzz.txt": ("requirements/fuzz.in",),
 }
 
 
 def compile_lock(name: str, selection: tuple[str, ...]) -> None:
     """Resolve one selection for every platform and write it to `requirements/`."""
     command = [
-        *(sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml", "--quiet"),
+        *(sys.executable, "-m", "uv", "pip", "compile", "--quiet"),
         *("--universal", "--python-version", "3.11", "--generate-hashes"),
         *("--no-header", "--no-annotate", "--no-emit-index-url", "--upgrade"),
         *("--output-file", f"requirements/{name}", *selection),
