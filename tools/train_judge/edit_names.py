@@ -109,18 +109,27 @@ def swap_roles(claim: str, window: str, rng: Generator) -> str | None:
 
 def swap_predicate(claim: str, window: str, rng: Generator) -> str | None:
     """What another sentence of the window says of its subject is said of the claim's subject."""
-    head = _opening(claim)
+    head = opening_name(claim)
     if head is None:
         return None
     options: list[str] = []
     for sentence in sentences(window):
-        other = _opening(sentence)
+        other = opening_name(sentence)
         if other and not _shares_words(head[0], other[0]) and head[0] not in other[1]:
             options.append(head[0] + other[1])
     return pick(options, rng)
 
 
-def _opening(sentence: str) -> tuple[str, str] | None:
+_PRONOUN = re.compile(r"^(?:He|She|It)(?= )")
+
+
+def with_name(sentence: str, before: str) -> str:
+    """Put the subject of the sentence before in place of an opening pronoun, as claims do."""
+    head = opening_name(before)
+    return _PRONOUN.sub(head[0], sentence) if head else sentence
+
+
+def opening_name(sentence: str) -> tuple[str, str] | None:
     """Split a sentence of the form `Name verb ...` into the name and the rest."""
     match = _NAME.match(sentence)
     if not match or match.group().split(" ")[0] in _NOT_NAMES:

@@ -26,7 +26,7 @@ _DAY = re.compile(rf"(?<=\b)(\d{{1,2}})(?= (?:{'|'.join(MONTHS)})\b)")
 # Units of one dimension, each with its spellings; a wrong unit is another of the same row.
 _UNIT_ROWS = (
     (("kilometres", "kilometers", "km"), ("miles", "mi"), ("metres", "meters"), ("feet", "ft")),
-    (("centimetres", "centimeters", "cm"), ("inches", "in"), ("millimetres", "millimeters", "mm")),
+    (("centimetres", "centimeters", "cm"), ("inches",), ("millimetres", "millimeters", "mm")),
     (("kilograms", "kg"), ("pounds", "lb", "lbs"), ("grams",), ("tonnes", "tons"), ("ounces",)),
     (("milligrams", "mg"), ("grams", "g"), ("micrograms", "µg")),
     (("million",), ("billion",), ("thousand",), ("trillion",), ("hundred",)),

@@ -50,7 +50,7 @@ _STRONGER_MOOD = (
     (r"\b(?:may|might|could) have been\b", ("was certainly",)),
     (r"\b(?:may|might|could) have\b", ("certainly have", "has definitely")),
     (r"\b(?:may|might|could) (?:also )?be\b", ("is", "is certainly", "will be", "must be")),
-    (r"\b(?:may|might|could)(?= [a-z])", ("will", "must", "will certainly", "does")),
+    (r"\b(?:may|might|could)(?= [a-z])", ("will", "must", "will certainly")),
     (r"\bcan(?= [a-z])(?! not| never)", ("must", "always will", "has to")),
     (r"\bshould\b(?! not)", ("must", "will")),
     (r"\b(?:allegedly|reportedly|probably|possibly|perhaps|apparently|presumably|likely)\b",

@@ -30,6 +30,7 @@ MAX_BYTES = 50_000_000
 TOLERANCE = 2e-3
 SAME_WEIGHTS_TOLERANCE = 1e-4
 HEAD_WIDTH = shape.WIDTH // shape.HEADS
+PARTS = ("query", "key", "value")
 
 
 class Graph:
@@ -38,7 +39,7 @@ class Graph:
     def __init__(self, weights: dict[str, np.ndarray]) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, onnx.TensorProto] = {}
-        self.weights = weights
+        self.weights = dict(weights)
 
     def add(self, kind: str, *inputs: str, **settings: object) -> str:
         """One operation; returns the name of its output."""
@@ -77,20 +78,23 @@ class Graph:
         """Split the last axis into heads and bring them forward."""
         return self.add("Transpose", self.add("Reshape", value, "by_head"), perm=list(order))
 
-    def layer(self, prefix: str, hidden: str, bias: str) -> str:
-        """One transformer block, as `network.Layer`."""
-        joined = self.linear(f"{prefix}.query_key_value", hidden)
-        name = f"v{len(self.nodes)}"
-        outputs = [f"{name}_{part}" for part in ("query", "key", "value")]
-        self.nodes.append(helper.make_node("Split", [joined, "thirds"], outputs, axis=-1))
-        query, key, value = outputs
-        scores = self.add("MatMul", self.heads(query, 0, 2, 1, 3), self.heads(key, 0, 2, 3, 1))
-        scores = self.add("Add", self.add("Mul", scores, "head_scale"), bias)
-        mixed = self.add(
-            "MatMul", self.add("Softmax", scores, axis=-1), self.heads(value, 0, 2, 1, 3)
-        )
+    def part(self, prefix: str, which: int, value: str) -> str:
+        """Query (0), key (1) or value (2): one third of the joined matrix."""
+        rows = slice(which * shape.WIDTH, (which + 1) * shape.WIDTH)
+        for kind in ("weight", "bias"):
+            joined = self.weights[f"{prefix}.query_key_value.{kind}"]
+            self.weights[f"{prefix}.{PARTS[which]}.{kind}"] = joined[rows]
+        return self.linear(f"{prefix}.{PARTS[which]}", value)
+
+    def layer(self, prefix: str, hidden: str, bias: str, kept: str) -> str:
+        """One transformer block, as `network.Layer`; `kept` are the rows of `hidden` to go on."""
+        query = self.heads(self.part(prefix, 0, kept), 0, 2, 1, 3)
+        key = self.heads(self.part(prefix, 1, hidden), 0, 2, 3, 1)
+        value = self.heads(self.part(prefix, 2, hidden), 0, 2, 1, 3)
+        scores = self.add("Add", self.add("Mul", self.add("MatMul", query, key), "scale"), bias)
+        mixed = self.add("MatMul", self.add("Softmax", scores, axis=-1), value)
         mixed = self.add("Reshape", self.add("Transpose", mixed, perm=[0, 2, 1, 3]), "by_width")
-        attended = self.add("Add", hidden, self.linear(f"{prefix}.attended", mixed))
+        attended = self.add("Add", kept, self.linear(f"{prefix}.attended", mixed))
         hidden = self.norm(f"{prefix}.attended_norm", attended)
         inner = self.gelu(self.linear(f"{prefix}.widen", hidden))
         narrowed = self.add("Add", hidden, self.linear(f"{prefix}.narrow", inner))
@@ -102,22 +106,22 @@ def build(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
     graph = Graph(weights)
     for name, number in (("one", 1.0), ("half", 0.5), ("root_half", math.sqrt(0.5))):
         graph.constant(name, np.array(number, dtype=np.float32))
-    graph.constant("head_scale", np.array(1 / math.sqrt(HEAD_WIDTH), dtype=np.float32))
+    graph.constant("scale", np.array(1 / math.sqrt(HEAD_WIDTH), dtype=np.float32))
     graph.constant("hide", np.array(-10000.0, dtype=np.float32))
     graph.constant("by_head", np.array([0, 0, shape.HEADS, HEAD_WIDTH], dtype=np.int64))
     graph.constant("by_width", np.array([0, 0, shape.WIDTH], dtype=np.int64))
-    graph.constant("thirds", np.array([shape.WIDTH] * 3, dtype=np.int64))
-    graph.constant("first", np.array(0, dtype=np.int64))
+    graph.constant("first", np.array([0], dtype=np.int64))
     graph.constant("axis_1", np.array([1], dtype=np.int64))
     graph.constant("axes_1_2", np.array([1, 2], dtype=np.int64))
     graph.constant("zero", np.array([0], dtype=np.int64))
     hidden = _embed(graph)
     present = graph.add("Cast", graph.add("Unsqueeze", "mask", "axes_1_2"), to=TensorProto.FLOAT)
     bias = graph.add("Mul", graph.add("Sub", "one", present), "hide")
-    for index in range(shape.LAYERS):
-        hidden = graph.layer(f"layers.{index}", hidden, bias)
-    head = graph.add("Gather", hidden, "first", axis=1)
-    pooled = graph.add("Tanh", graph.linear("pooler", head))
+    for index in range(shape.LAYERS - 1):
+        hidden = graph.layer(f"layers.{index}", hidden, bias, hidden)
+    first = graph.add("Gather", hidden, "first", axis=1)
+    head = graph.layer(f"layers.{shape.LAYERS - 1}", hidden, bias, first)
+    pooled = graph.add("Tanh", graph.linear("pooler", graph.add("Squeeze", head, "axis_1")))
     logits = graph.linear("classifier", pooled)
     graph.nodes.append(helper.make_node("Identity", [logits], ["logits"]))
     return _model(graph)

@@ -89,12 +89,10 @@ def _premise(claim: str, text: str, rng: Generator) -> str:
 def edited_family(name: str, passage: Passage, place: int, rng: Generator) -> list[Pair]:
     """The original and the edited claim over the same source, or nothing where no rule applies."""
     kind = KINDS[name]
-    original, text = passage.parts[place], passage.text()
-    claim = restate(original, rng) if rng.integers(5) < 3 else original
-    # A cheap look with the whole text first: most sentences have nothing for the rarer rules.
-    if kind.edit(claim, text, rng) is None:
-        return []
-    edited = kind.edit(claim, premise_for(claim, text), rng)
+    text = passage.text()
+    claim = _claim(passage, place, rng)
+    # What is swapped in may come from any sentence: the edited claim's window then holds that too.
+    edited = kind.edit(claim, text, rng)
     if edited is None or edited == claim:
         return []
     before, after = _surroundings(passage, place, rng)
@@ -102,11 +100,21 @@ def edited_family(name: str, passage: Passage, place: int, rng: Generator) -> li
     if kind.both_ways and rng.integers(2):
         text = passage.with_sentence(place, edited)
         right, wrong = f"{before}{restate(edited, rng)}{after}", right
-    source = f"edit_{name}"
+    source, premise = f"edit_{name}", _premise(right, text, rng)
+    if premise == right:
+        return []
     return [
-        Pair(_premise(right, text, rng), right, _ENTAILS, source),
+        Pair(premise, right, _ENTAILS, source),
         Pair(_premise(wrong, text, rng), wrong, kind.target, source),
     ]
+
+
+def _claim(passage: Passage, place: int, rng: Generator) -> str:
+    """The sentence as a claim: mostly in other words, with its subject named."""
+    sentence = passage.parts[place]
+    if place and rng.integers(4):
+        sentence = edit_names.with_name(sentence, passage.parts[place - 1])
+    return restate(sentence, rng) if rng.integers(5) else sentence
 
 
 def _surroundings(passage: Passage, place: int, rng: Generator) -> tuple[str, str]:
@@ -128,7 +136,7 @@ def removed_family(passage: Passage, place: int, rng: Generator) -> list[Pair]:
     rest = passage.without(place)
     if not rest or _is_said_elsewhere(passage.parts[place], rest):
         return []
-    claim = restate(passage.parts[place], rng)
+    claim = _claim(passage, place, rng)
     return [
         Pair(_premise(claim, passage.text(), rng), claim, _ENTAILS, "edit_removed"),
         Pair(_premise(claim, rest, rng), claim, _NEUTRAL, "edit_removed"),

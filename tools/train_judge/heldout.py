@@ -52,7 +52,7 @@ def edit_rows(data: Path, limit: int) -> Iterator[dict[str, object]]:
             place = int(rng.choice(document.claims()))
             claim, text = document.parts[place], document.text()
             window = premise_for(claim, text)
-            edited = kind.edit(claim, window, rng)
+            edited = kind.edit(claim, text, rng)
             if edited is None or edited == claim:
                 continue
             made += 1

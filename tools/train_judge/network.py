@@ -32,20 +32,37 @@ class Layer(nn.Module):
 
     def forward(self, hidden: Tensor, bias: Tensor) -> Tensor:
         """Attend, then transform; `bias` is 0 at real tokens and very negative at padding."""
-        batch, length = hidden.shape[0], hidden.shape[1]
-        parts = self.query_key_value(hidden).view(batch, length, 3, HEADS, WIDTH // HEADS)
-        query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)
+        query, key, value = self.query_key_value(hidden).chunk(3, dim=-1)
+        return self._finish(hidden, query, key, value, bias)
+
+    def first_only(self, hidden: Tensor, bias: Tensor) -> Tensor:
+        """The same for the first token alone: the head reads no other, and 1/7 of the work goes."""
+        first = hidden[:, :1]
+        weight, offset = self.query_key_value.weight, self.query_key_value.bias
+        query = nn.functional.linear(first, weight[:WIDTH], offset[:WIDTH])
+        key_value = nn.functional.linear(hidden, weight[WIDTH:], offset[WIDTH:])
+        key, value = key_value.chunk(2, dim=-1)
+        return self._finish(first, query, key, value, bias)
+
+    def _finish(
+        self, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor, bias: Tensor
+    ) -> Tensor:
+        query, key, value = (_by_head(part) for part in (query, key, value))
         scores = query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS) + bias
-        mixed = (scores.softmax(-1) @ value).transpose(1, 2).reshape(batch, length, WIDTH)
+        mixed = (scores.softmax(-1) @ value).transpose(1, 2).flatten(2)
         hidden = self.attended_norm(hidden + self.attended(mixed))
         inner = nn.functional.gelu(self.widen(hidden))
         return self.output_norm(hidden + self.narrow(inner))
 
 
+def _by_head(part: Tensor) -> Tensor:
+    return part.unflatten(-1, (HEADS, WIDTH // HEADS)).transpose(1, 2)
+
+
 class CrossEncoder(nn.Module):
     """Token ids, segments and mask in; logits for entails, neutral, contradicts out."""
 
-    def __init__(self, dropout: float = 0.0) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.words = nn.Embedding(VOCABULARY, WIDTH)
         self.positions = nn.Embedding(POSITIONS, WIDTH)
@@ -54,18 +71,18 @@ class CrossEncoder(nn.Module):
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
         self.pooler = nn.Linear(WIDTH, WIDTH)
         self.classifier = nn.Linear(WIDTH, 3)
-        self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
         """Classify each row of a padded batch (int64 ids; mask 1 at real tokens)."""
         places = torch.arange(tokens.shape[1], device=tokens.device)
         hidden = self.words(tokens) + self.positions(places) + self.segments(segments)
-        hidden = self.dropout(self.embedding_norm(hidden))
+        hidden = self.embedding_norm(hidden)
         bias = (1.0 - mask[:, None, None, :].to(hidden.dtype)) * -10000.0
-        for layer in self.layers:
+        for layer in self.layers[:-1]:
             hidden = layer(hidden, bias)
-        pooled = torch.tanh(self.pooler(hidden[:, 0]))
-        return self.classifier(self.dropout(pooled))
+        first = self.layers[-1].first_only(hidden, bias)
+        pooled = torch.tanh(self.pooler(first[:, 0]))
+        return self.classifier(pooled)
 
     def freeze_tables(self) -> None:
         """Word and position vectors stay as they came: few pairs must not move rare words."""
@@ -102,9 +119,9 @@ def _renamed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return state
 
 
-def load_network(path: Path, dropout: float = 0.0) -> CrossEncoder:
+def load_network(path: Path) -> CrossEncoder:
     """Read a network from a safetensors file with our names, or with those of a BERT checkpoint."""
     tensors = load_file(path)
-    network = CrossEncoder(dropout)
+    network = CrossEncoder()
     network.load_state_dict(tensors if "words.weight" in tensors else _renamed(tensors))
     return network

@@ -45,7 +45,7 @@ def _maker(name: str) -> Maker:
 def rule_made(texts: list[str], seed: int) -> Iterator[list[Pair]]:
     """Families of every kind; rare kinds look through all passages, frequent ones through few."""
     passages = [families.read_passage(text) for text in texts]
-    passages = [passage for passage in passages if passage.claims()]
+    passages = [passage for passage in passages if passage.claims() and len(passage.parts) > 1]
     makers: dict[str, tuple[int, Maker]] = {
         "removed": (families.REMOVED_FAMILIES, families.removed_family),
         "partial": (families.PARTIAL_FAMILIES, families.partial_family),

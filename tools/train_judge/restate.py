@@ -16,6 +16,9 @@ _MILLIONS = re.compile(r"\b(\d{1,3})(?:\.(\d))? million\b")
 _LEADING = re.compile(
     r"^(?:In|On|At|During|After|Since|By|As of|From|Under|For|With) [^,]{3,45}, (?=[A-Za-z])"
 )
+_FRONTED = re.compile(
+    r"^(In|On|At|During|After|Before|Since) ([^,]{3,40}), (?!which)([^;:]{12,})\.$"
+)
 _CONNECTIVE = re.compile(
     r"^(?:However|Moreover|Furthermore|Additionally|Also|Thus|Therefore|But|And|Meanwhile|Then|"
     r"In addition|For example|In fact|Indeed|Finally), ?(?=\w)"
@@ -45,7 +48,7 @@ _SAME_WORD = (
     (r"\bpurchased\b", "bought"), (r"\bbought\b", "purchased"), (r"\bmore than\b", "over"),
     (r"\bover (?=\d)", "more than "), (r"\bnearly\b", "almost"), (r"\balmost\b", "nearly"),
     (r"\blarge\b", "big"), (r"\bcreated\b", "made"), (r"\bobtained\b", "got"),
-    (r"\bhowever, ", ""), (r"\balso ", ""), (r"\bfamous\b", "well-known"), (r"\bsaid\b", "stated"),
+    (r"\bhowever, ", ""), (r"\balso ", ""), (r"\bfamous\b", "well-known"), (r"\bsaid that\b", "stated that"),
     (r"\bin order to\b", "to"), (r"\bdue to\b", "because of"), (r"\bbecause of\b", "due to"),
     (r"\bseveral\b", "a number of"), (r"\bpassed away\b", "died"),
     (r"\bapart from\b", "except for"),
@@ -61,12 +64,21 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _moved_back(claim: str) -> str:
+    """`In 1932, the bridge opened.` becomes `The bridge opened in 1932.`"""
+    found = _FRONTED.match(claim)
+    return f"{_capital(found[3])} {found[1].lower()} {found[2]}." if found else claim
+
+
 def shorten(claim: str, rng: Generator) -> str:
     """Drop what the rest of the sentence can stand without."""
     for pattern in (_CONNECTIVE, _PARENTHESIS):
         claim = pattern.sub("", claim)
-    if rng.integers(3) == 0:
+    choice = rng.integers(4)
+    if choice == 0:
         claim = _LEADING.sub("", claim, count=1)
+    elif choice < 3:
+        claim = _moved_back(claim)
     if rng.integers(2):
         claim = _TRAILING.sub(".", claim, count=1)
     return _capital(claim.strip())
@@ -81,7 +93,7 @@ def _figures(claim: str, rng: Generator) -> str:
         claim = re.sub(r"(?<=\d),(?=\d{3}\b)", "", claim)
     if rng.integers(3) == 0:
         names = "|".join(_DIGITS)
-        claim = re.sub(rf"\b({names})\b(?=\s[a-z])", lambda found: _DIGITS[found[1]], claim)
+        claim = re.sub(rf"(?<!-)\b({names})\b(?=\s[a-z])", lambda found: _DIGITS[found[1]], claim)
     if rng.integers(3) == 0:
         claim = _MILLIONS.sub(lambda found: f"{found[1]},{found[2] or 0}00,000", claim)
     return claim

@@ -10,7 +10,7 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,64 +19,17 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional
 
+from tools.train_judge.batches import BATCH, Rows, batch_order
 from tools.train_judge.network import CrossEncoder, load_network
 from tools.train_judge.probe import Probe
 from tools.train_judge.sources import NOT_ENTAILED
 
-BATCH = 32
-POOL = 64
 WARM_UP, HELD = 0.05, 0.25
 HEAD_FACTOR = 5.0
 DECAY = 0.01
 CLIP = 1.0
-
-
-class Rows:
-    """The prepared tokens, cut into padded batches."""
-
-    def __init__(self, path: Path) -> None:
-        with np.load(path) as saved:
-            self.ids, self.starts = saved["ids"], saved["starts"]
-            self.claims, self.targets = saved["claims"], saved["targets"]
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-    def batch(self, places: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
-        """Tokens, segments and mask of some rows, padded to the longest of them."""
-        lengths = self.starts[places + 1] - self.starts[places]
-        width = int(lengths.max())
-        tokens = np.zeros((len(places), width), dtype=np.int64)
-        for row, (place, length) in enumerate(zip(places, lengths, strict=True)):
-            tokens[row, :length] = self.ids[self.starts[place] : self.starts[place] + length]
-        columns = np.arange(width)
-        mask = columns < lengths[:, None]
-        segments = mask & (columns >= self.claims[places][:, None])
-        parts = (tokens, segments.astype(np.int64), mask.astype(np.int64))
-        return torch.from_numpy(parts[0]), torch.from_numpy(parts[1]), torch.from_numpy(parts[2])
-
-
-def batch_order(rows: Rows, seed: int, skip: int) -> Iterator[np.ndarray]:
-    """Batches of rows of like length, pass after pass, leaving out the first `skip`.
-
-    Rows keep their prepared order in the first pass, so that an original and its edit meet in one
-    pool; later passes shuffle whole pools.
-    """
-    lengths = np.diff(rows.starts)
-    size = BATCH * POOL
-    step, epoch = 0, 0
-    while True:
-        rng = np.random.default_rng([seed, epoch])
-        pools = np.arange(0, len(rows), size)
-        for pool in pools if epoch == 0 else rng.permutation(pools):
-            members = np.arange(pool, min(pool + size, len(rows)))
-            members = members[np.argsort(lengths[members], kind="stable")]
-            cuts = [members[i : i + BATCH] for i in range(0, len(members), BATCH)]
-            for index in rng.permutation(len(cuts)):
-                if step >= skip:
-                    yield cuts[index]
-                step += 1
-        epoch += 1
+MEMORY = 0.995
+LOG_EVERY = 20
 
 
 def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
@@ -122,14 +75,71 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     beside.replace(path)
 
 
-def checkpoint(
-    out: Path, network: CrossEncoder, optimizer: torch.optim.Optimizer, step: int
-) -> None:
-    """Everything a restart needs in one file, and the weights alone in another."""
-    state = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
-    write_whole(out / "state.pt", lambda path: torch.save(state, path))
-    weights = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
-    write_whole(out / "weights.safetensors", lambda path: save_file(weights, path))
+class Average:
+    """A running mean of the weights: good at any step, without waiting for the rate to fall."""
+
+    def __init__(self, network: CrossEncoder) -> None:
+        self.weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+
+    def network(self) -> CrossEncoder:
+        """A network with the averaged weights."""
+        averaged = CrossEncoder()
+        averaged.load_state_dict(self.weights)
+        return averaged
+
+    def update(self, network: CrossEncoder, step: int) -> None:
+        """Move towards the present weights; young averages move faster."""
+        share = 1.0 - min(MEMORY, step / (step + 10.0))
+        trained = {name: p for name, p in network.named_parameters() if p.requires_grad}
+        with torch.no_grad():
+            torch._foreach_lerp_(
+                [self.weights[name] for name in trained], list(trained.values()), share
+            )
+
+
+class Run:
+    """A training under way: the network, its average, the optimizer and the step reached."""
+
+    def __init__(self, start: Path, peak: float) -> None:
+        self.network = load_network(start)
+        self.network.freeze_tables()
+        self.optimizer = make_optimizer(self.network, peak)
+        self.average = Average(self.network)
+        self.step = 0
+
+    def learn(self, inputs: tuple[Tensor, Tensor, Tensor], targets: Tensor, steps: int) -> float:
+        """One step; returns the loss before it."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["peak"] * rate(self.step + 1, steps)
+        loss = loss_of(self.network(*inputs), targets)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
+        self.optimizer.step()
+        self.average.update(self.network, self.step)
+        self.step += 1
+        return loss.item()
+
+    def save(self, out: Path) -> None:
+        """Everything a restart needs in one file; the weights and their average in two others."""
+        weights, average = self.network.state_dict(), self.average.weights
+        state = {
+            "network": weights,
+            "average": average,
+            "optimizer": self.optimizer.state_dict(),
+            "step": self.step,
+        }
+        write_whole(out / "weights.safetensors", lambda path: save_file(weights, path))
+        write_whole(out / "average.safetensors", lambda path: save_file(average, path))
+        write_whole(out / "state.pt", lambda path: torch.save(state, path))
+
+    def restore(self, path: Path) -> None:
+        """Go back to a saved step."""
+        state = torch.load(path, weights_only=True)
+        self.network.load_state_dict(state["network"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.average.weights = state["average"]
+        self.step = state["step"]
 
 
 def log(out: Path, **values: object) -> None:
@@ -153,7 +163,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--stop", type=int, help="end at this step, the schedule unfinished")
     parser.add_argument("--every", type=int, default=200, help="steps between checkpoints")
-    parser.add_argument("--dropout", type=float, default=0.0)
     return parser.parse_args()
 
 
@@ -165,51 +174,26 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     rows = Rows(given.prepared / "pairs.npz")
     probe = Probe(given.prepared / "probe.jsonl", given.tokenizer)
-    network = load_network(given.start, given.dropout)
-    network.freeze_tables()
-    optimizer = make_optimizer(network, given.peak)
-    step = 0
+    run = Run(given.start, given.peak)
     if (given.out / "state.pt").exists():
-        state = torch.load(given.out / "state.pt", weights_only=True)
-        network.load_state_dict(state["network"])
-        optimizer.load_state_dict(state["optimizer"])
-        step = state["step"]
-    log(
-        given.out,
-        event="start",
-        step=step,
-        steps=given.steps,
-        rows=len(rows),
-        **probe.measure(network),
-    )
+        run.restore(given.out / "state.pt")
+    found = probe.measure(run.average.network())
+    log(given.out, event="start", step=run.step, steps=given.steps, rows=len(rows), **found)
     losses: list[float] = []
     since = time.monotonic()
     last = given.stop or given.steps
-    for places in batch_order(rows, given.seed, step):
-        if step >= last:
+    for places in batch_order(rows, given.seed, run.step):
+        if run.step >= last:
             break
-        for group in optimizer.param_groups:
-            group["lr"] = group["peak"] * rate(step + 1, given.steps)
         targets = torch.from_numpy(rows.targets[places].astype(np.int64))
-        loss = loss_of(network(*rows.batch(places)), targets)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(network.parameters(), CLIP)
-        optimizer.step()
-        losses.append(loss.item())
-        step += 1
-        if step % 20 == 0 or step == last:
-            speed = len(losses) * BATCH / (time.monotonic() - since)
-            log(
-                given.out,
-                step=step,
-                loss=round(float(np.mean(losses)), 4),
-                per_second=round(speed, 1),
-            )
+        losses.append(run.learn(rows.batch(places), targets, given.steps))
+        if run.step % LOG_EVERY == 0 or run.step == last:
+            speed = round(len(losses) * BATCH / (time.monotonic() - since), 1)
+            log(given.out, step=run.step, loss=round(float(np.mean(losses)), 4), per_second=speed)
             losses, since = [], time.monotonic()
-        if step % given.every == 0 or step == last:
-            checkpoint(given.out, network, optimizer, step)
-            log(given.out, event="probe", step=step, **probe.measure(network))
+        if run.step % given.every == 0 or run.step == last:
+            run.save(given.out)
+            log(given.out, event="probe", step=run.step, **probe.measure(run.average.network()))
             since = time.monotonic()
 
 
