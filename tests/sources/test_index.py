@@ -273,7 +273,8 @@ from affidavit.sources.settings import SourceSettings
 print("started", flush=True)
 for _ in range(100):
     index_sources([Path(sys.argv[1])], Path(sys.argv[2]), SourceSettings(), jobs=0)
-    Path(sys.argv[1], "a.md").write_text("Changed " * (_ + 2))
+    Path(sys.argv[1], ".next").write_text("Changed " * (_ + 2))
+    Path(sys.argv[1], ".next").replace(Path(sys.argv[1], "a.md"))
 """
 
 
