@@ -23,7 +23,7 @@ from affidavit.base.statistics import rounded
 from benchmarks.figure import Figure
 
 # Each is a module of this package with `measure(quick: bool = False) -> list[Figure]`.
-BENCHMARKS = ("startup", "json_speed", "ingest", "retrieval")
+BENCHMARKS = ("startup", "json_speed", "ingest", "check_speed", "retrieval")
 LIBRARIES = (
     "affidavit",
     "click",

@@ -54,6 +54,32 @@ STEPS: tuple[Step, ...] = (
         "The doctor looks at the environment and says what to do about what is missing.",
         ("affidavit", "doctor"),
     ),
+    Step(
+        "What does this answer rest on?",
+        "Four claims about leave, against a policy (PDF) and guidelines (DOCX). Two hold, one"
+        " says more than its source, one has no source: so the answer must not ship.",
+        (
+            *("affidavit", "check", "samples/leave/answer.md"),
+            *("--sources", "samples/leave/sources", "--project", "demo-output", "--expand", "3"),
+        ),
+        exit=1,
+    ),
+    Step(
+        "The same as a report for a browser",
+        "One file that works offline: open it and click a claim.",
+        (
+            *("affidavit", "sessions", "show", "last", "--project", "demo-output"),
+            *("--format", "html", "--output", "demo-output/report.html"),
+        ),
+    ),
+    Step(
+        "The same for the auditor's files",
+        "A PDF with a cover, the evidence of every claim, and the digests of all inputs.",
+        (
+            *("affidavit", "-q", "sessions", "show", "last", "--project", "demo-output"),
+            *("--format", "pdf", "--output", "demo-output/report.pdf"),
+        ),
+    ),
 )
 
 
@@ -117,6 +143,8 @@ def demonstrate(steps: Sequence[Step], report: Path) -> int:
     verdict = "all as expected" if not surprises else f"{surprises} not as expected"
     print(styled(f"{len(steps)} steps in {seconds:.1f} s, {verdict}.", "1"))
     print(f"Transcript: {os.path.relpath(report)}")
+    for made in sorted(report.parent.glob("report.*")):
+        print(f"Report:     {os.path.relpath(made)}")
     return surprises
 
 

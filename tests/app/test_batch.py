@@ -10,7 +10,7 @@ from affidavit.app import batch
 from affidavit.app.batch import OutcomeV1, RowV1, Work
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.base.faults import check as faults
+from affidavit.base.faults import evidence as faults
 from affidavit.ledger.gates import Decision
 
 
@@ -117,11 +117,20 @@ def test_what_was_decided_by_other_inputs_is_made_again(tmp_path: Path) -> None:
 
 def test_an_answer_that_could_not_be_checked_is_inconclusive() -> None:
     (work,) = works("a")
-    outcome = batch.failed(work, AffidavitError(faults.SOURCES_EMPTY))
+    outcome = batch.failed(work, AffidavitError(faults.SOURCES_NONE))
     assert outcome.decision is Decision.INCONCLUSIVE
     assert outcome.evidence_coverage is None
     assert outcome.error is not None
-    assert outcome.error.startswith("AF278")
+    assert outcome.error.startswith("AF215")
+
+
+def test_what_failed_is_tried_again(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    error = AffidavitError(faults.SOURCES_NONE)
+    list(batch.run_batch(works("a"), results, lambda rows: (batch.failed(r, error) for r in rows)))
+    resumed = Checker()
+    list(batch.run_batch(works("a"), results, resumed))
+    assert resumed.checked == ["a"]
 
 
 ENDS = {

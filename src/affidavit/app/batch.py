@@ -53,6 +53,10 @@ class OutcomeV1(msgspec.Struct, frozen=True):
     unsupported_rate: float | None = None
     error: str | None = None
 
+    def is_final_for(self, work: "Work") -> bool:
+        """Tell whether the same inputs were checked; what failed may pass the next time."""
+        return self.key == work.key and self.error is None
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -118,7 +122,7 @@ def run_batch(
     done = {
         work.row.id: known[work.row.id]
         for work in wanted
-        if work.row.id in known and known[work.row.id].key == work.key
+        if work.row.id in known and known[work.row.id].is_final_for(work)
     }
     fresh = check(work for work in wanted if work.row.id not in done)
     for work in wanted:

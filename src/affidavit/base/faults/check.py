@@ -53,15 +53,8 @@ ANSWER_NOT_TEXT = Fault(
     "the answer is not UTF-8 text",
     "name the answer, a text or Markdown file; documents go after --sources",
 )
-SOURCES_EMPTY = Fault(
-    "AF278",
-    "sources.empty",
-    "none of the sources could be read, so nothing can be checked against them",
-    "look at the findings above, and name at least one document that has text",
-    Exit.UNKNOWN,
-)
 TIME_SYNTAX = Fault(
-    "AF279",
+    "AF278",
     "time.syntax",
     "{value!r} is neither a day nor a time",
     "write a day like 2026-01-31 or a time like 2026-01-31T14:30:00Z",

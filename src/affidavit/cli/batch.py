@@ -1,0 +1,67 @@
+"""`affidavit check answers.jsonl`: many answers, one line each."""
+
+from pathlib import Path
+
+import msgspec
+
+from affidavit.app.batch import OutcomeV1, Work, batch_exit, read_rows, run_batch
+from affidavit.base.digest import sha256_hex
+from affidavit.base.exits import Exit
+from affidavit.cli.ledger_text import DECISION_TONES
+from affidavit.cli.tables import Cell
+from affidavit.cli.terminal import Terminal
+from affidavit.engine.local import run_in_order
+from affidavit.formats import ledger_words as words
+from affidavit.wiring.benches import BenchPlan, RowCheck
+
+
+def check_batch(
+    terminal: Terminal, file: Path, plan: BenchPlan, generated_at: str, output: Path | None
+) -> Exit:
+    """Check every row of a file; a second run goes on where the first one stopped."""
+    rows = read_rows(file)
+    work = RowCheck(plan, file.parent, generated_at)
+    results = output or plan.project.batch(sha256_hex(str(file.resolve()).encode())[:16])
+    results.parent.mkdir(parents=True, exist_ok=True)
+    works = (Work(row, work.key(row)) for row in rows)
+    outcomes = list(
+        terminal.progress(
+            run_batch(works, results, lambda fresh: run_in_order(work, fresh, plan.jobs)),
+            "Checking answers",
+            len(rows),
+        )
+    )
+    if terminal.json:
+        terminal.print_json({"answers": [msgspec.to_builtins(each) for each in outcomes]})
+    else:
+        show_outcomes(terminal, outcomes)
+    terminal.note(f"results in {results}")
+    return batch_exit(outcomes)
+
+
+def show_outcomes(terminal: Terminal, outcomes: list[OutcomeV1]) -> None:
+    """Print a row per answer, and the errors of those that have no ledger."""
+    terminal.table(
+        ("Answer", "Decision", "Coverage", "Claims", "Supported", "Weak", "Contr.", "Not found"),
+        (
+            (
+                outcome.id,
+                Cell(words.DECISIONS[outcome.decision], DECISION_TONES[outcome.decision]),
+                words.percent(outcome.evidence_coverage),
+                *(
+                    "–" if count is None else str(count)
+                    for count in (
+                        outcome.total_claims,
+                        outcome.supported,
+                        outcome.weak,
+                        outcome.contradicted,
+                        outcome.not_found,
+                    )
+                ),
+            )
+            for outcome in outcomes
+        ),
+    )
+    for outcome in outcomes:
+        if outcome.error is not None:
+            terminal.print(f"{outcome.id}: {outcome.error}")

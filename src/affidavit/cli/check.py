@@ -1,0 +1,181 @@
+"""`affidavit check`."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.exits import Exit
+from affidavit.base.faults import check as faults
+from affidavit.base.files import read_bounded
+from affidavit.cli.command import command
+from affidavit.cli.exporting import FORMATS, export_ledger
+from affidavit.cli.terminal import Terminal
+from affidavit.cli.tree import Example
+
+MAX_ANSWER_BYTES = 16 * 1024 * 1024
+
+
+@command(
+    examples=(
+        Example(
+            "affidavit check samples/leave/answer.md --sources samples/leave/sources",
+            "a table of claims, verdicts and sources, and the decision",
+        ),
+        Example(
+            "affidavit check answer.md --sources docs --expand 3",
+            "with the evidence of claim 3 in full",
+        ),
+        Example(
+            "affidavit check answer.md --sources docs -o report.html",
+            "a report in one file, for a browser (.pdf, .md and .json too)",
+        ),
+        Example(
+            "affidavit check answers.jsonl --sources docs",
+            "many answers: one JSON object a line, resumed where it stopped",
+        ),
+        Example(
+            "affidavit check - --sources docs --gate 'coverage>=0.9'", "the answer from a pipe"
+        ),
+    ),
+    exits={
+        Exit.YES: "ship: every gate holds",
+        Exit.NO: "do not ship: a gate fails",
+        Exit.UNKNOWN: "could not tell: no claim, no source, or a gate without a figure",
+    },
+)
+@click.argument(
+    "answer",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="The answer as text or Markdown; - for standard input; .jsonl for many.",
+)
+@click.option(
+    "--sources",
+    "-s",
+    multiple=True,
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A document, or a folder of them: PDF, DOCX, HTML, Markdown, text. Repeatable.",
+)
+@click.option("--query", help="The question that was answered; claims about it weigh more.")
+@click.option("--title", help="How the report names the session; by default the question.")
+@click.option("--format", "chosen", type=click.Choice(FORMATS), help="What to write.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), help="Where to write it; by its ending."
+)
+@click.option("--expand", multiple=True, type=int, help="Show claim N with its evidence.")
+@click.option(
+    "--gate",
+    "gates",
+    multiple=True,
+    help="Change a gate: coverage>=0.9, unsupported<=0.1, contradictions=off. Repeatable.",
+)
+@click.option(
+    "--rules", type=click.Path(path_type=Path), help="A TOML file with thresholds and gates."
+)
+@click.option(
+    "--claim",
+    "overrides",
+    multiple=True,
+    help="Say more of a claim: clm_002=minor, clm_003=policy:critical. Repeatable.",
+)
+@click.option(
+    "--top-k",
+    default=8,
+    show_default=True,
+    type=click.IntRange(1, 100),
+    help="How many passages the judge reads for a claim.",
+)
+@click.option("--at", help="The answer's day or time, for outdated sources; by default now.")
+@click.option(
+    "--jobs",
+    "-j",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 256),
+    help="How many processes read documents and check answers.",
+)
+@click.option(
+    "--project",
+    default=Path(),
+    type=click.Path(path_type=Path),
+    help="Where the folder .affidavit is; by default here.",
+)
+def check(
+    terminal: Terminal,
+    answer: Path,
+    sources: tuple[Path, ...],
+    query: str | None,
+    title: str | None,
+    chosen: str | None,
+    output: Path | None,
+    expand: tuple[int, ...],
+    gates: tuple[str, ...],
+    rules: Path | None,
+    overrides: tuple[str, ...],
+    top_k: int,
+    at: str | None,
+    jobs: int,
+    project: Path,
+) -> Exit:
+    """Adjudicate every claim of an answer against its sources.
+
+    The sources are read once and indexed under .affidavit; unchanged files are not read again. The
+    ledger of the check is kept there too: see `affidavit sessions`.
+    """
+    from affidavit.app.checking import AskedAnswer, check_answer
+    from affidavit.cli.batch import check_batch
+    from affidavit.cli.ledger_text import show_findings
+    from affidavit.ledger.claims import parse_override
+    from affidavit.ledger.wire import ledger_to_json
+    from affidavit.wiring import benches
+    from affidavit.wiring.clock import time_of
+    from affidavit.wiring.project import Project
+
+    generated_at = time_of(at)
+    plan = benches.BenchPlan(
+        Project(project), sources, benches.rules_for(rules, gates), top_k, jobs
+    )
+    if answer.suffix == ".jsonl":
+        return check_batch(terminal, answer, plan, generated_at, output)
+    text = read_answer(answer)
+    with terminal.watch("Reading sources") as progress:
+        bench = benches.set_up_bench(plan, progress)
+    for finding in bench.sources.findings:
+        terminal.note(f"note: {finding}")
+    benches.require_documents(bench)
+    asked = AskedAnswer(
+        text,
+        query,
+        title or query or (answer.name if answer != Path("-") else "Standard input"),
+        generated_at[:10],
+        generated_at,
+        dict(parse_override(each) for each in overrides),
+    )
+    with terminal.watch("Reading claims") as progress:
+        ledger = check_answer(asked, bench, progress)
+    stored = plan.project.sessions.save(ledger.session_id, ledger_to_json(ledger))
+    export_ledger(terminal, ledger, chosen, output, expand)
+    show_findings(terminal, ledger)
+    terminal.note(f"kept as {ledger.session_id} in {stored.path}")
+    return ledger.gates.exit
+
+
+def read_answer(path: Path) -> str:
+    """Return the text of an answer, which must not be empty."""
+    if path == Path("-"):
+        data = sys.stdin.buffer.read(MAX_ANSWER_BYTES + 1)
+        where = Where(file="standard input")
+    else:
+        data = read_bounded(path, MAX_ANSWER_BYTES)
+        where = Where(file=str(path))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise AffidavitError(faults.ANSWER_NOT_TEXT, where) from None
+    if "\0" in text:
+        raise AffidavitError(faults.ANSWER_NOT_TEXT, where)
+    if not text.strip():
+        raise AffidavitError(faults.ANSWER_EMPTY, where)
+    return text

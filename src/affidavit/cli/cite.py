@@ -1,0 +1,70 @@
+"""`affidavit cite`."""
+
+from pathlib import Path
+
+import click
+
+from affidavit.app.citing import CitationResolution
+from affidavit.base.exits import Exit
+from affidavit.cli.command import command
+from affidavit.cli.terminal import Terminal
+from affidavit.cli.tree import Example
+
+
+@command(
+    examples=(
+        Example("affidavit cite 00f66349", "the passage that [cite:00f66349] names"),
+        Example("affidavit cite 00f66349 --sources docs", "in these documents, read if need be"),
+    ),
+    exits={
+        Exit.YES: "resolved",
+        Exit.NO: "no passage of the sources has this hash",
+        Exit.UNKNOWN: "several passages with different text have it",
+    },
+)
+@click.argument("hash", metavar="HASH", help="Eight hexadecimal digits, or more of the digest.")
+@click.option(
+    "--sources",
+    "-s",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Documents or folders; by default everything that this project has indexed.",
+)
+@click.option(
+    "--project",
+    default=Path(),
+    type=click.Path(path_type=Path),
+    help="Where the folder .affidavit is; by default here.",
+)
+def cite(terminal: Terminal, hash: str, sources: tuple[Path, ...], project: Path) -> Exit:
+    """Show the passage that a citation names."""
+    from affidavit.app.citing import resolve_citation
+    from affidavit.sources.ingest import index_sources
+    from affidavit.sources.settings import SourceSettings
+    from affidavit.wiring.project import Project
+
+    home = Project(project)
+    if sources:
+        with terminal.watch("Reading sources") as progress:
+            indexed = index_sources(sources, home.sources, SourceSettings(), progress=progress)
+        resolution = resolve_citation(hash, (indexed.index,))
+    else:
+        resolution = resolve_citation(hash, home.open_indexes())
+    if terminal.json:
+        terminal.print_json(resolution)
+    else:
+        show_resolution(terminal, resolution)
+    if resolution.resolved:
+        return Exit.YES
+    return Exit.UNKNOWN if resolution.ambiguous else Exit.NO
+
+
+def show_resolution(terminal: Terminal, resolution: CitationResolution) -> None:
+    """Print the passages, or why there is none."""
+    for passage in resolution.passages:
+        chunk, document = passage.chunk, passage.document
+        page = "" if chunk.page_number is None else f", Page {chunk.page_number}"
+        path = " > ".join(chunk.heading_path)
+        terminal.panel(f"{document.filename}{page}" + (f", {path}" if path else ""), chunk.text)
+    if resolution.error is not None:
+        terminal.print(f"[cite:{resolution.chunk_hash}]: {resolution.error}")

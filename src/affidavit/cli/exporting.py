@@ -1,0 +1,79 @@
+"""Writing a ledger in the format that the user asked for."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import click
+
+import affidavit
+from affidavit.base.files import write_atomically
+from affidavit.cli.ledger_text import show_entry, show_ledger
+from affidavit.cli.terminal import Terminal
+from affidavit.ledger.record import Ledger
+
+FORMATS: Final = ("table", "markdown", "json", "html", "pdf")
+
+
+def _markdown(ledger: Ledger) -> bytes:
+    from affidavit.ledger.markdown import ledger_to_markdown
+
+    return ledger_to_markdown(ledger).encode()
+
+
+def _json(ledger: Ledger) -> bytes:
+    from affidavit.ledger.wire import ledger_to_json
+
+    return ledger_to_json(ledger)
+
+
+def _html(ledger: Ledger) -> bytes:
+    from affidavit.formats.ledger_html import ledger_html
+
+    return ledger_html(ledger, affidavit.__version__).encode()
+
+
+def _pdf(ledger: Ledger) -> bytes:
+    from affidavit.formats.ledger_pdf import ledger_pdf
+
+    return ledger_pdf(ledger, affidavit.__version__)
+
+
+EXPORTERS: Final[Mapping[str, Callable[[Ledger], bytes]]] = MappingProxyType(
+    {"markdown": _markdown, "json": _json, "html": _html, "pdf": _pdf}
+)
+_ENDINGS: Final = MappingProxyType(
+    {".md": "markdown", ".json": "json", ".html": "html", ".htm": "html", ".pdf": "pdf"}
+)
+
+
+def format_for(chosen: str | None, output: Path | None) -> str:
+    """Return the format that was asked for, or the one that the output's name implies."""
+    if chosen is not None:
+        return chosen
+    return "table" if output is None else _ENDINGS.get(output.suffix.lower(), "json")
+
+
+def export_ledger(
+    terminal: Terminal,
+    ledger: Ledger,
+    chosen: str | None,
+    output: Path | None,
+    expand: tuple[int, ...] = (),
+) -> None:
+    """Write the ledger to a file or print it; with a file, people still get the table."""
+    kind = format_for(chosen, output)
+    if kind == "table" and output is not None:
+        raise click.UsageError("a table goes to the terminal; choose another --format for a file")
+    if output is not None:
+        write_atomically(output, EXPORTERS[kind](ledger))
+        terminal.note(f"wrote {output}")
+    if terminal.json:
+        click.echo(_json(ledger), nl=not _json(ledger).endswith(b"\n"))
+    elif output is None and kind != "table":
+        click.echo(EXPORTERS[kind](ledger), nl=False)
+    else:
+        show_ledger(terminal, ledger)
+        for number in expand:
+            show_entry(terminal, ledger, number)

@@ -1,0 +1,142 @@
+"""`affidavit sessions`: the ledgers that a project has kept."""
+
+import webbrowser
+from pathlib import Path
+
+import click
+
+from affidavit.base.exits import Exit
+from affidavit.cli.command import command
+from affidavit.cli.exporting import EXPORTERS, FORMATS, export_ledger
+from affidavit.cli.ledger_text import DECISION_TONES
+from affidavit.cli.tables import Cell
+from affidavit.cli.terminal import Terminal
+from affidavit.cli.tree import Example
+from affidavit.formats import ledger_words as words
+from affidavit.ledger.record import Ledger
+from affidavit.ledger.wire_reading import ledger_from_json
+from affidavit.wiring.project import Project
+
+project_option = click.option(
+    "--project",
+    default=Path(),
+    type=click.Path(path_type=Path),
+    help="Where the folder .affidavit is; by default here.",
+)
+session_argument = click.argument(
+    "session", help="The id, the start of it, or `last` for the newest."
+)
+
+
+def _ledger(project: Path, session: str) -> Ledger:
+    stored = Project(project).sessions.find(session)
+    return ledger_from_json(stored.path.read_bytes())
+
+
+@command(
+    examples=(Example("affidavit sessions list", "what was checked here, the newest first"),),
+    exits={Exit.YES: "listed, also if there is none"},
+)
+@project_option
+def list_sessions(terminal: Terminal, project: Path) -> Exit:
+    """List the sessions that are kept."""
+    ledgers = [ledger_from_json(each.path.read_bytes()) for each in Project(project).sessions.all()]
+    if terminal.json:
+        terminal.print_json({"sessions": [_line(ledger) for ledger in ledgers]})
+        return Exit.YES
+    terminal.table(
+        ("Session", "Generated", "Title", "Claims", "Coverage", "Decision"),
+        (
+            (
+                ledger.session_id,
+                ledger.inquiry.generated_at,
+                ledger.inquiry.title,
+                str(ledger.summary.total_claims),
+                words.percent(ledger.summary.evidence_coverage),
+                Cell(words.DECISIONS[ledger.gates.decision], DECISION_TONES[ledger.gates.decision]),
+            )
+            for ledger in ledgers
+        ),
+    )
+    return Exit.YES
+
+
+def _line(ledger: Ledger) -> dict[str, object]:
+    return {
+        "session_id": ledger.session_id,
+        "ledger_id": ledger.id,
+        "generated_at": ledger.inquiry.generated_at,
+        "title": ledger.inquiry.title,
+        "total_claims": ledger.summary.total_claims,
+        "evidence_coverage": ledger.summary.evidence_coverage,
+        "decision": ledger.gates.decision,
+    }
+
+
+@command(
+    examples=(
+        Example("affidavit sessions show last", "the newest ledger again"),
+        Example("affidavit sessions show ses_1f2e -o report.pdf", "as a PDF"),
+    ),
+    exits={Exit.YES: "shown, whatever its decision was"},
+)
+@session_argument
+@click.option("--format", "chosen", type=click.Choice(FORMATS), help="What to write.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), help="Where to write it; by its ending."
+)
+@click.option("--expand", multiple=True, type=int, help="Show claim N with its evidence.")
+@project_option
+def show(
+    terminal: Terminal,
+    session: str,
+    chosen: str | None,
+    output: Path | None,
+    expand: tuple[int, ...],
+    project: Path,
+) -> Exit:
+    """Show the ledger of a session."""
+    export_ledger(terminal, _ledger(project, session), chosen, output, expand)
+    return Exit.YES
+
+
+@command(
+    examples=(Example("affidavit sessions open last", "the newest report in your browser"),),
+    exits={Exit.YES: "the report is written; the browser was asked to show it"},
+)
+@session_argument
+@click.option("--no-browser", is_flag=True, help="Only write the report and say where it is.")
+@project_option
+def open_session(terminal: Terminal, session: str, no_browser: bool, project: Path) -> Exit:
+    """Open the report of a session in the browser."""
+    from affidavit.base.files import write_atomically
+
+    ledger = _ledger(project, session)
+    report = Project(project).folder / "reports" / f"{ledger.session_id}.html"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(report, EXPORTERS["html"](ledger))
+    if terminal.json:
+        terminal.print_json({"report": str(report)})
+    else:
+        terminal.print(str(report))
+    if not no_browser:
+        webbrowser.open(report.resolve().as_uri())
+    return Exit.YES
+
+
+@command(
+    examples=(Example("affidavit sessions delete ses_1f2e", "forget one session"),),
+    exits={Exit.YES: "deleted"},
+)
+@session_argument
+@project_option
+def delete(terminal: Terminal, session: str, project: Path) -> Exit:
+    """Delete the ledger of a session."""
+    sessions = Project(project).sessions
+    stored = sessions.find(session)
+    sessions.delete(stored.id)
+    if terminal.json:
+        terminal.print_json({"deleted": stored.id})
+    else:
+        terminal.note(f"deleted {stored.id}")
+    return Exit.YES

@@ -1,0 +1,127 @@
+"""From findings to a decision: support level, contradiction, scores, the deciding sentence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from affidavit.judge.lexical.examine import PartExamination
+from affidavit.judge.lexical.features import settled_share
+from affidavit.judge.lexical.findings import Finding, contradicts, findings_of
+from affidavit.judge.lexical.passages import Passage
+from affidavit.ledger.model import SupportLevel
+
+FULL: Final = 0.68  # From this support on, with no gap, a claim is supported in full.
+PARTIAL: Final = 0.45
+SUPPORTED_ABOVE: Final = 0.85  # The ledger's bound (evidence-ledger.md, 4.2) for full support.
+_ORDER_SHARE: Final = 0.05
+_LEAST_ABOVE: Final = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one passage says of one claim."""
+
+    level: SupportLevel
+    contradicts: bool
+    support: float
+    """Raw: the share of the claim that is settled, with a little for its word order."""
+    similarity: float
+    contradiction: float
+    directness: float
+    sentence: int | None
+    note: str
+    closeness: float = 0.0
+    """How much of the claim's words the deciding sentence has; the closest statement wins."""
+
+
+NOTHING_SHARED: Final = Decision(
+    SupportLevel.NONE, False, 0.0, 0.0, 0.0, 0.5, None, "no word of the claim is in the source"
+)
+
+
+def decide(examined: Sequence[PartExamination | None], passage: Passage) -> Decision:
+    """Return the decision for a claim: every part must hold, and one false part makes it false."""
+    parts = [_decide_part(found, passage) if found else NOTHING_SHARED for found in examined]
+    against = [part for part in parts if part.contradicts]
+    if against:
+        return max(against, key=lambda part: round(part.contradiction, 6))
+    weakest = min(parts, key=lambda part: (_RANK[part.level], round(part.support, 6)))
+    if weakest.level is SupportLevel.NONE and len(parts) > 1:
+        best = max(parts, key=lambda part: (_RANK[part.level], round(part.support, 6)))
+        if best.level is not SupportLevel.NONE:
+            # One part of several is met: that is support in part.
+            return _partial_of(best, weakest)
+    return weakest
+
+
+_RANK: Final = {SupportLevel.NONE: 0, SupportLevel.PARTIAL: 1, SupportLevel.FULL: 2}
+
+
+def _partial_of(best: Decision, weakest: Decision) -> Decision:
+    support = min(best.support, FULL)
+    return Decision(
+        SupportLevel.PARTIAL, False, support, _similarity(SupportLevel.PARTIAL, support),
+        max(best.contradiction, weakest.contradiction), best.directness, best.sentence,
+        f"one part of the claim is in the source, another is not: {weakest.note}", best.closeness,
+    )  # fmt: skip
+
+
+def _decide_part(found: PartExamination, passage: Passage) -> Decision:
+    findings = findings_of(found, passage)
+    support = (1 - _ORDER_SHARE) * settled_share(found) + _ORDER_SHARE * found.reading.bigrams
+    decided = next((finding for finding in findings if contradicts(finding)), None)
+    if decided:
+        return _contradicted(found, decided, support)
+    level = _level(support, findings)
+    conflict = max((f.strength for f in findings if f.is_conflict), default=0.0)
+    return Decision(
+        level, False, support, _similarity(level, support), round(conflict / 2, 4),
+        _directness(found), found.number, _note(found, level, findings), found.reading.recall,
+    )  # fmt: skip
+
+
+def _contradicted(found: PartExamination, decided: Finding, support: float) -> Decision:
+    level = SupportLevel.NONE
+    return Decision(
+        level, True, support, _similarity(level, support), 0.5 + decided.strength / 2,
+        _directness(found), decided.sentence, decided.note, found.reading.recall,
+    )  # fmt: skip
+
+
+def _level(support: float, findings: Sequence[Finding]) -> SupportLevel:
+    if support < PARTIAL:
+        return SupportLevel.NONE
+    return SupportLevel.FULL if support >= FULL and not findings else SupportLevel.PARTIAL
+
+
+def _similarity(level: SupportLevel, support: float) -> float:
+    """Return the support on the ledger's scale, where above 0.85 means full support."""
+    if level is SupportLevel.FULL:
+        above = (support - FULL) / (1 - FULL)
+        return min(1.0, SUPPORTED_ABOVE + _LEAST_ABOVE + (0.149 * above))
+    return min(SUPPORTED_ABOVE, SUPPORTED_ABOVE * support / FULL)
+
+
+def _directness(found: PartExamination) -> float:
+    """Return 1 for a claim that stands word for word in one sentence, down to 0.5 for inference."""
+    part, links = found.part, found.reading.links
+    total = sum(part.weight(at) for at in part.words)
+    exact = sum(part.weight(link.claim) for link in links if link.strength >= 1.0)
+    share = exact / total if total else 1.0
+    return 0.5 + 0.5 * share * found.reading.bigrams
+
+
+def _note(found: PartExamination, level: SupportLevel, findings: Sequence[Finding]) -> str:
+    if level is not SupportLevel.FULL and findings:
+        return findings[0].note
+    part = found.part
+    missing = [part.sentence.tokens[at].text for at in found.unmet]
+    if level is SupportLevel.FULL:
+        if not missing and found.reading.recall > 0.999 and found.reading.bigrams > 0.999:
+            return "the claim stands word for word in the source"
+        facts = [part.sentence.quote(fact.first, fact.end) for fact in part.facts]
+        words = [part.sentence.tokens[at].text for at in part.words if at not in found.unmet]
+        agreed = ", ".join(f'"{text}"' for text in (*facts, *words)[:6])
+        return f"claim and source agree on {agreed}"
+    shown = ", ".join(f'"{text}"' for text in missing[:6])
+    return f"not in the source: {shown}" if missing else "the words are there, but not together"

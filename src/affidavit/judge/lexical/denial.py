@@ -1,0 +1,94 @@
+"""Whether claim and source deny the same things."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from affidavit.judge.lexical.lexicon import are_opposites
+from affidavit.judge.lexical.links import Link
+from affidavit.judge.lexical.passages import Sentence
+from affidavit.judge.lexical.polarity import Negation, denied_by, negations_of
+
+
+class DenialGap(NamedTuple):
+    """A negation that only one side has: its cue in the claim or in the source."""
+
+    claim_cue: int | None
+    evidence_cue: int | None
+    share: float
+    """The weighted share of the linked words on which the two sides differ."""
+
+
+_NEARLY_ALL: Final = 0.8
+
+
+def find_denial_gap(
+    claim: Sentence, evidence: Sentence, links: Sequence[Link], weight_of: Mapping[int, float]
+) -> DenialGap | None:
+    """Return the negation that one side has and the other lacks, on words that both share."""
+    ours, theirs = _unmet_negations(negations_of(claim), negations_of(evidence), links)
+    if not links or (not ours and not theirs):
+        return None
+    mine, other = denied_by(ours), denied_by(theirs)
+    differing = [link for link in links if (link.claim in mine) != (link.evidence in other)]
+    total = sum(weight_of[link.claim] for link in links)
+    if not differing:
+        close = total >= _NEARLY_ALL * sum(weight_of.values())
+        return _empty_denial(ours, theirs) if close else None
+    share = sum(weight_of[link.claim] for link in differing) / total if total else 0.0
+    claim_cue = _aimed(ours, {link.claim for link in differing})
+    evidence_cue = _aimed(theirs, {link.evidence for link in differing})
+    if claim_cue is None and evidence_cue is None:
+        if share < _NEARLY_ALL:
+            return None
+        claim_cue = ours[0].cue if ours else None
+        evidence_cue = theirs[0].cue if theirs and not ours else None
+    if _cancels(claim, claim_cue, evidence) or _cancels(evidence, evidence_cue, claim):
+        return None
+    return DenialGap(claim_cue, evidence_cue, share)
+
+
+def _unmet_negations(
+    ours: Sequence[Negation], theirs: Sequence[Negation], links: Sequence[Link]
+) -> tuple[tuple[Negation, ...], tuple[Negation, ...]]:
+    """Return the negations of both sides without those that meet on a shared word.
+
+    "Found no errors" and "did not find any errors" deny the same, though not word by word.
+    """
+    left, right = list(ours), list(theirs)
+    for mine in ours:
+        for other in right:
+            if any(link.claim in mine.reach and link.evidence in other.reach for link in links):
+                left.remove(mine)
+                right.remove(other)
+                break
+    return tuple(left), tuple(right)
+
+
+def _empty_denial(ours: Sequence[Negation], theirs: Sequence[Negation]) -> DenialGap | None:
+    """ "It is not over": a negation that reaches no content word, against none at all."""
+    for negation in ours if not theirs else theirs if not ours else ():
+        if negation.focus == negation.cue and not negation.is_ban:
+            mine, other = (negation.cue, None) if ours else (None, negation.cue)
+            return DenialGap(mine, other, 1.0)
+    return None
+
+
+def _aimed(negations: Sequence[Negation], places: set[int]) -> int | None:
+    """Return the cue of the first negation whose aim is among the places."""
+    for negation in negations:
+        aimed = negation.focus in places
+        if aimed or (negation.is_ban and len(places.intersection(negation.reach)) >= 2):
+            return negation.cue
+    return None
+
+
+def _cancels(sentence: Sentence, cue: int | None, other: Sentence) -> bool:
+    """Say whether an antonym beside the negation restores agreement: "not accept", "reject"."""
+    if cue is None:
+        return False
+    reached = [token for token in sentence.tokens[cue + 1 : cue + 6] if token.word.weight > 0]
+    return any(
+        are_opposites(token.word.stem, there.word.stem)
+        for token in reached
+        for there in other.tokens
+    )

@@ -1,0 +1,93 @@
+"""The lexical judge: deterministic, explainable, and blind to what words alone cannot tell."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from affidavit.judge.lexical.claims import ClaimText, claim_of
+from affidavit.judge.lexical.decide import NOTHING_SHARED, Decision, decide
+from affidavit.judge.lexical.examine import examine_part
+from affidavit.judge.lexical.features import Features, features_of, heading_keys
+from affidavit.judge.lexical.passages import passage_of
+from affidavit.judge.lexical.tables import tables_digest
+from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportLevel
+
+VERSION: Final = "1"
+_MARGIN: Final = 0.1  # A statement that shares so much less of the claim does not contradict it.
+_NO_WORDS: Final = replace(NOTHING_SHARED, note="the claim has no word that could be checked")
+_ABOUT_SOURCE: Final = replace(
+    NOTHING_SHARED, note="the claim speaks of what the source leaves out, which words cannot show"
+)
+
+
+class LexicalJudge:
+    """Reads chunks by words, numbers, dates, negations and names alone."""
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """Name, version of the rules, and the digest of the tables."""
+        return JudgeIdentity("lexical", VERSION, f"sha256:{tables_digest()}", rederivable=True)
+
+    def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
+        """Return one reading per chunk, in the order of the chunks."""
+        ready = claim_of(claim)
+        found = [_decide_chunk(ready, chunk) for chunk in chunks]
+        supporting = [
+            (decision.closeness, chunk.document_id)
+            for chunk, (decision, _) in zip(chunks, found, strict=True)
+            if decision.level is SupportLevel.FULL
+        ]
+        return tuple(
+            _reading(chunk, _settled(decision, chunk, supporting), features)
+            for chunk, (decision, features) in zip(chunks, found, strict=True)
+        )
+
+
+def _decide_chunk(claim: ClaimText, chunk: Chunk) -> tuple[Decision, Features]:
+    if not claim.parts:
+        return _NO_WORDS, Features()
+    passage = passage_of(chunk.text)
+    heading = heading_keys(" \u2013 ".join(chunk.heading_path))
+    examined = [examine_part(part, passage, heading) for part in claim.parts]
+    features = features_of(examined)
+    return (_ABOUT_SOURCE if claim.is_about_source else decide(examined, passage)), features
+
+
+def _settled(decision: Decision, chunk: Chunk, supporting: Sequence[tuple[float, str]]) -> Decision:
+    """Let the closest statement win.
+
+    A passage that states the claim outright outweighs one that conflicts with it, if both are of
+    the same document (which then speaks of another case) or the other one is less close to the
+    claim. Two documents that are equally close and disagree stay in conflict.
+    """
+    if not decision.contradicts:
+        return decision
+    outweighed = any(
+        document == chunk.document_id or closeness > decision.closeness + _MARGIN
+        for closeness, document in supporting
+    )
+    if not outweighed:
+        return decision
+    note = f"another passage states the claim; here {decision.note}"
+    return replace(decision, contradicts=False, contradiction=decision.contradiction / 2, note=note)
+
+
+def _reading(chunk: Chunk, decision: Decision, features: Features) -> Reading:
+    sentences = passage_of(chunk.text).sentences
+    span = Span(0, 0)
+    if decision.sentence is not None:
+        sentence = sentences[decision.sentence]
+        span = Span(sentence.start, sentence.end)
+    scores = (*features.as_pairs(), ("support", round(decision.support, 4)))
+    return Reading(
+        chunk_id=chunk.id,
+        support_level=decision.level,
+        contradicts=decision.contradicts,
+        similarity=round(decision.similarity, 4),
+        contradiction=round(decision.contradiction, 4),
+        directness=round(decision.directness, 4),
+        snippet=chunk.text[span.start : span.end],
+        snippet_span=span,
+        notes=decision.note,
+        scores=tuple(sorted(scores)),
+    )

@@ -1,0 +1,128 @@
+"""What one sentence says of one part of a claim, rule by rule."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from affidavit.judge.lexical.claims import Part
+from affidavit.judge.lexical.conditions import Condition, dropped_condition
+from affidavit.judge.lexical.denial import DenialGap, find_denial_gap
+from affidavit.judge.lexical.links import Link, links_between
+from affidavit.judge.lexical.modality import ModeGap, find_mode_gap
+from affidavit.judge.lexical.names import name_around, names_of
+from affidavit.judge.lexical.opposites import Opposition, oppositions
+from affidavit.judge.lexical.passages import Sentence
+from affidavit.judge.lexical.quantifiers import QuantifierGap, find_quantifier_gap
+from affidavit.judge.lexical.roles import RoleSwap, find_role_swap
+from affidavit.judge.lexical.slots import Slot, slots_of
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceReading:
+    """The words that claim and sentence share, and every way in which they differ."""
+
+    links: tuple[Link, ...]
+    recall: float
+    bigrams: float
+    slots: tuple[Slot, ...]
+    opposition: Opposition | None
+    denial: DenialGap | None
+    mode: ModeGap | None
+    quantifier: QuantifierGap | None
+    condition: Condition | None
+    swap: RoleSwap | None
+    turned: frozenset[int]
+    """Words of the claim whose opposite, denied, says the same: "not accepted", "rejected"."""
+    renamed: Slot | None
+    """A name of the claim in whose place the source has another name."""
+
+    @property
+    def conflicts(self) -> bool:
+        """Whether a rule finds that both cannot hold."""
+        return bool(
+            self.opposition
+            or self.denial
+            or self.swap
+            or self.renamed
+            or (self.quantifier and self.quantifier.is_conflict)
+        )
+
+    @property
+    def agreement(self) -> float:
+        """How well the sentence suits the claim, to choose among sentences that share as much."""
+        gaps = sum(gap is not None for gap in (self.mode, self.quantifier, self.condition))
+        return self.recall + 0.1 * self.bigrams - 0.25 * self.conflicts - 0.03 * gaps
+
+
+UNREAD: Final = SentenceReading(
+    (), 0.0, 0.0, (), None, None, None, None, None, None, frozenset(), None
+)
+"""For a sentence that shares too little with a claim to be read for it."""
+
+
+@lru_cache(maxsize=4096)
+def read_sentence(part: Part, sentence: Sentence) -> SentenceReading:
+    """Return what `sentence` says of the words of `part`; its facts are checked elsewhere."""
+    links = links_between(part.sentence, part.words, sentence)
+    weight_of = {at: part.weight(at) for at in part.words}
+    total = sum(weight_of.values())
+    met = sum(weight_of[link.claim] * link.strength for link in links)
+    slots = slots_of(part, sentence, links)
+    opposed = oppositions(part, sentence, links, slots)
+    turned = frozenset(found.claim_at for found in opposed if found.agrees)
+    against = next((found for found in opposed if not found.agrees), None)
+    denial = find_denial_gap(part.sentence, sentence, links, weight_of)
+    if turned:
+        denial = None  # "Not permitted" and "prohibited": the antonym takes the negation up.
+    return SentenceReading(
+        links=links,
+        recall=met / total if total else 1.0,
+        bigrams=_bigrams(part, links),
+        slots=slots,
+        opposition=against,
+        denial=denial,
+        mode=find_mode_gap(part.sentence, sentence, links),
+        quantifier=find_quantifier_gap(part.sentence, sentence, links),
+        condition=dropped_condition(part.sentence, sentence, links),
+        swap=find_role_swap(part, sentence, links),
+        turned=turned,
+        renamed=_renamed(part, sentence, links, slots),
+    )
+
+
+def _bigrams(part: Part, links: tuple[Link, ...]) -> float:
+    """Return the share of neighbouring words of the claim that stay neighbours, in order."""
+    place = {link.claim: link.evidence for link in links}
+    total = kept = 0.0
+    for left, right in zip(part.words, part.words[1:], strict=False):
+        weight = min(part.weight(left), part.weight(right))
+        total += weight
+        if left in place and right in place and 0 < place[right] - place[left] <= right - left + 2:
+            kept += weight
+    return kept / total if total else 1.0
+
+
+def _renamed(
+    part: Part, sentence: Sentence, links: tuple[Link, ...], slots: tuple[Slot, ...]
+) -> Slot | None:
+    """Return the name of the claim in whose place the source has another one."""
+    names = names_of(sentence)
+    unmet = {slot.claim_at for slot in slots}
+    for slot in slots:
+        if slot.claim_at not in part.names:
+            continue
+        # The first word of a sentence may be a name that nobody told us of.
+        fillers = tuple(at for at in slot.fillers if at in names or _opens(sentence, at))
+        met = name_around(part.names, slot.claim_at) - unmet
+        if met:
+            # Part of the name is there: "Shu Zhang" for "Shu Rongli", but not "Lionel Messi" for
+            # "Messi": the stranger must belong to the very name that is half met.
+            theirs = {link.evidence for link in links if link.claim in met}
+            fillers = tuple(at for at in fillers if name_around(names, at) & theirs)
+        if fillers:
+            return Slot(slot.claim_at, fillers)
+    return None
+
+
+def _opens(sentence: Sentence, at: int) -> bool:
+    return at == 0 and sentence.tokens[0].text[0].isupper()
