@@ -62,6 +62,10 @@ def works(*ids: str, key: str = "k") -> tuple[Work, ...]:
     return tuple(Work(RowV1(each, f"answer {each}"), key) for each in ids)
 
 
+def holds(work: Work, outcome: OutcomeV1) -> bool:
+    return outcome == batch.outcome_of(work, seed_ledger())
+
+
 class Checker:
     """Checks rows, and remembers which ones."""
 
@@ -77,8 +81,8 @@ class Checker:
 def test_a_second_run_checks_nothing_again(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     first, second = Checker(), Checker()
-    once = list(batch.run_batch(works("a", "b", "c"), results, first))
-    again = list(batch.run_batch(works("a", "b", "c"), results, second))
+    once = list(batch.run_batch(works("a", "b", "c"), results, first, holds))
+    again = list(batch.run_batch(works("a", "b", "c"), results, second, holds))
     assert first.checked == ["a", "b", "c"]
     assert second.checked == []
     assert again == once
@@ -86,20 +90,20 @@ def test_a_second_run_checks_nothing_again(tmp_path: Path) -> None:
 
 def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
-    stopped = batch.run_batch(works("a", "b", "c"), results, Checker())
+    stopped = batch.run_batch(works("a", "b", "c"), results, Checker(), holds)
     next(stopped)
     next(stopped)
     resumed = Checker()
-    assert len(list(batch.run_batch(works("a", "b", "c"), results, resumed))) == 3
+    assert len(list(batch.run_batch(works("a", "b", "c"), results, resumed, holds))) == 3
     assert resumed.checked == ["c"]
 
 
 def test_a_torn_line_loses_no_finished_answer(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
-    list(batch.run_batch(works("a", "b"), results, Checker()))
+    list(batch.run_batch(works("a", "b"), results, Checker(), holds))
     results.write_bytes(results.read_bytes()[:-20])
     resumed = Checker()
-    outcomes = list(batch.run_batch(works("a", "b"), results, resumed))
+    outcomes = list(batch.run_batch(works("a", "b"), results, resumed, holds))
     assert resumed.checked == ["b"]
     assert [outcome.id for outcome in outcomes] == ["a", "b"]
     assert set(batch.finished(results)) == {"a", "b"}
@@ -107,9 +111,9 @@ def test_a_torn_line_loses_no_finished_answer(tmp_path: Path) -> None:
 
 def test_what_was_decided_by_other_inputs_is_made_again(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
-    list(batch.run_batch(works("a", key="old"), results, Checker()))
+    list(batch.run_batch(works("a", key="old"), results, Checker(), holds))
     resumed = Checker()
-    (outcome,) = batch.run_batch(works("a", key="new"), results, resumed)
+    (outcome,) = batch.run_batch(works("a", key="new"), results, resumed, holds)
     assert resumed.checked == ["a"]
     assert outcome.key == "new"
     assert batch.finished(results)["a"].key == "new"
@@ -124,12 +128,35 @@ def test_an_answer_that_could_not_be_checked_is_inconclusive() -> None:
     assert outcome.error.startswith("AF215")
 
 
+def test_a_line_that_was_changed_is_not_believed(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    list(batch.run_batch(works("a", "b"), results, Checker(), holds))
+    results.write_bytes(results.read_bytes().replace(b'"no_ship"', b'"ship"', 1))
+    resumed = Checker()
+    outcomes = list(batch.run_batch(works("a", "b"), results, resumed, holds))
+    assert resumed.checked == ["a"]
+    assert {outcome.decision for outcome in outcomes} == {Decision.NO_SHIP}
+
+
+def test_a_file_of_something_else_is_not_written_to(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("Dear diary\n")
+    with pytest.raises(AffidavitError) as caught:
+        list(batch.run_batch(works("a"), notes, Checker(), holds))
+    assert caught.value.fault.name == "batch.results_foreign"
+    assert notes.read_text() == "Dear diary\n"
+
+
 def test_what_failed_is_tried_again(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     error = AffidavitError(faults.SOURCES_NONE)
-    list(batch.run_batch(works("a"), results, lambda rows: (batch.failed(r, error) for r in rows)))
+    list(
+        batch.run_batch(
+            works("a"), results, lambda rows: (batch.failed(r, error) for r in rows), holds
+        )
+    )
     resumed = Checker()
-    list(batch.run_batch(works("a"), results, resumed))
+    list(batch.run_batch(works("a"), results, resumed, holds))
     assert resumed.checked == ["a"]
 
 

@@ -15,6 +15,9 @@ from tests.cli.running import REAL, run, run_on_terminal, start
 from tests.golden_files import Golden
 from tests.repository import ROOT
 
+from affidavit.base.errors import AffidavitError
+from affidavit.cli.check import read_answer
+
 LEAVE = ROOT / "samples" / "leave"
 QUERY = (LEAVE / "query.txt").read_text(encoding="utf-8").strip()
 AT = "2026-01-03T14:30:00Z"
@@ -22,8 +25,9 @@ AT = "2026-01-03T14:30:00Z"
 
 def check(project: Path, *more: str, answer: str | None = None) -> Result:
     common = ("--sources", str(LEAVE / "sources"), "--project", str(project), "--at", AT)
-    chosen = answer if answer is not None else str(LEAVE / "answer.md")
-    return run("check", chosen, *common, "--query", QUERY, *more)
+    if answer is not None:
+        return run("check", answer, *common, *more)
+    return run("check", str(LEAVE / "answer.md"), *common, "--query", QUERY, *more)
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +176,24 @@ BAD_INPUTS: dict[str, tuple[tuple[str, ...], int, str]] = {
     "an empty folder of sources": ((ANSWER, "--sources", "{here}/folder"), 3, "AF215"),
     "sources that are not there": ((ANSWER, "--sources", "{here}/none"), 2, "AF216"),
     "a claim that is not there": ((ANSWER, *SOURCES, "--expand", "9"), 2, "AF272"),
+    "a claim that is not there, for machines": (
+        (ANSWER, *SOURCES, "--expand", "9", "--json"),
+        2,
+        "AF272",
+    ),
+    "an ending that says nothing": ((ANSWER, *SOURCES, "-o", "{here}/report.xyz"), 2, "AF001"),
+    "the answer would be replaced": (
+        ("{here}/own.md", *SOURCES, "-o", "{here}/own.md"),
+        2,
+        "AF281",
+    ),
+    "the answer would prove itself": (("{here}/own.md", "-s", "{here}/own.md"), 2, "AF280"),
+    "an option that a batch would ignore": (
+        ("{here}/rows.jsonl", *SOURCES, "--format", "pdf"),
+        2,
+        "AF001",
+    ),
+    "rules too deep to read": ((ANSWER, *SOURCES, "--rules", "{here}/deep.toml"), 2, "AF23"),
     "a time that is none": ((ANSWER, *SOURCES, "--at", "soon"), 2, "AF278"),
     "a table into a file": ((ANSWER, *SOURCES, "--format", "table", "-o", "x"), 2, "AF001"),
     "a gate that is none": ((ANSWER, *SOURCES, "--gate", "luck>=1"), 2, "AF23"),
@@ -188,6 +210,9 @@ def test_bad_input_gets_one_clear_line(
     (tmp_path / "empty.md").write_bytes(b" \n")
     (tmp_path / "binary.md").write_bytes(b"\x00\xff\xfe")
     (tmp_path / "folder").mkdir()
+    (tmp_path / "own.md").write_text("The moon weighs 14 tons.")
+    (tmp_path / "deep.toml").write_text("a=" + "[" * 100_000)
+    (tmp_path / "rows.jsonl").write_text('{"id":"a","answer":"The moon weighs 14 tons."}')
     given = [word.replace("{here}", str(tmp_path)) for word in arguments]
     result = run("check", *given, "--project", str(tmp_path / "project"), "-q")
     assert result.exit_code == wanted
@@ -209,7 +234,7 @@ def test_a_document_that_cannot_be_read_is_said_and_stops_nothing(tmp_path: Path
         *("--project", str(tmp_path)),
     )
     assert result.exit_code == 0, result.output
-    assert "torn.pdf" in result.stderr
+    assert result.stdout.count("torn.pdf") == 1
     kept = next((tmp_path / ".affidavit" / "sessions").iterdir())
     kinds = [finding["kind"] for finding in json.loads(kept.read_bytes())["findings"]]
     assert kinds == ["source"]
@@ -224,6 +249,9 @@ def test_a_citation_is_resolved(project: Path, exported: dict[str, object]) -> N
     assert "HR_Policy.pdf, Page 12" in shown.stdout
     again = run("cite", cited, "--sources", str(LEAVE / "sources"), "--json")
     assert json.loads(again.stdout)["resolved"] is True
+    assert run("cite", "zzzz", "--project", str(project)).exit_code == 2
+    nowhere = run("cite", cited, "--project", str(project / "none"))
+    assert (nowhere.exit_code, nowhere.stderr[:5]) == (3, "AF284")
     missing = run("cite", "00000000", "--project", str(project))
     assert missing.exit_code == 1
     assert "deleted or unavailable" in missing.stdout
@@ -247,6 +275,47 @@ def test_sessions_are_listed_shown_opened_and_deleted(tmp_path: Path) -> None:
     unknown = run("sessions", "show", session, "--project", str(tmp_path))
     assert unknown.exit_code == 2
     assert unknown.stderr.startswith("AF270")
+
+
+def test_a_ledger_that_was_changed_is_refused(tmp_path: Path) -> None:
+    session = json.loads(check(tmp_path, "--json").stdout)["session_id"]
+    file = tmp_path / ".affidavit" / "sessions" / f"{session}.json"
+    file.write_bytes(file.read_bytes().replace(b"no_ship", b"ship"))
+    shown = run("sessions", "show", session, "--project", str(tmp_path))
+    assert (shown.exit_code, shown.stderr[:5]) == (4, "AF279")
+    damaged = tmp_path / ".affidavit" / "sessions" / "ses_0000000000000000.json"
+    damaged.write_bytes(b"")
+    listed = run("sessions", "list", "--project", str(tmp_path))
+    assert listed.exit_code == 4
+    assert str(file) in listed.stdout
+    assert str(damaged) in listed.stdout
+
+
+def test_other_rules_are_another_session(tmp_path: Path) -> None:
+    strict = json.loads(check(tmp_path, "--json").stdout)
+    loose = json.loads(check(tmp_path, "--json", "--gate", "coverage>=0.1").stdout)
+    assert strict["session_id"] != loose["session_id"]
+
+
+def test_a_closed_standard_input_is_an_empty_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(AffidavitError) as caught:
+        read_answer(Path("-"))
+    assert caught.value.fault.name == "answer.empty"
+
+
+def test_a_batch_hides_no_source_that_was_not_read(tmp_path: Path) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (sources / "good.md").write_text("Every employee receives 15 days of leave a year.\n")
+    (sources / "torn.pdf").write_bytes(b"%PDF-1.7\n%%EOF")
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id":"a","answer":"Every employee receives 15 days of leave a year."}')
+    result = run("check", str(rows), "-s", str(sources), "--project", str(tmp_path), "-q")
+    assert result.exit_code == 0, result.output
+    assert "torn.pdf" in result.stdout
 
 
 def batch_file(folder: Path, count: int) -> Path:

@@ -71,7 +71,7 @@ def test_ids_are_made_from_content() -> None:
     assert (again.id, again.session_id) == (made.id, made.session_id)
     strict = examples.seed_ledger(replace(DEFAULT_RULES, supported_above=0.99))
     assert strict.id != made.id
-    assert strict.session_id == made.session_id
+    assert strict.session_id != made.session_id, "stricter rules must not replace the record"
     other = replace(examples.INQUIRY, query="Another question?")
     asked = adjudicate(split, examples.READINGS, examples.CHUNKS, documents, other)
     assert asked.session_id != made.session_id

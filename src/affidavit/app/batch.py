@@ -24,6 +24,8 @@ from affidavit.ledger.rules import placed_problem
 
 MAX_BATCH_BYTES: Final = 1024 * 1024 * 1024
 _LINE_LIMITS: Final = JsonLimits()
+_START: Final = b'{"id":"'
+"""Every line of the results begins so; what does not is somebody else's file."""
 
 
 class RowV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,6 +53,7 @@ class OutcomeV1(msgspec.Struct, frozen=True):
     not_found: int | None = None
     evidence_coverage: float | None = None
     unsupported_rate: float | None = None
+    findings: tuple[str, ...] = ()
     error: str | None = None
 
     def is_final_for(self, work: "Work") -> bool:
@@ -101,12 +104,14 @@ def finished(path: Path) -> Mapping[str, OutcomeV1]:
     if not path.exists():
         return {}
     outcomes: dict[str, OutcomeV1] = {}
-    for line in read_bounded(path, MAX_BATCH_BYTES).splitlines():
+    for line in split_lines(read_bounded(path, MAX_BATCH_BYTES)):
         try:
             outcome = msgspec.json.decode(line, type=OutcomeV1)
         except msgspec.DecodeError:
-            # Only a crash in the middle of a line leaves one; its answer is checked again.
-            continue
+            # A crash in the middle of a line leaves the start of one; its answer is checked again.
+            if line.startswith(_START[: len(line)]):
+                continue
+            raise AffidavitError(faults.RESULTS_FOREIGN, Where(file=str(path))) from None
         outcomes[outcome.id] = outcome
     return outcomes
 
@@ -115,14 +120,20 @@ def run_batch(
     works: Iterable[Work],
     results: Path,
     check: Callable[[Iterable[Work]], Iterator[OutcomeV1]],
+    holds: Callable[[Work, OutcomeV1], bool],
 ) -> Iterator[OutcomeV1]:
-    """Yield an outcome per row, in order; those that are finished come from the results file."""
+    """Yield an outcome per row, in order; those that are finished come from the results file.
+
+    A finished line is believed only if it holds against the ledger that was kept for it.
+    """
     wanted = tuple(works)
     known = finished(results)
     done = {
         work.row.id: known[work.row.id]
         for work in wanted
-        if work.row.id in known and known[work.row.id].is_final_for(work)
+        if work.row.id in known
+        and known[work.row.id].is_final_for(work)
+        and holds(work, known[work.row.id])
     }
     fresh = check(work for work in wanted if work.row.id not in done)
     for work in wanted:
@@ -150,6 +161,7 @@ def outcome_of(work: Work, ledger: Ledger) -> OutcomeV1:
         not_found=summary.by_verdict.not_found,
         evidence_coverage=summary.evidence_coverage,
         unsupported_rate=summary.unsupported_rate,
+        findings=tuple(finding.message for finding in ledger.findings),
     )
 
 

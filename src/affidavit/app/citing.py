@@ -3,15 +3,19 @@
 Origin: evidence-ledger.md, section 5.3.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import check as check_faults
 from affidavit.base.faults import evidence as faults
 from affidavit.ledger.model import Chunk, Document
 from affidavit.sources.index.opened import SourceIndex
 
-UNAVAILABLE = "Citation references deleted or unavailable chunk"
+_HASH: Final = re.compile("[0-9a-f]{8,64}")
+UNAVAILABLE: Final = "Citation references deleted or unavailable chunk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,12 @@ class CitationResolution:
 
 def resolve_citation(chunk_hash: str, indexes: Iterable[SourceIndex]) -> CitationResolution:
     """Return the passages that a hash names in the first index that knows it."""
-    wanted = chunk_hash.strip().removeprefix("[cite:").removesuffix("]").lower()
+    wanted = chunk_hash.strip().removeprefix("[").removeprefix("cite:").removesuffix("]").lower()
+    if not _HASH.fullmatch(wanted):
+        raise AffidavitError(check_faults.CITATION_SYNTAX, text=chunk_hash)
+    searched = False
     for index in indexes:
+        searched = True
         try:
             chunks = index.resolve(wanted)
         except AffidavitError as error:
@@ -45,4 +53,6 @@ def resolve_citation(chunk_hash: str, indexes: Iterable[SourceIndex]) -> Citatio
             return CitationResolution(wanted, False, error=error.message, ambiguous=True)
         passages = tuple(CitedPassage(index.document(each.document_id), each) for each in chunks)
         return CitationResolution(wanted, True, passages)
+    if not searched:
+        raise AffidavitError(check_faults.NOTHING_INDEXED)
     return CitationResolution(wanted, False, error=UNAVAILABLE)

@@ -26,7 +26,9 @@ def check_batch(
     works = (Work(row, work.key(row)) for row in rows)
     outcomes = list(
         terminal.progress(
-            run_batch(works, results, lambda fresh: run_in_order(work, fresh, plan.jobs)),
+            run_batch(
+                works, results, lambda fresh: run_in_order(work, fresh, plan.jobs), work.holds
+            ),
             "Checking answers",
             len(rows),
         )
@@ -65,3 +67,5 @@ def show_outcomes(terminal: Terminal, outcomes: list[OutcomeV1]) -> None:
     for outcome in outcomes:
         if outcome.error is not None:
             terminal.print(f"{outcome.id}: {outcome.error}")
+        for finding in outcome.findings:
+            terminal.print(f"{outcome.id}: {finding}")

@@ -5,14 +5,16 @@ from pathlib import Path
 
 import click
 
+from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import check as faults
 from affidavit.base.files import read_bounded
 from affidavit.cli.command import command
-from affidavit.cli.exporting import FORMATS, export_ledger
+from affidavit.cli.exporting import FORMATS, export_ledger, format_for
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
+from affidavit.ledger.model import Document
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
@@ -126,7 +128,6 @@ def check(
     """
     from affidavit.app.checking import AskedAnswer, check_answer
     from affidavit.cli.batch import check_batch
-    from affidavit.cli.ledger_text import show_findings
     from affidavit.ledger.claims import parse_override
     from affidavit.ledger.wire import ledger_to_json
     from affidavit.wiring import benches
@@ -137,18 +138,20 @@ def check(
     plan = benches.BenchPlan(
         Project(project), sources, benches.rules_for(rules, gates), top_k, jobs
     )
-    if answer.suffix == ".jsonl":
+    require_other_output(output, answer, sources)
+    if answer.suffix.lower() == ".jsonl":
+        refuse_for_batches(chosen=chosen, expand=expand, query=query, title=title, claim=overrides)
         return check_batch(terminal, answer, plan, generated_at, output)
+    format_for(chosen, output)
     text = read_answer(answer)
     with terminal.watch("Reading sources") as progress:
         bench = benches.set_up_bench(plan, progress)
-    for finding in bench.sources.findings:
-        terminal.note(f"note: {finding}")
     benches.require_documents(bench)
+    require_other_sources(text, bench.sources.index.documents)
     asked = AskedAnswer(
         text,
         query,
-        title or query or (answer.name if answer != Path("-") else "Standard input"),
+        title or query or name_of(answer),
         generated_at[:10],
         generated_at,
         dict(parse_override(each) for each in overrides),
@@ -157,7 +160,6 @@ def check(
         ledger = check_answer(asked, bench, progress)
     stored = plan.project.sessions.save(ledger.session_id, ledger_to_json(ledger))
     export_ledger(terminal, ledger, chosen, output, expand)
-    show_findings(terminal, ledger)
     terminal.note(f"kept as {ledger.session_id} in {stored.path}")
     return ledger.gates.exit
 
@@ -165,7 +167,8 @@ def check(
 def read_answer(path: Path) -> str:
     """Return the text of an answer, which must not be empty."""
     if path == Path("-"):
-        data = sys.stdin.buffer.read(MAX_ANSWER_BYTES + 1)
+        # A closed standard input is None: nothing was given.
+        data = sys.stdin.buffer.read(MAX_ANSWER_BYTES + 1) if sys.stdin else b""
         where = Where(file="standard input")
     else:
         data = read_bounded(path, MAX_ANSWER_BYTES)
@@ -179,3 +182,36 @@ def read_answer(path: Path) -> str:
     if not text.strip():
         raise AffidavitError(faults.ANSWER_EMPTY, where)
     return text
+
+
+def name_of(answer: Path) -> str:
+    """Return how a session is named after its file, also if the name is no text."""
+    if answer == Path("-"):
+        return "Standard input"
+    return answer.name.encode("utf-8", "backslashreplace").decode()
+
+
+def require_other_sources(answer: str, documents: tuple[Document, ...]) -> None:
+    """Refuse an answer that is one of its own sources."""
+    digest = digest_of(answer.encode("utf-8", "surrogatepass"))
+    for document in documents:
+        if document.digest == digest:
+            raise AffidavitError(faults.ANSWER_IS_SOURCE, filename=document.filename)
+
+
+def require_other_output(output: Path | None, answer: Path, sources: tuple[Path, ...]) -> None:
+    """Refuse to write over what is being checked."""
+    if output is None or not output.exists():
+        return
+    place = output.resolve()
+    inputs = (answer.resolve(), *(source.resolve() for source in sources))
+    if any(place == each or each in place.parents for each in inputs):
+        raise AffidavitError(faults.OUTPUT_IS_INPUT, Where(file=str(output)))
+
+
+def refuse_for_batches(**options: object) -> None:
+    """Refuse options that a batch would ignore."""
+    for name, value in options.items():
+        if value:
+            option = "format" if name == "chosen" else name
+            raise click.UsageError(f"--{option} is for one answer, not for a file of many")

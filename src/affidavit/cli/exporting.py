@@ -9,7 +9,7 @@ import click
 
 import affidavit
 from affidavit.base.files import write_atomically
-from affidavit.cli.ledger_text import show_entry, show_ledger
+from affidavit.cli.ledger_text import require_entries, show_entry, show_ledger
 from affidavit.cli.terminal import Terminal
 from affidavit.ledger.record import Ledger
 
@@ -52,7 +52,13 @@ def format_for(chosen: str | None, output: Path | None) -> str:
     """Return the format that was asked for, or the one that the output's name implies."""
     if chosen is not None:
         return chosen
-    return "table" if output is None else _ENDINGS.get(output.suffix.lower(), "json")
+    if output is None:
+        return "table"
+    implied = _ENDINGS.get(output.suffix.lower())
+    if implied is None:
+        endings = ", ".join(_ENDINGS)
+        raise click.UsageError(f"{output} has no ending of {endings}; choose a --format")
+    return implied
 
 
 def export_ledger(
@@ -63,6 +69,7 @@ def export_ledger(
     expand: tuple[int, ...] = (),
 ) -> None:
     """Write the ledger to a file or print it; with a file, people still get the table."""
+    require_entries(ledger, expand)
     kind = format_for(chosen, output)
     if kind == "table" and output is not None:
         raise click.UsageError("a table goes to the terminal; choose another --format for a file")

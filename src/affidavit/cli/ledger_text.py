@@ -56,26 +56,27 @@ def show_ledger(terminal: Terminal, ledger: Ledger) -> None:
     for flag in ledger.risk_flags:
         text = f"{words.title_case(flag.type)} ({flag.severity}): {flag.description}"
         terminal.print(f"! {text} [{', '.join(flag.affected_claims)}]")
+    for finding in ledger.findings:
+        terminal.print(f"* {finding.message}")
     terminal.print(decision_line(ledger))
 
 
 def decision_line(ledger: Ledger) -> str:
     """Return the decision in one line, with its reasons."""
-    reasons = "; ".join(ledger.gates.reasons)
+    reasons = "; ".join(ledger.gates.reasons or (() if ledger.gates.results else ("no gate",)))
     said = f"Decision: {words.DECISIONS[ledger.gates.decision].lower()}"
     return f"{said} ({reasons})" if reasons else said
 
 
-def show_findings(terminal: Terminal, ledger: Ledger) -> None:
-    """Tell what was noticed beside the verdicts, on standard error."""
-    for finding in ledger.findings:
-        terminal.note(f"note: {finding.message}")
+def require_entries(ledger: Ledger, numbers: tuple[int, ...]) -> None:
+    """Refuse a number of a claim that the table does not have, before anything is written."""
+    for number in numbers:
+        if not 1 <= number <= len(ledger.entries):
+            raise AffidavitError(faults.SESSION_ENTRY, number=number, count=len(ledger.entries))
 
 
 def show_entry(terminal: Terminal, ledger: Ledger, number: int) -> None:
     """Print the expanded view of one claim."""
-    if not 1 <= number <= len(ledger.entries):
-        raise AffidavitError(faults.SESSION_ENTRY, number=number, count=len(ledger.entries))
     entry = ledger.entries[number - 1]
     terminal.panel(f"Claim #{number}: {entry.claim.text}", "\n".join(_expanded(entry)))
 
@@ -93,7 +94,7 @@ def _summary(ledger: Ledger) -> Iterator[str]:
     counts = ledger.summary.by_verdict
     yield (
         f"Evidence coverage {words.percent(ledger.summary.evidence_coverage)},"
-        f" unsupported {words.percent(ledger.summary.unsupported_rate)}:"
+        f" nothing found for {words.percent(ledger.summary.unsupported_rate)}:"
         f" {counts.supported} supported, {counts.weak} weak,"
         f" {counts.contradicted} contradicted, {counts.not_found} not found"
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
 from affidavit.cli.exporting import EXPORTERS, FORMATS, export_ledger
@@ -14,7 +15,6 @@ from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 from affidavit.formats import ledger_words as words
 from affidavit.ledger.record import Ledger
-from affidavit.ledger.wire_reading import ledger_from_json
 from affidavit.wiring.project import Project
 
 project_option = click.option(
@@ -28,22 +28,27 @@ session_argument = click.argument(
 )
 
 
-def _ledger(project: Path, session: str) -> Ledger:
-    stored = Project(project).sessions.find(session)
-    return ledger_from_json(stored.path.read_bytes())
-
-
 @command(
     examples=(Example("affidavit sessions list", "what was checked here, the newest first"),),
-    exits={Exit.YES: "listed, also if there is none"},
+    exits={
+        Exit.YES: "listed, also if there is none",
+        Exit.TAMPERED: "listed, but some were changed or damaged after they were made",
+    },
 )
 @project_option
 def list_sessions(terminal: Terminal, project: Path) -> Exit:
     """List the sessions that are kept."""
-    ledgers = [ledger_from_json(each.path.read_bytes()) for each in Project(project).sessions.all()]
+    home = Project(project)
+    ledgers: list[Ledger] = []
+    damaged: list[str] = []
+    for stored in home.sessions.all():
+        try:
+            ledgers.append(home.ledger(stored.id))
+        except AffidavitError as error:
+            damaged.append(str(error))
     if terminal.json:
-        terminal.print_json({"sessions": [_line(ledger) for ledger in ledgers]})
-        return Exit.YES
+        terminal.print_json({"sessions": [_line(ledger) for ledger in ledgers], "damaged": damaged})
+        return Exit.TAMPERED if damaged else Exit.YES
     terminal.table(
         ("Session", "Generated", "Title", "Claims", "Coverage", "Decision"),
         (
@@ -58,7 +63,9 @@ def list_sessions(terminal: Terminal, project: Path) -> Exit:
             for ledger in ledgers
         ),
     )
-    return Exit.YES
+    for problem in damaged:
+        terminal.print(problem)
+    return Exit.TAMPERED if damaged else Exit.YES
 
 
 def _line(ledger: Ledger) -> dict[str, object]:
@@ -78,7 +85,10 @@ def _line(ledger: Ledger) -> dict[str, object]:
         Example("affidavit sessions show last", "the newest ledger again"),
         Example("affidavit sessions show ses_1f2e -o report.pdf", "as a PDF"),
     ),
-    exits={Exit.YES: "shown, whatever its decision was"},
+    exits={
+        Exit.YES: "shown, whatever its decision was",
+        Exit.TAMPERED: "the ledger was changed after it was made",
+    },
 )
 @session_argument
 @click.option("--format", "chosen", type=click.Choice(FORMATS), help="What to write.")
@@ -96,13 +106,16 @@ def show(
     project: Path,
 ) -> Exit:
     """Show the ledger of a session."""
-    export_ledger(terminal, _ledger(project, session), chosen, output, expand)
+    export_ledger(terminal, Project(project).ledger(session), chosen, output, expand)
     return Exit.YES
 
 
 @command(
     examples=(Example("affidavit sessions open last", "the newest report in your browser"),),
-    exits={Exit.YES: "the report is written; the browser was asked to show it"},
+    exits={
+        Exit.YES: "the report is written; the browser was asked to show it",
+        Exit.TAMPERED: "the ledger was changed after it was made",
+    },
 )
 @session_argument
 @click.option("--no-browser", is_flag=True, help="Only write the report and say where it is.")
@@ -111,7 +124,7 @@ def open_session(terminal: Terminal, session: str, no_browser: bool, project: Pa
     """Open the report of a session in the browser."""
     from affidavit.base.files import write_atomically
 
-    ledger = _ledger(project, session)
+    ledger = Project(project).ledger(session)
     report = Project(project).folder / "reports" / f"{ledger.session_id}.html"
     report.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(report, EXPORTERS["html"](ledger))

@@ -145,7 +145,7 @@ def _settle(cases: Sequence[Case], rest: Rest, inquiry: Inquiry, rules: LedgerRu
     flags = risk_flags(entries, rest.documents, inquiry.answer_date, rules)
     ledger = Ledger(
         id="",
-        session_id=_session_id(inquiry, rest.documents),
+        session_id=_session_id(cases, inquiry, rest.documents, rules),
         inquiry=inquiry,
         answer_digest=_text_digest(inquiry.answer),
         rules=rules,
@@ -209,10 +209,19 @@ def _score(assignment: Assignment, components: ConfidenceComponents | None) -> f
     return 0.0
 
 
-def _session_id(inquiry: Inquiry, documents: Iterable[Document]) -> str:
-    """Name the question that was put: the same answer and sources are the same session."""
-    digests = sorted(document.digest for document in documents)
-    asked = {"answer": inquiry.answer, "query": inquiry.query, "sources": digests}
+def _session_id(
+    cases: Iterable[Case], inquiry: Inquiry, documents: Iterable[Document], rules: LedgerRules
+) -> str:
+    """Name what was asked: the same answer, sources, judge, rules and day are the same session."""
+    asked = {
+        "answer": inquiry.answer,
+        "query": inquiry.query,
+        "day": inquiry.answer_date,
+        "sources": sorted(document.digest for document in documents),
+        "judge": inquiry.judge.digest,
+        "rules": rules_digest(rules),
+        "claims": [[case.claim.type, case.claim.importance] for case in cases],
+    }
     return content_id("ses", jcs(asked))
 
 

@@ -22,6 +22,8 @@ def ledger_to_markdown(ledger: Ledger) -> str:
             *_claims(ledger),
             *_risks(ledger),
             *_actions(ledger),
+            *_decision(ledger),
+            *_findings(ledger),
             *_foot(ledger),
         ]
     )
@@ -96,6 +98,24 @@ def _actions(ledger: Ledger) -> Iterator[str]:
     if not ledger.recommended_actions:
         yield "None."
     yield ""
+
+
+def _decision(ledger: Ledger) -> Iterator[str]:
+    decision = ledger.gates.decision.replace("_", "-")
+    yield from ("### Decision", "", f"**{decision.capitalize()}**", "")
+    for result in ledger.gates.results:
+        yield f"- {result.status.replace('_', ' ')}: {_escaped(result.reason)}"
+    if not ledger.gates.results:
+        yield "No gate was set, so nothing was decided."
+    yield ""
+
+
+def _findings(ledger: Ledger) -> Iterator[str]:
+    """What was noticed beside the verdicts; a ledger without it has no such section."""
+    if ledger.findings:
+        yield from ("### Findings", "")
+        yield from (f"- {_escaped(finding.message)}" for finding in ledger.findings)
+        yield ""
 
 
 def _foot(ledger: Ledger) -> Iterator[str]:

@@ -84,7 +84,7 @@ def rules_from_toml(data: bytes, file: str | None = None) -> LedgerRules:
     """Return the rules of a rules file. `file` is its name, for messages."""
     try:
         table = tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         problem = str(error).rstrip(".")
         raise AffidavitError(faults.RULES_SYNTAX, Where(file=file), problem=problem) from None
     try:

@@ -113,6 +113,14 @@ class RowCheck:
             return self.plan
         return replace(self.plan, sources=tuple(self.folder / each for each in row.sources))
 
+    def holds(self, work: Work, outcome: OutcomeV1) -> bool:
+        """Tell whether a finished line says what its kept ledger says, untouched."""
+        try:
+            ledger = self.plan.project.ledger(outcome.session_id or "")
+        except AffidavitError:
+            return False
+        return outcome_of(work, ledger) == outcome
+
     def __call__(self, work: Work) -> OutcomeV1:
         """Check a row and keep its ledger; an error is an outcome, so the rest goes on."""
         row = work.row

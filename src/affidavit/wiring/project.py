@@ -4,7 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from affidavit.base.errors import AffidavitError
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import check as faults
+from affidavit.ledger.build import replay
+from affidavit.ledger.record import Ledger
+from affidavit.ledger.wire_reading import ledger_from_json
 from affidavit.sources.index.opened import SourceIndex, open_index
 from affidavit.store.sessions import FolderSessions
 
@@ -31,6 +35,17 @@ class Project:
     def sessions(self) -> FolderSessions:
         """The ledgers that were kept."""
         return FolderSessions(self.folder / "sessions")
+
+    def ledger(self, session: str) -> Ledger:
+        """Return a kept ledger; one that does not follow from what it stores is refused."""
+        stored = self.sessions.find(session)
+        try:
+            ledger = ledger_from_json(self.sessions.load(stored.id))
+        except AffidavitError as error:
+            raise error.at(file=str(stored.path)) from None
+        if replay(ledger) != ledger:
+            raise AffidavitError(faults.SESSION_TAMPERED, Where(file=str(stored.path)))
+        return ledger
 
     def batch(self, name: str) -> Path:
         """Return the results file of a batch."""

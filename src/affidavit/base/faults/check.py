@@ -59,3 +59,41 @@ TIME_SYNTAX = Fault(
     "{value!r} is neither a day nor a time",
     "write a day like 2026-01-31 or a time like 2026-01-31T14:30:00Z",
 )
+SESSION_TAMPERED = Fault(
+    "AF279",
+    "session.tampered",
+    "the ledger was changed after it was made: its verdicts do not follow from what it stores",
+    "check the answer again, and find out who changed the file",
+    Exit.TAMPERED,
+)
+ANSWER_IS_SOURCE = Fault(
+    "AF280",
+    "answer.is_source",
+    "the answer is itself one of the sources, as {filename}, so it would prove itself",
+    "move it out of the sources, or name the sources one by one",
+)
+OUTPUT_IS_INPUT = Fault(
+    "AF281",
+    "output.is_input",
+    "the report would replace the answer or one of its sources",
+    "choose another place for it",
+)
+RESULTS_FOREIGN = Fault(
+    "AF282",
+    "batch.results_foreign",
+    "this file holds something else than results of a batch",
+    "choose another file for the results",
+)
+CITATION_SYNTAX = Fault(
+    "AF283",
+    "citation.syntax",
+    "{text!r} is not a citation",
+    "write 8 to 64 hexadecimal digits, as in [cite:00f66349]",
+)
+NOTHING_INDEXED = Fault(
+    "AF284",
+    "index.none",
+    "this project has indexed no sources, so no citation can be resolved",
+    "name the documents with --sources",
+    Exit.UNKNOWN,
+)
