@@ -127,7 +127,9 @@ def test_the_words_of_a_defect_are_bounded() -> None:
 
 
 def test_ctrl_c() -> None:
-    with start(SAMPLED, "wait") as process:
+    # A shell that starts us in the background has us ignore the signal, and children inherit that.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    with start(heed + SAMPLED, "wait") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"waiting\n"
         process.send_signal(signal.SIGINT)
