@@ -22,24 +22,24 @@ LABELLED = {
     ),
     "a review that is due is not its date": ("Next revision due: 1 January 2030", None),
     "until is not its date": ("Version valid until 2030-01-01", None),
-    "a label far away is none": ("Effective " + "x " * 60 + "1 January 2026", "2026-01-01"),
+    "a label far away is none": ("Effective " + "x " * 60 + "1 January 2026", None),
 }
 
 
 @pytest.mark.parametrize(("text", "wanted"), LABELLED.values(), ids=LABELLED.keys())
 def test_dates_in_the_text(text: str, wanted: str | None) -> None:
-    found = document_date(text, ())
-    if wanted is None and text.startswith(("Next", "Version valid")):
-        # Without a label it is still the first date near the top.
-        assert found == "2030-01-01"
-    else:
-        assert found == wanted
+    assert document_date(text, ()) == wanted
 
 
 ORDER = {
     "a label goes before metadata": ("Effective 2026-01-01", ["2020-01-01"], "2026-01-01"),
     "metadata goes before a bare date": ("On 5 May 2021 it rained", ["2020-01-01"], "2020-01-01"),
-    "a bare date near the top is better than none": ("It rained on 5 May 2021", [], "2021-05-05"),
+    "a date on a line of its own near the top": ("Memo\nZurich, 5 May 2021\nIt", [], "2021-05-05"),
+    "what a sentence speaks of is not the document's date": (
+        "The office in Lisbon was opened in March 2019.",
+        [],
+        None,
+    ),
     "a bare date far down is none": ("x" * 700 + " 5 May 2021", [], None),
     "metadata that is no date is passed over": ("x", ["soon", "2019-02-03"], "2019-02-03"),
     "nothing": ("x", [], None),

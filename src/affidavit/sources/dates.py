@@ -4,7 +4,8 @@ Looked for in this order, the first that answers wins:
 1. a date with a label in the first 4,000 characters ("Effective 1 January 2026", "Version 2.1,
    2025-11-30", "Last updated: ..."); of several the latest, because histories list all versions;
 2. the file's own metadata: the last change, else the making;
-3. a date without a label in the first 600 characters, the first that stands there.
+3. a date without a label that stands in the first 600 characters on a line (almost) of its own, as
+   under a title; one in the middle of a sentence is what the document speaks of.
 
 A month without a day counts as its first day. 03/04/2026 is left alone, because nobody can tell
 which part is the month; 25/04/2026 can be told. The day when a review is due or a rule ends is not
@@ -44,6 +45,7 @@ _NOT_ITS_DATE: Final = re.compile(
 _BETWEEN: Final = 60
 _LABELLED_WITHIN: Final = 4_000
 _BARE_WITHIN: Final = 600
+_WORDS_BESIDE: Final = 3  # "Zurich, 5 May 2021"; "Memo of 5 May 2021".
 _PDF_DATE: Final = re.compile(r"D?:?((?:19|20)\d\d)(\d\d)?(\d\d)?")
 
 
@@ -56,7 +58,18 @@ def document_date(text: str, stated: Sequence[str]) -> str | None:
         found = stated_date(value)
         if found is not None:
             return found
-    return next(_dates(text[:_BARE_WITHIN]), (0, None))[1]
+    return next(_standing_alone(text[:_BARE_WITHIN]), None)
+
+
+def _standing_alone(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if _NOT_ITS_DATE.search(line):
+            continue
+        for match in _DATE.finditer(line):
+            beside = (line[: match.start()] + line[match.end() :]).split()
+            day = _day_of(match)
+            if day is not None and len(beside) <= _WORDS_BESIDE:
+                yield day
 
 
 def stated_date(value: str) -> str | None:
