@@ -12,6 +12,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.ledger.markdown import ledger_to_markdown
 from affidavit.ledger.places import full_place, long_place, percent, short_place, verdict_label
 from affidavit.ledger.record import Exhibit
+from affidavit.ledger.rules import DEFAULT_RULES, with_gates
 from affidavit.ledger.wire import ledger_to_json, ledger_to_wire
 from affidavit.ledger.wire_reading import ledger_from_json, ledger_from_wire
 
@@ -195,3 +196,18 @@ def test_verdict_labels() -> None:
         "\u2717 Contradicted",
         "? Weak",
     ]
+
+
+def test_markdown_says_what_was_found_beside_the_verdicts() -> None:
+    assert "### Findings" not in ledger_to_markdown(examples.seed_ledger())
+    dangling = examples.ledger_of("Leave is paid for 15 days [cite:deadbeef].", {})
+    text = ledger_to_markdown(dangling)
+    assert "### Findings" in text
+    assert "deadbeef" in text.partition("### Findings")[2]
+
+
+def test_markdown_says_that_no_gate_decides_nothing() -> None:
+    off = tuple(f"{gate.metric}=off" for gate in DEFAULT_RULES.gates)
+    text = ledger_to_markdown(examples.seed_ledger(with_gates(DEFAULT_RULES, off)))
+    assert "**Inconclusive**" in text
+    assert "No gate was set" in text
