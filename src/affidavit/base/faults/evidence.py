@@ -234,3 +234,9 @@ DATE_MALFORMED = Fault(
     "{text!r} is not a date",
     "write it as YYYY-MM-DD",
 )
+CLAIM_TOO_LONG = Fault(
+    "AF250",
+    "judge.claim_too_long",
+    "the claim has {length} characters; the judge reads at most {limit}",
+    "split the text into claims first",
+)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
@@ -13,6 +14,7 @@ _IN_BRACKETS: Final = re.compile(r"\(([A-Z][A-Za-z]{1,7})s?\)")
 _BEFORE_BRACKETS: Final = re.compile(r"\b([A-Z]{2,8}) \(([^()]{4,80})\)")
 _REACH: Final = 90  # Characters that an explanation may take.
 _SMALL_WORDS: Final = frozenset({"of", "and", "the", "for", "in", "on", "to", "a"})
+_MOST_TRIED: Final = 1_000  # Brackets that are looked into, so that a hostile text costs little.
 _MOST: Final = 200  # Acronyms of one text; a text with more is a word list.
 
 
@@ -50,11 +52,11 @@ def _runs(stems: list[str], parts: tuple[str, ...]) -> list[int]:
 def find_acronyms(text: str) -> Acronyms:
     """Return the acronyms that `text` explains."""
     found: dict[str, tuple[str, ...]] = {}
-    for match in _IN_BRACKETS.finditer(text):
+    for match in islice(_IN_BRACKETS.finditer(text), _MOST_TRIED):
         if sum(char.isupper() for char in match[1]) >= 2:
             words = tokens_of(text, max(0, match.start() - _REACH), match.start())
             _keep(found, match[1], _explained(match[1], words))
-    for match in _BEFORE_BRACKETS.finditer(text):
+    for match in islice(_BEFORE_BRACKETS.finditer(text), _MOST_TRIED):
         _keep(found, match[1], _explained(match[1], tokens_of(match[2])))
     return Acronyms(MappingProxyType(found)) if found else _NONE
 

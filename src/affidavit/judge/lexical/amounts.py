@@ -8,7 +8,10 @@ from typing import Final, NamedTuple
 class Bound(StrEnum):
     """What the words around a number make of it."""
 
-    EXACT = "exactly"
+    EXACT = ""
+    """A bare number."""
+    EXACTLY = "exactly"
+    """Said outright."""
     ABOUT = "about"
     RANGE = "between"
     AT_LEAST = "at least"
@@ -42,7 +45,7 @@ class Amount(NamedTuple):
     @property
     def is_point(self) -> bool:
         """Whether one number is meant, exactly or about."""
-        return self.bound in (Bound.EXACT, Bound.ABOUT)
+        return self.bound in (Bound.EXACT, Bound.EXACTLY, Bound.ABOUT)
 
     def scaled(self, factor: Fraction) -> "Amount":
         """Return the amount in another unit."""
@@ -78,14 +81,21 @@ def _near(one: Fraction, other: Fraction, share: Fraction) -> bool:
 
 def _points(claim: Amount, evidence: Amount, tolerance: Fraction) -> Relation:
     if _near(claim.low, evidence.low, tolerance):
-        return Relation.SAME
+        hedged = claim.bound is Bound.EXACTLY and evidence.bound is Bound.ABOUT
+        return Relation.LOOSE if hedged else Relation.SAME
     if claim.bound is Bound.ABOUT and _near(claim.low, evidence.low, _ABOUT):
-        return Relation.SAME
+        rounder = _digits(claim.low) < _digits(evidence.low)
+        return Relation.SAME if rounder else Relation.LOOSE
     if claim.step and not evidence.step and _near(claim.low, evidence.low, _ROUNDED):
         return Relation.SAME if _rounds_to(claim, evidence) else Relation.CONFLICT
     if evidence.bound is Bound.ABOUT and _near(claim.low, evidence.low, _ABOUT):
         return Relation.LOOSE
     return Relation.LOOSE if _rounds_to(claim, evidence) else Relation.CONFLICT
+
+
+def _digits(value: Fraction) -> int:
+    """Return how many digits of a number tell: "about 500" rounds 510, "about 78" does not 80."""
+    return len(f"{float(value):.12g}".replace(".", "").strip("0"))
 
 
 def _rounds_to(claim: Amount, evidence: Amount) -> bool:
@@ -97,7 +107,9 @@ def _point_in_bounds(claim: Amount, evidence: Amount, tolerance: Fraction) -> Re
     at_high = _near(claim.low, evidence.high, tolerance)
     if at_low or at_high:
         # "14 days" repeats "at least 14 days" and "within 14 days"; of "up to 14" it says too much.
-        plain = evidence.bound in (Bound.AT_LEAST, Bound.WITHIN)
+        plain = (
+            evidence.bound in (Bound.AT_LEAST, Bound.WITHIN) and claim.bound is not Bound.EXACTLY
+        )
         return Relation.SAME if plain else Relation.LOOSE
     if not _holds(evidence, claim.low):
         return Relation.CONFLICT
@@ -148,7 +160,15 @@ def _same_direction(claim: Amount, evidence: Amount, equal: bool) -> Relation:
         same = (claim.bound in _STRICT) == (evidence.bound in _STRICT)
         return Relation.SAME if same else Relation.LOOSE
     inside = _holds(claim, evidence.low) and claim.bound in _STRICT
-    return Relation.LOOSE if inside else Relation.CONFLICT
+    return Relation.LOOSE if inside and not _is_shifted(claim, evidence) else Relation.CONFLICT
+
+
+def _is_shifted(claim: Amount, evidence: Amount) -> bool:
+    """Say whether only the magnitude differs: "over 13.5 thousand" for "over 13.5 billion"."""
+    if not claim.low or not evidence.low:
+        return False
+    ratio = max(claim.low / evidence.low, evidence.low / claim.low)
+    return ratio.denominator == 1 and set(str(ratio.numerator)) == {"1", "0"}
 
 
 def _with_range(claim: Amount, evidence: Amount, equal: bool) -> Relation:

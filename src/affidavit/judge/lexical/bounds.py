@@ -10,7 +10,7 @@ from affidavit.judge.lexical.tokens import Token
 
 _NAMES: Final = {
     "at-least": Bound.AT_LEAST, "at-most": Bound.AT_MOST, "within": Bound.WITHIN,
-    "more": Bound.MORE, "less": Bound.LESS, "about": Bound.ABOUT,
+    "more": Bound.MORE, "less": Bound.LESS, "about": Bound.ABOUT, "exactly": Bound.EXACTLY,
 }  # fmt: skip
 
 

@@ -8,7 +8,8 @@ from typing import Final
 from affidavit.judge.lexical.facts import Fact, facts_of
 from affidavit.judge.lexical.lexicon import Kind
 from affidavit.judge.lexical.names import names_of
-from affidavit.judge.lexical.passages import Sentence, passage_of
+from affidavit.judge.lexical.passages import Sentence, passage_of, spelling_of
+from affidavit.judge.lexical.tokens import words_of
 
 _SOURCE: Final = (
     r"(?:documents?|sources?|passages?|texts?|context|articles?|information|evidence|excerpts?"
@@ -62,6 +63,8 @@ class ClaimText:
     text: str
     parts: tuple[Part, ...]
     is_about_source: bool
+    spelling: tuple[str, ...]
+    """The whole claim as a row of words, to find it word for word."""
 
 
 @lru_cache(maxsize=512)
@@ -70,7 +73,8 @@ def claim_of(text: str) -> ClaimText:
     body = text[_lead_in_end(text) :]
     parts = (part_of(sentence) for sentence in passage_of(body).sentences)
     kept = tuple(part for part in parts if part.words or part.facts)
-    return ClaimText(text, kept, _ABOUT_SOURCE.search(text) is not None)
+    spelling = spelling_of(words_of(text, 0, len(text)))
+    return ClaimText(text, kept, _ABOUT_SOURCE.search(text) is not None, spelling)
 
 
 def _lead_in_end(text: str) -> int:

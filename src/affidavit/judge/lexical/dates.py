@@ -20,6 +20,7 @@ _WEEKDAYS: Final = {
 _ROLES: Final = cues("moment-roles")
 _BEFORE_MONTH: Final = cues("before-month")
 _TEMPORAL: Final = cues("before-year")
+_COMPARING: Final = cues("before-count")
 _ISO: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2})$")
 _SLASHED: Final = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{2,4})$")
 _CLOCK: Final = re.compile(r"(\d{1,2})[:.](\d{2})(?::\d{2})?$")
@@ -212,6 +213,8 @@ def _is_counted(tokens: Sequence[Token], at: int) -> bool:
         return True
     if find_unit(tokens, at + 1) or (_touches(tokens, at + 1) and after.isalpha()):
         return True
+    if before in _COMPARING:
+        return True
     is_noun = after.endswith("s") and after.isalpha() and tokens[at + 1].text.islower()
     return is_noun and len(after) > 3 and before not in _TEMPORAL
 
@@ -224,12 +227,16 @@ def _quarter(tokens: Sequence[Token], at: int, word: str) -> _Found | None:
         return (Parts((year, year)),), at + 1, "date"
     if short:
         number, end = int(short[1]), at + 1
-    elif word in _QUARTER_WORDS and _norm(tokens, at + 1) == "quarter":
-        number, end = _QUARTER_WORDS[word], at + 2
     else:
+        number, end = _worded_quarter(tokens, at)
+    if not number:
         return None
     year, stop = _year_number(tokens, end)
     return (Parts((year, year) if year else None, quarter=number),), stop, "date"
 
 
-_QUARTER_WORDS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
+def _worded_quarter(tokens: Sequence[Token], at: int) -> tuple[int, int]:
+    """Read "third quarter"; quarter 0 if there is none. A seventh one is wrong, and still said."""
+    numeral = find_numeral(tokens, at)
+    is_quarter = numeral and numeral.shape == "ordinal" and _norm(tokens, numeral.end) == "quarter"
+    return (int(numeral.value), numeral.end + 1) if numeral and is_quarter else (0, at)

@@ -118,7 +118,7 @@ def _note(found: PartExamination, level: SupportLevel, findings: Sequence[Findin
     missing = [part.sentence.tokens[at].text for at in found.unmet]
     if level is SupportLevel.FULL:
         if not missing and found.reading.recall > 0.999 and found.reading.bigrams > 0.999:
-            return "the claim stands word for word in the source"
+            return "every word of the claim stands in the source, in its order"
         facts = [part.sentence.quote(fact.first, fact.end) for fact in part.facts]
         words = [part.sentence.tokens[at].text for at in part.words if at not in found.unmet]
         agreed = ", ".join(f'"{text}"' for text in (*facts, *words)[:6])

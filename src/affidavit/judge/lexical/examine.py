@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from affidavit.judge.lexical.amounts import Relation
 from affidavit.judge.lexical.claims import Part
 from affidavit.judge.lexical.factcheck import FactFinding, check_fact
 from affidavit.judge.lexical.passages import Key, Passage
@@ -13,6 +14,7 @@ from affidavit.judge.lexical.windows import Coverage, best_run, cover, coverage_
 _READ: Final = 3  # Sentences that are read closely for one part of a claim.
 _FACT_SENTENCES: Final = 6
 _CLOSE: Final = 0.05  # A sentence that shares so little less than the best one competes with it.
+_MOST_FACTS: Final = 24
 _LONGEST_LIST: Final = 12
 _NOTHING: Final[frozenset[Key]] = frozenset()
 _WORTH_READING: Final = 0.2  # Below this share of a claim no rule could save or break it.
@@ -59,10 +61,16 @@ def examine_part(part: Part, passage: Passage, heading: frozenset[Key]) -> PartE
 def _facts(
     part: Part, passage: Passage, heading: frozenset[Key], numbers: Sequence[int]
 ) -> tuple[FactFinding, ...]:
+    # A claim of the ledger has at most 500 characters; what has more facts than this is no claim,
+    # and the rest of them stay unknown, so that it cannot be supported in full.
+    checked, rest = part.facts[:_MOST_FACTS], part.facts[_MOST_FACTS:]
     places = [
         (at, passage.sentences[at], _nearby(passage, at, heading)) for at in dict.fromkeys(numbers)
     ]
-    return tuple(check_fact(part, fact, places) for fact in part.facts)
+    return (
+        *(check_fact(part, fact, places) for fact in checked),
+        *(FactFinding(fact, Relation.UNKNOWN) for fact in rest),
+    )
 
 
 def _deciding(

@@ -14,6 +14,7 @@ from affidavit.judge.lexical.quantities import Quantity, find_quantities
 
 Fact = Quantity | Moment
 _STARTS: Final = NUMBER_WORDS | MOMENT_WORDS | {"hour", "day", "week", "month", "year", "minute"}
+_MOST_IN_SENTENCE: Final = 40  # A row of more numbers is data, not a sentence.
 _HEAD_WORDS: Final = 3
 _HEAD_REACH: Final = 7
 
@@ -26,7 +27,7 @@ def facts_of(sentence: Sentence) -> tuple[Fact, ...]:
     moments = find_moments(sentence.tokens)
     taken = frozenset(place for moment in moments for place in range(moment.first, moment.end))
     found: list[Fact] = [*moments, *find_quantities(sentence.tokens, taken)]
-    return tuple(sorted(found, key=lambda fact: fact.first))
+    return tuple(sorted(found, key=lambda fact: fact.first)[:_MOST_IN_SENTENCE])
 
 
 def may_start_fact(word: Lexeme) -> bool:

@@ -75,11 +75,19 @@ _MEANS: Final = frozenset(
 )  # fmt: skip
 
 
+WORD_FOR_WORD: Final = Features(
+    **dict.fromkeys((*_MEANS, "weakest_part"), 1.0), rarest_unmet=0.0, rarest_away=0.0
+)
+"""Of a claim that is a sentence of the evidence: no rule is asked."""
+
+
 def features(claim: str, evidence_text: str, heading: str = "") -> Features:
     """Return the features of `claim` against `evidence_text`, which stands under `heading`."""
-    passage = passage_of(evidence_text)
+    passage, ready = passage_of(evidence_text), claim_of(claim)
+    if ready.spelling in passage.spelled and ready.spelling:
+        return WORD_FOR_WORD
     keys = heading_keys(heading)
-    return features_of([examine_part(part, passage, keys) for part in claim_of(claim).parts])
+    return features_of([examine_part(part, passage, keys) for part in ready.parts])
 
 
 def heading_keys(heading: str) -> frozenset[Key]:

@@ -4,17 +4,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import evidence as faults
 from affidavit.judge.lexical.claims import ClaimText, claim_of
 from affidavit.judge.lexical.decide import NOTHING_SHARED, Decision, decide
 from affidavit.judge.lexical.examine import examine_part
-from affidavit.judge.lexical.features import Features, features_of, heading_keys
+from affidavit.judge.lexical.features import WORD_FOR_WORD, Features, features_of, heading_keys
 from affidavit.judge.lexical.passages import passage_of
 from affidavit.judge.lexical.tables import tables_digest
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportLevel
 
 VERSION: Final = "1"
+MAX_CLAIM_CHARACTERS: Final = 10_000  # The ledger's claims have 500; a page is no claim.
 _MARGIN: Final = 0.1  # A statement that shares so much less of the claim does not contradict it.
 _NO_WORDS: Final = replace(NOTHING_SHARED, note="the claim has no word that could be checked")
+_VERBATIM: Final = Decision(
+    SupportLevel.FULL, False, 1.0, 1.0, 0.0, 1.0, 0, "the claim is a sentence of the source", 1.0
+)
 _ABOUT_SOURCE: Final = replace(
     NOTHING_SHARED, note="the claim speaks of what the source leaves out, which words cannot show"
 )
@@ -30,6 +36,10 @@ class LexicalJudge:
 
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
         """Return one reading per chunk, in the order of the chunks."""
+        if len(claim) > MAX_CLAIM_CHARACTERS:
+            raise AffidavitError(
+                faults.CLAIM_TOO_LONG, length=len(claim), limit=MAX_CLAIM_CHARACTERS
+            )
         ready = claim_of(claim)
         found = [_decide_chunk(ready, chunk) for chunk in chunks]
         supporting = [
@@ -44,9 +54,12 @@ class LexicalJudge:
 
 
 def _decide_chunk(claim: ClaimText, chunk: Chunk) -> tuple[Decision, Features]:
+    passage = passage_of(chunk.text)
+    verbatim = passage.spelled.get(claim.spelling) if claim.spelling else None
+    if verbatim is not None:
+        return replace(_VERBATIM, sentence=verbatim), WORD_FOR_WORD
     if not claim.parts:
         return _NO_WORDS, Features()
-    passage = passage_of(chunk.text)
     heading = heading_keys(" \u2013 ".join(chunk.heading_path))
     examined = [examine_part(part, passage, heading) for part in claim.parts]
     features = features_of(examined)

@@ -14,9 +14,8 @@ _ORDINALS: Final = {word: value for value, word in enumerate(listed("ordinals"),
     "thirtieth": 30, "fortieth": 40, "fiftieth": 50, "hundredth": 100,
 }  # fmt: skip
 _PARTS: Final = {
-    "half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fifth": 5,
-    "fifths": 5, "sixth": 6, "sixths": 6, "eighth": 8, "eighths": 8, "tenth": 10, "tenths": 10,
-}  # fmt: skip
+    part: value for word, value in _ORDINALS.items() if value > 2 for part in (word, word + "s")
+} | {"half": 2, "halves": 2, "quarter": 4, "quarters": 4}
 _MAGNITUDES: Final = {
     "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12,
     "dozen": 12, "lakh": 10**5, "crore": 10**7, "bn": 10**9, "mn": 10**6, "mln": 10**6,

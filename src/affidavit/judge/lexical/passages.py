@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from affidavit.judge.lexical.acronyms import Acronyms, find_acronyms
-from affidavit.judge.lexical.lexicon import PHRASES, Lexeme
+from affidavit.judge.lexical.lexicon import PHRASES, Kind, Lexeme
 from affidavit.judge.lexical.tokens import Token, tokens_of, words_of
 from affidavit.ledger.sentences import sentence_spans
 
@@ -66,13 +66,27 @@ class Sentence:
         return self.text[self.tokens[first].start - at : self.tokens[end - 1].end - at]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Passage:
     """A text as sentences, and for every key the sentences that hold it, in order."""
 
     text: str
     sentences: tuple[Sentence, ...]
     places: Mapping[Key, tuple[int, ...]]
+
+    @cached_property
+    def spelled(self) -> Mapping[tuple[str, ...], int]:
+        """For every sentence as a row of words, the first that reads so."""
+        rows = [(spelling_of(s.words), number) for number, s in enumerate(self.sentences)]
+        return MappingProxyType(dict(reversed(rows)))
+
+
+def spelling_of(words: tuple[Lexeme, ...]) -> tuple[str, ...]:
+    """Return the words in lower case, without the marks that close a sentence."""
+    end = len(words)
+    while end and words[end - 1].kind is Kind.MARK:
+        end -= 1
+    return tuple([word.norm for word in words[:end]])
 
 
 def passage_of(text: str) -> Passage:

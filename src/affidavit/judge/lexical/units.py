@@ -56,6 +56,10 @@ _MARKS: Final = {
     "\u00a3": Unit("money-gbp", Fraction(1)), "\u00a5": Unit("money-jpy", Fraction(1)),
     "\u20b9": Unit("money-inr", Fraction(1)),
 }  # fmt: skip
+_PER: Final = {
+    "cent": _MARKS["%"], "thousand": _MARKS["\u2030"], "mille": _MARKS["\u2030"],
+    "million": Unit("ratio", Fraction(1, 10**6)),
+}  # fmt: skip
 _DEGREES: Final = {"c": "celsius", "f": "fahrenheit"}
 _DAY_KINDS: Final = {
     "business": "business", "working": "business", "work": "business", "calendar": "calendar",
@@ -108,8 +112,8 @@ def _worded(tokens: Sequence[Token], at: int) -> UnitFound | None:
         found = _NAMED.get(word.stem)
         if found:
             return _point_or_percent(tokens, _powered(found, power, place + 1, day_kind))
-        if word.norm == "per" and place + 1 < len(tokens) and tokens[place + 1].word.norm == "cent":
-            return UnitFound(_MARKS["%"], place + 2)
+        if word.norm == "per" and place + 1 < len(tokens) and tokens[place + 1].word.norm in _PER:
+            return UnitFound(_PER[tokens[place + 1].word.norm], place + 2)
         if word.norm in _DAY_KINDS:
             day_kind = _DAY_KINDS[word.norm]
         elif word.norm in _POWERS:
