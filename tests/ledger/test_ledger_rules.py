@@ -6,14 +6,17 @@ import pytest
 
 from affidavit.base.errors import AffidavitError
 from affidavit.ledger.importance import ImportanceThresholds
+from affidavit.ledger.model import Verdict
 from affidavit.ledger.rules import (
     DEFAULT_RULES,
+    LedgerRules,
     rules_digest,
     rules_from_toml,
     rules_from_wire,
     rules_to_wire,
     with_gates,
 )
+from affidavit.ledger.thresholds import JudgeThresholds
 
 
 def test_nothing_said_is_the_default() -> None:
@@ -30,6 +33,11 @@ outdated_after_days = 30
 low_confidence_below = 0.5
 ambiguous_margin = 0.2
 torn_from = 1
+[judge]
+supported_from = 0.6
+weak_from = 0.3
+contradicted_from = 0.7
+prior = 0.8
 """
     rules = rules_from_toml(text)
     assert rules == replace(
@@ -42,6 +50,7 @@ torn_from = 1
         low_confidence_below=0.5,
         ambiguous_margin=0.2,
         torn_from=1.0,
+        judge=JudgeThresholds(0.6, 0.3, 0.7, 0.8),
     )
     assert rules_from_wire(rules_to_wire(rules)) == rules
 
@@ -53,7 +62,48 @@ def test_the_digest_names_the_rules() -> None:
     assert rules_digest(with_gates(DEFAULT_RULES, ("coverage=off",))) != rules_digest(DEFAULT_RULES)
 
 
+def test_rules_without_a_judge_keep_the_digest_that_stored_ledgers_have() -> None:
+    known = "sha256:025f7be0b8f49508ff576ec93333e49b0d85e486045430fce65ecb7b632aa531"
+    assert rules_digest(DEFAULT_RULES) == known
+    tuned = LedgerRules(judge=JudgeThresholds())
+    assert rules_digest(tuned) != known
+    assert rules_from_toml(b"[judge]") == tuned
+
+
+# Support (for a 50:50 prior), contradiction, thresholds.
+DECIDED = {
+    "enough support": (0.5, 0.0, JudgeThresholds(), Verdict.SUPPORTED),
+    "some support": (0.4999, 0.0, JudgeThresholds(), Verdict.WEAK),
+    "too little support": (0.2499, 0.4999, JudgeThresholds(), Verdict.NOT_FOUND),
+    "a contradiction goes first": (0.9, 0.5, JudgeThresholds(), Verdict.CONTRADICTED),
+    "the last bits decide nothing": (0.49999999, 0.0, JudgeThresholds(), Verdict.SUPPORTED),
+    "where most claims hold, less is enough": (
+        0.3,
+        0.0,
+        JudgeThresholds(prior=0.9),
+        Verdict.SUPPORTED,
+    ),
+    "where few claims hold, more is needed": (
+        0.6,
+        0.0,
+        JudgeThresholds(prior=0.1),
+        Verdict.NOT_FOUND,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("support", "contradiction", "thresholds", "wanted"), DECIDED.values(), ids=DECIDED.keys()
+)
+def test_thresholds_decide(
+    support: float, contradiction: float, thresholds: JudgeThresholds, wanted: Verdict
+) -> None:
+    assert thresholds.verdict(support, contradiction) is wanted
+
+
 REFUSED = {
+    "no room for weak": (b"[judge]\nweak_from = 0.6", r"AF231: r\.toml, field judge\.weak_from: "),
+    "a prior that is certain": (b"[judge]\nprior = 1", r"AF231: r\.toml, field judge\.prior: "),
     "not UTF-8": (b"\xff", r"AF230: r\.toml: .*utf-8"),
     "not TOML": (b"a = \n", r"AF230: r\.toml: .*line 1"),
     "an unknown table": (b"[verdicts]\n", r"AF231: r\.toml: .*`verdicts`"),

@@ -16,8 +16,10 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.ledger.gates import DEFAULT_GATES, Gate, gates_with
 from affidavit.ledger.importance import DEFAULT_THRESHOLDS, ImportanceThresholds
+from affidavit.ledger.thresholds import JudgeThresholds
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Prior = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class LedgerRules:
     torn_from: float = 0.5
     """A reading is torn if it scores at least this both for and against the claim."""
     gates: tuple[Gate, ...] = DEFAULT_GATES
+    judge: JudgeThresholds | None = None
+    """What the judge's probabilities must reach; None leaves it to the judge."""
 
 
 DEFAULT_RULES: Final = LedgerRules()
@@ -71,13 +75,27 @@ class RiskRulesV1(_Part, frozen=True):
     torn_from: Share = DEFAULT_RULES.torn_from
 
 
+class JudgeRulesV1(_Part, frozen=True):
+    """The table `[judge]`, as `affidavit judge calibrate` writes it."""
+
+    supported_from: Share = JudgeThresholds().supported_from
+    weak_from: Share = JudgeThresholds().weak_from
+    contradicted_from: Share = JudgeThresholds().contradicted_from
+    prior: Prior = JudgeThresholds().prior
+
+
 class RulesV1(_Part, frozen=True):
-    """The rules file. `gates` are changes to the default gates, written as for `--gate`."""
+    """The rules file. `gates` are changes to the default gates, written as for `--gate`.
+
+    Without a table `[judge]` nothing is written of it, so rules that never had one keep their
+    digest.
+    """
 
     gates: tuple[str, ...] = ()
     verdict: VerdictRulesV1 = VerdictRulesV1()
     importance: ImportanceRulesV1 = ImportanceRulesV1()
     risk: RiskRulesV1 = RiskRulesV1()
+    judge: JudgeRulesV1 | msgspec.UnsetType = msgspec.UNSET
 
 
 def rules_from_toml(data: bytes, file: str | None = None) -> LedgerRules:
@@ -105,7 +123,7 @@ def placed_problem(error: msgspec.ValidationError) -> tuple[str, str | None]:
 
 
 def rules_from_wire(wire: RulesV1) -> LedgerRules:
-    """Return the rules that `wire` stands for; raise if no claim could be critical or material."""
+    """Return the rules that `wire` stands for; raise if a kind of result could not be reached."""
     if wire.importance.material_from > wire.importance.critical_from:
         raise AffidavitError(
             faults.RULES_FIELD,
@@ -122,7 +140,20 @@ def rules_from_wire(wire: RulesV1) -> LedgerRules:
         wire.risk.ambiguous_margin,
         wire.risk.torn_from,
         gates_with(wire.gates),
+        _thresholds_from_wire(wire.judge),
     )
+
+
+def _thresholds_from_wire(wire: JudgeRulesV1 | msgspec.UnsetType) -> JudgeThresholds | None:
+    if isinstance(wire, msgspec.UnsetType):
+        return None
+    if wire.weak_from > wire.supported_from:
+        raise AffidavitError(
+            faults.RULES_FIELD,
+            Where(field="judge.weak_from"),
+            problem="weak_from is above supported_from, so no claim could be weak",
+        )
+    return JudgeThresholds(wire.supported_from, wire.weak_from, wire.contradicted_from, wire.prior)
 
 
 def rules_to_wire(rules: LedgerRules) -> RulesV1:
@@ -139,6 +170,9 @@ def rules_to_wire(rules: LedgerRules) -> RulesV1:
             rules.ambiguous_margin,
             rules.torn_from,
         ),
+        msgspec.UNSET
+        if rules.judge is None
+        else msgspec.convert(rules.judge, JudgeRulesV1, from_attributes=True),
     )
 
 
