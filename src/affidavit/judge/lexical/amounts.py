@@ -107,10 +107,8 @@ def _point_in_bounds(claim: Amount, evidence: Amount, tolerance: Fraction) -> Re
     at_high = _near(claim.low, evidence.high, tolerance)
     if at_low or at_high:
         # "14 days" repeats "at least 14 days" and "within 14 days"; of "up to 14" it says too much.
-        plain = (
-            evidence.bound in (Bound.AT_LEAST, Bound.WITHIN) and claim.bound is not Bound.EXACTLY
-        )
-        return Relation.SAME if plain else Relation.LOOSE
+        plain = evidence.bound in (Bound.AT_LEAST, Bound.WITHIN)
+        return Relation.SAME if plain and claim.bound is not Bound.EXACTLY else Relation.LOOSE
     if not _holds(evidence, claim.low):
         return Relation.CONFLICT
     is_open = evidence.bound in _STRICT or evidence.bound is Bound.RANGE
@@ -122,7 +120,8 @@ def _bounds_on_point(claim: Amount, evidence: Amount, tolerance: Fraction) -> Re
     if at_end and claim.bound not in _STRICT:
         return Relation.SAME
     if not _holds(claim, evidence.low):
-        return Relation.CONFLICT
+        close = evidence.bound is Bound.ABOUT and _near(claim.low, evidence.low, _ABOUT)
+        return Relation.LOOSE if close else Relation.CONFLICT
     return Relation.SAME if claim.bound in _STRICT else Relation.LOOSE
 
 

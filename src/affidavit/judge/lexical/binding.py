@@ -38,12 +38,22 @@ class Binding:
 @lru_cache(maxsize=4096)
 def territory_of(sentence: Sentence, fact: Fact) -> range:
     """Return the tokens that belong to `fact` rather than to another fact of its kind."""
-    rivals = [other for other in facts_of(sentence) if other.dimension == fact.dimension]
+    rivals = [
+        other
+        for other in facts_of(sentence)
+        if other.dimension == fact.dimension and not _is_part_of(sentence, fact, other)
+    ]
     before = [other for other in rivals if other.first < fact.first]
     after = [other for other in rivals if other.first > fact.first]
     start = _border(sentence, before[-1], fact) if before else 0
     end = _border(sentence, fact, after[0]) if after else len(sentence.tokens)
     return range(start, end)
+
+
+def _is_part_of(sentence: Sentence, one: Fact, other: Fact) -> bool:
+    """Say whether one number is part of the other, as in "two of the 35 fasteners"."""
+    between = sentence.words[min(one.end, other.end) : max(one.first, other.first)]
+    return 0 < len(between) <= 3 and between[0].norm == "of" and not any(w.weight for w in between)
 
 
 def _border(sentence: Sentence, left: Fact, right: Fact) -> int:

@@ -48,7 +48,7 @@ def conditions_of(sentence: Sentence) -> tuple[Condition, ...]:
 
 
 def _is_whether(norms: Sequence[str], at: int) -> bool:
-    """ "Asked if", "as if", "even if" and "what if" state no condition."""
+    """Leave out "asked if", "as if", "even if", "what if": they state no condition."""
     return norms[at] == "if" and at > 0 and norms[at - 1] in _NO_CONDITION
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from affidavit.judge.lexical.moments import Moment, Parts
 from affidavit.judge.lexical.numerals import find_numeral
 from affidavit.judge.lexical.tables import cues, listed
-from affidavit.judge.lexical.tokens import Token
+from affidavit.judge.lexical.tokens import Token, norm_at
 from affidavit.judge.lexical.units import find_unit
 
 _MONTHS: Final = {
@@ -83,10 +83,6 @@ def _from_digits(tokens: Sequence[Token], at: int, word: str) -> _Found | None:
     return None
 
 
-def _norm(tokens: Sequence[Token], at: int) -> str:
-    return tokens[at].word.norm if 0 <= at < len(tokens) else ""
-
-
 def _touches(tokens: Sequence[Token], at: int) -> bool:
     return 0 < at < len(tokens) and tokens[at].start == tokens[at - 1].end
 
@@ -130,11 +126,11 @@ def _clock(tokens: Sequence[Token], at: int, word: str) -> _Found | None:
 
 def _half_day(tokens: Sequence[Token], at: int) -> tuple[int | None, int]:
     """Return 0 for am, 720 for pm, and where it ends; "a.m." is four tokens."""
-    word = _norm(tokens, at)
+    word = norm_at(tokens, at)
     if word in ("am", "pm"):
         return (0 if word == "am" else 720), at + 1
-    if word in ("a", "p") and _norm(tokens, at + 1) == "." and _norm(tokens, at + 2) == "m":
-        end = at + 4 if _norm(tokens, at + 3) == "." and _touches(tokens, at + 3) else at + 3
+    if word in ("a", "p") and norm_at(tokens, at + 1) == "." and norm_at(tokens, at + 2) == "m":
+        end = at + 4 if norm_at(tokens, at + 3) == "." and _touches(tokens, at + 3) else at + 3
         return (0 if word == "a" else 720), end
     return None, at
 
@@ -153,13 +149,13 @@ def _day_number(tokens: Sequence[Token], at: int) -> tuple[int, int]:
     if at >= len(tokens) or not tokens[at].text.isdecimal() or len(tokens[at].text) > 2:
         return 0, at
     day = int(tokens[at].text)
-    end = at + 2 if _norm(tokens, at + 1) in ("st", "nd", "rd", "th") else at + 1
+    end = at + 2 if norm_at(tokens, at + 1) in ("st", "nd", "rd", "th") else at + 1
     return (day, end) if 1 <= day <= 31 else (0, at)
 
 
 def _year_number(tokens: Sequence[Token], at: int) -> tuple[int, int]:
-    place = at + 1 if _norm(tokens, at) in (",", "of") else at
-    if _YEAR.match(_norm(tokens, place)) and _norm(tokens, place + 1) != "%":
+    place = at + 1 if norm_at(tokens, at) in (",", "of") else at
+    if _YEAR.match(norm_at(tokens, place)) and norm_at(tokens, place + 1) != "%":
         return int(tokens[place].text), place + 1
     return 0, at
 
@@ -168,8 +164,8 @@ def _day_first(tokens: Sequence[Token], at: int, word: str) -> _Found | None:
     day, end = _day_number(tokens, at)
     if not day:
         return None
-    place = end + 1 if _norm(tokens, end) in ("of", "-") else end
-    month = _MONTHS.get(_norm(tokens, place))
+    place = end + 1 if norm_at(tokens, end) in ("of", "-") else end
+    month = _MONTHS.get(norm_at(tokens, place))
     if month is None or not (tokens[place].text[0].isupper() or len(tokens[place].text) > 3):
         return None
     year, stop = _year_number(tokens, place + 1)
@@ -178,12 +174,12 @@ def _day_first(tokens: Sequence[Token], at: int, word: str) -> _Found | None:
 
 def _month_first(tokens: Sequence[Token], at: int) -> _Found | None:
     month = _MONTHS[tokens[at].word.norm]
-    after = at + 2 if _norm(tokens, at + 1) == "." and len(tokens[at].text) < 5 else at + 1
+    after = at + 2 if norm_at(tokens, at + 1) == "." and len(tokens[at].text) < 5 else at + 1
     day, end = _day_number(tokens, after)
     year, stop = _year_number(tokens, end)
     # "May", "March" and "August" are also other words; in lower case a month needs its day.
     is_name = tokens[at].text[0].isupper() and (
-        day or year or tokens[at].word.norm in _CLEAR or _norm(tokens, at - 1) in _BEFORE_MONTH
+        day or year or tokens[at].word.norm in _CLEAR or norm_at(tokens, at - 1) in _BEFORE_MONTH
     )
     if not is_name and not (day and len(tokens[at].text) > 3):
         return None
@@ -191,10 +187,10 @@ def _month_first(tokens: Sequence[Token], at: int) -> _Found | None:
 
 
 def _decade_or_century(tokens: Sequence[Token], at: int, word: str) -> _Found | None:
-    if _YEAR.match(word) and word.endswith("0") and _norm(tokens, at + 1) == "s":
+    if _YEAR.match(word) and word.endswith("0") and norm_at(tokens, at + 1) == "s":
         return (Parts((int(word), int(word) + 9)),), at + 2, "date"
     numeral = find_numeral(tokens, at)
-    if numeral and numeral.shape == "ordinal" and _norm(tokens, numeral.end) == "century":
+    if numeral and numeral.shape == "ordinal" and norm_at(tokens, numeral.end) == "century":
         last = int(numeral.value) * 100
         return (Parts((last - 99, last)),), numeral.end + 1, "date"
     return None
@@ -208,7 +204,7 @@ def _year_alone(tokens: Sequence[Token], at: int, word: str) -> _Found | None:
 
 def _is_counted(tokens: Sequence[Token], at: int) -> bool:
     """Tell "2000 employees" and "$1999" from the years."""
-    before, after = _norm(tokens, at - 1), _norm(tokens, at + 1)
+    before, after = norm_at(tokens, at - 1), norm_at(tokens, at + 1)
     if before in ("$", "\u20ac", "\u00a3", "\u00a5", "#") or after in ("%", "$", "\u20ac"):
         return True
     if find_unit(tokens, at + 1) or (_touches(tokens, at + 1) and after.isalpha()):
@@ -238,5 +234,6 @@ def _quarter(tokens: Sequence[Token], at: int, word: str) -> _Found | None:
 def _worded_quarter(tokens: Sequence[Token], at: int) -> tuple[int, int]:
     """Read "third quarter"; quarter 0 if there is none. A seventh one is wrong, and still said."""
     numeral = find_numeral(tokens, at)
-    is_quarter = numeral and numeral.shape == "ordinal" and _norm(tokens, numeral.end) == "quarter"
-    return (int(numeral.value), numeral.end + 1) if numeral and is_quarter else (0, at)
+    if not numeral or numeral.shape != "ordinal" or norm_at(tokens, numeral.end) != "quarter":
+        return 0, at
+    return int(numeral.value), numeral.end + 1

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from affidavit.judge.lexical.conflicts import conflicts, fact_findings
 from affidavit.judge.lexical.examine import PartExamination
 from affidavit.judge.lexical.features import settled_share
-from affidavit.judge.lexical.findings import Finding, contradicts, findings_of
+from affidavit.judge.lexical.findings import Finding, contradicts
+from affidavit.judge.lexical.gaps import gaps
 from affidavit.judge.lexical.passages import Passage
 from affidavit.ledger.model import SupportLevel
 
@@ -64,6 +66,14 @@ def _partial_of(best: Decision, weakest: Decision) -> Decision:
         max(best.contradiction, weakest.contradiction), best.directness, best.sentence,
         f"one part of the claim is in the source, another is not: {weakest.note}", best.closeness,
     )  # fmt: skip
+
+
+def findings_of(found: PartExamination, passage: Passage) -> tuple[Finding, ...]:
+    """Return what the rules found, conflicts first, the strongest first."""
+    every = (*fact_findings(found, passage), *conflicts(found, passage), *gaps(found, passage))
+    return tuple(
+        sorted(every, key=lambda finding: (not finding.is_conflict, -round(finding.strength, 6)))
+    )
 
 
 def _decide_part(found: PartExamination, passage: Passage) -> Decision:

@@ -7,6 +7,7 @@ from affidavit.judge.lexical.lexicon import are_opposites
 from affidavit.judge.lexical.links import Link
 from affidavit.judge.lexical.passages import Sentence
 from affidavit.judge.lexical.polarity import Negation, denied_by, negations_of
+from affidavit.judge.lexical.tables import cues
 
 
 class DenialGap(NamedTuple):
@@ -19,6 +20,7 @@ class DenialGap(NamedTuple):
 
 
 _NEARLY_ALL: Final = 0.8
+_NEGATIVE: Final = cues("negative-words")
 
 
 def find_denial_gap(
@@ -65,7 +67,7 @@ def _unmet_negations(
 
 
 def _empty_denial(ours: Sequence[Negation], theirs: Sequence[Negation]) -> DenialGap | None:
-    """ "It is not over": a negation that reaches no content word, against none at all."""
+    """Return a negation that reaches no content word, "It is not over", against none at all."""
     for negation in ours if not theirs else theirs if not ours else ():
         if negation.focus == negation.cue and not negation.is_ban:
             mine, other = (negation.cue, None) if ours else (None, negation.cue)
@@ -83,12 +85,10 @@ def _aimed(negations: Sequence[Negation], places: set[int]) -> int | None:
 
 
 def _cancels(sentence: Sentence, cue: int | None, other: Sentence) -> bool:
-    """Say whether an antonym beside the negation restores agreement: "not accept", "reject"."""
+    """Say whether the other side denies in its own words: "not accept", "reject"; "avoided"."""
     if cue is None:
         return False
-    reached = [token for token in sentence.tokens[cue + 1 : cue + 6] if token.word.weight > 0]
-    return any(
-        are_opposites(token.word.stem, there.word.stem)
-        for token in reached
-        for there in other.tokens
-    )
+    if any(word.norm in _NEGATIVE for word in other.words):
+        return True
+    reached = [word for word in sentence.words[cue + 1 : cue + 6] if word.weight > 0]
+    return any(are_opposites(word.stem, there.stem) for word in reached for there in other.words)

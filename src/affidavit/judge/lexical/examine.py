@@ -33,6 +33,8 @@ class PartExamination:
     """Words only: best sentence, best two and three adjacent ones, the covering window."""
     unmet: tuple[int, ...]
     """Words of the claim that neither the window nor the heading has."""
+    in_heading: tuple[int, ...] = ()
+    """Words of the claim that the heading has and the window has not."""
 
 
 def examine_part(part: Part, passage: Passage, heading: frozenset[Key]) -> PartExamination | None:
@@ -54,8 +56,10 @@ def examine_part(part: Part, passage: Passage, heading: frozenset[Key]) -> PartE
     )
     numbers = (number, *window, *ranking[:_FACT_SENTENCES]) if is_read else ()
     facts = _facts(part, passage, heading, numbers)
-    unmet = _unmet(part, passage, window, number, reading, heading)
-    return PartExamination(part, number, reading, facts, window, recalls, unmet)
+    away = _away(part, passage, window, number, reading)
+    in_heading = tuple(at for at in away if not heading.isdisjoint(_keys(part, at)))
+    unmet = tuple(at for at in away if at not in in_heading)
+    return PartExamination(part, number, reading, facts, window, recalls, unmet, in_heading)
 
 
 def _facts(
@@ -97,20 +101,18 @@ def _nearby(passage: Passage, at: int, heading: frozenset[Key]) -> frozenset[Key
     return heading | passage.sentences[at - 1].keys | opening
 
 
-def _unmet(
-    part: Part,
-    passage: Passage,
-    window: Sequence[int],
-    number: int,
-    reading: SentenceReading,
-    heading: frozenset[Key],
+def _away(
+    part: Part, passage: Passage, window: Sequence[int], number: int, reading: SentenceReading
 ) -> tuple[int, ...]:
+    """Return the words of the claim that the window does not have."""
     here = {link.claim for link in reading.links} | reading.turned
-    elsewhere = [heading, *(passage.sentences[at].keys for at in window if at != number)]
-    found = []
-    for at in part.words:
-        if at not in here:
-            keys = {*part.sentence.tokens[at].word.keys, *part.sentence.more_keys.get(at, ())}
-            if all(place.isdisjoint(keys) for place in elsewhere):
-                found.append(at)
-    return tuple(found)
+    elsewhere = [passage.sentences[at].keys for at in window if at != number]
+    return tuple(
+        at
+        for at in part.words
+        if at not in here and all(place.isdisjoint(_keys(part, at)) for place in elsewhere)
+    )
+
+
+def _keys(part: Part, at: int) -> set[Key]:
+    return {*part.sentence.words[at].keys, *part.sentence.more_keys.get(at, ())}

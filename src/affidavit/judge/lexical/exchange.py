@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
+from affidavit.judge.lexical.facts import facts_of
 from affidavit.judge.lexical.lexicon import Lexeme, are_opposites
 from affidavit.judge.lexical.links import Link
 from affidavit.judge.lexical.passages import Sentence
+from affidavit.judge.lexical.quantifiers import RANKS
 from affidavit.judge.lexical.tables import cues
 
 
@@ -24,9 +26,9 @@ class Exchange(NamedTuple):
 
 
 _NEGATION: Final = cues("negation") - {"except", "excluding", "unable", "zero"}
-_TELLING: Final = cues(
-    "quantity-all", "quantity-most", "quantity-many", "quantity-some", "quantity-few", "exchanged"
-)
+_ADDED: Final = cues("exchanged")
+TELLING: Final = _NEGATION | _ADDED | frozenset(RANKS)
+"""Words that this rule looks for, and that are no part of what a claim repeats."""
 _MOST_TOKENS: Final = 80
 _AROUND: Final = 8
 _SMALL: Final = 3  # Tokens; a longer difference is a clause of its own.
@@ -41,14 +43,25 @@ def find_exchange(claim: Sentence, evidence: Sentence, links: Sequence[Link]) ->
     theirs = evidence.words[start:end]
     if len(theirs) > 2 * _MOST_TOKENS:
         return None
+    settled = {link.claim for link in links} | _in_facts(claim)
+    others = {link.evidence for link in links} | _in_facts(evidence)
     for ours, other in _differences(claim.words, theirs):
-        mine = claim.words[ours.start : ours.stop]
-        there = theirs[other.start : other.stop]
-        conflict = _conflict(mine, there)
-        if conflict or _is_telling(mine, there):
-            shifted = range(other.start + start, other.stop + start)
-            return Exchange(ours, shifted, conflict)
+        there = range(other.start + start, other.stop + start)
+        if settled.isdisjoint(ours) and others.isdisjoint(there):
+            mine, said = [claim.words[at] for at in ours], [evidence.words[at] for at in there]
+            conflict = _conflict(mine, said)
+            if conflict or _says_more(mine, said):
+                return Exchange(ours, there, conflict)
     return None
+
+
+def _in_facts(sentence: Sentence) -> set[int]:
+    """Return the tokens of numbers and dates with their bounds, which are compared by value."""
+    return {
+        at
+        for fact in facts_of(sentence)
+        for at in range(fact.said_first if fact.said_first >= 0 else fact.first, fact.end)
+    }
 
 
 def _differences(ours: Sequence[Lexeme], theirs: Sequence[Lexeme]) -> Iterator[tuple[range, range]]:
@@ -57,8 +70,8 @@ def _differences(ours: Sequence[Lexeme], theirs: Sequence[Lexeme]) -> Iterator[t
     )
     for kind, first, last, begin, stop in matcher.get_opcodes():
         small = last - first <= _SMALL and stop - begin <= _SMALL
-        # What the source has before and behind the claim is not left out, but not asked for.
-        inside = kind == "replace" or (first > 0 and first < len(ours)) or kind == "delete"
+        # What the source has before and behind the claim was not left out: it was not asked for.
+        inside = kind != "insert" or 0 < first < len(ours)
         if kind != "equal" and small and inside:
             yield range(first, last), range(begin, stop)
 
@@ -73,8 +86,11 @@ def _denies(word: Lexeme) -> bool:
     return word.norm in _NEGATION or word.norm.endswith("n't")
 
 
-def _is_telling(mine: Sequence[Lexeme], there: Sequence[Lexeme]) -> bool:
-    """Say whether a telling small word stands on both sides, or was added by the claim."""
-    ours = {word.norm for word in mine} & _TELLING
-    theirs = {word.norm for word in there} & _TELLING
-    return bool(ours) and ours != theirs
+def _says_more(mine: Sequence[Lexeme], there: Sequence[Lexeme]) -> bool:
+    """Say whether a word of the claim says more than the source: "all", "exactly"."""
+    said = {word.norm for word in there}
+    if any(word.norm in _ADDED and word.norm not in said for word in mine):
+        return True
+    ours = max((RANKS[word.norm] for word in mine if word.norm in RANKS), default=-1)
+    theirs = max((RANKS[norm] for norm in said if norm in RANKS), default=-1)
+    return ours > theirs and bool(there)

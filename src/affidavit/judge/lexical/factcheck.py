@@ -17,6 +17,7 @@ _ENOUGH_HEAD: Final = 0.4
 _CONFLICT_CONTEXT: Final = 0.5
 _CONFLICT_HEAD: Final = 0.62
 _SURE: Final = 0.75
+_BESIDE: Final = 4  # Tokens.
 _FULL_BONUS: Final = 0.15
 # So much worse bound may an agreeing fact be than a conflicting one: a little; more where the
 # conflicting one is what another fact of the claim speaks of, or the fact is too exact for chance.
@@ -46,6 +47,10 @@ class _Candidate:
     relation: Relation
     binding: Binding
     is_explained: bool
+    is_anchored: bool
+    """A word next to the claimed fact stands in the sentence too."""
+    is_equal: bool
+    """Not only entailed ("more than 5" by 7), but the same."""
 
     @property
     def score(self) -> float:
@@ -81,7 +86,15 @@ def _candidates(part: Part, fact: Fact, places: Sequence[Place]) -> Iterator[_Ca
                     other is not fact and compare_facts(other, found) is Relation.SAME
                     for other in part.facts
                 )
-                yield _Candidate(found, number, relation, binding, explained)
+                equal = relation is Relation.SAME and _is_equal(fact, found)
+                anchored = _is_anchored(part, fact, sentence)
+                yield _Candidate(found, number, relation, binding, explained, anchored, equal)
+
+
+def _is_equal(fact: Fact, found: Fact) -> bool:
+    if isinstance(fact, Moment) or isinstance(found, Moment):
+        return True
+    return fact.amount.is_point or fact.amount.bound is found.amount.bound
 
 
 def _same_thing(part: Part, fact: Fact, sentence: Sentence, found: Fact) -> bool:
@@ -108,6 +121,17 @@ def _same_thing(part: Part, fact: Fact, sentence: Sentence, found: Fact) -> bool
     )
 
 
+def _is_anchored(part: Part, fact: Fact, sentence: Sentence) -> bool:
+    met = {link.claim for link in links_between(part.sentence, part.words, sentence)}
+    words = part.sentence.words
+    before = [at for at in range(max(0, fact.first - _BESIDE), fact.first) if words[at].weight > 0]
+    behind = [
+        at for at in range(fact.end, min(fact.end + _BESIDE, len(words))) if words[at].weight > 0
+    ]
+    anchors = (*before[-1:], *behind[:1])
+    return not anchors or any(at in met for at in anchors)
+
+
 def _word_before(sentence: Sentence, fact: Fact) -> frozenset[int] | None:
     for place in range(fact.first - 1, max(-1, fact.first - 4), -1):
         if sentence.tokens[place].word.weight > 0:
@@ -132,7 +156,7 @@ def _best(candidates: Sequence[_Candidate]) -> _Candidate | None:
     return max(
         candidates,
         key=lambda c: (
-            round(c.score + _FULL_BONUS * (c.relation is Relation.SAME), 6),
+            round(c.score + _FULL_BONUS * c.is_equal, 6),
             -c.sentence,
         ),
         default=None,
@@ -148,7 +172,8 @@ def _opposes(fact: Fact, candidate: _Candidate) -> bool:
     binding = candidate.binding
     if fact.is_weak:
         return binding.context >= _SURE and binding.head >= 0.9
-    needed = _SURE if isinstance(fact, Moment) or fact.dimension == "label" else _CONFLICT_CONTEXT
+    is_sure = isinstance(fact, Moment) or fact.dimension == "label" or not candidate.is_anchored
+    needed = _SURE if is_sure else _CONFLICT_CONTEXT
     return binding.context >= needed and binding.head >= _CONFLICT_HEAD
 
 

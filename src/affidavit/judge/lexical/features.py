@@ -171,13 +171,18 @@ def _counted(facts: Sequence[FactFinding]) -> list[FactFinding]:
 
 
 def settled_share(found: PartExamination) -> float:
-    """Return the share of a part that is settled: its words in the window, its facts by value."""
+    """Return the share of a part that is settled: its words in the window, its facts by value.
+
+    A word that only the heading has, or that a denied opposite says, counts like a synonym.
+    """
     words = _weight(found.part)
     facts = _counted(found.facts)
     met = sum(_FACT_CREDIT.get(finding.relation, 0.0) for finding in facts)
     total = words + _FACT_WEIGHT * len(facts)
-    turned = SAME_GROUP * sum(found.part.weight(at) for at in found.reading.turned)
-    settled = min(words, words * found.recalls[3] + turned) + _FACT_WEIGHT * met
+    others = SAME_GROUP * sum(
+        found.part.weight(at) for at in (*found.reading.turned, *found.in_heading)
+    )
+    settled = min(words, words * found.recalls[3] + others) + _FACT_WEIGHT * met
     return settled / total if total else 1.0
 
 

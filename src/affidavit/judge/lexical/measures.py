@@ -42,7 +42,7 @@ def compare_quantities(claim: Quantity, evidence: Quantity) -> Relation:
 
 
 def _only_unit_differs(claim: Quantity, evidence: Quantity) -> bool:
-    """ "More than 60 minutes" for "more than 60 hours": within it, and still a changed unit."""
+    """Tell "more than 60 minutes" from "more than 60 hours": within it, and a changed unit."""
     same_number = claim.written == evidence.written
     return same_number and claim.amount.low != evidence.amount.low
 
@@ -63,7 +63,7 @@ def _compare_labels(claim: Quantity, evidence: Quantity) -> Relation:
 
 
 def _days_and_months(claim: Quantity, evidence: Quantity) -> Relation:
-    """ "30 days" may be a month: close, and never the same. "10 days" is none."""
+    """Take "30 days" for about a month, close and never the same; "10 days" is none."""
     days, months = (claim, evidence) if claim.dimension == "days" else (evidence, claim)
     low, high = months.amount.low * _SHORTEST_MONTH, months.amount.high * _LONGEST_MONTH
     return Relation.LOOSE if low <= days.amount.low <= high else Relation.CONFLICT

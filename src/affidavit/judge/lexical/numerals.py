@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from affidavit.judge.lexical.tables import listed
-from affidavit.judge.lexical.tokens import Token
+from affidavit.judge.lexical.tokens import Token, norm_at
 
 _ONES: Final = {word: value for value, word in enumerate(listed("ones"))}
 _TENS: Final = {word: 10 * value for value, word in enumerate(listed("tens"), start=2)}
@@ -79,12 +79,8 @@ def find_numeral(tokens: Sequence[Token], at: int, is_money: bool = False) -> Nu
     return _half(tokens, at) if word == "half" else None
 
 
-def _norm(tokens: Sequence[Token], at: int) -> str:
-    return tokens[at].word.norm if at < len(tokens) else ""
-
-
 def _over_hyphen(tokens: Sequence[Token], at: int) -> int:
-    return at + 1 if _norm(tokens, at) == "-" else at
+    return at + 1 if norm_at(tokens, at) == "-" else at
 
 
 def _digits(tokens: Sequence[Token], at: int, is_money: bool) -> Numeral | None:
@@ -112,9 +108,9 @@ def _digits(tokens: Sequence[Token], at: int, is_money: bool) -> Numeral | None:
 
 def _is_torn(tokens: Sequence[Token], at: int) -> bool:
     """Say whether a space fell into a grouped number: "56, 000". No list goes on with a 0."""
-    rest = _norm(tokens, at + 2)
+    rest = norm_at(tokens, at + 2)
     return (
-        _norm(tokens, at + 1) == ","
+        norm_at(tokens, at + 1) == ","
         and len(rest) == 3
         and rest.isdecimal()
         and rest[0] == "0"
@@ -124,9 +120,9 @@ def _is_torn(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _is_simple_fraction(tokens: Sequence[Token], at: int) -> bool:
-    below = _norm(tokens, at + 2)
+    below = norm_at(tokens, at + 2)
     return (
-        _norm(tokens, at + 1) == "/"
+        norm_at(tokens, at + 1) == "/"
         and below in ("2", "3", "4", "5", "8", "10")
         and tokens[at].text in _NUMERATORS
         and int(tokens[at].text) < int(below)
@@ -144,7 +140,7 @@ def _with_magnitudes(digits: str, value: Fraction, tokens: Sequence[Token], afte
     # "2 hundred thousand": magnitudes may follow one another, but not without end.
     for _ in range(3):
         behind = _over_hyphen(tokens, end)
-        word = _norm(tokens, behind)
+        word = norm_at(tokens, behind)
         if word not in _MAGNITUDES:
             break
         size, end = size * _MAGNITUDES[word], behind + 1
@@ -153,10 +149,10 @@ def _with_magnitudes(digits: str, value: Fraction, tokens: Sequence[Token], afte
 
 def _after_article(tokens: Sequence[Token], at: int) -> Numeral | None:
     """Read "a hundred", "a third of"; a bare article is no number."""
-    word = _norm(tokens, at + 1)
+    word = norm_at(tokens, at + 1)
     if word in _MAGNITUDES:
         return _with_magnitudes("1", Fraction(1), tokens, at + 1)
-    if word in _PARTS and word != "half" and _norm(tokens, at + 2) == "of":
+    if word in _PARTS and word != "half" and norm_at(tokens, at + 2) == "of":
         return Numeral(Fraction(1, _PARTS[word]), at + 2, "ratio")
     return None
 
@@ -164,7 +160,7 @@ def _after_article(tokens: Sequence[Token], at: int) -> Numeral | None:
 def _half(tokens: Sequence[Token], at: int) -> Numeral:
     """Read "half a million" as a number; "half of", "half an hour" as a ratio of what follows."""
     behind = at + 1
-    if _norm(tokens, behind) in ("a", "an") and _norm(tokens, behind + 1) in _MAGNITUDES:
+    if norm_at(tokens, behind) in ("a", "an") and norm_at(tokens, behind + 1) in _MAGNITUDES:
         found = _with_magnitudes("0.5", Fraction(1, 2), tokens, behind + 1)
         return found
     return Numeral(Fraction(1, 2), behind, "ratio")
@@ -175,7 +171,7 @@ def _words(tokens: Sequence[Token], at: int) -> Numeral:
     total, current, end = 0, 0, at
     for _ in range(_MOST_WORDS):
         behind = _next_number_word(tokens, end, at)
-        word = _norm(tokens, behind)
+        word = norm_at(tokens, behind)
         if word in _ORDINALS and current % 10 == 0 and current >= 20 and _ORDINALS[word] < 10:
             return Numeral(Fraction(total + current + _ORDINALS[word]), behind + 1, "ordinal")
         if word in _MAGNITUDES and end > at:
@@ -192,7 +188,10 @@ def _next_number_word(tokens: Sequence[Token], end: int, at: int) -> int:
     if end == at:
         return end
     behind = _over_hyphen(tokens, end)
-    joined = _norm(tokens, behind) == "and" and _norm(tokens, end - 1) in ("hundred", "thousand")
+    joined = norm_at(tokens, behind) == "and" and norm_at(tokens, end - 1) in (
+        "hundred",
+        "thousand",
+    )
     return behind + 1 if joined else behind
 
 
@@ -215,7 +214,7 @@ def _fits(current: int, word: str) -> bool:
 
 def _as_fraction(tokens: Sequence[Token], end: int, value: int) -> Numeral:
     behind = _over_hyphen(tokens, end)
-    part = _norm(tokens, behind)
+    part = norm_at(tokens, behind)
     if part in _PARTS and value < _PARTS[part] and (part.endswith("s") or value == 1):
         return Numeral(Fraction(value, _PARTS[part]), behind + 1, "ratio")
     return Numeral(Fraction(value), end)

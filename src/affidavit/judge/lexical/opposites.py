@@ -20,6 +20,7 @@ class Opposition(NamedTuple):
     agrees: bool
 
 
+_TOO_COMMON: Final = frozenset({"on", "off", "up", "down"})
 _BACK: Final = 4
 
 
@@ -61,7 +62,7 @@ def _small_words(part: Part, sentence: Sentence, links: Sequence[Link]) -> tuple
 def _small_before(sentence: Sentence, at: int) -> int | None:
     for place in range(at - 1, max(-1, at - 1 - _BACK), -1):
         word = sentence.tokens[place].word
-        if word.weight == 0 and has_opposite(word.stem):
+        if word.weight == 0 and has_opposite(word.stem) and word.norm not in _TOO_COMMON:
             return place
         if word.weight > 0 or not word.norm.isalpha():
             return None

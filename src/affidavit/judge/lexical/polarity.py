@@ -13,7 +13,7 @@ from affidavit.judge.lexical.lexicon import Kind
 from affidavit.judge.lexical.passages import Sentence
 from affidavit.judge.lexical.stemming import stem
 from affidavit.judge.lexical.tables import cues
-from affidavit.judge.lexical.tokens import Token
+from affidavit.judge.lexical.tokens import Token, norm_at
 
 
 class Negation(NamedTuple):
@@ -67,19 +67,15 @@ def denied_by(negations: Sequence[Negation]) -> frozenset[int]:
     return frozenset(odd)
 
 
-def _norm(tokens: Sequence[Token], at: int) -> str:
-    return tokens[at].word.norm if 0 <= at < len(tokens) else ""
-
-
 def _is_cue(tokens: Sequence[Token], at: int) -> bool:
     word = tokens[at].word.norm
-    after = _norm(tokens, at + 1)
+    after = norm_at(tokens, at + 1)
     if word in _CUES or word.endswith("n't"):
         if word == "no" and (after == "." or after[:1].isdecimal()):
             return False
-        if after == "longer" and _norm(tokens, at + 2) != "than":
+        if after == "longer" and norm_at(tokens, at + 2) != "than":
             return True
-        is_aside = word == "not" and _norm(tokens, at - 1) in ("or", "if", "whether")
+        is_aside = word == "not" and norm_at(tokens, at - 1) in ("or", "if", "whether")
         return after not in _NOT_DENYING and not is_aside
     if word in _BEFORE_TO:
         return after == "to"
@@ -102,7 +98,12 @@ def _negation(tokens: Sequence[Token], at: int) -> Negation:
 
 
 def _reach_end(tokens: Sequence[Token], at: int) -> int:
-    is_narrow = tokens[at].word.norm in _NARROW and not _opens_clause(tokens, at)
+    # "In no way" denies like "not".
+    is_narrow = (
+        tokens[at].word.norm in _NARROW
+        and not _opens_clause(tokens, at)
+        and norm_at(tokens, at + 1) != "way"
+    )
     limit = min(len(tokens), at + 1 + (_NARROW_REACH if is_narrow else _REACH))
     met = False
     for place in range(at + 1, limit):
@@ -112,7 +113,7 @@ def _reach_end(tokens: Sequence[Token], at: int) -> int:
             return place
         if word in _ENDS or (word == "," and not _is_list(tokens, place, limit)):
             return place
-        if word in ("and", "or") and _norm(tokens, place + 1) in _SUBJECTS:
+        if word in ("and", "or") and norm_at(tokens, place + 1) in _SUBJECTS:
             return place
     return limit
 

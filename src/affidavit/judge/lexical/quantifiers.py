@@ -7,7 +7,7 @@ from affidavit.judge.lexical.links import Link
 from affidavit.judge.lexical.passages import Sentence
 from affidavit.judge.lexical.tables import listed
 
-_RANKS: Final = {
+RANKS: Final = {
     word: rank
     for rank, name in enumerate(("few", "some", "many", "most", "all"))
     for word in listed(f"quantity-{name}")
@@ -34,8 +34,8 @@ def find_quantifier_gap(
             continue
         other = _before(evidence, link.evidence)
         if other is not None:
-            high = _RANKS[claim.tokens[mine].word.norm]
-            low = _RANKS[evidence.tokens[other].word.norm]
+            high = RANKS[claim.tokens[mine].word.norm]
+            low = RANKS[evidence.tokens[other].word.norm]
             if high > low:
                 return QuantifierGap(mine, other, is_conflict=low == 0 and high >= 2)
             if high == 0 and low >= 2:
@@ -47,7 +47,7 @@ def _before(sentence: Sentence, at: int) -> int | None:
     """Return the quantifier in front of a word: "most of the permanent employees"."""
     for place in range(at, max(-1, at - 1 - _BACK), -1):
         word = sentence.tokens[place].word
-        if word.norm in _RANKS:
+        if word.norm in RANKS:
             return None if _is_bound_phrase(sentence, place) else place
         if place != at and word.norm in (",", ".", ";", ":", "and", "or", "that", "which"):
             return None

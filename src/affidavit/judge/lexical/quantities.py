@@ -8,9 +8,9 @@ from affidavit.judge.lexical.amounts import Amount, Bound
 from affidavit.judge.lexical.bounds import BoundFound, bound_of
 from affidavit.judge.lexical.lexicon import Kind
 from affidavit.judge.lexical.numerals import Numeral, find_numeral
-from affidavit.judge.lexical.tables import cues
-from affidavit.judge.lexical.tokens import Token
-from affidavit.judge.lexical.units import PERIODS_A_YEAR, UnitFound, find_unit, money_named
+from affidavit.judge.lexical.surroundings import counts_one, label_of, rate_of, role_of
+from affidavit.judge.lexical.tokens import Token, norm_at
+from affidavit.judge.lexical.units import UnitFound, find_unit, money_named
 
 
 class Quantity(NamedTuple):
@@ -37,9 +37,9 @@ class Quantity(NamedTuple):
     """Where its bound begins, if that is further left: "at least" in "at least 14 days"."""
 
 
-_LABELS: Final = cues("labels")
 _TO: Final = frozenset({"-", "\u2013", "\u2014", "to"})
 _ZERO: Final = Fraction(0)
+_COMPOUND: Final = frozenset({"days", "months", "length", "mass"})
 _LONGEST_TEXT: Final = 40
 
 
@@ -47,7 +47,28 @@ def find_quantities(
     tokens: Sequence[Token], taken: frozenset[int] = frozenset()
 ) -> tuple[Quantity, ...]:
     """Return the quantities among the tokens, in order; `taken` are places that dates hold."""
-    return tuple(_quantities(tokens, taken))
+    found: list[Quantity] = []
+    for quantity in _quantities(tokens, taken):
+        joined = _joined(tokens, found[-1], quantity) if found else None
+        if joined:
+            found[-1] = joined
+        else:
+            found.append(quantity)
+    return tuple(found)
+
+
+def _joined(tokens: Sequence[Token], left: Quantity, right: Quantity) -> Quantity | None:
+    """Join "8 minutes and 20 seconds", "5 feet 10 inches" to one measure."""
+    between = [token.word.norm for token in tokens[left.end : right.first]]
+    same = left.dimension == right.dimension and left.dimension in _COMPOUND
+    if not same or between not in ([], ["and"], [","]) or right.amount.low >= left.amount.low:
+        return None
+    if not left.written or not right.written:
+        return None
+    if left.amount.low / left.written <= right.amount.low / right.written:
+        return None
+    low, high = left.amount.low + right.amount.low, left.amount.high + right.amount.high
+    return left._replace(amount=left.amount._replace(low=low, high=high), end=right.end)
 
 
 def _quantities(tokens: Sequence[Token], taken: frozenset[int]) -> Iterator[Quantity]:
@@ -76,13 +97,9 @@ def _quantity_at(tokens: Sequence[Token], at: int) -> Quantity | None:
     return _ratio_in_words(tokens, at, numeral) or _with_unit(tokens, at, numeral)
 
 
-def _norm(tokens: Sequence[Token], at: int) -> str:
-    return tokens[at].word.norm if 0 <= at < len(tokens) else ""
-
-
 def _one_unit(tokens: Sequence[Token], at: int) -> Quantity | None:
     """Read "an hour" and "a year" as one of them; often it is a mere figure of speech."""
-    if _norm(tokens, at) not in ("a", "an") or at + 1 >= len(tokens):
+    if norm_at(tokens, at) not in ("a", "an") or at + 1 >= len(tokens):
         return None
     unit = find_unit(tokens, at + 1)
     if unit is None or unit.end != at + 2 or unit.unit.dimension not in ("days", "months"):
@@ -94,8 +111,8 @@ def _one_unit(tokens: Sequence[Token], at: int) -> Quantity | None:
 
 def _is_citation(tokens: Sequence[Token], at: int) -> bool:
     """Say whether the number is a reference mark: "[2]", "[2, 3]"."""
-    before = _norm(tokens, at - 1)
-    after = _norm(tokens, at + 1)
+    before = norm_at(tokens, at - 1)
+    after = norm_at(tokens, at + 1)
     return (before == "[" and after in ("]", ",")) or (before == "," and after == "]")
 
 
@@ -109,7 +126,7 @@ def _version(tokens: Sequence[Token], at: int) -> Quantity | None:
 
 
 def _ordinal(tokens: Sequence[Token], at: int, numeral: Numeral) -> Quantity | None:
-    if _norm(tokens, at) == "second" and _norm(tokens, at - 1) in ("per", "a", "/"):
+    if norm_at(tokens, at) == "second" and norm_at(tokens, at - 1) in ("per", "a", "/"):
         return None
     point = Amount(Bound.EXACT, numeral.value, numeral.value)
     return Quantity(point, "ordinal", numeral.value, at, numeral.end, is_weak=numeral.value <= 2)
@@ -118,9 +135,9 @@ def _ordinal(tokens: Sequence[Token], at: int, numeral: Numeral) -> Quantity | N
 def _ratio_in_words(tokens: Sequence[Token], at: int, numeral: Numeral) -> Quantity | None:
     """Read "one in five" and "4 out of 5"."""
     behind = numeral.end
-    if _norm(tokens, behind) == "out" and _norm(tokens, behind + 1) == "of":
+    if norm_at(tokens, behind) == "out" and norm_at(tokens, behind + 1) == "of":
         behind += 1
-    elif _norm(tokens, behind) != "in":
+    elif norm_at(tokens, behind) != "in":
         return None
     below = find_numeral(tokens, behind + 1) if behind + 1 < len(tokens) else None
     if below is None or below.shape != "cardinal" or not 0 < numeral.value < below.value <= 100:
@@ -133,7 +150,7 @@ def _ratio_in_words(tokens: Sequence[Token], at: int, numeral: Numeral) -> Quant
 
 def _with_unit(tokens: Sequence[Token], at: int, numeral: Numeral) -> Quantity | None:
     behind = numeral.end
-    if numeral.shape == "ratio" and _norm(tokens, behind) in ("a", "an"):
+    if numeral.shape == "ratio" and norm_at(tokens, behind) in ("a", "an"):
         behind += 1
     return _measured(tokens, at, numeral._replace(end=behind), find_unit(tokens, behind))
 
@@ -149,10 +166,10 @@ def _measured(
     if unit is None:
         found = _bare(tokens, at, end, numeral, amount)
         return found and found._replace(said_first=bound.first)
-    per, end = _rate(tokens, at, end)
+    per, end = rate_of(tokens, at, end)
     return Quantity(
         amount.scaled(unit.unit.factor), unit.unit.dimension, numeral.value, at, end, per,
-        unit.day_kind, unit.unit.system, role=_role(tokens, at), said_first=bound.first,
+        unit.day_kind, unit.unit.system, role=role_of(tokens, at), said_first=bound.first,
     )  # fmt: skip
 
 
@@ -161,7 +178,7 @@ def _range_end(
 ) -> tuple[Numeral | None, UnitFound | None]:
     """Return the upper end of "10-15 days", "between 10 and 15", and the unit of both."""
     behind = max(numeral.end, unit.end if unit else 0)
-    joint, before = _norm(tokens, behind), _norm(tokens, at - 1)
+    joint, before = norm_at(tokens, behind), norm_at(tokens, at - 1)
     is_range = (joint in _TO and before != "from") or (joint == "and" and before == "between")
     if not is_range or behind + 1 >= len(tokens):
         return None, unit
@@ -182,57 +199,12 @@ def _bare(
 ) -> Quantity | None:
     if numeral.shape == "ratio":
         return Quantity(amount, "ratio", numeral.value, at, end)
-    if _norm(tokens, at) == "one" and not _counts_one(tokens, at):
+    if norm_at(tokens, at) == "one" and not counts_one(tokens, at):
         return None
-    label = _label(tokens, at)
+    label = label_of(tokens, at)
     exact = tokens[at].text if label else ""
-    per, stop = _rate(tokens, at, end)
+    per, stop = rate_of(tokens, at, end)
     return Quantity(
         amount, "label" if label else "count", numeral.value, at, stop, per, label=label,
-        exact_text=exact, role=_role(tokens, at), is_weak=_norm(tokens, at) == "one",
+        exact_text=exact, role=role_of(tokens, at), is_weak=norm_at(tokens, at) == "one",
     )  # fmt: skip
-
-
-def _counts_one(tokens: Sequence[Token], at: int) -> bool:
-    behind = tokens[at + 1].word.weight if at + 1 < len(tokens) else 0
-    return behind > 0 and _norm(tokens, at - 1) not in ("no", "the", "this", "that", "any", "every")
-
-
-def _label(tokens: Sequence[Token], at: int) -> str:
-    """Return the name that a numbered thing carries: "Section 4.2", "Python 3.11", "Form 1040"."""
-    if at == 0 or tokens[at].word.kind is not Kind.NUMBER:
-        return ""
-    place = at - 2 if _norm(tokens, at - 1) in ("#", ".") else at - 1
-    before = tokens[place] if place >= 0 else tokens[at - 1]
-    if before.word.norm in _LABELS:
-        return before.word.stem
-    is_name = before.text[0].isupper() and before.word.weight > 0 and place > 0
-    return before.word.stem if is_name and before.word.kind is Kind.WORD else ""
-
-
-def _rate(tokens: Sequence[Token], at: int, end: int) -> tuple[str, int]:
-    """Return the period of "per month", "a day", "/year", "monthly", and where it ends."""
-    joint = _norm(tokens, end)
-    if joint in ("per", "a", "an", "/", "each", "every") and end + 1 < len(tokens):
-        period = tokens[end + 1].word.stem
-        if period in PERIODS_A_YEAR:
-            return period, end + 2
-    behind = tokens[end].word.stem if end < len(tokens) else ""
-    if joint.endswith("ly") and behind in PERIODS_A_YEAR:
-        return behind, end + 1
-    for place in range(at - 1, max(at - 6, -1), -1):
-        if tokens[place].word.norm in (
-            "monthly",
-            "weekly",
-            "daily",
-            "hourly",
-            "quarterly",
-            "yearly",
-        ):
-            return tokens[place].word.stem, end
-    return "", end
-
-
-def _role(tokens: Sequence[Token], at: int) -> str:
-    before = _norm(tokens, at - 1)
-    return before if before in ("from", "to", "by") else ""

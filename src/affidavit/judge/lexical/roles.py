@@ -94,6 +94,8 @@ def _are_swapped(
     if is_far or _is_owner(part, sentence, one, other):
         return False
     between = [link for link in frame if low < link.claim < high]
+    if one.claim not in part.names and not between:
+        return False
     return not any(_turns(part, sentence, link) for link in between)
 
 
@@ -105,7 +107,7 @@ def _stands_in(frame: Sequence[Link], moved: Link, claim_at: int) -> bool:
 
 
 def _is_owner(part: Part, sentence: Sentence, one: Link, other: Link) -> bool:
-    """ "Catalonia's capital is B" says the same as "B is the capital of Catalonia"."""
+    """Tell that "Catalonia's capital is B" is "B is the capital of Catalonia"."""
     return any(
         (_owns(part.sentence, link.claim) and _is_owned_by(sentence, link.evidence))
         or (_owns(sentence, link.evidence) and _is_owned_by(part.sentence, link.claim))

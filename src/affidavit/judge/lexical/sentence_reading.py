@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from affidavit.judge.lexical.claims import Part
 from affidavit.judge.lexical.conditions import Condition, dropped_condition
 from affidavit.judge.lexical.denial import DenialGap, find_denial_gap
+from affidavit.judge.lexical.exchange import TELLING, Exchange, find_exchange
 from affidavit.judge.lexical.links import Link, links_between
 from affidavit.judge.lexical.modality import ModeGap, find_mode_gap
 from affidavit.judge.lexical.names import name_around, names_of
@@ -15,6 +17,8 @@ from affidavit.judge.lexical.passages import Sentence
 from affidavit.judge.lexical.quantifiers import QuantifierGap, find_quantifier_gap
 from affidavit.judge.lexical.roles import RoleSwap, find_role_swap
 from affidavit.judge.lexical.slots import Slot, slots_of
+
+_COPY: Final = 0.9  # Of the words, and of the neighbours among them: such a claim repeats.
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class SentenceReading:
     """Words of the claim whose opposite, denied, says the same: "not accepted", "rejected"."""
     renamed: Slot | None
     """A name of the claim in whose place the source has another name."""
+    exchange: Exchange | None
 
     @property
     def conflicts(self) -> bool:
@@ -44,6 +49,7 @@ class SentenceReading:
             or self.denial
             or self.swap
             or self.renamed
+            or (self.exchange and self.exchange.is_conflict)
             or (self.quantifier and self.quantifier.is_conflict)
         )
 
@@ -55,7 +61,7 @@ class SentenceReading:
 
 
 UNREAD: Final = SentenceReading(
-    (), 0.0, 0.0, (), None, None, None, None, None, None, frozenset(), None
+    (), 0.0, 0.0, (), None, None, None, None, None, None, frozenset(), None, None
 )
 """For a sentence that shares too little with a claim to be read for it."""
 
@@ -77,7 +83,7 @@ def read_sentence(part: Part, sentence: Sentence) -> SentenceReading:
     return SentenceReading(
         links=links,
         recall=met / total if total else 1.0,
-        bigrams=_bigrams(part, links),
+        bigrams=_bigrams(part, part.words, links),
         slots=slots,
         opposition=against,
         denial=denial,
@@ -87,14 +93,27 @@ def read_sentence(part: Part, sentence: Sentence) -> SentenceReading:
         swap=find_role_swap(part, sentence, links),
         turned=turned,
         renamed=_renamed(part, sentence, links, slots),
+        exchange=(
+            find_exchange(part.sentence, sentence, links)
+            if not turned and _is_copy(part, links)
+            else None
+        ),
     )
 
 
-def _bigrams(part: Part, links: tuple[Link, ...]) -> float:
+def _is_copy(part: Part, links: tuple[Link, ...]) -> bool:
+    """Say whether the claim repeats the sentence but for the small words that tell."""
+    words = tuple(at for at in part.words if part.sentence.words[at].norm not in TELLING)
+    total = sum(part.weight(at) for at in words)
+    met = sum(part.weight(link.claim) * link.strength for link in links if link.claim in words)
+    return met >= _COPY * total and _bigrams(part, words, links) >= _COPY
+
+
+def _bigrams(part: Part, words: tuple[int, ...], links: tuple[Link, ...]) -> float:
     """Return the share of neighbouring words of the claim that stay neighbours, in order."""
     place = {link.claim: link.evidence for link in links}
     total = kept = 0.0
-    for left, right in zip(part.words, part.words[1:], strict=False):
+    for left, right in pairwise(words):
         weight = min(part.weight(left), part.weight(right))
         total += weight
         if left in place and right in place and 0 < place[right] - place[left] <= right - left + 2:
@@ -107,21 +126,36 @@ def _renamed(
 ) -> Slot | None:
     """Return the name of the claim in whose place the source has another one."""
     names = names_of(sentence)
-    unmet = {slot.claim_at for slot in slots}
+    met = {link.claim: link.evidence for link in links}
     for slot in slots:
         if slot.claim_at not in part.names:
             continue
         # The first word of a sentence may be a name that nobody told us of.
-        fillers = tuple(at for at in slot.fillers if at in names or _opens(sentence, at))
-        met = name_around(part.names, slot.claim_at) - unmet
-        if met:
+        fillers = [at for at in slot.fillers if at in names or _opens(sentence, at)]
+        name = name_around(part.names, slot.claim_at)
+        half = {met[at] for at in name if at in met}
+        if half:
             # Part of the name is there: "Shu Zhang" for "Shu Rongli", but not "Lionel Messi" for
             # "Messi": the stranger must belong to the very name that is half met.
-            theirs = {link.evidence for link in links if link.claim in met}
-            fillers = tuple(at for at in fillers if name_around(names, at) & theirs)
+            fillers = [at for at in fillers if name_around(names, at) & half]
+        elif not _is_framed(part, name, met, fillers):
+            continue
         if fillers:
-            return Slot(slot.claim_at, fillers)
+            return Slot(slot.claim_at, tuple(fillers))
     return None
+
+
+def _is_framed(part: Part, name: set[int], met: dict[int, int], fillers: list[int]) -> bool:
+    """Say whether the words next to the name stand next to the other name as well."""
+    if not fillers:
+        return False
+    before = [at for at in part.words if at < min(name)][-1:]
+    behind = [at for at in part.words if at > max(name)][:1]
+    if any(at not in met for at in (*before, *behind)):
+        return False
+    left = all(0 < min(fillers) - met[at] <= min(name) - at + 1 for at in before)
+    right = all(0 < met[at] - max(fillers) <= at - max(name) + 1 for at in behind)
+    return left and right
 
 
 def _opens(sentence: Sentence, at: int) -> bool:

@@ -1,6 +1,7 @@
 """Words, numbers and marks of a text, each with its place."""
 
 import re
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from affidavit.judge.lexical.lexicon import Lexeme, lexeme
@@ -50,3 +51,8 @@ def tokens_of(text: str, start: int = 0, end: int | None = None) -> tuple[Token,
             for found in _TOKEN.finditer(text, start, stop)
         ]
     )
+
+
+def norm_at(tokens: Sequence[Token], at: int) -> str:
+    """Return the word at a place in lower case, "" where there is none."""
+    return tokens[at].word.norm if 0 <= at < len(tokens) else ""
