@@ -26,7 +26,13 @@ from affidavit.base.faults.input import (
     FILE_UNREADABLE,
     FILE_UNWRITABLE,
 )
-from affidavit.base.files import append_line_durably, digest_file, read_bounded, write_atomically
+from affidavit.base.files import (
+    append_line_durably,
+    digest_file,
+    open_to_read,
+    read_bounded,
+    write_atomically,
+)
 
 BINARY = bytes(range(256)) * 3
 LARGE = b"x" * 200_000  # More than is read at once.
@@ -145,7 +151,11 @@ def make_link_to_a_device(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-READERS = {"read_bounded": lambda path: read_bounded(path, 100), "digest_file": digest_file}
+READERS = {
+    "read_bounded": lambda path: read_bounded(path, 100),
+    "digest_file": digest_file,
+    "open_to_read": open_to_read,
+}
 UNREADABLE = {
     "missing": (make_nothing, FILE_MISSING, None),
     "a folder": (make_folder, FILE_IS_FOLDER, None),
@@ -221,7 +231,28 @@ def test_a_failing_disk_is_told_in_the_systems_words(
     assert (fault, reason) == (FILE_UNREADABLE, os.strerror(errno.EIO))
 
 
+def test_a_large_file_is_read_piece_by_piece(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(LARGE)
+    with open_to_read(tmp_path / "large") as stream:
+        assert stream.read(3) == b"xxx"
+        assert len(stream.read()) == len(LARGE) - 3
+
+
 # Writing
+
+
+def test_pieces_are_written_as_they_come_and_a_failing_one_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "pieces"
+    write_atomically(path, (bytes([65 + number]) for number in range(3)))
+    assert path.read_bytes() == b"ABC"
+
+    def failing_pieces() -> Iterator[bytes]:
+        yield b"new"
+        raise AffidavitError(FILE_MISSING)
+
+    assert fault_of(lambda: write_atomically(path, failing_pieces()))[0] is FILE_MISSING
+    assert path.read_bytes() == b"ABC"
+    assert names_in(tmp_path) == ["pieces"]
 
 
 def test_a_new_file_gets_what_the_umask_says(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
@@ -83,8 +84,24 @@ def digest_file(path: FilePath) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def write_atomically(path: FilePath, data: bytes, *, private: bool = False) -> None:
+def open_to_read(path: FilePath) -> BufferedReader:
+    """Open a regular file of any size, to be read piece by piece; the caller closes it."""
+    with _os_errors_as(path, FILE_UNREADABLE, _MISSING):
+        handle = os.open(path, os.O_RDONLY | _FLAGS)
+        try:
+            _refuse_irregular(os.fstat(handle).st_mode, path)
+        except BaseException:
+            os.close(handle)
+            raise
+        return os.fdopen(handle, "rb")
+
+
+def write_atomically(
+    path: FilePath, data: bytes | Iterable[bytes], *, private: bool = False
+) -> None:
     """Put the data at the path, so that at every moment the old or the new content is there.
+
+    Data that comes in pieces is written as it comes; what making a piece raises is a failure.
 
     A temporary file in the same folder is written and synced, renamed over the path, and the
     folder synced. A file that is replaced keeps its permissions, a link keeps leading to its
@@ -102,7 +119,7 @@ def write_atomically(path: FilePath, data: bytes, *, private: bool = False) -> N
         handle = os.open(temporary, flags, 0o666 if mode is None else 0o600)
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
+                stream.writelines((data,) if isinstance(data, bytes) else data)
                 stream.flush()
                 if mode is not None:
                     temporary.chmod(mode)
