@@ -7,6 +7,7 @@ import msgspec
 from affidavit.app.batch import OutcomeV1, Work, batch_exit, read_rows, run_batch
 from affidavit.base.digest import sha256_hex
 from affidavit.base.exits import Exit
+from affidavit.cli.judge_costs import account, foretell
 from affidavit.cli.ledger_text import DECISION_TONES
 from affidavit.cli.tables import Cell
 from affidavit.cli.terminal import Terminal
@@ -16,18 +17,28 @@ from affidavit.wiring.benches import BenchPlan, RowCheck
 
 
 def check_batch(
-    terminal: Terminal, file: Path, plan: BenchPlan, generated_at: str, output: Path | None
+    terminal: Terminal,
+    file: Path,
+    plan: BenchPlan,
+    generated_at: str,
+    output: Path | None,
+    *,
+    above_budget: bool = False,
 ) -> Exit:
     """Check every row of a file; a second run goes on where the first one stopped."""
     rows = read_rows(file)
     work = RowCheck(plan, file.parent, generated_at)
+    foretell(terminal, plan, work.readable(rows), above_budget=above_budget)
     results = output or plan.project.batch(sha256_hex(str(file.resolve()).encode())[:16])
     results.parent.mkdir(parents=True, exist_ok=True)
     works = (Work(row, work.key(row)) for row in rows)
     outcomes = list(
         terminal.progress(
             run_batch(
-                works, results, lambda fresh: run_in_order(work, fresh, plan.jobs), work.holds
+                works,
+                results,
+                lambda fresh: run_in_order(work, fresh, plan.checking_jobs),
+                work.holds,
             ),
             "Checking answers",
             len(rows),
@@ -37,6 +48,7 @@ def check_batch(
         terminal.print_json({"answers": [msgspec.to_builtins(each) for each in outcomes]})
     else:
         show_outcomes(terminal, outcomes)
+    account(terminal, plan)
     terminal.note(f"results in {results}")
     return batch_exit(outcomes)
 

@@ -38,6 +38,10 @@ MAX_ANSWER_BYTES = 16 * 1024 * 1024
             "many answers: one JSON object a line, resumed where it stopped",
         ),
         Example(
+            "affidavit check answer.md --sources docs --judge judge.toml",
+            "read by a model of yours (docs/judges.md)",
+        ),
+        Example(
             "affidavit check - --sources docs --gate 'coverage>=0.9'", "the answer from a pipe"
         ),
     ),
@@ -89,6 +93,11 @@ MAX_ANSWER_BYTES = 16 * 1024 * 1024
     type=click.IntRange(1, 100),
     help="How many passages the judge reads for a claim.",
 )
+@click.option(
+    "--judge",
+    help="Who reads the evidence: lexical, or a TOML file with [chat] or [hf].",
+)
+@click.option("--yes", is_flag=True, help="Start although the judge's budget may not suffice.")
 @click.option("--at", help="The answer's day or time, for outdated sources; by default now.")
 @click.option(
     "--jobs",
@@ -117,6 +126,8 @@ def check(
     rules: Path | None,
     overrides: tuple[str, ...],
     top_k: int,
+    judge: str | None,
+    yes: bool,
     at: str | None,
     jobs: int,
     project: Path,
@@ -128,20 +139,27 @@ def check(
     """
     from affidavit.app.checking import AskedAnswer, check_answer
     from affidavit.cli.batch import check_batch
+    from affidavit.cli.judge_costs import account, foretell
     from affidavit.ledger.claims import parse_override
     from affidavit.ledger.wire import ledger_to_json
     from affidavit.wiring import benches
     from affidavit.wiring.clock import time_of
+    from affidavit.wiring.judges import judge_named
     from affidavit.wiring.project import Project
 
     generated_at = time_of(at)
     plan = benches.BenchPlan(
-        Project(project), sources, benches.rules_for(rules, gates), top_k, jobs
+        Project(project),
+        sources,
+        benches.rules_for(rules, gates),
+        top_k,
+        jobs,
+        judge_named(judge),
     )
     require_other_output(output, answer, sources)
     if answer.suffix.lower() == ".jsonl":
         refuse_for_batches(chosen=chosen, expand=expand, query=query, title=title, claim=overrides)
-        return check_batch(terminal, answer, plan, generated_at, output)
+        return check_batch(terminal, answer, plan, generated_at, output, above_budget=yes)
     format_for(chosen, output)
     text = read_answer(answer)
     with terminal.watch("Reading sources") as progress:
@@ -156,8 +174,12 @@ def check(
         generated_at,
         dict(parse_override(each) for each in overrides),
     )
-    with terminal.watch("Reading claims") as progress:
-        ledger = check_answer(asked, bench, progress)
+    foretell(terminal, plan, [(asked, bench)], above_budget=yes)
+    try:
+        with terminal.watch("Reading claims") as progress:
+            ledger = check_answer(asked, bench, progress)
+    finally:
+        account(terminal, plan)
     stored = plan.project.sessions.save(ledger.session_id, ledger_to_json(ledger))
     export_ledger(terminal, ledger, chosen, output, expand)
     terminal.note(f"kept as {ledger.session_id} in {stored.path}")

@@ -100,6 +100,8 @@ def _summary(ledger: Ledger) -> Iterator[str]:
     )
     if ledger.remarks:
         yield f"{len(ledger.remarks)} sentences assert nothing about the sources and were set aside"
+    if not ledger.inquiry.judge.rederivable:
+        yield f"Judge: {ledger.inquiry.judge}"
 
 
 def _expanded(entry: LedgerEntry) -> Iterator[str]:

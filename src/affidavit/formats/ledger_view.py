@@ -214,13 +214,12 @@ def _risk_flags(ledger: Ledger) -> list[View]:
 
 def _provenance(ledger: Ledger) -> list[View]:
     judge = ledger.inquiry.judge
-    kind = "re-derivable" if judge.rederivable else "signed only, not re-derivable"
     facts = {
         "Ledger": ledger.id,
         "Session": ledger.session_id,
         "Answer": ledger.answer_digest,
         "Rules": ledger.rules_digest,
-        "Judge": f"{judge.name} {judge.version} ({kind})",
+        "Judge": str(judge),
         "Judge digest": judge.digest,
     }
     return [{"label": label, "value": value} for label, value in facts.items()]

@@ -42,6 +42,8 @@ def _head(ledger: Ledger) -> Iterator[str]:
     yield f"**Session:** {_escaped(ledger.inquiry.title)}"
     yield f"**Generated:** {at[:10]} {at[11:16]} UTC"
     yield f"**Evidence Coverage:** {_NOT_MEASURED if coverage is None else percent(coverage)}"
+    if not ledger.inquiry.judge.rederivable:
+        yield f"**Judge:** {_escaped(str(ledger.inquiry.judge))}"
     yield ""
 
 

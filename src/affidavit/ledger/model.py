@@ -169,3 +169,8 @@ class JudgeIdentity:
     version: str
     digest: str
     rederivable: bool
+
+    def __str__(self) -> str:
+        """Return the judge as reports name it, with what its word is worth to others."""
+        standing = "re-derivable" if self.rederivable else "signed only, not re-derivable"
+        return f"{self.name} {self.version} ({standing})"

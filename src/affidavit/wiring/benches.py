@@ -1,8 +1,9 @@
 """Setting up what answers are checked with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 from affidavit.app.batch import OutcomeV1, RowV1, Work, failed, outcome_of
@@ -12,8 +13,6 @@ from affidavit.base.digest import content_id
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.base.files import read_bounded
-from affidavit.judge.lexical.judge import LexicalJudge
-from affidavit.judge.protocol import Judge
 from affidavit.ledger.rules import (
     DEFAULT_RULES,
     LedgerRules,
@@ -24,6 +23,7 @@ from affidavit.ledger.rules import (
 from affidavit.ledger.wire import ledger_to_json
 from affidavit.sources.ingest import index_sources
 from affidavit.sources.settings import SourceSettings
+from affidavit.wiring.judges import DEFAULT_JUDGE, JudgeChoice, asks_a_server, judge_for
 from affidavit.wiring.project import Project
 
 MAX_RULES_BYTES = 1024 * 1024
@@ -38,6 +38,12 @@ class BenchPlan:
     rules: LedgerRules
     top_k: int
     jobs: int = 1
+    judge: JudgeChoice = DEFAULT_JUDGE
+
+    @property
+    def checking_jobs(self) -> int:
+        """How many processes check answers: one where they would share a budget and a rate."""
+        return 1 if asks_a_server(self.judge) else self.jobs
 
 
 def rules_for(file: Path | None, gates: tuple[str, ...]) -> LedgerRules:
@@ -46,12 +52,6 @@ def rules_for(file: Path | None, gates: tuple[str, ...]) -> LedgerRules:
     if file is not None:
         rules = rules_from_toml(read_bounded(file, MAX_RULES_BYTES), str(file))
     return with_gates(rules, gates) if gates else rules
-
-
-@cache
-def judge() -> Judge:
-    """Return the judge; its tables are read once."""
-    return LexicalJudge()
 
 
 def set_up_bench(plan: BenchPlan, progress: Callable[[int, int, str], None] | None = None) -> Bench:
@@ -65,7 +65,7 @@ def set_up_bench(plan: BenchPlan, progress: Callable[[int, int, str], None] | No
     sources = index_sources(
         plan.sources, plan.project.sources, SourceSettings(), jobs=plan.jobs, progress=progress
     )
-    return Bench(sources, judge(), plan.rules, plan.top_k)
+    return Bench(sources, judge_for(plan.judge, plan.project), plan.rules, plan.top_k)
 
 
 def require_documents(bench: Bench) -> None:
@@ -113,6 +113,23 @@ class RowCheck:
             return self.plan
         return replace(self.plan, sources=tuple(self.folder / each for each in row.sources))
 
+    def asked(self, row: RowV1) -> AskedAnswer:
+        """Return the answer of a row with what is known about it."""
+        return AskedAnswer(
+            row.answer,
+            row.query,
+            row.query or row.id,
+            row.date or self.generated_at[:10],
+            self.generated_at,
+            numbered_sources=row.sources or (),
+        )
+
+    def readable(self, rows: Iterable[RowV1]) -> Iterator[tuple[AskedAnswer, Bench]]:
+        """Yield the answers whose sources can be read, each with its bench."""
+        for row in rows:
+            with suppress(AffidavitError):
+                yield self.asked(row), _bench_of_process(self.plan_of(row))
+
     def holds(self, work: Work, outcome: OutcomeV1) -> bool:
         """Tell whether a finished line says what its kept ledger says, untouched."""
         try:
@@ -127,16 +144,7 @@ class RowCheck:
         try:
             bench = _bench_of_process(self.plan_of(row))
             require_documents(bench)
-            day = row.date or self.generated_at[:10]
-            asked = AskedAnswer(
-                row.answer,
-                row.query,
-                row.query or row.id,
-                day,
-                self.generated_at,
-                numbered_sources=row.sources or (),
-            )
-            ledger = check_answer(asked, bench)
+            ledger = check_answer(self.asked(row), bench)
         except AffidavitError as error:
             return failed(work, error)
         self.plan.project.sessions.save(ledger.session_id, ledger_to_json(ledger))

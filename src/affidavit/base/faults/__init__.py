@@ -5,10 +5,10 @@ from types import MappingProxyType, ModuleType
 from typing import Final
 
 from affidavit.base.errors import Fault
-from affidavit.base.faults import check, evidence
+from affidavit.base.faults import check, evidence, judge
 from affidavit.base.faults import input as input_faults
 
-_AREAS: Final[tuple[ModuleType, ...]] = (input_faults, evidence, check)
+_AREAS: Final[tuple[ModuleType, ...]] = (input_faults, evidence, judge, check)
 
 
 def _catalog() -> Mapping[str, Fault]:

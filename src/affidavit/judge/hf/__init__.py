@@ -1,0 +1,1 @@
+"""Any sequence classifier of the Hugging Face kind, as a judge."""
