@@ -1,0 +1,1 @@
+"""Checks over tool evidence: operators, verdicts, confidence, facts, routes, replay. Pure."""

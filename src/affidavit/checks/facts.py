@@ -1,0 +1,217 @@
+"""fact/v1: what a tool's sources said, with provenance, every signal, and a digest that binds it.
+
+The digest covers the object without `attestation` and `raw` (answer-eval.md, section 5.4); the raw
+result is bound by its own digest, which is inside. Rules F13 to F18 of docs/checks.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from affidavit.base.canonical import sorted_compact
+from affidavit.base.digest import content_id, digest_of
+from affidavit.base.errors import AffidavitError
+from affidavit.base.json_limits import JsonValue
+from affidavit.checks.agreement import (
+    FACT_RULE,
+    SourceStatus,
+    SourceV1,
+    Standard,
+    assessed,
+    note_of,
+    primary_of,
+    signals_of,
+)
+from affidavit.checks.moments import moment_from
+from affidavit.checks.paths import look_at
+from affidavit.checks.tools import Tolerance, Tool
+
+FACT_SCHEMA: Final = "fact/v1"
+UNDIGESTED: Final = ("attestation", "raw")
+
+FactObject: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where evidence comes from. Sources of one `origin` are not independent of each other."""
+
+    name: str
+    origin: str
+    kind: str
+    url: str | None = None
+    licence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAnswer:
+    """What a source returned, and when that was observed (RFC 3339 with Z) if it says so."""
+
+    source: Source
+    raw: JsonValue
+    observed_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSilence:
+    """A source that failed, or did not answer by the deadline."""
+
+    source: Source
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """No evidence: why, for the check's explanation."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact/v1 object and its digest. The object is plain JSON; nobody changes it."""
+
+    digest: str
+    object: FactObject
+
+
+def fact_from_answers(
+    tool: Tool,
+    args: dict[str, JsonValue],
+    answers: Sequence[SourceAnswer | SourceSilence],
+    at: str,
+    *,
+    signed: bool,
+    attestation: JsonValue = None,
+) -> Fact | Unavailable:
+    """Return the fact that the sources of a tool make, or that there is none.
+
+    `answers` stand in the order in which the tool declares its sources: the first with a value
+    gives the primary value. `at` is the time of the answer; `signed` says that the receipt will
+    be. A result that has no form in JSON (such as an integer beyond 2^53) is no answer.
+    """
+    sources = tuple(_source_record(answer, tool.value_path) for answer in answers)
+    primary = primary_of(sources)
+    if primary is None:
+        reasons = "; ".join(f"{source.name}: {source.reason}" for source in sources)
+        return Unavailable(reasons or "the tool has no sources")
+    raw = next(
+        answer.raw
+        for answer, source in zip(answers, sources, strict=True)
+        if source is primary and isinstance(answer, SourceAnswer)
+    )
+    made = fact_object(tool, args, sources, raw, at, signed=signed, attestation=attestation)
+    return Fact(fact_digest(made), made)
+
+
+def fact_object(
+    tool: Tool,
+    args: dict[str, JsonValue],
+    sources: Sequence[SourceV1],
+    raw: JsonValue,
+    at: str,
+    *,
+    signed: bool,
+    attestation: JsonValue,
+) -> FactObject:
+    """Return a fact's object from what it records; replay builds it a second time this way."""
+    standard = Standard(moment_from(at), tool.max_age_s, tool.tolerance)
+    look = look_at(raw, tool.value_path)
+    judged = assessed(_bound(sources, look.value, raw), standard)
+    primary = primary_of(judged)
+    observed_at = primary.observed_at if primary else None
+    signals = signals_of(judged, signed)
+    identity = {"args": args, "observed_at": observed_at, "tool": tool.name}
+    return {
+        "schema": FACT_SCHEMA,
+        "id": content_id("fact", sorted_compact(identity)),
+        "tool": tool.name,
+        "args": args,
+        "value_path": tool.value_path,
+        "value": look.value,
+        "unit": tool.unit,
+        "licence": tool.licence,
+        "observed_at": observed_at,
+        "assessed_at": at,
+        "max_age_s": tool.max_age_s,
+        "tolerance": _tolerance_to_wire(tool.tolerance),
+        "sources": msgspec.to_builtins(judged),
+        "verification": {
+            "rule": FACT_RULE,
+            "confidence": signals.confidence,
+            "sources": len({source.origin for source in judged if source.agrees is not None}),
+            "verified": signals.verified,
+            "signals": {
+                "signed": signals.signed,
+                "source_present": signals.source_present,
+                "fresh": signals.fresh,
+                "corroborated": signals.corroborated,
+                "conflict": signals.conflict,
+            },
+            "note": note_of(judged, standard),
+        },
+        "attestation": attestation,
+        "raw": raw,
+    }
+
+
+def fact_digest(fact: FactObject) -> str:
+    """Return the evidence digest: canonical SHA-256 of the object minus `attestation` and `raw`."""
+    covered = {key: value for key, value in fact.items() if key not in UNDIGESTED}
+    return digest_of(sorted_compact(covered))
+
+
+def _bound(sources: Sequence[SourceV1], value: JsonValue, raw: JsonValue) -> list[SourceV1]:
+    """Return the sources with the primary one's value and digest taken from the raw result."""
+    primary = primary_of(sources)
+    digest = digest_of(sorted_compact(raw))
+    return [
+        msgspec.structs.replace(source, value=value, raw_sha256=digest)
+        if source is primary
+        else source
+        for source in sources
+    ]
+
+
+def _source_record(answer: SourceAnswer | SourceSilence, value_path: str | None) -> SourceV1:
+    if isinstance(answer, SourceSilence):
+        return _silent(answer.source, answer.reason)
+    try:
+        digest = digest_of(sorted_compact(answer.raw))
+    except AffidavitError as error:
+        return _silent(answer.source, error.message)
+    look = look_at(answer.raw, value_path)
+    has_value = look.value is not None
+    return msgspec.structs.replace(
+        _silent(answer.source, None),
+        status=SourceStatus.OK if has_value else SourceStatus.NO_VALUE,
+        reason=None if has_value else look.why or "the value is null",
+        value=look.value,
+        observed_at=answer.observed_at,
+        raw_sha256=digest,
+    )
+
+
+def _silent(source: Source, reason: str | None) -> SourceV1:
+    return SourceV1(
+        name=source.name,
+        origin=source.origin,
+        kind=source.kind,
+        url=source.url,
+        licence=source.licence,
+        status=SourceStatus.UNAVAILABLE,
+        reason=reason,
+        value=None,
+        observed_at=None,
+        raw_sha256=None,
+        agrees=None,
+        fresh=None,
+    )
+
+
+def _tolerance_to_wire(tolerance: Tolerance | None) -> dict[str, JsonValue] | None:
+    if tolerance is None:
+        return None
+    return {"pct" if tolerance.is_percentage else "abs": tolerance.size}

@@ -1,0 +1,50 @@
+"""Moments in time: RFC 3339 in UTC with `Z`, as whole nanoseconds, so that ages are exact."""
+
+import re
+from datetime import date, datetime
+from typing import Final
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults.check import TIME_SYNTAX
+from affidavit.base.json_limits import JsonValue
+from affidavit.base.places import excerpt
+
+NANOSECONDS: Final = 1_000_000_000
+# A clock may run a little ahead of ours; more than this is a wrong clock or a made-up time.
+FUTURE_ALLOWED_S: Final = 5
+
+_MOMENT: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?Z"
+)
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+
+
+def find_moment(value: JsonValue) -> int | None:
+    """Return a time in nanoseconds since 1970, or None if it is not one, letter for letter.
+
+    Not covered: the leap second :60, which no clock of ours can tell from the one after it.
+    """
+    if not isinstance(value, str) or (match := _MOMENT.fullmatch(value)) is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(match[1])
+    except ValueError:
+        return None
+    days = moment.toordinal() - _EPOCH
+    seconds = (days * 24 + moment.hour) * 3600 + moment.minute * 60 + moment.second
+    return seconds * NANOSECONDS + int((match[2] or "0").ljust(9, "0"))
+
+
+def moment_from(text: str) -> int:
+    """Return the moment that a text says, or raise."""
+    moment = find_moment(text)
+    if moment is None:
+        raise AffidavitError(TIME_SYNTAX, value=excerpt(text))
+    return moment
+
+
+def seconds_text(nanoseconds: int) -> str:
+    """Return a span of time in seconds, exactly, without needless zeros."""
+    whole, rest = divmod(abs(nanoseconds), NANOSECONDS)
+    decimals = f".{rest:09}".rstrip("0") if rest else ""
+    return f"{whole}{decimals}"

@@ -1,0 +1,51 @@
+"""One expectation, and what it comes to: it held, it failed, or it could not be evaluated."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+
+class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One expectation of a check, as it is written: answer-eval.md, section 1.
+
+    `value` may be any JSON value, null too, so what is not given is UNSET.
+    """
+
+    op: str
+    path: str | None = None
+    value: Any = msgspec.UNSET
+    tol: Any = None
+
+
+class Held(StrEnum):
+    """The three results of one expectation."""
+
+    HELD = "held"
+    FAILED = "failed"
+    NOT_EVALUABLE = "not_evaluable"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A result, and a remark on it where there is more to say than what was seen."""
+
+    held: Held
+    why: str = ""
+
+
+HOLDS: Final = Outcome(Held.HELD)
+FAILS: Final = Outcome(Held.FAILED)
+
+
+def outcome_of(is_so: bool, why: str = "") -> Outcome:
+    """Return held or failed, with a remark if there is one."""
+    if not why:
+        return HOLDS if is_so else FAILS
+    return Outcome(Held.HELD if is_so else Held.FAILED, why)
+
+
+def not_evaluable(why: str) -> Outcome:
+    """Return that the evidence, or what is expected of it, has the wrong form."""
+    return Outcome(Held.NOT_EVALUABLE, why)

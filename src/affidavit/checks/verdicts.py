@@ -1,0 +1,94 @@
+"""Per-check verdicts, and the composite of a batch: answer-eval.md, sections 3 and 4.
+
+answer-conf/1: the weakest premise caps a conjunction, the best evidenced counterexample sets a
+contradiction. Rules C1 to C12 of docs/checks.md.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+from affidavit.base.statistics.rounding import rounded
+
+CONFIDENCE_RULE: Final = "answer-conf/1"
+CONFIDENCE_DECIMALS: Final = 2
+
+
+class Verdict(StrEnum):
+    """What a check comes to."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    VALUE = "value"
+    NOT_EVALUABLE = "not_evaluable"
+    EVIDENCE_UNAVAILABLE = "evidence_unavailable"
+    OUTSIDE_EVIDENCE_COVERAGE = "outside_evidence_coverage"
+    NOT_CHECKED = "not_checked"
+
+
+class Overall(StrEnum):
+    """What an answer comes to; the last one is a refusal, which has no checks."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    INSUFFICIENT_EVIDENCE = "insufficient_evidence"
+    EVIDENCED = "evidenced"
+    OUTSIDE_EVIDENCE_COVERAGE = "outside_evidence_coverage"
+
+
+class Weighed(Protocol):
+    """What the composite looks at in a check's result."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the check came to."""
+
+    @property
+    def required(self) -> bool:
+        """Whether the check moves the composite."""
+
+    @property
+    def confidence(self) -> float | None:
+        """The weakest of the facts that the check cites; None if it cites none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """The verdict, confidence and state of a batch."""
+
+    verdict: Overall
+    confidence: float
+    degraded: bool
+
+
+def compose(results: Iterable[Weighed]) -> Composite:
+    """Return what the results of a batch come to; their order does not matter."""
+    everything = tuple(results)
+    required = [result for result in everything if result.required]
+    verdict = _overall({result.verdict for result in required})
+    return Composite(
+        verdict,
+        _confidence(verdict, required),
+        any(result.verdict is Verdict.EVIDENCE_UNAVAILABLE for result in everything),
+    )
+
+
+def _overall(verdicts: set[Verdict]) -> Overall:
+    if Verdict.CONTRADICTED in verdicts:
+        return Overall.CONTRADICTED
+    # Where nothing is required nothing was asked to hold, and not measured is never a pass.
+    if not verdicts or verdicts - {Verdict.SUPPORTED, Verdict.VALUE}:
+        return Overall.INSUFFICIENT_EVIDENCE
+    return Overall.SUPPORTED if Verdict.SUPPORTED in verdicts else Overall.EVIDENCED
+
+
+def _confidence(verdict: Overall, required: list[Weighed]) -> float:
+    if verdict is Overall.INSUFFICIENT_EVIDENCE:
+        return 0.0
+    if verdict is Overall.CONTRADICTED:
+        required = [result for result in required if result.verdict is Verdict.CONTRADICTED]
+    known = [0.0 if result.confidence is None else result.confidence for result in required]
+    return rounded(
+        max(known) if verdict is Overall.CONTRADICTED else min(known), CONFIDENCE_DECIMALS
+    )
