@@ -54,7 +54,7 @@ class Amount(NamedTuple):
 
 _UP: Final = frozenset({Bound.AT_LEAST, Bound.MORE})
 _DOWN: Final = frozenset({Bound.AT_MOST, Bound.WITHIN, Bound.LESS})
-_STRICT: Final = frozenset({Bound.MORE, Bound.LESS})
+STRICT: Final = frozenset({Bound.MORE, Bound.LESS})
 # "about 500" is met by 5% more or less; what was rounded by its writer by 2%.
 _ABOUT: Final = Fraction(1, 20)
 _ROUNDED: Final = Fraction(1, 50)
@@ -111,18 +111,18 @@ def _point_in_bounds(claim: Amount, evidence: Amount, tolerance: Fraction) -> Re
         return Relation.SAME if plain and claim.bound is not Bound.EXACTLY else Relation.LOOSE
     if not _holds(evidence, claim.low):
         return Relation.CONFLICT
-    is_open = evidence.bound in _STRICT or evidence.bound is Bound.RANGE
+    is_open = evidence.bound in STRICT or evidence.bound is Bound.RANGE
     return Relation.UNKNOWN if is_open else Relation.CONFLICT
 
 
 def _bounds_on_point(claim: Amount, evidence: Amount, tolerance: Fraction) -> Relation:
     at_end = _near(evidence.low, claim.low, tolerance) or _near(evidence.low, claim.high, tolerance)
-    if at_end and claim.bound not in _STRICT:
+    if at_end and claim.bound not in STRICT:
         return Relation.SAME
     if not _holds(claim, evidence.low):
         close = evidence.bound is Bound.ABOUT and _near(claim.low, evidence.low, _ABOUT)
         return Relation.LOOSE if close else Relation.CONFLICT
-    return Relation.SAME if claim.bound in _STRICT else Relation.LOOSE
+    return Relation.SAME if claim.bound in STRICT else Relation.LOOSE
 
 
 def _holds(bounded: Amount, value: Fraction) -> bool:
@@ -156,9 +156,9 @@ def _both_bounded(claim: Amount, evidence: Amount, tolerance: Fraction) -> Relat
 
 def _same_direction(claim: Amount, evidence: Amount, equal: bool) -> Relation:
     if equal:
-        same = (claim.bound in _STRICT) == (evidence.bound in _STRICT)
+        same = (claim.bound in STRICT) == (evidence.bound in STRICT)
         return Relation.SAME if same else Relation.LOOSE
-    inside = _holds(claim, evidence.low) and claim.bound in _STRICT
+    inside = _holds(claim, evidence.low) and claim.bound in STRICT
     return Relation.LOOSE if inside and not _is_shifted(claim, evidence) else Relation.CONFLICT
 
 

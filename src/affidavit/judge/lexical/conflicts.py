@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from affidavit.judge.lexical.amounts import Relation
+from affidavit.judge.lexical.denial import DenialGap
 from affidavit.judge.lexical.examine import PartExamination
 from affidavit.judge.lexical.exchange import Exchange
+from affidavit.judge.lexical.exclusion import Stance
 from affidavit.judge.lexical.factcheck import FactFinding
 from affidavit.judge.lexical.findings import Finding, Kind, both, name_text, shared_rest
 from affidavit.judge.lexical.names import name_around
@@ -41,14 +43,7 @@ def conflicts(found: PartExamination, passage: Passage) -> Iterator[Finding]:
     reading, claim = found.reading, found.part.sentence
     source = passage.sentences[found.number]
     if reading.denial:
-        gap = reading.denial
-        if gap.evidence_cue is not None:
-            note = (
-                f'"{_with_next(source, gap.evidence_cue)}" in the source, not denied in the claim'
-            )
-        else:
-            cue = gap.claim_cue or 0
-            note = f'"{_with_next(claim, cue)}" in the claim, not denied in the source'
+        note = _denied(claim, source, reading.denial)
         yield Finding(Kind.DENIAL, True, reading.recall, found.number, note)
     if reading.opposition:
         opposed = reading.opposition
@@ -64,10 +59,31 @@ def conflicts(found: PartExamination, passage: Passage) -> Iterator[Finding]:
         note = _exchanged(claim, source, reading.exchange)
         conflict = reading.exchange.is_conflict
         yield Finding(Kind.EXCHANGE, conflict, reading.recall, found.number, note)
+    yield from _misplaced(found, source)
+
+
+def _misplaced(found: PartExamination, source: Sentence) -> Iterator[Finding]:
+    """Yield what the source says, but of somebody or something else."""
+    reading, claim = found.reading, found.part.sentence
+    if reading.exclusion and reading.exclusion.stance is Stance.GRANTS:
+        said = reading.exclusion.said
+        others = set(reading.exclusion.others)
+        note = f'the claim has it of others, the source of "{source.quote(said.start, said.stop)}"'
+        yield Finding(Kind.QUANTIFIER, True, shared_rest(found, others), found.number, note)
+    if reading.mixture:
+        one, other = (claim.tokens[at].text for at in reading.mixture)
+        note = f'"{one}" and "{other}" belong to two statements of the source'
+        yield Finding(Kind.SWAPPED, True, reading.recall, found.number, note)
     if reading.swap:
         first, second = (name_text(claim, name_around(found.part.names, at)) for at in reading.swap)
         note = f'"{first}" and "{second}" have changed places'
         yield Finding(Kind.SWAPPED, True, reading.recall, found.number, note)
+
+
+def _denied(claim: Sentence, source: Sentence, gap: DenialGap) -> str:
+    if gap.evidence_cue is not None:
+        return f'"{_with_next(source, gap.evidence_cue)}" in the source, not denied in the claim'
+    return f'"{_with_next(claim, gap.claim_cue or 0)}" in the claim, not denied in the source'
 
 
 def _exchanged(claim: Sentence, source: Sentence, exchange: Exchange) -> str:

@@ -1,8 +1,9 @@
 """Whether claim and source deny the same things."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from affidavit.judge.lexical.clauses import clause_around
 from affidavit.judge.lexical.lexicon import are_opposites
 from affidavit.judge.lexical.links import Link
 from affidavit.judge.lexical.passages import Sentence
@@ -27,7 +28,11 @@ def find_denial_gap(
     claim: Sentence, evidence: Sentence, links: Sequence[Link], weight_of: Mapping[int, float]
 ) -> DenialGap | None:
     """Return the negation that one side has and the other lacks, on words that both share."""
-    ours, theirs = _unmet_negations(negations_of(claim), negations_of(evidence), links)
+    ours, theirs = _unmet_negations(
+        _unspent(claim, {link.claim: evidence.words[link.evidence].stem for link in links}),
+        _unspent(evidence, {link.evidence: claim.words[link.claim].stem for link in links}),
+        links,
+    )
     if not links or (not ours and not theirs):
         return None
     mine, other = denied_by(ours), denied_by(theirs)
@@ -35,7 +40,12 @@ def find_denial_gap(
     total = sum(weight_of[link.claim] for link in links)
     if not differing:
         close = total >= _NEARLY_ALL * sum(weight_of.values())
-        return _empty_denial(ours, theirs) if close else None
+        if not close:
+            return None
+        return _empty_denial(
+            [n for n in ours if _is_about(claim, n, {link.claim for link in links})],
+            [n for n in theirs if _is_about(evidence, n, {link.evidence for link in links})],
+        )
     share = sum(weight_of[link.claim] for link in differing) / total if total else 0.0
     claim_cue = _aimed(ours, {link.claim for link in differing})
     evidence_cue = _aimed(theirs, {link.evidence for link in differing})
@@ -47,6 +57,29 @@ def find_denial_gap(
     if _cancels(claim, claim_cue, evidence) or _cancels(evidence, evidence_cue, claim):
         return None
     return DenialGap(claim_cue, evidence_cue, share)
+
+
+def _unspent(sentence: Sentence, met_by: Mapping[int, str]) -> tuple[Negation, ...]:
+    """Leave out a negative word inside a phrase that the other side puts into another word.
+
+    "At no charge" is "free": no denial is left over.
+    """
+    return tuple(
+        negation
+        for negation in negations_of(sentence)
+        if negation.is_ban
+        or not any(
+            at in met_by and met_by[at] != sentence.words[at].stem
+            for at in _phrase_around(sentence, negation.cue)
+        )
+    )
+
+
+def _phrase_around(sentence: Sentence, cue: int) -> Iterator[int]:
+    groups = sentence.more_keys.get(cue, frozenset())
+    for at in range(cue - 1, cue + 3):
+        if not groups.isdisjoint(sentence.more_keys.get(at, ())):
+            yield at
 
 
 def _unmet_negations(
@@ -73,6 +106,13 @@ def _empty_denial(ours: Sequence[Negation], theirs: Sequence[Negation]) -> Denia
             mine, other = (negation.cue, None) if ours else (None, negation.cue)
             return DenialGap(mine, other, 1.0)
     return None
+
+
+def _is_about(sentence: Sentence, negation: Negation, linked: set[int]) -> bool:
+    """Say whether a negation speaks of what both share: in "but drinks are not", of drinks."""
+    clause = clause_around(sentence.tokens, negation.cue)
+    words = {at for at in clause if sentence.words[at].weight > 0}
+    return not words or not words.isdisjoint(linked)
 
 
 def _aimed(negations: Sequence[Negation], places: set[int]) -> int | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from affidavit.judge.lexical.amounts import Relation
+from affidavit.judge.lexical.amounts import STRICT, Relation
 from affidavit.judge.lexical.binding import Binding, bind
 from affidavit.judge.lexical.claims import Part
 from affidavit.judge.lexical.facts import Fact, compare_facts, counted_noun, facts_of
@@ -16,6 +16,7 @@ _ENOUGH_CONTEXT: Final = 0.35
 _ENOUGH_HEAD: Final = 0.4
 _CONFLICT_CONTEXT: Final = 0.5
 _CONFLICT_HEAD: Final = 0.62
+_REPEATED: Final = 0.9
 _SURE: Final = 0.75
 _BESIDE: Final = 4  # Tokens.
 _FULL_BONUS: Final = 0.15
@@ -82,6 +83,8 @@ def _candidates(part: Part, fact: Fact, places: Sequence[Place]) -> Iterator[_Ca
                 continue
             if relation is not Relation.UNKNOWN:
                 binding = bind(part, fact, sentence, found, nearby)
+                if binding.context >= _REPEATED and _has_moved(fact, found):
+                    relation = Relation.CONFLICT
                 explained = relation is Relation.CONFLICT and any(
                     other is not fact and compare_facts(other, found) is Relation.SAME
                     for other in part.facts
@@ -95,6 +98,17 @@ def _is_equal(fact: Fact, found: Fact) -> bool:
     if isinstance(fact, Moment) or isinstance(found, Moment):
         return True
     return fact.amount.is_point or fact.amount.bound is found.amount.bound
+
+
+def _has_moved(fact: Fact, found: Fact) -> bool:
+    """Tell "orders over 30 euros ship free" from the same with 50: the limit is the rule.
+
+    Elsewhere "over 30" is borne out by "over 50".
+    """
+    if isinstance(fact, Moment) or isinstance(found, Moment):
+        return False
+    ours, theirs = fact.amount, found.amount
+    return ours.bound is theirs.bound and ours.bound in STRICT and ours.low != theirs.low
 
 
 def _same_thing(part: Part, fact: Fact, sentence: Sentence, found: Fact) -> bool:

@@ -11,9 +11,11 @@ from typing import Final
 from affidavit.judge.lexical.amounts import Relation
 from affidavit.judge.lexical.claims import Part, claim_of
 from affidavit.judge.lexical.examine import PartExamination, examine_part
+from affidavit.judge.lexical.exclusion import Stance
 from affidavit.judge.lexical.factcheck import FactFinding
 from affidavit.judge.lexical.links import SAME_GROUP
 from affidavit.judge.lexical.passages import Key, passage_of
+from affidavit.judge.lexical.sentence_reading import SentenceReading
 
 _RAREST: Final = 12.0
 _FACT_WEIGHT: Final = 6.0  # A number weighs as much as a rather rare word.
@@ -140,12 +142,16 @@ def _part_features(found: PartExamination) -> Features:
         opposite=spoke if reading.opposition else 0.0,
         denial=spoke if reading.denial else 0.0,
         renamed=spoke if reading.renamed else 0.0,
-        swapped=spoke if reading.swap else 0.0,
+        swapped=spoke if reading.swap or reading.mixture else 0.0,
         mode_stronger=spoke if mode and mode.is_stronger else 0.0,
         mode_weaker=spoke if mode and not mode.is_stronger else 0.0,
-        quantifier=spoke if reading.quantifier else 0.0,
+        quantifier=spoke if reading.quantifier or _is_shut_out(reading) else 0.0,
         condition=spoke if reading.condition else 0.0,
     )
+
+
+def _is_shut_out(reading: SentenceReading) -> bool:
+    return reading.exclusion is not None and reading.exclusion.stance is not Stance.DENIES
 
 
 def _weight(part: Part) -> float:

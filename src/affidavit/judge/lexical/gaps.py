@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from affidavit.judge.lexical.examine import PartExamination
+from affidavit.judge.lexical.exclusion import Stance
 from affidavit.judge.lexical.findings import Finding, Kind, both, name_text, shared_rest
 from affidavit.judge.lexical.names import name_around
 from affidavit.judge.lexical.passages import Passage, Sentence
@@ -52,6 +53,10 @@ def _of_sentence(found: PartExamination, passage: Passage) -> Iterator[Finding]:
         )
         note = f'the source adds a condition that the claim leaves out: "{said}"'
         yield Finding(Kind.CONDITION, False, reading.recall, found.number, note)
+    if reading.exclusion and reading.exclusion.stance is Stance.APART:
+        few = reading.exclusion.said
+        note = f'the source says it of "{source.quote(few.start, few.stop)}"'
+        yield Finding(Kind.QUANTIFIER, False, reading.recall, found.number, note)
     if reading.quantifier:
         gap = reading.quantifier
         ours_text = claim.tokens[gap.claim_at].text
@@ -66,7 +71,7 @@ def _of_sentence(found: PartExamination, passage: Passage) -> Iterator[Finding]:
 
 def _elsewhere(found: PartExamination, source: Sentence) -> Iterator[Finding]:
     """Yield a name that stands elsewhere in the window, while its own sentence has another word."""
-    here = {link.claim for link in found.reading.links}
+    here = {link.claim for link in found.reading.links} | found.reading.turned
     for slot in found.reading.slots:
         name = name_around(found.part.names, slot.claim_at)
         is_away = slot.claim_at in found.part.names and not name & here and slot.fillers

@@ -71,7 +71,7 @@ def _is_cue(tokens: Sequence[Token], at: int) -> bool:
     word = tokens[at].word.norm
     after = norm_at(tokens, at + 1)
     if word in _CUES or word.endswith("n't"):
-        if word == "no" and (after == "." or after[:1].isdecimal()):
+        if (word == "no" and (after == "." or after[:1].isdecimal())) or _is_exclusive(tokens, at):
             return False
         if after == "longer" and norm_at(tokens, at + 2) != "than":
             return True
@@ -82,6 +82,16 @@ def _is_cue(tokens: Sequence[Token], at: int) -> bool:
     if word in _BEFORE_OF:
         return after == "of"
     return word == "rather" and after == "than"
+
+
+def _is_exclusive(tokens: Sequence[Token], at: int) -> bool:
+    """Say whether the word belongs to "nobody but", "no one except": these name who alone may."""
+    for first in range(max(0, at - 2), at + 1):
+        words = [norm_at(tokens, first + step) for step in range(3)]
+        short = words[0] in ("nobody", "none") and words[1] in ("but", "except")
+        if short or (words[:2] == ["no", "one"] and words[2] in ("but", "except")):
+            return at < first + (2 if short else 3)
+    return False
 
 
 def _is_denied_before(tokens: Sequence[Token], at: int) -> bool:

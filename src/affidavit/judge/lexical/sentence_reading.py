@@ -9,13 +9,15 @@ from affidavit.judge.lexical.claims import Part
 from affidavit.judge.lexical.conditions import Condition, dropped_condition
 from affidavit.judge.lexical.denial import DenialGap, find_denial_gap
 from affidavit.judge.lexical.exchange import TELLING, Exchange, find_exchange
+from affidavit.judge.lexical.exclusion import Exclusion, Stance, exclusive_of, find_exclusion
 from affidavit.judge.lexical.links import Link, links_between
+from affidavit.judge.lexical.mixture import Mixture, find_mixture, find_swap_inside
 from affidavit.judge.lexical.modality import ModeGap, find_mode_gap
 from affidavit.judge.lexical.names import name_around, names_of
 from affidavit.judge.lexical.opposites import Opposition, oppositions
 from affidavit.judge.lexical.passages import Sentence
 from affidavit.judge.lexical.quantifiers import QuantifierGap, find_quantifier_gap
-from affidavit.judge.lexical.roles import RoleSwap, find_role_swap
+from affidavit.judge.lexical.roles import RoleSwap
 from affidavit.judge.lexical.slots import Slot, slots_of
 
 _COPY: Final = 0.9  # Of the words, and of the neighbours among them: such a claim repeats.
@@ -40,6 +42,8 @@ class SentenceReading:
     renamed: Slot | None
     """A name of the claim in whose place the source has another name."""
     exchange: Exchange | None
+    exclusion: Exclusion | None
+    mixture: Mixture | None
 
     @property
     def conflicts(self) -> bool:
@@ -49,6 +53,8 @@ class SentenceReading:
             or self.denial
             or self.swap
             or self.renamed
+            or self.mixture
+            or (self.exclusion and self.exclusion.stance is Stance.GRANTS)
             or (self.exchange and self.exchange.is_conflict)
             or (self.quantifier and self.quantifier.is_conflict)
         )
@@ -61,7 +67,7 @@ class SentenceReading:
 
 
 UNREAD: Final = SentenceReading(
-    (), 0.0, 0.0, (), None, None, None, None, None, None, frozenset(), None, None
+    (), 0.0, 0.0, (), None, None, None, None, None, None, frozenset(), None, None, None, None
 )
 """For a sentence that shares too little with a claim to be read for it."""
 
@@ -75,11 +81,16 @@ def read_sentence(part: Part, sentence: Sentence) -> SentenceReading:
     met = sum(weight_of[link.claim] * link.strength for link in links)
     slots = slots_of(part, sentence, links)
     opposed = oppositions(part, sentence, links, slots)
-    turned = frozenset(found.claim_at for found in opposed if found.agrees)
-    against = next((found for found in opposed if not found.agrees), None)
     denial = find_denial_gap(part.sentence, sentence, links, weight_of)
-    if turned:
-        denial = None  # "Not permitted" and "prohibited": the antonym takes the negation up.
+    exclusion = find_exclusion(part, sentence, links)
+    others = exclusion.others if exclusion else frozenset()
+    turned = frozenset(found.claim_at for found in opposed if found.agrees)
+    against = next((o for o in opposed if not o.agrees and o.claim_at not in others), None)
+    if exclusion and exclusion.stance is Stance.DENIES:
+        turned |= exclusion.others
+    if turned or exclusion:
+        # "Not permitted" and "prohibited": the antonym takes the negation up; "only" does too.
+        denial = None
     return SentenceReading(
         links=links,
         recall=met / total if total else 1.0,
@@ -90,14 +101,16 @@ def read_sentence(part: Part, sentence: Sentence) -> SentenceReading:
         mode=find_mode_gap(part.sentence, sentence, links),
         quantifier=find_quantifier_gap(part.sentence, sentence, links),
         condition=dropped_condition(part.sentence, sentence, links),
-        swap=find_role_swap(part, sentence, links),
+        swap=find_swap_inside(part, sentence, links),
         turned=turned,
         renamed=_renamed(part, sentence, links, slots),
         exchange=(
             find_exchange(part.sentence, sentence, links)
-            if not turned and _is_copy(part, links)
+            if not turned and not exclusive_of(sentence) and _is_copy(part, links)
             else None
         ),
+        exclusion=exclusion,
+        mixture=find_mixture(part, sentence, links),
     )
 
 

@@ -19,7 +19,6 @@ _TOKEN: Final = re.compile(
   | (?:USD|EUR|GBP|CHF|JPY|AUD|CAD|INR|SEK|NOK|DKK)(?=\d)  # EUR20.57
   | [A-Z]{2,8}-?\d[\dA-Za-z]{0,16}(?:-[\dA-Za-z]{1,16}){0,4}  # ISO27001, COVID-19, INV-2024-17
   | [^\W\d_]{1,4}\d[\dA-Za-z]{0,16}                       # v2, A4, sha256 and the like
-  | (?:[A-Z]\.){2,6}                                      # U.S., E.U.
   | [^\W\d_]+(?:['\u2019](?:[^\W\d_]{1,2}(?![^\W\d_])|[A-Z][a-z]+))?  # words; 's, n't, O'Brien
   | [%\u2030\u00b0\u20ac$\u00a3\u00a5\u20b9#&+=<>\u2264\u2265\u00b1~/|]
   | [:;,.!?()\[\]"\u201c\u201d\u2013\u2014-]
