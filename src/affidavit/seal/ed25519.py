@@ -1,9 +1,12 @@
-"""Ed25519 (RFC 8032) by the library `cryptography`; this is the one module that imports it."""
+"""Ed25519 (RFC 8032): signing, verifying, and the public keys that are refused."""
 
+from functools import lru_cache
 from typing import Final
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from affidavit.seal import primitives
+from affidavit.seal.primitives import public_key_from, sign
+
+__all__ = ["KEY_BYTES", "is_valid", "is_weak", "public_key_from", "sign"]
 
 KEY_BYTES: Final = 32
 
@@ -20,30 +23,15 @@ _SMALL_ORDER_HEIGHTS: Final = frozenset(
 )
 
 
-def public_key_from(seed: bytes) -> bytes:
-    """Return the 32 bytes of the public key that belongs to a 32-byte private seed."""
-    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
-
-
-def sign(seed: bytes, message: bytes) -> bytes:
-    """Return the 64 bytes of the signature; the same seed and message give the same one."""
-    return Ed25519PrivateKey.from_private_bytes(seed).sign(message)
-
-
 def is_valid(public_key: bytes, signature: bytes, message: bytes) -> bool:
     """Say whether a signature holds. Under a weak key nothing does.
 
     Not covered: whether the key is one that anybody trusts.
     """
-    if is_weak(public_key):
-        return False
-    try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
-    except InvalidSignature:
-        return False
-    return True
+    return not is_weak(public_key) and primitives.holds(public_key, signature, message)
 
 
+@lru_cache(maxsize=64)
 def is_weak(public_key: bytes) -> bool:
     """Say whether a public key is refused, whatever it signed.
 
