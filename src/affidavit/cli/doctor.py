@@ -28,7 +28,8 @@ def doctor(terminal: Terminal) -> Exit:
 
     It also says what to do about the rest. Every installed library is imported once, in a process
     of its own, and what the core lives on is really tried: a signature, a canonical form, a file,
-    a database. Nothing is changed, and nothing leaves the machine.
+    a database, and the judge's encoder if its extra is there. Nothing is changed, and nothing
+    leaves the machine.
     """
     found = examine()
     if terminal.json:
@@ -86,11 +87,13 @@ def repairs(found: Examination) -> tuple[str, ...]:
     lines += [
         f"{trial.name} ({trial.detail}): {trial.next_step}"
         for trial in found.trials
-        if trial.state is not State.OK
+        if trial.state is State.BROKEN
     ]
     return tuple(dict.fromkeys(lines))
 
 
 def choices(found: Examination) -> tuple[str, ...]:
-    """Return the commands that install the extras which are not there."""
-    return tuple(extra.next_step for extra in found.extras if extra.next_step is not None)
+    """Return the commands that install what is not there and need not be."""
+    steps = [extra.next_step for extra in found.extras]
+    steps += [trial.next_step for trial in found.trials if trial.state is State.MISSING]
+    return tuple(dict.fromkeys(step for step in steps if step is not None))

@@ -39,10 +39,10 @@ def examine(
         extra_from(name, tuple(packages[row.name] for row in rows)) for name, rows in known.extras
     )
     trials = (_installation(needs), *(make_trial(attempt, packages) for attempt in attempts))
-    needed = (*(package.state for package in core), *(trial.state for trial in trials))
-    optional = tuple(extra.state for extra in extras)
+    needed = tuple(package.state for package in core)
+    others = (*(extra.state for extra in extras), *(trial.state for trial in trials))
     return Examination(
-        ok=worst_of(needed) is State.OK and worst_of(optional) is not State.BROKEN,
+        ok=worst_of(needed) is State.OK and worst_of(others) is not State.BROKEN,
         version=__version__,
         python=f"{platform.python_implementation()} {platform.python_version()}",
         platform=platform.platform(),

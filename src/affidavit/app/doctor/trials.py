@@ -8,6 +8,7 @@ from typing import Final
 
 from affidavit.app.doctor.model import Package, State, Trial
 from affidavit.base.errors import AffidavitError
+from affidavit.base.faults.evidence import ENCODER_MISSING
 
 # RFC 8785, section 3.2.2: the sample input, and section 3.2.3: its canonical form.
 _JCS_INPUT: Final = {
@@ -27,12 +28,16 @@ class TrialFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A trial before it is made: the libraries it needs, and what to do if it fails."""
+    """A trial before it is made: the libraries it needs, and what to do if it fails.
+
+    An optional one belongs to an extra: that what it needs is not installed is no failure.
+    """
 
     name: str
     run: Callable[[], str]
     needs: tuple[str, ...]
     next_step: str
+    optional: bool = False
 
 
 def sign_and_verify() -> str:
@@ -88,6 +93,17 @@ def ask_a_database() -> str:
     return f"SQLite {sqlite3.sqlite_version} keeps a row"
 
 
+def read_a_pair() -> str:
+    """Load the judge's encoder, its files checked, and read a pair of texts twice."""
+    from affidavit.judge.encoder import load_encoder
+
+    encoder = load_encoder()
+    pair = ("The ledger was signed on 3 May.", "The ledger was signed in May.")
+    if encoder.read(*pair) != encoder.read(*pair):
+        raise TrialFailed("the same pair was read in two ways")
+    return f"a pair of texts is read in the same way twice by {encoder.digest}"
+
+
 ATTEMPTS: Final = (
     Attempt(
         "signatures",
@@ -103,6 +119,13 @@ ATTEMPTS: Final = (
     ),
     Attempt("files", write_a_file, (), "make room in the folder for temporary files (TMPDIR)"),
     Attempt("database", ask_a_database, (), "use a Python that was built with sqlite3"),
+    Attempt(
+        "encoder",
+        read_a_pair,
+        ("numpy", "onnxruntime", "tokenizers"),
+        "pip install --force-reinstall 'affidavit[ledger]'",
+        optional=True,
+    ),
 )
 
 
@@ -113,12 +136,17 @@ def make_trial(attempt: Attempt, packages: Mapping[str, Package]) -> Trial:
     ]
     if unfit:
         detail = f"not tried, because it needs {' and '.join(unfit)}"
-        return Trial(attempt.name, State.BROKEN, detail, attempt.next_step)
+        missing = all(packages[name].state is State.MISSING for name in unfit)
+        return _failed(attempt, detail, missing)
     try:
         return Trial(attempt.name, State.OK, attempt.run(), None)
     except AffidavitError as error:
-        return Trial(attempt.name, State.BROKEN, error.message, attempt.next_step)
+        return _failed(attempt, error.message, error.fault is ENCODER_MISSING)
     except Exception as error:
         # Whatever a broken library raises is what the user wants to know.
-        detail = f"{type(error).__name__}: {error}"
-        return Trial(attempt.name, State.BROKEN, detail, attempt.next_step)
+        return _failed(attempt, f"{type(error).__name__}: {error}", missing=False)
+
+
+def _failed(attempt: Attempt, detail: str, missing: bool) -> Trial:
+    state = State.MISSING if attempt.optional and missing else State.BROKEN
+    return Trial(attempt.name, state, detail, attempt.next_step)
