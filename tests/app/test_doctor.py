@@ -16,7 +16,7 @@ from affidavit.app.doctor.packages import Installed, find_installed, is_older
 from affidavit.app.doctor.trials import ATTEMPTS, Attempt, TrialFailed, make_trial
 from affidavit.app.extras import Needs, needs_from
 from affidavit.base.errors import AffidavitError, Fault
-from affidavit.base.faults.evidence import ENCODER_MISSING
+from affidavit.base.faults.encoder import ENCODER_MISSING
 from affidavit.base.faults.input import FILE_MISSING
 
 NEEDS = needs_from(["Click>=8.5", "lxml>=5.3; extra == 'ledger'", "numpy>=2; extra == 'ledger'"])

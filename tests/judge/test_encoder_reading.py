@@ -12,7 +12,7 @@ from tests.judge.encoder_weights import shipped_or_skip
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.base.faults.evidence import ENCODER_CHANGED, ENCODER_MISSING
+from affidavit.base.faults.encoder import ENCODER_CHANGED, ENCODER_MISSING
 from affidavit.base.faults.input import EXTRA_MISSING
 from affidavit.judge.encoder import Encoder, Entailment, encoder_digest, load_encoder
 from affidavit.judge.encoder.entailment import entailment_from

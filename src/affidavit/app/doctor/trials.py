@@ -8,7 +8,7 @@ from typing import Final
 
 from affidavit.app.doctor.model import Package, State, Trial
 from affidavit.base.errors import AffidavitError
-from affidavit.base.faults.evidence import ENCODER_MISSING
+from affidavit.base.faults.encoder import ENCODER_MISSING
 
 # RFC 8785, section 3.2.2: the sample input, and section 3.2.3: its canonical form.
 _JCS_INPUT: Final = {

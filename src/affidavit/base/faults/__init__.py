@@ -5,10 +5,19 @@ from types import MappingProxyType, ModuleType
 from typing import Final
 
 from affidavit.base.errors import Fault
-from affidavit.base.faults import check, evidence, judge
+from affidavit.base.faults import check, checks, encoder, evidence, judge, judging, receipts
 from affidavit.base.faults import input as input_faults
 
-_AREAS: Final[tuple[ModuleType, ...]] = (input_faults, evidence, judge, check)
+_AREAS: Final[tuple[ModuleType, ...]] = (
+    input_faults,
+    evidence,
+    encoder,
+    judge,
+    check,
+    judging,
+    receipts,
+    checks,
+)
 
 
 def _catalog() -> Mapping[str, Fault]:

@@ -234,20 +234,6 @@ DATE_MALFORMED = Fault(
     "{text!r} is not a date",
     "write it as YYYY-MM-DD",
 )
-ENCODER_MISSING = Fault(
-    "AF248",
-    "encoder.missing",
-    "a file of the judge's encoder is not installed or cannot be read",
-    "pip install --force-reinstall affidavit",
-    Exit.UNKNOWN,
-)
-ENCODER_CHANGED = Fault(
-    "AF249",
-    "encoder.changed",
-    "this file of the judge's encoder is not the one that was released",
-    "pip install --force-reinstall affidavit",
-    Exit.TAMPERED,
-)
 CLAIM_TOO_LONG = Fault(
     "AF250",
     "judge.claim_too_long",
