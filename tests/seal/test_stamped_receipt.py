@@ -11,7 +11,7 @@ from affidavit.base.json_limits import JsonValue
 from affidavit.seal.anchor import anchor_member
 from affidavit.seal.lifecycle import Registry
 from affidavit.seal.moments import moment_text
-from affidavit.seal.receipt import canonical_forms, seal_receipt
+from affidavit.seal.receipt import canonical_forms, receipt_from, seal_receipt
 from affidavit.seal.steps import Verification, evidence_step, replay_step
 from affidavit.seal.tokens import StampTrust
 from affidavit.seal.verify import Trust, verify_receipt
@@ -36,7 +36,8 @@ def receipt(authority: Authority) -> dict[str, JsonValue]:
 
 
 def verify(value: JsonValue, trust: Trust, at: datetime) -> Verification:
-    return verify_receipt(value, trust, at).and_steps(evidence_step(0, [], []), replay_step([]))
+    verification = verify_receipt(receipt_from(value), trust, at)
+    return verification.and_steps(evidence_step(0, [], []), replay_step([]))
 
 
 def first_line(verification: Verification) -> tuple[str, str | None]:

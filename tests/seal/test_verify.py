@@ -25,7 +25,7 @@ from affidavit.base.json_limits import JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.seal.key_documents import NO_KEYS
 from affidavit.seal.lifecycle import Registry
-from affidavit.seal.receipt import seal_receipt
+from affidavit.seal.receipt import receipt_from, receipt_from_bytes, seal_receipt
 from affidavit.seal.steps import (
     Status,
     Step,
@@ -41,7 +41,7 @@ LAST_STEPS = (evidence_step(1, [], []), replay_step([]))
 
 
 def verify(value: JsonValue, trust: Trust = TRUST) -> Verification:
-    return verify_receipt(value, trust, NOW).and_steps(*LAST_STEPS)
+    return verify_receipt(receipt_from(value), trust, NOW).and_steps(*LAST_STEPS)
 
 
 def lines(verification: Verification) -> list[tuple[int, str, str, str | None]]:
@@ -195,7 +195,7 @@ def test_what_is_skipped_says_so() -> None:
 
 
 def test_without_steps_4_and_5_it_is_no_yes() -> None:
-    assert verify_receipt(anchored(sealed()), TRUST, NOW).exit is Exit.UNKNOWN
+    assert verify_receipt(receipt_from(anchored(sealed())), TRUST, NOW).exit is Exit.UNKNOWN
     assert Verification("ans_x", "key", ()).exit is Exit.UNKNOWN
 
 
@@ -265,7 +265,8 @@ FILES = {
 def outcome(raw: bytes) -> Exit | str:
     """Return how the verification of a file ends, or the code of why there is none."""
     try:
-        return verify(decode(raw)).exit
+        receipt = receipt_from_bytes(raw)
+        return verify_receipt(receipt, TRUST, NOW).and_steps(*LAST_STEPS).exit
     except AffidavitError as error:
         return error.fault.code
 

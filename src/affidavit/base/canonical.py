@@ -29,6 +29,9 @@ from affidavit.base.places import excerpt, line_and_column
 from affidavit.base.strict_json import decode
 
 _DELETE: Final = 0x7F
+# One of these stands in orjson's text of every float between 0 and 1e-4: 0.00001, 1e-6.
+_SMALL_IN_FULL: Final = b"0.0000"
+_SMALL_BY_EXPONENT: Final = b"e-"
 # First bytes in UTF-8 of U+E000 to U+FFFF, and of all beyond.
 _LAST_OF_BASIC_PLANE: Final = (0xEE, 0xEF)
 _BEYOND_BASIC_PLANE: Final = (0xF0, 0xF1, 0xF2, 0xF3, 0xF4)
@@ -49,6 +52,24 @@ def sorted_compact(value: object) -> bytes:
     ):
         return text
     return _written_by_json(value)
+
+
+def sorted_compact_decoded(value: JsonValue) -> bytes:
+    """Return the same bytes, at a third of the cost, for a value that `decode` has returned.
+
+    Such a value holds nothing that is refused, so only the text of small floats is in question:
+    orjson writes each of them with one of two marks. Another value may hold NaN, which would be
+    written as null.
+    """
+    text = write_sorted(value)
+    if (
+        text.isascii()
+        and _DELETE not in text
+        and _SMALL_IN_FULL not in text
+        and _SMALL_BY_EXPONENT not in text
+    ):
+        return text
+    return sorted_compact(value)
 
 
 def jcs(value: object) -> bytes:

@@ -9,17 +9,18 @@ Origin: answer-eval, section 5. In the form `json-sorted-compact`:
 A receipt is a JSON object whose other members are none of this package's business.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from affidavit.base.canonical import sorted_compact
+from affidavit.base.canonical import sorted_compact, sorted_compact_decoded
 from affidavit.base.digest import content_id, sha256_hex
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import receipts as faults
 from affidavit.base.json_limits import JsonValue
 from affidavit.base.places import excerpt
+from affidavit.base.strict_json import decode
 from affidavit.seal.anchor import Anchor, anchor_from
 from affidavit.seal.base64_text import find_base64url, to_base64url
 from affidavit.seal.ed25519 import sign
@@ -65,6 +66,7 @@ class Signature:
 class Receipt:
     """A receipt that has the form of one. Nothing in it is proved yet."""
 
+    value: Mapping[str, JsonValue]
     id: str
     generated_at: datetime
     signature: Signature
@@ -72,7 +74,9 @@ class Receipt:
     forms: CanonicalForms
 
 
-def canonical_forms(document: Mapping[str, JsonValue]) -> CanonicalForms:
+def canonical_forms(
+    document: Mapping[str, JsonValue], write: Callable[[JsonValue], bytes] = sorted_compact
+) -> CanonicalForms:
     """Return the three forms of a receipt, or of any document that is signed in the same way.
 
     Members are sorted by code point, so the forms differ only in whether two pieces stand at their
@@ -84,7 +88,7 @@ def canonical_forms(document: Mapping[str, JsonValue]) -> CanonicalForms:
     marked: dict[str, bytes] = {"receipt_id": b"", "signature": b""}
     for key, member in document.items():
         if key in marked:
-            marked[key] = sorted_compact({key: member})[1:-1]
+            marked[key] = write({key: member})[1:-1]
         elif key < "receipt_id":
             before[key] = member
         elif key < "signature":
@@ -92,7 +96,7 @@ def canonical_forms(document: Mapping[str, JsonValue]) -> CanonicalForms:
         else:
             after[key] = member
     before.pop("anchor", None)
-    first, middle, last = (sorted_compact(part)[1:-1] for part in (before, between, after))
+    first, middle, last = (write(part)[1:-1] for part in (before, between, after))
     named, signature = marked["receipt_id"], marked["signature"]
     return CanonicalForms(
         _object(first, middle, last),
@@ -127,8 +131,17 @@ def sign_document(document: Mapping[str, JsonValue], key: SigningKey) -> dict[st
     return {**document, "signature": signature}
 
 
+def receipt_from_bytes(raw: bytes) -> Receipt:
+    """Return the receipt that a file is; only strict JSON is one."""
+    return _receipt(decode(raw), sorted_compact_decoded)
+
+
 def receipt_from(value: JsonValue) -> Receipt:
-    """Return the receipt that a decoded value is; its schema is the first thing that must hold."""
+    """Return the receipt that a value is, wherever it comes from."""
+    return _receipt(value, sorted_compact)
+
+
+def _receipt(value: JsonValue, write: Callable[[JsonValue], bytes]) -> Receipt:
     if not isinstance(value, dict):
         raise AffidavitError(faults.RECEIPT_FORMAT, problem="it is not a JSON object")
     schema = value.get("schema")
@@ -142,7 +155,8 @@ def receipt_from(value: JsonValue) -> Receipt:
         raise _malformed("generated_at", "it is not a time like 2026-01-31T14:30:00Z")
     anchor = anchor_from(value["anchor"]) if "anchor" in value else None
     signature = signature_from(value.get("signature"))
-    return Receipt(receipt_id, generated_at, signature, anchor, canonical_forms(value))
+    forms = canonical_forms(value, write)
+    return Receipt(value, receipt_id, generated_at, signature, anchor, forms)
 
 
 def signature_from(block: JsonValue) -> Signature:

@@ -9,13 +9,12 @@ from datetime import datetime
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import receipts as faults
-from affidavit.base.json_limits import JsonValue
 from affidavit.base.places import excerpt
 from affidavit.seal.ed25519 import is_valid
 from affidavit.seal.key_documents import TrustedKeys
 from affidavit.seal.key_steps import SigningTime, key_step
 from affidavit.seal.moments import CLOCK_DIFFERENCE, moment_text
-from affidavit.seal.receipt import Receipt, Signature, receipt_from
+from affidavit.seal.receipt import Receipt, Signature
 from affidavit.seal.steps import (
     ANCHOR,
     KEY,
@@ -41,12 +40,11 @@ class Trust:
     stamp_required: bool = False
 
 
-def verify_receipt(value: JsonValue, trust: Trust, at: datetime) -> Verification:
-    """Return steps 1 to 3 for a decoded receipt; what is no receipt at all is raised.
+def verify_receipt(receipt: Receipt, trust: Trust, at: datetime) -> Verification:
+    """Return steps 1 to 3 for a receipt.
 
     `at` is now. Steps 4 and 5 are added with `and_steps`; without them it is no yes.
     """
-    receipt = receipt_from(value)
     anchor, stamp = _anchor_step(receipt, trust, at)
     signature = signature_step(receipt.signature, receipt.forms.signed, trust.keys)
     if signature.status is Status.PASSED:
