@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code: docs/cli.md and docs/errors.md.
+"""Write the pages that are made from the code: docs/cli.md, docs/errors.md and docs/model-card.md.
 
 `make docs` runs it. A test compares the pages with what this would write, so they cannot grow old.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from affidavit.app.judging.card import card_markdown, load_card
 from affidavit.base.errors import Fault
 from affidavit.base.exits import MEANINGS, Exit
 from affidavit.base.faults import CATALOG
@@ -27,6 +28,7 @@ def pages() -> Mapping[Path, str]:
     return {
         Path("docs/cli.md"): _page(cli_lines(cli)),
         Path("docs/errors.md"): _page(error_lines(CATALOG)),
+        Path("docs/model-card.md"): _page(iter([card_markdown(load_card()).rstrip("\n")])),
     }
 
 

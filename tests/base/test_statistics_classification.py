@@ -55,6 +55,7 @@ def test_the_interval_of_the_balanced_accuracy_by_hand() -> None:
 MISSING = {
     "no items at all": (BinaryCounts(0, 0, 0, 0), NOT_MEASURED, NOT_MEASURED),
     "no positives": (BinaryCounts(0, 0, 0, 9), NOT_MEASURED, NOT_MEASURED),
+    "no positives, and some found": (BinaryCounts(0, 3, 0, 9), NOT_MEASURED, NOT_MEASURED),
     "no negatives": (BinaryCounts(9, 0, 0, 0), NOT_MEASURED, Estimate(1.0, None)),
 }
 

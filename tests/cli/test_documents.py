@@ -29,7 +29,8 @@ def test_generating_writes_what_differs_and_nothing_else(
 ) -> None:
     monkeypatch.setattr(generate_docs, "ROOT", tmp_path)
     generate_docs.main()
-    assert capsys.readouterr().out == "wrote docs/cli.md\nwrote docs/errors.md\n"
+    pages = ("cli", "errors", "model-card")
+    assert capsys.readouterr().out == "".join(f"wrote docs/{page}.md\n" for page in pages)
     generate_docs.main()
     assert capsys.readouterr().out == ""
 

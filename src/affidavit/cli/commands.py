@@ -36,8 +36,88 @@ ROOT: Final = Branch(
             ),
         ),
         Section(
+            "Seal",
+            (
+                Branch(
+                    "keys",
+                    "Make and keep the keys that sign receipts.",
+                    (
+                        Example("affidavit keys new", "a key for this project"),
+                        Example("affidavit keys export -o keys.json", "for those who verify"),
+                    ),
+                    (
+                        Section(
+                            "Keys",
+                            (
+                                Leaf(
+                                    "new",
+                                    "affidavit.cli.keys:new",
+                                    "Make a key to sign receipts with.",
+                                ),
+                                Leaf(
+                                    "list",
+                                    "affidavit.cli.keys:list_keys",
+                                    "List the keys of a project.",
+                                ),
+                                Leaf(
+                                    "export",
+                                    "affidavit.cli.keys:export",
+                                    "Write the public keys for those who verify.",
+                                ),
+                                Leaf(
+                                    "retire",
+                                    "affidavit.cli.keys:retire",
+                                    "Retire a key.",
+                                ),
+                                Leaf(
+                                    "compromise",
+                                    "affidavit.cli.keys:compromise",
+                                    "Record that others may have a key.",
+                                ),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        Section(
             "Look around",
             (
+                Branch(
+                    "judge",
+                    "Use the judge by itself: score pairs, measure it, fit it to your labels.",
+                    (
+                        Example("affidavit judge score rows.jsonl", "a verdict for each row"),
+                        Example("affidavit judge card", "what the judge is and how good"),
+                    ),
+                    (
+                        Section(
+                            "Judge",
+                            (
+                                Leaf(
+                                    "score",
+                                    "affidavit.cli.judge_score:score",
+                                    "Score rows of claims and evidence with the judge.",
+                                ),
+                                Leaf(
+                                    "eval",
+                                    "affidavit.cli.judge_eval:evaluate",
+                                    "Measure the judge on rows with labels.",
+                                ),
+                                Leaf(
+                                    "calibrate",
+                                    "affidavit.cli.judge_calibrate:calibrate",
+                                    "Fit the judge's thresholds to your own labels.",
+                                ),
+                                Leaf(
+                                    "card",
+                                    "affidavit.cli.judge_card:card",
+                                    "Print the model card of the judge.",
+                                ),
+                            ),
+                        ),
+                    ),
+                ),
                 Branch(
                     "sessions",
                     "Look at the ledgers that a project has kept.",

@@ -140,7 +140,7 @@ def _settle(cases: Sequence[Case], rest: Rest, inquiry: Inquiry, rules: LedgerRu
     """Decide every case and draw the sum. Pure: the same cases give the same ledger."""
     _require_dates(inquiry, rest.documents)
     documents = {document.id: document for document in rest.documents}
-    entries = tuple(_entry(case, documents, inquiry.answer_date, rules) for case in cases)
+    entries = tuple(settle_case(case, documents, inquiry.answer_date, rules) for case in cases)
     findings = (*rest.findings, *citation_findings(entries))
     flags = risk_flags(entries, rest.documents, inquiry.answer_date, rules)
     ledger = Ledger(
@@ -171,9 +171,10 @@ def _require_dates(inquiry: Inquiry, documents: Iterable[Document]) -> None:
             day_of(document.date)
 
 
-def _entry(
+def settle_case(
     case: Case, documents: Mapping[str, Document], answer_date: str, rules: LedgerRules
 ) -> LedgerEntry:
+    """Decide one case. Pure: whoever has the same exhibits reaches the same verdict."""
     assignment = assign_verdict(case.exhibits, rules)
     components = _components(assignment, documents, answer_date, rules)
     return LedgerEntry(

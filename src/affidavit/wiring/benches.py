@@ -13,6 +13,7 @@ from affidavit.base.digest import content_id
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.base.files import read_bounded
+from affidavit.judge.thresholded import with_thresholds
 from affidavit.ledger.rules import (
     DEFAULT_RULES,
     LedgerRules,
@@ -65,7 +66,8 @@ def set_up_bench(plan: BenchPlan, progress: Callable[[int, int, str], None] | No
     sources = index_sources(
         plan.sources, plan.project.sources, SourceSettings(), jobs=plan.jobs, progress=progress
     )
-    return Bench(sources, judge_for(plan.judge, plan.project), plan.rules, plan.top_k)
+    judge = with_thresholds(judge_for(plan.judge, plan.project), plan.rules.judge)
+    return Bench(sources, judge, plan.rules, plan.top_k)
 
 
 def require_documents(bench: Bench) -> None:

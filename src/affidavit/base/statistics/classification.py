@@ -85,18 +85,21 @@ class BinaryCounts:
         """The harmonic mean of precision and recall, 2tp / (2tp + fp + fn).
 
         It is 2J / (1 + J) of the share J = tp / (tp + fp + fn). Given how many items are no true
-        negatives, J is a share of independent items: its Wilson interval is carried over.
+        negatives, J is a share of independent items: its Wilson interval is carried over. Without
+        a positive there is nothing to find, so it is not measured.
         """
+        if not self.positives:
+            return Estimate(None, None)
         share = estimated(
             Rate(
                 self.true_positive,
                 self.true_positive + self.false_positive + self.false_negative,
             )
         )
-        if share.value is None or share.interval is None:
-            return share
-        low, high = _f1_of(share.interval.low), _f1_of(share.interval.high)
-        return Estimate(_f1_of(share.value), Interval(low, high))
+        return Estimate(
+            None if share.value is None else _f1_of(share.value),
+            share.interval and Interval(_f1_of(share.interval.low), _f1_of(share.interval.high)),
+        )
 
 
 def binary_counts(pairs: Iterable[tuple[bool, bool]]) -> BinaryCounts:

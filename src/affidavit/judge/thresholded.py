@@ -1,0 +1,70 @@
+"""Any judge, with the user's thresholds in place of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from affidavit.judge.protocol import Judge
+from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, SupportLevel, Verdict
+from affidavit.ledger.rules import DEFAULT_RULES
+from affidavit.ledger.thresholds import JudgeThresholds
+
+_LEVELS: Final = {
+    Verdict.SUPPORTED: SupportLevel.FULL,
+    Verdict.WEAK: SupportLevel.PARTIAL,
+    Verdict.CONTRADICTED: SupportLevel.NONE,
+    Verdict.NOT_FOUND: SupportLevel.NONE,
+}
+_LEAST_ABOVE: Final = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdedJudge:
+    """Decides each reading anew from its two probabilities.
+
+    The judge stays who it is: the thresholds stand in the rules, and their digest in the ledger.
+    """
+
+    inner: Judge
+    thresholds: JudgeThresholds
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """The identity of the judge that reads."""
+        return self.inner.identity
+
+    def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
+        """Return one reading per chunk, in the order of the chunks."""
+        read = self.inner.read(claim, chunks)
+        return tuple(decided_anew(reading, self.thresholds) for reading in read)
+
+
+def with_thresholds(judge: Judge, thresholds: JudgeThresholds | None) -> Judge:
+    """Return the judge with the thresholds of the rules, or as it is if they set none."""
+    return judge if thresholds is None else ThresholdedJudge(judge, thresholds)
+
+
+def decided_anew(reading: Reading, thresholds: JudgeThresholds) -> Reading:
+    """Return a reading with the level, the contradiction and the similarity of the thresholds."""
+    support = dict(reading.scores).get("support", reading.similarity)
+    verdict = thresholds.verdict(support, reading.contradiction)
+    return replace(
+        reading,
+        support_level=_LEVELS[verdict],
+        contradicts=verdict is Verdict.CONTRADICTED,
+        similarity=similarity_of(thresholds.shifted(support), thresholds.supported_from),
+    )
+
+
+def similarity_of(support: float, supported_from: float) -> float:
+    """Return a probability on the ledger's scale, where full support lies above 0.85.
+
+    Two straight lines that meet at the threshold, so that the order of readings stays. The scale is
+    that of the ledger's default rules (evidence-ledger.md, section 4.2).
+    """
+    bound = DEFAULT_RULES.supported_above
+    if support < supported_from:
+        return round(bound * support / supported_from, 4)
+    room = 1 - supported_from
+    above = (support - supported_from) / room if room else 1.0
+    return round(bound + _LEAST_ABOVE + (1 - bound - _LEAST_ABOVE) * above, 4)
