@@ -16,7 +16,7 @@ from affidavit.base.faults.encoder import ENCODER_CHANGED, ENCODER_MISSING
 from affidavit.base.faults.input import EXTRA_MISSING
 from affidavit.judge.encoder import Encoder, Entailment, encoder_digest, load_encoder
 from affidavit.judge.encoder.entailment import entailment_from
-from affidavit.judge.encoder.reader import MAX_CHARACTERS
+from affidavit.judge.encoder.reader import MAX_CHARACTERS, open_tokenizer
 from affidavit.judge.encoder.shipped import Shipped, read_shipped
 
 LOGITS = {
@@ -155,6 +155,17 @@ def test_what_is_cut_is_the_end_of_the_longer_text(encoder: Encoder) -> None:
     longer = encoder.inputs_for("north " * MAX_CHARACTERS, "The ferry sailed south.")
     assert (short["tokens"] == longer["tokens"]).all()
     assert short["segments"].sum() == 6, "five tokens of the claim and a mark"
+
+
+def test_the_tokenizer_cuts_as_in_the_training() -> None:
+    tokenizer = open_tokenizer(shipped_or_skip().tokenizer)
+    assert tokenizer.padding is None
+    assert tokenizer.truncation == {
+        "direction": "right",
+        "max_length": 128,
+        "strategy": "longest_first",
+        "stride": 0,
+    }
 
 
 def test_nobody_can_write_where_the_premise_ends(encoder: Encoder) -> None:
