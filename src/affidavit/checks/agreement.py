@@ -1,7 +1,7 @@
 """What several sources together are worth: agreement, freshness, conflict, and fact-conf/1.
 
 Everything here is computed from what the fact itself records, so that anyone can compute it again.
-Rules F1 to F12 of docs/checks.md.
+The F rules of docs/checks.md.
 """
 
 from collections.abc import Sequence

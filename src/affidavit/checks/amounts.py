@@ -1,7 +1,7 @@
 """Amounts: `lt`, `lte`, `gt`, `gte`, `between`, `abs_within`, `pct_within`, all exact.
 
 Origin: answer-eval.md, section 2. Differences and shares are fractions, so nothing is rounded.
-Rules O15 to O22 of docs/checks.md.
+The O rules of docs/checks.md.
 """
 
 import operator

@@ -1,6 +1,6 @@
 """The body of an answer/v1 receipt, from results; and of a refusal, from the coverage.
 
-Without `receipt_id`, `signature` and `anchor`: those are the seal's. Rules B1 to B8 of
+Without `receipt_id`, `signature` and `anchor`: those are the seal's. The B rules of
 docs/checks.md.
 """
 

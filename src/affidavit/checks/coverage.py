@@ -1,6 +1,6 @@
 """The coverage manifest: what can be asked, from the tools and the routes alone.
 
-The shape is that of published refusals (answer-coverage/v1). Rules T17 and T18 of docs/checks.md.
+The shape is that of published refusals (answer-coverage/v1). The T rules of docs/checks.md.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Equality and membership: `eq`, `ne`, `in`, `contains`, `starts_with`, `ends_with`.
 
 String-first and never coercing (answer-eval.md, section 2): two JSON numbers are compared by value,
-anything else by its text, trimmed. Rules O1 to O14 of docs/checks.md.
+anything else by its text, trimmed. The O rules of docs/checks.md.
 """
 
 import re

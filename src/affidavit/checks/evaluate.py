@@ -1,6 +1,6 @@
 """A check against its evidence: the verdict, and an explanation that names what was seen.
 
-Rules E1 to E10 of docs/checks.md; answer-eval.md, sections 1 and 3.
+The E rules of docs/checks.md; answer-eval.md, sections 1 and 3.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """fact/v1: what a tool's sources said, with provenance, every signal, and a digest that binds it.
 
 The digest covers the object without `attestation` and `raw` (answer-eval.md, section 5.4); the raw
-result is bound by its own digest, which is inside. Rules F13 to F18 of docs/checks.md.
+result is bound by its own digest, which is inside. The F rules of docs/checks.md.
 """
 
 from collections.abc import Sequence
@@ -137,7 +137,7 @@ def fact_object(
         "assessed_at": at,
         "max_age_s": tool.max_age_s,
         "tolerance": _tolerance_to_wire(tool.tolerance),
-        "sources": msgspec.to_builtins(judged),
+        "sources": [msgspec.to_builtins(source) for source in judged],
         "verification": {
             "rule": FACT_RULE,
             "confidence": signals.confidence,

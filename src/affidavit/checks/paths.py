@@ -1,6 +1,6 @@
 """Paths into a raw tool result: keys and non-negative indices, joined by dots.
 
-Rules P1 to P6 of docs/checks.md; answer-eval.md, section 1. Not covered: a key that holds a dot
+The P rules of docs/checks.md; answer-eval.md, section 1. Not covered: a key that holds a dot
 cannot be addressed, which is said where it matters.
 """
 

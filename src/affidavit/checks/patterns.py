@@ -2,7 +2,7 @@
 
 Words are compared case-folded, white space is collapsed, and marks at the end of the text are left
 out. A pattern covers the whole text; a slot takes one word or more, as few as the rest allows.
-Matching is one walk over the words, whatever the pattern. Rules T1 to T8 of docs/checks.md.
+Matching is one walk over the words, whatever the pattern. The T rules of docs/checks.md.
 """
 
 import re

@@ -3,7 +3,7 @@
 Step 4, closure: every cited digest leads to evidence, and all evidence hashes to its digest.
 Step 5: what was asked and the evidence are taken from the receipt, the whole body is made a second
 time, and the two must be the same, byte for byte. Not covered: id, signature and anchor, which are
-steps 1 to 3, and whether the evidence is true. Rules R1 to R7 of docs/checks.md.
+steps 1 to 3, and whether the evidence is true. The R rules of docs/checks.md.
 """
 
 from collections.abc import Iterator, Mapping

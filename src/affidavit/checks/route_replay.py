@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from affidavit.base.errors import AffidavitError
+from affidavit.checks.body import Body
 from affidavit.checks.differences import Difference, DifferenceKind, differences
 from affidavit.checks.routes import RouteTable, find_route
 from affidavit.checks.unit import Check
@@ -21,7 +22,7 @@ def route_differences(receipt: Mapping[str, Any], table: RouteTable) -> tuple[Di
     """
     if "route" not in receipt:
         return ()
-    signed = {
+    signed: Body = {
         "route": {key: receipt["route"][key] for key in ("router_sha256", "route_id", "form")},
         "checks": [
             {key: check[key] for key in Check.__struct_fields__ if key in check}
@@ -35,12 +36,12 @@ def route_differences(receipt: Mapping[str, Any], table: RouteTable) -> tuple[Di
     if compiled is None:
         problem = "no route of this table matches it"
         return (Difference(DifferenceKind.REPLAY, "question", problem, None),)
-    recomputed = {
+    recomputed: Body = {
         "route": {
             "router_sha256": table.sha256,
             "route_id": compiled.route_id,
             "form": "declarative" if compiled.is_declarative else "interrogative",
         },
-        "checks": msgspec.to_builtins(compiled.checks),
+        "checks": [msgspec.to_builtins(check) for check in compiled.checks],
     }
     return tuple(differences(signed, recomputed))

@@ -2,7 +2,7 @@
 
 Origin: answer-eval.md, section 6. A text that asserts a value (a `say` pattern with `{value}`) is
 adjudicated; a question (an `ask` pattern) asserts nothing and observes. Whoever loads the table
-from YAML passes in where each line stands. Rules T9 to T16 of docs/checks.md.
+from YAML passes in where each line stands. The T rules of docs/checks.md.
 """
 
 from collections.abc import Callable

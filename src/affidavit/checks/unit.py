@@ -1,4 +1,4 @@
-"""The check unit, read strictly: answer-eval.md, section 1; rules U1 to U12 of docs/checks.md.
+"""The check unit, read strictly: answer-eval.md, section 1; the U rules of docs/checks.md.
 
 What has the wrong shape is refused with the check and the field. What has the right shape but does
 not fit the evidence (a text where a number is needed) is read, and is `not_evaluable` later: that

@@ -1,6 +1,6 @@
 """JSON values as the operators see them: what is a number, what is a text, how one is shown.
 
-Rules N1 to N5 of docs/checks.md. A number is the decimal that stands for it in JSON, never the
+The N rules of docs/checks.md. A number is the decimal that stands for it in JSON, never the
 binary double behind it, so that 0.1 is one tenth and comparisons have no surprises.
 """
 

@@ -1,7 +1,7 @@
 """Per-check verdicts, and the composite of a batch: answer-eval.md, sections 3 and 4.
 
 answer-conf/1: the weakest premise caps a conjunction, the best evidenced counterexample sets a
-contradiction. Rules C1 to C12 of docs/checks.md.
+contradiction. The C rules of docs/checks.md.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Versions as tuples of numbers: `semver_eq`, `semver_gte`, `semver_lt`, `semver_prefix`.
 
 Origin: answer-eval.md, section 2: dotted numeric tuple compare. Not covered: pre-release marks and
-a leading v; a part that is not all digits is `not_evaluable`. Rules O23 to O29 of docs/checks.md.
+a leading v; a part that is not all digits is `not_evaluable`. The O rules of docs/checks.md.
 """
 
 import operator

@@ -1,0 +1,118 @@
+"""Tools, facts and answers that the tests of checks share."""
+
+from typing import Any
+
+from affidavit.base.canonical import sorted_compact
+from affidavit.base.strict_json import decode
+from affidavit.checks.body import Body, Occasion, Routed, answer_body
+from affidavit.checks.evaluate import CheckResult, evaluate
+from affidavit.checks.facts import (
+    Fact,
+    Source,
+    SourceAnswer,
+    SourceSilence,
+    Unavailable,
+    fact_from_answers,
+)
+from affidavit.checks.routes import RouteTable, routes_from_wire
+from affidavit.checks.tools import Tool
+from affidavit.checks.unit import Check, checks_from_wire
+
+AT = "2026-01-31T14:30:00Z"
+EARLIER = "2026-01-31T14:29:50Z"
+INDEX = Source("index", "example.org", "http", "https://example.org/python.json", "CC0-1.0")
+MIRROR = Source("mirror", "example.net", "file")
+
+VERSION = Tool(
+    "software_version",
+    ("product",),
+    "results.0.latest_version",
+    licence="CC0-1.0",
+    max_age_s=60,
+    description="The latest release of a product",
+)
+PLAIN = Tool("plain", max_age_s=60)
+"""A tool whose whole result is its primary value."""
+TOOLS = {tool.name: tool for tool in (VERSION, PLAIN)}
+
+RESULT: dict[str, Any] = {"results": [{"latest_version": "3.13.1", "released": "2026-01-02"}]}
+
+PYTHON = {
+    "id": "py",
+    "tool": "software_version",
+    "args": {"product": "python"},
+    "expect": {"path": "results.0.latest_version", "op": "semver_gte", "value": "3.13"},
+}
+
+ROUTES: dict[str, Any] = {
+    "version": "route/1",
+    "routes": [
+        {
+            "id": "software.version",
+            "tool": "software_version",
+            "ask": ["what is the latest version of {product}", "latest version of {product}"],
+            "say": ["the latest version of {product} is {value}"],
+            "args": {"product": "{product}"},
+            "path": "results.0.latest_version",
+            "op": "semver_eq",
+        }
+    ],
+    "not_covered": ["release dates"],
+}
+
+
+def table() -> RouteTable:
+    return routes_from_wire(ROUTES)
+
+
+def fact(
+    raw: Any,
+    tool: Tool = PLAIN,
+    args: dict[str, Any] | None = None,
+    observed_at: str | None = EARLIER,
+    at: str = AT,
+) -> Fact:
+    made = fact_from_answers(
+        tool, args or {}, [SourceAnswer(INDEX, raw, observed_at)], at, signed=True
+    )
+    assert isinstance(made, Fact)
+    return made
+
+
+def checks(*wire: Any) -> tuple[Check, ...]:
+    return checks_from_wire(list(wire))
+
+
+def outcome(raw: Any, expect: Any, observed_at: str | None = EARLIER) -> CheckResult:
+    """The result of one check of the plain tool, whose result is `raw`."""
+    (check,) = checks({"id": "c", "tool": "plain", "expect": expect})
+    (result,) = evaluate([check], TOOLS, {"c": fact(raw, observed_at=observed_at)}, AT)
+    return result
+
+
+def evidence_for(asked: tuple[Check, ...], raw: Any = None) -> dict[str, Fact | Unavailable]:
+    """The same result for every check of a known tool."""
+    return {
+        check.id: fact(RESULT if raw is None else raw, TOOLS[check.tool], check.args)
+        for check in asked
+        if check.tool in TOOLS
+    }
+
+
+def body(*wire: Any, routed: Routed | None = None, lost: tuple[str, ...] = ()) -> Body:
+    """An answer's body as a reader gets it: written and decoded."""
+    asked = checks(*(wire or (PYTHON,)))
+    evidence = evidence_for(asked)
+    evidence |= {name: Unavailable("the source did not answer within 6000 ms") for name in lost}
+    results = evaluate(asked, TOOLS, evidence, AT)
+    return reread(answer_body(results, TOOLS, Occasion("example.com", AT, routed)))
+
+
+def reread(made: Body) -> Body:
+    again = decode(sorted_compact(made))
+    assert isinstance(again, dict)
+    return again
+
+
+def silence(source: Source = MIRROR) -> SourceSilence:
+    return SourceSilence(source, "HTTP 500")

@@ -1,0 +1,116 @@
+"""The body of a receipt: what stands in it, and what does not."""
+
+from tests.checks.making import AT, PYTHON, TOOLS, body, reread, table
+
+from affidavit.checks.body import Occasion, Routed, refusal_body
+from affidavit.checks.coverage import coverage_of
+from affidavit.checks.facts import fact_digest
+from affidavit.checks.operators import OPERATORS
+
+OPTIONAL = {**PYTHON, "id": "b", "required": False, "observe": True}
+
+
+def test_every_check_is_echoed_with_its_verdict() -> None:
+    made = body(PYTHON, OPTIONAL, {"id": "gone", "tool": "plain"}, lost=("gone",))
+    first, second, third = made["checks"]
+    assert first == {
+        **PYTHON,
+        "observe": False,
+        "required": True,
+        "verdict": "supported",
+        "confidence": 0.8,
+        "explain": 'results.0.latest_version: saw "3.13.1"; semver_gte "3.13" holds',
+        "evidence": list(made["evidence_index"]),
+        "results": [{"outcome": "held", "observed": "3.13.1"}],
+    }
+    assert (second["verdict"], second["value"], second["required"]) == ("value", "3.13.1", False)
+    assert "results" not in second
+    assert (third["confidence"], third["evidence"]) == (None, [])
+    assert third["unavailable"] == "the source did not answer within 6000 ms"
+    assert (made["verdict"], made["confidence"]) == ("insufficient_evidence", 0.0)
+    assert made["degraded"]
+    assert made["generated_at"] == AT
+    assert made["confidence_rule"] == "answer-conf/1"
+    assert made["advisory"]
+    assert "integrity, not truth" in made["disclaimers"][0]
+
+
+def test_a_list_that_was_seen_is_not_echoed() -> None:
+    made = body({**PYTHON, "expect": {"path": "results", "op": "contains", "value": 1}})
+    assert made["checks"][0]["results"] == [{"outcome": "failed"}]
+
+
+def test_the_bundle_holds_what_is_cited() -> None:
+    made = body(PYTHON, OPTIONAL, {**PYTHON, "id": "c", "args": {"product": "pypy"}})
+    assert len(made["evidence_index"]) == 2
+    cited = {digest for check in made["checks"] for digest in check["evidence"]}
+    assert cited == set(made["evidence_index"])
+    assert all(fact_digest(fact) == digest for digest, fact in made["evidence_index"].items())
+
+
+def test_the_rules_are_pinned() -> None:
+    made = body(PYTHON, {"id": "b", "tool": "plain"}, {"id": "c", "tool": "oracle"})
+    assert made["reproduce"] == {
+        "evaluator": {
+            "engine_version": "1.0.0",
+            "rules": ["answer-eval/1", "answer-conf/1", "fact-conf/1"],
+        },
+        "canonicalization": "json-sorted-compact",
+        "max_checks": 20,
+        "tools": {
+            "plain": {"required_args": []},
+            "software_version": {"required_args": ["product"]},
+        },
+    }
+
+
+def test_checks_over_the_cap_are_listed() -> None:
+    made = body(*({**PYTHON, "id": f"c{number}"} for number in range(1, 23)))
+    assert made["not_checked"] == ["c21", "c22"]
+    assert len(made["checks"]) == 22
+
+
+def test_a_routed_answer_names_its_route() -> None:
+    routed = Routed("Latest version of python?", table().sha256, "software.version", False)
+    made = body(PYTHON, routed=routed)
+    assert made["question"] == "Latest version of python?"
+    assert made["route"] == {
+        "router_version": "route/1",
+        "router_sha256": table().sha256,
+        "route_id": "software.version",
+        "form": "interrogative",
+    }
+    assert made["reproduce"]["evaluator"]["rules"][-1] == "route/1"
+
+
+def test_a_refusal_has_no_checks() -> None:
+    coverage = coverage_of(TOOLS, table())
+    occasion = Occasion("example.com", AT, served_by={"url": "https://example.com"})
+    made = reread(refusal_body("Who invented Python?", coverage, occasion))
+    assert made["verdict"] == "outside_evidence_coverage"
+    assert made["confidence"] == 0.0
+    assert made["unrouted"] == ["Who invented Python?"]
+    assert made["coverage"] == coverage
+    assert made["served_by"] == {"url": "https://example.com"}
+    plain = refusal_body("Who?", coverage, Occasion("example.com", AT))
+    assert made.keys() - plain.keys() == {"served_by"}
+    assert not made.keys() & {"checks", "evidence_index", "reproduce", "degraded", "evidence"}
+
+
+def test_the_coverage_is_what_the_tools_and_routes_make() -> None:
+    made = coverage_of(TOOLS, table())
+    assert (made["schema"], made["router_sha256"]) == ("answer-coverage/v1", table().sha256)
+    (family,) = made["families"]
+    assert (family["route_id"], family["tool"]) == ("software.version", "software_version")
+    assert made["not_covered"] == ["release dates"]
+    assert made["checks_mode"]["operators"] == [*OPERATORS]
+    assert [tool["name"] for tool in made["checks_mode"]["tools"]] == ["plain", "software_version"]
+    assert made["checks_mode"]["tools"][1]["required_args"] == ["product"]
+
+
+def test_a_route_without_its_tool_covers_nothing() -> None:
+    made = coverage_of({}, table())
+    assert made["families"] == []
+    assert made["not_covered"][-1] == (
+        "route software.version: its tool software_version is not declared"
+    )

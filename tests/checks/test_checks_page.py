@@ -1,0 +1,210 @@
+"""docs/checks.md is the specification: every example of its tables is run here."""
+
+import re
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from tests.checks import making
+from tests.repository import ROOT
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.strict_json import decode
+from affidavit.checks.evaluate import evaluate
+from affidavit.checks.facts import Fact, Source, SourceAnswer, SourceSilence, fact_from_answers
+from affidavit.checks.moments import moment_from
+from affidavit.checks.operators import OPERATORS
+from affidavit.checks.paths import look_at
+from affidavit.checks.patterns import find_slots, pattern_of, words_of
+from affidavit.checks.routes import find_route, routes_from_wire
+from affidavit.checks.tools import Tolerance, Tool
+from affidavit.checks.unit import Check, check_from_wire, checks_from_wire
+from affidavit.checks.values import find_exact
+from affidavit.checks.verdicts import Verdict, compose
+
+PAGE = (ROOT / "docs" / "checks.md").read_text("utf-8")
+ROW = re.compile(r"^\| ([A-Z]\d+) \| (.*) \|$", re.MULTILINE)
+SOURCE = re.compile(r"(\w+)(?:/(\w+))? (?:failed|(.+) (none|-?\d+))")
+
+
+def rows() -> dict[str, tuple[str, ...]]:
+    """Return the examples of the page by the id of their rule: the cells behind the rule's text."""
+    found = {}
+    for row in ROW.finditer(PAGE):
+        _, *cells = (cell.strip() for cell in row[2].split("|"))
+        assert row[1] not in found, f"{row[1]} stands twice"
+        found[row[1]] = tuple(cell.strip("`") for cell in cells)
+    return found
+
+
+def value_of(cell: str) -> Any:
+    return decode(cell.encode())
+
+
+def check_unit(wire: str, wanted: str) -> None:
+    assert refusal(lambda: checks_from_wire(value_of(f"[{wire}]"))) == wanted
+
+
+def refusal(read: Callable[[], object]) -> str:
+    try:
+        read()
+    except AffidavitError as error:
+        return f"{error.fault.code} {error.where.field}"
+    return "read"
+
+
+def check_path(evidence: str, path: str, wanted: str) -> None:
+    look = look_at(value_of(evidence), path)
+    assert look.why == wanted if not look.found else look.value == value_of(wanted)
+
+
+def check_number(value: str, wanted: str) -> None:
+    found = find_exact(value_of(value))
+    assert ("none" if found is None else str(found)) == wanted
+
+
+def check_operator(evidence: str, expectation: str, wanted: str) -> None:
+    observed_at = value_of(evidence) if "fresh_within_s" in expectation else making.EARLIER
+    result = making.outcome(value_of(evidence), value_of(expectation), observed_at)
+    assert result.seen[0].held == wanted
+
+
+def check_verdict(wire: str, wanted: str) -> None:
+    tools = {name: Tool(name, ("city",), "n", max_age_s=60) for name in ("t", "silent")}
+    check = check_from_wire({"id": "c", "args": {"city": "Ulm"}, **value_of(wire)}, "c")
+    made = making.fact({"n": 5, "nothing": None}, tools["t"], check.args)
+    evidence = {"c": made} if check.tool == "t" else {}
+    (result,) = evaluate([check], tools, evidence, making.AT)
+    assert result.verdict == wanted
+    assert result.explain
+
+
+def check_composite(results: str, wanted: str) -> None:
+    weighed = []
+    for text in results.split(", "):
+        words = text.removeprefix("optional ").split()
+        weighed.append(
+            SimpleNamespace(
+                verdict=Verdict(words[0]),
+                required=not text.startswith("optional "),
+                confidence=float(words[1]) if words[1:] else None,
+            )
+        )
+    made = compose(weighed)
+    said = f"{made.verdict} {made.confidence}{' degraded' if made.degraded else ''}"
+    assert said == wanted
+
+
+def check_fact(sources: str, wanted: str) -> None:
+    made = fact_from_answers(
+        Tool("t", max_age_s=60, tolerance=Tolerance(1)),
+        {},
+        [source_of(text) for text in sources.split(", ")],
+        making.AT,
+        signed=True,
+    )
+    assert said_of(made) == wanted
+
+
+def source_of(text: str) -> SourceAnswer | SourceSilence:
+    match = SOURCE.fullmatch(text)
+    assert match
+    name, part, value, age = match.groups()
+    source = Source(f"{name}{part or ''}", name, "file")
+    if value is None:
+        return SourceSilence(source, "no connection")
+    return SourceAnswer(source, value_of(value), None if age == "none" else before(int(age)))
+
+
+def before(seconds: int) -> str:
+    late = 14 * 3600 + 30 * 60 - seconds
+    text = f"2026-01-31T{late // 3600:02}:{late // 60 % 60:02}:{late % 60:02}Z"
+    assert moment_from(making.AT) - moment_from(text) == seconds * 10**9
+    return text
+
+
+def said_of(made: object) -> str:
+    if not isinstance(made, Fact):
+        return "unavailable"
+    block = made.object["verification"]
+    marks = [
+        *(["verified"] if block["verified"] else []),
+        *(["conflict"] if block["signals"]["conflict"] else []),
+    ]
+    return " ".join((str(block["confidence"]), *marks))
+
+
+def check_is_a_test(name: str) -> None:
+    tests = (ROOT / "tests" / "checks").glob("test_*.py")
+    assert any(f"def {name}(" in path.read_text("utf-8") for path in tests)
+
+
+def check_pattern(pattern: str, text: str, wanted: str) -> None:
+    made = pattern_of(pattern)
+    assert not isinstance(made, str)
+    found = find_slots(made, words_of(text))
+    said = None if found is None else ", ".join(f"{name}={took}" for name, took in found.items())
+    assert (said or "none") == wanted
+
+
+def check_question(question: str, wanted: str) -> None:
+    compiled = find_route(making.table(), question)
+    if compiled is None:
+        assert wanted == "refused"
+    else:
+        assert [*map(msgspec.to_builtins, compiled.checks)] == [value_of(wanted)]
+
+
+def check_route(wire: str, wanted: str) -> None:
+    table = {"version": "route/1", "routes": [value_of(wire)]}
+    assert refusal(lambda: routes_from_wire(table)) == wanted
+
+
+CHECKS: dict[str, Callable[..., None]] = {
+    "U": check_unit,
+    "P": check_path,
+    "N": check_number,
+    "O": check_operator,
+    "E": check_verdict,
+    "C": check_composite,
+    "F": check_fact,
+    "B": check_is_a_test,
+    "R": check_is_a_test,
+    "T": check_pattern,
+}
+SPECIAL: dict[str, Callable[..., None]] = {
+    **dict.fromkeys((f"F{number}" for number in range(13, 18)), check_is_a_test),
+    **dict.fromkeys(("T8", "T9", "T10", "T11"), check_question),
+    **dict.fromkeys((f"T{number}" for number in range(12, 18)), check_route),
+}
+ROWS = rows()
+
+
+@pytest.mark.parametrize(("name", "cells"), ROWS.items(), ids=ROWS.keys())
+def test_the_example_of(name: str, cells: tuple[str, ...]) -> None:
+    SPECIAL.get(name, CHECKS[name[0]])(*cells)
+
+
+def test_every_kind_of_rule_has_examples() -> None:
+    assert {name[0] for name in ROWS} == set(CHECKS)
+
+
+def test_every_operator_has_a_row() -> None:
+    shown = {value_of(cells[1])["op"] for name, cells in ROWS.items() if name[0] == "O"}
+    assert shown == set(OPERATORS)
+    assert len(OPERATORS) == 20
+
+
+def test_the_fields_of_the_page_are_those_of_a_check() -> None:
+    section = PAGE.split("## The check unit")[1].split("An expectation has")[0]
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == [*Check.__struct_fields__]
+
+
+def test_the_examples_in_blocks_are_read() -> None:
+    (unit,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    assert checks_from_wire([value_of(unit)]) == making.checks(making.PYTHON)
+    (routes,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert routes_from_wire(yaml.safe_load(routes)) == making.table()

@@ -1,0 +1,341 @@
+"""Steps 4 and 5 of a verification: what a receipt says must follow from what it holds."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from tests.checks.making import (
+    AT,
+    INDEX,
+    MIRROR,
+    PYTHON,
+    RESULT,
+    ROUTES,
+    TOOLS,
+    VERSION,
+    body,
+    checks,
+    reread,
+    table,
+)
+
+from affidavit.checks.body import Body, Occasion, Routed, answer_body, refusal_body
+from affidavit.checks.coverage import coverage_of
+from affidavit.checks.differences import Difference, DifferenceKind, differences
+from affidavit.checks.evaluate import evaluate
+from affidavit.checks.facts import SourceAnswer, SourceSilence, fact_digest, fact_from_answers
+from affidavit.checks.replay import replay
+from affidavit.checks.route_replay import route_differences
+from affidavit.checks.routes import find_route, routes_from_wire
+from affidavit.checks.tools import Tolerance, Tool
+
+OBSERVED = {**PYTHON, "id": "seen", "observe": True, "required": False}
+MIXED = (
+    PYTHON,
+    OBSERVED,
+    {"id": "lost", "tool": "plain"},
+    {"id": "blank", "tool": "software_version"},
+    {"id": "oracle", "tool": "oracle", "args": {"n": [1, 1.0, True, None]}},
+    {**PYTHON, "id": "all", "expect": [{"op": "eq", "value": 1}, {"op": "exists", "path": "x"}]},
+)
+
+
+def mixed() -> Body:
+    return body(*MIXED, lost=("lost",))
+
+
+def refusal() -> Body:
+    occasion = Occasion("example.com", AT, served_by={"url": "https://example.com"})
+    return reread(refusal_body("Who?", coverage_of(TOOLS, table()), occasion))
+
+
+def sourced(tolerance: Tolerance | None) -> Body:
+    """An answer from three sources, of which one is silent."""
+    tool = Tool("t", max_age_s=60.5, tolerance=tolerance, unit="degrees")
+    answers = [
+        SourceAnswer(INDEX, 20, AT),
+        SourceAnswer(MIRROR, 21, AT),
+        SourceSilence(INDEX, "HTTP 500"),
+    ]
+    (check,) = checks({"id": "c", "tool": "t", "expect": {"op": "lt", "value": 30}})
+    fact = fact_from_answers(tool, {}, answers, AT, signed=True, attestation={"by": "example"})
+    results = evaluate([check], {"t": tool}, {"c": fact}, AT)
+    occasion = Occasion("example.com", AT, served_by={"docs": "https://example.com"})
+    return reread(answer_body(results, {"t": tool}, occasion))
+
+
+FRESH: dict[str, Callable[[], Body]] = {
+    "one check": body,
+    "every kind of check": mixed,
+    "more checks than the cap": lambda: body(*({**PYTHON, "id": f"c{n}"} for n in range(25))),
+    "a routed question": lambda: body(routed=Routed("q", "0" * 64, "r", True)),
+    "a tolerance in units": lambda: sourced(Tolerance(1)),
+    "a tolerance in per cent": lambda: sourced(Tolerance(2.5, is_percentage=True)),
+    "no tolerance": lambda: sourced(None),
+    "a refusal": refusal,
+}
+
+
+@pytest.mark.parametrize("make", FRESH.values(), ids=FRESH)
+def test_a_fresh_body_replays(make: Callable[[], Body]) -> None:
+    made = make()
+    found = replay(made)
+    assert found.differences == ()
+    assert found.holds
+    assert found.rebuilt == made
+
+
+def test_what_the_seal_adds_is_not_replayed() -> None:
+    sealed = {**body(), "receipt_id": "ans_0", "signature": {"sig": "x"}, "anchor": {}}
+    assert replay(sealed).holds
+
+
+def test_a_digest_without_its_algorithm_is_read() -> None:
+    made = body()
+    (digest,) = made["evidence_index"]
+    bare = digest.removeprefix("sha256:")
+    made["evidence_index"] = {bare: made["evidence_index"][digest]}
+    made["checks"][0]["evidence"] = [bare]
+    assert replay(made).holds
+
+
+def test_a_digest_that_leads_nowhere_is_found() -> None:
+    made = body()
+    made["checks"][0]["evidence"] = ["sha256:" + "0" * 64]
+    first, second, *_ = replay(made).differences
+    assert (first.kind, first.path, first.kind.step) == ("closure", "checks[0].evidence[0]", 4)
+    assert second.kind is DifferenceKind.CLOSURE
+    assert "no check cites it" in str(second)
+
+
+def test_evidence_that_was_swapped_is_found() -> None:
+    made = body(PYTHON, {**PYTHON, "id": "b", "args": {"product": "pypy"}})
+    one, other = made["evidence_index"]
+    index = made["evidence_index"]
+    index[one], index[other] = index[other], index[one]
+    found = replay(made).differences
+    assert [difference.kind for difference in found[:1]] == [DifferenceKind.REPLAY]
+    made = body()
+    (digest,) = made["evidence_index"]
+    made["evidence_index"][digest]["unit"] = "versions"
+    (only,) = replay(made).differences
+    assert (only.kind, only.path) == ("evidence_digest", f"evidence_index.{digest}")
+    assert only.kind.step == 4
+
+
+def redigested(made: Body) -> Body:
+    """What a forger does: after a change the digests are made to fit again."""
+    renamed = {digest: fact_digest(fact) for digest, fact in made["evidence_index"].items()}
+    made["evidence_index"] = {
+        renamed[digest]: fact for digest, fact in made["evidence_index"].items()
+    }
+    for check in made["checks"]:
+        check["evidence"] = [renamed[digest] for digest in check["evidence"]]
+    return made
+
+
+def change(made: Body, path: str, value: Any) -> Body:
+    """Set what stands at a path of an answer; `fact` is its only piece of evidence."""
+    place: Any = made
+    *steps, last = path.split(".")
+    for step in steps:
+        if step == "fact":
+            (place,) = made["evidence_index"].values()
+        else:
+            place = place[int(step)] if isinstance(place, list) else place[step]
+    if isinstance(place, list):
+        place[int(last)] = value
+    else:
+        place[last] = value
+    return redigested(made)
+
+
+FORGED: dict[str, tuple[str, Any, str]] = {
+    "the verdict": ("verdict", "contradicted", "verdict"),
+    "the confidence": ("confidence", 0.9, "confidence"),
+    "the type of a number": ("confidence", 1, "confidence"),
+    "the state": ("degraded", True, "degraded"),
+    "the verdict of a check": ("checks.0.verdict", "contradicted", "checks[0].verdict"),
+    "the confidence of a check": ("checks.0.confidence", 0.95, "checks[0].confidence"),
+    "an explanation": ("checks.0.explain", "fine", "checks[0].explain"),
+    "an outcome": ("checks.0.results.0.outcome", "failed", "checks[0].results[0].outcome"),
+    "what was observed": ("checks.0.results.0.observed", "4", "checks[0].results[0].observed"),
+    "an operand": ("checks.0.expect.value", "3.12", "checks[0].explain"),
+    "a value nobody asked for": ("checks.0.value", 1, "checks[0].value"),
+    "evidence that is said to be lost": ("checks.0.unavailable", "x", "checks[0].confidence"),
+    "a list of what was not checked": ("not_checked", ["py"], "not_checked"),
+    "the engine": ("reproduce.evaluator.engine_version", "0.9.0", "engine_version"),
+    "the rules": ("reproduce.evaluator.rules", ["answer-eval/0"], "rules"),
+    "the cap": ("reproduce.max_checks", 30, "reproduce.max_checks"),
+    "a needed argument": ("reproduce.tools.software_version.required_args", ["x"], "checks[0]"),
+    "a tool that was taken away": ("reproduce.tools", {}, "checks[0].verdict"),
+    "the rule of the confidence": ("confidence_rule", "answer-conf/2", "confidence_rule"),
+    "a question without a route": ("question", "why", "question"),
+    "the value of a fact": ("fact.value", "3.14", ".value"),
+    "the raw result": ("fact.raw", {"results": [{"latest_version": "3.14"}]}, "explain"),
+    "the raw result, beside the value": (
+        "fact.raw",
+        {"results": [{"latest_version": "3.13.1"}]},
+        "raw_sha256",
+    ),
+    "the confidence of a fact": ("fact.verification.confidence", 0.95, "verification.confidence"),
+    "a signal": ("fact.verification.signals.corroborated", True, "signals.corroborated"),
+    "verified": ("fact.verification.verified", True, "verification.verified"),
+    "the number of sources": ("fact.verification.sources", 2, "verification.sources"),
+    "the note": ("fact.verification.note", "", "verification.note"),
+    "the age that is allowed": ("fact.max_age_s", 1, "signals.fresh"),
+    "the time of observation": ("fact.observed_at", AT, "observed_at"),
+    "the source's time": ("fact.sources.0.observed_at", AT, ".id"),
+    "the source's value": ("fact.sources.0.value", "3.14", "sources[0].value"),
+    "the id of a fact": ("fact.id", "fact_0", ".id"),
+    "the path of the value": ("fact.value_path", "results.0.released", ".value"),
+    "no sources": ("fact.sources", [], "signals.source_present"),
+    "an empty tolerance": ("fact.tolerance", {}, "tolerance.abs"),
+}
+
+
+@pytest.mark.parametrize(("path", "value", "found"), FORGED.values(), ids=FORGED)
+def test_any_change_is_found(path: str, value: Any, found: str) -> None:
+    differences_found = replay(change(body(), path, value)).differences
+    assert any(found in difference.path for difference in differences_found)
+    assert all(difference.kind is DifferenceKind.REPLAY for difference in differences_found)
+    assert all(": the receipt says " in str(difference) for difference in differences_found)
+
+
+def test_evidence_of_another_question_is_found() -> None:
+    other = change(body(), "fact.args", {"product": "pypy"})
+    (only,) = replay(other).differences
+    assert (only.kind, only.path) == ("replay", "checks[0].evidence")
+    assert str(only) == "checks[0].evidence: it cites evidence of another tool or other arguments"
+    late = change(body(), "fact.assessed_at", "2026-01-31T14:30:01Z")
+    (only,) = replay(late).differences
+    assert (only.kind.step, only.path.rpartition(".")[2]) == (5, "assessed_at")
+
+
+UNREADABLE: dict[str, tuple[str, Any, str]] = {
+    "another schema": ("schema", "answer/v0", "schema"),
+    "no verdict": ("verdict", None, "verdict"),
+    "a verdict that is none": ("verdict", "certified", "verdict"),
+    "checks that are none": ("checks", {}, "checks"),
+    "a check that is none": ("checks.0", 5, "checks[0]"),
+    "an operator that is none": ("checks.0.expect.op", "regex", "checks[0].expect.op"),
+    "an operand that is none": (
+        "checks.0.expect",
+        {"op": "between", "value": 5},
+        "checks[0].expect.value",
+    ),
+    "an unknown field": ("truth", 1, "the receipt"),
+    "a refusal with checks": ("verdict", "outside_evidence_coverage", "the receipt"),
+    "a time that is none": ("generated_at", "today", "generated_at"),
+    "a negative age": ("fact.max_age_s", -1, "max_age_s"),
+    "evidence that is none": ("evidence_index", {"x": 1}, "evidence_index"),
+    "a number that is none": ("fact.raw", float("nan"), "the receipt"),
+}
+
+
+@pytest.mark.parametrize(("path", "value", "place"), UNREADABLE.values(), ids=UNREADABLE)
+def test_hostile_receipts_end_in_a_difference(path: str, value: Any, place: str) -> None:
+    made = body()
+    # To some of these no digest can be made to fit.
+    with suppress(AttributeError, TypeError, KeyError):
+        made = change(made, path, value)
+    found = replay(made)
+    (only,) = found.differences
+    assert found.rebuilt is None
+    assert only.kind is DifferenceKind.SHAPE
+    assert only.path.endswith(place) or place in only.path
+    assert str(only)
+
+
+def test_two_checks_of_one_id_are_found() -> None:
+    made = body(PYTHON, {**PYTHON, "id": "b"})
+    made["checks"][1]["id"] = "py"
+    (only,) = replay(made).differences
+    assert only.path == "checks[1].id"
+
+
+def test_the_arguments_of_lost_evidence_do_not_matter() -> None:
+    made = body(PYTHON, lost=("py",))
+    made["checks"][0]["args"] = {"product": "x"}
+    assert replay(made).holds
+
+
+REFUSALS: dict[str, tuple[str, Any, str]] = {
+    "the confidence": ("confidence", 0.5, "confidence"),
+    "the note": ("note", "", "note"),
+    "no question": ("unrouted", [], "unrouted"),
+    "the time": ("generated_at", "x", "generated_at"),
+    "no coverage": ("coverage", None, "coverage"),
+}
+
+
+@pytest.mark.parametrize(("field", "value", "place"), REFUSALS.values(), ids=REFUSALS)
+def test_a_refusal_that_was_changed_is_found(field: str, value: Any, place: str) -> None:
+    (only,) = replay({**refusal(), field: value}).differences
+    assert only.path == place
+
+
+def test_nothing_is_no_receipt() -> None:
+    assert not replay({}).holds
+
+
+def routed_body(text: str) -> Body:
+    compiled = find_route(table(), text)
+    assert compiled
+    routed = Routed(text, table().sha256, compiled.route_id, compiled.is_declarative)
+    (check,) = compiled.checks
+    fact = fact_from_answers(
+        VERSION, check.args, [SourceAnswer(INDEX, RESULT, AT)], AT, signed=True
+    )
+    results = evaluate([check], TOOLS, {check.id: fact}, AT)
+    return reread(answer_body(results, TOOLS, Occasion("example.com", AT, routed)))
+
+
+def test_a_question_gives_the_same_checks_again() -> None:
+    made = routed_body("The latest version of python is 3.13.1")
+    assert (made["verdict"], made["route"]["form"]) == ("supported", "declarative")
+    assert replay(made).holds
+    assert route_differences(made, table()) == ()
+    made["checks"][0]["expect"]["value"] = "3.13"
+    (only,) = route_differences(made, table())
+    assert only.path == "checks[0].expect.value"
+
+
+def test_an_answer_without_a_question_has_no_route() -> None:
+    assert route_differences(body(), table()) == ()
+
+
+def test_another_table_is_found() -> None:
+    other = deepcopy(ROUTES)
+    other["not_covered"] = []
+    made = routed_body("latest version of python?")
+    (only,) = route_differences(made, routes_from_wire(other))
+    assert only.path == "route.router_sha256"
+    none = routes_from_wire({"version": "route/1", "routes": []})
+    (only,) = route_differences(made, none)
+    assert str(only) == "question: no route of this table matches it"
+    (only,) = route_differences({**made, "question": "?"}, table())
+    assert only.path == "question"
+
+
+DIFFERENCES: dict[str, tuple[Any, Any, list[str]]] = {
+    "the same": ({"a": [1, {"b": None}]}, {"a": [1, {"b": None}]}, []),
+    "one and one point nought": ([1], [1.0], ["[0]"]),
+    "one and true": ({"a": 1}, {"a": True}, ["a"]),
+    "nought and minus nought": (0.0, -0.0, [""]),
+    "a list and an object": ({"a": []}, {"a": {}}, ["a"]),
+    "more and less": ({"a": [1, 2], "b": 1}, {"a": [3], "c": 1}, ["a[0]", "a", "b", "c"]),
+}
+
+
+@pytest.mark.parametrize(("one", "other", "paths"), DIFFERENCES.values(), ids=DIFFERENCES)
+def test_differences(one: Any, other: Any, paths: list[str]) -> None:
+    assert [difference.path for difference in differences(one, other)] == paths
+
+
+def test_a_difference_in_words() -> None:
+    (only,) = differences({"a": 1}, {})
+    assert only == Difference(DifferenceKind.REPLAY, "a", "1", "nothing")
+    assert str(only) == "a: the receipt says 1, and nothing follows"
