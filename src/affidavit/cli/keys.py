@@ -1,0 +1,193 @@
+"""`affidavit keys`: the keys that sign the receipts of a project."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from affidavit.base.exits import Exit
+from affidavit.cli.command import command
+from affidavit.cli.tables import Cell, Tone
+from affidavit.cli.terminal import Terminal, json_bytes
+from affidavit.cli.tree import Example
+
+if TYPE_CHECKING:
+    from affidavit.app.keys import ListedKey
+
+project_option = click.option(
+    "--project",
+    default=Path(),
+    type=click.Path(path_type=Path),
+    help="Where the folder .affidavit is; by default here.",
+)
+key_argument = click.argument("key", help="The id of the key, or the start of it or its digits.")
+
+_TONES: Final = {
+    "active": Tone.GOOD,
+    "retired": Tone.FAINT,
+    "compromised": Tone.BAD,
+    "unregistered": Tone.UNSURE,
+}
+
+
+@command(
+    examples=(
+        Example("affidavit keys new", "a key for this project, readable by you alone"),
+        Example("affidavit keys new --encrypt", "under a passphrase, which is asked for"),
+    ),
+    exits={Exit.YES: "made; it signs from now on"},
+)
+@click.option("--prefix", default="af", show_default=True, help="What the key's id begins with.")
+@click.option(
+    "--encrypt",
+    is_flag=True,
+    help="Encrypt it; AFFIDAVIT_KEY_PASSPHRASE, if set, is the passphrase and does so too.",
+)
+@project_option
+def new(terminal: Terminal, prefix: str, encrypt: bool, project: Path) -> Exit:
+    """Make a key to sign receipts with.
+
+    Keys that are in use stay so until they are retired; the newest signs. No file is overwritten.
+    """
+    from affidavit.app.keys import create_key
+    from affidavit.wiring.keys import chance, key_folder, moment_of
+
+    secret = _new_passphrase(encrypt)
+    made = create_key(key_folder(project), prefix, secret, chance, moment_of(None))
+    if terminal.json:
+        terminal.print_json(
+            {"key_id": made.key_id, "private": str(made.path), "encrypted": made.is_encrypted}
+        )
+        return Exit.YES
+    terminal.print(made.key_id)
+    terminal.note(f"kept in {made.path}; give others `affidavit keys export`, never this file")
+    return Exit.YES
+
+
+def _new_passphrase(encrypt: bool) -> str | None:
+    from affidavit.base.errors import AffidavitError
+    from affidavit.base.faults import receipts as faults
+    from affidavit.wiring.keys import find_passphrase
+
+    found = find_passphrase()
+    if found is not None or not encrypt:
+        return found
+    if sys.stdin is None or not sys.stdin.isatty():
+        problem = "no passphrase was given, and nobody is there to type one"
+        raise AffidavitError(faults.KEY_PASSPHRASE, problem=problem)
+    typed: str = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True)
+    return typed
+
+
+@command(
+    examples=(Example("affidavit keys list", "which key signs, and which may be believed"),),
+    exits={Exit.YES: "listed, also if there is none"},
+)
+@project_option
+def list_keys(terminal: Terminal, project: Path) -> Exit:
+    """List the keys of a project."""
+    from affidavit.app import keys
+    from affidavit.wiring.keys import key_folder
+
+    listed = keys.list_keys(key_folder(project))
+    if terminal.json:
+        terminal.print_json({"keys": listed})
+        return Exit.YES
+    terminal.table(("Key", "Status", "From", "Until", "Private part", "Remark"), map(_row, listed))
+    return Exit.YES
+
+
+def _row(key: "ListedKey") -> tuple[Cell | str, ...]:
+    until = key.compromised_after or key.retired_at or ""
+    remark = "signs now" if key.signs_now else key.reason or ""
+    status = Cell(key.status, _TONES[key.status])
+    return (key.key_id, status, key.active_from or "", until, key.private, remark)
+
+
+@command(
+    examples=(
+        Example("affidavit keys export -o keys.json", "the public keys, for those who verify"),
+        Example("affidavit keys export --registry", "with the lives of the keys"),
+    ),
+    exits={Exit.YES: "written"},
+)
+@click.option("--registry", is_flag=True, help="Write the registry: status and dates of each key.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="Where to write it.")
+@project_option
+def export(terminal: Terminal, registry: bool, output: Path | None, project: Path) -> Exit:
+    """Write the public keys for those who verify.
+
+    The flat document leaves compromised keys out, for its readers cannot know of them.
+    """
+    from affidavit.app.keys import export_keys
+    from affidavit.base.files import write_atomically
+    from affidavit.wiring.keys import key_folder
+
+    document = export_keys(key_folder(project), lifecycles=registry)
+    if output is None:
+        terminal.print_json(document)
+        return Exit.YES
+    write_atomically(output, json_bytes(document))
+    if terminal.json:
+        terminal.print_json({"output": str(output)})
+    else:
+        terminal.note(f"wrote {output}")
+    return Exit.YES
+
+
+@command(
+    examples=(Example("affidavit keys retire af-ed25519-56475aa75463", "it signs no more"),),
+    exits={Exit.YES: "retired"},
+)
+@key_argument
+@click.option("--at", help="The day or time since when; by default now.")
+@project_option
+def retire(terminal: Terminal, key: str, at: str | None, project: Path) -> Exit:
+    """Retire a key.
+
+    What it signed before still verifies, if an independent time stamp shows that it was before.
+    """
+    from affidavit.app.keys import retire_key
+    from affidavit.wiring.keys import key_folder, moment_of
+
+    changed = retire_key(key_folder(project), key, moment_of(at), moment_of(None))
+    return _tell(terminal, changed)
+
+
+@command(
+    examples=(
+        Example(
+            "affidavit keys compromise af-ed25519-56475aa75463 --since 2026-01-31 --reason 'lost'",
+            "whatever it signed since then is disavowed",
+        ),
+    ),
+    exits={Exit.YES: "recorded"},
+)
+@key_argument
+@click.option(
+    "--since", required=True, help="The day or time since when others may have had the key."
+)
+@click.option("--reason", required=True, help="What happened; it is published with the registry.")
+@project_option
+def compromise(terminal: Terminal, key: str, since: str, reason: str, project: Path) -> Exit:
+    """Record that others may have a key.
+
+    Nothing it signed is believed any more, but for what an independent time stamp shows to be
+    earlier. The time can be moved to an earlier one later on, never to a later one.
+    """
+    from affidavit.app.keys import compromise_key
+    from affidavit.wiring.keys import key_folder, moment_of
+
+    now = moment_of(None)
+    changed = compromise_key(key_folder(project), key, moment_of(since), reason, now)
+    return _tell(terminal, changed)
+
+
+def _tell(terminal: Terminal, key: "ListedKey") -> Exit:
+    if terminal.json:
+        terminal.print_json(key)
+    else:
+        terminal.print(f"{key.key_id} is {key.status}")
+        terminal.note("publish the registry again: `affidavit keys export --registry`")
+    return Exit.YES
