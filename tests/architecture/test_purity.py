@@ -40,6 +40,7 @@ BESIDES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         },
         "base.files": {
             "errno": "a full disk and a missing folder are different faults",
+            "io.BufferedReader": "what a file is that is read piece by piece",
             "os": "base's one module that touches files: atomic writing, bounded reading",
             "pathlib": "paths come from the caller",
             "stat": "a folder or a device is not a file",

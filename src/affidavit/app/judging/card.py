@@ -12,10 +12,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-NOT_MEASURED: Final = (
-    "Not measured yet: no figure stands here until `make bench-judge` has made it."
-)
-_NO_CURVE: Final = "Not measured yet."
+NOT_MEASURED: Final = "Not measured yet, so no figure stands here."
+_NO_CURVE: Final = "Not measured yet, so no curve stands here."
 _NO_WEIGHTS: Final = "No weights are part of this installation: the lexical layer reads alone."
 _PACKAGE: Final = "affidavit.judge"
 _PLACE: Final = re.compile(r"\{\{ (\w+) \}\}")
