@@ -1,0 +1,71 @@
+"""Documents that Dynamic Feed signed and published: accepted, and their twins refused."""
+
+import json
+
+import pytest
+from tests.vectors import vector_path
+
+from affidavit.base.strict_json import decode
+from affidavit.seal.key_documents import TrustedKeys, registry_from, trusted_keys_from
+from affidavit.seal.key_steps import SigningTime, key_step
+from affidavit.seal.lifecycle import KeyStatus
+from affidavit.seal.moments import find_moment
+from affidavit.seal.receipt import canonical_forms, signature_from
+from affidavit.seal.steps import Status, Step
+from affidavit.seal.verify import signature_step
+
+COMPROMISED = "df-ed25519-4cb32e72f333"
+
+
+def signature_of(raw: bytes, keys: TrustedKeys) -> Step:
+    """Return step 3 for a document of any schema."""
+    document = decode(raw)
+    assert isinstance(document, dict)
+    return signature_step(
+        signature_from(document["signature"]), canonical_forms(document).signed, keys
+    )
+
+
+def load(name: str) -> bytes:
+    return vector_path("dynamicfeed", name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("twin", "status"), [("authentic", Status.PASSED), ("tampered", Status.FAILED)]
+)
+def test_a_signed_document_and_its_tampered_twin(twin: str, status: Status) -> None:
+    document = json.loads(load("signed-awareness.json"))
+    keys = trusted_keys_from([document["public_keys"]])
+    step = signature_of(document[twin]["envelope_text"].encode(), keys)
+    assert step.status is status
+    assert (status is Status.PASSED) is document[twin]["expect"]["ok"]
+
+
+def test_the_keys_have_the_ids_they_are_published_under() -> None:
+    keys = trusted_keys_from([decode(load("keys.json"))])
+    assert list(keys.keys) == ["df-ed25519-6ca0de29113b"]
+    assert keys.records == {}
+
+
+def test_the_registry_is_read_and_its_own_signature_holds() -> None:
+    raw = load("signing-key-registry.json")
+    registry = registry_from(decode(raw))
+    assert registry.active_key_id == "df-ed25519-6ca0de29113b"
+    assert registry.record(COMPROMISED).status is KeyStatus.COMPROMISED
+    assert signature_of(raw, trusted_keys_from([decode(raw)])).status is Status.PASSED
+
+
+def test_a_signature_that_holds_under_a_compromised_key_is_not_believed() -> None:
+    document = json.loads(load("signed-awareness.json"))
+    text = document["authentic"]["envelope_text"].encode()
+    keys = trusted_keys_from([decode(load("signing-key-registry.json"))])
+    assert signature_of(text, keys).status is Status.PASSED
+    issued_at = find_moment(json.loads(text)["issued_at"])
+    assert issued_at is not None
+    boundary = keys.records[COMPROMISED].compromised_after
+    assert boundary is not None
+    assert issued_at < boundary
+    step = key_step(COMPROMISED, keys.records[COMPROMISED], SigningTime(issued_at))
+    assert step.status is Status.FAILED
+    assert step.fault is not None
+    assert step.fault.name == "key.validity"
