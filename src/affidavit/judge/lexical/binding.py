@@ -25,6 +25,8 @@ _NEARBY: Final = 0.5  # In the heading or the sentence before.
 _FACT_WEIGHT: Final = 5.0
 _HEAD_BONUS: Final = 1.5
 _NEAR: Final = 6  # Tokens.
+_PART_REACH: Final = 5
+_POSSESSIVE: Final = ("'s", "\u2019s", "s'", "s\u2019")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,11 @@ def territory_of(sentence: Sentence, fact: Fact) -> range:
 
 def _is_part_of(sentence: Sentence, one: Fact, other: Fact) -> bool:
     """Say whether one number is part of the other, as in "two of the 35 fasteners"."""
-    between = sentence.words[min(one.end, other.end) : max(one.first, other.first)]
-    return 0 < len(between) <= 3 and between[0].norm == "of" and not any(w.weight for w in between)
+    between = sentence.tokens[min(one.end, other.end) : max(one.first, other.first)]
+    if not 0 < len(between) <= _PART_REACH or between[0].word.norm != "of":
+        return False
+    # "Six of the rocket's 33 engines": whose they are may be said.
+    return between[-1].text.endswith(_POSSESSIVE) or not any(t.word.weight for t in between)
 
 
 def _border(sentence: Sentence, left: Fact, right: Fact) -> int:

@@ -79,6 +79,9 @@ def _differences(ours: Sequence[Lexeme], theirs: Sequence[Lexeme]) -> Iterator[t
 def _conflict(mine: Sequence[Lexeme], there: Sequence[Lexeme]) -> bool:
     if any(are_opposites(one.stem, other.stem) for one in mine for other in there):
         return True
+    ours, theirs = _rank(mine), _rank(there)
+    if {ours, theirs} in ({0, 2}, {0, 3}, {0, 4}):
+        return True  # "Few" against "many", "most", "all".
     return any(map(_denies, mine)) != any(map(_denies, there))
 
 
@@ -91,6 +94,8 @@ def _says_more(mine: Sequence[Lexeme], there: Sequence[Lexeme]) -> bool:
     said = {word.norm for word in there}
     if any(word.norm in _ADDED and word.norm not in said for word in mine):
         return True
-    ours = max((RANKS[word.norm] for word in mine if word.norm in RANKS), default=-1)
-    theirs = max((RANKS[norm] for norm in said if norm in RANKS), default=-1)
-    return ours > theirs and bool(there)
+    return _rank(mine) > _rank(there) and bool(there)
+
+
+def _rank(words: Sequence[Lexeme]) -> int:
+    return max((RANKS[word.norm] for word in words if word.norm in RANKS), default=-1)

@@ -43,7 +43,7 @@ class Finding:
 # rule-made edits of running text against human-labelled supported claims; see docs/judge.md.
 _GATES: Final = {
     Kind.FACT: 0.5,
-    Kind.DENIAL: 0.6,
+    Kind.DENIAL: 0.7,
     Kind.OPPOSITE: 0.65,
     Kind.RENAMED: 0.75,
     Kind.SWAPPED: 0.7,

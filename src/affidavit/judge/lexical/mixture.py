@@ -34,17 +34,23 @@ class _Displaced(NamedTuple):
 
 
 _BREAKS: Final = cues("statement-breaks")
+_JOINTS: Final = _BREAKS | {"and", ",", "or"}
 _MOST_STATEMENTS: Final = 5
+_SLACK: Final = 2  # Words by which a statement may be longer than the claim that mixes it.
+_MADE_OF: Final = 0.9
 
 
 def find_mixture(part: Part, sentence: Sentence, links: Sequence[Link]) -> Mixture | None:
     """Return a word of each statement, if the claim is made of two that the source keeps apart."""
-    if len(links) < 2 or not _is_single(part.sentence):
+    if not _is_made_of(part, links) or not _is_single(part.sentence):
         return None
-    statements = statements_of(sentence)
-    if not 1 < len(statements) <= _MOST_STATEMENTS:
-        return None
-    for one, other in combinations(statements, 2):
+    longest = len(part.words) + _SLACK
+    statements = [
+        statement
+        for statement in statements_of(sentence)
+        if sum(word.weight > 0 for word in statement.words) <= longest
+    ]
+    for one, other in combinations(statements[:_MOST_STATEMENTS], 2):
         taken, given = _only_in(part, one, other), _only_in(part, other, one)
         if taken and given:
             first, second = _displaced(part, taken, other), _displaced(part, given, one)
@@ -65,7 +71,13 @@ def find_swap_inside(part: Part, sentence: Sentence, links: Sequence[Link]) -> R
 
 def _is_single(claim: Sentence) -> bool:
     """A claim that has two statements of its own may take them from two."""
-    return not any(word.norm in _BREAKS for word in claim.words)
+    return not any(word.norm in _JOINTS for word in claim.words)
+
+
+def _is_made_of(part: Part, links: Sequence[Link]) -> bool:
+    """Say whether next to nothing of the claim comes from elsewhere."""
+    met = sum(part.weight(link.claim) for link in links)
+    return len(links) > 1 and met >= _MADE_OF * sum(part.weight(at) for at in part.words)
 
 
 @lru_cache(maxsize=4096)

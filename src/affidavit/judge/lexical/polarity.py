@@ -5,7 +5,7 @@ A word counts as denied when an odd number of negations reach it. "Not only" den
 stands before it too: "Carrying over leave is not permitted".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -36,6 +36,7 @@ _GRANTS: Final = frozenset(stem(word) for word in cues("grants"))
 # Inside a clause these deny the next noun only: "at no cost to the company".
 _NARROW: Final = cues("negation-narrow")
 _NARROW_REACH: Final = 7
+_BE: Final = frozenset({"is", "are", "was", "were", "be", "been", "being"})
 _SUBJECTS: Final = cues("subjects")
 _REACH: Final = 24  # Tokens; a denial that far from its verb is another clause's.
 
@@ -49,7 +50,7 @@ def negations_of(sentence: Sentence) -> tuple[Negation, ...]:
         if _is_cue(tokens, at):
             found.append(_negation(tokens, at))
         elif token.word.norm in _BANS and not _is_denied_before(tokens, at):
-            found.append(Negation(at, at, range(_clause_start(tokens, at), at), is_ban=True))
+            found.extend(_ban(tokens, at))
     return tuple(found)
 
 
@@ -107,6 +108,22 @@ def _negation(tokens: Sequence[Token], at: int) -> Negation:
     return Negation(at, focus, range(at + 1, end))
 
 
+def _ban(tokens: Sequence[Token], at: int) -> Iterator[Negation]:
+    """Yield what a ban denies: what stands before it, or behind "from". An adjective bans nothing.
+
+    "Smoking is banned", "banned from smoking"; "a banned substance".
+    """
+    after = tokens[at + 1].word if at + 1 < len(tokens) else None
+    if after and after.norm == "from":
+        yield _negation(tokens, at)
+    elif not after or after.weight == 0 or _is_passive(tokens, at):
+        yield Negation(at, at, range(_clause_start(tokens, at), at), is_ban=True)
+
+
+def _is_passive(tokens: Sequence[Token], at: int) -> bool:
+    return any(tokens[place].word.norm in _BE for place in range(max(0, at - 3), at))
+
+
 def _reach_end(tokens: Sequence[Token], at: int) -> int:
     # "In no way" denies like "not".
     is_narrow = (
@@ -119,7 +136,7 @@ def _reach_end(tokens: Sequence[Token], at: int) -> int:
     for place in range(at + 1, limit):
         word = tokens[place].word.norm
         met = met or tokens[place].word.weight > 0
-        if is_narrow and met and tokens[place].word.weight == 0:
+        if is_narrow and met and tokens[place].word.weight == 0 and word != "of":
             return place
         if word in _ENDS or (word == "," and not _is_list(tokens, place, limit)):
             return place
