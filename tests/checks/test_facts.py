@@ -1,8 +1,8 @@
 """Facts: what sources said, what they are worth together, and the digest that binds it."""
 
-from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from tests.checks.making import AT, EARLIER, INDEX, MIRROR, RESULT, VERSION, fact, reread, silence
 
@@ -85,7 +85,7 @@ def test_the_id_of_a_fact_is_made_from_what_was_asked_and_when() -> None:
 
 def test_a_tool_without_an_age_is_never_fresh() -> None:
     block = made(
-        SourceAnswer(INDEX, RESULT, EARLIER), tool=replace(VERSION, max_age_s=None)
+        SourceAnswer(INDEX, RESULT, EARLIER), tool=msgspec.structs.replace(VERSION, max_age_s=None)
     ).object["verification"]
     assert not block["signals"]["fresh"]
     assert block["confidence"] == 0.5

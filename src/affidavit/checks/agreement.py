@@ -5,9 +5,7 @@ The F rules of docs/checks.md.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from fractions import Fraction
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +13,13 @@ import msgspec
 from affidavit.base.json_limits import JsonValue
 from affidavit.checks import amounts
 from affidavit.checks.equality import find_equal
-from affidavit.checks.moments import FUTURE_ALLOWED_S, NANOSECONDS, find_moment, seconds_text
+from affidavit.checks.moments import (
+    FUTURE_ALLOWED_S,
+    NANOSECONDS,
+    find_moment,
+    is_older,
+    seconds_text,
+)
 from affidavit.checks.outcomes import Held
 from affidavit.checks.tools import Tolerance
 from affidavit.checks.values import exact_text, find_exact, shown
@@ -56,8 +60,7 @@ class SourceV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fresh: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Standard:
+class Standard(msgspec.Struct, frozen=True):
     """What sources are held to: the tool's freshness and tolerance, and the moment."""
 
     at: int
@@ -65,8 +68,7 @@ class Standard:
     tolerance: Tolerance | None
 
 
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(msgspec.Struct, frozen=True):
     """The five signals of fact-conf/1."""
 
     signed: bool
@@ -127,63 +129,60 @@ def find_staleness(observed_at: str | None, standard: Standard) -> str | None:
         return f"is dated {seconds_text(age)} s in the future"
     if standard.max_age_s is None:
         return "is of a tool that declares no age up to which it is fresh"
-    if age > Fraction(repr(standard.max_age_s)) * NANOSECONDS:
+    if is_older(age, standard.max_age_s):
         return f"is {seconds_text(age)} s old, and {standard.max_age_s} s are allowed"
     return None
 
 
-def assessed(sources: Sequence[SourceV1], standard: Standard) -> tuple[SourceV1, ...]:
-    """Return the sources with what is derived: whether each agrees, and whether it is fresh."""
-    primary = primary_of(sources)
-    return tuple(_assessed(source, primary, standard) for source in sources)
+class Assessment(msgspec.Struct, frozen=True):
+    """What sources are worth: each with what is derived of it, and all together."""
+
+    sources: list[SourceV1]
+    signals: Signals
+    independent: int
+    """How many origins gave a value."""
+    note: str
+    """What keeps the fact from being verified, or that nothing does."""
 
 
-def _assessed(source: SourceV1, primary: SourceV1 | None, standard: Standard) -> SourceV1:
-    has_value = source.status is SourceStatus.OK
-    return msgspec.structs.replace(
-        source,
-        agrees=agrees(source.value, primary.value, standard.tolerance)
-        if primary is not None and has_value
-        else None,
-        fresh=find_staleness(source.observed_at, standard) is None
-        if source.status is not SourceStatus.UNAVAILABLE
-        else None,
-    )
-
-
-def signals_of(sources: Sequence[SourceV1], signed: bool) -> Signals:
-    """Return the signals of assessed sources. Sources of one origin count as one."""
-    answered = [source for source in sources if source.status is not SourceStatus.UNAVAILABLE]
-    agreeing = {source.origin for source in answered if source.agrees}
-    return Signals(
+def assess(
+    sources: Sequence[SourceV1], primary: SourceV1 | None, standard: Standard, *, signed: bool
+) -> Assessment:
+    """Return what the sources come to. Sources of one origin count as one."""
+    judged: list[SourceV1] = []
+    agreeing: set[str] = set()
+    origins: set[str] = set()
+    apart: list[str] = []
+    stale: list[str] = []
+    lost: list[str] = []
+    answered = 0
+    for source in sources:
+        agreed = fresh = None
+        if source.status is not SourceStatus.UNAVAILABLE:
+            answered += 1
+            why = find_staleness(source.observed_at, standard)
+            fresh = why is None
+            if why is not None:
+                stale.append(f"{source.name} {why}")
+        if source.status is SourceStatus.OK and primary is not None:
+            origins.add(source.origin)
+            agreed = source is primary or agrees(source.value, primary.value, standard.tolerance)
+            if agreed:
+                agreeing.add(source.origin)
+            else:
+                apart.append(f"{source.name} disagrees and says {shown(source.value)}")
+        if source.status is not SourceStatus.OK:
+            lost.append(f"{source.name} has no value: {source.reason}")
+        judged.append(msgspec.structs.replace(source, agrees=agreed, fresh=fresh))
+    signals = Signals(
         signed=signed,
-        source_present=bool(answered),
-        fresh=bool(answered) and all(source.fresh for source in answered),
+        source_present=answered > 0,
+        fresh=answered > 0 and not stale,
         corroborated=len(agreeing) > 1,
-        conflict=any(source.agrees is False for source in answered),
+        conflict=bool(apart),
     )
-
-
-def note_of(sources: Sequence[SourceV1], standard: Standard) -> str:
-    """Return in words what keeps the fact from being verified, or that nothing does."""
-    answered = [source for source in sources if source.status is not SourceStatus.UNAVAILABLE]
-    stale = [
-        f"{source.name} {why}"
-        for source in answered
-        if (why := find_staleness(source.observed_at, standard))
-    ]
-    apart = [
-        f"{source.name} disagrees and says {shown(source.value)}"
-        for source in answered
-        if source.agrees is False
-    ]
-    lost = [
-        f"{source.name} has no value: {source.reason}"
-        for source in sources
-        if source.status is not SourceStatus.OK
-    ]
-    alone = len({source.origin for source in answered if source.agrees}) < 2
-    few = ["no second independent source agrees"] if alone else []
-    return (
-        "; ".join((*apart, *stale, *few, *lost)) or "independent sources agree, and all are fresh"
+    few = [] if signals.corroborated else ["no second independent source agrees"]
+    note = "; ".join((*apart, *stale, *few, *lost))
+    return Assessment(
+        judged, signals, len(origins), note or "independent sources agree, and all are fresh"
     )

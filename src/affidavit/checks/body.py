@@ -43,8 +43,7 @@ class Routed:
     is_declarative: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Occasion:
+class Occasion(msgspec.Struct, frozen=True):
     """What is said around the verdicts: who answers, when, on what question."""
 
     issuer: str

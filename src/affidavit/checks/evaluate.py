@@ -4,14 +4,12 @@ The E rules of docs/checks.md; answer-eval.md, sections 1 and 3.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import checks as faults
-from affidavit.base.json_limits import JsonValue
 from affidavit.checks.facts import Fact, FactObject, Unavailable
 from affidavit.checks.moments import moment_from
 from affidavit.checks.operators import OPERATORS
@@ -31,23 +29,21 @@ _SAYS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """What one expectation came to: what was seen (UNSET if nothing, or not a single value)."""
 
     held: Held
-    observed: "JsonValue | msgspec.UnsetType"
+    observed: Any
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(msgspec.Struct, frozen=True):
     """A check with its verdict. `unavailable` says why its evidence was lost, if it was."""
 
     check: Check
     verdict: Verdict
     explain: str
     seen: tuple[Seen, ...] = ()
-    value: "JsonValue | msgspec.UnsetType" = msgspec.UNSET
+    value: Any = msgspec.UNSET
     fact: Fact | None = None
     unavailable: str | None = None
 

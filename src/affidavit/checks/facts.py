@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from affidavit.base.canonical import sorted_compact
+from affidavit.base.canonical import sorted_compact, sorted_compact_decoded
 from affidavit.base.digest import content_id, digest_of
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_limits import JsonValue
@@ -19,10 +19,8 @@ from affidavit.checks.agreement import (
     SourceStatus,
     SourceV1,
     Standard,
-    assessed,
-    note_of,
+    assess,
     primary_of,
-    signals_of,
 )
 from affidavit.checks.moments import moment_from
 from affidavit.checks.paths import look_at
@@ -69,8 +67,7 @@ class Unavailable:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """A fact/v1 object and its digest. The object is plain JSON; nobody changes it."""
 
     digest: str
@@ -116,32 +113,35 @@ def fact_object(
     signed: bool,
     attestation: JsonValue,
 ) -> FactObject:
-    """Return a fact's object from what it records; replay builds it a second time this way."""
+    """Return a fact's object from what it records; replay builds it a second time this way.
+
+    Everything in it has been decoded, or written as JSON, before.
+    """
     standard = Standard(moment_from(at), tool.max_age_s, tool.tolerance)
-    look = look_at(raw, tool.value_path)
-    judged = assessed(_bound(sources, look.value, raw), standard)
-    primary = primary_of(judged)
+    value = look_at(raw, tool.value_path).value
+    bound, primary = _bound(sources, value, raw)
+    made = assess(bound, primary, standard, signed=signed)
+    signals = made.signals
     observed_at = primary.observed_at if primary else None
-    signals = signals_of(judged, signed)
-    identity = {"args": args, "observed_at": observed_at, "tool": tool.name}
+    identity: FactObject = {"args": args, "observed_at": observed_at, "tool": tool.name}
     return {
         "schema": FACT_SCHEMA,
-        "id": content_id("fact", sorted_compact(identity)),
+        "id": content_id("fact", sorted_compact_decoded(identity)),
         "tool": tool.name,
         "args": args,
         "value_path": tool.value_path,
-        "value": look.value,
+        "value": value,
         "unit": tool.unit,
         "licence": tool.licence,
         "observed_at": observed_at,
         "assessed_at": at,
         "max_age_s": tool.max_age_s,
         "tolerance": _tolerance_to_wire(tool.tolerance),
-        "sources": [msgspec.to_builtins(source) for source in judged],
+        "sources": [msgspec.to_builtins(source) for source in made.sources],
         "verification": {
             "rule": FACT_RULE,
             "confidence": signals.confidence,
-            "sources": len({source.origin for source in judged if source.agrees is not None}),
+            "sources": made.independent,
             "verified": signals.verified,
             "signals": {
                 "signed": signals.signed,
@@ -150,7 +150,7 @@ def fact_object(
                 "corroborated": signals.corroborated,
                 "conflict": signals.conflict,
             },
-            "note": note_of(judged, standard),
+            "note": made.note,
         },
         "attestation": attestation,
         "raw": raw,
@@ -160,19 +160,19 @@ def fact_object(
 def fact_digest(fact: FactObject) -> str:
     """Return the evidence digest: canonical SHA-256 of the object minus `attestation` and `raw`."""
     covered = {key: value for key, value in fact.items() if key not in UNDIGESTED}
-    return digest_of(sorted_compact(covered))
+    return digest_of(sorted_compact_decoded(covered))
 
 
-def _bound(sources: Sequence[SourceV1], value: JsonValue, raw: JsonValue) -> list[SourceV1]:
-    """Return the sources with the primary one's value and digest taken from the raw result."""
-    primary = primary_of(sources)
-    digest = digest_of(sorted_compact(raw))
-    return [
-        msgspec.structs.replace(source, value=value, raw_sha256=digest)
-        if source is primary
-        else source
-        for source in sources
-    ]
+def _bound(
+    sources: Sequence[SourceV1], value: JsonValue, raw: JsonValue
+) -> tuple[list[SourceV1], SourceV1 | None]:
+    """Return the sources and the primary one, its value and digest taken from the raw result."""
+    found = primary_of(sources)
+    if found is None:
+        return list(sources), None
+    digest = digest_of(sorted_compact_decoded(raw))
+    primary = msgspec.structs.replace(found, value=value, raw_sha256=digest)
+    return [primary if source is found else source for source in sources], primary
 
 
 def _source_record(answer: SourceAnswer | SourceSilence, value_path: str | None) -> SourceV1:

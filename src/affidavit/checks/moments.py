@@ -2,6 +2,8 @@
 
 import re
 from datetime import date, datetime
+from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from affidavit.base.errors import AffidavitError
@@ -16,6 +18,7 @@ FUTURE_ALLOWED_S: Final = 5
 _MOMENT: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?Z"
 )
+_LONGEST: Final = len("2026-01-31T14:30:00.123456789Z")
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 
 
@@ -24,7 +27,14 @@ def find_moment(value: JsonValue) -> int | None:
 
     Not covered: the leap second :60, which no clock of ours can tell from the one after it.
     """
-    if not isinstance(value, str) or (match := _MOMENT.fullmatch(value)) is None:
+    return _moment(value) if isinstance(value, str) and len(value) <= _LONGEST else None
+
+
+# The time of the answer stands in every fact of it.
+@lru_cache(maxsize=256)
+def _moment(text: str) -> int | None:
+    match = _MOMENT.fullmatch(text)
+    if match is None:
         return None
     try:
         moment = datetime.fromisoformat(match[1])
@@ -41,6 +51,13 @@ def moment_from(text: str) -> int:
     if moment is None:
         raise AffidavitError(TIME_SYNTAX, value=excerpt(text))
     return moment
+
+
+def is_older(age: int, seconds: int | float) -> bool:
+    """Say whether an age in nanoseconds is more than so many seconds, exactly."""
+    if isinstance(seconds, int):
+        return age > seconds * NANOSECONDS
+    return age > Fraction(repr(seconds)) * NANOSECONDS
 
 
 def seconds_text(nanoseconds: int) -> str:

@@ -7,7 +7,6 @@ receipt must not depend on who reads it.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -16,11 +15,12 @@ from affidavit.checks.moments import (
     FUTURE_ALLOWED_S,
     NANOSECONDS,
     find_moment,
+    is_older,
     seconds_text,
 )
 from affidavit.checks.outcomes import Expectation, Outcome, not_evaluable, outcome_of
 from affidavit.checks.paths import Look
-from affidavit.checks.values import find_exact, kind_of, shown
+from affidavit.checks.values import kind_of, shown
 
 
 class Operand(Enum):
@@ -85,7 +85,7 @@ def _fresh_within_s(look: Look, wanted: Expectation, at: int) -> Outcome:
     age = at - moment
     if age < -FUTURE_ALLOWED_S * NANOSECONDS:
         return outcome_of(False, f"FUTURE: the time lies {seconds_text(age)} s ahead of the check")
-    if age > Fraction(find_exact(wanted.value) or 0) * NANOSECONDS:
+    if is_older(age, wanted.value):
         return outcome_of(False, f"STALE: the evidence is {seconds_text(age)} s old")
     return outcome_of(True)
 

@@ -26,6 +26,9 @@ class Held(StrEnum):
     FAILED = "failed"
     NOT_EVALUABLE = "not_evaluable"
 
+    # An Enum's own hash runs in Python, several times for each check.
+    __hash__ = str.__hash__
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

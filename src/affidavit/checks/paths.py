@@ -5,8 +5,9 @@ cannot be addressed, which is said where it matters.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from affidavit.base.json_limits import JsonValue
 from affidavit.base.places import excerpt
@@ -17,12 +18,11 @@ MAX_LETTERS: Final = 512
 _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """What was seen at a place of the evidence; `why` says what is there instead."""
 
     found: bool
-    value: JsonValue = None
+    value: Any = None
     why: str = ""
     dotted: bool = False
     """The key stands there, but holds a dot, so that neither present nor absent is true."""

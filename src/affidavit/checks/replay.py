@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from affidavit.base.canonical import sorted_compact_decoded
 from affidavit.base.errors import AffidavitError
 from affidavit.checks.body import Body, Occasion, Routed, answer_body, refusal_body
 from affidavit.checks.differences import Difference, DifferenceKind, differences
@@ -20,7 +21,6 @@ from affidavit.checks.facts import Fact, Unavailable, fact_digest, fact_object
 from affidavit.checks.moments import moment_from
 from affidavit.checks.tools import Tolerance, Tool
 from affidavit.checks.unit import MAX_CHECKS, require_sense
-from affidavit.checks.values import exact_text
 from affidavit.checks.verdicts import Overall
 from affidavit.checks.wire_places import placed_problem
 from affidavit.checks.wire_schema import AnswerV1, FactV1, RefusalV1, ToleranceV1
@@ -54,8 +54,12 @@ class _Unreadable(Exception):
         super().__init__(str(self.difference))
 
 
-def replay(receipt: Mapping[str, Any]) -> Replay:
-    """Return every difference between a receipt and what follows from it: steps 4 and 5."""
+def replay(receipt: Mapping[str, Any], content: bytes | None = None) -> Replay:
+    """Return every difference between a receipt and what follows from it: steps 4 and 5.
+
+    The receipt is what `strict_json.decode` returned, so it holds no NaN and no large integers.
+    `content` is its canonical form without id, signature and anchor, if the caller has it at hand.
+    """
     body = {key: value for key, value in receipt.items() if key not in OUTSIDE_THE_BODY}
     try:
         if body.get("verdict") == Overall.OUTSIDE_EVIDENCE_COVERAGE.value:
@@ -67,10 +71,7 @@ def replay(receipt: Mapping[str, Any]) -> Replay:
             rebuilt = _answered_again(answer)
     except _Unreadable as problem:
         return Replay((problem.difference,), None)
-    except AffidavitError as error:
-        unwritable = _Unreadable(error.where.field or "", error.message)
-        return Replay((unwritable.difference,), None)
-    if exact_text(rebuilt) != exact_text(body):
+    if sorted_compact_decoded(rebuilt) != (content or sorted_compact_decoded(body)):
         found = (*found, *differences(body, rebuilt))
     return Replay(found, rebuilt)
 

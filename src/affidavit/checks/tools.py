@@ -6,6 +6,8 @@ How a tool is asked (files, SQL, HTTP, MCP) is the business of `sources`.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from affidavit.base.json_limits import JsonValue
 
 
@@ -17,9 +19,11 @@ class Tolerance:
     is_percentage: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A declared tool. `value_path` leads to the primary value; None is the whole result."""
+class Tool(msgspec.Struct, frozen=True):
+    """A declared tool. `value_path` leads to the primary value; None is the whole result.
+
+    A Struct, like all that is made again for each receipt: frozen dataclasses cost far more.
+    """
 
     name: str
     required_args: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ def kind_of(value: JsonValue) -> str:
 
 def is_single(value: JsonValue) -> bool:
     """Say whether a value is neither a list nor an object."""
-    return not isinstance(value, list | dict)
+    return type(value) is not list and type(value) is not dict
 
 
 def is_number(value: JsonValue) -> bool:

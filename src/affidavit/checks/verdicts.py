@@ -5,9 +5,10 @@ contradiction. The C rules of docs/checks.md.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
+
+import msgspec
 
 from affidavit.base.statistics.rounding import rounded
 
@@ -25,6 +26,9 @@ class Verdict(StrEnum):
     EVIDENCE_UNAVAILABLE = "evidence_unavailable"
     OUTSIDE_EVIDENCE_COVERAGE = "outside_evidence_coverage"
     NOT_CHECKED = "not_checked"
+
+    # An Enum's own hash runs in Python, several times for each check.
+    __hash__ = str.__hash__
 
 
 class Overall(StrEnum):
@@ -53,8 +57,7 @@ class Weighed(Protocol):
         """The weakest of the facts that the check cites; None if it cites none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Composite:
+class Composite(msgspec.Struct, frozen=True):
     """The verdict, confidence and state of a batch."""
 
     verdict: Overall

@@ -36,9 +36,7 @@ def _compared(
             return _no_version("the evidence", seen)
         if right is None:
             return _no_version("what is expected", wanted)
-        is_so = holds(left, right)
-        why = _TRAILING if left != right and _bare(left) == _bare(right) else ""
-        return outcome_of(is_so, why)
+        return outcome_of(holds(left, right), _TRAILING if _are_padded(left, right) else "")
 
     return compare
 
@@ -53,10 +51,14 @@ earlier_version: Final = _compared(operator.lt)
 version_starts: Final = _compared(_starts)
 
 
-def _bare(version: Version) -> Version:
-    """Return a version without the zeros at its end."""
-    last = max((number for number, part in enumerate(version, 1) if part), default=0)
-    return version[:last]
+def _are_padded(one: Version, other: Version) -> bool:
+    """Say whether two versions differ in zeros at the end only."""
+    shared = min(len(one), len(other))
+    return (
+        len(one) != len(other)
+        and one[:shared] == other[:shared]
+        and not any(one[shared:] + other[shared:])
+    )
 
 
 def _no_version(whose: str, value: JsonValue) -> Outcome:
