@@ -99,7 +99,8 @@ def sha256(data: bytes) -> str:
 
 
 def digests(paths: list[Path]) -> dict[str, str]:
-    """Digests by name, folders opened one level; a name that comes twice is refused."""
+    """Digests by name, folders opened one level; a name that comes twice or not is refused."""
+    assert all(path.exists() for path in paths), paths
     files = [f for path in paths for f in (sorted(path.iterdir()) if path.is_dir() else [path])]
     found: dict[str, str] = {}
     for file in (file for file in files if file.is_file()):
@@ -166,7 +167,7 @@ def main() -> None:
             "weights": digests([given.weights]),
             "start": digests([given.start] if given.start else []),
             "data": digests(given.data),
-            "code": digests([*sorted(given.code.glob("*.py")), given.code / "words"]),
+            "code": digests([*sorted(given.code.glob("*.py")), *given.code.glob("words")]),
         },
     }
     text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
