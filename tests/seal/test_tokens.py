@@ -203,6 +203,24 @@ def test_a_version_that_the_library_passes_over(authority: Authority, token: byt
     assert fault_of(lambda: check(authority, changed)) == "tst.encoding"
 
 
+# What stands in the token, what to put in its last place there, and the fault.
+SPOTS = {
+    "another name for the signature": ("06082a8648ce3d040302", "06082a8648ce3d040303", "tst.hash"),
+    "a certificate of no version": ("a003020102", "a003020105", "tst.encoding"),
+    "purposes that cannot be read": ("300a06082b0601", "310a06082b0601", "tst.eku"),
+}
+
+
+@pytest.mark.parametrize(("found", "put", "name"), SPOTS.values(), ids=SPOTS.keys())
+def test_a_spot_that_is_changed(
+    authority: Authority, token: bytes, found: str, put: str, name: str
+) -> None:
+    before, _, after = token.rpartition(bytes.fromhex(found))
+    assert before
+    changed = before + bytes.fromhex(put) + after
+    assert fault_of(lambda: check(authority, changed)) == name
+
+
 def test_a_certificate_of_a_version_that_is_not(authority: Authority) -> None:
     der = bytes.fromhex("a003020102")
     root = x509.load_pem_x509_certificate(authority.roots)

@@ -4,11 +4,10 @@ The standard library skips letters it does not know and ignores the unused bits 
 that many texts would mean the same signature.
 """
 
-import binascii
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from typing import Final
 
-_TO_STANDARD: Final = str.maketrans("-_", "+/", "+/")
+_TO_STANDARD: Final = bytes.maketrans(b"-_+/", b"+/**")
 
 
 def to_base64url(data: bytes) -> str:
@@ -19,8 +18,7 @@ def to_base64url(data: bytes) -> str:
 def find_base64url(text: str) -> bytes | None:
     """Return what a text in that alphabet means, padded or not; None if it is none."""
     padded = text if text.endswith("=") else text + "=" * (-len(text) % 4)
-    data = _decoded(padded.translate(_TO_STANDARD))
-    return data if data is not None and to_base64url(data) == padded else None
+    return _decoded(padded.encode(errors="replace").translate(_TO_STANDARD))
 
 
 def to_base64(data: bytes) -> str:
@@ -30,12 +28,12 @@ def to_base64(data: bytes) -> str:
 
 def find_base64(text: str) -> bytes | None:
     """Return what a text in the standard alphabet means; None if it is not its one spelling."""
-    data = _decoded(text)
-    return data if data is not None and to_base64(data) == text else None
+    return _decoded(text.encode(errors="replace"))
 
 
-def _decoded(text: str) -> bytes | None:
+def _decoded(standard: bytes) -> bytes | None:
     try:
-        return b64decode(text, validate=True)
-    except (binascii.Error, ValueError):  # ValueError: letters that are not ASCII.
+        data = b64decode(standard, validate=True)
+    except ValueError:  # The error of binascii is one.
         return None
+    return data if b64encode(data) == standard else None
