@@ -1,5 +1,6 @@
 """Steps 4 and 5 of a verification: what a receipt says must follow from what it holds."""
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
@@ -20,6 +21,7 @@ from tests.checks.making import (
     reread,
     table,
 )
+from tests.golden_files import Golden
 
 from affidavit.base.canonical import sorted_compact
 from affidavit.checks.body import Body, Occasion, Routed, answer_body, refusal_body
@@ -86,6 +88,14 @@ def test_a_fresh_body_replays(make: Callable[[], Body]) -> None:
     assert found.differences == ()
     assert found.holds
     assert found.rebuilt == made
+
+
+def test_what_the_engine_writes(golden: Golden) -> None:
+    # Old receipts are replayed with these words. If the file changes, so does ENGINE_VERSION.
+    answer = json.dumps(mixed(), indent=1, sort_keys=True, ensure_ascii=False)
+    golden.check("answer-1.0.0.json", answer + "\n")
+    refused = json.dumps(refusal(), indent=1, sort_keys=True, ensure_ascii=False)
+    golden.check("refusal-1.0.0.json", refused + "\n")
 
 
 def test_the_canonical_form_may_be_given() -> None:
