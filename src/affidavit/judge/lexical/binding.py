@@ -43,7 +43,7 @@ def territory_of(sentence: Sentence, fact: Fact) -> range:
     rivals = [
         other
         for other in facts_of(sentence)
-        if other.dimension == fact.dimension and not _is_part_of(sentence, fact, other)
+        if other.dimension == fact.dimension and not is_part_of(sentence, fact, other)
     ]
     before = [other for other in rivals if other.first < fact.first]
     after = [other for other in rivals if other.first > fact.first]
@@ -52,7 +52,7 @@ def territory_of(sentence: Sentence, fact: Fact) -> range:
     return range(start, end)
 
 
-def _is_part_of(sentence: Sentence, one: Fact, other: Fact) -> bool:
+def is_part_of(sentence: Sentence, one: Fact, other: Fact) -> bool:
     """Say whether one number is part of the other, as in "two of the 35 fasteners"."""
     between = sentence.tokens[min(one.end, other.end) : max(one.first, other.first)]
     if not 0 < len(between) <= _PART_REACH or between[0].word.norm != "of":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from affidavit.judge.lexical.amounts import STRICT, Relation
-from affidavit.judge.lexical.binding import Binding, bind
+from affidavit.judge.lexical.binding import Binding, bind, is_part_of
 from affidavit.judge.lexical.claims import Part
 from affidavit.judge.lexical.facts import Fact, compare_facts, counted_noun, facts_of
 from affidavit.judge.lexical.links import links_between
@@ -65,6 +65,8 @@ def candidates_for(part: Part, fact: Fact, places: Sequence[Place]) -> Iterator[
                 binding = bind(part, fact, sentence, found, nearby)
                 if binding.context >= REPEATED and _has_moved(fact, found):
                     relation = Relation.CONFLICT
+                if relation is Relation.SAME and _speaks_of_part(part, sentence, found):
+                    relation = Relation.LOOSE
                 explained = relation is Relation.CONFLICT and any(
                     other is not fact and compare_facts(other, found) is Relation.SAME
                     for other in part.facts
@@ -105,6 +107,18 @@ def _has_moved(fact: Fact, found: Fact) -> bool:
         return False
     ours, theirs = fact.amount, found.amount
     return ours.bound is theirs.bound and ours.bound in STRICT and ours.low != theirs.low
+
+
+def _speaks_of_part(part: Part, sentence: Sentence, found: Fact) -> bool:
+    """Say whether the source says of a part what the claim says of all: "six of 33 failed"."""
+    parts = [
+        o for o in facts_of(sentence) if o.first < found.first and is_part_of(sentence, o, found)
+    ]
+    if not parts or any(compare_facts(f, parts[-1]) is Relation.SAME for f in part.facts):
+        return False
+    counted = min(counted_noun(sentence, found) or (found.end,))
+    links = links_between(part.sentence, part.words, sentence)
+    return any(link.evidence > counted for link in links)
 
 
 def _same_thing(part: Part, fact: Fact, sentence: Sentence, found: Fact) -> bool:

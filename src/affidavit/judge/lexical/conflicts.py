@@ -1,6 +1,7 @@
 """Findings that both cannot hold: facts, negation, antonyms, names, roles, exchanged words."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from affidavit.judge.lexical.amounts import Relation
 from affidavit.judge.lexical.denial import DenialGap
@@ -11,6 +12,8 @@ from affidavit.judge.lexical.factcheck import FactFinding
 from affidavit.judge.lexical.findings import Finding, Kind, both, name_text, shared_rest
 from affidavit.judge.lexical.names import name_around
 from affidavit.judge.lexical.passages import Passage, Sentence
+
+_APART: Final = 0.8  # An opposite that stands elsewhere in the sentence may speak of another thing.
 
 
 def fact_findings(found: PartExamination, passage: Passage) -> Iterator[Finding]:
@@ -48,7 +51,7 @@ def conflicts(found: PartExamination, passage: Passage) -> Iterator[Finding]:
     if reading.opposition:
         opposed = reading.opposition
         note = both(claim.tokens[opposed.claim_at].text, source.tokens[opposed.evidence_at].text)
-        strength = shared_rest(found, {opposed.claim_at})
+        strength = shared_rest(found, {opposed.claim_at}) * (1 if opposed.in_place else _APART)
         yield Finding(Kind.OPPOSITE, True, strength, found.number, note)
     if reading.renamed:
         slot = reading.renamed

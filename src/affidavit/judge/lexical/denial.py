@@ -90,12 +90,17 @@ def _unmet_negations(
     "Found no errors" and "did not find any errors" deny the same, though not word by word.
     """
     left, right = list(ours), list(theirs)
+    aims = {(link.claim, link.evidence) for link in links}
     for mine in ours:
-        for other in right:
-            if any(link.claim in mine.reach and link.evidence in other.reach for link in links):
-                left.remove(mine)
-                right.remove(other)
-                break
+        meeting = [
+            other
+            for other in right
+            if any(link.claim in mine.reach and link.evidence in other.reach for link in links)
+        ]
+        if meeting:
+            left.remove(mine)
+            # Of several the one with the same aim: "not destroyed despite no scoring".
+            right.remove(max(meeting, key=lambda other: (mine.focus, other.focus) in aims))
     return tuple(left), tuple(right)
 
 

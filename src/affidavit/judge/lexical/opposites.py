@@ -18,6 +18,8 @@ class Opposition(NamedTuple):
     claim_at: int
     evidence_at: int
     agrees: bool
+    in_place: bool = True
+    """The opposite stands where the claim has its word, not somewhere else in the sentence."""
 
 
 _TOO_COMMON: Final = frozenset({"on", "off", "up", "down"})
@@ -37,7 +39,8 @@ def oppositions(
         )
         if places:
             at = next((at for at in slot.fillers if at in places), places[0])
-            found.append(_opposition(part.sentence, slot.claim_at, sentence, at))
+            opposition = _opposition(part.sentence, slot.claim_at, sentence, at)
+            found.append(opposition._replace(in_place=at in slot.fillers))
     return (*found, *_small_words(part, sentence, links))
 
 

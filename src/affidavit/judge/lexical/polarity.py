@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 
 from affidavit.judge.lexical.lexicon import Kind
 from affidavit.judge.lexical.passages import Sentence
-from affidavit.judge.lexical.stemming import stem
 from affidavit.judge.lexical.tables import cues
 from affidavit.judge.lexical.tokens import Token, norm_at
 
@@ -32,7 +31,7 @@ _BEFORE_OF: Final = cues("negation-before-of")
 _NOT_DENYING: Final = cues("not-denying")
 _ENDS: Final = cues("negation-ends")
 _BANS: Final = cues("bans")
-_GRANTS: Final = frozenset(stem(word) for word in cues("grants"))
+_GRANTS: Final = cues("grants")
 # Inside a clause these deny the next noun only: "at no cost to the company".
 _NARROW: Final = cues("negation-narrow")
 _NARROW_REACH: Final = 7
@@ -102,7 +101,7 @@ def _is_denied_before(tokens: Sequence[Token], at: int) -> bool:
 def _negation(tokens: Sequence[Token], at: int) -> Negation:
     end = _reach_end(tokens, at)
     focus = next((place for place in range(at + 1, end) if tokens[place].word.weight > 0), at)
-    grants = any(tokens[place].word.stem in _GRANTS for place in range(at + 1, min(at + 4, end)))
+    grants = any(tokens[place].word.norm in _GRANTS for place in range(at + 1, min(at + 4, end)))
     if grants and tokens[at].word.norm not in ("no", "without"):
         return Negation(at, focus, range(_clause_start(tokens, at), end), is_ban=True)
     return Negation(at, focus, range(at + 1, end))

@@ -151,16 +151,18 @@ def _renamed(
             # Part of the name is there: "Shu Zhang" for "Shu Rongli", but not "Lionel Messi" for
             # "Messi": the stranger must belong to the very name that is half met.
             fillers = [at for at in fillers if name_around(names, at) & half]
-        elif not _is_framed(part, name, met, fillers):
+        elif not fillers or not _is_framed(part, sentence, name, met, fillers):
             continue
         if fillers:
             return Slot(slot.claim_at, tuple(fillers))
     return None
 
 
-def _is_framed(part: Part, name: set[int], met: dict[int, int], fillers: list[int]) -> bool:
+def _is_framed(
+    part: Part, sentence: Sentence, name: set[int], met: dict[int, int], fillers: list[int]
+) -> bool:
     """Say whether the words next to the name stand next to the other name as well."""
-    if not fillers:
+    if not _same_lead(part.sentence, min(name), sentence, min(fillers)):
         return False
     before = [at for at in part.words if at < min(name)][-1:]
     behind = [at for at in part.words if at > max(name)][:1]
@@ -169,6 +171,21 @@ def _is_framed(part: Part, name: set[int], met: dict[int, int], fillers: list[in
     left = all(0 < min(fillers) - met[at] <= min(name) - at + 1 for at in before)
     right = all(0 < met[at] - max(fillers) <= at - max(name) + 1 for at in behind)
     return left and right
+
+
+def _same_lead(claim: Sentence, name: int, sentence: Sentence, other: int) -> bool:
+    """Say whether the same small word leads to both names: not "and Dublin", "with Pacino"."""
+    ours, theirs = _lead(claim, name), _lead(sentence, other)
+    return not ours or not theirs or ours == theirs
+
+
+def _lead(sentence: Sentence, at: int) -> str:
+    place = at - 1
+    while place >= 0 and sentence.words[place].norm in ("the", "a", "an"):
+        place -= 1
+    if place < 0 or sentence.words[place].weight > 0:
+        return ""
+    return sentence.words[place].norm if sentence.words[place].norm.isalpha() else ""
 
 
 def _opens(sentence: Sentence, at: int) -> bool:
