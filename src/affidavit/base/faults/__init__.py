@@ -5,7 +5,7 @@ from types import MappingProxyType, ModuleType
 from typing import Final
 
 from affidavit.base.errors import Fault
-from affidavit.base.faults import check, checks, encoder, evidence, judge, judging, receipts
+from affidavit.base.faults import check, checks, encoder, evidence, feeds, judge, judging, receipts
 from affidavit.base.faults import input as input_faults
 
 _AREAS: Final[tuple[ModuleType, ...]] = (
@@ -17,6 +17,7 @@ _AREAS: Final[tuple[ModuleType, ...]] = (
     judging,
     receipts,
     checks,
+    feeds,
 )
 
 

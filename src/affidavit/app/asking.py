@@ -1,0 +1,175 @@
+"""Asks every source of every check at the same time, under one hard deadline.
+
+The answer comes by the deadline whatever a source does: one that is late is a silence with its
+reason, and its thread is left to end by itself. Equal questions (the same tool, the same
+arguments) are asked once. The time of the answer is taken after the last source, so that nothing
+is dated after it.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Final, TypeAlias
+
+from affidavit.app.crew import Crew
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import feeds as faults
+from affidavit.checks.evaluate import needs_evidence
+from affidavit.checks.facts import (
+    Fact,
+    SourceAnswer,
+    SourceSilence,
+    Unavailable,
+    fact_from_answers,
+)
+from affidavit.checks.tools import Tool
+from affidavit.checks.unit import Check
+from affidavit.checks.values import exact_text
+from affidavit.sources.feeds.feed import Args, Errand, Feed, Silence, SilentError
+
+DEFAULT_DEADLINE_MS: Final = 6_000
+MAX_DEADLINE_MS: Final = 60_000
+
+Question: TypeAlias = tuple[str, bytes]
+Answer: TypeAlias = SourceAnswer | SourceSilence
+
+_CREW: Final = Crew()
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSource:
+    """A source that can be asked, and how long it may take if less than the deadline."""
+
+    feed: Feed
+    timeout_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFeeds:
+    """A tool as the checks know it, and its sources in the order in which they are declared."""
+
+    tool: Tool
+    sources: tuple[AskedSource, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools that are declared. It may live as long as a service, and be used by threads."""
+
+    by_name: Mapping[str, ToolFeeds]
+
+    @property
+    def tools(self) -> dict[str, Tool]:
+        """The tools as the checks know them."""
+        return {name: entry.tool for name, entry in self.by_name.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was found, by the check's id, and the time of the answer, at which it was assessed."""
+
+    at: str
+    by_check: Mapping[str, Fact | Unavailable]
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One source on its errand."""
+
+    source: AskedSource
+    args: Args
+    errand: Errand
+    allowed_ms: int
+    answer: Answer | None = None
+
+
+def gather(
+    checks: Sequence[Check],
+    toolbox: Toolbox,
+    *,
+    now: Callable[[], str],
+    signed: bool,
+    deadline_ms: int = DEFAULT_DEADLINE_MS,
+    crew: Crew = _CREW,
+) -> Evidence:
+    """Return the evidence for the checks by the deadline; `now` is the clock."""
+    if isinstance(deadline_ms, bool) or not 1 <= deadline_ms <= MAX_DEADLINE_MS:
+        raise AffidavitError(faults.DEADLINE, given=deadline_ms, limit=MAX_DEADLINE_MS)
+    start, asked_at = time.monotonic(), now()
+    asked: dict[Question, list[_Asked]] = {}
+    questions: dict[str, Question] = {}
+    for check in needs_evidence(checks, toolbox.tools):
+        question = (check.tool, exact_text(check.args))
+        questions[check.id] = question
+        if question not in asked:
+            asked[question] = [
+                _errand_to(source, check.args, asked_at, start, deadline_ms)
+                for source in toolbox.by_name[check.tool].sources
+            ]
+    _ask_all([one for several in asked.values() for one in several], crew)
+    at = now()
+    facts = {
+        question: _fact_of(toolbox.by_name[question[0]].tool, several, at, signed)
+        for question, several in asked.items()
+    }
+    return Evidence(at, {check: facts[question] for check, question in questions.items()})
+
+
+def _errand_to(
+    source: AskedSource, args: Args, asked_at: str, start: float, deadline_ms: int
+) -> _Asked:
+    allowed_ms = min(deadline_ms, source.timeout_ms or deadline_ms)
+    return _Asked(source, args, Errand(asked_at, start + allowed_ms / 1000), allowed_ms)
+
+
+def _ask_all(asked: Sequence[_Asked], crew: Crew) -> None:
+    """Start every errand, and wait until each is answered or its time is over."""
+    done: SimpleQueue[tuple[_Asked, Answer]] = SimpleQueue()
+    for one in asked:
+        if not crew.start(partial(_run, one, done)):
+            problem = "too many earlier questions still wait for their sources"
+            one.answer = _silence(one, SilentError(Silence.BUSY, problem))
+    waiting = [one for one in asked if one.answer is None]
+    while waiting:
+        left = min(one.errand.until for one in waiting) - time.monotonic()
+        try:
+            one, answer = done.get(timeout=max(left, 0))
+            one.answer = one.answer or answer
+        except Empty:
+            _end_late(waiting)
+        waiting = [one for one in waiting if one.answer is None]
+
+
+def _end_late(waiting: Iterable[_Asked]) -> None:
+    moment = time.monotonic()
+    for one in waiting:
+        if one.errand.until <= moment:
+            late = SilentError(Silence.LATE, f"no answer within {one.allowed_ms} ms")
+            one.answer = _silence(one, late)
+            one.errand.abandon()
+
+
+def _run(one: _Asked, done: "SimpleQueue[tuple[_Asked, Answer]]") -> None:
+    """Ask one source, in a thread of its own; whatever happens there ends in an answer."""
+    try:
+        reply = one.source.feed.ask(one.args, one.errand)
+        answer: Answer = SourceAnswer(one.source.feed.source, reply.raw, reply.observed_at)
+    except SilentError as error:
+        answer = _silence(one, error)
+    except BaseException as error:
+        # A feed that fails in a way nobody thought of must not cost the other sources their say.
+        unknown = SilentError(Silence.FAILED, f"the feed ended in {type(error).__name__}")
+        answer = _silence(one, unknown)
+    done.put((one, answer))
+
+
+def _silence(one: _Asked, error: SilentError) -> SourceSilence:
+    return SourceSilence(one.source.feed.source, str(error))
+
+
+def _fact_of(tool: Tool, asked: Sequence[_Asked], at: str, signed: bool) -> Fact | Unavailable:
+    answers = [one.answer for one in asked if one.answer is not None]
+    args = dict(asked[0].args) if asked else {}
+    return fact_from_answers(tool, args, answers, at, signed=signed)

@@ -1,0 +1,141 @@
+"""A tool of an MCP server as a source, asked with the official client: `mcp`, of the extra `mcp`.
+
+A server is a command that is started for the errand and ended after it (stdio), or an address
+(streamable HTTP), whose host must be allowed like any other. What counts is the tool's structured
+content, or else its one text if that is strict JSON. What the server logs is not shown.
+"""
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.json_limits import DOCUMENT_LIMITS, JsonLimits, JsonValue
+from affidavit.base.strict_json import decode
+from affidavit.checks.facts import Source
+from affidavit.sources.feeds.addresses import USUAL_PORTS, AllowList, require_addresses
+from affidavit.sources.feeds.event_loop import run_errand
+from affidavit.sources.feeds.feed import Args, Errand, Reply, Silence, SilentError
+from affidavit.sources.feeds.http_exchange import address_of
+from affidavit.sources.feeds.results import as_json
+from affidavit.sources.feeds.secret import Outgoing, refuse_echo, spoken_from
+from affidavit.sources.feeds.settings import McpV1
+from affidavit.sources.feeds.slots import filled
+
+_GRACE_S: Final = 10.0
+"""For ending the server's process; nobody waits for it any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpFeed:
+    """One tool of one server. A session is opened for every question."""
+
+    source: Source
+    settings: McpV1
+    folder: Path
+    allowed: AllowList
+    environment: Mapping[str, str] = field(repr=False)
+
+    def ask(self, args: Args, errand: Errand) -> Reply:
+        """Return what the tool says."""
+        _require_client()
+        settings = self.settings
+        outgoing = spoken_from(settings.headers if settings.url else settings.env, self.environment)
+        arguments = args if settings.arguments is None else filled(settings.arguments, args)
+        if settings.url is not None:
+            self._require_host(settings.url)
+        work = self._called(arguments, outgoing, errand)
+        check = partial(require_addresses, self.allowed)
+        try:
+            result = run_errand(work, errand, check, _GRACE_S)
+        except SilentError:
+            raise
+        except Exception as error:
+            errand.seconds_left()
+            raise _silence_of(error) from None
+        raw = result_from(result, settings.max_bytes)
+        refuse_echo(raw, outgoing.secrets)
+        return Reply(raw, settings.moment(raw, errand.asked_at))
+
+    def _require_host(self, url: str) -> None:
+        parts = address_of(url)
+        host, port = parts.hostname or "", parts.port or USUAL_PORTS[parts.scheme]
+        self.allowed.require_host(parts.scheme, host, port)
+
+    async def _called(self, arguments: Any, outgoing: Outgoing, errand: Errand) -> Any:
+        import anyio
+        from mcp import ClientSession
+
+        with anyio.fail_after(errand.seconds_left()):
+            async with (
+                self._streams(outgoing) as (incoming, outgoing_stream),
+                ClientSession(incoming, outgoing_stream) as session,
+            ):
+                await session.initialize()
+                return await session.call_tool(self.settings.tool, dict(arguments))
+
+    @asynccontextmanager
+    async def _streams(self, outgoing: Outgoing) -> AsyncIterator[tuple[Any, Any]]:
+        settings = self.settings
+        if settings.url is not None:
+            import httpx2
+            from mcp.client.streamable_http import streamable_http_client
+
+            # Neither a proxy nor a key of the environment: only what the settings say.
+            async with (
+                httpx2.AsyncClient(headers=dict(outgoing.texts), trust_env=False) as client,
+                streamable_http_client(settings.url, http_client=client) as streams,
+            ):
+                yield streams
+            return
+        from mcp import StdioServerParameters
+        from mcp.client.stdio import stdio_client
+
+        program, *rest = settings.command or ("",)
+        server = StdioServerParameters(
+            command=program, args=rest, env=dict(outgoing.texts), cwd=self.folder
+        )
+        with Path(os.devnull).open("w", encoding="utf-8") as unseen:
+            async with stdio_client(server, errlog=unseen) as streams:
+                yield streams
+
+
+def result_from(result: Any, max_bytes: int) -> JsonValue:
+    """Return the JSON of a tool's result, or raise the silence."""
+    if result.is_error:
+        raise SilentError(Silence.REFUSED, "the tool of the MCP server says that it failed")
+    if result.structured_content is not None:
+        return as_json(result.structured_content, max_bytes)
+    texts = [getattr(block, "text", None) for block in result.content]
+    if len(texts) != 1 or texts[0] is None:
+        raise SilentError(Silence.CONTENT, "the tool's result is neither structured nor one text")
+    try:
+        return decode(texts[0].encode(), JsonLimits(max_bytes, DOCUMENT_LIMITS.max_depth))
+    except AffidavitError as error:
+        problem = f"the tool's text is not strict JSON ({error.fault.name})"
+        raise SilentError(Silence.MALFORMED, problem) from None
+
+
+def _require_client() -> None:
+    try:
+        import mcp  # noqa: F401 - only whether it is there
+    except ImportError:
+        problem = "an MCP source needs the package mcp: pip install 'affidavit[mcp]'"
+        raise SilentError(Silence.NOT_INSTALLED, problem) from None
+
+
+def _silence_of(error: BaseException) -> SilentError:
+    """Return the silence that stands at the bottom of a group of errors."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, SilentError):
+        return error
+    if isinstance(error, TimeoutError):
+        return SilentError(Silence.LATE, "the MCP server did not answer in time")
+    if isinstance(error, OSError):
+        return SilentError(Silence.UNREACHABLE, "the MCP server cannot be started or reached")
+    return SilentError(Silence.REFUSED, f"the MCP server did not answer ({type(error).__name__})")
