@@ -1,0 +1,103 @@
+"""`affidavit check --judge`: names, files, the estimate, the budget, the cache, and the reports."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.judge.chat_server import Faulty, reply_of, says, serving
+from tests.repository import ROOT
+
+from affidavit.base.errors import AffidavitError
+from affidavit.judge.chat.settings import ChatV1
+from affidavit.judge.hf.settings import HfV1
+from affidavit.wiring.judges import DEFAULT_JUDGE, BuiltIn, judge_named
+
+LEAVE = ROOT / "samples" / "leave"
+NOTHING = says(reply_of("not_found", support=0.1, quote=""))
+
+
+def check(project: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    command = [
+        *(sys.executable, "-m", "affidavit", "check", str(LEAVE / "answer.md")),
+        *("--sources", str(LEAVE / "sources"), "--project", str(project), "--top-k", "1"),
+        *("--judge", str(project / "judge.toml"), *more),
+    ]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def write_settings(project: Path, server: Faulty, more: str = "") -> None:
+    text = f'[chat]\nbase_url = "{server.base_url}"\nmodel = "m"\nretries = 0\n{more}\n'
+    (project / "judge.toml").write_text(text, "utf-8")
+
+
+def test_a_check_by_a_model_is_estimated_kept_and_marked(tmp_path: Path) -> None:
+    with serving(NOTHING) as server:
+        write_settings(tmp_path, server)
+        first = check(tmp_path)
+        asked = len(server.requests)
+        second = check(tmp_path, "--json")
+        markdown = check(tmp_path, "-q", "--format", "markdown")
+        assert len(server.requests) == asked
+    assert first.returncode == second.returncode == 1
+    assert f"will be asked {asked} times" in first.stderr
+    assert f"judge: {asked} requests" in first.stderr
+    assert "Judge: chat 1 (signed only, not re-derivable)" in first.stdout
+    assert "judge: 0 requests" in second.stderr
+    ledger = json.loads(second.stdout)
+    assert ledger["judge"]["name"] == "chat"
+    assert ledger["judge"]["rederivable"] is False
+    assert "**Judge:** chat 1 (signed only, not re-derivable)" in markdown.stdout
+    assert all(entry["verdict"] == "not_found" for entry in ledger["entries"])
+
+
+def test_a_budget_that_cannot_suffice_is_refused_unless_the_user_says_yes(tmp_path: Path) -> None:
+    prices = "price_per_million_input = 1.0\nprice_per_million_output = 1.0\nbudget = 0.001"
+    with serving(NOTHING) as server:
+        write_settings(tmp_path, server, prices)
+        refused = check(tmp_path)
+        assert server.requests == []
+        stopped = check(tmp_path, "--yes")
+    assert (refused.returncode, stopped.returncode) == (3, 3)
+    assert "AF259" in refused.stderr
+    assert "AF258" in stopped.stderr
+
+
+FILES = {
+    "no TOML": ("[chat", "AF252"),
+    "no table": ("", "AF253"),
+    "both tables": ('[chat]\nbase_url="https://h"\nmodel="m"\n[hf]\nmodel="m"', "AF253"),
+    "a key in the file": ('[chat]\nbase_url="https://h"\nmodel="m"\napi_key="s"', "AF253"),
+    "an unknown table": ("[chats]\n", "AF253"),
+    "a wrong type": ('[chat]\nbase_url="https://h"\nmodel="m"\nretries="many"', "AF253"),
+    "a meaning that is none": ('[hf]\nmodel="m"\nlabels={a="good"}', "AF253"),
+}
+
+
+@pytest.mark.parametrize(("text", "code"), FILES.values(), ids=FILES.keys())
+def test_a_file_that_cannot_be_used(text: str, code: str, tmp_path: Path) -> None:
+    file = tmp_path / "judge.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(AffidavitError, match=code) as caught:
+        judge_named(str(file))
+    assert caught.value.where.file == str(file)
+
+
+def test_who_is_named() -> None:
+    assert judge_named(None) is DEFAULT_JUDGE
+    assert judge_named("lexical") is BuiltIn.LEXICAL
+    with pytest.raises(AffidavitError, match=r"AF251.*lexical"):
+        judge_named("nobody")
+
+
+def test_a_file_of_each_kind(tmp_path: Path) -> None:
+    file = tmp_path / "judge.toml"
+    file.write_text('[chat]\nbase_url="https://h/v1"\nmodel="m"', "utf-8")
+    assert judge_named(str(file)) == ChatV1(base_url="https://h/v1", model="m")
+    (tmp_path / "weights").mkdir()
+    file.write_text('[hf]\nmodel="weights"\nlabels={LABEL_0="supports"}', "utf-8")
+    choice = judge_named(str(file))
+    assert isinstance(choice, HfV1)
+    assert choice.model == str(tmp_path / "weights")
+    assert hash(choice) == hash(judge_named(str(file)))
