@@ -20,8 +20,8 @@ PURE := base checks ledger gates packs soak seal
 PURE_COVERED := 100
 ALL_COVERED := 90
 
-.PHONY: help demo test browser setup check lint types layers fmt golden docs bench fuzz interop \
-        dist dist-check lock clean
+.PHONY: help demo test browser setup check lint types layers fmt golden docs bench bench-judge \
+        fit-judge fuzz interop dist dist-check lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,13 @@ docs: $(READY) ## Regenerate the pages that are made from the code
 
 bench: $(READY) ## Measure the targets, print ratios, append to benchmarks/results.jsonl
 	@$(BIN)/python -m benchmarks.run
+
+bench-judge: $(READY) ## Measure the judge on labelled sets (AFFIDAVIT_JUDGE_DATA names their folder)
+	@$(BIN)/python -m tools.judge_bench
+
+fit-judge: $(READY) ## Fit the judge's combiner to the labelled sets and keep the figures in its card
+	@$(BIN)/python -m tools.judge_bench --fit --write
+	@$(MAKE) --no-print-directory docs
 
 # Atheris instruments what it fuzzes, so it has an environment of its own.
 FUZZ := .interop/fuzz

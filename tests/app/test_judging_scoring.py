@@ -23,6 +23,7 @@ from affidavit.app.judging.scoring import (
     score_line,
 )
 from affidavit.base.errors import AffidavitError
+from affidavit.judge.lexical import LexicalJudge
 from affidavit.judge.thresholded import with_thresholds
 from affidavit.ledger.model import Verdict
 from affidavit.ledger.rules import DEFAULT_RULES
@@ -174,8 +175,8 @@ def test_a_name_is_found_even_where_the_row_is_wrong() -> None:
 # Scores.
 
 
-def test_the_best_evidence_counts_and_is_named() -> None:
-    found = judged(id="a", claim="c", evidence=["0.2 0.0", "0.8 0.1", " "], label="weak")
+def test_a_score_names_what_it_rests_on() -> None:
+    found = judged(id="a", claim="c", evidence=["0.8 0.1", " "], label="weak")
     assert (found.verdict, found.support, found.contradiction) == (Verdict.SUPPORTED, 0.8, 0.1)
     assert (found.snippet, found.notes) == ("0.8 0.1", "it says 0.8 0.1")
     assert found.confidence == pytest.approx(0.6 * 0.9 + 0.15 + 0.05)
@@ -192,14 +193,14 @@ def test_the_best_evidence_counts_and_is_named() -> None:
 
 
 def test_a_contradiction_goes_first_and_is_named() -> None:
-    found = judged(claim="c", evidence=["0.9 0.0", "0.0 0.7"])
+    found = judged(claim="c", evidence="0.9 0.7")
     assert (found.verdict, found.confidence) == (Verdict.CONTRADICTED, 0.7)
-    assert found.snippet == "0.0 0.7"
+    assert found.snippet == "0.9 0.7"
     assert b"label" not in score_line(found)
 
 
 def test_what_is_not_found_names_what_came_closest() -> None:
-    found = judged(claim="c", evidence=["0.2 0.0", "0.4 0.0", "0.1 0.0"])
+    found = judged(claim="c", evidence="0.4 0.0")
     assert (found.verdict, found.confidence, found.snippet) == (Verdict.NOT_FOUND, 0.0, "0.4 0.0")
 
 
@@ -228,18 +229,24 @@ THRESHOLDS = st.builds(
 )
 
 
-@given(st.lists(st.tuples(SCORES, SCORES), min_size=1, max_size=4), THRESHOLDS)
+def test_a_claim_may_rest_on_two_texts() -> None:
+    claim = "The pump has two stages. The motor was built in Turin."
+    texts = ["The pump has two stages.", "The motor was built in Turin."]
+    given = line(claim=claim, evidence=texts)
+    row = row_of(value_of(given), given)
+    assert judge_row(row, LexicalJudge(), DEFAULT_RULES).verdict is Verdict.SUPPORTED
+
+
+@given(SCORES, SCORES, THRESHOLDS)
 def test_with_thresholds_a_score_is_what_the_thresholds_say(
-    scores: list[tuple[float, float]], thresholds: JudgeThresholds
+    support: float, against: float, thresholds: JudgeThresholds
 ) -> None:
     rules = replace(DEFAULT_RULES, judge=thresholds)
-    given = line(claim="c", evidence=[f"{support} {against}" for support, against in scores])
+    given = line(claim="c", evidence=f"{support} {against}")
     found = judge_row(
         row_of(value_of(given), given), with_thresholds(StubJudge(), thresholds), rules
     )
-    support = max(each for each, _ in scores)
-    wanted = thresholds.verdict(support, max(against for _, against in scores))
-    assert found.verdict is wanted
+    assert found.verdict is thresholds.verdict(support, against)
     assert found.shown_support == thresholds.shifted(support)
 
 

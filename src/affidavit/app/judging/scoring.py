@@ -1,7 +1,8 @@
 """One row: a claim read against its evidence, with the verdict that a ledger would give.
 
 The readings go through the ledger's own rules for verdicts and confidence, so that `judge score`
-and `check` agree. Each text of the evidence is an undated source of its own.
+and `check` agree. The texts of the evidence are read as the paragraphs of one undated source: a
+claim may rest on two of them.
 """
 
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ DECIMALS: Final = 4
 _UNDATED: Final = "1970-01-01"
 """The day of the answer, which nothing depends on where no source has a date."""
 _OWN: Final = JudgeThresholds()
+_EVIDENCE: Final = Document("evidence", "evidence", "", "text/plain", "evidence", None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,9 @@ def judge_row(row: JudgeRow, judge: Judge, rules: LedgerRules) -> Judged:
     if not row.claim.strip():
         raise AffidavitError(faults.CLAIM_EMPTY, Where(line=row.line, field="claim"))
     texts = [text for text in row.evidence if text.strip()]
-    documents = [_document(number) for number in range(1, len(texts) + 1)]
-    chunks = [_chunk(document, text) for document, text in zip(documents, texts, strict=True)]
+    chunks = [_chunk("\n\n".join(texts))] if texts else []
     readings = judge.read(row.claim, chunks) if chunks else ()
-    shelf = shelf_of(documents, chunks)
+    shelf = shelf_of([_EVIDENCE], chunks)
     exhibits = tuple(bind(reading, shelf) for reading in readings)
     claim = Claim(
         row.id,
@@ -101,8 +102,7 @@ def judge_row(row: JudgeRow, judge: Judge, rules: LedgerRules) -> Judged:
         Importance.MATERIAL,
         requires_citation=True,
     )
-    known = {document.id: document for document in documents}
-    entry = settle_case(Case(claim, exhibits, ()), known, _UNDATED, rules)
+    entry = settle_case(Case(claim, exhibits, ()), {_EVIDENCE.id: _EVIDENCE}, _UNDATED, rules)
     support = max(map(support_of, readings), default=0.0)
     decided = entry.evidence[0].reading if entry.evidence else _closest(readings)
     return Judged(
@@ -136,13 +136,9 @@ def _closest(readings: Sequence[Reading]) -> Reading | None:
     )
 
 
-def _document(number: int) -> Document:
-    name = f"evidence {number}"
-    return Document(name, name, "", "text/plain", name, None, None)
-
-
-def _chunk(document: Document, text: str) -> Chunk:
-    return Chunk(document.id, chunk_hash(text), document.id, 0, text, Span(0, len(text)), None, ())
+def _chunk(text: str) -> Chunk:
+    name = _EVIDENCE.id
+    return Chunk(name, chunk_hash(text), name, 0, text, Span(0, len(text)), None, ())
 
 
 class ScoreV1(msgspec.Struct, frozen=True, omit_defaults=True):

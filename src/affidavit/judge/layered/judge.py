@@ -1,0 +1,93 @@
+"""The judge in three layers, behind the one protocol."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+from affidavit.base.digest import sha256_hex
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import evidence as faults
+from affidavit.judge.encoder import encoder_digest, load_encoder
+from affidavit.judge.layered.combiner import Combiner, shipped_combiner
+from affidavit.judge.layered.weighing import OWN_THRESHOLDS, Weighing, scores_of, settled
+from affidavit.judge.lexical.claims import claim_of
+from affidavit.judge.lexical.judge import MAX_CLAIM_CHARACTERS, LexicalJudge
+from affidavit.judge.lexical.windows import select_window
+from affidavit.judge.thresholded import decided_anew
+from affidavit.ledger.model import Chunk, JudgeIdentity, Reading
+
+VERSION: Final = "1"
+
+
+@dataclass(frozen=True)
+class LayeredJudge:
+    """Reads by words and rules; asks the encoder where they are unsure; weighs both."""
+
+    combiner: Combiner = field(default_factory=shipped_combiner)
+
+    @cached_property
+    def identity(self) -> JudgeIdentity:
+        """Name, version, and one digest over the tables, the weights and the combiner."""
+        parts = (LexicalJudge().identity.digest, encoder_digest(), self.combiner.digest)
+        digest = sha256_hex("\n".join(parts).encode())
+        return JudgeIdentity("layered", VERSION, f"sha256:{digest}", rederivable=True)
+
+    def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
+        """Return one reading per chunk, in the order of the chunks."""
+        if len(claim) > MAX_CLAIM_CHARACTERS:
+            raise AffidavitError(
+                faults.CLAIM_TOO_LONG, length=len(claim), limit=MAX_CLAIM_CHARACTERS
+            )
+        by_sentence = [self._weigh(sentence, chunks) for sentence in sentences_of(claim)]
+        return tuple(_reading(list(found)) for found in zip(*by_sentence, strict=True))
+
+    def _weigh(self, sentence: str, chunks: Sequence[Chunk]) -> list[Weighing]:
+        found = [self._by_words(sentence, each) for each in LexicalJudge().read(sentence, chunks)]
+        for place in self._worth_reading(found):
+            window = select_window(sentence, chunks[place].text)
+            if not window.text:
+                continue
+            read = load_encoder().read(window.text, sentence)
+            weighed = self.combiner.weigh(found[place].scores, read)
+            found[place] = replace(found[place], weighed=weighed, read=read)
+            if found[place].supports:
+                break  # One passage that says so is enough; the next could only add doubt.
+        return found
+
+    def _by_words(self, sentence: str, reading: Reading) -> Weighing:
+        scores = scores_of(reading)
+        return Weighing(sentence, reading, scores, self.combiner.weigh(scores))
+
+    def _worth_reading(self, found: Sequence[Weighing]) -> list[int]:
+        """Return the unsure passages, the best first; the earlier one on a tie."""
+        unsure = [
+            place
+            for place, each in enumerate(found)
+            if self.combiner.is_unsure(each.scores, each.weighed)
+        ]
+        unsure.sort(key=lambda place: (-found[place].weighed.support, place))
+        return unsure[: self.combiner.table.cascade.most_passages]
+
+
+def sentences_of(claim: str) -> tuple[str, ...]:
+    """Return the sentences of a claim that can be judged by themselves; the claim if it has one."""
+    parts = claim_of(claim).parts
+    return tuple(part.sentence.text for part in parts) if len(parts) > 1 else (claim,)
+
+
+def _reading(found: list[Weighing]) -> Reading:
+    """Return what a passage makes of a claim, with all scores of the sentence that decided."""
+    decides, weighed = settled(found)
+    scores = {**decides.scores, "support": weighed.support}
+    if decides.read:
+        scores["encoder_entails"] = decides.read.entails
+        scores["encoder_contradicts"] = decides.read.contradicts
+    note = decides.note if len(found) == 1 else f'of "{decides.sentence}": {decides.note}'
+    raw = replace(
+        decides.reading,
+        contradiction=weighed.contradiction,
+        notes=note,
+        scores=tuple(sorted(scores.items())),
+    )
+    return decided_anew(raw, OWN_THRESHOLDS)

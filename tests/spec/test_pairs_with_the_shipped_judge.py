@@ -1,0 +1,62 @@
+"""The promises about the hand-written pairs, kept by the judge in three layers that ships."""
+
+from functools import cache
+
+import pytest
+from tests.judge.encoder_weights import shipped_or_skip
+from tests.judge.reading import chunk_of
+from tests.spec.test_claim_evidence_pairs import CHANGED_NUMBERS, PAIRS, Pair
+
+from affidavit.judge.layered import LayeredJudge
+from affidavit.ledger.record import Exhibit
+from affidavit.ledger.rules import DEFAULT_RULES
+from affidavit.ledger.verdict import assign_verdict
+
+# Both are the ledger's own examples: section 8.1 of the document that it implements.
+LEAVE = (
+    ("Leave requests must be submitted 2 weeks in advance", "supported"),
+    ("Maximum carryover is 5 days", "not_found"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _weights() -> None:
+    shipped_or_skip()
+
+
+@cache
+def verdicts() -> tuple[tuple[str, str, str], ...]:
+    """Return kind, expected and found verdict of every pair."""
+    return tuple((pair["kind"], pair["expected"], verdict_on(pair)) for pair in PAIRS)
+
+
+def verdict_on(pair: Pair) -> str:
+    chunk = chunk_of(pair["evidence"])
+    (reading,) = LayeredJudge().read(pair["claim"], [chunk])
+    exhibit = Exhibit(reading, chunk.hash, chunk.document_id, "doc.txt", chunk.span, (), None)
+    return str(assign_verdict((exhibit,), DEFAULT_RULES).verdict)
+
+
+def test_nine_in_ten_pairs_are_right() -> None:
+    wrong = [(kind, wanted, got) for kind, wanted, got in verdicts() if wanted != got]
+    assert len(wrong) <= 0.1 * len(PAIRS), wrong
+
+
+def test_no_changed_number_is_ever_called_supported() -> None:
+    changed = [
+        got for kind, wanted, got in verdicts() if kind in CHANGED_NUMBERS and wanted != "supported"
+    ]
+    assert changed
+    assert "supported" not in changed
+
+
+@pytest.mark.parametrize("kind", ["number", "date", "negation"])
+def test_contradicted_and_not_found_are_told_apart(kind: str) -> None:
+    found = [got for each, wanted, got in verdicts() if each == kind and wanted == "contradicted"]
+    assert found.count("contradicted") >= 0.85 * len(found)
+
+
+@pytest.mark.parametrize(("claim", "expected"), LEAVE, ids=lambda value: value)
+def test_the_examples_of_the_ledger(claim: str, expected: str) -> None:
+    found = {(pair["claim"], verdict_on(pair)) for pair in PAIRS if pair["claim"] == claim}
+    assert (claim, expected) in found
