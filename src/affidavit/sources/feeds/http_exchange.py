@@ -102,18 +102,23 @@ def _exchange(
     target = (here.path or "/") + (f"?{here.query}" if here.query else "")
     try:
         connection.request("GET", target, headers=dict(headers))
-        response = connection.getresponse()
-        found = {name.lower(): value for name, value in response.getheaders()}
-        if response.status in _REDIRECTS and "location" in found:
-            return found["location"]
-        if response.status != 200:
-            raise SilentError(Silence.STATUS, f"HTTP {response.status}")
-        return Response(found, _whole(response, max_bytes))
+        # http.client lets go of the connection here if it will be closed; so the answer closes it.
+        with connection.getresponse() as response:
+            return _answer(response, max_bytes)
     except (OSError, HTTPException, ValueError) as error:
         errand.seconds_left()
         raise _broken(error) from None
     finally:
         connection.close()
+
+
+def _answer(response: HTTPResponse, max_bytes: int) -> Response | str:
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    if response.status in _REDIRECTS and "location" in headers:
+        return headers["location"]
+    if response.status != 200:
+        raise SilentError(Silence.STATUS, f"HTTP {response.status}")
+    return Response(headers, _whole(response, max_bytes))
 
 
 def _connected(
@@ -171,7 +176,7 @@ def _whole(response: HTTPResponse, max_bytes: int) -> bytes:
             raise too_large
         pieces.append(piece)
     if response.length:
-        raise SilentError(Silence.BROKEN_OFF, "the answer ended before it was whole")
+        raise IncompleteRead(b"", response.length)
     return b"".join(pieces)
 
 

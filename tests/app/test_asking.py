@@ -1,0 +1,238 @@
+"""Sources are asked at once; whatever one of them does, the answer comes by the deadline."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from tests.sources.feed_server import answers, drips, feed_of, feed_to, hangs, serving
+
+from affidavit.app.asking import AskedSource, Evidence, Toolbox, ToolFeeds, gather
+from affidavit.app.crew import Crew
+from affidavit.base.errors import AffidavitError
+from affidavit.base.json_limits import JsonValue
+from affidavit.checks.facts import Fact, Source, Unavailable
+from affidavit.checks.tools import Tool
+from affidavit.checks.unit import checks_from_wire
+from affidavit.sources.feeds import addresses
+from affidavit.sources.feeds.feed import Args, Errand, Feed, Reply, Silence, SilentError
+
+AT = "2026-01-31T14:30:00Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A feed that does as it is told."""
+
+    does: Callable[[Args, Errand], JsonValue]
+    source: Source = field(default_factory=lambda: Source("told", "told", "test"))
+    observed_at: str | None = AT
+
+    def ask(self, args: Args, errand: Errand) -> Reply:
+        return Reply(self.does(args, errand), self.observed_at)
+
+
+def tool(name: str, *feeds: Feed, timeout_ms: int | None = None) -> ToolFeeds:
+    declared = Tool(name, value_path=None, max_age_s=60)
+    return ToolFeeds(declared, tuple(AskedSource(feed, timeout_ms) for feed in feeds))
+
+
+def asked(tools: list[ToolFeeds], *checks: dict[str, JsonValue], **options: object) -> Evidence:
+    box = Toolbox({entry.tool.name: entry for entry in tools})
+    wire: list[JsonValue] = [{"id": f"c{n}", **check} for n, check in enumerate(checks)]
+    made = checks_from_wire(wire)
+    return gather(made, box, now=lambda: AT, signed=True, **options)  # type: ignore[arg-type]
+
+
+def reason_of(found: Fact | Unavailable) -> str:
+    assert isinstance(found, Unavailable)
+    return found.reason
+
+
+def waits(args: Args, errand: Errand) -> JsonValue:
+    over = threading.Event()
+    errand.on_abandon(over.set)
+    over.wait(30)
+    return "too late to count"
+
+
+def breaks(args: Args, errand: Errand) -> JsonValue:
+    raise RuntimeError("what stands here is not shown: hunter2")
+
+
+def is_silent(args: Args, errand: Errand) -> JsonValue:
+    raise SilentError(Silence.MISSING, "there is no such thing")
+
+
+def leaves(args: Args, errand: Errand) -> JsonValue:
+    raise SystemExit(7)
+
+
+SILENCES = {
+    "a source that is silent says why": (is_silent, "told: missing: there is no such thing"),
+    "an error that nobody thought of": (breaks, "told: failed: the feed ended in RuntimeError"),
+    "a feed that tries to end the process": (leaves, "told: failed: the feed ended in SystemExit"),
+    "a late source": (waits, "told: late: no answer within 200 ms"),
+}
+
+
+@pytest.mark.parametrize(("does", "wanted"), SILENCES.values(), ids=SILENCES.keys())
+def test_a_silence(does: Callable[[Args, Errand], JsonValue], wanted: str) -> None:
+    evidence = asked([tool("t", Told(does))], {"tool": "t"}, deadline_ms=200)
+    assert reason_of(evidence.by_check["c0"]) == wanted
+
+
+def test_sources_are_asked_at_the_same_time() -> None:
+    together = threading.Barrier(6)
+
+    def meets(args: Args, errand: Errand) -> JsonValue:
+        together.wait(10)
+        return 1
+
+    entry = tool("t", Told(meets), Told(meets, Source("b", "b", "test")))
+    evidence = asked([entry], *({"tool": "t", "args": {"n": n}} for n in range(3)))
+    assert all(isinstance(found, Fact) for found in evidence.by_check.values())
+
+
+def test_equal_questions_are_asked_once() -> None:
+    calls: list[Args] = []
+
+    def counts(args: Args, errand: Errand) -> JsonValue:
+        calls.append(args)
+        return 1
+
+    args: list[JsonValue] = [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1.0, "b": 2}]
+    evidence = asked([tool("t", Told(counts))], *({"tool": "t", "args": one} for one in args))
+    assert evidence.by_check["c0"] is evidence.by_check["c1"]
+    assert len(calls) == 2
+
+
+def test_a_late_source_costs_the_others_nothing() -> None:
+    quick = Told(lambda args, errand: 5, Source("quick", "quick", "test"))
+    start = time.monotonic()
+    evidence = asked([tool("t", Told(waits), quick)], {"tool": "t"}, deadline_ms=300)
+    assert time.monotonic() - start < 2
+    fact = evidence.by_check["c0"]
+    assert isinstance(fact, Fact)
+    assert fact.object["value"] == 5
+    assert [source["reason"] for source in fact.object["sources"]] == [
+        "late: no answer within 300 ms",
+        None,
+    ]
+
+
+def test_a_source_may_have_less_time_than_the_answer() -> None:
+    start = time.monotonic()
+    evidence = asked([tool("t", Told(waits), timeout_ms=100)], {"tool": "t"}, deadline_ms=30_000)
+    assert time.monotonic() - start < 5
+    assert reason_of(evidence.by_check["c0"]) == "told: late: no answer within 100 ms"
+
+
+def test_the_time_of_the_answer_is_taken_last() -> None:
+    times = iter(("2026-01-31T14:30:00Z", "2026-01-31T14:30:07Z"))
+    slow = Told(lambda args, errand: errand.asked_at, observed_at="2026-01-31T14:30:06Z")
+    box = Toolbox({"t": tool("t", slow)})
+    checks = checks_from_wire([{"id": "c", "tool": "t"}])
+    evidence = gather(checks, box, now=lambda: next(times), signed=True)
+    fact = evidence.by_check["c"]
+    assert isinstance(fact, Fact)
+    assert evidence.at == fact.object["assessed_at"] == "2026-01-31T14:30:07Z"
+    assert fact.object["value"] == "2026-01-31T14:30:00Z"
+    assert fact.object["verification"]["signals"]["fresh"] is True
+
+
+def test_only_what_needs_evidence_is_asked() -> None:
+    called = []
+    told = Told(lambda args, errand: called.append(args))
+    needing = ToolFeeds(Tool("t", required_args=("city",)), (AskedSource(told),))
+    evidence = asked([needing], {"tool": "t"}, {"tool": "unknown"})
+    assert evidence.by_check == {}
+    assert called == []
+
+
+def test_too_many_hanging_sources_are_counted() -> None:
+    crew = Crew(max_hands=1)
+    over = threading.Event()
+
+    def hangs_on(args: Args, errand: Errand) -> JsonValue:
+        over.wait(30)
+        return 1
+
+    entry = tool("t", Told(hangs_on))
+    late = asked([entry], {"tool": "t"}, deadline_ms=100, crew=crew)
+    assert reason_of(late.by_check["c0"]) == "told: late: no answer within 100 ms"
+    busy = asked([entry], {"tool": "t"}, deadline_ms=100, crew=crew)
+    assert reason_of(busy.by_check["c0"]).startswith("told: busy: too many earlier questions")
+    over.set()
+    for _ in range(500):
+        again = asked([entry], {"tool": "t"}, crew=crew).by_check["c0"]
+        if isinstance(again, Fact):
+            return
+        time.sleep(0.01)
+    pytest.fail("the hand that was free again took no work")
+
+
+@pytest.mark.parametrize("given", [0, -1, 60_001, True])
+def test_a_deadline_that_is_none(given: int) -> None:
+    with pytest.raises(AffidavitError) as error:
+        asked([], {"tool": "t"}, deadline_ms=given)
+    assert error.value.fault.code == "AF355"
+
+
+@pytest.mark.parametrize("behaviour", [hangs, drips])
+def test_a_server_that_holds_us_up(behaviour: Callable[..., None]) -> None:
+    with serving(behaviour, answers(200, b"1")) as server:
+        start = time.monotonic()
+        evidence = asked([tool("t", feed_of(server))], {"tool": "t"}, deadline_ms=300)
+        assert time.monotonic() - start < 2
+    assert "late: " in reason_of(evidence.by_check["c0"])
+
+
+def test_a_name_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    monkeypatch.setattr(addresses.socket, "getaddrinfo", lambda *_, **__: over.wait(30) and [])
+    feed = feed_to("http://api.example.com/", ("api.example.com",))
+    start = time.monotonic()
+    evidence = asked([tool("t", feed)], {"tool": "t"}, deadline_ms=200)
+    assert time.monotonic() - start < 2
+    assert reason_of(evidence.by_check["c0"]) == "s: late: no answer within 200 ms"
+    over.set()
+
+
+HANGING = """
+import os, time
+from affidavit.app.asking import gather
+from affidavit.checks.unit import checks_from_wire
+from affidavit.wiring.tools_config import load_toolbox
+
+box = load_toolbox("affidavit.toml", os.environ)
+checks = checks_from_wire([{"id": "c", "tool": "slow", "args": {"secs": 60}}])
+print(gather(checks, box, now=lambda: "2026-01-31T14:30:00Z", signed=True, deadline_ms=300))
+"""
+CONFIG = """
+[tools.slow]
+required_args = ["secs"]
+sources = [{ kind = "python", call = "time:sleep_kw" }, { kind = "python", call = "slow_one:ask" }]
+"""
+
+
+def test_the_interpreter_ends_though_a_source_hangs(tmp_path: Path) -> None:
+    (tmp_path / "affidavit.toml").write_text(CONFIG, "utf-8")
+    (tmp_path / "slow_one.py").write_text("import time\ndef ask(secs): time.sleep(secs)\n", "utf-8")
+    start = time.monotonic()
+    run = subprocess.run(
+        [sys.executable, "-c", HANGING],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=40,
+    )
+    assert time.monotonic() - start < 30
+    assert "not-installed: time has no function sleep_kw" in run.stdout
+    assert "late: no answer within 300 ms" in run.stdout
+    assert run.stderr == ""
