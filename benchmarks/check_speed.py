@@ -1,4 +1,4 @@
-"""What it costs to check a 20-claim answer against a thousand pages that are indexed already.
+"""What a 20-claim check costs against a thousand indexed pages, with the lexical judge.
 
 In a process of its own, charged for everything but the start of Python and the imports: looking
 whether the sources changed, opening the index, splitting, searching, judging, the ledger.
@@ -22,9 +22,10 @@ from affidavit.app.checking import AskedAnswer, check_answer
 from affidavit.ledger.rules import DEFAULT_RULES
 from affidavit.ledger.wire import ledger_to_json
 from affidavit.wiring.benches import BenchPlan, set_up_bench
+from affidavit.wiring.judges import BuiltIn
 from affidavit.wiring.project import Project
 start = time.process_time()
-plan = BenchPlan(Project(Path(sys.argv[2])), (Path(sys.argv[1]),), DEFAULT_RULES, 8)
+plan = BenchPlan(Project(Path(sys.argv[2])), (Path(sys.argv[1]),), DEFAULT_RULES, 8, judge=BuiltIn.LEXICAL)
 bench = set_up_bench(plan)
 day = "2026-01-03"
 asked = AskedAnswer(Path(sys.argv[3]).read_text(), None, "speed", day, day + "T00:00:00Z")

@@ -25,7 +25,7 @@ from tools.judge_bench.rows import FITTED
 from tools.judge_bench.signals import Seen, Signals
 
 _NO_READING: Final = Reading("", SupportLevel.NONE, False, 0.0, 0.0, 0.5, "", Span(0, 0), "")
-CASCADE: Final = CascadeV1(unsure_from=0.15, unsure_to=1.0, most_passages=2)
+CASCADE: Final = CascadeV1(unsure_from=0.45, unsure_to=0.6, most_passages=2)
 # A rule that found another value, a negation or an exchanged name in a sentence that says most of
 # the claim; a stronger mode or quantity, or a condition left out; a number that a close sentence
 # does not have. What else a rule found in a close sentence, and too little of the claim, the
@@ -87,6 +87,5 @@ def judge_signals(combiner: Combiner, signals: Sequence[Signals]) -> list[Judgem
 
 
 def _weigh(combiner: Combiner, seen: Seen) -> Weighing:
-    weighed = combiner.weigh(seen.scores)
-    asked = seen.read if combiner.is_unsure(seen.scores, weighed) else None
+    asked = seen.read if combiner.is_unsure(seen.scores) else None
     return Weighing("", _NO_READING, seen.scores, combiner.weigh(seen.scores, asked), asked)

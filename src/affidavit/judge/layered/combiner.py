@@ -119,19 +119,17 @@ class Combiner:
             and (limit.unless is None or scores.get(SAID, 0.0) < limit.unless)
         )
 
-    def is_unsure(self, scores: Mapping[str, float], weighed: Weighed) -> bool:
+    def is_unsure(self, scores: Mapping[str, float]) -> bool:
         """Say whether the encoder is worth asking.
 
-        It is not where every word stands in the source in its order, where a rule has settled that
-        the claim is not supported, and where the words leave no doubt.
+        It is not where the claim repeats its source, where a rule that the encoder cannot overrule
+        has spoken, and where the sum of the words is so far from even that it could not turn it.
         """
-        cascade = self.table.cascade
-        limits = self.limits(scores)
-        if any(limit.unless is None for limit in limits):
+        if is_verbatim(scores) or any(limit.unless is None for limit in self.limits(scores)):
             return False
-        if limits or is_verbatim(scores):
-            return not is_verbatim(scores)
-        return cascade.unsure_from <= weighed.support <= cascade.unsure_to
+        cascade = self.table.cascade
+        by_words = rounded(probability(self.table.support.words, scores), DECIMALS)
+        return cascade.unsure_from <= by_words <= cascade.unsure_to
 
 
 def is_verbatim(scores: Mapping[str, float]) -> bool:

@@ -61,11 +61,7 @@ class LayeredJudge:
 
     def _worth_reading(self, found: Sequence[Weighing]) -> list[int]:
         """Return the unsure passages, the best first; the earlier one on a tie."""
-        unsure = [
-            place
-            for place, each in enumerate(found)
-            if self.combiner.is_unsure(each.scores, each.weighed)
-        ]
+        unsure = [place for place, each in enumerate(found) if self.combiner.is_unsure(each.scores)]
         unsure.sort(key=lambda place: (-found[place].weighed.support, place))
         return unsure[: self.combiner.table.cascade.most_passages]
 
