@@ -125,6 +125,43 @@ def test_any_text_gives_a_reading(text: str) -> None:
         assert 0 <= reading.contradiction <= 1
 
 
+@pytest.mark.parametrize(
+    ("claim", "text", "level"),
+    [
+        pytest.param(
+            "雇员每年有二十天的年假。",
+            "雇员每年有十五天的带薪年假。",
+            SupportLevel.PARTIAL,
+            id="Chinese",
+        ),
+        pytest.param(
+            "Der Vertrag kann jederzeit gekündigt werden.",
+            "Der Vertrag kann nicht jederzeit gekündigt werden.",
+            SupportLevel.PARTIAL,
+            id="a German negation is not seen",
+        ),
+        pytest.param(
+            "Der Vertrag kann jederzeit gekündigt werden",
+            "Es gilt: Der Vertrag kann jederzeit gekündigt werden.",
+            SupportLevel.FULL,
+            id="a repetition needs no language",
+        ),
+        pytest.param(
+            "Xyzzy Corp acquired Foobar Ltd.",
+            "In May Xyzzy Corp acquired Foobar Ltd for a small sum.",
+            SupportLevel.FULL,
+            id="unknown names in an English claim",
+        ),
+    ],
+)
+def test_likeness_of_words_is_no_support_in_a_language_that_the_rules_do_not_know(
+    claim: str, text: str, level: SupportLevel
+) -> None:
+    (reading,) = read(claim, text)
+    assert reading.support_level is level
+    assert ("English" in reading.notes) is (level is not SupportLevel.FULL)
+
+
 def test_the_identity_names_every_layer() -> None:
     identity = LayeredJudge().identity
     assert identity.name == "layered"

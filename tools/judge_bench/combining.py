@@ -12,6 +12,7 @@ from affidavit.judge.layered.combiner import (
     LimitV1,
     Weighed,
 )
+from affidavit.judge.layered.language import FOREIGN_SCORE, TOO_MANY
 from affidavit.judge.layered.weighing import (
     GAP_SCORE,
     LITTLE_SCORE,
@@ -28,7 +29,7 @@ _NO_READING: Final = Reading("", SupportLevel.NONE, False, 0.0, 0.0, 0.5, "", Sp
 CASCADE: Final = CascadeV1(unsure_from=0.45, unsure_to=0.6, most_passages=2)
 # A rule that found another value, a negation or an exchanged name in a sentence that says most of
 # the claim; a stronger mode or quantity, or a condition left out; a number that a close sentence
-# does not have. What else a rule found in a close sentence, and too little of the claim, the
+# does not have; a language that the rules do not know. What else a rule found in a close sentence, and too little of the claim, the
 # encoder may overrule.
 LIMITS: Final = (
     *(LimitV1(name, 0.6, 0.2) for name in ("facts_conflict", "opposite", "denial")),
@@ -36,6 +37,7 @@ LIMITS: Final = (
     *(LimitV1(name, 0.6, 0.4) for name in ("mode_stronger", "quantifier", "condition")),
     LimitV1("facts_missing", 0.01, 0.45, near=0.8),
     LimitV1("facts_loose", 0.01, 0.45, near=0.8),
+    LimitV1(FOREIGN_SCORE, TOO_MANY, 0.45),
     LimitV1(GAP_SCORE, 0.5, 0.45, near=0.8, unless=0.7),
     LimitV1(LITTLE_SCORE, 0.5, 0.24, unless=0.5),
 )

@@ -74,7 +74,8 @@ def measure_movement(rows: Sequence[Row]) -> Figure:
     combiner = shipped_combiner()
     pairs, scores = [], []
     for row in rows[:PAIRS]:
-        scores.append(scores_of(LexicalJudge().read(row.claim, [chunk_of(row.text)])[0]))
+        (reading,) = LexicalJudge().read(row.claim, [chunk_of(row.text)])
+        scores.append(scores_of(reading, row.claim))
         pairs.append((select_window(row.claim, row.text).text, row.claim))
 
     def verdicts(read: Sequence[Entailment]) -> list[str]:

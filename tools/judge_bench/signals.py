@@ -43,7 +43,7 @@ def see(sentence: str, text: str) -> Seen:
     (reading,) = LexicalJudge().read(sentence, [chunk_of(text)])
     window = select_window(sentence, text)
     read = load_encoder().read(window.text, sentence) if window.text else None
-    return Seen(scores_of(reading), read)
+    return Seen(scores_of(reading, sentence), read)
 
 
 def chunk_of(text: str) -> Chunk:

@@ -56,7 +56,7 @@ class LayeredJudge:
         return found
 
     def _by_words(self, sentence: str, reading: Reading) -> Weighing:
-        scores = scores_of(reading)
+        scores = scores_of(reading, sentence)
         return Weighing(sentence, reading, scores, self.combiner.weigh(scores))
 
     def _worth_reading(self, found: Sequence[Weighing]) -> list[int]:

@@ -6,6 +6,8 @@ from typing import Final
 
 from affidavit.judge.encoder import Entailment
 from affidavit.judge.layered.combiner import Weighed
+from affidavit.judge.layered.language import FOREIGN_SCORE, TOO_MANY, repeats, unknown_words
+from affidavit.judge.layered.language import NOTE as FOREIGN_NOTE
 from affidavit.ledger.model import Reading, SupportLevel
 from affidavit.ledger.thresholds import JudgeThresholds
 
@@ -45,9 +47,12 @@ class Weighing:
     @property
     def note(self) -> str:
         """Name what decided: the rule or the words, and what the encoder made of the passage."""
-        if self.read is None:
-            return self.reading.notes
-        return f"{self.reading.notes}; {_said(self.read)}"
+        notes = [self.reading.notes]
+        if self.read:
+            notes.append(_said(self.read))
+        if self.scores.get(FOREIGN_SCORE, 0.0) >= TOO_MANY:
+            notes.append(FOREIGN_NOTE)
+        return "; ".join(notes)
 
 
 def _said(read: Entailment) -> str:
@@ -58,7 +63,7 @@ def _said(read: Entailment) -> str:
     return f"the encoder finds the claim left open ({read.neutral:.2f})"
 
 
-def scores_of(reading: Reading) -> dict[str, float]:
+def scores_of(reading: Reading, sentence: str) -> dict[str, float]:
     """Return what the combiner weighs of a reading by words: its features, and what rules found."""
     scores = dict(reading.scores)
     words = scores.pop("support")
@@ -67,6 +72,8 @@ def scores_of(reading: Reading) -> dict[str, float]:
     scores[RULE_SCORE] = reading.contradiction if reading.contradicts else 0.0
     scores[GAP_SCORE] = float(kept_back)
     scores[LITTLE_SCORE] = float(reading.support_level is SupportLevel.NONE)
+    said = repeats(sentence, reading.snippet)
+    scores[FOREIGN_SCORE] = 0.0 if said else unknown_words(sentence)
     return scores
 
 

@@ -1,0 +1,36 @@
+"""Tells a claim that the judge can read from one in a language that it does not know.
+
+The rules know English words: of another language they see neither a negation nor a number word, so
+that likeness of words must not count as support. A share of words that the background table has
+never seen is no proof of another language, but it is a reason not to vouch for the claim.
+"""
+
+from typing import Final
+
+from affidavit.judge.lexical.claims import claim_of
+from affidavit.judge.lexical.lexicon import IDF, Kind
+
+FOREIGN_SCORE: Final = "unknown_words"
+NOTE: Final = "too few of its words are English for more than a repetition to count"
+TOO_MANY: Final = 0.41
+
+
+def unknown_words(sentence: str) -> float:
+    """Return the share of the claim's words that the background table has never seen."""
+    words = [
+        token.word
+        for part in claim_of(sentence).parts
+        for token in part.sentence.tokens
+        if token.word.kind is Kind.WORD and token.text.isalpha()
+    ]
+    unknown = [word for word in words if word.weight and word.stem not in IDF]
+    return len(unknown) / len(words) if words else 0.0
+
+
+def repeats(sentence: str, snippet: str) -> bool:
+    """Say whether the claim stands in the source letter for letter, which needs no language."""
+    return _plain(sentence) in _plain(snippet)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".!?\u3002")
