@@ -1,7 +1,7 @@
 """Pin every dependency, with hashes and without an index address.
 
-The core, what `affidavit[all]` installs, that plus the tools of `make test`, and the fuzzer, which
-has an environment of its own.
+The core, what `affidavit[all]` installs, that plus the tools of `make test`, and two that
+have environments of their own: the fuzzer, and the model server of interop/chat.sh.
 """
 
 import subprocess
@@ -14,6 +14,7 @@ LOCKS = {
     "all.txt": ("pyproject.toml", "--extra", "all"),
     "dev.txt": ("pyproject.toml", "--extra", "all", "--group", "dev"),
     "fuzz.txt": ("requirements/fuzz.in",),
+    "chat.txt": ("requirements/chat.in",),
 }
 
 

@@ -95,7 +95,7 @@ MAX_ANSWER_BYTES = 16 * 1024 * 1024
 )
 @click.option(
     "--judge",
-    help="Who reads the evidence: lexical, or a TOML file with [chat] or [hf].",
+    help="Who reads the evidence: layered (default), lexical, or a TOML file: [chat] or [hf].",
 )
 @click.option("--yes", is_flag=True, help="Start although the judge's budget may not suffice.")
 @click.option("--at", help="The answer's day or time, for outdated sources; by default now.")
