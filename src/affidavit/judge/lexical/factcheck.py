@@ -12,7 +12,7 @@ from affidavit.judge.lexical.moments import Moment
 
 _ENOUGH_CONTEXT: Final = 0.35
 _ENOUGH_HEAD: Final = 0.4
-_CONFLICT_CONTEXT: Final = 0.6
+_CONFLICT_CONTEXT: Final = 0.5
 _CONFLICT_HEAD: Final = 0.62
 _VERBATIM: Final = 2  # Of four neighbours.
 _SURE: Final = 0.75

@@ -61,6 +61,7 @@ class Features:
     mode_weaker: float = 0.0
     quantifier: float = 0.0
     condition: float = 0.0
+    exchanged: float = 0.0
     """Rules that spoke; each with the share of the claim's words that its sentence has."""
 
     def as_pairs(self) -> tuple[tuple[str, float], ...]:
@@ -147,6 +148,7 @@ def _part_features(found: PartExamination) -> Features:
         mode_weaker=spoke if mode and not mode.is_stronger else 0.0,
         quantifier=spoke if reading.quantifier or _is_shut_out(reading) else 0.0,
         condition=spoke if reading.condition else 0.0,
+        exchanged=spoke if reading.exchange else 0.0,
     )
 
 

@@ -1,7 +1,7 @@
 """The lexical judge: deterministic, explainable, and blind to what words alone cannot tell."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from affidavit.base.errors import AffidavitError
@@ -10,7 +10,7 @@ from affidavit.judge.lexical.claims import ClaimText, claim_of
 from affidavit.judge.lexical.decide import NOTHING_SHARED, Decision, decide
 from affidavit.judge.lexical.examine import examine_part
 from affidavit.judge.lexical.features import WORD_FOR_WORD, Features, features_of, heading_keys
-from affidavit.judge.lexical.passages import passage_of
+from affidavit.judge.lexical.passages import Passage, passage_of
 from affidavit.judge.lexical.tables import tables_digest
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportLevel
 
@@ -43,18 +43,35 @@ class LexicalJudge:
         ready = claim_of(claim)
         found = [_decide_chunk(ready, chunk) for chunk in chunks]
         supporting = [
-            (decision.closeness, chunk.document_id)
-            for chunk, (decision, _) in zip(chunks, found, strict=True)
-            if decision.level is SupportLevel.FULL
+            (one.decision.closeness, one.chunk.document_id)
+            for one in found
+            if one.decision.level is SupportLevel.FULL
         ]
-        return tuple(
-            _reading(chunk, _settled(decision, chunk, supporting), features)
-            for chunk, (decision, features) in zip(chunks, found, strict=True)
-        )
+        return tuple(_reading(one, _settled(one, supporting)) for one in found)
 
 
-def _decide_chunk(claim: ClaimText, chunk: Chunk) -> tuple[Decision, Features]:
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """A chunk, what was decided on it alone, and the place of the deciding sentence."""
+
+    chunk: Chunk
+    decision: Decision
+    features: Features
+    span: Span
+
+
+def _decide_chunk(claim: ClaimText, chunk: Chunk) -> _Decided:
+    # A long text is not remembered: it is made ready once, and its spans are taken here.
     passage = passage_of(chunk.text)
+    decision, features = _decide_passage(claim, chunk, passage)
+    span = Span(0, 0)
+    if decision.sentence is not None:
+        sentence = passage.sentences[decision.sentence]
+        span = Span(sentence.start, sentence.end)
+    return _Decided(chunk, decision, features, span)
+
+
+def _decide_passage(claim: ClaimText, chunk: Chunk, passage: Passage) -> tuple[Decision, Features]:
     verbatim = passage.spelled.get(claim.spelling) if claim.spelling else None
     if verbatim is not None:
         return replace(_VERBATIM, sentence=verbatim), WORD_FOR_WORD
@@ -66,17 +83,18 @@ def _decide_chunk(claim: ClaimText, chunk: Chunk) -> tuple[Decision, Features]:
     return (_ABOUT_SOURCE if claim.is_about_source else decide(examined, passage)), features
 
 
-def _settled(decision: Decision, chunk: Chunk, supporting: Sequence[tuple[float, str]]) -> Decision:
+def _settled(found: _Decided, supporting: Sequence[tuple[float, str]]) -> Decision:
     """Let the closest statement win.
 
     A passage that states the claim outright outweighs one that conflicts with it, if both are of
     the same document (which then speaks of another case) or the other one is less close to the
     claim. Two documents that are equally close and disagree stay in conflict.
     """
+    decision = found.decision
     if not decision.contradicts:
         return decision
     outweighed = any(
-        document == chunk.document_id or closeness > decision.closeness + _MARGIN
+        document == found.chunk.document_id or closeness > decision.closeness + _MARGIN
         for closeness, document in supporting
     )
     if not outweighed:
@@ -85,13 +103,9 @@ def _settled(decision: Decision, chunk: Chunk, supporting: Sequence[tuple[float,
     return replace(decision, contradicts=False, contradiction=decision.contradiction / 2, note=note)
 
 
-def _reading(chunk: Chunk, decision: Decision, features: Features) -> Reading:
-    sentences = passage_of(chunk.text).sentences
-    span = Span(0, 0)
-    if decision.sentence is not None:
-        sentence = sentences[decision.sentence]
-        span = Span(sentence.start, sentence.end)
-    scores = (*features.as_pairs(), ("support", round(decision.support, 4)))
+def _reading(found: _Decided, decision: Decision) -> Reading:
+    chunk, span = found.chunk, found.span
+    scores = (*found.features.as_pairs(), ("support", round(decision.support, 4)))
     return Reading(
         chunk_id=chunk.id,
         support_level=decision.level,
