@@ -2,13 +2,14 @@
 
 import itertools
 
+import msgspec
 import pytest
 from tests.judge.encoder_weights import shipped_or_skip
 from tests.judge.reading import chunk_of
 
 from affidavit.judge.encoder import encoder_digest
 from affidavit.judge.layered import LayeredJudge
-from affidavit.judge.layered.combiner import Weighed
+from affidavit.judge.layered.combiner import CascadeV1, Combiner, Weighed, shipped_combiner
 from affidavit.judge.layered.weighing import Weighing, settled
 from affidavit.judge.lexical import LexicalJudge
 from affidavit.ledger.model import Chunk, Reading, Span, SupportLevel
@@ -72,7 +73,10 @@ def test_a_changed_number_is_contradicted_by_the_rule_that_names_it() -> None:
 
 
 def test_where_words_are_unsure_the_encoder_is_asked_and_quoted() -> None:
-    (reading,) = read("Leave that was not taken can be used until 31 March.", POLICY)
+    shipped = shipped_combiner()
+    table = msgspec.structs.replace(shipped.table, cascade=CascadeV1(0.0, 1.0, 2))
+    curious = LayeredJudge(Combiner(table, shipped.digest))
+    (reading,) = curious.read("Employees get some weeks of leave.", [chunk_of(POLICY)])
     assert "encoder_entails" in dict(reading.scores)
     assert "the encoder" in reading.notes
 

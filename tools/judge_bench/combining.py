@@ -29,8 +29,8 @@ _NO_READING: Final = Reading("", SupportLevel.NONE, False, 0.0, 0.0, 0.5, "", Sp
 CASCADE: Final = CascadeV1(unsure_from=0.45, unsure_to=0.6, most_passages=2)
 # A rule that found another value, a negation or an exchanged name in a sentence that says most of
 # the claim; a stronger mode or quantity, or a condition left out; a number that a close sentence
-# does not have; a language that the rules do not know. What else a rule found in a close sentence, and too little of the claim, the
-# encoder may overrule.
+# does not have; a language that the rules do not know. What else a rule found in a close sentence,
+# and too little of the claim, the encoder may overrule.
 LIMITS: Final = (
     *(LimitV1(name, 0.6, 0.2) for name in ("facts_conflict", "opposite", "denial")),
     *(LimitV1(name, 0.6, 0.2) for name in ("renamed", "swapped")),
