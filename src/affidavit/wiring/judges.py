@@ -19,6 +19,7 @@ from affidavit.base.faults import judge as faults
 from affidavit.base.files import read_bounded
 from affidavit.judge.chat.settings import ChatV1, chat_settings
 from affidavit.judge.hf.settings import HfV1
+from affidavit.judge.layered import LayeredJudge
 from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.judge.protocol import Judge
 from affidavit.ledger.rules import placed_problem
@@ -30,13 +31,17 @@ MAX_SETTINGS_BYTES: Final = 1024 * 1024
 class BuiltIn(StrEnum):
     """The judges that come with the product, by the name that `--judge` knows."""
 
+    LAYERED = "layered"
     LEXICAL = "lexical"
 
 
-_BUILT_IN: Final[dict[BuiltIn, Callable[[], Judge]]] = {BuiltIn.LEXICAL: LexicalJudge}
+_BUILT_IN: Final[dict[BuiltIn, Callable[[], Judge]]] = {
+    BuiltIn.LAYERED: LayeredJudge,
+    BuiltIn.LEXICAL: LexicalJudge,
+}
 """How each is made. A new one has a name above and a line here."""
 
-DEFAULT_JUDGE: Final = BuiltIn.LEXICAL
+DEFAULT_JUDGE: Final = BuiltIn.LAYERED
 
 JudgeChoice: TypeAlias = BuiltIn | ChatV1 | HfV1
 

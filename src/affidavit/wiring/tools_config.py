@@ -21,6 +21,7 @@ from affidavit.base.files import read_bounded
 from affidavit.checks.wire_places import joined_field, placed_problem
 from affidavit.sources.feeds.settings import ToolV1, Word
 from affidavit.sources.feeds.strict_yaml import yaml_document
+from affidavit.wiring.source_rules import wrong_field
 from affidavit.wiring.tools import BUILT_IN_ONLY, tool_feeds
 
 CONFIG_NAME: Final = "affidavit.toml"
@@ -82,33 +83,24 @@ def _tools_of(value: Any) -> dict[str, ToolV1]:
     table = value.get("tools") if isinstance(value, dict) else None
     if not table:
         raise AffidavitError(faults.TOOLS_NONE)
+    if not isinstance(table, dict):
+        raise wrong_field("tools", "tools are tables with a name each, [tools.NAME]")
+    return {name: _tool_of(name, settings) for name, settings in table.items()}
+
+
+def _tool_of(name: str, settings: Any) -> ToolV1:
+    place = f"tools.{name}"
     try:
+        msgspec.convert(name, Word)
         # Dates and NaN of TOML have no form in JSON, and settings go into requests and facts.
-        sorted_compact(table)
-        return msgspec.convert(table, dict[Word, ToolV1])
+        sorted_compact(settings)
+        return msgspec.convert(settings, ToolV1)
     except msgspec.ValidationError as error:
         problem, field = placed_problem(error)
-        place = joined_field("tools", _named(table, field))
-        raise AffidavitError(faults.TOOLS_FIELD, Where(field=place), problem=problem) from None
+        # msgspec does not say which key of a dict it means.
+        raise wrong_field(joined_field(place, field.replace("[...]", "")), problem) from None
     except AffidavitError as error:
-        place = joined_field("tools", error.where.field or "")
-        problem = error.message
-        raise AffidavitError(faults.TOOLS_FIELD, Where(field=place), problem=problem) from None
-
-
-def _named(table: Any, field: str) -> str:
-    """Return a field with the names that msgspec writes as `[...]` where it can be told which.
-
-    It names the first key of a dict that does not fit by its place only; so each is tried alone.
-    """
-    if not field.startswith("[...]"):
-        return field
-    for name, member in table.items():
-        try:
-            msgspec.convert({name: member}, dict[Word, ToolV1])
-        except msgspec.ValidationError as error:
-            return joined_field(name, placed_problem(error)[1].removeprefix("[...]"))
-    return field
+        raise wrong_field(joined_field(place, error.where.field or ""), error.message) from None
 
 
 def _toml(raw: bytes) -> _Declared:
