@@ -39,6 +39,7 @@ OPEN = {
     "words": 0.5,
     "denial": 0.0,
     "gap": 0.0,
+    "exchanged": 0.0,
     "recall_sentence": 0.5,
     "bigrams": 0.2,
     "exact": 0.5,
@@ -83,6 +84,7 @@ def test_the_encoder_counts_only_where_it_was_asked() -> None:
         ),
         pytest.param(VERBATIM, None, 0.999, id="a claim that repeats its source"),
         pytest.param({**VERBATIM, "denial": 0.9}, None, 0.2, id="but for a negation"),
+        pytest.param({**VERBATIM, "exchanged": 0.9}, None, 0.8808, id="but for a small word"),
     ],
 )
 def test_limits(scores: dict[str, float], read: Entailment | None, support: float) -> None:

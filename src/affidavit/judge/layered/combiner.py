@@ -24,6 +24,7 @@ _FILE: Final = files(__package__) / "data" / "combiner.toml"
 # A probability nearer to 0 or 1 than this says no more than this.
 _CERTAIN: Final = 0.005
 SAID: Final = "said"
+_ALL_THERE: Final = ("recall_sentence", "bigrams", "exact")
 VERBATIM_SUPPORT: Final = 0.999
 """Of a claim that repeats its source. The sums are fitted to retellings, and know no such thing."""
 
@@ -133,8 +134,8 @@ class Combiner:
 
 
 def is_verbatim(scores: Mapping[str, float]) -> bool:
-    """Say whether every word of the claim stands in one sentence, in the order of the claim."""
-    return scores["recall_sentence"] >= 1.0 and scores["bigrams"] >= 1.0 and scores["exact"] >= 1.0
+    """Say whether every word of the claim stands in one sentence, in its order, none exchanged."""
+    return all(scores[name] >= 1.0 for name in _ALL_THERE) and not scores["exchanged"]
 
 
 def probability(table: SumV1, scores: Mapping[str, float]) -> float:
