@@ -29,6 +29,16 @@ ROOT: Final = Branch(
                     "Adjudicate every claim of an answer against its sources.",
                 ),
                 Leaf(
+                    "answer",
+                    "affidavit.cli.answer:answer",
+                    "Check an answer against tools and sign a receipt.",
+                ),
+                Leaf(
+                    "coverage",
+                    "affidavit.cli.coverage:coverage",
+                    "Print what can be asked: tools and routes.",
+                ),
+                Leaf(
                     "cite",
                     "affidavit.cli.cite:cite",
                     "Show the passage that a citation names.",
@@ -38,6 +48,16 @@ ROOT: Final = Branch(
         Section(
             "Seal",
             (
+                Leaf(
+                    "verify",
+                    "affidavit.cli.verify:verify",
+                    "Verify receipts offline: anchor and signature and replay.",
+                ),
+                Leaf(
+                    "replay",
+                    "affidavit.cli.replay:replay",
+                    "Recompute a receipt from its own evidence.",
+                ),
                 Branch(
                     "keys",
                     "Make and keep the keys that sign receipts.",

@@ -5,7 +5,18 @@ from types import MappingProxyType, ModuleType
 from typing import Final
 
 from affidavit.base.errors import Fault
-from affidavit.base.faults import check, checks, encoder, evidence, feeds, judge, judging, receipts
+from affidavit.base.faults import (
+    answers,
+    check,
+    checks,
+    encoder,
+    evidence,
+    feeds,
+    judge,
+    judging,
+    receipts,
+    service,
+)
 from affidavit.base.faults import input as input_faults
 
 _AREAS: Final[tuple[ModuleType, ...]] = (
@@ -18,6 +29,8 @@ _AREAS: Final[tuple[ModuleType, ...]] = (
     receipts,
     checks,
     feeds,
+    answers,
+    service,
 )
 
 

@@ -1,0 +1,100 @@
+"""Where receipts lie: files, folders of them, and JSON lines with a receipt each."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final, TypeVar
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.files import open_to_read, read_bounded
+from affidavit.base.json_limits import DOCUMENT_LIMITS
+from affidavit.base.json_lines import read_lines, split_lines
+from affidavit.base.strict_json import decode
+
+LINE_ENDINGS: Final = (".jsonl", ".ndjson")
+WHITE_SPACE: Final = b" \t\r\n"
+_ENDINGS: Final = (".json", *LINE_ENDINGS)
+_MAX_BYTES: Final = DOCUMENT_LIMITS.max_bytes
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One receipt to read: a file, or one line of a file, which is already in hand."""
+
+    file: str
+    line: int | None = None
+    raw: bytes | None = None
+
+    @property
+    def name(self) -> str:
+        """What the user knows it by."""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    def content(self) -> bytes:
+        """Return its bytes."""
+        return read_bounded(self.file, _MAX_BYTES) if self.raw is None else self.raw
+
+
+def subjects_in(files: Iterable[Path]) -> Iterator[Subject]:
+    """Yield a subject for each receipt of some files, in order; lines are read as they are used."""
+    for path in files:
+        if path.suffix.lower() in LINE_ENDINGS:
+            yield from _lines_of(path)
+        else:
+            yield Subject(str(path))
+
+
+def subjects_of_input(raw: bytes, name: str) -> list[Subject]:
+    """Return the receipts of standard input: one document, or one on each line."""
+    lines = split_lines(raw)
+    if len(lines) < 2 or not _is_document(lines[0]):
+        return [Subject(name, None, raw)]
+    return [
+        Subject(name, number, line)
+        for number, line in enumerate(lines, 1)
+        if line.strip(WHITE_SPACE)
+    ]
+
+
+def files_in(paths: Iterable[Path]) -> list[Path]:
+    """Return the files that are meant: those named, and those of folders that end as receipts do.
+
+    What is hidden below a folder is not looked at, and links to folders are not followed.
+    """
+    return [file for path in paths for file in (_below(path) if path.is_dir() else (path,))]
+
+
+def in_portions(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
+    """Yield the items in portions, so that handing one to a process is worth its price."""
+    rest = iter(items)
+    while portion := tuple(islice(rest, size)):
+        yield portion
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith(".") and name.lower().endswith(_ENDINGS):
+                yield Path(place, name)
+
+
+def _lines_of(path: Path) -> Iterator[Subject]:
+    with open_to_read(path) as stream:
+        try:
+            for number, line in enumerate(read_lines(stream, _MAX_BYTES), 1):
+                if line.strip(WHITE_SPACE):
+                    yield Subject(str(path), number, line)
+        except AffidavitError as error:
+            raise error.at(file=str(path)) from None
+
+
+def _is_document(line: bytes) -> bool:
+    try:
+        return isinstance(decode(line), dict)
+    except AffidavitError:
+        return False

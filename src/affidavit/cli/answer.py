@@ -1,0 +1,240 @@
+"""`affidavit answer`."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.exits import Exit
+from affidavit.base.faults.answers import KEY_NONE
+from affidavit.base.faults.input import FILE_TOO_LARGE
+from affidavit.cli.command import command
+from affidavit.cli.tables import Cell, Tone
+from affidavit.cli.terminal import Terminal
+from affidavit.cli.tree import Example
+
+if TYPE_CHECKING:
+    from affidavit.app.answering import AnswerRequest
+    from affidavit.base.json_limits import JsonValue
+    from affidavit.seal.keys import SigningKey
+
+SELF_ANCHOR: Final = "self"
+MAX_REQUEST_BYTES: Final = 4 * 1024 * 1024
+_PIPE: Final = Path("-")
+_TONES: Final = {
+    "supported": Tone.GOOD,
+    "evidenced": Tone.GOOD,
+    "value": Tone.GOOD,
+    "contradicted": Tone.BAD,
+}
+
+
+@command(
+    examples=(
+        Example(
+            "affidavit answer samples/answers/checks.json --tools samples/answers/affidavit.toml",
+            "ask the declared tools, and sign what they say",
+        ),
+        Example(
+            "affidavit answer --question 'the latest version of click is 8.1'",
+            "by the route table: a statement is adjudicated, a question is looked up",
+        ),
+        Example(
+            "affidavit answer checks.json --anchor https://tsa.example.org -o receipt.json",
+            "with the time stamp of an authority that you name",
+        ),
+        Example("cat checks.json | affidavit answer - --json", "the receipt itself, for machines"),
+    ),
+    exits={
+        Exit.YES: "supported, or evidenced where nothing was asserted",
+        Exit.NO: "contradicted",
+        Exit.UNKNOWN: "insufficient evidence, outside coverage, or no time stamp but required",
+    },
+)
+@click.argument(
+    "checks",
+    required=False,
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Checks as JSON: a list, or an object with `checks` and `deadline_ms`; - for a pipe.",
+)
+@click.option("--question", help="Ask this instead of checks; the route table compiles it.")
+@click.option(
+    "--tools",
+    type=click.Path(path_type=Path),
+    help="The file that declares the tools; by default affidavit.toml of this project.",
+)
+@click.option(
+    "--routes",
+    type=click.Path(path_type=Path),
+    help="The route table (YAML); by default what the tools' file names.",
+)
+@click.option("--deadline-ms", type=int, help="By when the answer comes; by default 6000.")
+@click.option(
+    "--issuer", help="Who answers; by default what the tools' file says, or the key's id."
+)
+@click.option("--key", help="The id of the key that signs; by default the newest.")
+@click.option(
+    "--anchor",
+    help="`self` for the digest alone, or the URL of a time stamp authority (RFC 3161).",
+)
+@click.option("--anchor-required", is_flag=True, help="Write no receipt without its time stamp.")
+@click.option(
+    "--output",
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="Where to write the receipt; by default in .affidavit/receipts.",
+)
+@click.option(
+    "--project",
+    default=Path(),
+    type=click.Path(path_type=Path),
+    help="Where the folder .affidavit is; by default here.",
+)
+def answer(
+    terminal: Terminal,
+    checks: Path | None,
+    question: str | None,
+    tools: Path | None,
+    routes: Path | None,
+    deadline_ms: int | None,
+    issuer: str | None,
+    key: str | None,
+    anchor: str | None,
+    anchor_required: bool,
+    output: Path | None,
+    project: Path,
+) -> Exit:
+    """Check an answer against tools and sign a receipt.
+
+    Every source of every tool is asked at the same time; the receipt comes by the deadline, and
+    says of each check what was seen. It can be verified offline: see `affidavit verify`.
+    """
+    from affidavit.app.answering import answer as answer_request
+    from affidavit.app.answering import exit_of
+    from affidavit.wiring.answers import receipt_path, set_up, write_receipt
+
+    require_authority_for(anchor, anchor_required)
+    request = read_request(checks, question, deadline_ms)
+    setup = set_up(tools, routes, project)
+    signer = signing_key(project, key)
+    desk = setup.desk(issuer or setup.issuer or signer.public.id)
+    with terminal.watch("Asking the tools"):
+        receipt = answer_request(request, desk, signer)
+    receipt, problem = anchored(receipt, anchor)
+    if problem is not None and anchor_required:
+        raise problem
+    path = output or receipt_path(project, str(receipt["receipt_id"]))
+    write_receipt(path, receipt)
+    if terminal.json:
+        terminal.print_json(receipt)
+        terminal.note(f"receipt in {path}")
+    else:
+        show(terminal, receipt, path)
+    if problem is not None:
+        terminal.note(f"{problem}. The receipt is written without a time stamp")
+    return exit_of(receipt)
+
+
+def read_request(
+    checks: Path | None, question: str | None, deadline_ms: int | None
+) -> "AnswerRequest":
+    """Return what is asked: by a file, by a pipe, or in so many words."""
+    from affidavit.app.answering import AnswerRequest, request_from_wire
+    from affidavit.base.files import read_bounded
+    from affidavit.base.strict_json import decode
+
+    if (checks is None) == (question is None):
+        raise click.UsageError("name a file of checks, or ask with --question")
+    if checks is None:
+        request = AnswerRequest((), question)
+    else:
+        name = "standard input" if checks == _PIPE else str(checks)
+        raw = _piped(name) if checks == _PIPE else read_bounded(checks, MAX_REQUEST_BYTES)
+        try:
+            value = decode(raw)
+        except AffidavitError as error:
+            raise error.at(file=name) from None
+        request = request_from_wire(value, name)
+    return request if deadline_ms is None else replace(request, deadline_ms=deadline_ms)
+
+
+def _piped(name: str) -> bytes:
+    # A closed standard input is None: nothing was given.
+    raw = sys.stdin.buffer.read(MAX_REQUEST_BYTES + 1) if sys.stdin else b""
+    if len(raw) > MAX_REQUEST_BYTES:
+        raise AffidavitError(FILE_TOO_LARGE, Where(file=name), limit=MAX_REQUEST_BYTES)
+    return raw
+
+
+def signing_key(project: Path, key_id: str | None) -> "SigningKey":
+    """Return the key that signs; its passphrase is asked for if somebody is there to type it."""
+    from affidavit.wiring.keys import find_passphrase, key_folder
+
+    folder, secret = key_folder(project), find_passphrase()
+    chosen = key_id or folder.registry().active_key_id
+    if chosen is None:
+        raise AffidavitError(KEY_NONE)
+    is_locked = folder.private_state(chosen) == "encrypted"
+    if secret is None and is_locked and sys.stdin is not None and sys.stdin.isatty():
+        secret = click.prompt("Passphrase", hide_input=True, err=True)
+    return folder.signing_key(secret, key_id)
+
+
+def require_authority_for(anchor: str | None, required: bool) -> None:
+    """Refuse an authority that cannot be asked, before anything is."""
+    from affidavit.sources.time_stamps import require_authority
+
+    if required and anchor in (None, SELF_ANCHOR):
+        raise click.UsageError("--anchor-required needs --anchor with the URL of an authority")
+    if anchor not in (None, SELF_ANCHOR):
+        require_authority(str(anchor))
+
+
+def anchored(
+    receipt: dict[str, "JsonValue"], anchor: str | None
+) -> tuple[dict[str, "JsonValue"], AffidavitError | None]:
+    """Return the receipt with the anchor that is wanted, or without one and why."""
+    from affidavit.app.anchoring import with_self_anchor, with_time_stamp
+    from affidavit.sources.time_stamps import ask_authority
+    from affidavit.wiring.keys import chance
+
+    if anchor is None:
+        return receipt, None
+    if anchor == SELF_ANCHOR:
+        return with_self_anchor(receipt), None
+    try:
+        return with_time_stamp(receipt, anchor, ask_authority, chance), None
+    except AffidavitError as error:
+        return receipt, error
+
+
+def show(terminal: Terminal, receipt: dict[str, Any], path: Path) -> None:
+    """Print the table of checks, the verdict, and where the receipt is."""
+    if "checks" in receipt:
+        terminal.table(
+            ("Check", "Tool", "Verdict", "Conf.", "Explanation"), map(_row, receipt["checks"])
+        )
+    else:
+        terminal.print(receipt["note"])
+        terminal.note("`affidavit coverage` prints what can be asked")
+    degraded = "; some evidence could not be had" if receipt.get("degraded") else ""
+    terminal.print(
+        f"Verdict: {receipt['verdict']}, confidence {receipt['confidence']:.2f}{degraded}"
+    )
+    terminal.print(f"Receipt: {path}")
+
+
+def _row(check: dict[str, Any]) -> tuple[Cell | str, ...]:
+    name = check["id"] if check["required"] else f"{check['id']} (optional)"
+    confidence = check["confidence"]
+    return (
+        name,
+        check["tool"],
+        Cell(check["verdict"].replace("_", " "), _TONES.get(check["verdict"], Tone.UNSURE)),
+        "" if confidence is None else f"{confidence:.2f}",
+        check["explain"],
+    )

@@ -1,0 +1,146 @@
+"""`affidavit verify`."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.exits import Exit
+from affidavit.base.faults.input import FILE_TOO_LARGE
+from affidavit.cli.command import command
+from affidavit.cli.terminal import Terminal
+from affidavit.cli.tree import Example
+
+if TYPE_CHECKING:
+    from affidavit.app.receipt_files import Subject
+
+PIPE = Path("-")
+PIPE_NAME = "standard input"
+MAX_INPUT_BYTES = 256 * 1024 * 1024
+_PORTION = 64  # Receipts handed to a process at a time: some 10 ms of work.
+
+
+@command(
+    examples=(
+        Example("affidavit verify receipt.json --keys keys.json", "the five steps, offline"),
+        Example("affidavit verify receipts --keys keys.json -j 4", "a folder, by four processes"),
+        Example(
+            "affidavit verify receipts.jsonl --keys registry.json --tsa-roots roots.pem",
+            "a receipt a line, with key lifecycles and time stamps",
+        ),
+        Example("affidavit answer checks.json --json | affidavit verify -", "from a pipe"),
+    ),
+    exits={
+        Exit.YES: "every receipt is verified: all that had to hold was checked and holds",
+        Exit.NO: "a signature holds, and its key may not be believed",
+        Exit.UNKNOWN: "something could not be checked: an unknown key, no time stamp",
+        Exit.TAMPERED: "a digest, an id, a signature, a time stamp or a replay does not hold",
+    },
+)
+@click.argument(
+    "receipts",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Files, folders, .jsonl files with a receipt a line; - for standard input.",
+)
+@click.option(
+    "--keys",
+    "-k",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Keys to trust: a flat document, a registry, a JWK set; by default this project's.",
+)
+@click.option(
+    "--tsa-roots",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Certificates (PEM) of the time stamp authorities that you trust. Repeatable.",
+)
+@click.option("--tsa-policy", help="The policy (an object identifier) that time stamps must have.")
+@click.option("--stamp-required", is_flag=True, help="Ask for an independent time stamp.")
+@click.option("--at", help="The day or time of the verification; by default now.")
+@click.option(
+    "--jobs",
+    "-j",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 256),
+    help="How many processes verify.",
+)
+@click.option(
+    "--project",
+    default=Path(),
+    type=click.Path(path_type=Path),
+    help="Where the folder .affidavit is; by default here.",
+)
+def verify(
+    terminal: Terminal,
+    receipts: tuple[Path, ...],
+    keys: tuple[Path, ...],
+    tsa_roots: tuple[Path, ...],
+    tsa_policy: str | None,
+    stamp_required: bool,
+    at: str | None,
+    jobs: int,
+    project: Path,
+) -> Exit:
+    """Verify receipts offline: anchor and signature and replay.
+
+    Five steps: anchor, id, signature, evidence, replay. Whether a signature holds and whether its
+    key may be believed are two lines. Nothing is taken from the receipt on trust, and nothing is
+    fetched.
+    """
+    from affidavit.app.receipt_files import in_portions
+    from affidavit.app.verifying import ReceiptVerifier, gravest
+    from affidavit.cli.verify_text import as_wire, refuse_nothing, show
+    from affidavit.engine.local import run_in_order
+    from affidavit.wiring.keys import moment_of
+    from affidavit.wiring.verifying import key_files, trust_from
+
+    trusted = key_files(keys, project)
+    trust = trust_from(trusted, tsa_roots, tsa_policy, stamp_required=stamp_required)
+    verifier = ReceiptVerifier(trust, moment_of(at))
+    subjects, total = find_subjects(receipts)
+    done = run_in_order(verifier, in_portions(subjects, _PORTION), jobs)
+    outcomes = tuple(
+        terminal.progress(chain.from_iterable(done), "Verifying receipts", total=total)
+    )
+    refuse_nothing(outcomes)
+    if not keys:
+        terminal.note(f"trusting this project's own keys ({trusted[0]}); --keys names others")
+    if terminal.json:
+        terminal.print_json(as_wire(outcomes, trusted))
+    else:
+        show(terminal, outcomes)
+    return gravest(outcome.exit for outcome in outcomes)
+
+
+def find_subjects(receipts: Sequence[Path]) -> tuple["Iterator[Subject]", int | None]:
+    """Return all receipts that are meant, and how many, if that is known beforehand."""
+    from affidavit.app.receipt_files import LINE_ENDINGS, files_in, subjects_in, subjects_of_input
+
+    files = files_in(path for path in receipts if path != PIPE)
+    piped = subjects_of_input(_piped(), PIPE_NAME) if PIPE in receipts else []
+    has_lines = any(file.suffix.lower() in LINE_ENDINGS for file in files)
+    total = None if has_lines else len(files) + len(piped)
+    return chain(piped, subjects_in(files)), total
+
+
+def subject_named(path: Path) -> "Subject":
+    """Return the one receipt that a path names, or that standard input holds."""
+    from affidavit.app.receipt_files import Subject
+
+    return Subject(PIPE_NAME, None, _piped()) if path == PIPE else Subject(str(path))
+
+
+def _piped() -> bytes:
+    # A closed standard input is None: nothing was given.
+    raw = sys.stdin.buffer.read(MAX_INPUT_BYTES + 1) if sys.stdin else b""
+    if len(raw) > MAX_INPUT_BYTES:
+        raise AffidavitError(FILE_TOO_LARGE, Where(file=PIPE_NAME), limit=MAX_INPUT_BYTES)
+    return raw

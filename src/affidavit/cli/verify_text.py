@@ -1,0 +1,117 @@
+"""How verifications are shown: all lines of one receipt, or a summary of many."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from affidavit.app.verifying import Outcome, Unreadable, Verified, gravest
+from affidavit.base.errors import AffidavitError
+from affidavit.base.exits import Exit
+from affidavit.base.faults import answers as faults
+from affidavit.cli.tables import Cell, Tone
+from affidavit.cli.terminal import Terminal
+from affidavit.seal.steps import Status
+
+LISTED = 20  # So many fit on a screen; of more, only those that are not verified are listed.
+
+_TONES: Final = {
+    Status.PASSED: Tone.GOOD,
+    Status.FAILED: Tone.BAD,
+    Status.SKIPPED: Tone.FAINT,
+    Status.NOT_CHECKED: Tone.UNSURE,
+}
+_WORDS: Final = {
+    Exit.YES: Cell("verified", Tone.GOOD),
+    Exit.NO: Cell("not believed", Tone.BAD),
+    Exit.INPUT: Cell("not readable", Tone.BAD),
+    Exit.UNKNOWN: Cell("could not tell", Tone.UNSURE),
+    Exit.TAMPERED: Cell("tampered", Tone.BAD),
+}
+_CONCLUSIONS: Final = {
+    Exit.NO: "Not believed: the signature holds, and its key may not be believed",
+    Exit.UNKNOWN: "Could not tell: not all that has to hold could be checked",
+    Exit.TAMPERED: "Tampered: believe nothing that this receipt says",
+}
+
+
+def refuse_nothing(outcomes: Sequence[Outcome]) -> None:
+    """Raise if there was nothing to verify, or if the one file there was is no receipt."""
+    if not outcomes:
+        raise AffidavitError(faults.RECEIPTS_NONE)
+    if len(outcomes) == 1 and isinstance(outcomes[0], Unreadable):
+        raise outcomes[0].error
+
+
+def as_wire(outcomes: Sequence[Outcome], trusted: Sequence[Path]) -> dict[str, object]:
+    """Return all outcomes for machines; the same shape for one receipt and for many."""
+    ends = Counter(outcome.exit for outcome in outcomes)
+    return {
+        "valid": set(ends) == {Exit.YES},
+        "exit": int(gravest(ends)),
+        "trusted_keys": [str(path) for path in trusted],
+        "counts": {_WORDS[end].text.replace(" ", "_"): ends[end] for end in _WORDS},
+        "receipts": [outcome.as_wire() for outcome in outcomes],
+    }
+
+
+def show(terminal: Terminal, outcomes: Sequence[Outcome]) -> None:
+    """Print the outcomes for people."""
+    first = outcomes[0]
+    if len(outcomes) == 1 and isinstance(first, Verified):
+        show_one(terminal, first)
+    else:
+        show_many(terminal, outcomes)
+
+
+def show_one(terminal: Terminal, outcome: Verified) -> None:
+    """Print every line of a verification and what they come to."""
+    terminal.print(f"{outcome.verification.receipt_id} in {outcome.name}")
+    terminal.table(
+        ("Step", "What", "Result", "Code", "Detail"),
+        (
+            (
+                str(step.number),
+                step.name,
+                Cell(step.status.value.replace("_", " "), _TONES[step.status]),
+                step.code or "",
+                step.detail,
+            )
+            for step in outcome.verification.steps
+        ),
+    )
+    said = outcome.said
+    if outcome.exit is Exit.YES:
+        terminal.print(
+            f"Verified: {said.issuer} answered at {said.generated_at}: {said.verdict},"
+            f" confidence {said.confidence}"
+        )
+        return
+    terminal.print(_CONCLUSIONS[outcome.exit])
+    if outcome.problem is not None and outcome.problem.fault is not None:
+        terminal.print(f"Next: {outcome.problem.fault.next_step}")
+
+
+def show_many(terminal: Terminal, outcomes: Sequence[Outcome]) -> None:
+    """Print a line for each receipt, or for each that is not verified, and how many are what."""
+    all_listed = len(outcomes) <= LISTED or terminal.verbose
+    listed = [each for each in outcomes if all_listed or each.exit is not Exit.YES]
+    if listed:
+        terminal.table(("Receipt", "Result", "Verdict", "Code", "Detail"), map(_row, listed))
+    ends = Counter(outcome.exit for outcome in outcomes)
+    parts = [f"{ends[end]} {word.text}" for end, word in _WORDS.items() if ends[end]]
+    terminal.print(f"{len(outcomes)} receipts: {', '.join(parts)}")
+    if not all_listed and ends[Exit.YES]:
+        terminal.note("those that are verified are not listed; -v lists them too")
+
+
+def _row(outcome: Outcome) -> tuple[Cell | str, ...]:
+    result = _WORDS[outcome.exit]
+    if isinstance(outcome, Unreadable):
+        error = outcome.error
+        return (outcome.name, result, "", error.fault.code, error.message)
+    problem = outcome.problem
+    verdict = str(outcome.said.verdict) if outcome.exit is Exit.YES else ""
+    if problem is None:
+        return (outcome.name, result, verdict, "", outcome.verification.receipt_id)
+    return (outcome.name, result, verdict, problem.code or "", problem.detail)
