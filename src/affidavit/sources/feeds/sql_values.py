@@ -4,7 +4,7 @@ Exact numbers, times and identifiers become texts, which the operators read exac
 what else has no form in JSON make the result none.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -66,20 +66,22 @@ def _value(value: Any, column: str) -> JsonValue:
         return value
     if isinstance(value, list | tuple):
         return [_value(member, column) for member in value]
-    if (write := _WRITERS.get(type(value))) is None:
-        problem = f"the column {shown(column)} holds {type(value).__name__}, which JSON has not"
-        raise SilentError(Silence.MALFORMED, problem)
-    return write(value)
+    for kind, write in _WRITERS:
+        if isinstance(value, kind):
+            return write(value)
+    problem = f"the column {shown(column)} holds {type(value).__name__}, which JSON has not"
+    raise SilentError(Silence.MALFORMED, problem)
 
 
 def _moment(value: datetime) -> str:
     return written(value.astimezone(UTC)) if value.tzinfo else value.isoformat()
 
 
-_WRITERS: Final[Mapping[type, Callable[[Any], str]]] = {
-    Decimal: lambda value: format(value, "f"),
-    datetime: _moment,
-    date: date.isoformat,
-    time: time.isoformat,
-    UUID: str,
-}
+# A datetime is a date too, so it comes first.
+_WRITERS: Final[tuple[tuple[type, Callable[[Any], str]], ...]] = (
+    (Decimal, lambda value: format(value, "f")),
+    (datetime, _moment),
+    (date, date.isoformat),
+    (time, time.isoformat),
+    (UUID, str),
+)
