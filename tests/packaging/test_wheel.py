@@ -65,7 +65,7 @@ def test_it_is_typed_and_licensed(unpacked: Path, metadata: Message) -> None:
 
 
 def test_it_names_its_extras(metadata: Message) -> None:
-    extras = ["all", "ledger", "otel", "pdf", "server", "spark"]
+    extras = ["all", "hf", "ledger", "mcp", "otel", "pdf", "server", "spark"]
     assert sorted(metadata.get_all("Provides-Extra", [])) == extras
 
 
