@@ -45,7 +45,7 @@ def asked(tools: list[ToolFeeds], *checks: dict[str, JsonValue], **options: obje
     box = Toolbox({entry.tool.name: entry for entry in tools})
     wire: list[JsonValue] = [{"id": f"c{n}", **check} for n, check in enumerate(checks)]
     made = checks_from_wire(wire)
-    return gather(made, box, now=lambda: AT, signed=True, **options)  # type: ignore[arg-type]
+    return gather(made, box, now=lambda: AT, signed=True, **options)
 
 
 def reason_of(found: Fact | Unavailable) -> str:

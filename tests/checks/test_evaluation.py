@@ -77,7 +77,7 @@ def test_observing_nothing_lists_what_is_there() -> None:
 
 
 def test_a_primary_value_that_is_missing_lists_what_is_there() -> None:
-    found = fact({"results": [{"latest": "3.13"}]}, VERSION, PYTHON["args"])  # type: ignore[arg-type]
+    found = fact({"results": [{"latest": "3.13"}]}, VERSION, PYTHON["args"])
     result = one({"expect": {"op": "eq", "value": "3.13"}}, found)
     assert result.verdict is Verdict.NOT_EVALUABLE
     assert 'results.0 has no key "latest_version", but the key "latest"' in result.explain
@@ -106,7 +106,7 @@ def test_evidence_of_another_question_is_refused() -> None:
         one({}, fact(RESULT, VERSION, {"product": "ruby"}))
     assert raised.value.fault.code == "AF309"
     with pytest.raises(AffidavitError) as raised:
-        one({}, fact(RESULT, args=PYTHON["args"]))  # type: ignore[arg-type]
+        one({}, fact(RESULT, args=PYTHON["args"]))
     assert raised.value.fault.code == "AF309"
 
 

@@ -142,6 +142,11 @@ FORMS = {
         ["json_schema", "json_object"],
         "asked as json_object",
     ),
+    "one that refuses schemas as its own error": (
+        (answers(500, b'{"error":{"message":"body response_format: literal_error"}}'), GOOD),
+        ["json_schema", "json_object"],
+        "asked as json_object",
+    ),
     "one that knows neither": (
         (answers(400), answers(422), GOOD),
         ["json_schema", "json_object", None],

@@ -23,7 +23,7 @@ def made(folder: Path, name: str, text: str | bytes, **settings: object) -> Feed
     raw = text if isinstance(text, bytes) else text.encode()
     (folder / name).write_bytes(raw)
     os.utime(folder / name, (1_769_860_000, 1_769_860_000))
-    wire = FileV1(path=name, **settings)  # type: ignore[arg-type]
+    wire = FileV1(path=name, **settings)
     return feed_from(wire, "s", Surroundings(folder, AllowList(), {}))
 
 

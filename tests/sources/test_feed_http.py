@@ -196,7 +196,7 @@ def test_an_argument_leads_to_no_other_place(value: str) -> None:
 @pytest.mark.parametrize("value", [["x"], {"x": 1}])
 def test_only_single_values_fit_into_an_address(value: object) -> None:
     with pytest.raises(SilentError, match=r"^argument: the argument a is a"):
-        feed_to("http://127.0.0.1:1/{a}", ("127.0.0.1:1",)).ask({"a": value}, errand())  # type: ignore[dict-item]
+        feed_to("http://127.0.0.1:1/{a}", ("127.0.0.1:1",)).ask({"a": value}, errand())
 
 
 SECRET = 'tok"en-\\123456'  # noqa: S105 - one of the test's own
@@ -304,8 +304,8 @@ def _only_for(name: str, replaced: object) -> object:
 
     def chosen(host: object, *rest: object, **options: object) -> object:
         if host == name:
-            return replaced(host, *rest, **options)  # type: ignore[operator]
-        return real(host, *rest, **options)  # type: ignore[arg-type]
+            return replaced(host, *rest, **options)
+        return real(host, *rest, **options)
 
     return chosen
 

@@ -53,7 +53,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def made(address: str, query: str, **settings: object) -> Feed:
-    wire = SqlV1(postgres=FromEnvironmentV1("PG"), query=query, **settings)  # type: ignore[arg-type]
+    wire = SqlV1(postgres=FromEnvironmentV1("PG"), query=query, **settings)
     return feed_from(wire, "s", Surroundings(Path(), AllowList(), {"PG": address}))
 
 

@@ -30,7 +30,7 @@ def database(tmp_path: Path) -> Path:
 
 
 def made(path: Path, query: str, **settings: object) -> Feed:
-    wire = SqlV1(sqlite=path.name, query=query, **settings)  # type: ignore[arg-type]
+    wire = SqlV1(sqlite=path.name, query=query, **settings)
     return feed_from(wire, "s", Surroundings(path.parent, AllowList(), {}))
 
 

@@ -50,7 +50,7 @@ tools:
 """
 
 
-def box_of(folder: Path, text: str, name: str = CONFIG_NAME):  # type: ignore[no-untyped-def]
+def box_of(folder: Path, text: str, name: str = CONFIG_NAME):
     (folder / name).write_text(text, "utf-8")
     return load_toolbox(str(folder / name), {})
 
