@@ -136,6 +136,7 @@ def _silence_of(error: BaseException) -> SilentError:
         return error
     if isinstance(error, TimeoutError):
         return SilentError(Silence.LATE, "the MCP server did not answer in time")
-    if isinstance(error, OSError):
+    # The client's own library for HTTP has an error of its own for a connection that fails.
+    if isinstance(error, OSError) or type(error).__name__ == "ConnectError":
         return SilentError(Silence.UNREACHABLE, "the MCP server cannot be started or reached")
     return SilentError(Silence.REFUSED, f"the MCP server did not answer ({type(error).__name__})")
