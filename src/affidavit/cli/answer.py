@@ -135,7 +135,7 @@ def answer(
     else:
         show(terminal, receipt, path)
     if problem is not None:
-        terminal.note(f"{problem}. The receipt is written without a time stamp")
+        terminal.print(f"Written without a time stamp. {problem}")
     return exit_of(receipt)
 
 
@@ -215,9 +215,8 @@ def anchored(
 def show(terminal: Terminal, receipt: dict[str, Any], path: Path) -> None:
     """Print the table of checks, the verdict, and where the receipt is."""
     if "checks" in receipt:
-        terminal.table(
-            ("Check", "Tool", "Verdict", "Conf.", "Explanation"), map(_row, receipt["checks"])
-        )
+        columns = ("Check", "Verdict", "Conf.", "What the tool says")
+        terminal.table(columns, map(_row, receipt["checks"]))
     else:
         terminal.print(receipt["note"])
         terminal.note("`affidavit coverage` prints what can be asked")
@@ -233,8 +232,7 @@ def _row(check: dict[str, Any]) -> tuple[Cell | str, ...]:
     confidence = check["confidence"]
     return (
         name,
-        check["tool"],
         Cell(check["verdict"].replace("_", " "), _TONES.get(check["verdict"], Tone.UNSURE)),
         "" if confidence is None else f"{confidence:.2f}",
-        check["explain"],
+        f"{check['tool']}: {check['explain']}",
     )

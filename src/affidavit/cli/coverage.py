@@ -53,7 +53,7 @@ def coverage(terminal: Terminal, tools: Path | None, routes: Path | None, projec
         terminal.print_json(manifest)
         return Exit.YES
     terminal.table(
-        ("Tool", "Needs", "Value", "Fresh for", "Sources", "Description"),
+        ("Tool", "Needs", "What it says", "Fresh for", "Sources"),
         (_tool_row(setup.toolbox.by_name[name]) for name in sorted(setup.toolbox.by_name)),
     )
     show_routes(terminal, manifest)
@@ -88,11 +88,12 @@ def _first_marked(texts: list[str]) -> list[tuple[bool, str]]:
 
 def _tool_row(entry: "ToolFeeds") -> tuple[str, ...]:
     tool = entry.tool
+    place = f"value at {tool.value_path}" if tool.value_path else "its whole result"
+    says = "; ".join(part for part in (tool.description, tool.unit, place) if part)
     return (
         tool.name,
         ", ".join(tool.required_args) or "nothing",
-        (tool.value_path or "all of it") + (f" ({tool.unit})" if tool.unit else ""),
+        says,
         "never" if tool.max_age_s is None else f"{tool.max_age_s:g} s",
         ", ".join(source.feed.source.name for source in entry.sources),
-        tool.description,
     )

@@ -60,8 +60,8 @@ def show(terminal: Terminal, done: "ReplayedReceipt") -> None:
     """Print both tables side by side, then every difference."""
     terminal.print(done.receipt_id)
     if done.rows:
-        columns = ("Check", "Signed", "Recomputed", "", "Why")
-        terminal.table(columns, map(_row, done.rows))
+        columns = ("Check", "Signed", "Recomputed", *(("Why",) if terminal.verbose else ()))
+        terminal.table(columns, (_row(row)[: len(columns)] for row in done.rows))
     for difference in done.differences:
         terminal.print(f"AF328 {difference}")
     if done.differences:
@@ -72,9 +72,11 @@ def show(terminal: Terminal, done: "ReplayedReceipt") -> None:
 
 
 def _row(row: "ReplayedRow") -> tuple[Cell | str, ...]:
-    sign = Cell("same", Tone.GOOD) if row.is_same else Cell("differs", Tone.BAD)
-    return (row.name, _told_text(row.signed), _told_text(row.recomputed), sign, row.explain)
+    tone = Tone.GOOD if row.is_same else Tone.BAD
+    recomputed = Cell(_told_text(row.recomputed), tone)
+    return (row.name, _told_text(row.signed), recomputed, row.explain)
 
 
 def _told_text(told: "Told") -> str:
-    return f"{told.verdict}" + ("" if told.confidence is None else f" {told.confidence}")
+    confidence = "" if told.confidence is None else f", {told.confidence}"
+    return f"{told.verdict}".replace("_", " ") + confidence

@@ -107,9 +107,9 @@ def verify(
     verifier = ReceiptVerifier(trust, moment_of(at))
     subjects, total = find_subjects(receipts)
     done = run_in_order(verifier, in_portions(subjects, _PORTION), jobs)
-    outcomes = tuple(
-        terminal.progress(chain.from_iterable(done), "Verifying receipts", total=total)
-    )
+    each = chain.from_iterable(done)
+    # One receipt is verified before a bar could be drawn.
+    outcomes = tuple(each if total == 1 else terminal.progress(each, "Verifying receipts", total))
     refuse_nothing(outcomes)
     if not keys:
         terminal.note(f"trusting this project's own keys ({trusted[0]}); --keys names others")

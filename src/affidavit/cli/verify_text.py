@@ -97,7 +97,7 @@ def show_many(terminal: Terminal, outcomes: Sequence[Outcome]) -> None:
     all_listed = len(outcomes) <= LISTED or terminal.verbose
     listed = [each for each in outcomes if all_listed or each.exit is not Exit.YES]
     if listed:
-        terminal.table(("Receipt", "Result", "Verdict", "Code", "Detail"), map(_row, listed))
+        terminal.table(("Receipt", "Result", "Code", "Detail"), map(_row, listed))
     ends = Counter(outcome.exit for outcome in outcomes)
     parts = [f"{ends[end]} {word.text}" for end, word in _WORDS.items() if ends[end]]
     terminal.print(f"{len(outcomes)} receipts: {', '.join(parts)}")
@@ -108,10 +108,10 @@ def show_many(terminal: Terminal, outcomes: Sequence[Outcome]) -> None:
 def _row(outcome: Outcome) -> tuple[Cell | str, ...]:
     result = _WORDS[outcome.exit]
     if isinstance(outcome, Unreadable):
-        error = outcome.error
-        return (outcome.name, result, "", error.fault.code, error.message)
+        return (outcome.name, result, outcome.error.fault.code, outcome.error.message)
     problem = outcome.problem
-    verdict = str(outcome.said.verdict) if outcome.exit is Exit.YES else ""
     if problem is None:
-        return (outcome.name, result, verdict, "", outcome.verification.receipt_id)
-    return (outcome.name, result, verdict, problem.code or "", problem.detail)
+        verdict = str(outcome.said.verdict).replace("_", " ")
+        said = f"it says {verdict}, confidence {outcome.said.confidence}"
+        return (outcome.name, result, "", said)
+    return (outcome.name, result, problem.code or "", problem.detail)

@@ -87,16 +87,16 @@ def _parts(url: str) -> SplitResult:
         parts = urlsplit(url)
         is_clean = url.isascii() and url.isprintable() and " " not in url and parts.port != 0
     except ValueError:
-        raise _problem(url, "the address cannot be read") from None
+        raise _no_address("it cannot be read") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or not is_clean:
-        raise _problem(url, "the address must be http:// or https:// with a host")
+        raise _no_address(f"{excerpt(url)!r} is not http:// or https:// with a host")
     if parts.username is not None or parts.password is not None:
-        raise AffidavitError(
-            faults.STAMP_UNAVAILABLE,
-            url=parts.hostname,
-            problem="the address must not hold a user or a password",
-        )
+        raise _no_address("it must not hold a user or a password")
     return parts
+
+
+def _no_address(problem: str) -> AffidavitError:
+    return AffidavitError(faults.STAMP_ADDRESS, problem=problem)
 
 
 def _problem(url: str, problem: str) -> AffidavitError:

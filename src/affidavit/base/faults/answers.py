@@ -42,3 +42,9 @@ KEY_NONE = Fault(
     "there is no key to sign with, so no receipt can be made",
     "make one with `affidavit keys new`",
 )
+STAMP_ADDRESS = Fault(
+    "AF376",
+    "stamp.address",
+    "this is no address of a time stamp authority: {problem}",
+    "name one such as https://tsa.example.org/tsr, or `self` for the digest alone",
+)

@@ -1,0 +1,35 @@
+"""A time stamp authority on loopback, and ones that fail in every way a user can meet."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@contextmanager
+def serving(answer: Callable[[bytes], tuple[int, bytes]]) -> Iterator[str]:
+    """Serve `answer(request) -> (status, body)`, and give the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            assert self.headers["Content-Type"] == "application/timestamp-query"
+            status, body = answer(self.rfile.read(int(self.headers["Content-Length"])))
+            with suppress(ConnectionError):  # Whoever asked may have gone.
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        def log_message(self, *said: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/tsr?policy=1"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,309 @@
+"""`affidavit answer` and `affidavit coverage`, through the real command line."""
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.cli.running import REAL, run, run_on_terminal, run_process
+from tests.cli.stamp_server import serving
+from tests.golden_files import Golden
+from tests.repository import ROOT
+from tests.seal.authority import Authority, found_authority
+
+from affidavit.base.errors import AffidavitError
+from affidavit.cli.main import cli
+from affidavit.sources import time_stamps
+from affidavit.wiring import keys as wiring
+
+NOW = 1_767_225_600  # 2026-01-01T00:00:00Z
+SAMPLES = ROOT / "samples" / "answers"
+TOOLS = ("--tools", str(SAMPLES / "affidavit.toml"))
+CHECKS = str(SAMPLES / "checks.json")
+QUESTION = "How many days of annual leave are there?"
+
+
+@pytest.fixture(autouse=True)
+def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same key and the same time in every run, and no passphrase."""
+    monkeypatch.setattr(wiring, "chance", lambda size: bytes(range(size)))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", str(NOW))
+    monkeypatch.delenv(wiring.VARIABLE, raising=False)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with a key."""
+    assert run("keys", "new", "--project", str(tmp_path)).exit_code == 0
+    return tmp_path
+
+
+def ask(project: Path, *arguments: str) -> Result:
+    return run("answer", *TOOLS, "--project", str(project), *arguments)
+
+
+def receipts(project: Path) -> list[Path]:
+    return sorted((project / ".affidavit" / "receipts").glob("*"))
+
+
+def test_two_tools_one_supported_one_contradicted(project: Path, golden: Golden) -> None:
+    result = ask(project, CHECKS)
+    assert (result.exit_code, result.stderr) == (1, "")
+    (kept,) = receipts(project)
+    assert f"Receipt: {kept}" in result.stdout
+    golden.check("answer.txt", result.stdout.replace(str(project), "PROJECT"))
+    golden.check("answer-receipt.json", kept.read_bytes())
+
+
+def test_the_receipt_for_machines_is_the_receipt(project: Path) -> None:
+    result = ask(project, CHECKS, "--json", "-o", str(project / "r.json"), "--issuer", "me")
+    assert json.loads(result.stdout) == json.loads((project / "r.json").read_bytes())
+    assert json.loads(result.stdout)["issuer"] == "me"
+    assert receipts(project) == []
+
+
+def test_checks_from_a_pipe(project: Path) -> None:
+    check = {"id": "a", "tool": "leave_days", "args": {"kind": "sick"}}
+    arguments = ["answer", *TOOLS, "--project", str(project), "-", "--json", "--deadline-ms", "999"]
+    result = CliRunner().invoke(cli, arguments, input=json.dumps([check]))
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["verdict"] == "evidenced"
+
+
+ENDS = {
+    "a question is looked up": (QUESTION, 0, "evidenced"),
+    "a statement that holds": ("There are 15 days of annual leave.", 0, "supported"),
+    "a statement that does not": ("There are 12 days of annual leave.", 1, "contradicted"),
+    "a kind that nobody knows": (QUESTION.replace("annual", "moon"), 3, "insufficient_evidence"),
+    "a question that is not covered": ("Who is the boss?", 3, "outside_evidence_coverage"),
+}
+
+
+@pytest.mark.parametrize(("question", "end", "verdict"), ENDS.values(), ids=ENDS.keys())
+def test_questions(project: Path, question: str, end: int, verdict: str) -> None:
+    result = ask(project, "--question", question)
+    assert (result.exit_code, f"Verdict: {verdict}," in result.stdout) == (end, True)
+    (kept,) = receipts(project)
+    verified = run("verify", str(kept), "--project", str(project))
+    assert verified.exit_code == 0, verified.stdout
+
+
+REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
+    "nothing asked": ((), "AF00"),
+    "checks and a question": ((CHECKS, "--question", "why"), "AF00"),
+    "no such file": (("no.json",), "AF01"),
+    "no JSON": ((str(SAMPLES / "routes.yaml"),), "AF0"),
+    "an anchor that is no address": ((CHECKS, "--anchor", "ftp://x"), "AF376"),
+    "an address with a secret": ((CHECKS, "--anchor", "http://me:you@localhost"), "AF376"),
+    "an address that cannot be read": ((CHECKS, "--anchor", "http://[::1"), "AF376"),
+    "an anchor required, and none named": ((CHECKS, "--anchor-required"), "AF00"),
+    "no time at all": ((CHECKS, "--deadline-ms", "0"), "AF355"),
+    "no such key": ((CHECKS, "--key", "af-ed25519-000000000000"), "AF339"),
+    "no words": (("--question", " ?"), "AF314"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused(project: Path, arguments: tuple[str, ...], code: str) -> None:
+    result = ask(project, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(code)
+    assert "you@" not in result.stderr
+    assert receipts(project) == []
+
+
+def test_without_a_key_the_command_that_makes_one_is_named(tmp_path: Path) -> None:
+    result = ask(tmp_path, CHECKS)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("AF375")
+    assert "`affidavit keys new`" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_that_is_too_large(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("affidavit.cli.answer.MAX_REQUEST_BYTES", 3)
+    arguments = ["answer", *TOOLS, "--project", str(project), "-"]
+    result = CliRunner().invoke(cli, arguments, input="[" * 9)
+    assert result.exit_code == 2
+    assert "standard input" in result.stderr
+
+
+def test_a_key_under_a_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(wiring.VARIABLE, "correct horse")
+    run("keys", "new", "--project", str(tmp_path))
+    assert ask(tmp_path, CHECKS).exit_code == 1
+    monkeypatch.delenv(wiring.VARIABLE)
+    assert ask(tmp_path, CHECKS).stderr.startswith("AF338")
+
+
+def test_on_a_terminal_the_table_is_drawn_within_its_width(project: Path) -> None:
+    end, shown = run_on_terminal(
+        REAL, "answer", *TOOLS, CHECKS, "--project", str(project), "-q", env={"NO_COLOR": "1"}
+    )
+    assert end == 1
+    assert "✗ contradicted" in shown
+    plain = shown.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    table = plain.partition("Verdict: ")[0].splitlines()
+    assert len(table) > 5
+    assert max(map(len, table)) <= 80
+
+
+def test_in_a_process_of_its_own_nothing_else_is_on_standard_output(project: Path) -> None:
+    done = run_process(REAL, "answer", *TOOLS, CHECKS, "--project", str(project), "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["verdict"] == "contradicted"
+
+
+# Anchors
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return found_authority(tmp_path_factory.mktemp("authority"))
+
+
+def test_a_self_anchor(project: Path) -> None:
+    made = json.loads(ask(project, CHECKS, "--anchor", "self", "--json").stdout)
+    assert made["anchor"]["status"] == "self_anchor"
+
+
+def test_a_time_stamp_of_a_real_authority(
+    project: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", str(int(authority.now.timestamp())))
+    path = project / "stamped.json"
+    with serving(lambda request: (200, authority.answer_to(request))) as url:
+        result = ask(project, CHECKS, "--anchor", url, "--anchor-required", "-o", str(path))
+    assert result.exit_code == 1, result.stderr
+    assert json.loads(path.read_bytes())["anchor"]["status"] == "rfc3161"
+    roots, others = authority.folder / "root.pem", authority.folder / "other.pem"
+    later = ("--at", authority.now.replace(year=authority.now.year + 1).strftime("%Y-%m-%d"))
+    for trusted, wanted in ((roots, 0), (others, 4)):
+        arguments = ("--tsa-roots", str(trusted), "--stamp-required", "--project", str(project))
+        assert run("verify", str(path), *arguments, *later).exit_code == wanted
+    policy = ("--tsa-roots", str(roots), "--tsa-policy", "1.2.3", "--project", str(project))
+    assert "AF346" in run("verify", str(path), *policy, *later).stdout
+
+
+FAILURES: dict[str, tuple[int, bytes, str]] = {
+    "an error of the server": (503, b"", "HTTP 503"),
+    "a redirect is not followed": (302, b"", "HTTP 302"),
+    "a page instead of a token": (200, b"<html>", "strict DER"),
+    "too much": (200, bytes(9), "more than 8 bytes"),
+}
+
+
+@pytest.mark.parametrize(("status", "body", "said"), FAILURES.values(), ids=FAILURES.keys())
+def test_an_authority_that_fails(
+    project: Path, monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, said: str
+) -> None:
+    monkeypatch.setattr(time_stamps, "MAX_RESPONSE_BYTES", 8)
+    with serving(lambda request: (status, body)) as url:
+        required = ask(project, CHECKS, "--anchor", url, "--anchor-required")
+        assert (required.exit_code, required.stdout) == (3, "")
+        assert required.stderr.startswith("AF371")
+        assert receipts(project) == []
+        result = ask(project, CHECKS, "--anchor", url, "-q")
+    assert result.exit_code == 1
+    assert "Written without a time stamp" in result.stdout
+    assert said in result.stdout
+    (kept,) = receipts(project)
+    assert "anchor" not in json.loads(kept.read_bytes())
+
+
+def test_an_authority_that_is_not_there_or_hangs() -> None:
+    released = threading.Event()
+
+    def hang(request: bytes) -> tuple[int, bytes]:
+        released.wait(5)
+        return 500, b""
+
+    with serving(hang) as url, pytest.raises(AffidavitError) as late:
+        time_stamps.ask_authority(url, b"x", timeout_seconds=0.2)
+    released.set()
+    assert "time" in late.value.message or "within" in late.value.message
+    with pytest.raises(AffidavitError) as gone:
+        time_stamps.ask_authority(url, b"x", timeout_seconds=5)
+    assert "refused" in gone.value.message
+
+
+# Coverage, and what files say
+
+
+def test_coverage(golden: Golden) -> None:
+    result = run("coverage", *TOOLS)
+    assert (result.exit_code, result.stderr) == (0, "")
+    golden.check("coverage.txt", result.stdout)
+    manifest: dict[str, Any] = json.loads(run("coverage", *TOOLS, "--json").stdout)
+    assert manifest["schema"] == "answer-coverage/v1"
+    assert [tool["name"] for tool in manifest["checks_mode"]["tools"]] == [
+        "leave_days",
+        "software_version",
+    ]
+
+
+def test_without_a_file_there_is_one_tool_and_no_route(tmp_path: Path) -> None:
+    result = run("coverage", "--project", str(tmp_path))
+    assert "software_version" in result.stdout
+    assert "No question is covered" in result.stdout
+    assert "affidavit.toml is not here" in result.stderr
+
+
+def test_the_projects_own_file_is_found(tmp_path: Path) -> None:
+    (tmp_path / "affidavit.toml").write_text(
+        '[tools.versions]\nuse = "software_version"\n[answer]\nissuer = "here"\n'
+    )
+    run("keys", "new", "--project", str(tmp_path))
+    check = [{"id": "py", "tool": "versions", "args": {"product": "python"}}]
+    (tmp_path / "checks.json").write_text(json.dumps(check))
+    result = run("answer", str(tmp_path / "checks.json"), "--project", str(tmp_path), "--json")
+    assert (result.exit_code, json.loads(result.stdout)["issuer"]) == (0, "here")
+
+
+WRONG_FILES: dict[str, tuple[str, str, str]] = {
+    "an unknown field of the table": (
+        "affidavit.toml",
+        '[answer]\nissue = "x"\n[tools.v]\nuse = "software_version"\n',
+        "AF351",
+    ),
+    "no TOML": ("affidavit.toml", "[", "AF350"),
+    "YAML says it too": (
+        "tools.yaml",
+        "answer: {routes: 5}\ntools: {v: {use: software_version}}",
+        "AF351",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "code"), WRONG_FILES.values(), ids=WRONG_FILES.keys())
+def test_wrong_files(tmp_path: Path, name: str, text: str, code: str) -> None:
+    (tmp_path / name).write_text(text)
+    named = () if name == "affidavit.toml" else ("--tools", str(tmp_path / name))
+    result = run("coverage", "--project", str(tmp_path), *named)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"{code}: {tmp_path / name}")
+
+
+WRONG_ROUTES = {
+    "no YAML": ("version: route/1\nroutes: [", "AF350", None),
+    "an alias": ("version: route/1\nroutes:\n  - &a x\n  - *a\n", "AF350", 4),
+    "no routes": ("version: route/1\n", "AF310", 1),
+    "a pattern with two slots side by side": (
+        'version: route/1\nroutes:\n  - id: r\n    tool: t\n    ask: ["is {a} {b}"]\n'
+        '    args: {a: "{a}", b: "{b}"}\n',
+        "AF312",
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "code", "line"), WRONG_ROUTES.values(), ids=WRONG_ROUTES.keys())
+def test_wrong_routes(tmp_path: Path, text: str, code: str, line: int | None) -> None:
+    path = tmp_path / "routes.yaml"
+    path.write_text(text)
+    result = run("coverage", *TOOLS, "--routes", str(path))
+    assert result.exit_code == 2
+    place = f", line {line}" if line else ""
+    assert result.stderr.startswith(f"{code}: {path}{place}")

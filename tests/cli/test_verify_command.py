@@ -1,0 +1,238 @@
+"""`affidavit verify` and `affidavit replay`, through the real command line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.app.test_verifying import RECEIPT, fresh, resealed
+from tests.checks.making import ROUTES
+from tests.cli.running import REAL, run, run_on_terminal, run_process
+from tests.golden_files import Golden
+from tests.seal.samples import FLAT, KEY, MADE, OTHER_KEY
+
+from affidavit.cli.main import cli
+from affidavit.seal.key_documents import registry_document
+from affidavit.seal.lifecycle import Registry
+
+LATER = ("--at", "2026-02-01")
+COMPACT = json.dumps(RECEIPT).encode()
+NOT_FOLLOWING = resealed(lambda body: body.update(verdict="contradicted", confidence=0.1))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with the keys of the issuer and one receipt."""
+    (tmp_path / "keys.json").write_text(json.dumps(FLAT))
+    (tmp_path / "receipt.json").write_text(json.dumps(RECEIPT, indent=2))
+    return tmp_path
+
+
+def test_one_receipt(place: Path, golden: Golden) -> None:
+    result = run("verify", str(place / "receipt.json"), "-k", str(place / "keys.json"), *LATER)
+    assert (result.exit_code, result.stderr) == (0, "")
+    golden.check("verify.txt", result.stdout.replace(str(place), "PLACE"))
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
+    receipt = json.loads(COMPACT)
+    change(receipt)
+    return json.dumps(receipt).encode()
+
+
+COMPROMISED = registry_document(
+    Registry().with_new(KEY.public, MADE).with_compromised(KEY.public.id, MADE, "lost", MADE)
+)
+STEPS: dict[str, tuple[bytes, object, int, set[str]]] = {
+    "as it was signed": (COMPACT, FLAT, 0, set()),
+    "1: an anchor of something else": (
+        changed(lambda receipt: receipt["anchor"].update(digest_sha256="0" * 64)),
+        FLAT,
+        4,
+        {"AF324"},
+    ),
+    "2: another id": (
+        changed(lambda receipt: receipt.update(receipt_id="ans_0000000000000000")),
+        FLAT,
+        4,
+        {"AF322", "AF323", "AF324"},
+    ),
+    "3: a key that is not trusted": (
+        COMPACT,
+        {OTHER_KEY.public.id: OTHER_KEY.public.text},
+        3,
+        {"AF334"},
+    ),
+    "3: a signature that holds and a key that is not believed": (
+        COMPACT,
+        COMPROMISED,
+        1,
+        {"AF335"},
+    ),
+    "4: a citation of nothing": (
+        resealed(lambda body: body["checks"][0].update(evidence=["sha256:" + "0" * 64])),
+        FLAT,
+        4,
+        {"AF326", "AF328"},
+    ),
+    "5: figures that do not follow": (NOT_FOLLOWING, FLAT, 4, {"AF328"}),
+}
+
+
+@pytest.mark.parametrize(("raw", "keys", "end", "codes"), STEPS.values(), ids=STEPS.keys())
+def test_every_step_has_its_line_and_its_code(
+    tmp_path: Path, raw: bytes, keys: object, end: int, codes: set[str]
+) -> None:
+    (tmp_path / "keys.json").write_text(json.dumps(keys))
+    (tmp_path / "r.json").write_bytes(raw)
+    arguments = (str(tmp_path / "r.json"), "-k", str(tmp_path / "keys.json"), *LATER)
+    shown = run("verify", *arguments)
+    assert shown.exit_code == end
+    assert ("Verified:" in shown.stdout) is (end == 0)
+    assert ("Next:" in shown.stdout) is (end != 0)
+    wire = json.loads(run("verify", *arguments, "--json").stdout)
+    assert (wire["exit"], wire["valid"]) == (end, end == 0)
+    (receipt,) = wire["receipts"]
+    assert [step["number"] for step in receipt["steps"]] == [1, 2, 3, 3, 4, 5]
+    assert {step["code"] for step in receipt["steps"]} - {None} == codes
+    assert all(code in shown.stdout for code in codes)
+
+
+def test_a_verdict_that_is_not_verified_is_not_repeated(place: Path) -> None:
+    (place / "receipt.json").write_bytes(NOT_FOLLOWING)
+    result = run("verify", str(place / "receipt.json"), "-k", str(place / "keys.json"), *LATER)
+    assert "believe nothing" in result.stdout
+    assert "answered at" not in result.stdout
+
+
+def test_the_projects_own_keys_are_trusted_if_none_are_named_and_that_is_said(
+    tmp_path: Path,
+) -> None:
+    project = ("--project", str(tmp_path))
+    assert run("verify", "-", *project).stderr.startswith("AF373")
+    run("keys", "new", *project)
+    result = CliRunner().invoke(cli, ["verify", "-", *project, *LATER], input=COMPACT)
+    assert result.exit_code == 3
+    assert "own keys" in result.stderr
+
+
+def test_many_receipts(place: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
+    monkeypatch.chdir(place)
+    folder = Path("receipts")
+    folder.mkdir()
+    (folder / "a.json").write_bytes(COMPACT)
+    (folder / "b.json").write_bytes(NOT_FOLLOWING)
+    (folder / "c.json").write_text("[]")
+    (folder / "lines.jsonl").write_bytes(COMPACT + b"\n" + COMPACT + b"\n{\n")
+    arguments = (str(folder), "-k", "keys.json", *LATER)
+    result = run("verify", *arguments)
+    assert result.exit_code == 4
+    golden.check("verify-many.txt", result.stdout)
+    wire = json.loads(run("verify", *arguments, "--json", "-j", "2").stdout)
+    assert wire["counts"] == {
+        "verified": 3,
+        "not_believed": 0,
+        "not_readable": 2,
+        "could_not_tell": 0,
+        "tampered": 1,
+    }
+    assert [Path(each["receipt"]).name for each in wire["receipts"]] == [
+        *("a.json", "b.json", "c.json", "lines.jsonl:1", "lines.jsonl:2", "lines.jsonl:3")
+    ]
+
+
+def test_of_very_many_those_that_are_verified_are_counted_only(place: Path) -> None:
+    (place / "all.jsonl").write_bytes((COMPACT + b"\n") * 30 + NOT_FOLLOWING)
+    arguments = ("verify", str(place / "all.jsonl"), "-k", str(place / "keys.json"), *LATER)
+    result = run(*arguments)
+    assert (result.exit_code, "all.jsonl:31" in result.stdout) == (4, True)
+    assert "31 receipts: 30 verified, 1 tampered" in result.stdout
+    assert "all.jsonl:7" not in result.stdout
+    assert "-v lists them too" in result.stderr
+    assert "all.jsonl:7" in run(*arguments, "-v").stdout
+
+
+def test_lines_from_a_pipe_and_progress_on_a_terminal(place: Path) -> None:
+    arguments = ["verify", "-", "-k", str(place / "keys.json"), *LATER]
+    result = CliRunner().invoke(cli, arguments, input=COMPACT + b"\n" + COMPACT)
+    assert (result.exit_code, "2 receipts: 2 verified" in result.stdout) == (0, True)
+    (place / "two.jsonl").write_bytes(COMPACT + b"\n" + COMPACT)
+    end, shown = run_on_terminal(REAL, "verify", str(place / "two.jsonl"), *arguments[2:])
+    assert (end, "Verifying receipts" in shown) == (0, True)
+
+
+REFUSED: dict[str, tuple[tuple[str, ...], int, str]] = {
+    "nothing in the folder": (("empty",), 3, "AF372"),
+    "no such file": (("no.json",), 2, "AF01"),
+    "no receipt": (("keys.json",), 2, "AF321"),
+    "keys that are none": (("receipt.json", "-k", "receipt.json"), 2, "AF331"),
+    "keys that are no JSON": (("receipt.json", "-k", "bad.pem"), 2, "AF0"),
+    "roots that are none": (("receipt.json", "--tsa-roots", "bad.pem"), 2, "AF331"),
+    "no day": (("receipt.json", "--at", "yesterday"), 2, "AF278"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "end", "code"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused(
+    place: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], end: int, code: str
+) -> None:
+    (place / "empty").mkdir()
+    (place / "bad.pem").write_text("no certificate")
+    monkeypatch.chdir(place)
+    result = run("verify", *arguments, "-k", "keys.json")
+    assert (result.exit_code, result.stdout) == (end, "")
+    assert result.stderr.startswith(code)
+
+
+def test_a_pipe_that_is_too_large(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("affidavit.cli.verify.MAX_INPUT_BYTES", 3)
+    arguments = ["verify", "-", "-k", str(place / "keys.json")]
+    result = CliRunner().invoke(cli, arguments, input=COMPACT)
+    assert result.exit_code == 2
+    assert "standard input" in result.stderr
+
+
+def test_in_a_process_of_its_own_with_several_workers(place: Path) -> None:
+    (place / "two.jsonl").write_bytes((COMPACT + b"\n") * 100)
+    arguments = ("-k", str(place / "keys.json"), "-j", "2", *LATER)
+    done = run_process(REAL, "verify", str(place / "two.jsonl"), *arguments)
+    assert done.returncode == 0, done.stderr
+    assert b"100 receipts: 100 verified" in done.stdout
+
+
+# Replay
+
+
+def test_replay(place: Path, golden: Golden) -> None:
+    result = run("replay", str(place / "receipt.json"))
+    assert result.exit_code == 0
+    golden.check("replay.txt", result.stdout)
+    assert "semver_gte" in run("replay", str(place / "receipt.json"), "-v").stdout
+
+
+def test_a_replay_names_every_difference(golden: Golden) -> None:
+    result = CliRunner().invoke(cli, ["replay", "-"], input=NOT_FOLLOWING)
+    assert result.exit_code == 4
+    golden.check("replay-differs.txt", result.stdout)
+    wire = json.loads(
+        CliRunner().invoke(cli, ["replay", "-", "--json"], input=NOT_FOLLOWING).stdout
+    )
+    assert (wire["exit"], wire["holds"]) == (4, False)
+    assert [each["path"] for each in wire["replay"]["differences"]] == ["confidence", "verdict"]
+
+
+def test_a_replay_from_the_question_on(tmp_path: Path) -> None:
+    routes, other = tmp_path / "routes.yaml", tmp_path / "other.yaml"
+    routes.write_text(json.dumps(ROUTES))
+    other.write_text(json.dumps({**ROUTES, "not_covered": []}))
+    asked = json.dumps(fresh(question="latest version of Python"))
+    ends = {
+        path.name: CliRunner().invoke(cli, ["replay", "-", "--routes", str(path)], input=asked)
+        for path in (routes, other)
+    }
+    assert {name: result.exit_code for name, result in ends.items()} == {
+        "routes.yaml": 0,
+        "other.yaml": 3,
+    }
