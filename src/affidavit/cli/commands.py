@@ -1,6 +1,6 @@
 """The closed table of commands. A command is one line here and one module in this package.
 
-The sections follow the way of the data: Check, Decide, Seal, Look around. Nothing here may import
+The sections follow the way of the data: Check, Decide, Seal, Serve, Look around. Nothing here may import
 the module that a target names: `affidavit --help` reads this table and nothing else.
 """
 
@@ -93,6 +93,46 @@ ROOT: Final = Branch(
                                     "compromise",
                                     "affidavit.cli.keys:compromise",
                                     "Record that others may have a key.",
+                                ),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        Section(
+            "Serve",
+            (
+                Leaf(
+                    "serve",
+                    "affidavit.cli.serve:serve",
+                    "Serve answers and verification over HTTP.",
+                ),
+                Branch(
+                    "apikeys",
+                    "Say who may use the service and for what.",
+                    (
+                        Example("affidavit apikeys new 'billing bot'", "a key, shown once"),
+                        Example("affidavit apikeys list", "who may use the service"),
+                    ),
+                    (
+                        Section(
+                            "API keys",
+                            (
+                                Leaf(
+                                    "new",
+                                    "affidavit.cli.apikeys:new",
+                                    "Make an API key for the service and show it once.",
+                                ),
+                                Leaf(
+                                    "list",
+                                    "affidavit.cli.apikeys:list_keys",
+                                    "List the API keys of the service.",
+                                ),
+                                Leaf(
+                                    "revoke",
+                                    "affidavit.cli.apikeys:revoke",
+                                    "Revoke an API key of the service.",
                                 ),
                             ),
                         ),

@@ -1,0 +1,123 @@
+"""API keys kept in a project's `.affidavit/api-keys.json`: names, scopes and salted digests.
+
+A key is `afk_<id>_<secret>`. The secret is 256 bits of chance, so one round of SHA-256 over a salt
+of its own is enough: there is nothing to guess. The key itself is never written.
+"""
+
+import hashlib
+import hmac
+import os
+import re
+import stat
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import service as faults
+from affidavit.base.files import read_bounded, write_atomically
+from affidavit.base.strict_json import decode
+from affidavit.store.kept import KeptFrom
+from affidavit.store.turns import turn_at
+
+SCHEMA: Final = "affidavit-api-keys/v1"
+MAX_BYTES: Final = 16 * 1024 * 1024
+ID_BYTES: Final = 6
+SALT_BYTES: Final = 16
+SECRET_BYTES: Final = 32
+_KEY: Final = re.compile(r"afk_([0-9a-f]{12})_([0-9a-f]{64})")
+_OTHERS: Final = 0o077
+
+Hex = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]+\Z")]
+
+
+class Scope(StrEnum):
+    """What a key opens."""
+
+    ANSWER = "answer"
+    VERIFY = "verify"
+    READ = "read"
+
+
+class ApiKeyV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One key as it is kept."""
+
+    id: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{12}\Z")]
+    name: str
+    scopes: tuple[Scope, ...]
+    salt: Hex
+    sha256: Hex
+    created_at: str
+    revoked_at: str | None = None
+
+    def is_opened_by(self, secret: str) -> bool:
+        """Say whether this is its secret, in the same time whatever the answer."""
+        return hmac.compare_digest(digest_of_secret(self.salt, secret), self.sha256)
+
+
+class ApiKeysV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file."""
+
+    schema: Literal["affidavit-api-keys/v1"]
+    keys: tuple[ApiKeyV1, ...]
+
+
+Keys = tuple[ApiKeyV1, ...]
+
+
+class ApiKeyFile:
+    """API keys in a file, which is made with the first one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._kept = KeptFrom(path, self._read)
+
+    def keys(self) -> Keys:
+        """Return all keys, the oldest first; a file that has changed is read again."""
+        return self._kept.get()
+
+    def change(self, update: Callable[[Keys], Keys]) -> Keys:
+        """Change the keys; those who do so at the same time take turns."""
+        with turn_at(self.path.with_suffix(".lock")):
+            keys = update(self._read())
+            document = msgspec.json.encode(ApiKeysV1(SCHEMA, keys))
+            text = msgspec.json.format(document, indent=2)
+            write_atomically(self.path, text + b"\n", private=True)
+        return keys
+
+    def find(self, text: str) -> ApiKeyV1 | None:
+        """Return the key that a text is, if it is one of these and was not revoked."""
+        match = _KEY.fullmatch(text)
+        if match is None:
+            return None
+        found = next((key for key in self.keys() if key.id == match[1]), None)
+        if found is None or found.revoked_at is not None or not found.is_opened_by(match[2]):
+            return None
+        return found
+
+    def _read(self) -> Keys:
+        if not self.path.exists():
+            return ()
+        where = Where(file=str(self.path))
+        mode = stat.S_IMODE(self.path.stat().st_mode)
+        if mode & _OTHERS and os.name != "nt":  # Windows keeps permissions elsewhere.
+            raise AffidavitError(faults.API_KEYS_READABLE, where, mode=f"{mode:04o}")
+        try:
+            return msgspec.convert(decode(read_bounded(self.path, MAX_BYTES)), ApiKeysV1).keys
+        except msgspec.ValidationError as error:
+            raise AffidavitError(faults.API_KEYS_FORMAT, where, problem=str(error)) from None
+        except AffidavitError as error:
+            raise error.at(file=str(self.path)) from None
+
+
+def key_text(key_id: str, secret: str) -> str:
+    """Return a key as its holder gets it, once."""
+    return f"afk_{key_id}_{secret}"
+
+
+def digest_of_secret(salt: str, secret: str) -> str:
+    """Return what is kept of a secret."""
+    return hashlib.sha256(bytes.fromhex(salt) + bytes.fromhex(secret)).hexdigest()

@@ -1,0 +1,1 @@
+"""The service: the same use cases as the command line, over HTTP."""

@@ -1,0 +1,188 @@
+"""What each operation does: read the body, call one use case in a thread, give its result."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar, cast
+
+import anyio
+import msgspec
+from anyio.to_thread import run_sync
+from litestar import Request, Response
+from litestar.connection import ASGIConnection
+from litestar.handlers import HTTPRouteHandler
+from litestar.handlers.base import BaseRouteHandler
+
+from affidavit.app.verifying import Outcome, Unreadable
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import CATALOG
+from affidavit.base.faults import service as faults
+from affidavit.base.json_limits import JsonLimits
+from affidavit.web import operations
+from affidavit.web.edge import VISIT, Visit
+from affidavit.web.operations import JSON, Operation
+from affidavit.web.problems import STATUSES
+from affidavit.web.wire import FaultV1
+from affidavit.wiring.web_settings import WebSettings
+
+Result = TypeVar("Result")
+Asked = Request[Any, Any, Any]
+Handler = Callable[[Asked], Awaitable[Response[bytes]]]
+
+BODY_NAME: Final = "body"
+BUSY_SECONDS: Final = 1
+
+
+class Counter(Protocol):
+    """The use cases behind the service; threads use it at the same time."""
+
+    def answer(self, raw: bytes, limits: JsonLimits) -> bytes:
+        """Return the signed receipt for a request."""
+        ...
+
+    def verify(self, raw: bytes, name: str) -> Outcome:
+        """Return the steps of verifying a receipt."""
+        ...
+
+    @property
+    def coverage(self) -> bytes:
+        """What can be asked."""
+        ...
+
+    def public_keys(self, *, lifecycles: bool) -> bytes:
+        """Return the flat document of public keys, or the registry."""
+        ...
+
+    def require_ready(self) -> None:
+        """Raise why nothing could be signed or verified now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """The handlers over one counter."""
+
+    counter: Counter
+    settings: WebSettings
+    openapi: bytes
+    running: anyio.CapacityLimiter
+
+    def routes(self) -> list[HTTPRouteHandler]:
+        """Return the routes of the table."""
+        given: dict[Operation, Handler] = {
+            operations.ANSWER: self.answer,
+            operations.COVERAGE: self.coverage,
+            operations.VERIFY: self.verify,
+            operations.KEYS: self.keys,
+            operations.REGISTRY: self.registry,
+            operations.SCHEMA: self.schema,
+            operations.PROBLEM: self.problem,
+            operations.HEALTH: self.health,
+            operations.READINESS: self.readiness,
+        }
+        return [_route(each, given[each]) for each in operations.OPERATIONS]
+
+    async def answer(self, request: Asked) -> Response[bytes]:
+        """Evaluate checks or a question, and sign what comes of it."""
+        raw = await self._body(request)
+        limits = self.settings.json_limits
+        return _json(await self._in_thread(lambda: self.counter.answer(raw, limits)))
+
+    async def verify(self, request: Asked) -> Response[bytes]:
+        """Verify a receipt. One that does not hold is a result; what is no receipt is a mistake."""
+        raw = await self._body(request)
+        outcome = await self._in_thread(lambda: self.counter.verify(raw, BODY_NAME))
+        if isinstance(outcome, Unreadable):
+            raise outcome.error
+        report = outcome.as_wire()
+        del report["receipt"]
+        return _json(msgspec.json.encode(report))
+
+    async def coverage(self, request: Asked) -> Response[bytes]:
+        """Tell what can be asked."""
+        return _json(await self._in_thread(lambda: self.counter.coverage))
+
+    async def keys(self, request: Asked) -> Response[bytes]:
+        """Tell the public keys."""
+        body = await self._in_thread(lambda: self.counter.public_keys(lifecycles=False))
+        return _json(body, operations.KEYS)
+
+    async def registry(self, request: Asked) -> Response[bytes]:
+        """Tell the lives of the keys."""
+        body = await self._in_thread(lambda: self.counter.public_keys(lifecycles=True))
+        return _json(body, operations.REGISTRY)
+
+    async def schema(self, request: Asked) -> Response[bytes]:
+        """Tell what the service does."""
+        return _json(self.openapi)
+
+    async def problem(self, request: Asked) -> Response[bytes]:
+        """Tell what a code stands for."""
+        fault = CATALOG.get(request.path_params["code"])
+        if fault is None:
+            raise AffidavitError(faults.NO_SUCH_ADDRESS)
+        status = STATUSES.get(fault)
+        told = FaultV1(fault.code, fault.name, fault.message, fault.next_step, status)
+        return _json(msgspec.json.encode(told))
+
+    async def health(self, request: Asked) -> Response[bytes]:
+        """Tell that the process is alive."""
+        return _json(b'{"status":"alive"}')
+
+    async def readiness(self, request: Asked) -> Response[bytes]:
+        """Tell that receipts can be signed and verified."""
+        await run_sync(self.counter.require_ready)
+        return _json(b'{"status":"ready"}')
+
+    async def _body(self, request: Asked) -> bytes:
+        _require_json(request)
+        seconds = self.settings.body_seconds
+        try:
+            with anyio.fail_after(seconds):
+                return await request.body()
+        except TimeoutError:
+            raise AffidavitError(faults.BODY_LATE, seconds=f"{seconds:g}") from None
+
+    async def _in_thread(self, work: Callable[[], Result]) -> Result:
+        if self.running.available_tokens < 1:
+            # To wait in a line that nobody sees is worse than to be told.
+            raise AffidavitError(faults.BUSY, seconds=BUSY_SECONDS)
+        return await run_sync(work, limiter=self.running)
+
+
+def visit_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Visit:
+    """Return what the edge knows of a request."""
+    found: Visit = cast(Any, connection.scope)[VISIT]
+    return found
+
+
+def _route(operation: Operation, handler: Handler) -> HTTPRouteHandler:
+    def guard(connection: ASGIConnection[Any, Any, Any, Any], route: BaseRouteHandler) -> None:
+        if operation.scope is not None:
+            visit_of(connection).caller.require(operation.scope)
+
+    async def handle(request: Asked) -> Response[bytes]:
+        return await handler(request)
+
+    path = operation.path.replace("{code}", "{code:str}")
+    made = HTTPRouteHandler(
+        path, http_method=operation.method, status_code=200, guards=[guard], media_type=JSON
+    )
+    return made(handle)
+
+
+def _json(body: bytes, operation: Operation | None = None) -> Response[bytes]:
+    age = 0 if operation is None else operation.max_age_seconds
+    headers = {"cache-control": f"public, max-age={age}"} if age else {}
+    return Response(body, media_type=JSON, headers=headers)
+
+
+def _require_json(request: Asked) -> None:
+    given = request.headers.get("content-type", "")
+    kind, _, rest = given.partition(";")
+    charset = rest.strip().lower().replace('"', "")
+    encoding = request.headers.get("content-encoding", "identity").lower()
+    if kind.strip().lower() != JSON or charset not in ("", "charset=utf-8"):
+        found = given[:60] or "of no stated type"
+        raise AffidavitError(faults.NOT_JSON, found=found)
+    if encoding != "identity":
+        raise AffidavitError(faults.NOT_JSON, found=f"encoded as {encoding[:60]}")

@@ -1,0 +1,131 @@
+"""Errors as the service tells them: RFC 9457, with our stable codes and the next step.
+
+Whose mistake it was decides: the caller's are told in full, with their field. What is wrong on our
+side is told by number only and named in the log, for a file or a key of ours is nobody's business.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from affidavit.base.errors import AffidavitError, Fault, Where
+from affidavit.base.faults import answers, checks, feeds, receipts, service
+from affidavit.base.faults import input as input_faults
+
+MEDIA_TYPE: Final = "application/problem+json"
+TYPE_PREFIX: Final = "/problems/"
+
+_SYNTAX: Final = (
+    input_faults.JSON_SYNTAX,
+    input_faults.JSON_ENCODING,
+    input_faults.JSON_UNICODE,
+    input_faults.JSON_TRAILING,
+    input_faults.JSON_DUPLICATE_KEY,
+    input_faults.JSON_NUMBER_DOMAIN,
+    input_faults.JSON_DEPTH,
+    input_faults.JSON_TOO_LARGE,
+    input_faults.JSON_TOO_MANY_KEYS,
+    input_faults.JSON_LONG_STRING,
+)
+_SENSE: Final = (
+    answers.ANSWER_REQUEST,
+    checks.CHECK_FIELD,
+    checks.CHECK_ID_TWICE,
+    checks.CHECK_OPERATOR,
+    checks.CHECK_OPERAND,
+    checks.CHECK_PATH,
+    checks.CHECKS_NONE,
+    checks.CHECKS_NOT_A_LIST,
+    checks.CHECK_EXPECTATIONS,
+    checks.QUESTION_SIZE,
+    feeds.DEADLINE,
+    receipts.RECEIPT_FORMAT,
+    receipts.RECEIPT_VERSION,
+    receipts.TST_ENCODING,
+)
+
+STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
+    # 400: it is not strict JSON. 422: it is, and not what is taken here.
+    **dict.fromkeys(_SYNTAX, HTTPStatus.BAD_REQUEST),
+    **dict.fromkeys(_SENSE, HTTPStatus.UNPROCESSABLE_ENTITY),
+    service.BAD_REQUEST: HTTPStatus.BAD_REQUEST,
+    service.KEY_NEEDED: HTTPStatus.UNAUTHORIZED,
+    service.SCOPE_NEEDED: HTTPStatus.FORBIDDEN,
+    service.NO_SUCH_ADDRESS: HTTPStatus.NOT_FOUND,
+    service.NO_SUCH_METHOD: HTTPStatus.METHOD_NOT_ALLOWED,
+    service.BODY_LATE: HTTPStatus.REQUEST_TIMEOUT,
+    service.BODY_TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    service.NOT_JSON: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    service.WRONG_HOST: HTTPStatus.MISDIRECTED_REQUEST,
+    service.TOO_OFTEN: HTTPStatus.TOO_MANY_REQUESTS,
+    service.BUSY: HTTPStatus.SERVICE_UNAVAILABLE,
+    service.NOT_READY: HTTPStatus.SERVICE_UNAVAILABLE,
+    input_faults.DEFECT: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+
+
+class ProblemV1(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A problem document: RFC 9457, section 3.1, with members of our own from `code` on."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    next: str
+    request_id: str
+    field: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem, ready to be sent."""
+
+    status: int
+    body: bytes
+    headers: tuple[tuple[str, str], ...]
+    code: str
+
+
+def public_error(error: BaseException) -> AffidavitError:
+    """Return what a caller is told: what they can mend as it is, all else by number only."""
+    if isinstance(error, AffidavitError):
+        if error.fault in STATUSES and error.fault is not input_faults.DEFECT:
+            place = Where(line=error.where.line, field=error.where.field)
+            return AffidavitError(error.fault, place, **error.values)
+        return AffidavitError(service.NOT_READY)
+    return AffidavitError(input_faults.DEFECT, kind=type(error).__name__, detail="see the log")
+
+
+def problem_from(error: BaseException, request_id: str) -> Problem:
+    """Return the problem document of an error."""
+    told = public_error(error)
+    fault = told.fault
+    status = STATUSES[fault]
+    document = ProblemV1(
+        type=TYPE_PREFIX + fault.code,
+        title=fault.name,
+        status=status.value,
+        detail=told.message,
+        code=fault.code,
+        next=told.next_step,
+        request_id=request_id,
+        field=told.where.field,
+        line=told.where.line,
+    )
+    headers = tuple(_headers(told))
+    return Problem(status.value, msgspec.json.encode(document), headers, fault.code)
+
+
+def _headers(error: AffidavitError) -> list[tuple[str, str]]:
+    if error.fault is service.KEY_NEEDED:
+        return [("www-authenticate", 'Bearer realm="affidavit"')]
+    if error.fault is service.NO_SUCH_METHOD:
+        return [("allow", str(error.values["allowed"]))]
+    if error.fault in (service.TOO_OFTEN, service.BUSY):
+        return [("retry-after", str(error.values["seconds"]))]
+    return []

@@ -1,0 +1,142 @@
+"""The documents that the service takes and gives, as structs; the OpenAPI document is made of them.
+
+What is asked is read by the rules of the checks themselves, which these describe; a test holds the
+two together.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from affidavit.app.asking import DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS
+from affidavit.checks.patterns import MAX_QUESTION_LETTERS
+from affidavit.checks.unit import Check
+from affidavit.checks.wire_schema import AnswerV1, RefusalV1
+
+Deadline = Annotated[int, msgspec.Meta(ge=1, le=MAX_DEADLINE_MS)]
+Checks = Annotated[list[Check], msgspec.Meta(min_length=1)]
+Question = Annotated[str, msgspec.Meta(max_length=MAX_QUESTION_LETTERS)]
+
+
+class ChecksRequestV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Checks to evaluate. Those beyond the cap are listed as `not_checked`."""
+
+    checks: Checks
+    deadline_ms: Deadline = DEFAULT_DEADLINE_MS
+
+
+class QuestionRequestV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A question, or a statement, that the route table compiles to checks."""
+
+    question: Question
+    deadline_ms: Deadline = DEFAULT_DEADLINE_MS
+
+
+class SignatureV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The Ed25519 signature over the receipt without its signature and anchor."""
+
+    alg: Literal["Ed25519"]
+    key_id: str
+    canonicalization: Literal["json-sorted-compact"]
+    sig: str
+
+
+class AnswerReceiptV1(AnswerV1, frozen=True, kw_only=True):
+    """A signed answer."""
+
+    receipt_id: str
+    signature: SignatureV1
+
+
+class RefusalReceiptV1(RefusalV1, frozen=True, kw_only=True):
+    """A signed refusal of a question that no route covers."""
+
+    receipt_id: str
+    signature: SignatureV1
+
+
+class FamilyV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Questions of one kind that a route compiles."""
+
+    route_id: str
+    ask: list[str]
+    say: list[str]
+    tool: str
+
+
+class CoveredToolV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tool that a check may name."""
+
+    name: str
+    required_args: list[str]
+    description: str
+    unit: str | None
+
+
+class ChecksModeV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What checks may say."""
+
+    rule: str
+    tools: list[CoveredToolV1]
+    operators: list[str]
+    max_checks: int
+    max_expectations: int
+    max_path_depth: int
+
+
+class CoverageV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The coverage manifest: what can be asked here."""
+
+    schema: Literal["answer-coverage/v1"]
+    router_version: str
+    router_sha256: str
+    families: list[FamilyV1]
+    not_covered: list[str]
+    refusal_contract: str
+    checks_mode: ChecksModeV1
+
+
+class StepV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of a verification; the third step has two."""
+
+    number: Annotated[int, msgspec.Meta(ge=1, le=5)]
+    name: str
+    status: Literal["passed", "failed", "skipped", "not_checked"]
+    code: str | None
+    detail: str
+
+
+class SaidV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the receipt says of itself; it counts only if `valid` is true."""
+
+    verdict: Any
+    confidence: Any
+    issuer: Any
+    generated_at: Any
+
+
+class VerificationReportV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The steps of a verification and what they come to, as `affidavit verify` exits."""
+
+    valid: bool
+    exit: Annotated[int, msgspec.Meta(ge=0, le=4)]
+    receipt_id: str
+    key_id: str
+    steps: list[StepV1]
+    said: SaidV1
+
+
+class StatusV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether the service is there."""
+
+    status: Literal["alive", "ready"]
+
+
+class FaultV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a problem's `type` stands for; words in braces differ from case to case."""
+
+    code: str
+    name: str
+    message: str
+    next: str
+    status: int | None

@@ -1,0 +1,13 @@
+"""Which addresses are this machine."""
+
+from ipaddress import ip_address
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether an address, or the name localhost, is this machine and nobody else."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,109 @@
+"""Running the service: a socket, one process or several, and a quiet end."""
+
+import contextlib
+import errno
+import signal
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import service as faults
+from affidavit.wiring.loopback import is_loopback
+from affidavit.wiring.service import ServicePlan, api_key_file
+from affidavit.wiring.web_settings import WebSettings
+
+# By name, as ASGI servers are told: the service stands above, and is nothing we may know.
+APPLICATION: Final = "affidavit.web.application"
+BACKLOG: Final = 1024
+KEEP_ALIVE_SECONDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the service listens; port 0 is one that is free."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServedApplication:
+    """Makes the application, in whichever process it is called."""
+
+    plan: ServicePlan
+    settings: WebSettings
+    log_requests: bool
+
+    def __call__(self) -> Any:
+        """Set up a process of the service."""
+        module = import_module(APPLICATION)
+        return module.served(self.plan, self.settings, log_requests=self.log_requests)
+
+
+def listen_at(address: Address) -> socket.socket:
+    """Return a socket that listens, or say why there is none."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family, backlog=BACKLOG)
+    except (OSError, OverflowError) as error:
+        number = error.errno if isinstance(error, OSError) else None
+        known = {errno.EADDRINUSE: "something listens there already"}
+        reason = known.get(number or 0, str(getattr(error, "strerror", None) or error).lower())
+        raise AffidavitError(
+            faults.SERVE_ADDRESS, host=address.host, port=address.port, reason=reason
+        ) from None
+
+
+def require_keys_for(host: str, plan: ServicePlan) -> None:
+    """Refuse to be open to others without a single key to tell them apart by."""
+    keys = api_key_file(plan.project).keys()
+    if not is_loopback(host) and all(key.revoked_at is not None for key in keys):
+        raise AffidavitError(faults.SERVE_KEYS_NEEDED, host=host)
+
+
+def serve(
+    made: ServedApplication,
+    listening: socket.socket,
+    *,
+    workers: int,
+    shutdown_seconds: int,
+) -> None:
+    """Serve until a signal ends it; what runs then is finished, within a limit."""
+    config = uvicorn.Config(
+        made,
+        factory=True,
+        workers=workers,
+        http="auto",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=shutdown_seconds,
+    )
+    with _signals_are_no_errors(), contextlib.closing(listening):
+        if workers == 1:
+            uvicorn.Server(config).run([listening])
+        else:
+            Multiprocess(config, sockets=[listening]).run()
+
+
+@contextlib.contextmanager
+def _signals_are_no_errors() -> Iterator[None]:
+    """Let the signals that end a service end it well: uvicorn raises them again when it is done."""
+    ends = (signal.SIGINT, signal.SIGTERM)
+    before = [(number, signal.signal(number, lambda *_: None)) for number in ends]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
