@@ -4,7 +4,8 @@ Retried: no connection, no answer in time, an answer that broke off or is no cha
 409, 429 and 5xx. The pause doubles from half a second, or is what `Retry-After` asks for. Not
 retried: everything else that a server refuses, since the same request would be refused again. One
 refusal has a second meaning: a server that does not know an answer by schema refuses with 400 or
-422, and is then asked for JSON, and then by the prompt alone.
+422, or with 5xx and a message that names the field (llama-cpp-python does). It is then asked in
+the older way, then for JSON without a schema, and then by the prompt alone.
 """
 
 import time
@@ -94,10 +95,10 @@ class ChatClient:
             reply = self._send(body)
             if reply.status == 200:
                 return Answered(self._completion(reply, len(body)), form)
-            if reply.status in _RETRIED or reply.status >= 500:
+            may_be_form = not self._format_is_known and _names_form(reply)
+            if not may_be_form and (reply.status in _RETRIED or reply.status >= 500):
                 raise self._put_off(reply)
             first_refusal = first_refusal or reply
-            may_be_form = reply.status in _FORMAT_REFUSED and not self._format_is_known
             if not may_be_form or len(self._formats) == 1:
                 # Refused in every form, the form was not the reason: the first answer tells more.
                 self._refuse(first_refusal)
@@ -162,6 +163,13 @@ class ChatClient:
             attempts=attempts,
             problem=problem,
         )
+
+
+def _names_form(reply: HttpReply) -> bool:
+    """Tell whether the form of the answer may be why a server refuses."""
+    if reply.status in _FORMAT_REFUSED:
+        return True
+    return reply.status >= 500 and b"response_format" in reply.body
 
 
 def asked_pause(reply: HttpReply) -> float | None:

@@ -10,6 +10,7 @@ _FORMS: Final[dict[Format, dict[str, object] | None]] = {
         "type": "json_schema",
         "json_schema": {"name": "reading", "strict": True, "schema": SCHEMA},
     },
+    "json_object_schema": {"type": "json_object", "schema": SCHEMA},
     "json_object": {"type": "json_object"},
     "text": None,
 }

@@ -3,7 +3,7 @@
 The key is never a setting: only the name of the environment variable that holds it is.
 """
 
-from typing import Annotated, Final, Literal, NoReturn
+from typing import Annotated, Final, Literal, NoReturn, get_args
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
@@ -16,9 +16,12 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 Price = Annotated[float, msgspec.Meta(ge=0)]
 
-Format = Literal["json_schema", "json_object", "text"]
-FORMATS: Final[tuple[Format, ...]] = ("json_schema", "json_object", "text")
-"""How an answer's form is asked for, the strictest first; a server that refuses gets the next."""
+Format = Literal["json_schema", "json_object_schema", "json_object", "text"]
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+"""How an answer's form is asked for, the strictest first; a server that refuses gets the next.
+
+The second is how llama.cpp and others took a schema before OpenAI did.
+"""
 
 
 class ChatV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,7 +33,7 @@ class ChatV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
     max_output_tokens: Annotated[int, msgspec.Meta(ge=16, le=100_000)] = 400
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    response_format: Literal["auto", "json_schema", "json_object", "text"] = "auto"
+    response_format: Format | Literal["auto"] = "auto"
     omit: tuple[Literal["temperature", "seed"], ...] = ()
     """What the server does not let a client set."""
     max_evidence_characters: Annotated[int, msgspec.Meta(ge=200, le=1_000_000)] = 20_000
