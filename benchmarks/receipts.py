@@ -1,0 +1,163 @@
+"""Verifying a receipt beside a bare Ed25519 verification and the public verifier; 20 checks."""
+
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from affidavit.app.verifying import verify_steps
+from affidavit.base.exits import Exit
+from affidavit.checks.body import Occasion, answer_body
+from affidavit.checks.evaluate import CheckResult, evaluate
+from affidavit.checks.facts import Fact, Source, SourceAnswer, Unavailable, fact_from_answers
+from affidavit.checks.tools import Tool
+from affidavit.checks.unit import Check, checks_from_wire
+from affidavit.seal.key_documents import trusted_keys_from
+from affidavit.seal.keys import signing_key_from
+from affidavit.seal.moments import find_moment
+from affidavit.seal.receipt import canonical_forms, receipt_from_bytes, seal_receipt
+from affidavit.seal.verify import Trust
+from benchmarks.figure import Figure, best_cpu_seconds
+
+AT = "2026-01-31T14:30:00Z"
+KEY = signing_key_from(bytes(range(32)))
+TOOL = Tool("leave_days", ("kind",), "results.0.days", "days", "CC0-1.0", 86_400)
+TOOLS = {TOOL.name: TOOL}
+SOURCES = (Source("hr", "hr.example", "file", "leave.json"), Source("pay", "pay.example", "file"))
+PUBLIC_VERIFIER = Path(__file__).parent.parent / ".interop" / "dynamicfeed"
+CHECKS_IN_4_KB = 2
+REPEATED = 50
+
+
+def measure(quick: bool = False) -> list[Figure]:
+    """Measure one receipt of 4 KB, all five steps with replay; and the verdicts of 20 checks."""
+    rounds = 20 if quick else 60
+    return [*verifying(rounds), evaluating(rounds)]
+
+
+def verifying(rounds: int) -> list[Figure]:
+    """Compare a whole verification, from the file's bytes on, with what checks only a signature."""
+    receipt = sealed(CHECKS_IN_4_KB)
+    raw = json.dumps(receipt, separators=(",", ":")).encode()
+    trust = Trust(trusted_keys_from([{KEY.public.id: KEY.public.text}]))
+    made = find_moment(AT)
+    assert made is not None
+    now = made + timedelta(days=1)
+    read = receipt_from_bytes(raw)
+    signed, signature = canonical_forms(receipt).signed, read.signature.raw
+    assert signature is not None
+    bare_key = Ed25519PublicKey.from_public_bytes(KEY.public.raw)
+
+    def ours() -> Exit:
+        return verify_steps(receipt_from_bytes(raw), trust, now).exit
+
+    def bare() -> None:
+        bare_key.verify(signature, signed)
+
+    assert ours() is Exit.YES
+    works: list[Callable[[], object]] = [ours, bare]
+    public = find_public_verifier()
+    if public is None:
+        print("dynamicfeed-verify is not measured: run interop/dynamicfeed.sh", file=sys.stderr)
+    else:
+        works.append(lambda: public(json.loads(raw), jwks={KEY.public.id: KEY.public.text}))
+        answer: Any = works[-1]()
+        assert answer["ok"] is True
+    times = [each / REPEATED for each in best_cpu_seconds(rounds, *map(repeated, works))]
+    shown = f"{len(raw)} bytes: {times[0] * 1e6:.0f} us, bare {times[1] * 1e6:.0f} us"
+    figures = [
+        Figure(
+            "verify one receipt of 4 KB",
+            "at most 2x a bare Ed25519 verification",
+            times[0] / times[1],
+            "lower",
+            2,
+            shown,
+        )
+    ]
+    if public is not None:
+        figures.append(
+            Figure(
+                "verify one receipt of 4 KB",
+                "not slower than dynamicfeed-verify 1.0.2",
+                times[0] / times[2],
+                "lower",
+                1,
+                f"{times[0] * 1e6:.0f} us, theirs {times[2] * 1e6:.0f} us for the signature alone",
+            )
+        )
+    return figures
+
+
+def evaluating(rounds: int) -> Figure:
+    """Measure the verdicts of 20 checks, with their evidence in hand."""
+    asked = checks(20)
+    evidence = {check.id: fact_for(check) for check in asked}
+
+    def work() -> tuple[CheckResult, ...]:
+        return evaluate(asked, TOOLS, evidence, AT)
+
+    assert {result.verdict.value for result in work()} == {"supported"}
+    (seconds,) = (each / REPEATED for each in best_cpu_seconds(rounds, repeated(work)))
+    detail = f"{seconds * 1e6:.0f} us, one expectation each"
+    return Figure(
+        "evaluate 20 checks, seconds", "under 0.0003 s CPU", seconds, "lower", 3e-4, detail
+    )
+
+
+def repeated(work: Callable[[], object]) -> Callable[[], None]:
+    """Return the work done many times, since the clock of a process is coarse."""
+
+    def many() -> None:
+        for _ in range(REPEATED):
+            work()
+
+    return many
+
+
+def checks(count: int) -> tuple[Check, ...]:
+    """Return some checks that hold, each of arguments of its own."""
+    return checks_from_wire(
+        [
+            {
+                "id": f"leave-{number}",
+                "tool": TOOL.name,
+                "args": {"kind": f"annual-{number}"},
+                "expect": {"path": "results.0.days", "op": "gte", "value": 10},
+            }
+            for number in range(count)
+        ]
+    )
+
+
+def fact_for(check: Check) -> Fact | Unavailable:
+    """Return what two sources say."""
+    raw = {"results": [{**check.args, "days": 15, "since": "2024-01-01", "by": "collective"}]}
+    answers = [SourceAnswer(source, raw, AT) for source in SOURCES]
+    return fact_from_answers(TOOL, check.args, answers, AT, signed=True)
+
+
+def sealed(count: int) -> dict[str, Any]:
+    """Return a signed receipt with some checks."""
+    asked = checks(count)
+    results = evaluate(asked, TOOLS, {check.id: fact_for(check) for check in asked}, AT)
+    return seal_receipt(answer_body(results, TOOLS, Occasion("leave.example", AT)), KEY)
+
+
+def find_public_verifier() -> Callable[..., Any] | None:
+    """Return the public verifier of the interop environment, if it was made there."""
+    folder = next(PUBLIC_VERIFIER.glob("lib/python3*/site-packages"), None)
+    if folder is None or not (folder / "dynamicfeed_verify").is_dir():
+        return None
+    # Last on the path: everything but the package itself is this environment's.
+    sys.path.append(str(folder))
+    try:
+        found: Callable[..., Any] = importlib.import_module("dynamicfeed_verify").verify
+    finally:
+        sys.path.remove(str(folder))
+    return found
