@@ -5,6 +5,7 @@ demo-output/, where later steps also leave what they make.
 """
 
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -80,6 +81,46 @@ STEPS: tuple[Step, ...] = (
             *("--format", "pdf", "--output", "demo-output/report.pdf"),
         ),
     ),
+    Step(
+        "A key to sign with",
+        "A receipt is signed by whoever answers. The private part stays in the project's folder.",
+        ("affidavit", "keys", "new", "--project", "demo-output"),
+    ),
+    Step(
+        "Do the tools bear out what was said?",
+        "Two tools are asked, one of them in two places: one check holds and one is contradicted,"
+        " so the answer is contradicted. A signed receipt holds all that was seen.",
+        (
+            *("affidavit", "answer", "samples/answers/checks.json"),
+            *("--tools", "samples/answers/affidavit.toml", "--project", "demo-output"),
+            *("--anchor", "self", "--output", "demo-output/receipt.json"),
+        ),
+        exit=1,
+    ),
+    Step(
+        "The public keys, for those who verify",
+        "They get them, with the life of each key, from the issuer and not with the receipt.",
+        (
+            *("affidavit", "keys", "export", "--registry", "--project", "demo-output"),
+            *("--output", "demo-output/keys.json"),
+        ),
+    ),
+    Step(
+        "Does the receipt hold? Offline, in five steps",
+        "Anyone with the file and the keys can tell: who signed, that nothing was changed, and"
+        " that the verdicts follow from the evidence.",
+        ("affidavit", "verify", "demo-output/receipt.json", "--keys", "demo-output/keys.json"),
+    ),
+    Step(
+        "A question that no tool covers",
+        "It is refused, in a receipt that is signed like any other: nothing is guessed.",
+        (
+            *("affidavit", "answer", "--question", "Who is the chief executive?"),
+            *("--tools", "samples/answers/affidavit.toml", "--project", "demo-output"),
+            *("--output", "demo-output/refusal.json"),
+        ),
+        exit=3,
+    ),
 )
 
 
@@ -110,7 +151,7 @@ def show(number: int, count: int, outcome: Outcome) -> None:
     step = outcome.step
     print(styled(f"{number}/{count}  {step.title}", "1"))
     print(styled(f"     {step.why}", "2"))
-    print(f"\n     {styled('$ ' + ' '.join(step.command), '36')}")
+    print(f"\n     {styled('$ ' + shlex.join(step.command), '36')}")
     for line in outcome.said.splitlines():
         print(f"     {line}".rstrip())
     if outcome.as_expected:
@@ -127,7 +168,7 @@ def transcript(outcomes: Sequence[Outcome]) -> Iterator[str]:
         step = outcome.step
         ending = f"Exit {outcome.exit}" + ("." if outcome.as_expected else f", not {step.exit}.")
         yield from ("", f"## {number}. {step.title}", "", step.why, "", "```console")
-        yield from (f"$ {' '.join(step.command)}", *outcome.said.splitlines(), "```", "", ending)
+        yield from (f"$ {shlex.join(step.command)}", *outcome.said.splitlines(), "```", "", ending)
 
 
 def demonstrate(steps: Sequence[Step], report: Path) -> int:
@@ -145,6 +186,8 @@ def demonstrate(steps: Sequence[Step], report: Path) -> int:
     print(f"Transcript: {os.path.relpath(report)}")
     for made in sorted(report.parent.glob("report.*")):
         print(f"Report:     {os.path.relpath(made)}")
+    for made in sorted(report.parent.glob("receipt.*")):
+        print(f"Receipt:    {os.path.relpath(made)}")
     return surprises
 
 
