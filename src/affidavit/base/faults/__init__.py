@@ -12,6 +12,7 @@ from affidavit.base.faults import (
     encoder,
     evidence,
     feeds,
+    gates,
     judge,
     judging,
     receipts,
@@ -30,6 +31,7 @@ _AREAS: Final[tuple[ModuleType, ...]] = (
     checks,
     feeds,
     answers,
+    gates,
     service,
 )
 

@@ -1,0 +1,108 @@
+"""AF40x and AF41x: gates over gold sets, traces, runs and research outputs."""
+
+from affidavit.base.errors import Fault
+from affidavit.base.exits import Exit
+
+GATE_SYNTAX = Fault(
+    "AF400",
+    "gate.syntax",
+    "{text!r} is not a gate",
+    "write precision=0.80, precision>=0.80, precision>=0.80@95 or precision=off",
+)
+GATE_METRIC = Fault(
+    "AF401", "gate.metric", "no gate here measures {metric!r}", "use one of: {known}"
+)
+GATE_DIRECTION = Fault(
+    "AF402",
+    "gate.direction",
+    "{text!r} would pass what is worse and stop what is better",
+    "write {metric}{operator} and a number",
+)
+GATE_RANGE = Fault(
+    "AF403", "gate.range", "the number in {text!r} cannot be reached", "give {metric} {range}"
+)
+GATE_TWICE = Fault(
+    "AF404", "gate.twice", "the gate on {metric} is set twice", "keep one of the two"
+)
+GATE_CONFIDENCE = Fault(
+    "AF405",
+    "gate.confidence",
+    "{text!r} asks for a confidence that cannot be given: {problem}",
+    "write a confidence from 50 to 99.9 on a metric that is a share, such as precision>=0.80@95",
+)
+GOLD_ROW = Fault(
+    "AF406",
+    "gold.row",
+    "this is not a gold item: {problem}",
+    "mend the line; docs/gates.md lists the fields of a gold item",
+)
+TRACE_ROW = Fault(
+    "AF407",
+    "trace.row",
+    "this is not a trace: {problem}",
+    "mend the line; docs/gates.md lists the fields of a trace",
+)
+GOLD_TWICE = Fault(
+    "AF408",
+    "gold.twice",
+    "the gold set has two items with the qid {qid!r}",
+    "keep one of the two",
+)
+GOLD_CHANGED = Fault(
+    "AF409",
+    "gold.changed",
+    "the gold set has the digest {found}, and {wanted} was expected",
+    "restore the frozen gold set, or have the change signed off and expect the new digest",
+    Exit.TAMPERED,
+)
+SCU_RULE = Fault(
+    "AF410",
+    "scu.rule",
+    "this is not a rule of contradiction: {problem}",
+    "give each rule an id, a pattern for the constraint (lock) and one for the claim",
+)
+LATENCY_ROW = Fault(
+    "AF411",
+    "latency.row",
+    "this is not a measurement of latency: {problem}",
+    "mend the line; it needs e2e_ms, a number of milliseconds from 0 on",
+)
+AGREEMENT_ROW = Fault(
+    "AF412",
+    "agreement.row",
+    "this is not a pair of labels: {problem}",
+    "mend the line; labels are VALID, NOT_IN_CONTEXT, REJECT and ABSTAIN",
+)
+STABILITY_ROW = Fault(
+    "AF413",
+    "stability.row",
+    "this is not a run of a question: {problem}",
+    "mend the line; it needs qid, seed, jitter and answer_json",
+)
+GOLDEN_MALFORMED = Fault(
+    "AF414",
+    "golden.malformed",
+    "SYSTEM_ERROR: the golden queries cannot be used: {problem}",
+    "write a list of {{objective, required_evidence_ids, evidence_sufficient}}",
+)
+GOLDEN_MISSING = Fault(
+    "AF415",
+    "golden.missing",
+    "SYSTEM_ERROR: there are no golden queries",
+    "name the file of golden queries, such as eval/golden_queries.json",
+)
+RESEARCH_OUTPUT = Fault(
+    "AF416",
+    "research.output",
+    "this is not an output of a research run: {problem}",
+    "mend the file; docs/gates.md lists its fields",
+)
+BASELINE_MALFORMED = Fault(
+    "AF417",
+    "baseline.malformed",
+    "this is not a report that can be compared with: {problem}",
+    "name a report that the same gate wrote with --report",
+)
+JITTER_UNKNOWN = Fault(
+    "AF418", "stability.jitter", "there is no jitter {name!r}", "use one of: {known}"
+)

@@ -1,0 +1,1 @@
+"""Ship or no-ship from stored rows: metrics as mergeable counts, thresholds, decisions."""

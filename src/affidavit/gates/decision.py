@@ -1,0 +1,218 @@
+"""Ship, no-ship or inconclusive: every gate tried, with the reason in words.
+
+Three-valued: items that were not measured can turn a gate either way. A gate passes only if it
+would pass whatever they are, fails only if it would fail whatever they are, and is open otherwise.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from affidavit.base.exits import Exit
+from affidavit.base.statistics import Interval, Rate, rounded, wilson
+from affidavit.gates.metrics import Kind, Metric
+from affidavit.gates.tally import Tally
+from affidavit.gates.thresholds import Gate, in_words, rounded_percent
+
+
+class GateStatus(StrEnum):
+    """How a gate came out; `not_measured` says that it could not be told."""
+
+    PASSED = "pass"
+    FAILED = "fail"
+    OPEN = "not_measured"
+
+
+class Decision(StrEnum):
+    """What the gates say together."""
+
+    SHIP = "ship"
+    NO_SHIP = "no_ship"
+    INCONCLUSIVE = "inconclusive"
+
+
+EXITS: Final[Mapping[Decision, Exit]] = MappingProxyType(
+    {
+        Decision.SHIP: Exit.YES,
+        Decision.NO_SHIP: Exit.NO,
+        Decision.INCONCLUSIVE: Exit.UNKNOWN,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure with what it rests on.
+
+    `still_open` of the items not measured may turn a gate: all of them, unless the user allowed
+    some to be missing. What is not a share has no numerator and denominator.
+    """
+
+    metric: Metric
+    value: float | None
+    rate: Rate | None = None
+    ci95: Interval | None = None
+    not_measured: int = 0
+    still_open: int = 0
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the figure as a report shows it, rounded."""
+        return {
+            "value": rounded(self.value),
+            "numerator": None if self.rate is None else self.rate.numerator,
+            "denominator": None if self.rate is None else self.rate.denominator,
+            "ci95": _interval_wire(self.ci95),
+            "not_measured": self.not_measured,
+        }
+
+
+def _interval_wire(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [rounded(interval.low), rounded(interval.high)]
+
+
+def measure_of(metric: Metric, tally: Tally, *, allow_missing: bool = False) -> Measure:
+    """Return the figure of a tally; a count's value is its hits, a share's their share."""
+    rate = tally.rate
+    is_count = metric.kind is Kind.COUNT
+    value = float(rate.numerator) if is_count and rate.denominator else rate.value
+    still_open = tally.unknown if allow_missing else tally.not_measured
+    ci95 = None if is_count else wilson(rate)
+    return Measure(metric, value, rate, ci95, tally.not_measured, still_open)
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """How one gate came out, and why."""
+
+    gate: Gate
+    measure: Measure
+    status: GateStatus
+    reason: str
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the result as a report shows it."""
+        sure = self.gate.confidence
+        return {
+            "metric": self.gate.key,
+            "op": self.gate.operator,
+            "threshold": self.gate.threshold,
+            "confidence": None if sure is None else rounded_percent(sure),
+            "value": rounded(self.measure.value),
+            "n": None if self.measure.rate is None else self.measure.rate.denominator,
+            "ci95": _interval_wire(self.measure.ci95),
+            "not_measured": self.measure.not_measured,
+            "status": self.status.value,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The decision, every gate's result, and why it is not to ship; no reasons if it is."""
+
+    decision: Decision
+    results: tuple[GateResult, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def exit(self) -> Exit:
+        """How a command ends that makes this decision."""
+        return EXITS[self.decision]
+
+    @property
+    def failed(self) -> frozenset[str]:
+        """The names of the metrics whose gates failed."""
+        return frozenset(
+            result.gate.metric.name for result in self.results if result.status is GateStatus.FAILED
+        )
+
+
+def rule_on(
+    gates: Iterable[Gate],
+    measures: Mapping[str, Measure],
+    *,
+    doubts: Iterable[str] = (),
+    refusals: Iterable[str] = (),
+) -> Ruling:
+    """Try every gate. `doubts` keep a decision from being to ship, `refusals` forbid it.
+
+    No gate at all decides nothing. A gate on a part that no row belongs to was not measured.
+    """
+    results = tuple(
+        _try(gate, measures.get(gate.key, Measure(gate.metric, None))) for gate in gates
+    )
+    forbidden, doubted = tuple(refusals), tuple(doubts)
+    told = tuple(result.reason for result in results if result.status is not GateStatus.PASSED)
+    seen = {result.status for result in results}
+    if not results:
+        doubted = ("there is no gate, so there is nothing to decide", *doubted)
+    reasons = (*forbidden, *told, *doubted)
+    if forbidden or GateStatus.FAILED in seen:
+        return Ruling(Decision.NO_SHIP, results, reasons)
+    decision = Decision.INCONCLUSIVE if reasons else Decision.SHIP
+    return Ruling(decision, results, reasons)
+
+
+def _try(gate: Gate, measure: Measure) -> GateResult:
+    status, reason = _judged(gate, measure)
+    return GateResult(gate, measure, status, reason)
+
+
+def _judged(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:
+    if measure.value is None:
+        advice = f"add what is missing, or leave the gate out with {gate.key}=off"
+        return (
+            GateStatus.OPEN,
+            f"{gate.key} was not measured, because {gate.metric.empty}: {advice}",
+        )
+    said = f"{gate.key} is {_shown(measure.value)}{_counted(measure)}"
+    best, worst = _extremes(gate, measure.value, measure)
+    if not gate.holds(best):
+        return GateStatus.FAILED, f"{said}, but {gate} is asked"
+    left = measure.still_open
+    if left and (measure.rate is None or not gate.holds(worst)):
+        return GateStatus.OPEN, f"{said}, but {_items(left)} not measured could turn {gate}"
+    bound = _bound(gate, measure)
+    if bound is not None and not gate.holds(bound):
+        return (
+            GateStatus.OPEN,
+            f"{said}, but its interval reaches to {_shown(bound)}: too few items for {gate}",
+        )
+    return GateStatus.PASSED, f"{said}, as {gate} asks"
+
+
+def _extremes(gate: Gate, value: float, measure: Measure) -> tuple[float, float]:
+    """Return the value if all that is open came out well, and if all of it came out badly."""
+    if measure.rate is None:
+        return value, value
+    hits, left = measure.rate.numerator, measure.still_open
+    whole = measure.rate.denominator + left if gate.metric.kind is Kind.SHARE else 1
+    low, high = hits / whole, (hits + left) / whole
+    return (high, low) if gate.metric.more_is_better else (low, high)
+
+
+def _bound(gate: Gate, measure: Measure) -> float | None:
+    """Return the worse bound of the interval that the gate asks for, with all that is open bad."""
+    if gate.confidence is None or measure.rate is None:
+        return None
+    more_is_better = gate.metric.more_is_better
+    bad = 0 if more_is_better else measure.still_open
+    rate = Rate(measure.rate.numerator + bad, measure.rate.denominator + measure.still_open)
+    interval = wilson(rate, gate.confidence) or Interval(0, 1)
+    return interval.low if more_is_better else interval.high
+
+
+def _shown(value: float) -> str:
+    return in_words(rounded(value, 4))
+
+
+def _counted(measure: Measure) -> str:
+    if measure.rate is None:
+        return ""
+    return f" ({measure.rate.numerator} of {measure.rate.denominator})"
+
+
+def _items(count: int) -> str:
+    return "1 item" if count == 1 else f"{count} items"

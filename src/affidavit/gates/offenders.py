@@ -1,0 +1,71 @@
+"""The items that a reader should look at first, with what they retrieved and cited.
+
+Only their names are kept while rows are counted; the few rows are read again afterwards.
+"""
+
+from dataclasses import dataclass
+
+from affidavit.gates.rag_counts import failed_checks
+from affidavit.gates.rag_rows import GoldV1, TraceV1, qid_of
+from affidavit.gates.rag_scoring import Profile, Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Offender:
+    """An item that came out wrong, and all that is needed to see why."""
+
+    qid: str
+    why: str
+    failed: tuple[str, ...]
+    not_measured: tuple[str, ...]
+    question: str
+    claim: str
+    citations: tuple[str, ...]
+    retrieved_ids: tuple[str, ...]
+    gold_citations: tuple[str, ...]
+    line: int | None = None
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the offender as a report shows it."""
+        return {
+            "qid": self.qid,
+            "why": self.why,
+            "failed": list(self.failed),
+            "not_measured": list(self.not_measured),
+            "question": self.question,
+            "claim": self.claim,
+            "citations": list(self.citations),
+            "retrieved_ids": list(self.retrieved_ids),
+            "gold_citations": list(self.gold_citations),
+            "line": self.line,
+        }
+
+
+def offender_of(gold: GoldV1, trace: TraceV1, profile: Profile, line: int | None) -> Offender:
+    """Return an offender from its rows and its profile."""
+    answer = trace.answer_json
+    return Offender(
+        qid_of(gold),
+        _why(profile),
+        failed_checks(profile),
+        _not_measured(profile),
+        gold.question,
+        "" if answer is None else answer.claim,
+        (answer.citations if answer is not None else None) or (),
+        trace.retrieved_ids or (),
+        gold.gold_citations or (),
+        line,
+    )
+
+
+def _why(profile: Profile) -> str:
+    if profile.seen is Seen.REFUSED:
+        return "refused_answerable"
+    return "wrong_answer" if profile.answerable else "answered_unanswerable"
+
+
+def _not_measured(profile: Profile) -> tuple[str, ...]:
+    if profile.seen is not Seen.SHIPPED or not profile.answerable:
+        return ()
+    checks = {"C": profile.contains, "H": profile.cites}
+    return tuple(name for name, held in checks.items() if held is None)

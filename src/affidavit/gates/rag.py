@@ -1,0 +1,135 @@
+"""The RAG gates as a whole: from counts to a decision and its report."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from affidavit.gates.comparison import Change, Comparison
+from affidavit.gates.decision import Ruling, rule_on
+from affidavit.gates.metrics import RAG
+from affidavit.gates.offenders import Offender
+from affidavit.gates.rag_counts import RagCounts, outcome_of
+from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, Profile, RagSettings, Seen
+from affidavit.gates.report import Input, Item, Report
+from affidavit.gates.tally import NOTHING_LISTED
+from affidavit.gates.thresholds import RAG_GATES, SCU_GATE, Gate, gates_with
+
+KIND = "rag"
+
+
+@dataclass(frozen=True, slots=True)
+class RagPolicy:
+    """What the user asks of a run."""
+
+    overrides: tuple[str, ...] = ()
+    scu_enforced: bool = False
+    allow_missing: bool = False
+    settings: RagSettings = DEFAULT_SETTINGS
+
+    def gates(self, counts: RagCounts) -> tuple[Gate, ...]:
+        """Return the gates: SCU is used if it is enforced, or if a gold item has constraints."""
+        used = self.scu_enforced or counts.uses_scu()
+        return gates_with(self.overrides, (*RAG_GATES, *(SCU_GATE if used else ())), RAG)
+
+
+def rag_report(
+    counts: RagCounts,
+    policy: RagPolicy,
+    inputs: Iterable[Input],
+    *,
+    offenders: Iterable[Offender] = (),
+    items: Iterable[tuple[str, Profile]] | None = None,
+    comparison: Comparison | None = None,
+    fail_on_regression: bool = False,
+) -> Report:
+    """Return the report of a run. `items` are kept for later comparisons, if they are given."""
+    given = tuple(inputs)
+    measures = counts.measures(allow_missing=policy.allow_missing)
+    refusals = _regressions(comparison) if fail_on_regression else ()
+    ruling: Ruling = rule_on(
+        policy.gates(counts), measures, doubts=_doubts(counts, policy, given), refusals=refusals
+    )
+    return Report(
+        KIND,
+        ruling,
+        given,
+        measures,
+        tuple(offender.as_wire() for offender in offenders),
+        _warnings(counts, policy, given),
+        {**counts.listings, "traces_without_gold": counts.strays},
+        _counts(counts),
+        {
+            "k": policy.settings.k,
+            "refusal": policy.settings.refusal,
+            "scu_enforced": policy.scu_enforced,
+            "allow_missing": policy.allow_missing,
+            "scu_rules": [rule.id for rule in policy.settings.scu_rules],
+        },
+        items=None if items is None else tuple(item_of(qid, profile) for qid, profile in items),
+        comparison=comparison,
+    )
+
+
+def item_of(qid: str, profile: Profile) -> Item:
+    """Return how an item came out, with C, H and K where they apply."""
+    checks: list[tuple[str, bool | None]] = []
+    if profile.seen is Seen.SHIPPED and profile.answerable:
+        checks = [("C", profile.contains), ("H", profile.cites)]
+        if profile.constrained:
+            checks.append(("K", profile.keeps))
+    return Item(qid, outcome_of(profile), tuple(checks))
+
+
+def _regressions(comparison: Comparison | None) -> tuple[str, ...]:
+    if comparison is None or comparison.change is not Change.REGRESSED:
+        return ()
+    return (f"worse than the baseline: {comparison.why}",)
+
+
+def _counts(counts: RagCounts) -> Mapping[str, int]:
+    return {
+        "gold": counts.items(),
+        "traces": counts.traces,
+        "duplicates": counts.duplicates,
+        **{f"{seen.value}": counts.items(seen) for seen in Seen},
+        "answerable": sum(n for profile, n in counts.profiles.items() if profile.answerable),
+        "unanswerable": sum(n for profile, n in counts.profiles.items() if not profile.answerable),
+    }
+
+
+def _doubts(counts: RagCounts, policy: RagPolicy, inputs: tuple[Input, ...]) -> tuple[str, ...]:
+    """Return why a run cannot ship although its gates pass."""
+    total, missing = counts.items(), counts.items(Seen.MISSING)
+    nothing = {
+        "the gold set is empty": not total,
+        "there are no traces": total and not counts.traces,
+        "no trace has a qid of the gold set": counts.traces and missing == total > 0,
+    }
+    doubts = [text for text, holds in nothing.items() if holds]
+    if not policy.allow_missing:
+        doubts += _gaps(counts, inputs)
+    return tuple(doubts)
+
+
+def _gaps(counts: RagCounts, inputs: tuple[Input, ...]) -> list[str]:
+    total, missing, silent = counts.items(), counts.items(Seen.MISSING), counts.items(Seen.SILENT)
+    skipped = sum(given.skipped for given in inputs)
+    said = {
+        f"{missing} of {total} gold items have no trace (allow it with --allow-missing)": missing,
+        f"{silent} of {total} gold items have no answer (allow it with --allow-missing)": silent,
+        f"lines that were not rows and were skipped: {skipped}": skipped,
+    }
+    return [text for text, count in said.items() if count]
+
+
+def _warnings(counts: RagCounts, policy: RagPolicy, inputs: tuple[Input, ...]) -> tuple[str, ...]:
+    near = counts.listings.get("near_refusals", NOTHING_LISTED).total
+    said = {
+        f"traces that gave way to a later one of the same qid: {counts.duplicates}": (
+            counts.duplicates
+        ),
+        f"qids of traces that are not in the gold set: {counts.strays.total}": counts.strays.total,
+        f"answers that hold {policy.settings.refusal!r} but are not exactly it, so they are no"
+        f" refusals: {near}": near,
+    }
+    gaps = _gaps(counts, inputs) if policy.allow_missing else []
+    return (*(text for text, count in said.items() if count), *gaps)

@@ -1,0 +1,246 @@
+"""The figures of the RAG gates, from sums over profiles.
+
+Origin: section 2 of the RAG document. S is shipped, R refused, A answerable, U unanswerable.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import merge, nsmallest
+from itertools import islice
+from types import MappingProxyType
+from typing import Final
+
+from affidavit.gates.decision import Measure, measure_of
+from affidavit.gates.metrics import RAG
+from affidavit.gates.rag_scoring import Profile, Seen
+from affidavit.gates.tally import (
+    NOTHING_LISTED,
+    Listing,
+    Mark,
+    all_of,
+    listing_of,
+    mark_of,
+    tally_of,
+)
+
+TOP: Final = 10
+"""Origin: section 6 of the RAG document, "the top 10 offenders"."""
+
+
+def rightness(profile: Profile) -> bool | None:
+    """Return whether a shipped answer is right: answerable, with C, H and K where they apply."""
+    if not profile.answerable:
+        return False
+    held = [profile.contains, profile.cites]
+    return all_of([*held, profile.keeps] if profile.constrained else held)
+
+
+def outcome_of(profile: Profile) -> bool | None:
+    """Return whether an item came out as it should: answered rightly, or refused rightly."""
+    if profile.seen is Seen.SHIPPED:
+        return rightness(profile)
+    return not profile.answerable if profile.seen is Seen.REFUSED else None
+
+
+def _is_absent(profile: Profile) -> bool:
+    return profile.seen in (Seen.MISSING, Seen.SILENT)
+
+
+def _of_shipped(outcome: Callable[[Profile], bool | None]) -> Callable[[Profile], Mark]:
+    def mark(profile: Profile) -> Mark:
+        if profile.seen is Seen.REFUSED:
+            return Mark.APART
+        return Mark.ABSENT if _is_absent(profile) else mark_of(outcome(profile))
+
+    return mark
+
+
+def _of_constrained(outcome: Callable[[Profile], bool | None]) -> Callable[[Profile], Mark]:
+    shipped = _of_shipped(outcome)
+
+    def mark(profile: Profile) -> Mark:
+        return shipped(profile) if profile.constrained else Mark.APART
+
+    return mark
+
+
+def _of_questions(seen: Seen, *, answerable: bool) -> Callable[[Profile], Mark]:
+    def mark(profile: Profile) -> Mark:
+        if profile.answerable is not answerable:
+            return Mark.APART
+        return Mark.ABSENT if _is_absent(profile) else mark_of(profile.seen is seen)
+
+    return mark
+
+
+def _of_retrieval(outcome: Callable[[Profile], bool | None]) -> Callable[[Profile], Mark]:
+    def mark(profile: Profile) -> Mark:
+        if not profile.answerable:
+            return Mark.APART
+        # A pipeline that gave no answer has retrieved all the same.
+        return Mark.ABSENT if profile.seen is Seen.MISSING else mark_of(outcome(profile))
+
+    return mark
+
+
+MARKS: Final[Mapping[str, Callable[[Profile], Mark]]] = MappingProxyType(
+    {
+        "precision": _of_shipped(rightness),
+        "chr": _of_shipped(lambda profile: profile.cites),
+        "under_refusal": _of_questions(Seen.SHIPPED, answerable=False),
+        "over_refusal": _of_questions(Seen.REFUSED, answerable=True),
+        "scu": _of_constrained(lambda profile: profile.keeps),
+        "scu_violations": _of_constrained(lambda profile: profile.keeps is False),
+        "recall_at_k": _of_retrieval(lambda profile: profile.recalls),
+        "chr_at_k": _of_retrieval(lambda profile: profile.reachable),
+    }
+)
+
+
+def _is_shipped_answer(profile: Profile) -> bool:
+    return profile.seen is Seen.SHIPPED and profile.answerable
+
+
+LISTED_BY: Final[Mapping[str, Callable[[Profile], bool]]] = MappingProxyType(
+    {
+        "missing_traces": lambda profile: profile.seen is Seen.MISSING,
+        "no_answer": lambda profile: profile.seen is Seen.SILENT,
+        "near_refusals": lambda profile: profile.near_miss,
+        "containment_not_measured": lambda profile: (
+            _is_shipped_answer(profile) and profile.contains is None
+        ),
+        "citations_not_measured": lambda profile: (
+            profile.seen is Seen.SHIPPED and profile.cites is None
+        ),
+        "recall_not_measured": lambda profile: (
+            profile.answerable and profile.recalls is None and profile.seen is not Seen.MISSING
+        ),
+    }
+)
+
+Rank = tuple[int, int, str]
+
+
+def is_offender(profile: Profile) -> bool:
+    """Tell whether an item came out as it should not."""
+    return outcome_of(profile) is False
+
+
+def rank_of(qid: str, profile: Profile) -> Rank:
+    """Return where an offender stands among the others, the worst first.
+
+    An answer to what has no answer goes first, then wrong answers by how many of C, H and K
+    failed, then refusals of what has an answer; among equals the qid decides.
+    """
+    if profile.seen is Seen.REFUSED:
+        return (2, 0, qid)
+    failed = len(failed_checks(profile))
+    return (1, -failed, qid) if profile.answerable else (0, -failed, qid)
+
+
+def failed_checks(profile: Profile) -> tuple[str, ...]:
+    """Return which of C, H and K failed."""
+    checks = {"C": profile.contains, "H": profile.cites, "K": profile.keeps}
+    return tuple(name for name, held in checks.items() if held is False)
+
+
+@dataclass(frozen=True, slots=True)
+class RagCounts:
+    """What is known of some gold items; parts with different qids are added."""
+
+    profiles: Mapping[Profile, int] = field(default_factory=dict)
+    listings: Mapping[str, Listing] = field(default_factory=dict)
+    offenders: tuple[Rank, ...] = ()
+    traces: int = 0
+    duplicates: int = 0
+    """Traces of which a later one with the same qid won."""
+    strays: Listing = NOTHING_LISTED
+    """The qids of traces that the gold set does not have."""
+
+    def __add__(self, other: "RagCounts") -> "RagCounts":
+        return RagCounts(
+            dict(Counter(self.profiles) + Counter(other.profiles)),
+            {
+                name: self.listings.get(name, NOTHING_LISTED)
+                + other.listings.get(name, NOTHING_LISTED)
+                for name in LISTED_BY
+                if name in self.listings or name in other.listings
+            },
+            tuple(islice(merge(self.offenders, other.offenders), TOP)),
+            self.traces + other.traces,
+            self.duplicates + other.duplicates,
+            self.strays + other.strays,
+        )
+
+    def items(self, seen: Seen | None = None) -> int:
+        """Return how many gold items there are, or how many of a kind."""
+        return sum(
+            count for profile, count in self.profiles.items() if seen in (None, profile.seen)
+        )
+
+    def uses_scu(self) -> bool:
+        """Tell whether any gold item has constraints."""
+        return any(profile.constrained for profile in self.profiles)
+
+    def measures(self, *, allow_missing: bool = False) -> dict[str, Measure]:
+        """Return every figure by its name."""
+        return {
+            name: measure_of(
+                RAG[name],
+                tally_of((mark(profile), count) for profile, count in self.profiles.items()),
+                allow_missing=allow_missing,
+            )
+            for name, mark in MARKS.items()
+        }
+
+
+def counts_of(
+    items: Iterable[tuple[str, Profile]],
+    *,
+    traces: int = 0,
+    duplicates: int = 0,
+    strays: Iterable[str] = (),
+) -> RagCounts:
+    """Return the counts of items, each with its qid; one pass."""
+    profiles: Counter[Profile] = Counter()
+    to_list = _Named()
+    for qid, profile in items:
+        profiles[profile] += 1
+        if to_list.wants(profile):
+            to_list.take(qid, profile)
+    return RagCounts(
+        dict(profiles),
+        {name: listing_of(names) for name, names in to_list.listed.items() if names},
+        tuple(nsmallest(TOP, to_list.ranked())),
+        traces,
+        duplicates,
+        listing_of(strays),
+    )
+
+
+class _Named:
+    """The items that stand in a report by their name; which profiles do is found out once each."""
+
+    def __init__(self) -> None:
+        self.listed: dict[str, list[str]] = {name: [] for name in LISTED_BY}
+        self._failed: dict[Profile, list[str]] = {}
+        self._kinds: dict[Profile, tuple[str, ...]] = {}
+
+    def wants(self, profile: Profile) -> bool:
+        if profile not in self._kinds:
+            kinds = [name for name, belongs in LISTED_BY.items() if belongs(profile)]
+            if is_offender(profile):
+                self._failed[profile] = []
+            self._kinds[profile] = tuple(kinds)
+        return bool(self._kinds[profile]) or profile in self._failed
+
+    def take(self, qid: str, profile: Profile) -> None:
+        for name in self._kinds[profile]:
+            self.listed[name].append(qid)
+        if profile in self._failed:
+            self._failed[profile].append(qid)
+
+    def ranked(self) -> Iterator[Rank]:
+        for profile, qids in self._failed.items():
+            yield from (rank_of(qid, profile) for qid in nsmallest(TOP, qids))

@@ -1,0 +1,109 @@
+"""Gold items and traces: the two inputs of the RAG gates.
+
+Origin: section 1 of the RAG document. A field that is absent is not measured, never taken for an
+empty one, except that an answer without citations cites nothing.
+"""
+
+from typing import Final
+
+import msgspec
+
+from affidavit.base.errors import AffidavitError, Fault, Where
+from affidavit.base.faults import gates as faults
+from affidavit.gates.rows import RowReader
+
+Ids = tuple[str, ...]
+
+
+class GoldV1(msgspec.Struct, frozen=True, gc=False):
+    """A line of the gold set."""
+
+    qid: str | int
+    answerable: bool
+    question: str = ""
+    gold_claim_substr: Ids | None = None
+    gold_citations: Ids | None = None
+    constraints: Ids | None = None
+    notes: str | None = None
+
+
+class AnswerV1(msgspec.Struct, frozen=True, gc=False):
+    """What the pipeline answered."""
+
+    claim: str
+    citations: Ids | None = None
+    constraints_echo: Ids | None = None
+
+
+class TraceV1(msgspec.Struct, frozen=True, gc=False):
+    """A line of the traces; `answer_json` is null when the pipeline gave no answer."""
+
+    answer_json: AnswerV1 | None
+    qid: str | int | None = None
+    q_id: str | int | None = None
+    retrieved_ids: Ids | None = None
+    q: str | None = None
+
+
+GOLD: Final = RowReader(
+    GoldV1,
+    faults.GOLD_ROW,
+    ("qid", "answerable", "gold_claim_substr", "gold_citations", "constraints", "question"),
+)
+TRACE: Final = RowReader(
+    TraceV1,
+    faults.TRACE_ROW,
+    (
+        "qid",
+        "q_id",
+        "answer_json",
+        "claim",
+        "citations",
+        "constraints_echo",
+        "retrieved_ids",
+    ),
+)
+
+
+def gold_from_line(raw: bytes, line: int | None = None, file: str | None = None) -> GoldV1:
+    """Return the gold item of one line; its qid is a text that is not empty."""
+    return _named_gold(GOLD.from_line(raw, line, file), line, file)
+
+
+def gold_from_value(value: object, line: int | None = None, file: str | None = None) -> GoldV1:
+    """Return the gold item of a decoded value, as importers make it."""
+    return _named_gold(GOLD.from_value(value, line, file), line, file)
+
+
+def trace_from_line(raw: bytes, line: int | None = None, file: str | None = None) -> TraceV1:
+    """Return the trace of one line; it has a qid, also spelled q_id."""
+    return _named_trace(TRACE.from_line(raw, line, file), line, file)
+
+
+def trace_from_value(value: object, line: int | None = None, file: str | None = None) -> TraceV1:
+    """Return the trace of a decoded value, as importers make it."""
+    return _named_trace(TRACE.from_value(value, line, file), line, file)
+
+
+def qid_of(row: GoldV1 | TraceV1) -> str:
+    """Return the name of the question; the number 7 and the text "7" are the same."""
+    qid = row.qid
+    if qid is None and isinstance(row, TraceV1):
+        qid = row.q_id
+    return qid if isinstance(qid, str) else str(qid)
+
+
+def _named_gold(row: GoldV1, line: int | None, file: str | None) -> GoldV1:
+    if row.qid == "":
+        raise _nameless(faults.GOLD_ROW, line, file)
+    return row
+
+
+def _named_trace(row: TraceV1, line: int | None, file: str | None) -> TraceV1:
+    if (row.qid if row.qid is not None else row.q_id) in (None, ""):
+        raise _nameless(faults.TRACE_ROW, line, file)
+    return row
+
+
+def _nameless(fault: Fault, line: int | None, file: str | None) -> AffidavitError:
+    return AffidavitError(fault, Where(file=file, line=line, field="qid"), problem="it has no qid")

@@ -1,0 +1,123 @@
+"""The report of a gate: one value that every page, file and command is made from.
+
+Machines rely on its form: a change of it is a new `schema_version`. Nothing in it depends on the
+clock, on the order of rows or on the number of processes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from affidavit.base.errors import AffidavitError
+from affidavit.gates.advice import Advice, advice_for
+from affidavit.gates.comparison import Comparison
+from affidavit.gates.decision import Decision, Measure, Ruling
+from affidavit.gates.tally import Listing
+
+SCHEMA_VERSION: Final = "affidavit-gate/1"
+OUTCOMES: Final[Mapping[bool | None, str]] = {True: "pass", False: "fail", None: "not_measured"}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file or table that was read: what it is, where it stood, and how much was in it."""
+
+    role: str
+    path: str
+    digest: str | None
+    rows: int
+    skipped: int = 0
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the input as a report shows it."""
+        return {
+            "path": self.path,
+            "digest": self.digest,
+            "rows": self.rows,
+            "skipped": self.skipped,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """How one item came out; `checks` are C, H and K, or what else a gate looks at."""
+
+    name: str
+    outcome: bool | None
+    checks: tuple[tuple[str, bool | None], ...] = ()
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the item as a report shows it."""
+        checks = {name: OUTCOMES[held] for name, held in self.checks}
+        return {"qid": self.name, "outcome": OUTCOMES[self.outcome], **checks}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A decision with everything it rests on.
+
+    `details` is what only one kind of gate has: latency by load, stability per question.
+    """
+
+    kind: str
+    ruling: Ruling
+    inputs: tuple[Input, ...]
+    measures: Mapping[str, Measure]
+    offenders: tuple[Mapping[str, object], ...] = ()
+    warnings: tuple[str, ...] = ()
+    listings: Mapping[str, Listing] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
+    items: tuple[Item, ...] | None = None
+    comparison: Comparison | None = None
+
+    @property
+    def next_steps(self) -> tuple[Advice, ...]:
+        """What to do about the gates that failed."""
+        return advice_for(self.ruling.failed)
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the report as JSON has it."""
+        wire: dict[str, object] = {
+            "schema_version": SCHEMA_VERSION,
+            "kind": self.kind,
+            "decision": self.ruling.decision.value,
+            "reasons": list(self.ruling.reasons),
+            "inputs": {given.role: given.as_wire() for given in self.inputs},
+            "counts": dict(self.counts),
+            "settings": dict(self.settings),
+            "metrics": {name: measure.as_wire() for name, measure in self.measures.items()},
+            "gates": [result.as_wire() for result in self.ruling.results],
+            "offenders": [dict(offender) for offender in self.offenders],
+            "listings": {name: listing.as_wire() for name, listing in self.listings.items()},
+            "warnings": list(self.warnings),
+            "next_steps": [advice.as_wire() for advice in self.next_steps],
+            "details": dict(self.details),
+        }
+        if self.items is not None:
+            ordered = sorted(self.items, key=lambda item: item.name)
+            wire["items"] = [item.as_wire() for item in ordered]
+        if self.comparison is not None:
+            wire["comparison"] = self.comparison.as_wire()
+        return wire
+
+
+def system_error_wire(kind: str, error: AffidavitError) -> dict[str, object]:
+    """Return the report of an evaluation that stopped: it names what is missing.
+
+    Origin: the research document, "Stop semantics". The exit code is the error's.
+    """
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": kind,
+        "decision": Decision.INCONCLUSIVE.value,
+        "stop_reason": "SYSTEM_ERROR",
+        "reasons": [error.message],
+        "error": error.as_wire(),
+        "inputs": {},
+        "metrics": {},
+        "gates": [],
+        "offenders": [],
+        "warnings": [],
+    }

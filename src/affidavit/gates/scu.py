@@ -1,0 +1,134 @@
+"""Locked constraints: was the lock echoed, and does the claim contradict it.
+
+A rule has two patterns: one for the constraint (`lock`) and one for the claim. Where the lock has
+a named group, `{name}` in the claim's pattern stands for the text it matched. Origin: the table of
+the constraint-unlock pattern, with three repairs: a claim that repeats the constraint does not
+contradict it, a negated match ("does not allow null keys") is none, and `rejects` speaks of
+whatever is rejected. Users extend the table in a file.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Final
+
+import msgspec
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.gates.rows import placed_problem
+
+
+@dataclass(frozen=True, slots=True)
+class ScuRule:
+    """A claim that matches `claim` contradicts a constraint that matches `lock`."""
+
+    id: str
+    lock: str
+    claim: str
+
+
+RULES: Final = (
+    ScuRule(
+        "rejected-is-allowed",
+        r"\b(?:rejects?|refuses?|forbids?|prohibits?|disallows?)\s+(?P<what>\w+(?:\s+\w+){0,3})",
+        r"\b(?:allow|accept|support|permit)(?:s|ed)?\s+{what}",
+    ),
+    ScuRule(
+        "other-domain",
+        r"\bonly\b.*?\bdomain\s+(?P<domain>[\w-]+(?:\.[\w-]+)+)",
+        r"@(?!{domain}\b)[\w-]+(?:\.[\w-]+)+|\b(?:gmail|yahoo|outlook)\.com\b"
+        r"|\ballow\w*\b.*\bany\s+domain\b",
+    ),
+    ScuRule("must-is-optional", r"\bmust\b", r"\bmay\b|\boptional\b|\bnot\s+required\b"),
+    ScuRule("never-is-allowed", r"\bnever\b", r"\ballow(?:ed)?\b|\bcan\b|\bmay\b"),
+)
+
+_NEGATED_BEFORE: Final = re.compile(
+    r"(?:\b(?:not|never|no|without|cannot|nor|neither)|n['\u2019]t)(?:\s+\w+)?\s+$", re.IGNORECASE
+)
+_NEGATED_AFTER: Final = re.compile(r"\s+(?:not|never|no)\b", re.IGNORECASE)
+_PLACE: Final = re.compile(r"\{([A-Za-z_]\w*)\}")
+_LONGEST_PATTERN: Final = 500
+
+
+class ScuRuleV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A rule as a file has it."""
+
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
+    lock: Annotated[str, msgspec.Meta(min_length=1, max_length=_LONGEST_PATTERN)]
+    claim: Annotated[str, msgspec.Meta(min_length=1, max_length=_LONGEST_PATTERN)]
+
+
+def rules_with(values: object, file: str | None = None) -> tuple[ScuRule, ...]:
+    """Return our rules and those of a user's list; one with the id of one of ours replaces it."""
+    try:
+        given = msgspec.convert(values, tuple[ScuRuleV1, ...])
+    except msgspec.ValidationError as error:
+        problem, field = placed_problem(error)
+        raise AffidavitError(
+            faults.SCU_RULE, Where(file=file, field=field), problem=problem
+        ) from None
+    rules = {rule.id: rule for rule in RULES}
+    for index, wire in enumerate(given):
+        rule = ScuRule(wire.id, wire.lock, wire.claim)
+        _try_patterns(rule, Where(file=file, field=f"[{index}]"))
+        rules[rule.id] = rule
+    return tuple(rules.values())
+
+
+def _try_patterns(rule: ScuRule, where: Where) -> None:
+    try:
+        groups = re.compile(rule.lock).groupindex
+        re.compile(_PLACE.sub(lambda place: "x" if place[1] in groups else place[0], rule.claim))
+    except re.error as error:
+        problem = f"the rule {rule.id!r} has a pattern that cannot be read ({error})"
+        raise AffidavitError(faults.SCU_RULE, where, problem=problem) from None
+
+
+class Locks:
+    """The rules, made ready for constraints as they come; the same ones come again and again."""
+
+    def __init__(self, rules: Iterable[ScuRule] = RULES) -> None:
+        self._locks = tuple(
+            (rule, re.compile(rule.lock, re.IGNORECASE | re.DOTALL)) for rule in rules
+        )
+        self._refutations = lru_cache(maxsize=4096)(self._refutations_of)
+
+    def contradiction(self, constraints: Iterable[str], claim: str) -> str | None:
+        """Return the id of the first rule by which the claim contradicts a constraint."""
+        said = claim.casefold()
+        for constraint in constraints:
+            if constraint.casefold().rstrip(" .!") in said:
+                continue
+            for rule_id, pattern in self._refutations(constraint):
+                if any(not _is_negated(claim, match) for match in pattern.finditer(claim)):
+                    return rule_id
+        return None
+
+    def _refutations_of(self, constraint: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+        made = []
+        for rule, lock in self._locks:
+            found = lock.search(constraint)
+            if found is not None:
+                groups = found.groupdict(default="")
+                text = _filled(rule.claim, groups)
+                made.append((rule.id, re.compile(text, re.IGNORECASE | re.DOTALL)))
+        return tuple(made)
+
+
+def _filled(pattern: str, groups: dict[str, str]) -> str:
+    return _PLACE.sub(
+        lambda place: re.escape(groups[place[1]]) if place[1] in groups else place[0], pattern
+    )
+
+
+def _is_negated(claim: str, match: re.Match[str]) -> bool:
+    before = _NEGATED_BEFORE.search(claim[max(0, match.start() - 40) : match.start()])
+    return before is not None or _NEGATED_AFTER.match(claim, match.end()) is not None
+
+
+def locked(constraints: Iterable[str]) -> frozenset[str]:
+    """Return the locked set: order, repetitions and the white space around do not count."""
+    return frozenset(text.strip() for text in constraints) - {""}

@@ -1,0 +1,69 @@
+"""Rows for the tests of gates, as short as they can be written."""
+
+from typing import Any
+
+from affidavit.gates.rag_counts import RagCounts
+from affidavit.gates.rag_rows import (
+    GoldV1,
+    TraceV1,
+    gold_from_value,
+    qid_of,
+    trace_from_value,
+)
+from affidavit.gates.rag_runs import counts_from_runs, runs_of
+from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, Profile, RagScorer, RagSettings
+
+# The gold item and the trace of the document, section 1.
+GOLD: dict[str, Any] = {
+    "qid": "A0001",
+    "question": "Does X support null keys?",
+    "answerable": True,
+    "gold_claim_substr": ["rejects null keys"],
+    "gold_citations": ["p1#2"],
+    "constraints": ["X rejects null keys."],
+    "notes": "Entity+constraint co-located in p1#2",
+}
+ANSWER: dict[str, Any] = {
+    "claim": "X rejects null keys.",
+    "citations": ["p1#2"],
+    "constraints_echo": ["X rejects null keys."],
+}
+TRACE: dict[str, Any] = {
+    "ts": 1723430400,
+    "qid": "A0001",
+    "q": "Does X support null keys?",
+    "retrieved_ids": ["p1#1", "p1#2", "p2#1"],
+    "answer_json": ANSWER,
+    "ok": True,
+    "reason": "ok",
+}
+REFUSED: dict[str, Any] = {"claim": "not in context", "citations": []}
+
+
+def gold(**changes: Any) -> GoldV1:
+    return gold_from_value(without_dropped({**GOLD, **changes}))
+
+
+def trace(answer: dict[str, Any] | None = None, **changes: Any) -> TraceV1:
+    """Return the document's trace, with some fields of its answer and of itself changed."""
+    merged = without_dropped({**ANSWER, **(answer or {})})
+    return trace_from_value(without_dropped({**TRACE, "answer_json": merged, **changes}))
+
+
+DROP = object()
+
+
+def without_dropped(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not DROP}
+
+
+def profile(item: GoldV1, run: TraceV1 | None, **settings: Any) -> Profile:
+    return RagScorer(RagSettings(**settings)).score(item, run)
+
+
+def counts(
+    items: list[GoldV1], runs: list[TraceV1], settings: RagSettings = DEFAULT_SETTINGS
+) -> RagCounts:
+    scorer = RagScorer(settings)
+    by_qid = {qid_of(item): item for item in items}
+    return counts_from_runs(by_qid, runs_of(enumerate(runs), by_qid, scorer), scorer)

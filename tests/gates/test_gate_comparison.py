@@ -1,0 +1,114 @@
+"""Two runs, item by item."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from affidavit.base.errors import AffidavitError
+from affidavit.gates.advice import advice_for
+from affidavit.gates.comparison import compare, outcomes_of_report
+from affidavit.gates.report import system_error_wire
+
+
+def outcomes(text: str) -> dict[str, bool | None]:
+    """Return items from a text of + (right), - (wrong), ? (not measured) and blanks (no item)."""
+    marks = {"+": True, "-": False, "?": None}
+    return {f"i{n:03}": marks[mark] for n, mark in enumerate(text) if mark in marks}
+
+
+COMPARED = {
+    "six the same way, none the other": ("------", "++++++", "improved"),
+    "six became wrong": ("++++++", "------", "regressed"),
+    "five are too few": ("-----", "+++++", "cannot_tell"),
+    "as many each way": ("+-" * 20, "-+" * 20, "cannot_tell"),
+    "nothing changed": ("++--", "++--", "cannot_tell"),
+    "no item in common": ("  ++", "++  ", "cannot_tell"),
+    "nothing measured in both": ("??+", "++?", "cannot_tell"),
+}
+
+
+@pytest.mark.parametrize(("before", "now", "change"), COMPARED.values(), ids=COMPARED.keys())
+def test_compared(before: str, now: str, change: str) -> None:
+    assert compare(outcomes(before), outcomes(now)).change == change
+
+
+def test_what_flipped_and_what_was_not_compared() -> None:
+    made = compare(outcomes("+-+?+ "), outcomes("-+++ +")).as_wire()
+    assert made["broken"] == {"total": 1, "first": ["i000"]}
+    assert made["mended"] == {"total": 1, "first": ["i001"]}
+    assert (made["compared"], made["not_measured"]) == (3, 1)
+    assert (made["only_before"], made["only_now"]) == (1, 1)
+    assert made["why"] == (
+        "of 3 items 1 became right and 1 wrong (p = 1.0): chance alone does as much in 1 of 20 runs"
+        " or more"
+    )
+
+
+def test_the_reasons_of_nothing() -> None:
+    assert compare({}, {}).why == "no item was measured in both runs"
+    assert compare(outcomes("+-"), outcomes("+-")).why == "none of 2 items changed"
+
+
+@given(st.text("+-? ", max_size=40), st.text("+-? ", max_size=40))
+def test_the_other_way_round_is_the_opposite(before: str, now: str) -> None:
+    opposite = {"improved": "regressed", "regressed": "improved", "cannot_tell": "cannot_tell"}
+    there, back = compare(outcomes(before), outcomes(now)), compare(outcomes(now), outcomes(before))
+    assert back.change == opposite[there.change]
+    assert (back.p_value, back.broken) == (there.p_value, there.mended)
+
+
+REPORT = {
+    "schema_version": "affidavit-gate/1",
+    "kind": "rag",
+    "items": [
+        {"qid": "a", "outcome": "pass", "C": "pass"},
+        {"qid": "b", "outcome": "fail"},
+        {"qid": "c", "outcome": "not_measured"},
+    ],
+}
+
+
+def test_the_outcomes_of_a_report() -> None:
+    assert outcomes_of_report(REPORT, "rag") == {"a": True, "b": False, "c": None}
+
+
+BAD = {
+    "another schema": ({**REPORT, "schema_version": "affidavit-gate/2"}, "schema_version"),
+    "without items": ({"schema_version": "affidavit-gate/1", "kind": "rag"}, "items"),
+    "an outcome that is none": (
+        {**REPORT, "items": [{"qid": "a", "outcome": "ok"}]},
+        "items[0].outcome",
+    ),
+    "of another gate": ({**REPORT, "kind": "latency"}, "kind"),
+    "not an object": ([], None),
+}
+
+
+@pytest.mark.parametrize(("value", "field"), BAD.values(), ids=BAD.keys())
+def test_no_baseline(value: object, field: str | None) -> None:
+    with pytest.raises(AffidavitError) as caught:
+        outcomes_of_report(value, "rag", "old.json")
+    assert caught.value.fault.code == "AF417"
+    assert (caught.value.where.file, caught.value.where.field) == ("old.json", field)
+    wire = system_error_wire("rag", caught.value)
+    assert (wire["decision"], wire["stop_reason"]) == ("inconclusive", "SYSTEM_ERROR")
+
+
+ADVISED = {
+    "precision and CHR together": ({"precision", "chr"}, ["pattern_rag_semantic_drift"]),
+    "precision alone": ({"precision"}, ["pattern_rag_semantic_drift"]),
+    "CHR alone": ({"chr"}, ["pattern_rag_semantic_drift"]),
+    "under-refusal": ({"under_refusal"}, [None]),
+    "over-refusal and SCU": (
+        {"scu_violations", "over_refusal"},
+        [None, "pattern_symbolic_constraint_unlock"],
+    ),
+    "flips": ({"stable"}, ["pattern_vectorstore_fragmentation"]),
+    "nothing failed": (set(), []),
+    "both and another": ({"precision", "chr", "recall_at_k"}, ["pattern_rag_semantic_drift", None]),
+}
+
+
+@pytest.mark.parametrize(("failed", "patterns"), ADVISED.values(), ids=ADVISED.keys())
+def test_what_to_do_next(failed: set[str], patterns: list[str | None]) -> None:
+    assert [advice.as_wire()["pattern"] for advice in advice_for(failed)] == patterns

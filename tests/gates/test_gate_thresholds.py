@@ -1,0 +1,208 @@
+"""Gates as they are written, in every spelling, and how they come out."""
+
+import pytest
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.exits import Exit
+from affidavit.base.statistics import Rate
+from affidavit.gates import metrics
+from affidavit.gates.decision import Decision, GateStatus, Measure, measure_of, rule_on
+from affidavit.gates.tally import Tally
+from affidavit.gates.thresholds import RAG_GATES, RESEARCH_GATES, gates_with, parse_gate
+
+DEFAULTS = ["precision>=0.8", "chr>=0.75", "under_refusal<=0.05", "over_refusal<=0.1"]
+
+SPELLINGS = {
+    "nothing asked: the defaults of the document": ([], DEFAULTS),
+    "section 6, with spaces, as the shell splits them": (
+        ["precision=0.80", "chr=0.75", "under_refusal=0.05", "over_refusal=0.10"],
+        DEFAULTS,
+    ),
+    "section 6, as one text": (
+        ["precision=0.80 chr=0.75 under_refusal=0.05 over_refusal=0.10"],
+        DEFAULTS,
+    ),
+    "the reference scorer: one text with commas, under and over": (
+        ["precision=0.80,chr=0.75,under=0.05,over=0.10"],
+        DEFAULTS,
+    ),
+    "commas and spaces": (["precision = 0.80, chr >= 0.75"], DEFAULTS),
+    "one changed, the others stay": (["precision>=0.9"], ["precision>=0.9", *DEFAULTS[1:]]),
+    "strictly": (["over<0.1"], [*DEFAULTS[:3], "over_refusal<0.1"]),
+    "with confidence": (["precision>=0.80@95"], ["precision>=0.8@95", *DEFAULTS[1:]]),
+    "with confidence, as percent": (
+        ["chr=0.75@99.9%"],
+        [DEFAULTS[0], "chr>=0.75@99.9", *DEFAULTS[2:]],
+    ),
+    "one off": (["under=off"], [DEFAULTS[0], DEFAULTS[1], DEFAULTS[3]]),
+    "one more": (["scu_violations==0"], [*DEFAULTS, "scu_violations<=0"]),
+    "recall as the document writes it": (["recall@k=0.7"], [*DEFAULTS, "recall_at_k>=0.7"]),
+    "minus zero is zero": (["over=-0"], [*DEFAULTS[:3], "over_refusal<=0"]),
+}
+
+
+@pytest.mark.parametrize(("texts", "wanted"), SPELLINGS.values(), ids=SPELLINGS.keys())
+def test_spelling(texts: list[str], wanted: list[str]) -> None:
+    assert [*map(str, gates_with(texts, RAG_GATES, metrics.RAG))] == wanted
+
+
+def test_what_is_written_is_read_back() -> None:
+    for text in ("precision>=0.8@95", "p95_ms/5rps<=2500", "kappa>=-0.5"):
+        tables = {**metrics.RAG, **metrics.LATENCY, **metrics.AGREEMENT}
+        assert str(parse_gate(text, tables)[1]) == text
+    assert parse_gate("p95/5rps=off", metrics.LATENCY) == ("p95_ms/5rps", None)
+
+
+REFUSED = {
+    "no number": ("precision", "AF400"),
+    "no number behind the operator": ("precision>=", "AF400"),
+    "a word for a number": ("precision>=high", "AF400"),
+    "not a number": ("precision>=nan", "AF400"),
+    "two confidences": ("precision>=0.8@95@99", "AF400"),
+    "a metric that is not there": ("rouge>=0.5", "AF401"),
+    "the wrong direction": ("precision<=0.8", "AF402"),
+    "the wrong direction of a rate that should be low": ("under>=0.8", "AF402"),
+    "a share above 1": ("precision=80", "AF403"),
+    "a share below 0": ("chr=-0.1", "AF403"),
+    "infinite": ("scu_violations=inf", "AF403"),
+    "half a violation": ("scu_violations=0.5", "AF403"),
+    "twice": ("chr=0.5,chr=0.6", "AF404"),
+    "twice, by another name": ("under=0.5,under_refusal=0.6", "AF404"),
+    "confidence for a count": ("scu_violations=0@95", "AF405"),
+    "a confidence of 100": ("precision>=0.8@100", "AF405"),
+    "a confidence that is no number": ("precision>=0.8@high", "AF405"),
+    "a confidence and off": ("precision=off@95", "AF400"),
+}
+
+
+@pytest.mark.parametrize(("text", "code"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused(text: str, code: str) -> None:
+    with pytest.raises(AffidavitError) as caught:
+        gates_with([text], RAG_GATES, metrics.RAG)
+    assert caught.value.fault.code == code
+
+
+P, F, U = GateStatus.PASSED, GateStatus.FAILED, GateStatus.OPEN
+
+# The gate, the tally (hits, misses, unknown, absent), whether items may be missing, the outcome.
+TRIED = {
+    "reached exactly": ("precision>=0.8", (4, 1), False, P),
+    "strictly above is asked": ("precision>0.8", (4, 1), False, F),
+    "above": ("precision>0.8", (5, 0), False, P),
+    "missed": ("precision>=0.8", (79, 21), False, F),
+    "a rate that should be low, kept": ("under<=0.05", (1, 19), False, P),
+    "a rate that should be low, exceeded": ("under<=0.05", (2, 18), False, F),
+    "nothing measured is never a pass": ("precision>=0", (0, 0), False, U),
+    "nothing measured is never a fail": ("precision>=1", (0, 0, 3, 0), False, U),
+    "would pass whatever the rest is": ("precision>=0.8", (99, 0, 1, 0), False, P),
+    "would fail whatever the rest is": ("precision>=0.8", (1, 8, 1, 0), False, F),
+    "the rest could turn a pass": ("precision>=0.8", (4, 1, 1, 0), False, U),
+    "the rest could turn a fail": ("precision>=0.8", (3, 1, 1, 0), False, U),
+    "missing items could turn it": ("precision>=0.8", (4, 1, 0, 1), False, U),
+    "missing items are allowed": ("precision>=0.8", (4, 1, 0, 1), True, P),
+    "unknown items are not missing": ("precision>=0.8", (4, 1, 1, 0), True, U),
+    "the rest could turn a low rate": ("over<=0.1", (1, 9, 0, 1), False, U),
+    "no violation": ("scu_violations=0", (0, 7), False, P),
+    "one violation": ("scu_violations=0", (1, 700), False, F),
+    "one violation and more open": ("scu_violations=0", (1, 7, 0, 3), False, F),
+    "an open one could be a violation": ("scu_violations=0", (0, 7, 0, 1), False, U),
+    "confidence: the lower bound holds": ("precision>=0.8@95", (95, 5), False, P),
+    "confidence: the bound does not, so too few to tell": ("precision>=0.8@95", (9, 1), False, U),
+    "confidence does not soften a fail": ("precision>=0.8@95", (7, 3), False, F),
+    "confidence: a low rate's upper bound holds": ("under<=0.05@95", (0, 100), False, P),
+    "confidence: a low rate's upper bound does not": ("under<=0.05@95", (0, 20), False, U),
+    "confidence with open items counted as bad": ("precision>=0.8@95", (880, 90, 20, 0), False, P),
+}
+
+
+@pytest.mark.parametrize(("text", "tally", "allowed", "status"), TRIED.values(), ids=TRIED.keys())
+def test_gate(text: str, tally: tuple[int, ...], allowed: bool, status: GateStatus) -> None:
+    (gate,) = gates_with([text], (), metrics.RAG)
+    measure = measure_of(gate.metric, Tally(*tally), allow_missing=allowed)
+    ruling = rule_on([gate], {gate.key: measure})
+    (result,) = ruling.results
+    assert result.status is status
+    assert ruling.decision == {P: "ship", F: "no_ship", U: "inconclusive"}[status]
+    assert ruling.exit == {P: Exit.YES, F: Exit.NO, U: Exit.UNKNOWN}[status]
+    assert ruling.reasons == (() if status is P else (result.reason,))
+    assert ruling.failed == ({gate.metric.name} if status is F else set())
+
+
+def test_the_reason_says_what_was_counted_and_what_to_do() -> None:
+    (gate,) = gates_with(["under=0.05"], (), metrics.RAG)
+    said = rule_on([gate], {"under_refusal": measure_of(gate.metric, Tally(1, 2))})
+    assert said.reasons == ("under_refusal is 0.3333 (1 of 3), but under_refusal<=0.05 is asked",)
+    nothing = rule_on([gate], {})
+    assert nothing.reasons == (
+        "under_refusal was not measured, because no unanswerable gold item has a run: add what is"
+        " missing, or leave the gate out with under_refusal=off",
+    )
+    one = rule_on([gate], {"under_refusal": measure_of(gate.metric, Tally(0, 3, 1))})
+    assert "but 1 item not measured could turn" in one.reasons[0]
+
+
+def test_the_decision() -> None:
+    measures = {
+        "precision": measure_of(metrics.RAG["precision"], Tally(9, 1)),
+        "chr": measure_of(metrics.RAG["chr"], Tally(1, 9)),
+    }
+    passing, failing, absent = (
+        gates_with([text], (), metrics.RAG)[0] for text in ("precision=0.8", "chr=0.8", "under=1")
+    )
+    assert rule_on([passing], measures).decision is Decision.SHIP
+    assert rule_on([passing, absent], measures).decision is Decision.INCONCLUSIVE
+    assert rule_on([failing, absent], measures).decision is Decision.NO_SHIP
+    assert rule_on([], measures).decision is Decision.INCONCLUSIVE
+    assert rule_on([passing], measures, doubts=["x"]).decision is Decision.INCONCLUSIVE
+    assert rule_on([failing], measures, doubts=["x"]).decision is Decision.NO_SHIP
+    assert rule_on([passing], measures, refusals=["x"]).decision is Decision.NO_SHIP
+
+
+def test_an_amount_has_no_counts() -> None:
+    (gate,) = gates_with(["p95=2000"], (), metrics.LATENCY)
+    slow = Measure(gate.metric, 2100.5)
+    assert rule_on([gate], {"p95_ms": slow}).reasons == (
+        "p95_ms is 2100.5, but p95_ms<=2000 is asked",
+    )
+    open_ended = Measure(gate.metric, 1500.0, not_measured=2, still_open=2)
+    assert rule_on([gate], {"p95_ms": open_ended}).decision is Decision.INCONCLUSIVE
+    assert rule_on([gate], {"p95_ms": Measure(gate.metric, 1500.0)}).decision is Decision.SHIP
+
+
+def test_wire_forms() -> None:
+    (gate,) = gates_with(["precision=0.8@95"], (), metrics.RAG)
+    measure = measure_of(gate.metric, Tally(2, 1, 1, 0))
+    assert measure.as_wire() == {
+        "value": 0.666667,
+        "numerator": 2,
+        "denominator": 3,
+        "ci95": [0.20766, 0.938508],
+        "not_measured": 1,
+    }
+    (result,) = rule_on([gate], {"precision": measure}).results
+    wire = result.as_wire()
+    assert wire.pop("reason") == result.reason
+    assert wire == {
+        "metric": "precision",
+        "op": ">=",
+        "threshold": 0.8,
+        "confidence": 95,
+        "value": 0.666667,
+        "n": 3,
+        "ci95": [0.20766, 0.938508],
+        "not_measured": 1,
+        "status": "fail",
+    }
+    empty = Measure(gate.metric, None)
+    assert empty.as_wire()["ci95"] is None
+    assert empty.rate is None
+    assert measure.rate == Rate(2, 3)
+
+
+def test_the_research_gates_are_the_documents() -> None:
+    assert [*map(str, RESEARCH_GATES)] == [
+        "evidence_coverage_rate>=0.95",
+        "golden_recall>=0.8",
+        "abstention_accuracy>=0.9",
+        "manifest_integrity>=1",
+    ]

@@ -1,0 +1,102 @@
+"""Lines into rows: what is refused, with its place, and what is passed over."""
+
+import pytest
+from tests.gates.making import GOLD, TRACE
+
+from affidavit.base.canonical import jcs
+from affidavit.base.errors import AffidavitError
+from affidavit.gates.rag_rows import (
+    gold_from_line,
+    gold_from_value,
+    qid_of,
+    trace_from_line,
+    trace_from_value,
+)
+
+BAD_TRACES = {
+    "not JSON": (b'{"qid": "a",', "AF020", None),
+    "not an object": (b"[1]", "AF407", None),
+    "no qid": (b'{"answer_json": null}', "AF407", "qid"),
+    "an empty qid": (b'{"qid": "", "answer_json": null}', "AF407", "qid"),
+    "no answer_json": (b'{"qid": "a"}', "AF407", "answer_json"),
+    "no claim": (b'{"qid": "a", "answer_json": {}}', "AF407", "answer_json.claim"),
+    "a claim that is null": (
+        b'{"qid": "a", "answer_json": {"claim": null}}',
+        "AF407",
+        "answer_json.claim",
+    ),
+    "citations that are a text": (
+        b'{"qid": "a", "answer_json": {"claim": "b", "citations": "p1"}}',
+        "AF407",
+        "answer_json.citations",
+    ),
+    "a retrieved id that is a number": (
+        b'{"qid": "a", "answer_json": null, "retrieved_ids": ["a", 1]}',
+        "AF407",
+        "retrieved_ids[1]",
+    ),
+    "a key twice": (b'{"qid": "a", "qid": "b", "answer_json": null}', "AF024", "qid"),
+    "a key twice, once in escapes": (
+        b'{"qid": "a", "\\u0071id": "b", "answer_json": null}',
+        "AF024",
+        "qid",
+    ),
+    "half a surrogate pair": (b'{"qid": "\\ud800", "answer_json": null}', "AF022", "qid"),
+    "a number that is none": (b'{"qid": NaN, "answer_json": null}', "AF025", "qid"),
+    "nested without end": (b'{"x": ' + b"[" * 100_000, "AF026", None),
+}
+
+
+@pytest.mark.parametrize(("raw", "code", "field"), BAD_TRACES.values(), ids=BAD_TRACES.keys())
+def test_a_line_that_is_no_trace(raw: bytes, code: str, field: str | None) -> None:
+    with pytest.raises(AffidavitError) as caught:
+        trace_from_line(raw, 500_001, "trace.jsonl")
+    where = caught.value.where
+    assert (caught.value.fault.code, where.file, where.line) == (code, "trace.jsonl", 500_001)
+    assert field is None or where.field == field
+
+
+BAD_GOLD = {
+    "no qid": (b'{"answerable": true}', "qid"),
+    "an empty qid": (b'{"answerable": true, "qid": ""}', "qid"),
+    "no answerable": (b'{"qid": "a"}', "answerable"),
+    "answerable as a text": (b'{"qid": "a", "answerable": "yes"}', "answerable"),
+    "citations that are numbers": (
+        b'{"qid": "a", "answerable": true, "gold_citations": [1]}',
+        "gold_citations[0]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("raw", "field"), BAD_GOLD.values(), ids=BAD_GOLD.keys())
+def test_a_line_that_is_no_gold_item(raw: bytes, field: str) -> None:
+    with pytest.raises(AffidavitError) as caught:
+        gold_from_line(raw, 3)
+    assert (caught.value.fault.code, caught.value.where.field) == ("AF406", field)
+    assert str(caught.value).startswith(f"AF406: line 3, field {field}: ")
+
+
+def test_a_line_and_its_value_are_the_same_row() -> None:
+    assert gold_from_line(jcs(GOLD)) == gold_from_value(GOLD)
+    assert trace_from_line(jcs(TRACE)) == trace_from_value(TRACE)
+
+
+def test_the_slow_way_reads_the_same() -> None:
+    line = b'{"qid": "qid", "q": "\\u0041", "answer_json": {"claim": "\\"qid\\" claim"}}'
+    made = trace_from_line(line)
+    assert made.answer_json is not None
+    assert (made.qid, made.q, made.answer_json.claim) == ("qid", "A", '"qid" claim')
+
+
+NAMES = {
+    "a text": ({"qid": "a"}, "a"),
+    "a number": ({"qid": 7}, "7"),
+    "zero is a name": ({"qid": 0}, "0"),
+    "the other spelling": ({"q_id": "a"}, "a"),
+    "both: the document's spelling counts": ({"q_id": "a", "qid": "b"}, "b"),
+}
+
+
+@pytest.mark.parametrize(("fields", "wanted"), NAMES.values(), ids=NAMES.keys())
+def test_the_name_of_a_question(fields: dict[str, object], wanted: str) -> None:
+    assert qid_of(trace_from_value({**fields, "answer_json": None})) == wanted
