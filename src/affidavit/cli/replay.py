@@ -65,9 +65,9 @@ def show(terminal: Terminal, done: "ReplayedReceipt") -> None:
     for difference in done.differences:
         terminal.print(f"AF328 {difference}")
     if done.differences:
-        terminal.print("Does not replay: trust what was recomputed, not what is signed")
+        terminal.print("Does not replay: what it says does not follow from its own evidence")
     else:
-        terminal.print("Replays: what is signed follows from the evidence, to the last letter")
+        terminal.print("Replays: what it says follows from its own evidence, to the last letter")
     terminal.note("the signature is not checked here; `affidavit verify` does that too")
 
 
