@@ -13,7 +13,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.web.door import Caller, Door
 from affidavit.web.journal import Journal
-from affidavit.web.operations import UNLIMITED_PATHS
+from affidavit.web.operations import UNLIMITED_PATHS, methods_at
 from affidavit.web.problems import MEDIA_TYPE, problem_from
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Edge:
             visit.caller = self.door.caller(address, headers)
             if visit.path not in UNLIMITED_PATHS:
                 self.door.require_patience(visit.caller)
-            await self.app(scope, receive, send_marked)
+            await self.app(_as_routed(scope), receive, send_marked)
         except Exception as error:
             visit.error = error
             if visit.status is None:
@@ -120,6 +120,22 @@ class Edge:
 
 _OURS: Final = frozenset({faults.NOT_READY.code, "AF004", None})
 """What is told by number only, so that the log has to say what it was."""
+
+
+def _as_routed(scope: Any) -> Any:
+    """Return the request as the routes see it.
+
+    HEAD is GET, of which the server sends the head alone. OPTIONS would only serve other origins,
+    which are not let in, so it is a method that nothing takes.
+    """
+    if scope["method"] == "HEAD":
+        return {**scope, "method": "GET"}
+    if scope["method"] == "OPTIONS":
+        allowed = methods_at(scope["path"])
+        if not allowed:
+            raise AffidavitError(faults.NO_SUCH_ADDRESS)
+        raise AffidavitError(faults.NO_SUCH_METHOD, allowed=", ".join(allowed))
+    return scope
 
 
 async def _send_problem(error: Exception, visit: Visit, send: "Send") -> None:

@@ -20,7 +20,7 @@ from affidavit.base.json_limits import JsonLimits
 from affidavit.web import operations
 from affidavit.web.edge import VISIT, Visit
 from affidavit.web.operations import JSON, Operation
-from affidavit.web.problems import STATUSES
+from affidavit.web.problems import BODY, STATUSES
 from affidavit.web.wire import FaultV1
 from affidavit.wiring.web_settings import WebSettings
 
@@ -28,7 +28,6 @@ Result = TypeVar("Result")
 Asked = Request[Any, Any, Any]
 Handler = Callable[[Asked], Awaitable[Response[bytes]]]
 
-BODY_NAME: Final = "body"
 BUSY_SECONDS: Final = 1
 
 
@@ -90,7 +89,7 @@ class Handlers:
     async def verify(self, request: Asked) -> Response[bytes]:
         """Verify a receipt. One that does not hold is a result; what is no receipt is a mistake."""
         raw = await self._body(request)
-        outcome = await self._in_thread(lambda: self.counter.verify(raw, BODY_NAME))
+        outcome = await self._in_thread(lambda: self.counter.verify(raw, BODY))
         if isinstance(outcome, Unreadable):
             raise outcome.error
         report = outcome.as_wire()

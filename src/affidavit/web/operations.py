@@ -80,7 +80,7 @@ VERIFY: Final = Operation(
     "Verify a receipt in five numbered steps, with the keys that this service trusts.",
     (wire.VerificationReportV1,),
     Scope.VERIFY,
-    (dict[str, Any],),
+    (wire.ReceiptV1,),
 )
 KEYS: Final = Operation(
     "keys",
@@ -147,10 +147,12 @@ UNLIMITED_PATHS: Final = frozenset(each.path for each in OPERATIONS if not each.
 
 
 def methods_at(path: str) -> tuple[str, ...]:
-    """Return the methods that an address takes; one that ends in a slot takes any last part."""
-    return tuple(
-        each.method
-        for each in OPERATIONS
-        if each.path == path.rstrip("/")
-        or (each.path.endswith("}") and path.startswith(each.path.partition("{")[0]))
-    )
+    """Return the methods that an address takes; where there is GET there is HEAD."""
+    found = [each.method for each in OPERATIONS if _is_at(each.path, path.rstrip("/"))]
+    return tuple(sorted({*found, "HEAD"} if "GET" in found else found))
+
+
+def _is_at(pattern: str, path: str) -> bool:
+    fixed, slot, _ = pattern.partition("{")
+    rest = path.removeprefix(fixed)
+    return (path.startswith(fixed) and rest != "" and "/" not in rest) if slot else path == pattern

@@ -17,6 +17,8 @@ from affidavit.base.faults import input as input_faults
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "/problems/"
+BODY: Final = "body"
+"""What stands for a file in the errors of a caller; every other file is ours."""
 
 _SYNTAX: Final = (
     input_faults.JSON_SYNTAX,
@@ -94,7 +96,7 @@ class Problem:
 def public_error(error: BaseException) -> AffidavitError:
     """Return what a caller is told: what they can mend as it is, all else by number only."""
     if isinstance(error, AffidavitError):
-        if error.fault in STATUSES and error.fault is not input_faults.DEFECT:
+        if error.where.file in (None, BODY) and error.fault in STATUSES:
             place = Where(line=error.where.line, field=error.where.field)
             return AffidavitError(error.fault, place, **error.values)
         return AffidavitError(service.NOT_READY)

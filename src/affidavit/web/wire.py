@@ -15,7 +15,26 @@ from affidavit.checks.wire_schema import AnswerV1, RefusalV1
 
 Deadline = Annotated[int, msgspec.Meta(ge=1, le=MAX_DEADLINE_MS)]
 Checks = Annotated[list[Check], msgspec.Meta(min_length=1)]
-Question = Annotated[str, msgspec.Meta(max_length=MAX_QUESTION_LETTERS)]
+# A word is what white space and the marks at the end leave.
+Question = Annotated[
+    str, msgspec.Meta(max_length=MAX_QUESTION_LETTERS, pattern=r"[^\s\x1c-\x1f?!.]")
+]
+Moment = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9](\.[0-9]{1,9})?Z$",
+        extra_json_schema={"format": "date-time"},
+    ),
+]
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+# One spelling only: the bits that padding leaves over are zero.
+Base64 = Annotated[
+    str,
+    msgspec.Meta(
+        pattern="^(?:[A-Za-z0-9+/]{4})*"
+        "(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$"
+    ),
+]
 
 
 class ChecksRequestV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,6 +58,37 @@ class SignatureV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key_id: str
     canonicalization: Literal["json-sorted-compact"]
     sig: str
+
+
+class SelfAnchorV1(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="status", tag="self_anchor"
+):
+    """The digest of the signed receipt, for anybody to have stamped."""
+
+    digest_sha256: Digest
+    how: Any = msgspec.UNSET
+    note: Any = msgspec.UNSET
+
+
+class StampAnchorV1(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="status", tag="rfc3161"
+):
+    """A time stamp over that digest."""
+
+    digest_sha256: Digest
+    token: Base64
+    how: Any = msgspec.UNSET
+    note: Any = msgspec.UNSET
+
+
+class ReceiptV1(msgspec.Struct, frozen=True):
+    """What a receipt must have to be verified; the steps find out about all the rest."""
+
+    schema: Literal["answer/v1"]
+    receipt_id: str
+    generated_at: Moment
+    signature: SignatureV1
+    anchor: SelfAnchorV1 | StampAnchorV1 | msgspec.UnsetType = msgspec.UNSET
 
 
 class AnswerReceiptV1(AnswerV1, frozen=True, kw_only=True):

@@ -1,0 +1,158 @@
+"""A project to serve, and ways to ask its service: in this process, and over a socket."""
+
+import io
+import json
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+from tests.repository import ROOT
+
+from affidavit.app.api_keys import create_api_key
+from affidavit.app.keys import create_key
+from affidavit.store.api_keys import Scope
+from affidavit.web.application import Surroundings, application
+from affidavit.web.edge import Edge
+from affidavit.web.journal import Journal
+from affidavit.wiring.keys import chance, key_folder, moment_of
+from affidavit.wiring.service import ProjectCounter, ServicePlan, api_key_file
+from affidavit.wiring.web_settings import WebSettings
+
+AT = "2026-01-01T00:00:00Z"
+JSON = {"content-type": "application/json"}
+LOCAL = ("127.0.0.1", 50_000)
+CHECKS = json.loads((ROOT / "samples" / "answers" / "checks.json").read_bytes())
+
+SLOW_TOOL = """
+[tools.slow]
+description = "Takes its time"
+sources = [{ kind = "python", name = "slow", call = "tests.web.slow_tool:wait" }]
+"""
+
+
+def make_project(folder: Path) -> Path:
+    """Copy the sample tools into a folder, with a tool that is slow and a key to sign with."""
+    shutil.copytree(ROOT / "samples" / "answers", folder, dirs_exist_ok=True)
+    with (folder / "affidavit.toml").open("a", encoding="utf-8") as file:
+        file.write(SLOW_TOOL)
+    create_key(key_folder(folder), "af", None, lambda size: bytes(range(size)), moment_of(None))
+    return folder
+
+
+def make_api_key(project: Path, name: str, *scopes: Scope) -> str:
+    """Return a new API key."""
+    return create_api_key(api_key_file(project), name, scopes, chance, AT).key
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(slots=True)
+class Service:
+    """A service in this process, with its log and a clock that stands still until it is set."""
+
+    project: Path
+    settings: WebSettings = field(default_factory=WebSettings)
+    seconds: float = 0.0
+    log: io.StringIO = field(default_factory=io.StringIO)
+    edge: Edge = field(init=False)
+
+    def __post_init__(self) -> None:
+        around = Surroundings(
+            api_key_file(self.project), Journal(self.log, lambda: AT), lambda: self.seconds
+        )
+        counter = ProjectCounter(ServicePlan(self.project))
+        self.edge = application(counter, self.settings, around)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines of the log."""
+        return [json.loads(line) for line in self.log.getvalue().splitlines()]
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        headers: dict[str, str] | None = None,
+        client: tuple[str, int] = LOCAL,
+    ) -> Reply:
+        """Ask once."""
+        return ask(self.edge, method, path, body, headers, client)
+
+    def post(self, path: str, value: object, **headers: str) -> Reply:
+        """Ask with JSON."""
+        named = {name.replace("_", "-"): text for name, text in headers.items()}
+        return self.ask("POST", path, json.dumps(value).encode(), {**JSON, **named})
+
+
+def ask(
+    edge: Edge,
+    method: str,
+    path: str,
+    body: bytes = b"",
+    headers: dict[str, str] | None = None,
+    client: tuple[str, int] = LOCAL,
+    *,
+    body_comes: bool = True,
+) -> Reply:
+    """Ask an application once, as a server would."""
+
+    async def once() -> Reply:
+        return await asked(edge, method, path, body, headers, client, body_comes=body_comes)
+
+    return anyio.run(once)
+
+
+async def asked(
+    edge: Edge,
+    method: str,
+    path: str,
+    body: bytes = b"",
+    headers: dict[str, str] | None = None,
+    client: tuple[str, int] = LOCAL,
+    *,
+    body_comes: bool = True,
+) -> Reply:
+    """The same, among other things that go on."""
+    given = {"host": "127.0.0.1:8320", **(headers or {})}
+    scope: Any = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(name.encode(), text.encode("latin-1")) for name, text in given.items()],
+        "client": client,
+        "server": ("127.0.0.1", 8320),
+    }
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        if not body_comes:
+            await anyio.sleep_forever()
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await edge(scope, receive, send)
+    start, *rest = sent
+    names = {name.decode(): text.decode() for name, text in start["headers"]}
+    return Reply(start["status"], names, b"".join(part["body"] for part in rest))

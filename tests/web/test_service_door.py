@@ -1,0 +1,121 @@
+"""Who is let in: keys and their scopes, this machine without one, and how often."""
+
+from pathlib import Path
+
+import pytest
+from tests.web.asking import CHECKS, JSON, Service, make_api_key, make_project
+
+from affidavit.app.api_keys import revoke_api_key
+from affidavit.store.api_keys import Scope
+from affidavit.web.rates import MAX_CALLERS, Rates
+from affidavit.wiring.service import api_key_file
+from affidavit.wiring.web_settings import WebSettings
+
+ELSEWHERE = ("192.0.2.7", 4000)
+HERE = ("127.0.0.1", 4000)
+HERE_TOO = ("::1", 4000)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_project(tmp_path_factory.mktemp("guarded"))
+
+
+ANONYMOUS = {
+    "this machine": (True, HERE, {}, 200, None),
+    "this machine, by IPv6": (True, HERE_TOO, {"host": "[::1]:8320"}, 200, None),
+    "by its name": (True, HERE, {"host": "localhost"}, 200, None),
+    "another machine": (True, ELSEWHERE, {}, 401, "AF500"),
+    "this machine, where keys are required": (False, HERE, {}, 401, "AF500"),
+    "a proxy on this machine": (True, HERE, {"x-forwarded-for": "192.0.2.7"}, 401, "AF500"),
+    "a proxy that says so otherwise": (True, HERE, {"forwarded": "for=192.0.2.7"}, 401, "AF500"),
+    "a name that points here": (True, HERE, {"host": "evil.example:8320"}, 421, "AF509"),
+    "a name that begins like ours": (True, HERE, {"host": "localhost.evil.example"}, 421, "AF509"),
+    "a key that is none": (True, HERE, {"authorization": "Bearer guess"}, 401, "AF500"),
+    "another scheme": (True, HERE, {"authorization": "Basic YTpi"}, 401, "AF500"),
+}
+
+
+@pytest.mark.parametrize(
+    ("anonymous", "client", "headers", "status", "code"), ANONYMOUS.values(), ids=ANONYMOUS.keys()
+)
+def test_without_a_key(
+    project: Path,
+    anonymous: bool,
+    client: tuple[str, int],
+    headers: dict[str, str],
+    status: int,
+    code: str | None,
+) -> None:
+    service = Service(project, WebSettings(anonymous=anonymous))
+    reply = service.ask("GET", "/v1/answer", headers=headers, client=client)
+    assert reply.status == status
+    if code is not None:
+        assert reply.json["code"] == code
+    if status == 401:
+        assert reply.headers["www-authenticate"] == 'Bearer realm="affidavit"'
+    # What verifiers and supervisors need is open to everybody.
+    for path in ("/.well-known/keys", "/healthz", "/readyz", "/schema"):
+        assert service.ask("GET", path, headers=headers, client=client).status == 200
+
+
+def test_scopes(tmp_path: Path) -> None:
+    service = Service(make_project(tmp_path), WebSettings(anonymous=False))
+    key = make_api_key(tmp_path, "auditor", Scope.VERIFY)
+    told = {"authorization": f"bearer {key}"}
+    refused = service.ask("GET", "/v1/answer", headers=told, client=ELSEWHERE)
+    assert (refused.status, refused.json["code"]) == (403, "AF501")
+    assert "read" in refused.json["detail"]
+    allowed = service.ask("POST", "/v1/verify", b"{}", {**JSON, **told}, ELSEWHERE)
+    assert allowed.status == 422
+    assert key.split("_")[2] not in service.log.getvalue()
+    assert service.lines[-1]["key"] == key.split("_")[1]
+
+
+def test_a_key_opens_at_once_and_closes_at_once(tmp_path: Path) -> None:
+    service = Service(make_project(tmp_path), WebSettings(anonymous=False))
+    key = make_api_key(tmp_path, "bot", *Scope)
+    told = f"Bearer {key}"
+    assert service.post("/v1/answer", CHECKS, authorization=told).status == 200
+    forged = f"Bearer {key[:-1]}{'0' if key[-1] != '0' else '1'}"
+    assert service.post("/v1/answer", CHECKS, authorization=forged).status == 401
+    revoke_api_key(api_key_file(tmp_path), "bot", "2026-01-02T00:00:00Z")
+    assert service.post("/v1/answer", CHECKS, authorization=told).status == 401
+
+
+def test_a_file_of_keys_that_others_may_change_lets_nobody_in(tmp_path: Path) -> None:
+    service = Service(make_project(tmp_path), WebSettings(anonymous=False))
+    told = f"Bearer {make_api_key(tmp_path, 'bot', *Scope)}"
+    api_key_file(tmp_path).path.chmod(0o666)
+    reply = service.post("/v1/answer", CHECKS, authorization=told)
+    assert (reply.status, reply.json["code"]) == (503, "AF510")
+    assert "AF523" in service.lines[-1]["said"]
+
+
+def test_rates(tmp_path: Path) -> None:
+    service = Service(make_project(tmp_path), WebSettings(address_rate=0.5, key_rate=1))
+    assert service.ask("GET", "/schema").status == 200
+    refused = service.ask("GET", "/schema")
+    assert (refused.status, refused.json["code"]) == (429, "AF502")
+    assert refused.headers["retry-after"] == "2"
+    assert "0.5 a second" in refused.json["detail"]
+    assert service.ask("GET", "/healthz").status == 200
+    assert service.ask("GET", "/schema", client=HERE_TOO).status == 200
+    told = {"authorization": f"Bearer {make_api_key(tmp_path, 'bot', *Scope)}"}
+    found = [service.ask("GET", "/v1/answer", headers=told).status for _ in range(3)]
+    assert found == [200, 200, 429]
+    service.seconds += 2
+    assert service.ask("GET", "/schema").status == 200
+    # A guess costs what any request without a key costs.
+    guess = {"authorization": "Bearer guess"}
+    assert service.ask("GET", "/v1/answer", headers=guess).status == 429
+
+
+def test_no_bound_and_no_memory_without_end() -> None:
+    clock = [0.0]
+    assert {Rates(0, lambda: clock[0]).seconds_to_wait("a") for _ in range(9)} == {0}
+    rates = Rates(0.5, lambda: clock[0])
+    assert (rates.seconds_to_wait("a"), rates.seconds_to_wait("a")) == (0, 2)
+    for number in range(MAX_CALLERS):
+        rates.seconds_to_wait(str(number))
+    assert rates.seconds_to_wait("a") == 0, "the one that was away the longest is forgotten"
