@@ -67,6 +67,7 @@ class RagScorer:
         self._k = settings.k
         self._refusal = settings.refusal
         self._folded_refusal = " ".join(settings.refusal.casefold().split())
+        self._last_word = self._folded_refusal.rpartition(" ")[2]
         self._locks = Locks(settings.scu_rules)
         self._known: dict[Profile, Profile] = {}
 
@@ -80,7 +81,8 @@ class RagScorer:
         return claim.strip() == self._refusal
 
     def _profile(self, gold: GoldV1, trace: TraceV1 | None) -> Profile:
-        constrained = gold.constraints is not None and bool(locked(gold.constraints))
+        lock = locked(gold.constraints) if gold.constraints else None
+        constrained = bool(lock)
         if trace is None:
             return Profile(Seen.MISSING, gold.answerable, constrained=constrained)
         recalls = reachable = None
@@ -99,9 +101,7 @@ class RagScorer:
                 reachable=reachable,
             )
         folded = answer.claim.casefold()
-        keeps = None
-        if constrained:
-            keeps = self._keeps(gold.constraints or (), answer.constraints_echo, answer.claim)
+        keeps = self._keeps(lock, answer.constraints_echo, answer.claim) if lock else None
         return Profile(
             Seen.SHIPPED,
             gold.answerable,
@@ -114,15 +114,15 @@ class RagScorer:
             self._is_near_miss(folded),
         )
 
-    def _keeps(self, lock: Iterable[str], echo: Iterable[str] | None, claim: str) -> bool:
-        wanted = locked(lock)
-        if locked(echo or ()) != wanted:
-            return False
-        return self._locks.contradiction(sorted(wanted), claim) is None
+    def _keeps(self, lock: frozenset[str], echo: Iterable[str] | None, claim: str) -> bool:
+        return (
+            echo is not None
+            and locked(echo) == lock
+            and self._locks.contradiction(lock, claim) is None
+        )
 
     def _is_near_miss(self, folded: str) -> bool:
-        last = self._folded_refusal.rpartition(" ")[2]
-        return last in folded and self._folded_refusal in " ".join(folded.split())
+        return self._last_word in folded and self._folded_refusal in " ".join(folded.split())
 
 
 def contains(substrings: Iterable[str] | None, folded_claim: str) -> bool | None:

@@ -56,8 +56,10 @@ class RowReader(Generic[Row]):
             raise AffidavitError(self._fault, where, problem=problem) from None
 
     def _has_one_meaning(self, raw: bytes) -> bool:
-        if any(raw.count(key) > 1 for key in self._keys):
-            return False
+        count = raw.count
+        for key in self._keys:  # Runs for every line: a loop costs half of what `any` does.
+            if count(key) > 1:
+                return False
         return b"\\u00" not in raw or _HIDDEN_LETTER.search(raw) is None
 
 

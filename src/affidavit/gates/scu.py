@@ -100,14 +100,18 @@ class Locks:
         """Return the id of the first rule by which the claim contradicts a constraint."""
         said = claim.casefold()
         for constraint in constraints:
-            if constraint.casefold().rstrip(" .!") in said:
+            repeated, refutations = self._refutations(constraint)
+            if not refutations or repeated in said:
                 continue
-            for rule_id, pattern in self._refutations(constraint):
+            for rule_id, pattern in refutations:
                 if any(not _is_negated(claim, match) for match in pattern.finditer(claim)):
                     return rule_id
         return None
 
-    def _refutations_of(self, constraint: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    def _refutations_of(
+        self, constraint: str
+    ) -> tuple[str, tuple[tuple[str, re.Pattern[str]], ...]]:
+        """Return what a claim would say that repeats the constraint, and what would refute it."""
         made = []
         for rule, lock in self._locks:
             found = lock.search(constraint)
@@ -115,7 +119,7 @@ class Locks:
                 groups = found.groupdict(default="")
                 text = _filled(rule.claim, groups)
                 made.append((rule.id, re.compile(text, re.IGNORECASE | re.DOTALL)))
-        return tuple(made)
+        return constraint.casefold().rstrip(" .!"), tuple(made)
 
 
 def _filled(pattern: str, groups: dict[str, str]) -> str:

@@ -1,0 +1,179 @@
+"""Two agents over the same questions: how often they agree, and what is done when they do not.
+
+Origin: the consistency page of the RAG document, with the repairs of the decisions: a refusal that
+both share is agreement and is accepted, kappa is not measured where one label is the only one
+used, and an abstention of either agent counts.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from affidavit.base.faults import gates as faults
+from affidavit.base.statistics import Rate, agreement_from_counts, kappa_interval, rounded, wilson
+from affidavit.gates.decision import Measure
+from affidavit.gates.metrics import AGREEMENT
+from affidavit.gates.rows import RowReader
+
+
+class Label(StrEnum):
+    """What an agent says of an answer."""
+
+    VALID = "VALID"
+    NOT_IN_CONTEXT = "NOT_IN_CONTEXT"
+    REJECT = "REJECT"
+    ABSTAIN = "ABSTAIN"
+
+
+class SaidV1(msgspec.Struct, frozen=True):
+    """A label and its reason."""
+
+    label: Label
+    reason: str | None = None
+
+
+class FlagsV1(msgspec.Struct, frozen=True):
+    """What a deterministic check found; either one rejects."""
+
+    provenance_violation: bool = False
+    constraints_mismatch: bool = False
+
+
+class CitedV1(msgspec.Struct, frozen=True):
+    """The part of an answer that arbitration looks at."""
+
+    citations: tuple[str, ...] | None = None
+
+
+class PairV1(msgspec.Struct, frozen=True):
+    """A question that both agents labelled."""
+
+    qid: str | int
+    scholar: SaidV1
+    auditor: SaidV1
+    answer_json: CitedV1 | None = None
+    retrieved_ids: tuple[str, ...] | None = None
+    flags: FlagsV1 = FlagsV1()
+
+
+class LabelV1(msgspec.Struct, frozen=True):
+    """A line of one agent's labels; two such files are joined by qid."""
+
+    qid: str | int
+    label: Label
+    reason: str | None = None
+
+
+PAIRS: Final = RowReader(PairV1, faults.AGREEMENT_ROW, ("qid", "scholar", "auditor", "flags"))
+LABELS: Final = RowReader(LabelV1, faults.AGREEMENT_ROW, ("qid", "label"))
+
+
+def joined(
+    scholar: Mapping[str, LabelV1], auditor: Mapping[str, LabelV1]
+) -> tuple[tuple[PairV1, ...], tuple[str, ...]]:
+    """Return the pairs of two agents' labels, and the qids that only one of them labelled."""
+    common = sorted(scholar.keys() & auditor.keys())
+    pairs = tuple(
+        PairV1(
+            qid,
+            SaidV1(scholar[qid].label, scholar[qid].reason),
+            SaidV1(auditor[qid].label, auditor[qid].reason),
+        )
+        for qid in common
+    )
+    return pairs, tuple(sorted(scholar.keys() ^ auditor.keys()))
+
+
+def arbitrated(pair: PairV1) -> tuple[Label, str]:
+    """Return the final label of a pair, and why; the first rule that applies decides."""
+    cited = (pair.answer_json.citations if pair.answer_json is not None else None) or ()
+    first, second = pair.scholar.label, pair.auditor.label
+    if pair.flags.provenance_violation or pair.flags.constraints_mismatch:
+        return Label.REJECT, "hard_flag"
+    if pair.retrieved_ids is not None and not set(cited) <= set(pair.retrieved_ids):
+        return Label.REJECT, "citation_out_of_scope"
+    if first is second is Label.NOT_IN_CONTEXT:
+        return Label.NOT_IN_CONTEXT, "shared_refusal"
+    if second is not Label.VALID:
+        return Label.REJECT, "auditor_veto"
+    if first in (Label.VALID, Label.NOT_IN_CONTEXT):
+        return Label.VALID, "auditor_ok"
+    return Label.REJECT, "incoherent_pair"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Disagreement:
+    """A question on which the agents differ, and what became of it."""
+
+    qid: str
+    scholar: str
+    auditor: str
+    final: str
+    why: str
+
+    def row(self) -> tuple[str, ...]:
+        """Return the cells of the disagreements file: qid, scholar, auditor, final, why."""
+        return (self.qid, self.scholar, self.auditor, self.final, self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementCounts:
+    """How often each pair of labels was given; parts are added."""
+
+    pairs: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    disagreements: tuple[Disagreement, ...] = ()
+
+    def __add__(self, other: "AgreementCounts") -> "AgreementCounts":
+        return AgreementCounts(
+            dict(Counter(self.pairs) + Counter(other.pairs)),
+            tuple(sorted((*self.disagreements, *other.disagreements))),
+        )
+
+    def measures(self) -> dict[str, Measure]:
+        """Return percent agreement, kappa and the abstain rate."""
+        found = agreement_from_counts(self.pairs)
+        abstained = Rate(
+            sum(n for pair, n in self.pairs.items() if Label.ABSTAIN in pair),
+            found.observed.denominator,
+        )
+        shares = {"percent_agreement": found.observed, "abstain_rate": abstained}
+        made = {
+            name: Measure(AGREEMENT[name], rate.value, rate, wilson(rate))
+            for name, rate in shares.items()
+        }
+        kappa = Measure(AGREEMENT["kappa"], found.kappa, None, kappa_interval(self.pairs))
+        return {"percent_agreement": made["percent_agreement"], "kappa": kappa, **made}
+
+    def details(self) -> dict[str, object]:
+        """Return the confusion of labels and the base rate that a kappa is read with."""
+        found = agreement_from_counts(self.pairs)
+        return {
+            "confusion": [
+                {"scholar": first, "auditor": second, "count": self.pairs[first, second]}
+                for first, second in sorted(self.pairs)
+            ],
+            "base_rate": rounded(found.base_rate.value),
+            "expected_agreement": rounded(found.expected),
+            "labels": {
+                use.label: {"scholar": use.first.numerator, "auditor": use.second.numerator}
+                for use in found.labels
+            },
+            "disagreements": len(self.disagreements),
+        }
+
+
+def agreement_counts(pairs: Iterable[PairV1]) -> AgreementCounts:
+    """Return the counts of some pairs; one pass."""
+    counts: Counter[tuple[str, str]] = Counter()
+    differing = []
+    for pair in pairs:
+        first, second = pair.scholar.label.value, pair.auditor.label.value
+        counts[first, second] += 1
+        if first != second:
+            final, why = arbitrated(pair)
+            differing.append(Disagreement(str(pair.qid), first, second, final.value, why))
+    return AgreementCounts(dict(counts), tuple(sorted(differing)))

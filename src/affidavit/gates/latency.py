@@ -1,0 +1,154 @@
+"""How long answers take: percentiles, the tail, by load and by configuration.
+
+Latencies are kept as how often each value was seen: such counts merge, and every percentile is
+exact. Origin: the latency page of the RAG document; percentiles interpolate on n - 1 and are not
+truncated. End to end is from the question to the validated answer.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Annotated, Final, overload
+
+import msgspec
+
+from affidavit.base.faults import gates as faults
+from affidavit.base.statistics import percentile_of_sorted
+from affidavit.gates.decision import Measure
+from affidavit.gates.metrics import LATENCY
+from affidavit.gates.rows import RowReader
+
+PERCENTILES: Final = {"p50_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms": 99}
+STAGES: Final = ("retrieval_ms", "rerank_ms", "llm_ms", "guard_ms")
+Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+
+
+class LatencyV1(msgspec.Struct, frozen=True):
+    """One measured answer; `rps` is the load, `config` names the knobs it was made with."""
+
+    e2e_ms: Milliseconds
+    qid: str | int | None = None
+    rps: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    config: str | None = None
+    retrieval_ms: Milliseconds | None = None
+    rerank_ms: Milliseconds | None = None
+    llm_ms: Milliseconds | None = None
+    guard_ms: Milliseconds | None = None
+
+
+ROWS: Final = RowReader(LatencyV1, faults.LATENCY_ROW, ("e2e_ms", "rps", "config", *STAGES))
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """How often each number of milliseconds was seen."""
+
+    seen: Mapping[float, int] = field(default_factory=dict)
+
+    def __add__(self, other: "Latencies") -> "Latencies":
+        return Latencies(dict(Counter(self.seen) + Counter(other.seen)))
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return sum(self.seen.values())
+
+    def measures(self) -> dict[str, Measure]:
+        """Return the percentiles, and P99 over P50; None where there is nothing to measure."""
+        ordered = _Repeated(self.seen)
+        found = {name: percentile_of_sorted(ordered, at) for name, at in PERCENTILES.items()}
+        middle, tail = found["p50_ms"], found["p99_ms"]
+        amplification = tail / middle if middle and tail is not None else None
+        values = {**found, "tail_amplification": amplification}
+        return {name: Measure(LATENCY[name], value) for name, value in values.items()}
+
+
+class _Repeated(Sequence[float]):
+    """The values in ascending order, each as often as it was seen, without writing them out."""
+
+    def __init__(self, seen: Mapping[float, int]) -> None:
+        self._values = sorted(seen)
+        self._ends = [*accumulate(seen[value] for value in self._values)]
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, index: int) -> float: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[float]: ...
+    def __getitem__(self, index: int | slice) -> float | Sequence[float]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        return self._values[bisect_right(self._ends, index)]
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyCounts:
+    """Latencies of all answers, and of each load, configuration and stage."""
+
+    everything: Latencies = field(default_factory=Latencies)
+    parts: Mapping[tuple[str, str], Latencies] = field(default_factory=dict)
+    """By what kind of part it is (`load`, `config`, `stage`) and its name."""
+
+    def __add__(self, other: "LatencyCounts") -> "LatencyCounts":
+        names = sorted({*self.parts, *other.parts})
+        nothing = Latencies()
+        return LatencyCounts(
+            self.everything + other.everything,
+            {
+                name: self.parts.get(name, nothing) + other.parts.get(name, nothing)
+                for name in names
+            },
+        )
+
+    def measures(self) -> dict[str, Measure]:
+        """Return the figures of all answers, and those of each load as `p95_ms/5rps`."""
+        found = self.everything.measures()
+        for (kind, name), latencies in self.parts.items():
+            if kind == "load":
+                for metric, measure in latencies.measures().items():
+                    found[f"{metric}/{name}"] = measure
+        return found
+
+    def of_config(self, name: str) -> Latencies:
+        """Return the latencies of one configuration."""
+        return self.parts.get(("config", name), Latencies())
+
+    def details(self) -> dict[str, object]:
+        """Return the figures of every part as a report shows them."""
+        shown: dict[str, dict[str, object]] = {"load": {}, "config": {}, "stage": {}}
+        for (kind, name), latencies in sorted(self.parts.items()):
+            figures = latencies.measures()
+            shown[kind][name] = {
+                "n": latencies.count,
+                **{metric: measure.as_wire()["value"] for metric, measure in figures.items()},
+            }
+        return dict(shown)
+
+
+def load_name(rps: float) -> str:
+    """Return how a load is written in a gate: `5rps`, `0.5rps`."""
+    return f"{rps:g}rps"
+
+
+def latency_counts(rows: Iterable[LatencyV1]) -> LatencyCounts:
+    """Return the counts of some rows; one pass."""
+    everything: Counter[float] = Counter()
+    parts: dict[tuple[str, str], Counter[float]] = {}
+    for row in rows:
+        everything[row.e2e_ms] += 1
+        if row.rps is not None:
+            parts.setdefault(("load", load_name(row.rps)), Counter())[row.e2e_ms] += 1
+        if row.config is not None:
+            parts.setdefault(("config", row.config), Counter())[row.e2e_ms] += 1
+        for stage in STAGES:
+            taken = getattr(row, stage)
+            if taken is not None:
+                parts.setdefault(("stage", stage), Counter())[taken] += 1
+    return LatencyCounts(
+        Latencies(dict(everything)),
+        {name: Latencies(dict(parts[name])) for name in sorted(parts)},
+    )

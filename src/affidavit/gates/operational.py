@@ -1,0 +1,150 @@
+"""The reports of latency, agreement and stability, each from its counts."""
+
+from collections.abc import Iterable
+
+from affidavit.gates import metrics
+from affidavit.gates.agreement import AgreementCounts
+from affidavit.gates.decision import rule_on
+from affidavit.gates.latency import LatencyCounts
+from affidavit.gates.report import Input, Item, Report
+from affidavit.gates.stability import Stability, StabilityCounts
+from affidavit.gates.tally import Listing, listing_of
+from affidavit.gates.thresholds import (
+    AGREEMENT_GATES,
+    LATENCY_GATES,
+    STABILITY_GATES,
+    gates_with,
+)
+from affidavit.gates.tradeoff import Configuration, RollbackGuard, Tradeoff
+
+
+def latency_report(
+    counts: LatencyCounts,
+    inputs: Iterable[Input],
+    *,
+    overrides: Iterable[str] = (),
+    tradeoff: Tradeoff | None = None,
+    releases: tuple[Configuration, Configuration] | None = None,
+    guard: RollbackGuard | None = None,
+) -> Report:
+    """Return the report of latencies; `releases` are the last one and this one, for the guard."""
+    given = tuple(inputs)
+    watch = guard or RollbackGuard()
+    measures = counts.measures()
+    ruling = rule_on(
+        gates_with(overrides, LATENCY_GATES, metrics.LATENCY),
+        measures,
+        doubts=(*_skipped(given), *(() if releases is None else watch.doubts(*releases))),
+        refusals=() if releases is None else watch.objections(*releases),
+    )
+    return Report(
+        "latency",
+        ruling,
+        given,
+        measures,
+        counts={"answers": counts.everything.count},
+        details={
+            **counts.details(),
+            "tradeoff": None if tradeoff is None else tradeoff.as_wire(),
+        },
+    )
+
+
+def agreement_report(
+    counts: AgreementCounts,
+    inputs: Iterable[Input],
+    *,
+    overrides: Iterable[str] = (),
+    unpaired: Iterable[str] = (),
+    duplicates: int = 0,
+    allow_missing: bool = False,
+) -> Report:
+    """Return the report of two agents; `unpaired` are the qids that only one of them labelled."""
+    given, single = tuple(inputs), listing_of(unpaired)
+    measures = counts.measures()
+    gaps = _said("questions that only one agent labelled", single.total)
+    ruling = rule_on(
+        gates_with(overrides, AGREEMENT_GATES, metrics.AGREEMENT),
+        measures,
+        doubts=(*_skipped(given), *(() if allow_missing else gaps)),
+    )
+    return Report(
+        "agreement",
+        ruling,
+        given,
+        measures,
+        tuple(
+            dict(zip(("qid", "scholar", "auditor", "final", "why"), made.row(), strict=True))
+            for made in counts.disagreements[:10]
+        ),
+        (
+            *_said("pairs that gave way to a later one of the same qid", duplicates),
+            *(gaps if allow_missing else ()),
+        ),
+        {"labelled_once": single},
+        {"pairs": sum(counts.pairs.values()), "duplicates": duplicates},
+        details=counts.details(),
+    )
+
+
+def stability_report(
+    counts: StabilityCounts,
+    figures: Iterable[Stability],
+    inputs: Iterable[Input],
+    *,
+    overrides: Iterable[str] = (),
+    strays: Listing | None = None,
+    duplicates: int = 0,
+    allow_missing: bool = False,
+) -> Report:
+    """Return the report of repeated runs; `strays` are the qids that the gold set does not have."""
+    given, unknown = tuple(inputs), strays or Listing()
+    each = sorted(figures, key=lambda made: made.qid)
+    measures = counts.measures(allow_missing=allow_missing)
+    gaps = _said("gold items without a run", counts.without_runs.total)
+    ruling = rule_on(
+        gates_with(overrides, STABILITY_GATES, metrics.STABILITY),
+        measures,
+        doubts=(*_skipped(given), *(() if allow_missing else gaps)),
+    )
+    return Report(
+        "stability",
+        ruling,
+        given,
+        measures,
+        tuple(made.as_wire() for made in each if made.outcome is False)[:10],
+        (
+            *_said("qids of runs that are not in the gold set", unknown.total),
+            *_said("runs that gave way to a later one of the same seed and jitter", duplicates),
+            *(gaps if allow_missing else ()),
+        ),
+        {
+            "unstable": counts.unstable,
+            "without_runs": counts.without_runs,
+            "runs_without_gold": unknown,
+        },
+        {"duplicates": duplicates, "questions": len(each)},
+        details={
+            "questions": [made.as_wire() for made in each],
+            "by_run": [
+                {
+                    "seed": seed,
+                    "jitter": jitter,
+                    "right": tally.hits,
+                    "wrong": tally.misses,
+                    "not_measured": tally.not_measured,
+                }
+                for (seed, jitter), tally in counts.by_run.items()
+            ],
+        },
+        items=tuple(Item(made.qid, made.outcome, made.checks) for made in each),
+    )
+
+
+def _skipped(inputs: tuple[Input, ...]) -> tuple[str, ...]:
+    skipped = sum(given.skipped for given in inputs)
+    return _said("lines that were not rows and were skipped", skipped)
+
+
+def _said(text: str, count: int) -> tuple[str, ...]:
+    return (f"{text}: {count}",) if count else ()

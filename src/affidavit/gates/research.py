@@ -1,0 +1,166 @@
+"""The four figures of research runs, per query and over all (micro).
+
+Origin: the research document, "Metrics and computation". Everything is read from stored artifacts;
+a run's own word about its success counts for nothing, except the reason for which it stopped.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+from affidavit.gates.decision import Measure, measure_of, rule_on
+from affidavit.gates.metrics import RESEARCH
+from affidavit.gates.report import Input, Item, Report
+from affidavit.gates.research_rows import GoldenV1, ResearchOutputV1, StepV1, collapsed
+from affidavit.gates.tally import NOTHING_LISTED, Listing, Tally, listing_of
+from affidavit.gates.thresholds import RESEARCH_GATES, gates_with
+
+KIND = "research"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The stored artifacts of one run."""
+
+    output: ResearchOutputV1
+    events: tuple[StepV1, ...] = ()
+    manifests: tuple[StepV1, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResearchCounts:
+    """The figures of some runs by name, and the runs that no golden query asks for."""
+
+    tallies: Mapping[str, Tally]
+    unmatched: Listing = NOTHING_LISTED
+
+    def __add__(self, other: "ResearchCounts") -> "ResearchCounts":
+        return ResearchCounts(
+            {name: self.tallies[name] + other.tallies[name] for name in RESEARCH},
+            self.unmatched + other.unmatched,
+        )
+
+    def measures(self, *, allow_missing: bool = False) -> dict[str, Measure]:
+        """Return every figure by its name."""
+        return {
+            name: measure_of(metric, self.tallies[name], allow_missing=allow_missing)
+            for name, metric in RESEARCH.items()
+        }
+
+
+NO_RUNS = ResearchCounts(dict.fromkeys(RESEARCH, Tally()))
+
+
+def run_counts(run: Run, query: GoldenV1 | None) -> ResearchCounts:
+    """Return the counts of one run, with the golden query that it answers, if there is one."""
+    output = run.output
+    complete = {record.evidence_id for record in output.evidence if record.counts}
+    verified = [claim for claim in output.claims if claim.status == "verified"]
+    covered = sum(bool(claim.evidence_ids & complete) for claim in verified)
+    steps = _steps(run.events, output.run_id)
+    recorded = steps & _steps(run.manifests, output.run_id)
+    required = frozenset() if query is None else frozenset(query.required_evidence_ids)
+    found = required & complete
+    abstained = Tally()
+    if query is not None and not query.evidence_sufficient:
+        is_right = output.stop_reason == "NO_EVIDENCE" and not verified
+        abstained = Tally(int(is_right), int(not is_right))
+    return ResearchCounts(
+        {
+            "evidence_coverage_rate": Tally(covered, len(verified) - covered),
+            "golden_recall": Tally(len(found), len(required) - len(found)),
+            "abstention_accuracy": abstained,
+            "manifest_integrity": Tally(len(recorded), len(steps) - len(recorded)),
+        },
+        listing_of((output.run_id,) if query is None else ()),
+    )
+
+
+def _steps(rows: Iterable[StepV1], run_id: str) -> frozenset[int | str]:
+    """Return the distinct steps of a run; a row that names another run is not of this one."""
+    return frozenset(row.step_id for row in rows if row.run_id in (None, run_id))
+
+
+def absent_counts(query: GoldenV1) -> ResearchCounts:
+    """Return the counts of a golden query that no run answers: not measured."""
+    required = len(frozenset(query.required_evidence_ids))
+    return ResearchCounts(
+        {
+            **NO_RUNS.tallies,
+            "golden_recall": Tally(absent=required),
+            "abstention_accuracy": Tally(absent=int(not query.evidence_sufficient)),
+        }
+    )
+
+
+def matched(output: ResearchOutputV1, queries: Iterable[GoldenV1]) -> GoldenV1 | None:
+    """Return the golden query of a run: by golden_id, else by its objective."""
+    given = tuple(queries)
+    if output.golden_id is not None:
+        return next((query for query in given if query.golden_id == output.golden_id), None)
+    wanted = collapsed(output.objective)
+    return next((query for query in given if collapsed(query.objective) == wanted), None)
+
+
+def research_report(
+    queries: Iterable[GoldenV1],
+    runs: Iterable[Run],
+    inputs: Iterable[Input],
+    *,
+    overrides: Iterable[str] = (),
+    allow_missing: bool = False,
+) -> Report:
+    """Return the report of some runs against the golden queries."""
+    golden = tuple(queries)
+    scored = sorted(
+        ((run.output.run_id, matched(run.output, golden), run) for run in runs),
+        key=lambda row: row[0],
+    )
+    each = [(run_id, query, run_counts(run, query)) for run_id, query, run in scored]
+    answered = [query for _, query, _ in each]
+    absent = [query for query in golden if query not in answered]
+    parts = [*(counts for *_, counts in each), *map(absent_counts, absent)]
+    total = reduce(lambda first, second: first + second, parts, NO_RUNS)
+    measures = total.measures(allow_missing=allow_missing)
+    missing = listing_of(query_name(query) for query in absent)
+    gap = f"{missing.total} of {len(golden)} golden queries have no run"
+    gaps = (gap,) if absent and not allow_missing else ()
+    doubts = (*gaps, *(() if each else ("there are no runs",)))
+    ruling = rule_on(gates_with(overrides, RESEARCH_GATES, RESEARCH), measures, doubts=doubts)
+    return Report(
+        KIND,
+        ruling,
+        tuple(inputs),
+        measures,
+        warnings=_warnings(total, gap if absent and allow_missing else None),
+        listings={"queries_without_runs": missing, "runs_without_query": total.unmatched},
+        counts={"golden": len(golden), "runs": len(each)},
+        settings={"allow_missing": allow_missing},
+        details={"runs": [_run_wire(*row) for row in each]},
+        items=tuple(Item(run_id, _outcome(counts)) for run_id, _, counts in each),
+    )
+
+
+def query_name(query: GoldenV1) -> str:
+    """Return how a golden query is called: by its id, else by its objective."""
+    return query.golden_id or collapsed(query.objective)
+
+
+def _outcome(counts: ResearchCounts) -> bool | None:
+    """Return whether nothing that was measured in a run is amiss; None if nothing was."""
+    rates = [tally.rate for tally in counts.tallies.values() if tally.rate.denominator]
+    return all(rate.numerator == rate.denominator for rate in rates) if rates else None
+
+
+def _warnings(total: ResearchCounts, gap: str | None) -> tuple[str, ...]:
+    strays = total.unmatched.total
+    said = (f"runs that no golden query asks for: {strays}",) if strays else ()
+    return said if gap is None else (*said, gap)
+
+
+def _run_wire(run_id: str, query: GoldenV1 | None, counts: ResearchCounts) -> dict[str, object]:
+    return {
+        "run_id": run_id,
+        "query": None if query is None else query_name(query),
+        "metrics": {name: measure.as_wire() for name, measure in counts.measures().items()},
+    }
