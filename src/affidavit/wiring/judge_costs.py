@@ -80,7 +80,7 @@ def account(judge: Judge) -> str:
     if tally.unreadable:
         parts.append(f"{tally.unreadable} replies could not be read and count as nothing")
     if tally.refused:
-        parts.append(f"{tally.refused} verdicts without a quote that holds count as nothing")
+        parts.append(f"{tally.refused} verdicts do not hold and count as nothing")
     if tally.spent is not None:
         parts.append(f"{tally.spent} spent")
     return f"judge: {', '.join(parts)}"

@@ -27,8 +27,8 @@ verdict:
 - not_found: the passage does not tell. Choose this when in doubt.
 Another number, date, unit, name, condition or a negation is a difference.
 
-support: how sure you are, from 0 to 1, that the passage states the whole claim.
-contradiction: how sure you are, from 0 to 1, that the passage conflicts with the claim.
+support: how sure you are, from 0 to 1 in tenths, that the passage states the whole claim.
+contradiction: how sure you are, from 0 to 1 in tenths, that the passage conflicts with the claim.
 quote: the words of the passage that decide, copied letter for letter, at most two sentences; \
 empty if the verdict is not_found.
 reason: one short sentence.
@@ -36,7 +36,8 @@ reason: one short sentence.
 Answer with one JSON object and nothing else: \
 {"verdict": "...", "support": 0.0, "contradiction": 0.0, "quote": "...", "reason": "..."}"""
 
-_SHARE: Final = {"type": "number", "minimum": 0, "maximum": 1}
+# Tenths by name: not every server that takes a schema keeps to a minimum and a maximum.
+_SHARE: Final = {"type": "number", "enum": [tenth / 10 for tenth in range(11)]}
 SCHEMA: Final[dict[str, object]] = {
     "type": "object",
     "properties": {
