@@ -1,0 +1,144 @@
+"""docs/gates.md is the specification: every example of its tables is run here."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.gates import making
+from tests.repository import ROOT
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.strict_json import decode
+from affidavit.gates import metrics
+from affidavit.gates.comparison import compare
+from affidavit.gates.decision import measure_of, rule_on
+from affidavit.gates.rag_counts import counts_of
+from affidavit.gates.rag_rows import gold_from_value, trace_from_line, trace_from_value
+from affidavit.gates.rag_scoring import Profile, Seen
+from affidavit.gates.scu import Locks
+from affidavit.gates.tally import Tally
+from affidavit.gates.thresholds import RAG_GATES, gates_with
+
+PAGE = (ROOT / "docs" / "gates.md").read_text("utf-8")
+ROW = re.compile(r"^\| ([A-Z]\d+) \| (.*) \|$", re.MULTILINE)
+
+
+def rows() -> dict[str, tuple[str, ...]]:
+    """Return the examples of the page by the id of their rule: the cells behind the rule's text."""
+    found = {}
+    for row in ROW.finditer(PAGE):
+        _, *cells = (cell.strip() for cell in row[2].split("|"))
+        assert row[1] not in found, f"{row[1]} stands twice"
+        found[row[1]] = tuple(cell.strip("`") for cell in cells)
+    return found
+
+
+def value_of(cell: str) -> Any:
+    return decode(cell.encode())
+
+
+def refusal(read: Callable[[], str]) -> str:
+    try:
+        return read()
+    except AffidavitError as error:
+        return " ".join(filter(None, (error.fault.code, error.where.field)))
+
+
+def check_row(line: str, wanted: str) -> None:
+    assert refusal(lambda: "read" if trace_from_line(line.encode()) else "") == wanted
+
+
+def check_score(gold: str, trace: str, wanted: str) -> None:
+    item = gold_from_value({**making.GOLD, **value_of(gold)})
+    changes = value_of(trace)
+    run = None
+    if changes is not None:
+        outside = {name: changes.pop(name) for name in ("retrieved_ids",) if name in changes}
+        answer = {**making.ANSWER, **changes}
+        run = trace_from_value({**making.TRACE, **outside, "answer_json": answer})
+    made = making.profile(item, run)
+    signs = {True: "+", False: "-", None: "?"}
+    checks = (signs[held] for held in (made.contains, made.cites, made.keeps))
+    assert " ".join((made.seen, *checks)) == wanted
+
+
+def check_contradiction(lock: str, claim: str, wanted: str) -> None:
+    assert (Locks().contradiction([lock], claim) or "none") == wanted
+
+
+ITEMS = {
+    "+": (Seen.SHIPPED, True, True),
+    "-": (Seen.SHIPPED, False, True),
+    "h": (Seen.SHIPPED, True, False),
+    "?": (Seen.SHIPPED, None, True),
+    "r": (Seen.REFUSED, None, None),
+    "m": (Seen.MISSING, None, None),
+}
+
+
+def check_figure(items: str, name: str, wanted: str) -> None:
+    made = []
+    for kind, became in items.split():
+        seen, contains, cites = ITEMS[became]
+        if kind == "u" and seen is Seen.SHIPPED:
+            contains, cites = None, False
+        found = None if kind == "u" or seen is Seen.MISSING else True
+        made.append(Profile(seen, kind == "a", contains, cites, recalls=found, reachable=found))
+    measure = counts_of((f"q{n}", item) for n, item in enumerate(made)).measures()[name]
+    assert measure.rate is not None
+    unmeasured = f"+{measure.not_measured}" if measure.not_measured else ""
+    assert f"{measure.rate.numerator}/{measure.rate.denominator}{unmeasured}" == wanted
+
+
+def check_spelling(text: str, wanted: str) -> None:
+    made = refusal(lambda: " ".join(map(str, gates_with([text], RAG_GATES, metrics.RAG))))
+    assert made == wanted
+
+
+def check_gate(text: str, counts: str, wanted: str) -> None:
+    (gate,) = gates_with([text], (), metrics.RAG)
+    measure = measure_of(gate.metric, Tally(*map(int, counts.split())))
+    assert rule_on([gate], {gate.key: measure}).results[0].status == wanted
+
+
+def check_comparison(before: str, now: str, wanted: str) -> None:
+    marks = {"+": True, "-": False, "?": None}
+    runs = ({str(n): marks[mark] for n, mark in enumerate(text)} for text in (before, now))
+    assert compare(*runs).change == wanted
+
+
+def check_is_a_test(name: str) -> None:
+    tests = (ROOT / "tests" / "gates").glob("test_*.py")
+    assert any(f"def {name}(" in path.read_text("utf-8") for path in tests)
+
+
+CHECKS: dict[str, Callable[..., None]] = {
+    "R": check_row,
+    "C": check_score,
+    "K": check_contradiction,
+    "M": check_figure,
+    "G": check_spelling,
+    "D": check_gate,
+    "B": check_comparison,
+    "L": check_is_a_test,
+    "A": check_is_a_test,
+    "S": check_is_a_test,
+    "E": check_is_a_test,
+}
+ROWS = rows()
+
+
+@pytest.mark.parametrize(("name", "cells"), ROWS.items(), ids=ROWS.keys())
+def test_the_example_of(name: str, cells: tuple[str, ...]) -> None:
+    CHECKS[name[0]](*cells)
+
+
+def test_every_kind_of_rule_has_examples() -> None:
+    assert {name[0] for name in ROWS} == set(CHECKS)
+
+
+def test_the_examples_in_blocks_are_read() -> None:
+    gold, trace = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    made = making.profile(gold_from_value(value_of(gold)), trace_from_value(value_of(trace)))
+    assert (made.contains, made.cites, made.keeps) == (True, True, True)
