@@ -6,11 +6,13 @@ from tests.gates.making import GOLD, TRACE
 from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError
 from affidavit.gates.rag_rows import (
+    gold_from_chunk,
     gold_from_line,
     gold_from_value,
     qid_of,
     trace_from_line,
     trace_from_value,
+    traces_from_chunk,
 )
 
 BAD_TRACES = {
@@ -100,3 +102,53 @@ NAMES = {
 @pytest.mark.parametrize(("fields", "wanted"), NAMES.values(), ids=NAMES.keys())
 def test_the_name_of_a_question(fields: dict[str, object], wanted: str) -> None:
     assert qid_of(trace_from_value({**fields, "answer_json": None})) == wanted
+
+
+def lines_of(*rows: object) -> bytes:
+    return b"\n".join(map(jcs, rows))
+
+
+ROWS = {
+    "alike": [{**TRACE, "qid": f"{n}"} for n in range(3)],
+    "with and without fields": [TRACE, {"q_id": 1, "answer_json": None}, {**TRACE, "qid": 0}],
+    "a text that is a key": [{**TRACE, "q": "claim"}, TRACE],
+    "one": [TRACE],
+}
+
+
+@pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS.keys())
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_many_lines_at_once_are_the_same_rows(rows: list[object], end: bytes) -> None:
+    wanted = [(line, trace_from_value(row)) for line, row in enumerate(rows, 7)]
+    assert [*traces_from_chunk(lines_of(*rows) + end, 7)] == wanted
+
+
+def test_blank_lines_are_passed_over_and_counted() -> None:
+    raw = b"\n".join((b"", jcs(GOLD), b"  ", jcs(GOLD)))
+    assert [line for line, _ in gold_from_chunk(raw)] == [2, 4]
+    assert [*gold_from_chunk(b"")] == [*traces_from_chunk(b"\n")] == []
+
+
+def test_a_key_twice_hides_in_no_chunk() -> None:
+    twice = b'{"qid": "a", "qid": "b", "answer_json": null}'
+    without = b'{"q_id": "c", "answer_json": null}'
+    with pytest.raises(AffidavitError) as caught:
+        [*traces_from_chunk(b"\n".join((twice, without)), 5, "t.jsonl")]
+    assert str(caught.value).startswith("AF024: t.jsonl, line 5, field qid")
+
+
+def test_bad_lines_are_told_of_and_passed_over() -> None:
+    found: list[AffidavitError] = []
+    raw = b"\n".join((jcs(TRACE), b"{", b'{"qid": "", "answer_json": null}', jcs(TRACE)))
+    assert [line for line, _ in traces_from_chunk(raw, 1, "t", found.append)] == [1, 4]
+    assert [(error.fault.code, error.where.line) for error in found] == [("AF020", 2), ("AF407", 3)]
+    found.clear()
+    raw = b"\n".join((jcs(GOLD), b"[]", jcs({**GOLD, "qid": ""})))
+    assert [line for line, _ in gold_from_chunk(raw, 1, "g", found.append)] == [1]
+    assert [(error.fault.code, error.where.line) for error in found] == [("AF406", 2), ("AF406", 3)]
+
+
+def test_a_bad_line_stops_a_chunk() -> None:
+    with pytest.raises(AffidavitError) as caught:
+        [*gold_from_chunk(jcs({**GOLD, "qid": ""}), 500_001, "g")]
+    assert (caught.value.where.line, caught.value.where.field) == (500_001, "qid")

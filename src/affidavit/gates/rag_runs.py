@@ -44,7 +44,9 @@ def runs_of(
     count = 0
     for position, trace in traces:
         count += 1
-        qid = qid_of(trace)
+        qid = trace.qid
+        if type(qid) is not str:
+            qid = qid_of(trace)
         known = last.get(qid)
         if known is None or known[0] < position:
             item = gold.get(qid)

@@ -7,9 +7,10 @@ in the profile of an item; profiles are few, so a million items are counted by a
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
-from affidavit.gates.rag_rows import GoldV1, TraceV1
+from affidavit.gates.rag_rows import AnswerV1, GoldV1, TraceV1
 from affidavit.gates.scu import RULES, Locks, ScuRule, locked
 
 REFUSAL: Final = "not in context"
@@ -19,6 +20,9 @@ DEFAULT_K: Final = 5
 
 class Seen(StrEnum):
     """What became of a question."""
+
+    # Millions of profiles are looked up; an enumeration's own hash is not written in C.
+    __hash__ = str.__hash__
 
     SHIPPED = "shipped"
     REFUSED = "refused"
@@ -60,6 +64,14 @@ class RagSettings:
 DEFAULT_SETTINGS: Final = RagSettings()
 
 
+_SHIPPED, _REFUSED, _SILENT, _MISSING = Seen  # A member's name is looked up in Python each time.
+
+# A profile's fields, not yet made into one: most of them are known already.
+_Found = tuple[
+    Seen, bool, bool | None, bool | None, bool | None, bool, bool | None, bool | None, bool
+]
+
+
 class RagScorer:
     """Scores items under some settings. Equal profiles are one object, to save memory."""
 
@@ -69,60 +81,53 @@ class RagScorer:
         self._folded_refusal = " ".join(settings.refusal.casefold().split())
         self._last_word = self._folded_refusal.rpartition(" ")[2]
         self._locks = Locks(settings.scu_rules)
-        self._known: dict[Profile, Profile] = {}
+        self._known: dict[_Found, Profile] = {}
+        self._locked = lru_cache(maxsize=4096)(locked)
 
     def score(self, gold: GoldV1, trace: TraceV1 | None) -> Profile:
         """Return the profile of a gold item with its last trace, or with none."""
-        profile = self._profile(gold, trace)
-        return self._known.setdefault(profile, profile)
+        found = self._profile(gold, trace)
+        known = self._known.get(found)
+        if known is None:
+            known = self._known[found] = Profile(*found)
+        return known
 
-    def is_refusal(self, claim: str) -> bool:
-        """Tell whether a claim is the refusal token: exact after trimming."""
-        return claim.strip() == self._refusal
-
-    def _profile(self, gold: GoldV1, trace: TraceV1 | None) -> Profile:
-        lock = locked(gold.constraints) if gold.constraints else None
+    def _profile(self, gold: GoldV1, trace: TraceV1 | None) -> _Found:
+        answerable = gold.answerable
+        lock = self._locked(gold.constraints) if gold.constraints else frozenset()
         constrained = bool(lock)
         if trace is None:
-            return Profile(Seen.MISSING, gold.answerable, constrained=constrained)
+            return (_MISSING, answerable, None, None, None, constrained, None, None, False)
         recalls = reachable = None
-        if gold.answerable and gold.gold_citations and trace.retrieved_ids is not None:
+        if answerable and gold.gold_citations and trace.retrieved_ids is not None:
             top = trace.retrieved_ids[: self._k]
             found = [wanted in top for wanted in gold.gold_citations]
-            recalls, reachable = all(found), any(found)
+            recalls, reachable = False not in found, True in found
         answer = trace.answer_json
-        if answer is None or self.is_refusal(answer.claim):
-            seen = Seen.SILENT if answer is None else Seen.REFUSED
-            return Profile(
-                seen,
-                gold.answerable,
-                constrained=constrained,
-                recalls=recalls,
-                reachable=reachable,
-            )
+        if answer is None or answer.claim.strip() == self._refusal:
+            seen = _SILENT if answer is None else _REFUSED
+            return (seen, answerable, None, None, None, constrained, recalls, reachable, False)
         folded = answer.claim.casefold()
-        keeps = self._keeps(lock, answer.constraints_echo, answer.claim) if lock else None
-        return Profile(
-            Seen.SHIPPED,
-            gold.answerable,
-            contains(gold.gold_claim_substr, folded) if gold.answerable else None,
+        return (
+            _SHIPPED,
+            answerable,
+            contains(gold.gold_claim_substr, folded) if answerable else None,
             cites(gold, answer.citations or (), trace.retrieved_ids),
-            keeps,
+            self._keeps(gold, answer, lock, folded) if lock else None,
             constrained,
             recalls,
             reachable,
-            self._is_near_miss(folded),
+            self._last_word in folded and self._is_near_miss(folded),
         )
 
-    def _keeps(self, lock: frozenset[str], echo: Iterable[str] | None, claim: str) -> bool:
-        return (
-            echo is not None
-            and locked(echo) == lock
-            and self._locks.contradiction(lock, claim) is None
-        )
+    def _keeps(self, gold: GoldV1, answer: AnswerV1, lock: frozenset[str], folded: str) -> bool:
+        echo = answer.constraints_echo
+        if echo is None or (echo != gold.constraints and locked(echo) != lock):
+            return False
+        return self._locks.contradiction(lock, answer.claim, folded) is None
 
     def _is_near_miss(self, folded: str) -> bool:
-        return self._last_word in folded and self._folded_refusal in " ".join(folded.split())
+        return self._folded_refusal in " ".join(folded.split())
 
 
 def contains(substrings: Iterable[str] | None, folded_claim: str) -> bool | None:
@@ -145,11 +150,13 @@ def cites(
     An answerable item without gold citations does not say what a hit would be: not measured.
     Nothing is a hit for an unanswerable one. Without retrieved ids only a miss can be told.
     """
-    if retrieved is not None and not all(cited in retrieved for cited in citations):
-        return False
+    if retrieved is not None:
+        for cited in citations:
+            if cited not in retrieved:
+                return False
     if not gold.gold_citations:
         return None if gold.answerable else False
-    wanted = gold.gold_citations
-    if not any(cited in wanted for cited in citations):
-        return False
-    return None if retrieved is None else True
+    for cited in citations:
+        if cited in gold.gold_citations:
+            return None if retrieved is None else True
+    return False

@@ -1,18 +1,21 @@
 """JSON lines and values into rows, strictly, with the line and the field of what is wrong.
 
-A line is decoded straight into its row; that is as strict as `base.strict_json` because the few
+Lines are decoded straight into their rows; that is as strict as `base.strict_json` because the few
 texts that could hide a second meaning (a key that stands twice, a letter that is written as an
 escape) are found by counting bytes and take the slow way. Fields that a row does not know are
 passed over, as the documents' own readers do.
 """
 
 import re
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Final, Generic, TypeVar
 
 import msgspec
 
 from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.json_limits import LINE_LIMITS, JsonLimits
+from affidavit.base.json_lines import split_lines
 from affidavit.base.places import excerpt
 from affidavit.base.strict_json import decode
 
@@ -20,28 +23,67 @@ Row = TypeVar("Row", bound=msgspec.Struct)
 
 # A printable ASCII letter that is written as an escape: no writer does it, so a key may be hidden.
 _HIDDEN_LETTER: Final = re.compile(rb"\\u00[2-7]")
+_LIMITS: Final = JsonLimits(max_bytes=LINE_LIMITS.max_bytes, max_string=LINE_LIMITS.max_bytes)
+
+
+def refuse(error: AffidavitError) -> None:
+    """Stop at the first line that is no row."""
+    raise error
 
 
 class RowReader(Generic[Row]):
-    """Reads one kind of row. `fault` has the value `problem`."""
+    """Reads one kind of row. `fault` has the value `problem`; `keys` are those that count.
 
-    def __init__(self, kind: type[Row], fault: Fault, keys: tuple[str, ...]) -> None:
+    `within` names a field that is an object, and its keys.
+    """
+
+    def __init__(
+        self,
+        kind: type[Row],
+        fault: Fault,
+        keys: tuple[str, ...],
+        within: tuple[str, tuple[str, ...]] | None = None,
+    ) -> None:
         self._kind = kind
         self._fault = fault
-        self._decode = msgspec.json.Decoder(kind).decode
-        # A text that is `"qid"` and nothing else: a quotation mark within a text is escaped.
-        self._keys = tuple(f'"{key}"'.encode() for key in keys)
+        self._decoder = msgspec.json.Decoder(kind)
+        self._keys = tuple((_quoted(key), attrgetter(key)) for key in keys)
+        self._inner = attrgetter(within[0]) if within is not None else None
+        names = within[1] if within is not None else ()
+        self._inner_keys = tuple((_quoted(key), attrgetter(key)) for key in names)
+
+    def from_chunk(
+        self,
+        raw: bytes,
+        first_line: int = 1,
+        file: str | None = None,
+        on_bad: Callable[[AffidavitError], None] = refuse,
+    ) -> Iterator[tuple[int, Row]]:
+        """Yield the rows of many whole lines, each with the number of its line.
+
+        Blank lines are passed over. Whatever keeps the lines from being read at once is found by
+        reading them one by one; `on_bad` is told of each that is no row.
+        """
+        rows = self._rows_at_once(raw)
+        if rows is not None:
+            yield from enumerate(rows, first_line)
+            return
+        for line, text in enumerate(split_lines(raw), first_line):
+            if text.strip():
+                try:
+                    row = self.from_line(text, line, file)
+                except AffidavitError as error:
+                    on_bad(error)
+                else:
+                    yield line, row
 
     def from_line(self, raw: bytes, line: int | None = None, file: str | None = None) -> Row:
         """Return the row of one line of JSON."""
-        if self._has_one_meaning(raw):
-            try:
-                return self._decode(raw)
-            except (msgspec.DecodeError, RecursionError):
-                pass  # The slow way says what is wrong, and where.
-        limits = JsonLimits(max_bytes=LINE_LIMITS.max_bytes, max_string=LINE_LIMITS.max_bytes)
+        rows = self._rows_at_once(raw)
+        if rows is not None:
+            return rows[0]
         try:
-            value = decode(raw, limits, line or 1)
+            value = decode(raw, _LIMITS, line or 1)
         except AffidavitError as error:
             raise error.at(file=file, line=line) from None
         return self.from_value(value, line, file)
@@ -55,12 +97,38 @@ class RowReader(Generic[Row]):
             where = Where(file=file, line=line, field=field)
             raise AffidavitError(self._fault, where, problem=problem) from None
 
-    def _has_one_meaning(self, raw: bytes) -> bool:
-        count = raw.count
-        for key in self._keys:  # Runs for every line: a loop costs half of what `any` does.
-            if count(key) > 1:
-                return False
-        return b"\\u00" not in raw or _HIDDEN_LETTER.search(raw) is None
+    def _rows_at_once(self, raw: bytes) -> list[Row] | None:
+        """Return one row for each line, or None if any of them needs a closer look.
+
+        A row that has a field has its key at least once. So if a key stands in all of the lines as
+        often as rows have the field, it stands in no line twice.
+        """
+        try:
+            rows = self._decoder.decode_lines(raw)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        if len(rows) != raw.count(b"\n") + (not raw.endswith(b"\n")):
+            return None
+        if not _stand_once(raw, rows, self._keys):
+            return None
+        if self._inner is not None:
+            inner = [found for found in map(self._inner, rows) if found is not None]
+            if not _stand_once(raw, inner, self._inner_keys):
+                return None
+        return None if b"\\u00" in raw and _HIDDEN_LETTER.search(raw) else rows
+
+
+def _quoted(key: str) -> bytes:
+    """Return a key as a line has it: nothing else can be it, as texts escape their quotes."""
+    return f'"{key}"'.encode()
+
+
+def _stand_once(
+    raw: bytes, rows: Sequence[object], keys: tuple[tuple[bytes, Callable[[object], object]], ...]
+) -> bool:
+    return all(
+        raw.count(key) == len(rows) - [*map(value_in, rows)].count(None) for key, value_in in keys
+    )
 
 
 def placed_problem(error: msgspec.ValidationError) -> tuple[str, str | None]:

@@ -96,9 +96,14 @@ class Locks:
         )
         self._refutations = lru_cache(maxsize=4096)(self._refutations_of)
 
-    def contradiction(self, constraints: Iterable[str], claim: str) -> str | None:
-        """Return the id of the first rule by which the claim contradicts a constraint."""
-        said = claim.casefold()
+    def contradiction(
+        self, constraints: Iterable[str], claim: str, folded: str | None = None
+    ) -> str | None:
+        """Return the id of a rule by which the claim contradicts a constraint.
+
+        `folded` is the claim's case folding, if the caller has it.
+        """
+        said = claim.casefold() if folded is None else folded
         for constraint in constraints:
             repeated, refutations = self._refutations(constraint)
             if not refutations or repeated in said:
