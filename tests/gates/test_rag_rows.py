@@ -5,15 +5,19 @@ from tests.gates.making import GOLD, TRACE
 
 from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError
+from affidavit.base.exits import Exit
 from affidavit.gates.rag_rows import (
+    gold_by_qid,
     gold_from_chunk,
     gold_from_line,
     gold_from_value,
+    hold_to_digest,
     qid_of,
     trace_from_line,
     trace_from_value,
     traces_from_chunk,
 )
+from affidavit.gates.rows import last_by
 
 BAD_TRACES = {
     "not JSON": (b'{"qid": "a",', "AF020", None),
@@ -152,3 +156,29 @@ def test_a_bad_line_stops_a_chunk() -> None:
     with pytest.raises(AffidavitError) as caught:
         [*gold_from_chunk(jcs({**GOLD, "qid": ""}), 500_001, "g")]
     assert (caught.value.where.line, caught.value.where.field) == (500_001, "qid")
+
+
+def test_a_gold_item_that_stands_twice_is_refused() -> None:
+    rows = [(1, gold_from_value(GOLD)), (4, gold_from_value({**GOLD, "qid": "B"}))]
+    assert [*gold_by_qid(rows)] == ["A0001", "B"]
+    with pytest.raises(AffidavitError) as caught:
+        gold_by_qid([*rows, (9, gold_from_value(GOLD))], "gold.jsonl")
+    assert (caught.value.fault.code, caught.value.where.line) == ("AF408", 9)
+
+
+def test_a_frozen_gold_set_is_held_to_its_digest() -> None:
+    first, other = f"sha256:{'0' * 64}", f"sha256:{'1' * 64}"
+    hold_to_digest(first, None)
+    hold_to_digest(first, first)
+    with pytest.raises(AffidavitError) as changed:
+        hold_to_digest(first, other, "gold.jsonl")
+    assert (changed.value.fault.code, changed.value.fault.exit) == ("AF409", Exit.TAMPERED)
+    with pytest.raises(AffidavitError) as malformed:
+        hold_to_digest(first, "0" * 64)
+    assert malformed.value.fault.code == "AF045"
+
+
+def test_the_last_row_of_a_key_wins() -> None:
+    rows = [trace_from_value({**TRACE, "qid": qid, "q": q}) for qid, q in ("a1", "b2", "a3")]
+    last, lost = last_by(rows, qid_of)
+    assert ([row.q for row in last.values()], lost) == (["3", "2"], 1)

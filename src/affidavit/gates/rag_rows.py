@@ -4,13 +4,15 @@ Origin: section 1 of the RAG document. A field that is absent is not measured, n
 empty one, except that an answer without citations cites nothing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
 
+from affidavit.base.digest import hex_from_digest
 from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.faults import gates as faults
+from affidavit.base.places import excerpt
 from affidavit.gates.rows import RowReader, refuse
 
 Ids = tuple[str, ...]
@@ -133,3 +135,21 @@ def _has_name(row: TraceV1) -> bool:
 
 def _nameless(fault: Fault, line: int | None, file: str | None) -> AffidavitError:
     return AffidavitError(fault, Where(file=file, line=line, field="qid"), problem="it has no qid")
+
+
+def gold_by_qid(rows: Iterable[tuple[int, GoldV1]], file: str | None = None) -> dict[str, GoldV1]:
+    """Return the gold set; an item that stands twice is an error: neither is the right one."""
+    found: dict[str, GoldV1] = {}
+    for line, row in rows:
+        qid = qid_of(row)
+        if qid in found:
+            where = Where(file=file, line=line, field="qid")
+            raise AffidavitError(faults.GOLD_TWICE, where, qid=excerpt(qid))
+        found[qid] = row
+    return found
+
+
+def hold_to_digest(found: str, wanted: str | None, file: str | None = None) -> None:
+    """Refuse a gold set that is not the frozen one. Origin: section 6, "Freeze per release"."""
+    if wanted is not None and found != f"sha256:{hex_from_digest(wanted)}":
+        raise AffidavitError(faults.GOLD_CHANGED, Where(file=file), found=found, wanted=wanted)

@@ -7,7 +7,7 @@ passed over, as the documents' own readers do.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Final, Generic, TypeVar
 
@@ -20,6 +20,7 @@ from affidavit.base.places import excerpt
 from affidavit.base.strict_json import decode
 
 Row = TypeVar("Row", bound=msgspec.Struct)
+Key = TypeVar("Key", bound=Hashable)
 
 # A printable ASCII letter that is written as an escape: no writer does it, so a key may be hidden.
 _HIDDEN_LETTER: Final = re.compile(rb"\\u00[2-7]")
@@ -129,6 +130,16 @@ def _stand_once(
     return all(
         raw.count(key) == len(rows) - [*map(value_in, rows)].count(None) for key, value_in in keys
     )
+
+
+def last_by(rows: Iterable[Row], key_of: Callable[[Row], Key]) -> tuple[dict[Key, Row], int]:
+    """Return the last row of each key, and how many gave way to a later one."""
+    last: dict[Key, Row] = {}
+    count = 0
+    for row in rows:
+        count += 1
+        last[key_of(row)] = row
+    return last, count - len(last)
 
 
 def placed_problem(error: msgspec.ValidationError) -> tuple[str, str | None]:
