@@ -1,0 +1,159 @@
+"""`affidavit serve` as a process of its own: how it starts, what it logs, how it ends."""
+
+import contextlib
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from tests.cli.running import REAL, command_line, environment, run
+from tests.repository import ROOT
+from tests.web.asking import CHECKS, JSON, Reply, make_api_key, make_project
+from tests.web.mixed_requests import receipt_from, requests, send_all
+
+from affidavit.app.api_keys import revoke_api_key
+from affidavit.base.errors import AffidavitError
+from affidavit.store.api_keys import Scope
+from affidavit.wiring.service import ServicePlan, api_key_file
+from affidavit.wiring.serving import require_keys_for
+
+START_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_project(tmp_path_factory.mktemp("process"))
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A service that runs."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    log: Path
+
+    def ask(self, method: str, path: str, body: bytes = b"") -> Reply:
+        place = urlsplit(self.url).netloc
+        with contextlib.closing(http.client.HTTPConnection(place, timeout=30)) as connection:
+            connection.request(method, path, body, JSON)
+            found = connection.getresponse()
+            return Reply(found.status, dict(found.getheaders()), found.read())
+
+    def post(self, value: object) -> Reply:
+        return self.ask("POST", "/v1/answer", json.dumps(value).encode())
+
+    def end(self) -> tuple[int, list[dict[str, object]]]:
+        """Ask it to end; return its exit code and its log."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=START_SECONDS)
+        lines = self.log.read_text("utf-8").splitlines()
+        return self.process.returncode, [json.loads(line) for line in lines]
+
+
+@contextlib.contextmanager
+def serving(project: Path, *options: str) -> Iterator[Process]:
+    place = ("--project", str(project), "--port", "0", "--json")
+    log = project / "log.jsonl"  # A pipe that nobody reads would fill up.
+    with (
+        log.open("wb") as stderr,
+        subprocess.Popen(
+            command_line(REAL, ("serve", *place, *options)),
+            cwd=ROOT,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            text = b""
+            while b"}" not in text:
+                line = process.stdout.readline()
+                assert line, log.read_text("utf-8")
+                text += line
+            yield Process(process, json.loads(text)["url"], log)
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def test_a_service_from_start_to_end(project: Path) -> None:
+    with serving(project, "--address-rate", "0") as service:
+        reply = service.post(CHECKS)
+        assert (reply.status, reply.json["verdict"]) == (200, "contradicted")
+        assert "server" not in reply.headers
+        head = service.ask("HEAD", "/healthz")
+        assert (head.status, head.body) == (200, b"")
+        statuses = send_all(service.url, requests(7, 400, receipt_from(service.url)))
+        assert max(statuses) < 500, statuses
+        assert min(statuses) > 0, statuses
+        assert {200, 400, 404, 405, 415, 422} <= statuses.keys()
+        code, log = service.end()
+    assert code == 0
+    assert len(log) >= 400
+    assert {line["event"] for line in log} == {"request"}
+    assert log[0]["request_id"] == reply.headers["x-request-id"]
+    assert (log[0]["method"], log[0]["path"], log[0]["status"]) == ("POST", "/v1/answer", 200)
+
+
+def test_what_runs_at_the_end_is_finished(project: Path) -> None:
+    with serving(project, "-q") as service:
+        slow = [{"id": "a", "tool": "slow", "args": {"seconds": 1.5}}]
+        found: list[object] = []
+
+        def ask() -> None:
+            found.append(service.post(slow).json["verdict"])
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        time.sleep(0.6)
+        code, log = service.end()
+        asking.join()
+    assert (found, code, log) == (["evidenced"], 0, [])
+
+
+def test_two_processes(project: Path) -> None:
+    with serving(project, "--workers", "2", "-q") as service:
+        assert service.post(CHECKS).status == 200
+        assert service.end() == (0, [])
+
+
+def test_it_is_not_opened_to_others_without_a_key(tmp_path: Path) -> None:
+    make_project(tmp_path)
+    arguments = ("serve", "--host", "0.0.0.0", "--project", str(tmp_path))  # noqa: S104 - refused
+    result = run(*arguments)
+    assert (result.exit_code, result.stderr[:5]) == (2, "AF520")
+    assert "affidavit apikeys new" in result.stderr
+
+
+def test_a_key_opens_it_to_others_until_it_is_revoked(tmp_path: Path) -> None:
+    plan = ServicePlan(tmp_path)
+    make_api_key(tmp_path, "bot", *Scope)
+    require_keys_for("192.0.2.1", plan)
+    revoke_api_key(api_key_file(tmp_path), "bot", "2026-01-02T00:00:00Z")
+    require_keys_for("127.0.0.1", plan)
+    with pytest.raises(AffidavitError, match="AF520"):
+        require_keys_for("192.0.2.1", plan)
+
+
+def test_a_port_that_is_taken(project: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = run("serve", "--port", str(port), "--project", str(project))
+    assert (result.exit_code, result.stderr[:5]) == (2, "AF521")
+    assert "something listens there already" in result.stderr
+
+
+def test_without_a_key_to_sign_with_it_does_not_start(tmp_path: Path) -> None:
+    result = run("serve", "--project", str(tmp_path))
+    assert (result.exit_code, result.stderr[:5]) == (2, "AF339")
