@@ -27,7 +27,6 @@ class GoldV1(msgspec.Struct, frozen=True, gc=False):
     gold_claim_substr: Ids | None = None
     gold_citations: Ids | None = None
     constraints: Ids | None = None
-    notes: str | None = None
 
 
 class AnswerV1(msgspec.Struct, frozen=True, gc=False):
