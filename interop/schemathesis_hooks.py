@@ -40,9 +40,8 @@ def is_dated(body: Any) -> bool:
     return True
 
 
-@schemathesis.hook
-def filter_body(context: Any, body: Any) -> bool:
-    """Leave out bodies that break a rule which no schema can say."""
+def is_expressible(body: Any) -> bool:
+    """Say whether a body breaks no rule but those that a schema can say."""
     deadline = body.get("deadline_ms") if isinstance(body, dict) else None
     return (
         is_sayable(body)
@@ -50,3 +49,15 @@ def filter_body(context: Any, body: Any) -> bool:
         and not has_twins(body)
         and is_dated(body)
     )
+
+
+@schemathesis.hook
+def filter_body(context: Any, body: Any) -> bool:
+    """Generate no other bodies."""
+    return is_expressible(body)
+
+
+@schemathesis.hook
+def filter_case(context: Any, case: Any) -> bool:
+    """Nor send those that are not generated but listed, at the bounds of the schema."""
+    return is_expressible(case.body)
