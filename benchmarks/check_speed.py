@@ -25,7 +25,8 @@ from affidavit.wiring.benches import BenchPlan, set_up_bench
 from affidavit.wiring.judges import BuiltIn
 from affidavit.wiring.project import Project
 start = time.process_time()
-plan = BenchPlan(Project(Path(sys.argv[2])), (Path(sys.argv[1]),), DEFAULT_RULES, 8, judge=BuiltIn.LEXICAL)
+project, sources = Project(Path(sys.argv[2])), (Path(sys.argv[1]),)
+plan = BenchPlan(project, sources, DEFAULT_RULES, 8, judge=BuiltIn.LEXICAL)
 bench = set_up_bench(plan)
 day = "2026-01-03"
 asked = AskedAnswer(Path(sys.argv[3]).read_text(), None, "speed", day, day + "T00:00:00Z")

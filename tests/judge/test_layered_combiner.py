@@ -29,8 +29,12 @@ AGAINST = SumV1(-3.0, {"denial": 6.0})
 TABLE = CombinerV1(
     "affidavit/judge-combiner/1",
     {"own": 10},
-    CascadeV1(unsure_from=0.2, unsure_to=0.95, most_passages=2),
-    (LimitV1("denial", 0.6, 0.2), LimitV1("gap", 0.5, 0.4, near=0.8, unless=0.7)),
+    CascadeV1(unsure_from=0.2, unsure_to=0.7, near=0.95, most_passages=2),
+    (
+        LimitV1("denial", 0.6, 0.2),
+        LimitV1("gap", 0.5, 0.4, near=0.8, unless=0.7),
+        LimitV1("not_said", 0.7, 0.3, near=0.95),
+    ),
     LayersV1(WORDS, READ),
     LayersV1(AGAINST, AGAINST),
 )
@@ -82,6 +86,12 @@ def test_the_encoder_counts_only_where_it_was_asked() -> None:
             0.75,
             id="the encoder overrules a gap",
         ),
+        pytest.param(
+            {"words": 1.0, "recall_sentence": 1.0},
+            Entailment(0.2, 0.7, 0.1),
+            0.3,
+            id="of nearly all words the encoder is the better reader",
+        ),
         pytest.param(VERBATIM, None, 0.999, id="a claim that repeats its source"),
         pytest.param({**VERBATIM, "denial": 0.9}, None, 0.2, id="but for a negation"),
         pytest.param({**VERBATIM, "exchanged": 0.9}, None, 0.8808, id="but for a small word"),
@@ -101,7 +111,9 @@ def test_limits(scores: dict[str, float], read: Entailment | None, support: floa
         pytest.param({**VERBATIM, "gap": 1.0}, False, id="word for word with a gap that is seen"),
         pytest.param({"gap": 1.0, "recall_sentence": 0.9}, True, id="a gap that can be overruled"),
         pytest.param(
-            {"words": 0.9, "recall_sentence": 1.0, "bigrams": 0.8}, True, id="in another order"
+            {"words": 0.9, "recall_sentence": 1.0, "bigrams": 0.8},
+            True,
+            id="nearly all, in another order",
         ),
     ],
 )

@@ -74,7 +74,7 @@ def test_a_changed_number_is_contradicted_by_the_rule_that_names_it() -> None:
 
 def test_where_words_are_unsure_the_encoder_is_asked_and_quoted() -> None:
     shipped = shipped_combiner()
-    table = msgspec.structs.replace(shipped.table, cascade=CascadeV1(0.0, 1.0, 2))
+    table = msgspec.structs.replace(shipped.table, cascade=CascadeV1(0.0, 1.0, 1.0, 2))
     curious = LayeredJudge(Combiner(table, shipped.digest))
     (reading,) = curious.read("Employees get some weeks of leave.", [chunk_of(POLICY)])
     assert "encoder_entails" in dict(reading.scores)

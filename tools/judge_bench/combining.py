@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from affidavit.judge.layered.combiner import (
+    NOT_SAID,
     SCHEMA,
     CascadeV1,
     Combiner,
@@ -26,11 +27,12 @@ from tools.judge_bench.rows import FITTED
 from tools.judge_bench.signals import Seen, Signals
 
 _NO_READING: Final = Reading("", SupportLevel.NONE, False, 0.0, 0.0, 0.5, "", Span(0, 0), "")
-CASCADE: Final = CascadeV1(unsure_from=0.45, unsure_to=0.6, most_passages=2)
+CASCADE: Final = CascadeV1(unsure_from=0.45, unsure_to=0.6, near=0.9, most_passages=2)
 # A rule that found another value, a negation or an exchanged name in a sentence that says most of
 # the claim; a stronger mode or quantity, or a condition left out; a number that a close sentence
 # does not have; a language that the rules do not know. What else a rule found in a close sentence,
-# and too little of the claim, the encoder may overrule.
+# and too little of the claim, the encoder may overrule; of a sentence that has nearly all of the
+# claim it is the better reader, and sets a limit of its own.
 LIMITS: Final = (
     *(LimitV1(name, 0.6, 0.2) for name in ("facts_conflict", "opposite", "denial")),
     *(LimitV1(name, 0.6, 0.2) for name in ("renamed", "swapped")),
@@ -39,6 +41,7 @@ LIMITS: Final = (
     LimitV1("facts_loose", 0.01, 0.45, near=0.8),
     LimitV1(FOREIGN_SCORE, TOO_MANY, 0.45),
     LimitV1(GAP_SCORE, 0.5, 0.45, near=0.8, unless=0.7),
+    LimitV1(NOT_SAID, 0.8, 0.4, near=0.9),
     LimitV1(LITTLE_SCORE, 0.5, 0.24, unless=0.5),
 )
 

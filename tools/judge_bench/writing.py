@@ -21,10 +21,12 @@ def combiner_toml(table: CombinerV1) -> str:
     lines += [
         "",
         "# The encoder is asked where the support by words lies between these two,",
+        "# or where a sentence has at least the share `near` of the claim without repeating it;",
         "# for so many passages of a claim.",
         "[cascade]",
         f"unsure_from = {cascade.unsure_from}",
         f"unsure_to = {cascade.unsure_to}",
+        f"near = {cascade.near}",
         f"most_passages = {cascade.most_passages}",
         "",
         "# A rule that speaks bounds the support: where `score` is at least `least`, and the",

@@ -27,6 +27,8 @@ NUMBERS: Final = {ANCHOR: 1, RECEIPT_ID: 2, SIGNATURE: 3, KEY: 3, EVIDENCE: 4, R
 _OPTIONAL: Final = frozenset({ANCHOR, KEY})
 _SHOWN: Final = 5  # Findings that a line names; the report has all.
 
+_GRAVEST_FIRST: Final = (Exit.TAMPERED, Exit.NO, Exit.INPUT, Exit.UNKNOWN)
+
 
 class Status(StrEnum):
     """How a step ended.
@@ -88,7 +90,7 @@ class Verification:
             if step.status is Status.FAILED
         }
         if failed:
-            return next(exit for exit in (Exit.TAMPERED, Exit.NO, Exit.UNKNOWN) if exit in failed)
+            return next(exit for exit in _GRAVEST_FIRST if exit in failed)
         return Exit.YES if _is_complete(self.steps) else Exit.UNKNOWN
 
     def and_steps(self, *more: Step) -> "Verification":

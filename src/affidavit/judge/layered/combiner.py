@@ -24,6 +24,7 @@ _FILE: Final = files(__package__) / "data" / "combiner.toml"
 # A probability nearer to 0 or 1 than this says no more than this.
 _CERTAIN: Final = 0.005
 SAID: Final = "said"
+NOT_SAID: Final = "not_said"
 _ALL_THERE: Final = ("recall_sentence", "bigrams", "exact")
 VERBATIM_SUPPORT: Final = 0.999
 """Of a claim that repeats its source. The sums are fitted to retellings, and know no such thing."""
@@ -63,10 +64,15 @@ class LimitV1(_Part, frozen=True):
 
 
 class CascadeV1(_Part, frozen=True):
-    """Where the encoder is asked: between these supports by words, for so many passages a claim."""
+    """Where the encoder is asked: between these supports by words, for so many passages a claim.
+
+    And of every sentence that has at least the share `near` of the claim without repeating it:
+    there words see no difference between "A sold B" and "B sold A".
+    """
 
     unsure_from: float
     unsure_to: float
+    near: float
     most_passages: int
 
 
@@ -111,11 +117,11 @@ class Combiner:
         return Weighed(rounded(support, DECIMALS), rounded(contradiction, DECIMALS))
 
     def limits(self, scores: Mapping[str, float]) -> tuple[LimitV1, ...]:
-        """Return the limits that hold for this claim; what was not asked sets none."""
+        """Return the limits that hold for this claim; an encoder that was not asked sets none."""
         return tuple(
             limit
             for limit in self.table.limits
-            if scores[limit.score] >= limit.least
+            if scores.get(limit.score, 0.0) >= limit.least
             and scores["recall_sentence"] >= limit.near
             and (limit.unless is None or scores.get(SAID, 0.0) < limit.unless)
         )
@@ -129,6 +135,8 @@ class Combiner:
         if is_verbatim(scores) or any(limit.unless is None for limit in self.limits(scores)):
             return False
         cascade = self.table.cascade
+        if scores["recall_sentence"] >= cascade.near:
+            return True
         by_words = rounded(probability(self.table.support.words, scores), DECIMALS)
         return cascade.unsure_from <= by_words <= cascade.unsure_to
 
@@ -149,9 +157,11 @@ def probability(table: SumV1, scores: Mapping[str, float]) -> float:
 def reading_scores(read: Entailment) -> dict[str, float]:
     """Return the encoder's answer as scores: logits for the sums, cut where they are sure.
 
-    `said` is the plain probability that the passage says so, which may lift a limit.
+    `said` is the plain probability that the passage says so, which may lift a limit, and
+    `not_said` the other one, which may set one.
     """
     return {
+        NOT_SAID: 1 - read.entails,
         "entails": _logit(read.entails),
         "contradicts": _logit(read.contradicts),
         SAID: read.entails,
