@@ -87,10 +87,16 @@ def test_the_encoder_counts_only_where_it_was_asked() -> None:
             id="the encoder overrules a gap",
         ),
         pytest.param(
-            {"words": 1.0, "recall_sentence": 1.0},
+            {"words": 1.0, "recall_sentence": 1.0, "exact": 1.0},
             Entailment(0.2, 0.7, 0.1),
             0.3,
-            id="of nearly all words the encoder is the better reader",
+            id="of the same words in another order the encoder is the better reader",
+        ),
+        pytest.param(
+            {"words": 1.0, "recall_sentence": 1.0, "exact": 0.8},
+            Entailment(0.2, 0.7, 0.1),
+            0.787,
+            id="of other words it is not",
         ),
         pytest.param(VERBATIM, None, 0.999, id="a claim that repeats its source"),
         pytest.param({**VERBATIM, "denial": 0.9}, None, 0.2, id="but for a negation"),

@@ -104,7 +104,11 @@ class Combiner:
 
     def weigh(self, scores: Mapping[str, float], read: Entailment | None = None) -> Weighed:
         """Return the two probabilities, rounded to 4 decimals."""
-        seen = scores if read is None else {**scores, **reading_scores(read)}
+        seen = dict(scores)
+        if read is not None:
+            seen |= reading_scores(read)
+            # Of the same words in another order it is the better reader, of other words it is not.
+            seen[NOT_SAID] = (1 - read.entails) * scores["exact"]
         support, contradiction = (
             probability(layers.words if read is None else layers.read, seen)
             for layers in (self.table.support, self.table.contradiction)
@@ -157,11 +161,9 @@ def probability(table: SumV1, scores: Mapping[str, float]) -> float:
 def reading_scores(read: Entailment) -> dict[str, float]:
     """Return the encoder's answer as scores: logits for the sums, cut where they are sure.
 
-    `said` is the plain probability that the passage says so, which may lift a limit, and
-    `not_said` the other one, which may set one.
+    `said` is the plain probability that the passage says so, which may lift a limit.
     """
     return {
-        NOT_SAID: 1 - read.entails,
         "entails": _logit(read.entails),
         "contradicts": _logit(read.contradicts),
         SAID: read.entails,
