@@ -1,7 +1,7 @@
 """The closed table of commands. A command is one line here and one module in this package.
 
-The sections follow the way of the data: Check, Decide, Seal, Serve, Look around. Nothing here may import
-the module that a target names: `affidavit --help` reads this table and nothing else.
+The sections follow the way of the data: Check, Decide, Seal, Serve, Look around. Nothing here may
+import the module that a target names: `affidavit --help` reads this table and nothing else.
 """
 
 from typing import Final
