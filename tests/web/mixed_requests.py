@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -181,7 +182,7 @@ def _change(chance: random.Random, value: Any) -> None:
             if chance.random() < 0.3:
                 del value[key]
             else:
-                value[key] = chance.choice(ODD)
+                value[key] = deepcopy(chance.choice(ODD))
             return
         value = value[key]
 

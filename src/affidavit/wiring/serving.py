@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -49,12 +50,19 @@ class ServedApplication:
 def listen_at(address: Address) -> socket.socket:
     """Return a socket that listens, or say why there is none."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    # The protocol is named, or asyncio would not send at once what is small (TCP_NODELAY), and
+    # every response would wait 40 ms for the client's acknowledgement.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((address.host, address.port), family=family, backlog=BACKLOG)
-    except (OSError, OverflowError) as error:
-        number = error.errno if isinstance(error, OSError) else None
+        if os.name == "posix":  # A port that was just left can be taken; elsewhere it means more.
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((address.host, address.port))
+        listening.listen(BACKLOG)
+        return listening
+    except OSError as error:
+        listening.close()
         known = {errno.EADDRINUSE: "something listens there already"}
-        reason = known.get(number or 0, str(getattr(error, "strerror", None) or error).lower())
+        reason = known.get(error.errno or 0, (error.strerror or str(error)).lower())
         raise AffidavitError(
             faults.SERVE_ADDRESS, host=address.host, port=address.port, reason=reason
         ) from None
