@@ -41,7 +41,8 @@ def test_a_megabyte_is_read_in_time(shape: str) -> None:
     text = shape * (MEGABYTE // len(shape))
     begun = time.process_time()
     read(CLAIM, text)
-    assert time.process_time() - begun < 10  # Seconds; the slowest takes about 3.
+    # A guard against what grows with the square, not a measurement: it takes about 3 seconds.
+    assert time.process_time() - begun < 60
 
 
 CLAIMS = {
@@ -57,7 +58,7 @@ CLAIMS = {
 def test_a_long_claim_is_judged_in_time(claim: str) -> None:
     begun = time.process_time()
     read(claim, PROSE * 50 + claim[::-1])
-    assert time.process_time() - begun < 20
+    assert time.process_time() - begun < 60
 
 
 ODD = {

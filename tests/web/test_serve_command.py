@@ -108,7 +108,8 @@ def test_a_service_from_start_to_end(project: Path) -> None:
 
 def test_what_runs_at_the_end_is_finished(project: Path) -> None:
     with serving(project, "-q") as service:
-        slow = [{"id": "a", "tool": "slow", "args": {"seconds": 1.5}}]
+        assert service.post(CHECKS).status == 200  # All is loaded, so the next one starts at once.
+        slow = [{"id": "a", "tool": "slow", "args": {"seconds": 4}}]
         found: list[object] = []
 
         def ask() -> None:
@@ -116,7 +117,7 @@ def test_what_runs_at_the_end_is_finished(project: Path) -> None:
 
         asking = threading.Thread(target=ask)
         asking.start()
-        time.sleep(0.6)
+        time.sleep(2)
         code, log = service.end()
         asking.join()
     assert (found, code, log) == (["evidenced"], 0, [])
