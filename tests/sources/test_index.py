@@ -18,6 +18,7 @@ from affidavit.sources.index.opened import SourceIndex, open_index
 from affidavit.sources.index.ranking import ClaimWords
 from affidavit.sources.index.store import STORE_NAME
 from affidavit.sources.index.terms import Term, claim_keys, claim_terms, keys_of, stems_of
+from affidavit.sources.ingest import index_sources
 from affidavit.sources.ingested import IngestedDocument, ingest_bytes
 from affidavit.sources.settings import SourceSettings
 
@@ -299,13 +300,40 @@ def test_a_killed_build_leaves_an_index_that_opens_or_none(tmp_path: Path) -> No
                 with open_index(folder) as index:
                     assert len(index.documents) == 2
                     assert index.chunk_count > 0
-    from affidavit.sources.ingest import index_sources
-
     with index_sources([sources], kept, SourceSettings(), jobs=0).index as index:
         assert index.search("leave salaries changed")
     # Whatever the killed ones left unfinished is gone once somebody builds again.
     (sources / "c.md").write_text("More.")
     index_sources([sources], kept, SourceSettings(), jobs=0).index.close()
+    assert not list((kept / "indexes").glob(".unfinished-*"))
+
+
+def test_a_build_killed_while_it_removes_old_indexes_leaves_no_half_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources, kept = tmp_path / "sources", tmp_path / "kept"
+    sources.mkdir()
+
+    def build(number: int) -> None:
+        (sources / "a.md").write_text(f"Text number {number}.")
+        index_sources([sources], kept, SourceSettings(), jobs=0).index.close()
+
+    def killed_half_way(folder: Path, **_: object) -> None:
+        if Path(folder).is_dir():
+            (Path(folder) / "passages.sqlite").unlink()
+            raise KeyboardInterrupt
+
+    for number in range(8):
+        build(number)
+    with monkeypatch.context() as killing:
+        killing.setattr("shutil.rmtree", killed_half_way)
+        with pytest.raises(KeyboardInterrupt):
+            build(8)
+    for folder in (kept / "indexes").glob("[!.]*"):
+        if folder.is_dir():
+            open_index(folder).close()
+    assert list((kept / "indexes").glob(".unfinished-*"))
+    build(9)
     assert not list((kept / "indexes").glob(".unfinished-*"))
 
 

@@ -10,7 +10,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -70,7 +70,7 @@ def _build(place: Path, key: str, documents: Iterable[Outcome]) -> SourceIndex:
         target = place / (key if is_lasting else f"{key}{_PASSING}")
         _sync(unfinished)
         # A broken index under this name made find_index say None; it has to go first.
-        shutil.rmtree(target, ignore_errors=True)
+        _remove(target)
         unfinished.rename(target)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -134,4 +134,12 @@ def _prune(place: Path, key: str) -> None:
     others = (path for path in place.iterdir() if path.is_dir() and path.name != key)
     newest = sorted(others, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
     for path in newest[_KEPT_INDEXES - 1 :]:
-        shutil.rmtree(path, ignore_errors=True)
+        _remove(path)
+
+
+def _remove(index: Path) -> None:
+    """Remove an index. It loses its name first: who is killed here leaves no half of one."""
+    nameless = index.with_name(f"{_UNFINISHED}removed-{index.name}")
+    with suppress(OSError):
+        index.rename(nameless)
+    shutil.rmtree(nameless, ignore_errors=True)
