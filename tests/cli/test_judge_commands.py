@@ -129,6 +129,7 @@ BAD = {
     "no such judge": (("score", "{here}/rows.jsonl", "--judge", "nobody"), 2, "AF251"),
     "a claim that is too long": (("score", "{here}/long"), 2, "AF250"),
     "no label": (("eval", "{here}/rows.jsonl"), 2, "AF287"),
+    "nothing to measure": (("eval", "{here}/empty"), 3, "AF292"),
     "too few labels": (("calibrate", "--labels", "{here}/few"), 3, "AF290"),
 }
 

@@ -64,6 +64,44 @@ def test_a_budget_that_cannot_suffice_is_refused_unless_the_user_says_yes(tmp_pa
     assert "AF258" in stopped.stderr
 
 
+def score(project: Path, *more: str, rows: str = "rows.jsonl") -> subprocess.CompletedProcess[str]:
+    command = [
+        *(sys.executable, "-m", "affidavit", "judge", "score", rows),
+        *("--judge", str(project / "judge.toml"), *more),
+    ]
+    lines = "".join(
+        json.dumps({"id": str(number), "claim": f"Leave is {number} days.", "evidence": "No."})
+        + "\n"
+        for number in range(3)
+    )
+    (project / "rows.jsonl").write_text(lines, "utf-8")
+    return subprocess.run(
+        command, cwd=project, input=lines, capture_output=True, text=True, check=False
+    )
+
+
+def test_rows_scored_by_a_model_are_estimated_before_and_accounted_after(tmp_path: Path) -> None:
+    with serving(NOTHING) as server:
+        write_settings(tmp_path, server)
+        said = score(tmp_path).stderr
+        piped = score(tmp_path, rows="-").stderr
+    assert said.index("will be asked 3 times") < said.index("judge: 3 requests")
+    assert "not known before they come" in piped
+    assert "judge: 0 requests, 3 replies from before" in piped
+
+
+def test_rows_that_the_budget_does_not_cover_are_not_sent(tmp_path: Path) -> None:
+    prices = "price_per_million_input = 9.0\nprice_per_million_output = 9.0\nbudget = 0.001"
+    with serving(NOTHING) as server:
+        write_settings(tmp_path, server, prices)
+        refused = score(tmp_path)
+        assert server.requests == []
+        stopped = score(tmp_path, "--yes")
+    assert (refused.returncode, stopped.returncode) == (3, 3)
+    assert "AF259" in refused.stderr
+    assert "AF258" in stopped.stderr
+
+
 FILES = {
     "no TOML": ("[chat", "AF252"),
     "no table": ("", "AF253"),

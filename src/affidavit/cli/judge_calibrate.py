@@ -9,6 +9,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import judging as faults
 from affidavit.cli.command import command
+from affidavit.cli.judge_costs import costs_of_rows
 from affidavit.cli.judge_options import (
     interval_of,
     jobs_option,
@@ -16,6 +17,7 @@ from affidavit.cli.judge_options import (
     refuse_same_file,
     scorer_for,
     shown,
+    yes_option,
 )
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Write the rules even if they are not better.")
 @judge_option
+@yes_option
 @jobs_option
 def calibrate(
     terminal: Terminal,
@@ -59,6 +62,7 @@ def calibrate(
     output: Path | None,
     force: bool,
     judge_name: str | None,
+    yes: bool,
     jobs: int,
 ) -> Exit:
     """Fit the judge's thresholds to your own labels.
@@ -76,7 +80,8 @@ def calibrate(
     scorer = scorer_for(None, judge_name)
     outcomes = terminal.progress(judged_file(labels, scorer, jobs), "Reading labels")
     try:
-        fitted = calibrate_rows(outcomes)
+        with costs_of_rows(terminal, scorer, [labels], above_budget=yes):
+            fitted = calibrate_rows(outcomes)
     except AffidavitError as error:
         raise error.at(file=str(labels)) from None
     identity = scorer.judge.identity

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 import click
 
 import affidavit
-from affidavit.base.errors import AffidavitError
+from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
+from affidavit.base.faults import judging as faults
 from affidavit.cli.command import command
+from affidavit.cli.judge_costs import costs_of_rows
 from affidavit.cli.judge_options import (
     interval_of,
     jobs_option,
@@ -17,6 +19,7 @@ from affidavit.cli.judge_options import (
     rules_option,
     scorer_for,
     shown,
+    yes_option,
 )
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page with diagrams there.")
 @rules_option
 @judge_option
+@yes_option
 @jobs_option
 def evaluate(
     terminal: Terminal,
@@ -58,6 +62,7 @@ def evaluate(
     html: Path | None,
     rules: Path | None,
     judge_name: str | None,
+    yes: bool,
     jobs: int,
 ) -> Exit:
     """Measure the judge on rows with labels.
@@ -68,7 +73,8 @@ def evaluate(
     """
     refuse_same_file(html, *sets)
     scorer = scorer_for(rules, judge_name)
-    reports = [_measured(terminal, path, scorer, jobs) for path in sets]
+    with costs_of_rows(terminal, scorer, sets, above_budget=yes):
+        reports = [_measured(terminal, path, scorer, jobs) for path in sets]
     if html is not None:
         from affidavit.base.files import write_atomically
         from affidavit.formats.reliability import reliability_html
@@ -79,21 +85,25 @@ def evaluate(
         )
         write_atomically(html, page.encode())
         terminal.note(f"wrote {html}")
+    nothing = None
+    if not any(report.support.count for report in reports):
+        nothing = AffidavitError(faults.ROWS_UNMEASURED, Where(file=str(sets[0])))
     if terminal.json:
         from affidavit.app.judging.reporting import report_as_wire
 
-        terminal.print_json(
-            {
-                "judge": scorer.judge.identity,
-                "rules_digest": scorer.rules_digest,
-                "sets": [report_as_wire(each) for each in reports],
-            }
-        )
-    else:
-        for each in reports:
-            _show(terminal, each)
-    measured = any(report.support.count for report in reports)
-    return Exit.YES if measured else Exit.UNKNOWN
+        found = {
+            "judge": scorer.judge.identity,
+            "rules_digest": scorer.rules_digest,
+            "sets": [report_as_wire(each) for each in reports],
+        }
+        why = {} if nothing is None else {"error": nothing.as_wire()}
+        terminal.print_json({**found, **why})
+        return Exit.YES if nothing is None else nothing.fault.exit
+    for each in reports:
+        _show(terminal, each)
+    if nothing is not None:
+        raise nothing
+    return Exit.YES
 
 
 def _measured(terminal: Terminal, path: Path, scorer: "Scorer", jobs: int) -> "SetReport":

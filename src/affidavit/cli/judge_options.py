@@ -18,6 +18,9 @@ rules_option = click.option(
 judge_option = click.option(
     "--judge", "judge_name", help="Which judge reads: a name, or a .toml file with its settings."
 )
+yes_option = click.option(
+    "--yes", is_flag=True, help="Start although the judge's budget may not suffice."
+)
 jobs_option = click.option(
     "--jobs",
     "-j",

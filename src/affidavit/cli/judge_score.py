@@ -10,12 +10,14 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import judging as faults
 from affidavit.cli.command import command
+from affidavit.cli.judge_costs import costs_of_rows
 from affidavit.cli.judge_options import (
     jobs_option,
     judge_option,
     refuse_same_file,
     rules_option,
     scorer_for,
+    yes_option,
 )
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 )
 @rules_option
 @judge_option
+@yes_option
 @jobs_option
 def score(
     terminal: Terminal,
@@ -66,6 +69,7 @@ def score(
     keep_going: bool,
     rules: Path | None,
     judge_name: str | None,
+    yes: bool,
     jobs: int,
 ) -> Exit:
     """Score rows of claims and evidence with the judge.
@@ -74,13 +78,23 @@ def score(
     one line is written: {id, verdict, support, contradiction, confidence, snippet, notes}. The
     verdict is the one that `affidavit check` would give.
     """
-    from affidavit.base.files import write_atomically
     from affidavit.wiring.judging import judged_file, required
 
     refuse_same_file(output, rows)
-    outcomes = judged_file(rows, scorer_for(rules, judge_name), jobs)
+    scorer = scorer_for(rules, judge_name)
+    outcomes = judged_file(rows, scorer, jobs)
     watched = terminal.progress(outcomes if keep_going else required(outcomes), "Scoring rows")
     lines = ScoreLines(watched, rows)
+    with costs_of_rows(terminal, scorer, [rows], above_budget=yes):
+        _write(terminal, lines, output)
+    if lines.failed:
+        terminal.note(f"{lines.failed} of {lines.count} rows could not be scored")
+    return Exit.UNKNOWN if lines.failed else Exit.YES
+
+
+def _write(terminal: Terminal, lines: "ScoreLines", output: Path | None) -> None:
+    from affidavit.base.files import write_atomically
+
     if output is not None:
         write_atomically(output, lines)
         terminal.note(f"wrote {output}")
@@ -94,9 +108,6 @@ def score(
     else:
         for line in lines:
             click.echo(line, nl=False)
-    if lines.failed:
-        terminal.note(f"{lines.failed} of {lines.count} rows could not be scored")
-    return Exit.UNKNOWN if lines.failed else Exit.YES
 
 
 class ScoreLines:

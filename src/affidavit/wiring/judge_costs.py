@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeAlias
 
 from affidavit.app.checking import AskedAnswer, Bench, check_answer
+from affidavit.app.judging.scoring import outcome_of_line
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import judge as faults
 from affidavit.judge.chat.judge import ChatJudge
 from affidavit.judge.protocol import Judge
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportLevel
+from affidavit.wiring.judges import judge_for
+from affidavit.wiring.judging import STANDARD_INPUT, Scorer, row_lines
 
 Pair: TypeAlias = tuple[str, Sequence[Chunk]]
 """A claim, and the passages to read for it."""
@@ -43,6 +47,19 @@ def foretell_answers(
     listing = ListingJudge(judge)
     for asked, bench in answers:
         check_answer(asked, replace(bench, judge=listing))
+    return foretell(judge, listing.pairs, above_budget=above_budget)
+
+
+def foretell_rows(files: Iterable[Path], scorer: Scorer, *, above_budget: bool) -> str:
+    """Return the estimate of scoring some files of rows; rows of a pipe are not known before."""
+    paths = tuple(files)
+    if STANDARD_INPUT in paths:
+        return "what the rows of a pipe will cost is not known before they come"
+    judge = judge_for(scorer.choice, scorer.project)
+    listing = ListingJudge(judge)
+    for line in (line for path in paths for line in row_lines(path)):
+        # What is wrong with a row is said when it is scored, not here.
+        outcome_of_line(line, listing, scorer.rules)
     return foretell(judge, listing.pairs, above_budget=above_budget)
 
 

@@ -53,18 +53,26 @@ def judged_file(path: Path, scorer: Scorer, jobs: int = 1) -> Iterator[Outcome]:
     alone, for several would share its budget and its rate.
     """
     jobs = 1 if asks_a_server(scorer.choice) else jobs
-    name = "standard input" if path == STANDARD_INPUT else str(path)
+    name = _name(path)
     try:
-        with _opened(path) as stream:
-            scored = run_in_order(scorer, batches(lines_of(stream)), jobs)
-            for outcome in (each for batch in scored for each in batch):
-                if isinstance(outcome, RowFault):
-                    error = outcome.error.at(file=name)
-                    yield RowFault(outcome.id, outcome.line, error)
-                else:
-                    yield outcome
+        scored = run_in_order(scorer, batches(row_lines(path)), jobs)
+        for outcome in (each for batch in scored for each in batch):
+            if isinstance(outcome, RowFault):
+                error = outcome.error.at(file=name)
+                yield RowFault(outcome.id, outcome.line, error)
+            else:
+                yield outcome
     except AffidavitError as error:
         raise error.at(file=name) from None
+
+
+def row_lines(path: Path) -> Iterator[Line]:
+    """Yield the lines of a file that hold something. `-` is standard input."""
+    try:
+        with _opened(path) as stream:
+            yield from lines_of(stream)
+    except AffidavitError as error:
+        raise error.at(file=_name(path)) from None
 
 
 def required(outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
@@ -73,6 +81,10 @@ def required(outcomes: Iterator[Outcome]) -> Iterator[Outcome]:
         if isinstance(outcome, RowFault):
             raise outcome.error
         yield outcome
+
+
+def _name(path: Path) -> str:
+    return "standard input" if path == STANDARD_INPUT else str(path)
 
 
 def _opened(path: Path) -> BufferedReader:

@@ -49,3 +49,10 @@ NOT_BETTER = Fault(
     "keep the judge's own, add labels, or write them anyway with --force",
     Exit.UNKNOWN,
 )
+ROWS_UNMEASURED = Fault(
+    "AF292",
+    "judge_eval.nothing",
+    "no row could be measured, so nothing is known about the judge",
+    "give rows of claim, evidence and label; what is wrong with a row is listed with -v",
+    Exit.UNKNOWN,
+)
