@@ -48,9 +48,9 @@ BESIDES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         },
         "base.json_tree": {"gc": "what a list or dict holds, read at the speed of C"},
         "base.statistics": {"random.Random": "the bootstrap draws with the caller's seed"},
+        "base.strict_yaml": {"yaml": "the parser; what its events mean is ours"},
         "ledger": {"nupunkt": "where a sentence ends"},
         "ledger.rules": {"tomllib": "the rules are a TOML file, whose bytes the caller read"},
-        "packs": {"yaml": "packs are YAML files"},
         "seal": {
             "cryptography": "Ed25519 and X.509",
             "gzip": "a bundle is compressed, in memory",

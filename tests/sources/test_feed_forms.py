@@ -1,4 +1,4 @@
-"""Times of observation, slots, strict YAML, results, and functions of the user's own."""
+"""Times of observation, slots, results, and functions of the user's own."""
 
 import math
 import sys
@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 from tests.sources.feed_server import ASKED_AT, SOURCE, errand
 
-from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import JsonLimits, JsonValue
+from affidavit.base.json_limits import JsonValue
 from affidavit.sources.feeds.feed import Errand, Silence, SilentError
 from affidavit.sources.feeds.observed import ObservedAt, TimeUnit, Timing, find_http_date, find_time
 from affidavit.sources.feeds.python_feed import PythonFeed
 from affidavit.sources.feeds.results import as_json
 from affidavit.sources.feeds.slots import filled, find_slot_problem
-from affidavit.sources.feeds.strict_yaml import yaml_document
 
 R, S, M = TimeUnit.RFC3339, TimeUnit.SECONDS, TimeUnit.MILLISECONDS
 TIMES: dict[str, tuple[JsonValue, TimeUnit, str | None]] = {
@@ -88,45 +86,6 @@ def test_slots_that_cannot_be_filled() -> None:
     assert "is not among required_args" in (find_slot_problem("{x}", ("y",)) or "")
     assert "is no slot" in (find_slot_problem(["{a b}"], ("a b",)) or "")
     assert find_slot_problem({"k": "{y}"}, ("y",)) is None
-
-
-BAD_YAML = {
-    "two equal keys": (b"a: 1\na: 2", 2),
-    "an alias": (b"a: &x 1\nb: *x", 2),
-    "a merge": (b"a: 1\n<<: {b: 1}", 2),
-    "a key that is a number": (b"1: 2", 1),
-    "a key that is a list": (b"? [1]\n: 2", 1),
-    "an object of Python": (b"a: !!python/object/apply:os.system [x]", 1),
-    "a tag of a text": (b"a: !!int '5'", 1),
-    "no number of JSON": (b"a: .nan", 1),
-    "infinity": (b"a:\n - -.inf", 2),
-    "beyond doubles": (b"a: 1e999", 1),
-    "beyond 53 bits": (b"a: 9007199254740993", 1),
-    "an open bracket": (b"a: [", 2),
-    "two documents": (b"a: 1\n---\nb: 2", 2),
-    "not UTF-8": (b"\xff", None),
-    "a control character": (b"a: \x00", None),
-    "too deep": (b"[" * 70 + b"]" * 70, 1),
-    "too large": (b"a: " + b"x" * 2000, None),
-}
-
-
-@pytest.mark.parametrize(("raw", "line"), BAD_YAML.values(), ids=BAD_YAML.keys())
-def test_yaml_that_is_refused(raw: bytes, line: int | None) -> None:
-    with pytest.raises(AffidavitError) as error:
-        yaml_document(raw, JsonLimits(1000))
-    assert error.value.fault.code == "AF350"
-    assert error.value.where.line == line
-
-
-def test_yaml_says_what_json_could() -> None:
-    text = "a: no\nb: [1:30, 2026-01-31, 0x1F, 1e3, 'true', true, ~, 007]\nc: {d: .5}\ne: *\n"
-    document = yaml_document(text.replace("e: *\n", "").encode())
-    listed = ["1:30", "2026-01-31", "0x1F", 1000.0, "true", True, None, 7]
-    assert document.value == {"a": "no", "b": listed, "c": {"d": 0.5}}
-    lines = [document.line_of(field) for field in ("a", "b[3]", "c.d", "c.x.y", "z")]
-    assert lines == [1, 2, 3, 3, 1]
-    assert yaml_document(b"").value is None
 
 
 @pytest.mark.parametrize("value", [math.nan, {1: 2}, {1, 2}, b"x", 2**60, "\ud800"])

@@ -20,9 +20,9 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import feeds as faults
 from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.json_limits import JsonValue
+from affidavit.base.strict_yaml import yaml_document
 from affidavit.checks.routes import RouteTable
 from affidavit.checks.wire_places import joined_field, placed_problem
-from affidavit.sources.feeds.strict_yaml import yaml_document
 from affidavit.wiring.clock import now
 from affidavit.wiring.keys import FOLDER
 from affidavit.wiring.routes import NO_ROUTES, load_routes

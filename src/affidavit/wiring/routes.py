@@ -5,8 +5,8 @@ from typing import Final
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.files import read_bounded
+from affidavit.base.strict_yaml import yaml_document
 from affidavit.checks.routes import RouteTable, routes_from_wire
-from affidavit.sources.feeds.strict_yaml import yaml_document
 
 MAX_ROUTES_BYTES: Final = 1024 * 1024
 NO_ROUTES: Final = routes_from_wire({"version": "route/1", "routes": []})

@@ -18,9 +18,9 @@ from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import feeds as faults
 from affidavit.base.files import read_bounded
+from affidavit.base.strict_yaml import yaml_document
 from affidavit.checks.wire_places import joined_field, placed_problem
 from affidavit.sources.feeds.settings import ToolV1, Word
-from affidavit.sources.feeds.strict_yaml import yaml_document
 from affidavit.wiring.source_rules import wrong_field
 from affidavit.wiring.tools import BUILT_IN_ONLY, tool_feeds
 

@@ -6,7 +6,7 @@ TOOLS_SYNTAX = Fault(
     "AF350",
     "tools.syntax",
     "this is not {kind} as it is read here: {problem}",
-    "correct the text at that place; docs/tools.md shows whole files",
+    "correct the text at that place",
 )
 TOOLS_FIELD = Fault(
     "AF351",

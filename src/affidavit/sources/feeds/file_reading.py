@@ -16,10 +16,10 @@ from affidavit.base.files import read_bounded
 from affidavit.base.json_limits import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.places import excerpt
 from affidavit.base.strict_json import decode
+from affidavit.base.strict_yaml import yaml_document
 from affidavit.checks.moments import NANOSECONDS, find_moment
 from affidavit.sources.feeds.feed import Errand, Silence, SilentError
 from affidavit.sources.feeds.observed import time_from_seconds
-from affidavit.sources.feeds.strict_yaml import yaml_document
 
 Content = TypeVar("Content")
 

@@ -7,7 +7,7 @@ few of them can stand for gigabytes), tags, NaN and infinities, several document
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,8 +16,8 @@ from affidavit.base.faults import feeds as faults
 from affidavit.base.json_limits import DOCUMENT_LIMITS, MAX_INTEGER, JsonLimits, JsonValue
 from affidavit.base.places import excerpt
 
-_TEXT_TAG: Final = "tag:yaml.org,2002:str"
-_COLLECTION_TAGS: Final = {"sequence": "tag:yaml.org,2002:seq", "mapping": "tag:yaml.org,2002:map"}
+_TAGS: Final = {kind: f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map")}
+_HALF: Final = re.compile("[\ud800-\udfff]")  # the parser that is written in Python lets it pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,71 +34,78 @@ def yaml_document(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> YamlDocum
 
     if len(raw) > limits.max_bytes:
         raise _problem(f"the document has more than {limits.max_bytes} bytes")
+    lines: dict[str, int] = {}
     try:
         text = raw.decode("utf-8")
-        root = _composed(text)
+        # Events, and not the parser's own tree: that is built by recursion in C, without a bound.
+        events = yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        value = _only_document(events, limits.max_depth, lines)
     except UnicodeDecodeError:
         raise _problem("the text is not UTF-8") from None
-    except RecursionError:
-        raise _problem("lists and objects are nested too deeply") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = str(error.problem or error.context or "it cannot be read")
         raise _problem(problem, mark.line + 1 if mark else None) from None
     except yaml.YAMLError:
         raise _problem("it holds a character that no text may hold") from None
-    lines: dict[str, int] = {}
-    value = None if root is None else _value(root, "", limits.max_depth, lines)
     return YamlDocument(value, lambda field: _nearest(lines, field))
 
 
-def _composed(text: str) -> Any:
+def _only_document(events: Iterator[Any], depth: int, lines: dict[str, int]) -> JsonValue:
     import yaml
 
-    parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    class PlainLoader(parser):  # type: ignore[misc, valid-type]  # two parsers, one interface
-        """The parser alone: no tag is given to a plain text, and no alias is followed."""
-
-        yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML looks for it here
-
-        def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-            # A scalar in quotes is a text whatever it looks like; `_scalar` reads the others.
-            if kind is yaml.ScalarNode:
-                return "" if implicit[0] else _TEXT_TAG
-            return _COLLECTION_TAGS[kind.id]
-
-    for event in yaml.parse(text, parser) if "*" in text else ():
-        if isinstance(event, yaml.AliasEvent):
-            raise _problem("an alias is not followed; repeat what it stands for", _line(event))
-    return yaml.compose(text, PlainLoader)
+    next(events)  # the stream begins
+    if isinstance(next(events), yaml.StreamEndEvent):
+        return None
+    value = _value(next(events), events, "", depth, lines)
+    next(events)  # the document ends
+    after = next(events)
+    if not isinstance(after, yaml.StreamEndEvent):
+        raise _problem("a second document begins; one is taken", _line(after))
+    return value
 
 
-def _value(node: Any, field: str, depth: int, lines: dict[str, int]) -> JsonValue:
+def _value(
+    event: Any, events: Iterator[Any], field: str, depth: int, lines: dict[str, int]
+) -> JsonValue:
     import yaml
 
-    lines.setdefault(field, _line(node))
-    if isinstance(node, yaml.ScalarNode):
-        return _scalar(node)
+    lines.setdefault(field, _line(event))
+    if isinstance(event, yaml.AliasEvent):
+        raise _problem("an alias is not followed; repeat what it stands for", lines[field])
+    if isinstance(event, yaml.ScalarEvent):
+        return _scalar(event)
     if depth == 0:
         raise _problem("lists and objects are nested too deeply", lines[field])
-    if node.tag not in _COLLECTION_TAGS.values():
-        raise _problem(f"the tag {excerpt(node.tag)} is not known", lines[field])
-    if isinstance(node, yaml.SequenceNode):
+    is_list = isinstance(event, yaml.SequenceStartEvent)
+    if event.tag not in (None, _TAGS["seq" if is_list else "map"]):
+        raise _problem(f"the tag {excerpt(event.tag)} is not known", lines[field])
+    if is_list:
         return [
-            _value(member, f"{field}[{number}]", depth - 1, lines)
-            for number, member in enumerate(node.value)
+            _value(member, events, f"{field}[{number}]", depth - 1, lines)
+            for number, member in enumerate(_until_end(events))
         ]
-    return _members(node, field, depth, lines)
+    return _members(events, field, depth - 1, lines)
 
 
-def _members(node: Any, field: str, depth: int, lines: dict[str, int]) -> dict[str, JsonValue]:
+def _until_end(events: Iterator[Any]) -> Iterator[Any]:
+    """Yield the first event of each member of a list or object, which the caller reads on."""
+    import yaml
+
+    return iter(
+        lambda: None if isinstance(event := next(events), yaml.CollectionEndEvent) else event, None
+    )
+
+
+def _members(
+    events: Iterator[Any], field: str, depth: int, lines: dict[str, int]
+) -> dict[str, JsonValue]:
     import yaml
 
     members: dict[str, JsonValue] = {}
-    for key_node, member in node.value:
-        line = _line(key_node)
-        key = _scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
+    for event in _until_end(events):
+        line = _line(event)
+        key = _scalar(event) if isinstance(event, yaml.ScalarEvent) else None
         if not isinstance(key, str):
             raise _problem("a key is not a text; put it in quotes", line)
         if key == "<<":
@@ -107,22 +114,25 @@ def _members(node: Any, field: str, depth: int, lines: dict[str, int]) -> dict[s
             raise _problem(f"the key {excerpt(key)!r} stands twice", line)
         below = f"{field}.{key}" if field else key
         lines[below] = line
-        members[key] = _value(member, below, depth - 1, lines)
+        members[key] = _value(next(events), events, below, depth, lines)
     return members
 
 
-def _scalar(node: Any) -> JsonValue:
-    text: str = node.value
-    if node.tag == _TEXT_TAG:
+def _scalar(event: Any) -> JsonValue:
+    text: str = event.value
+    if event.tag not in (None, _TAGS["str"]):
+        raise _problem(f"the tag {excerpt(event.tag)} is not known", _line(event))
+    if not text.isascii() and _HALF.search(text):
+        raise _problem("half of a character is no text", _line(event))
+    # A scalar in quotes is a text whatever it looks like.
+    if event.tag or not event.implicit[0]:
         return text
-    if node.tag:
-        raise _problem(f"the tag {excerpt(node.tag)} is not known", _line(node))
     read = next(read for form, read in _PLAIN if form.fullmatch(text))
     try:
         return read(text)
     except ValueError:
         problem = f"the number {excerpt(text)} cannot be kept exactly; put it in quotes"
-        raise _problem(problem, _line(node)) from None
+        raise _problem(problem, _line(event)) from None
 
 
 def _integer(text: str) -> int:
@@ -155,8 +165,8 @@ _PLAIN: Final[tuple[tuple[re.Pattern[str], Callable[[str], JsonValue]], ...]] = 
 )
 
 
-def _line(node: Any) -> int:
-    line: int = node.start_mark.line
+def _line(event: Any) -> int:
+    line: int = event.start_mark.line
     return line + 1
 
 
