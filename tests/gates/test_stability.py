@@ -111,6 +111,34 @@ OUTCOMES = {
 }
 
 
+NO_ANSWER = ROWS.from_value({"qid": "a", "answer_json": None, "seed": 9, "fault": "HTTP 500"})
+WRONG = run("It depends.", "p1#1")
+OUTCOMES |= {
+    "a run without an answer is no agreement": (GOLD, [*SAME, NO_ANSWER], None, []),
+    "nor a refusal": (NONE, [run(REFUSAL), NO_ANSWER], None, []),
+    "an answer among refusals fails whatever the silent run had said": (
+        NONE,
+        [run(), NO_ANSWER],
+        False,
+        ["refused_always"],
+    ),
+    "no answer at all cannot tell": (GOLD, [NO_ANSWER], None, []),
+    "enough right answers hold whatever one of forty had said": (
+        GOLD,
+        [*(run() for _ in range(39)), NO_ANSWER],
+        None,
+        [],
+    ),
+    "wrong answers fail whatever the silent run had said": (
+        GOLD,
+        [run(), WRONG, NO_ANSWER],
+        False,
+        ["acr", "cghc", "css"],
+    ),
+    "a lost constraint stays lost": (LOCKED, [run(), run(), NO_ANSWER], False, ["scu_cons"]),
+}
+
+
 @pytest.mark.parametrize(
     ("item", "runs", "wanted", "failed"), OUTCOMES.values(), ids=OUTCOMES.keys()
 )
@@ -157,7 +185,23 @@ def test_the_report_and_the_heat_map() -> None:
     assert third + second + first == whole
 
 
+def test_what_a_silent_run_leaves_open() -> None:
+    made = stability_of(GOLD, [*(run() for _ in range(39)), NO_ANSWER])
+    assert dict(made.checks) == {"acr": True, "cghc": True, "css": None, "ned50": None}
+    assert (made.runs, made.silent, made.acr, made.rcr) == (40, 1, 1.0, 1.0)
+
+
+def test_runs_without_an_answer_are_listed() -> None:
+    figures, counted = stability_counts(GOLD, [*SAME, NO_ANSWER])
+    wire = stability_report(counted, [figures], ()).as_wire()
+    assert wire["decision"] == "inconclusive"
+    assert wire["listings"]["runs_without_answer"] == {"total": 1, "first": ["a#seed=9;j=none"]}
+    assert wire["warnings"] == ["runs without an answer, which are no refusal and no agreement: 1"]
+    assert wire["details"]["questions"][0]["no_answer"] == 1
+
+
 def test_the_outcome_of_a_run() -> None:
+    assert run_outcome(GOLD, NO_ANSWER) is None
     assert run_outcome(GOLD, run()) is True
     assert run_outcome(GOLD, run(REFUSAL)) is False
     assert run_outcome(NONE, run(REFUSAL)) is True

@@ -7,7 +7,8 @@ from affidavit.gates.agreement import AgreementCounts
 from affidavit.gates.decision import rule_on
 from affidavit.gates.latency import LatencyCounts
 from affidavit.gates.report import Input, Item, Report
-from affidavit.gates.stability import Stability, StabilityCounts
+from affidavit.gates.stability import StabilityCounts
+from affidavit.gates.stability_figures import Stability
 from affidavit.gates.tally import Listing, listing_of
 from affidavit.gates.thresholds import (
     AGREEMENT_GATES,
@@ -116,11 +117,15 @@ def stability_report(
         (
             *_said("qids of runs that are not in the gold set", unknown.total),
             *_said("runs that gave way to a later one of the same seed and jitter", duplicates),
+            *_said(
+                "runs without an answer, which are no refusal and no agreement", counts.silent.total
+            ),
             *(gaps if allow_missing else ()),
         ),
         {
             "unstable": counts.unstable,
             "without_runs": counts.without_runs,
+            "runs_without_answer": counts.silent,
             "runs_without_gold": unknown,
         },
         {"duplicates": duplicates, "questions": len(each)},
