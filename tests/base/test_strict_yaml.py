@@ -55,5 +55,6 @@ def test_yaml_says_what_json_could() -> None:
     assert document.value == {"a": "no", "b": listed, "c": {"d": 0.5}}
     lines = [document.line_of(field) for field in ("a", "b[3]", "c.d", "c.x.y", "z")]
     assert lines == [1, 2, 3, 3, 1]
+    assert [document.column_of(field) for field in ("a", "b[3]", "c.d", "z")] == [1, 29, 5, 1]
     assert yaml_document(b"").value is None
     assert yaml_document(b"a: !!str 5\nb: !!seq [1]\n...\n").value == {"a": "5", "b": [1]}

@@ -17,15 +17,20 @@ from affidavit.base.json_limits import DOCUMENT_LIMITS, MAX_INTEGER, JsonLimits,
 from affidavit.base.places import excerpt
 
 _TAGS: Final = {kind: f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map")}
+_Places = dict[str, tuple[int, int]]
 _HALF: Final = re.compile("[\ud800-\udfff]")  # the parser that is written in Python lets it pass
 
 
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
-    """A decoded document. `line_of` knows the line of a field such as `tools.leave.sources[1]`."""
+    """A decoded document. `line_of` knows the line of a field such as `tools.leave.sources[1]`.
+
+    `column_of` knows where on that line it begins; both count from 1.
+    """
 
     value: JsonValue
     line_of: Callable[[str], int | None]
+    column_of: Callable[[str], int | None]
 
 
 def yaml_document(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> YamlDocument:
@@ -34,12 +39,12 @@ def yaml_document(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> YamlDocum
 
     if len(raw) > limits.max_bytes:
         raise _problem(f"the document has more than {limits.max_bytes} bytes")
-    lines: dict[str, int] = {}
+    places: _Places = {}
     try:
         text = raw.decode("utf-8")
         # Events, and not the parser's own tree: that is built by recursion in C, without a bound.
         events = yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        value = _only_document(events, limits.max_depth, lines)
+        value = _only_document(events, limits.max_depth, places)
     except UnicodeDecodeError:
         raise _problem("the text is not UTF-8") from None
     except yaml.MarkedYAMLError as error:
@@ -48,16 +53,20 @@ def yaml_document(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> YamlDocum
         raise _problem(problem, mark.line + 1 if mark else None) from None
     except yaml.YAMLError:
         raise _problem("it holds a character that no text may hold") from None
-    return YamlDocument(value, lambda field: _nearest(lines, field))
+    return YamlDocument(
+        value,
+        lambda field: _nearest(places, field)[0],
+        lambda field: _nearest(places, field)[1],
+    )
 
 
-def _only_document(events: Iterator[Any], depth: int, lines: dict[str, int]) -> JsonValue:
+def _only_document(events: Iterator[Any], depth: int, places: _Places) -> JsonValue:
     import yaml
 
     next(events)  # the stream begins
     if isinstance(next(events), yaml.StreamEndEvent):
         return None
-    value = _value(next(events), events, "", depth, lines)
+    value = _value(next(events), events, "", depth, places)
     next(events)  # the document ends
     after = next(events)
     if not isinstance(after, yaml.StreamEndEvent):
@@ -65,27 +74,25 @@ def _only_document(events: Iterator[Any], depth: int, lines: dict[str, int]) -> 
     return value
 
 
-def _value(
-    event: Any, events: Iterator[Any], field: str, depth: int, lines: dict[str, int]
-) -> JsonValue:
+def _value(event: Any, events: Iterator[Any], field: str, depth: int, places: _Places) -> JsonValue:
     import yaml
 
-    lines.setdefault(field, _line(event))
+    place = places.setdefault(field, _place(event))
     if isinstance(event, yaml.AliasEvent):
-        raise _problem("an alias is not followed; repeat what it stands for", lines[field])
+        raise _problem("an alias is not followed; repeat what it stands for", place[0])
     if isinstance(event, yaml.ScalarEvent):
         return _scalar(event)
     if depth == 0:
-        raise _problem("lists and objects are nested too deeply", lines[field])
+        raise _problem("lists and objects are nested too deeply", place[0])
     is_list = isinstance(event, yaml.SequenceStartEvent)
     if event.tag not in (None, _TAGS["seq" if is_list else "map"]):
-        raise _problem(f"the tag {excerpt(event.tag)} is not known", lines[field])
+        raise _problem(f"the tag {excerpt(event.tag)} is not known", place[0])
     if is_list:
         return [
-            _value(member, events, f"{field}[{number}]", depth - 1, lines)
+            _value(member, events, f"{field}[{number}]", depth - 1, places)
             for number, member in enumerate(_until_end(events))
         ]
-    return _members(events, field, depth - 1, lines)
+    return _members(events, field, depth - 1, places)
 
 
 def _until_end(events: Iterator[Any]) -> Iterator[Any]:
@@ -98,7 +105,7 @@ def _until_end(events: Iterator[Any]) -> Iterator[Any]:
 
 
 def _members(
-    events: Iterator[Any], field: str, depth: int, lines: dict[str, int]
+    events: Iterator[Any], field: str, depth: int, places: _Places
 ) -> dict[str, JsonValue]:
     import yaml
 
@@ -113,8 +120,8 @@ def _members(
         if key in members:
             raise _problem(f"the key {excerpt(key)!r} stands twice", line)
         below = f"{field}.{key}" if field else key
-        lines[below] = line
-        members[key] = _value(next(events), events, below, depth, lines)
+        places[below] = _place(event)
+        members[key] = _value(next(events), events, below, depth, places)
     return members
 
 
@@ -170,11 +177,15 @@ def _line(event: Any) -> int:
     return line + 1
 
 
-def _nearest(lines: dict[str, int], field: str) -> int | None:
-    """Return the line of a field; of what holds it, if it is not there itself."""
-    while field and field not in lines:
+def _place(event: Any) -> tuple[int, int]:
+    return _line(event), event.start_mark.column + 1
+
+
+def _nearest(places: _Places, field: str) -> tuple[int | None, int | None]:
+    """Return the place of a field; of what holds it, if it is not there itself."""
+    while field and field not in places:
         field = re.sub(r"(?:\.[^.\[\]]*|\[[^\[\]]*\]|^[^.\[\]]+)\Z", "", field)
-    return lines.get(field)
+    return places.get(field, (None, None))
 
 
 def _problem(problem: str, line: int | None = None) -> AffidavitError:
