@@ -35,6 +35,8 @@ class AnswerV1(msgspec.Struct, frozen=True, gc=False):
     claim: str
     citations: Ids | None = None
     constraints_echo: Ids | None = None
+    citations_recorded: bool | None = None
+    """False where the tool that wrote the trace keeps no citations: H cannot be told."""
 
 
 class TraceV1(msgspec.Struct, frozen=True, gc=False):
@@ -56,7 +58,7 @@ TRACE: Final = RowReader(
     TraceV1,
     faults.TRACE_ROW,
     ("qid", "q_id", "answer_json", "retrieved_ids"),
-    ("answer_json", ("claim", "citations", "constraints_echo")),
+    ("answer_json", ("claim", "citations", "constraints_echo", "citations_recorded")),
 )
 
 

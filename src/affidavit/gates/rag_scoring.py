@@ -112,7 +112,10 @@ class RagScorer:
             _SHIPPED,
             answerable,
             contains(gold.gold_claim_substr, folded) if answerable else None,
-            cites(gold, answer.citations or (), trace.retrieved_ids),
+            # Nothing is a hit for an unanswerable item, whatever was or was not recorded.
+            cites(gold, answer.citations or (), trace.retrieved_ids)
+            if answer.citations_recorded is not False or not answerable
+            else None,
             self._keeps(gold, answer, lock, folded) if lock else None,
             constrained,
             recalls,
