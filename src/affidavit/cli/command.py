@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
 import click
 
@@ -16,12 +16,17 @@ Values = ParamSpec("Values")
 
 
 def command(
-    *, examples: tuple[Example, ...], exits: Mapping[Exit, str]
+    *,
+    examples: tuple[Example, ...],
+    exits: Mapping[Exit, str],
+    kind: type[DocumentedCommand] = DocumentedCommand,
+    **settings: Any,
 ) -> Callable[[Callable[Concatenate[Terminal, Values], Exit]], DocumentedCommand]:
     """Make a command of a function that takes the terminal and its values, and returns its exit.
 
     `exits` says what the codes mean for this command; the two that every command can end with
     (documented.ALWAYS) need no line. The first line of the docstring is the line of the table.
+    `settings` are those of a `kind` of its own.
     """
 
     def decorate(function: Callable[Concatenate[Terminal, Values], Exit]) -> DocumentedCommand:
@@ -31,7 +36,7 @@ def command(
             # Exit() refuses None: a command that forgot to say how it ended must not end as a yes.
             return Exit(function(Terminal(flags), *args, **values))
 
-        made = click.command(cls=DocumentedCommand, examples=examples, exits=exits)
+        made = click.command(cls=kind, examples=examples, exits=exits, **settings)
         return made(run)
 
     return decorate

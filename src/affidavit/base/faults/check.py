@@ -75,7 +75,7 @@ ANSWER_IS_SOURCE = Fault(
 OUTPUT_IS_INPUT = Fault(
     "AF281",
     "output.is_input",
-    "the report would replace the answer or one of its sources",
+    "the report would replace what is being read, or another report",
     "choose another place for it",
 )
 RESULTS_FOREIGN = Fault(

@@ -1,0 +1,1 @@
+"""Gates over stored files: what is read, what decides, and what is remembered."""

@@ -1,0 +1,215 @@
+"""What every gate command shares: its options, the files that it writes, and how it ends."""
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.exits import Exit
+from affidavit.cli.command import command
+from affidavit.cli.documented import DocumentedCommand
+from affidavit.cli.terminal import Terminal
+from affidavit.cli.tree import Example
+
+if TYPE_CHECKING:
+    from affidavit.gates.report import Report
+
+EXITS: Final[Mapping[Exit, str]] = MappingProxyType(
+    {
+        Exit.YES: "ship: every gate holds",
+        Exit.NO: "do not ship: a gate fails, or the run is worse than the baseline",
+        Exit.UNKNOWN: "could not tell: something was not measured, or there was nothing to measure",
+    }
+)
+GATES: Final = "--gates"
+_OPERATORS: Final = frozenset("=<>")
+RENDERED: Final = ("junit", "sarif", "markdown", "html")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the shared options of a gate command say."""
+
+    gates: tuple[str, ...] = ()
+    report: Path | None = None
+    junit: Path | None = None
+    sarif: Path | None = None
+    markdown: Path | None = None
+    html: Path | None = None
+    history: Path | None = None
+    skip_bad: bool = False
+    allow_missing: bool = False
+    baseline: Path | None = None
+
+    def outputs(self) -> Iterator[tuple[str, Path]]:
+        """Yield the files to write, each with its option."""
+        for name in ("report", *RENDERED):
+            path: Path | None = getattr(self, name)
+            if path is not None:
+                yield name, path
+
+    def refuse_to_replace(self, inputs: Iterable[str | Path]) -> None:
+        """Refuse to write over what is being read, or two reports into one file."""
+        from affidavit.base.faults import check as faults
+
+        taken = {Path(each).resolve() for each in inputs if str(each) != "-"}
+        if self.baseline is not None and self.baseline != self.report:
+            taken.add(self.baseline.resolve())
+        if self.history is not None:
+            taken.add(self.history.resolve())
+        for _, path in self.outputs():
+            place = path.resolve()
+            if place in taken:
+                raise AffidavitError(faults.OUTPUT_IS_INPUT, Where(file=str(path)))
+            taken.add(place)
+
+
+def _path_option(name: str, help: str, variable: str | None = None) -> click.Option:
+    names = [f"--{name}"] if variable is None else [f"--{name}", variable]
+    return click.Option(names, type=click.Path(path_type=Path), help=help)
+
+
+def _shared_options() -> list[click.Option]:
+    """Return the options that every gate has, new for each command, for click keeps them in it."""
+    return [
+        click.Option(
+            [GATES, "gates"],
+            multiple=True,
+            metavar="GATE...",
+            help="Change gates: precision=0.80 chr>=0.75@95 over_refusal=off.",
+        ),
+        _path_option("report", "Write the report as JSON there."),
+        _path_option("junit", "Write it as JUnit XML."),
+        _path_option("sarif", "Write the offenders as SARIF."),
+        _path_option("markdown", "Write it as Markdown, for a pull request."),
+        _path_option("html", "Write it as one page, with charts."),
+        _path_option("history", "Append this run to a file, such as eval/history.jsonl."),
+        click.Option(
+            ["--skip-bad"], is_flag=True, help="Count and list lines that are no rows, and go on."
+        ),
+        click.Option(
+            ["--allow-missing"], is_flag=True, help="Decide although items have no run or answer."
+        ),
+        _path_option(
+            "fail-on-regression", "Fail if items became worse than in this report.", "baseline"
+        ),
+    ]
+
+
+class GateCommand(DocumentedCommand):
+    """A command with the shared options. Its `--gates` takes several words, as documents write it.
+
+    The words end at the next option, or at a word that is no gate. `without` names shared options
+    that the command does not have, by their variable.
+    """
+
+    def __init__(
+        self,
+        name: str | None,
+        *,
+        params: list[click.Parameter] | None = None,
+        without: tuple[str, ...] = (),
+        **settings: Any,
+    ) -> None:
+        shared = [option for option in _shared_options() if option.name not in without]
+        super().__init__(name, params=[*(params or ()), *shared], **settings)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give each word of `--gates` an option of its own, and parse."""
+        return super().parse_args(ctx, list(_one_option_per_gate(args)))
+
+
+def _one_option_per_gate(arguments: Iterable[str]) -> Iterator[str]:
+    words = None
+    for argument in arguments:
+        if argument == GATES:
+            words = 0
+        elif words is not None and (
+            words == 0 or (_OPERATORS.intersection(argument) and not argument.startswith("-"))
+        ):
+            if words:
+                yield GATES
+            words += 1
+        else:
+            words = None
+        yield argument
+
+
+def gate_command(
+    *,
+    examples: tuple[Example, ...],
+    exits: Mapping[Exit, str] = EXITS,
+    without: tuple[str, ...] = (),
+) -> Callable[[Callable[..., Exit]], DocumentedCommand]:
+    """Make a gate command of a function that takes the terminal, the frame and its own values."""
+
+    def decorate(function: Callable[..., Exit]) -> DocumentedCommand:
+        @functools.wraps(function)
+        def run(terminal: Terminal, /, **values: Any) -> Exit:
+            names = (each.name for each in fields(Frame))
+            shared = {name: values.pop(name) for name in names if name in values}
+            return function(terminal, Frame(**shared), **values)
+
+        return command(examples=examples, exits=exits, kind=GateCommand, without=without)(run)
+
+    return decorate
+
+
+def conclude(
+    terminal: Terminal,
+    frame: Frame,
+    report: "Report | Mapping[str, object]",
+    exit: Exit = Exit.UNKNOWN,
+) -> Exit:
+    """Write every file that is asked for, print the summary or the JSON, and say how to end.
+
+    A report that is not made of one `Report` brings its own exit.
+    """
+    from affidavit.gates.report import Report
+
+    wire = report.as_wire() if isinstance(report, Report) else dict(report)
+    ended = report.ruling.exit if isinstance(report, Report) else exit
+    for name, path in frame.outputs():
+        _write(terminal, name, path, wire)
+    if frame.history is not None:
+        _remember(frame.history, wire)
+        terminal.note(f"added this run to {frame.history}")
+    if terminal.json:
+        click.echo(report_bytes(wire), nl=False)
+    else:
+        from affidavit.cli.gate_text import print_gate_report
+
+        print_gate_report(terminal, wire)
+    return ended
+
+
+def report_bytes(wire: Mapping[str, object]) -> bytes:
+    """Return the report as JSON: the same bytes in a file and on standard output."""
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(wire), indent=2) + b"\n"
+
+
+def _write(terminal: Terminal, name: str, path: Path, wire: Mapping[str, object]) -> None:
+    from affidavit.base.files import write_atomically
+
+    if name == "report":
+        data = report_bytes(wire)
+    else:
+        renderer = import_module(f"affidavit.formats.gate_report.{name}")
+        data = renderer.render(wire).encode("utf-8", "backslashreplace")
+    write_atomically(path, data)
+    terminal.note(f"wrote {path}")
+
+
+def _remember(path: Path, wire: Mapping[str, object]) -> None:
+    from affidavit.wiring.clock import now
+
+    # By name: a command that remembers nothing need not load it.
+    import_module("affidavit.app.gating.history").append(path, wire, now())
