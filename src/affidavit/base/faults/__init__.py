@@ -16,6 +16,7 @@ from affidavit.base.faults import (
     judge,
     judging,
     receipts,
+    reports,
     service,
 )
 from affidavit.base.faults import input as input_faults
@@ -32,6 +33,7 @@ _AREAS: Final[tuple[ModuleType, ...]] = (
     feeds,
     answers,
     gates,
+    reports,
     service,
 )
 

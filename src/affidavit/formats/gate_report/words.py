@@ -1,0 +1,165 @@
+"""How a gate's figures are said to people, in one place for every form of the report."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from affidavit.formats.gate_report.wire import GateV1, ReportV1
+from affidavit.gates.thresholds import in_words
+
+ABSENT: Final = "–"
+DECISIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {"ship": "Ship", "no_ship": "Do not ship", "inconclusive": "Could not tell"}
+)
+STATUSES: Final[Mapping[str, str]] = MappingProxyType(
+    {"pass": "pass", "fail": "fail", "not_measured": "not measured"}
+)
+KINDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "rag": "RAG answers",
+        "latency": "Latency",
+        "agreement": "Agreement of two agents",
+        "stability": "Stability over runs",
+        "research": "Research runs",
+        "all": "All gates",
+    }
+)
+METRICS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "precision": "right answers of those given",
+        "chr": "answers that cite a gold passage",
+        "under_refusal": "answered, though there is no answer",
+        "over_refusal": "refused, though there is an answer",
+        "scu": "answers that keep their constraints",
+        "scu_violations": "answers that break a constraint",
+        "recall_at_k": "all gold passages among the first k",
+        "chr_at_k": "a gold passage among the first k",
+        "p50_ms": "median, milliseconds",
+        "p90_ms": "90th percentile, milliseconds",
+        "p95_ms": "95th percentile, milliseconds",
+        "p99_ms": "99th percentile, milliseconds",
+        "tail_amplification": "P99 over P50",
+        "percent_agreement": "questions with the same label",
+        "kappa": "agreement beyond chance",
+        "abstain_rate": "questions that an agent abstains from",
+        "stable": "questions with the same answer in every run",
+        "evidence_coverage_rate": "verified claims with evidence",
+        "golden_recall": "required evidence that was found",
+        "abstention_accuracy": "abstained where there is no evidence",
+        "manifest_integrity": "steps with a manifest",
+    }
+)
+_WHYS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "wrong_answer": "wrong answer",
+        "refused_answerable": "refused, though there is an answer",
+        "answered_unanswerable": "answered, though there is no answer",
+        "hard_flag": "a deterministic check flagged it",
+        "citation_out_of_scope": "it cites what was not retrieved",
+        "shared_refusal": "both refused",
+        "auditor_veto": "the auditor did not accept it",
+        "auditor_ok": "the auditor accepted it",
+        "incoherent_pair": "the labels do not fit together",
+    }
+)
+CHECKS: Final = (
+    "C: the claim holds a gold text. H: a gold passage is cited, and nothing that was not"
+    " retrieved. K: the constraints are echoed and none is contradicted."
+)
+_CONTROLS: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+    "\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def visible(text: str) -> str:
+    """Return a text with what no reader would see, or some would obey, shown as escapes."""
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def kind_in_words(report: ReportV1) -> str:
+    """Return what a report is about."""
+    return KINDS.get(report.kind, report.kind)
+
+
+def metric_in_words(key: str) -> str:
+    """Return what a metric is, or nothing for one that is not known; a part follows its metric."""
+    name, _, part = key.partition("/")
+    said = METRICS.get(name, "")
+    return f"{said} at {part}" if said and part else said
+
+
+def why_in_words(why: str) -> str:
+    """Return why a question is listed."""
+    return _WHYS.get(why, why.replace("_", " "))
+
+
+def figure(value: float | None, beside: float | None = None, digits: int = 4) -> str:
+    """Return a number with few digits, but never so few that it looks equal to what is beside it.
+
+    A precision of 0.799999 fails a gate of 0.8, and must not be shown as 0.8.
+    """
+    if value is None:
+        return ABSENT
+    for places in range(digits, 17):
+        short = round(value, places)
+        if beside is None or (short == beside) == (value == beside):
+            break
+    return in_words(short)
+
+
+def interval(ci95: Sequence[float] | None) -> str:
+    """Return an interval with as many digits as tell its ends apart, or a dash without one."""
+    if ci95 is None:
+        return ABSENT
+    low, high = ci95
+    digits = next((n for n in range(2, 6) if round(high - low, n) >= 10 ** (1 - n)), 6)
+    return f"{figure(low, digits=digits)} to {figure(high, digits=digits)}"
+
+
+def wanted(gate: GateV1) -> str:
+    """Return what a gate asks for: `>= 0.8`, `>= 0.8 at 95%`."""
+    sure = "" if gate.confidence is None else f" at {figure(gate.confidence)}%"
+    return f"{gate.op} {in_words(gate.threshold)}{sure}"
+
+
+def gate_name(gate: GateV1) -> str:
+    """Return a gate as a user writes it."""
+    sure = "" if gate.confidence is None else f"@{figure(gate.confidence)}"
+    return f"{gate.metric}{gate.op}{in_words(gate.threshold)}{sure}"
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text on one line, cut visibly."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
+def listed(names: Sequence[str], most: int, total: int | None = None) -> str:
+    """Return the first names and how many more there are."""
+    if not names:
+        return ABSENT
+    more = (len(names) if total is None else total) - min(len(names), most)
+    said = ", ".join(shortened(name, 80) for name in names[:most])
+    return f"{said} and {more} more" if more > 0 else said
+
+
+def listings_beyond_offenders(report: ReportV1) -> Iterator[tuple[str, str]]:
+    """Yield what is listed by name, unless the offenders name all of it already."""
+    named = {str(offender.get("qid")) for offender in report.offenders}
+    for name, listing in report.listings.items():
+        if listing.total and (len(listing.first) < listing.total or not named >= {*listing.first}):
+            title = f"{name.replace('_', ' ').capitalize()} ({listing.total})"
+            yield title, listed(listing.first, 10, listing.total)
+
+
+def headline(report: ReportV1) -> str:
+    """Return the decision and, in a few words, why."""
+    said = DECISIONS[report.decision]
+    failed = sum(gate.status == "fail" for gate in report.gates)
+    unsure = sum(gate.status == "not_measured" for gate in report.gates)
+    passed = len(report.gates) - failed - unsure
+    counted = ((passed, "passed"), (failed, "failed"), (unsure, "not measured"))
+    parts = ", ".join(f"{count} {word}" for count, word in counted if count)
+    return f"{said}: {parts}" if parts else said

@@ -1,0 +1,154 @@
+"""How figures are said, and how a stored report is held to its shape."""
+
+from typing import Any
+
+import pytest
+from tests.formats import gate_samples
+
+from affidavit.base.errors import AffidavitError
+from affidavit.formats.gate_report import words
+from affidavit.formats.gate_report.tables import SHOWN, detail_tables, gate_table, offender_table
+from affidavit.formats.gate_report.wire import each_part, report_of
+
+FIGURES = {
+    "nothing was measured": ((None,), "–"),
+    "a whole number has no fraction": ((1.0,), "1"),
+    "four digits are enough": ((0.833333,), "0.8333"),
+    "not so few that it looks like the threshold": ((0.799999, 0.8), "0.799999"),
+    "equal to the threshold is shown so": ((0.8, 0.8), "0.8"),
+    "closer than any digit that is shown": ((0.8000000000000002, 0.8), "0.8000000000000002"),
+}
+
+
+@pytest.mark.parametrize(("given", "wanted"), FIGURES.values(), ids=FIGURES.keys())
+def test_figure(given: tuple[float | None, ...], wanted: str) -> None:
+    assert words.figure(*given) == wanted
+
+
+INTERVALS = {
+    "none": (None, "–"),
+    "two digits tell its ends apart": ((0.490162, 0.943318), "0.49 to 0.94"),
+    "a narrow one needs more": ((0.79921, 0.80078), "0.7992 to 0.8008"),
+    "both ends are the same": ((0.5, 0.5), "0.5 to 0.5"),
+}
+
+
+@pytest.mark.parametrize(("given", "wanted"), INTERVALS.values(), ids=INTERVALS.keys())
+def test_interval(given: tuple[float, float] | None, wanted: str) -> None:
+    assert words.interval(given) == wanted
+
+
+def test_names_that_no_table_knows_are_said_as_they_are() -> None:
+    assert words.metric_in_words("novel") == ""
+    assert words.metric_in_words("p95_ms/5rps") == "95th percentile, milliseconds at 5rps"
+    assert words.why_in_words("some_other_reason") == "some other reason"
+    assert words.kind_in_words(report_of({**gate_samples.rag(), "kind": "novel"})) == "novel"
+
+
+def test_what_no_reader_would_see_is_shown() -> None:
+    assert words.visible("a\x00b\u202ec\ud800d\ne") == "a\\u0000b\\u202ec\\ud800d\ne"
+
+
+def test_every_metric_of_the_gates_has_words() -> None:
+    from affidavit.gates import metrics
+
+    known = {
+        name
+        for table in ("RAG", "LATENCY", "AGREEMENT", "STABILITY", "RESEARCH")
+        for name in getattr(metrics, table)
+    }
+    assert known == set(words.METRICS)
+
+
+def test_a_list_says_how_many_more_there_are() -> None:
+    assert words.listed([], 3) == "–"
+    assert words.listed(["a", "b"], 3) == "a, b"
+    assert words.listed(["a", "b", "c"], 2) == "a, b and 1 more"
+    assert words.listed(["a", "b"], 2, total=1000) == "a, b and 998 more"
+
+
+@pytest.mark.parametrize("kind", gate_samples.KINDS)
+def test_every_table_has_as_many_cells_as_columns(kind: str) -> None:
+    report = report_of(gate_samples.KINDS[kind]())
+    tables = [gate_table(report), *detail_tables(report)]
+    offenders = offender_table(report)
+    for table in [*tables, *([offenders] if offenders else [])]:
+        assert {len(row.cells) for row in table.rows} <= {len(table.columns)}
+
+
+def test_a_long_table_says_what_it_leaves_out() -> None:
+    wire = gate_samples.research()
+    run = wire["details"]["runs"][0]
+    wire["details"]["runs"] = [{**run, "run_id": f"r{n}"} for n in range(SHOWN + 7)]
+    (table,) = detail_tables(report_of(wire))
+    assert (table.title, len(table.rows)) == ("Run by run (the first 50 of 57)", SHOWN)
+
+
+def test_details_without_anything_make_no_table() -> None:
+    empties: dict[str, dict[str, Any]] = {
+        "latency": {"tradeoff": {"frontier": []}},
+        "agreement": {},
+        "stability": {},
+        "research": {},
+        "rag": {},
+    }
+    for kind, details in empties.items():
+        wire = {**gate_samples.rag(), "kind": kind, "details": details, "offenders": []}
+        assert [*detail_tables(report_of(wire))] == []
+
+
+def test_the_limits_of_an_unstable_question_in_words() -> None:
+    wire = gate_samples.stability()
+    question = {**wire["offenders"][0], "failed": ["refused_always", "scu_cons", "acr"]}
+    table = offender_table(report_of({**wire, "offenders": [question]}))
+    assert table is not None
+    assert table.rows[0].cells[2] == (
+        "refused in 0 of 9 runs, and there is no answer,"
+        " constraints not echoed in every run, acr 0.6667"
+    )
+
+
+def test_loads_stand_in_the_order_of_their_numbers() -> None:
+    wire = gate_samples.latency()
+    wire["details"]["load"]["odd"] = {"n": 1}
+    table = next(detail_tables(report_of(wire)))
+    assert [row.cells[0] for row in table.rows] == ["1rps", "5rps", "10rps", "20rps", "odd"]
+
+
+def test_one_configuration_for_both_uses() -> None:
+    wire = gate_samples.latency()
+    wire["details"]["tradeoff"].update(batch="k5", dominated=[{"config": "k10"}], not_measured=[])
+    *_, table = detail_tables(report_of(wire))
+    assert [row.cells[3] for row in table.rows] == ["–", "interactive and batch", "–"]
+    assert table.note == "Beaten in both by another: k10."
+
+
+BAD = {
+    "no decision": ({"decision": "maybe"}, "decision"),
+    "a value that is a text": ({"metrics": {"precision": {"value": "1"}}}, "metrics[...].value"),
+    "a status that is none": ({"gates": [{"status": "ok"}]}, "gates[0].status"),
+    "details that are not of the kind": ({"kind": "latency", "details": {"load": 3}}, "load"),
+    "an offender without a name": ({"offenders": [{"why": "x"}]}, "qid"),
+    "another schema": ({"schema_version": "affidavit-gate/9"}, "schema_version"),
+}
+
+
+@pytest.mark.parametrize(("changes", "field"), BAD.values(), ids=BAD.keys())
+def test_what_is_not_a_report_is_refused_with_its_place(changes: Any, field: str) -> None:
+    with pytest.raises(AffidavitError) as caught:
+        report_of({**gate_samples.rag(), **changes}, "r.json")
+    assert (caught.value.fault.code, caught.value.where.file) == ("AF430", "r.json")
+    assert str(caught.value.where.field).startswith(field.split("[...]")[0])
+
+
+def test_parts_are_read_one_level_deep() -> None:
+    whole = {
+        "schema_version": "affidavit-gate/1",
+        "kind": "all",
+        "decision": "no_ship",
+        "parts": {"rag": gate_samples.rag(), "latency": gate_samples.latency()},
+    }
+    assert [part.kind for part in each_part(report_of(whole))] == ["rag", "latency"]
+    with pytest.raises(AffidavitError) as caught:
+        report_of({**whole, "parts": {"all": whole}})
+    assert caught.value.where.field == "parts.all"
