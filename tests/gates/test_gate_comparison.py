@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from affidavit.base.errors import AffidavitError
 from affidavit.gates.advice import advice_for
-from affidavit.gates.comparison import compare, outcomes_of_report
+from affidavit.gates.comparison import compare, outcomes_of_report, regressions
 from affidavit.gates.report import system_error_wire
 
 
@@ -19,9 +19,16 @@ def outcomes(text: str) -> dict[str, bool | None]:
 COMPARED = {
     "six the same way, none the other": ("------", "++++++", "improved"),
     "six became wrong": ("++++++", "------", "regressed"),
-    "five are too few": ("-----", "+++++", "cannot_tell"),
+    "five are too few": ("+++++", "-----", "cannot_tell"),
     "as many each way": ("+-" * 20, "-+" * 20, "cannot_tell"),
-    "nothing changed": ("++--", "++--", "cannot_tell"),
+    "nothing changed": ("++--", "++--", "held"),
+    "too few became right, but none wrong": ("--+", "+++", "held"),
+    "none became wrong, but one that was right is not measured now": ("++-", "+?-", "cannot_tell"),
+    "none became wrong, but one that was right is gone": ("++-", "+ -", "cannot_tell"),
+    "one that was wrong is gone": ("++-", "++ ", "held"),
+    "better, whatever the lost one had been": ("-" * 9 + "+", "+" * 9 + "?", "improved"),
+    "better, unless the lost ones had become wrong": ("------++", "++++++??", "cannot_tell"),
+    "worse, and more is lost": ("+++++++", "------?", "regressed"),
     "no item in common": ("  ++", "++  ", "cannot_tell"),
     "nothing measured in both": ("??+", "++?", "cannot_tell"),
 }
@@ -38,22 +45,31 @@ def test_what_flipped_and_what_was_not_compared() -> None:
     assert made["mended"] == {"total": 1, "first": ["i001"]}
     assert (made["compared"], made["not_measured"]) == (3, 1)
     assert (made["only_before"], made["only_now"]) == (1, 1)
+    assert made["lost"] == {"total": 1, "first": ["i004"]}
     assert made["why"] == (
-        "of 3 items 1 became right and 1 wrong (p = 1.0): chance alone does as much in 1 of 20 runs"
-        " or more"
+        "of 3 items 1 became right and 1 wrong (p = 1.0), and 1 that were right were not measured"
+        " now: chance alone does as much in 1 of 20 runs or more"
     )
 
 
 def test_the_reasons_of_nothing() -> None:
     assert compare({}, {}).why == "no item was measured in both runs"
-    assert compare(outcomes("+-"), outcomes("+-")).why == "none of 2 items changed"
+    same = compare(outcomes("+-"), outcomes("+-"))
+    assert same.why == "none of 2 items became wrong, and 0 became right"
+    gone = compare(outcomes("+-"), outcomes("?-"))
+    assert gone.why == (
+        "of 1 items 0 became right and 0 wrong (p = 1.0), and 1 that were right were not measured"
+        " now"
+    )
+    assert regressions(same) == regressions(None) == ()
+    assert regressions(compare(outcomes("+" * 6), outcomes("-" * 6)))[0].startswith("worse than")
 
 
 @given(st.text("+-? ", max_size=40), st.text("+-? ", max_size=40))
 def test_the_other_way_round_is_the_opposite(before: str, now: str) -> None:
-    opposite = {"improved": "regressed", "regressed": "improved", "cannot_tell": "cannot_tell"}
     there, back = compare(outcomes(before), outcomes(now)), compare(outcomes(now), outcomes(before))
-    assert back.change == opposite[there.change]
+    assert there.change != "improved" or back.change == "regressed"
+    assert there.change != "held" or not there.broken.total
     assert (back.p_value, back.broken) == (there.p_value, there.mended)
 
 

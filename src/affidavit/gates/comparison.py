@@ -20,6 +20,8 @@ class Change(StrEnum):
     """What can be said of the difference between two runs."""
 
     IMPROVED = "improved"
+    HELD = "held"
+    """Nothing that was right has become wrong: seen item by item, so chance has no part in it."""
     REGRESSED = "regressed"
     CANNOT_TELL = "cannot_tell"
 
@@ -29,7 +31,8 @@ class Comparison:
     """Two runs over the same items.
 
     `broken` passed before and fail now, `mended` the other way. An item that one of the runs did
-    not measure, or does not have, is not compared and is counted.
+    not measure, or does not have, is not compared and is counted; `lost` are those of them that
+    passed before: they may have become wrong, so they keep a run from being called as good.
     """
 
     change: Change
@@ -38,6 +41,7 @@ class Comparison:
     p_value: float | None
     broken: Listing
     mended: Listing
+    lost: Listing
     not_measured: int
     only_before: int
     only_now: int
@@ -52,6 +56,7 @@ class Comparison:
             "test": "McNemar, exact, two-sided",
             "broken": self.broken.as_wire(),
             "mended": self.mended.as_wire(),
+            "lost": self.lost.as_wire(),
             "not_measured": self.not_measured,
             "only_before": self.only_before,
             "only_now": self.only_now,
@@ -68,12 +73,11 @@ def compare(before: Mapping[str, bool | None], now: Mapping[str, bool | None]) -
     }
     broken = listing_of(name for name, pair in pairs.items() if pair == (True, False))
     mended = listing_of(name for name, pair in pairs.items() if pair == (False, True))
-    p_value = mcnemar_exact(
-        only_first=broken.total,
-        only_second=mended.total,
-        agreeing=len(pairs) - broken.total - mended.total,
-    )
-    change, why = _verdict(len(pairs), broken.total, mended.total, p_value)
+    lost = listing_of(name for name, was in before.items() if was and now.get(name) is None)
+    agreeing = len(pairs) - broken.total - mended.total
+    p_value = _chance(broken.total, mended.total, agreeing)
+    at_worst = _chance(broken.total + lost.total, mended.total, agreeing)
+    change, why = _verdict(len(pairs), broken.total, mended.total, lost.total, p_value, at_worst)
     return Comparison(
         change,
         why,
@@ -81,22 +85,44 @@ def compare(before: Mapping[str, bool | None], now: Mapping[str, bool | None]) -
         p_value,
         broken,
         mended,
+        lost,
         len(common) - len(pairs),
         len(before.keys() - common),
         len(now.keys() - common),
     )
 
 
-def _verdict(pairs: int, broken: int, mended: int, p_value: float | None) -> tuple[Change, str]:
-    if p_value is None:
+def _chance(broken: int, mended: int, agreeing: int) -> float | None:
+    return mcnemar_exact(only_first=broken, only_second=mended, agreeing=agreeing)
+
+
+def _verdict(
+    pairs: int, broken: int, mended: int, lost: int, p_value: float | None, at_worst: float | None
+) -> tuple[Change, str]:
+    """Return what can be said; `at_worst` is the p-value if all that is lost had become wrong."""
+    if p_value is None or at_worst is None:
         return Change.CANNOT_TELL, "no item was measured in both runs"
-    if not broken + mended:
-        return Change.CANNOT_TELL, f"none of {pairs} items changed"
-    said = f"of {pairs} items {mended} became right and {broken} wrong (p = {rounded(p_value, 4)})"
-    if p_value >= SIGNIFICANT:
-        return Change.CANNOT_TELL, f"{said}: chance alone does as much in 1 of 20 runs or more"
-    change = Change.IMPROVED if mended > broken else Change.REGRESSED
-    return change, f"{said}: chance alone does so in fewer than 1 of 20 runs"
+    unseen = f", and {lost} that were right were not measured now" if lost else ""
+    said = (
+        f"of {pairs} items {mended} became right and {broken} wrong"
+        f" (p = {rounded(p_value, 4)}){unseen}"
+    )
+    if broken > mended and p_value < SIGNIFICANT:
+        return Change.REGRESSED, f"{said}: chance alone does so in fewer than 1 of 20 runs"
+    if mended > broken + lost and at_worst < SIGNIFICANT:
+        return Change.IMPROVED, f"{said}: chance alone does so in fewer than 1 of 20 runs"
+    if not broken and not lost:
+        return Change.HELD, f"none of {pairs} items became wrong, and {mended} became right"
+    if not broken:
+        return Change.CANNOT_TELL, said
+    return Change.CANNOT_TELL, f"{said}: chance alone does as much in 1 of 20 runs or more"
+
+
+def regressions(comparison: Comparison | None) -> tuple[str, ...]:
+    """Return why a run that is worse than its baseline must not ship."""
+    if comparison is None or comparison.change is not Change.REGRESSED:
+        return ()
+    return (f"worse than the baseline: {comparison.why}",)
 
 
 class _ItemV1(msgspec.Struct, frozen=True):
