@@ -12,6 +12,7 @@ from affidavit.base.faults import (
     encoder,
     evidence,
     feeds,
+    gate_runs,
     gates,
     judge,
     judging,
@@ -33,6 +34,7 @@ _AREAS: Final[tuple[ModuleType, ...]] = (
     feeds,
     answers,
     gates,
+    gate_runs,
     reports,
     service,
 )
