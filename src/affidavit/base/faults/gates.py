@@ -106,3 +106,39 @@ BASELINE_MALFORMED = Fault(
 JITTER_UNKNOWN = Fault(
     "AF418", "stability.jitter", "there is no jitter {name!r}", "use one of: {known}"
 )
+IMPORT_UNKNOWN = Fault(
+    "AF420",
+    "import.unknown",
+    "this is no format that can be imported: it has {found}; nearest is {nearest}",
+    "docs/formats.md lists the fields of every format; rename yours, or name the format",
+)
+IMPORT_ROW = Fault(
+    "AF421",
+    "import.row",
+    "this row cannot be imported: {problem}",
+    "mend the row; docs/formats.md lists the fields of every format",
+)
+IMPORT_ENCODING = Fault(
+    "AF422",
+    "import.encoding",
+    "the table is not stored as UTF-8 (it has the byte {byte})",
+    "save it again as CSV UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8",
+)
+IMPORT_ARCHIVE = Fault(
+    "AF423",
+    "import.archive",
+    "the archive is refused: {reason}",
+    "write the log again; as JSON if it is as large as that",
+)
+IMPORT_ROLE = Fault(
+    "AF424",
+    "import.role",
+    "the file is {format}, which holds no {role}",
+    "name a file that does; docs/formats.md says which formats do",
+)
+IMPORT_MISMATCH = Fault(
+    "AF425",
+    "import.mismatch",
+    "this is not {format}, which has {wanted}: it has {found}",
+    "leave the format out, and it is told from the content",
+)

@@ -1,0 +1,77 @@
+"""JSON out of a tool's file: one document, or one value on each line.
+
+A document must fit in memory, lines need not. Both are read strictly. A byte order mark, which
+programs on Windows write, is passed over: it has no meaning in UTF-8.
+"""
+
+from collections.abc import Callable, Iterator
+from io import BufferedReader
+from typing import Final
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults.input import FILE_TOO_LARGE
+from affidavit.base.json_limits import JsonLimits, JsonValue
+from affidavit.base.json_lines import read_lines
+from affidavit.base.strict_json import decode
+
+# A document of promptfoo has 3.7 kB per row: this is a hundred thousand rows.
+DOCUMENT: Final = JsonLimits(
+    max_bytes=512 * 1024 * 1024, max_depth=128, max_string=64 * 1024 * 1024
+)
+# One line of OTLP holds a batch of spans, with every prompt in it.
+LINE: Final = JsonLimits(max_bytes=64 * 1024 * 1024, max_depth=128, max_string=64 * 1024 * 1024)
+MARK: Final = b"\xef\xbb\xbf"
+
+
+def skip_mark(stream: BufferedReader) -> None:
+    """Move behind a byte order mark."""
+    if stream.peek(len(MARK)).startswith(MARK):
+        stream.read(len(MARK))
+
+
+def has_lines(stream: BufferedReader) -> bool:
+    """Tell whether the first line is a whole object and something follows it.
+
+    A document on one line is not one: it may be longer than a line may be.
+    """
+    first = stream.readline(LINE.max_bytes).strip()
+    while not first and stream.peek(1):
+        first = stream.readline(LINE.max_bytes).strip()
+    if not (first.startswith(b"{") and first.endswith(b"}")):
+        return False
+    return any(line.strip() for line in iter(lambda: stream.readline(LINE.max_bytes), b""))
+
+
+def json_document(stream: BufferedReader, file: str) -> JsonValue:
+    """Return the value of a file that holds one."""
+    raw = stream.read(DOCUMENT.max_bytes + 1)
+    if len(raw) > DOCUMENT.max_bytes:
+        raise AffidavitError(FILE_TOO_LARGE, Where(file), limit=DOCUMENT.max_bytes)
+    try:
+        return decode(raw, DOCUMENT)
+    except AffidavitError as error:
+        raise error.at(file=file) from None
+
+
+def json_lines(
+    stream: BufferedReader, file: str, on_bad: Callable[[AffidavitError], None]
+) -> Iterator[tuple[int, JsonValue]]:
+    """Yield the value of each line that is not blank, with the line's number."""
+    lines = read_lines(stream, LINE.max_bytes)
+    number = 0
+    while True:
+        try:
+            raw = next(lines, None)
+        except AffidavitError as error:  # Too long: where the next line starts is not known.
+            raise error.at(file=file) from None
+        if raw is None:
+            return
+        number += 1
+        text = raw.strip()
+        if text:
+            try:
+                value = decode(text, LINE, number)
+            except AffidavitError as error:
+                on_bad(error.at(file=file, line=number))
+            else:
+                yield number, value

@@ -1,0 +1,66 @@
+"""Plain rows with the names that people give their columns, ours among them."""
+
+from typing import Final
+
+from affidavit.formats.importing.dialect import Dialect
+from affidavit.formats.importing.fields import (
+    Row,
+    chunks,
+    flag,
+    has,
+    named_chunks,
+    scores,
+    text,
+    texts,
+)
+from affidavit.formats.importing.model import Chunk, Format, Record
+from affidavit.formats.importing.shaping import by_record
+
+IDS: Final = ("qid", "q_id", "id", "question_id", "query_id")
+QUESTIONS: Final = ("question", "query", "input", "prompt", "q")
+ANSWERS: Final = ("answer", "response", "output", "claim", "prediction")
+REFERENCES: Final = ("reference", "expected", "expected_answer", "expected_output", "target")
+RETRIEVED: Final = ("retrieved_contexts", "contexts", "context", "passages")
+RETRIEVED_IDS: Final = ("retrieved_ids",)
+
+_TAKEN: Final = (
+    *(*IDS, *QUESTIONS, *ANSWERS, *REFERENCES, *RETRIEVED, *RETRIEVED_IDS, "answerable"),
+    *("gold_claim_substr", "gold_citations", "constraints", "citations", "constraints_echo"),
+)
+# Between the ids of one cell; texts may hold any of them, so only ids are split.
+_BETWEEN_IDS: Final = "|"
+
+
+def record(row: Row) -> Record:
+    """Return the record of a row."""
+    gold_ids = texts(row, "gold_citations", separator=_BETWEEN_IDS)
+    return Record(
+        qid=text(row, *IDS),
+        question=text(row, *QUESTIONS),
+        references=texts(row, *REFERENCES),
+        claims=texts(row, "gold_claim_substr"),
+        answerable=flag(row, "answerable"),
+        relevant=None if gold_ids is None else tuple(map(Chunk, gold_ids)),
+        constraints=texts(row, "constraints"),
+        is_run=has(row, *ANSWERS, *RETRIEVED, *RETRIEVED_IDS),
+        answer=text(row, *ANSWERS),
+        retrieved=named_chunks(
+            chunks(row, *RETRIEVED),
+            texts(row, *RETRIEVED_IDS, separator=_BETWEEN_IDS),
+            "retrieved_ids",
+        ),
+        citations=texts(row, "citations", separator=_BETWEEN_IDS),
+        constraints_echo=texts(row, "constraints_echo"),
+        scores=scores(row, _TAKEN),
+    )
+
+
+TABLE: Final = Dialect(
+    Format.TABLE,
+    (
+        *((name, "answerable") for name in IDS[:2]),
+        *((asked, said) for asked in (*QUESTIONS, *IDS[:2]) for said in ANSWERS),
+        *((asked, said) for asked in QUESTIONS for said in REFERENCES),
+    ),
+    by_record(record),
+)
