@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.json_values import TEXTS, VALUES
 from tests.seal.samples import BODY, KEY, anchored, sealed
@@ -24,9 +24,15 @@ def without(document: dict[str, JsonValue], *names: str) -> bytes:
     return sorted_compact(kept)
 
 
-@given(st.dictionaries(TEXTS, VALUES, max_size=6))
+ALL: dict[str, JsonValue] = {name: ["y"] for name in MARKED}
+
+
+@given(st.dictionaries(TEXTS | st.sampled_from(MARKED), VALUES | st.just(ALL), max_size=6))
+@example({"a": ALL})
+@example({"z": [ALL, {"z": ALL}]})
+@example({"a": {"receipt_id": "x"}})
 def test_the_forms_are_those_of_the_rule(document: dict[str, JsonValue]) -> None:
-    for marks in ({}, {"receipt_id": "x"}, {name: ["y"] for name in MARKED}):
+    for marks in ({}, {"receipt_id": "x"}, ALL):
         marked = {**document, **marks}
         forms = canonical_forms(marked)
         assert forms.content == without(marked, *MARKED)

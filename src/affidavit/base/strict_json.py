@@ -13,13 +13,13 @@ that costs about as much as the decoding. Only what is refused is read by `json_
 import re
 from typing import Final
 
-from orjson import OPT_STRICT_INTEGER, dumps, loads
+from orjson import OPT_SORT_KEYS, OPT_STRICT_INTEGER, dumps, loads
 
 from affidavit.base.json_diagnosis import explain_refusal
 from affidavit.base.json_limits import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.json_tree import levels
 
-_COLON, _PLUS, _BACKSLASH, _BRACKET = b":+\\["
+_COLON, _PLUS, _BACKSLASH, _BRACKET, _BRACE = b":+\\[{"
 
 _ESCAPED_COLON: Final = re.compile(rb"\\u003[aA]")
 # Escapes are read from the left, so that the second backslash of a pair never starts one.
@@ -36,12 +36,26 @@ def decode(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS, first_line: int = 1
 
     `first_line` is the number of the line on which `raw` starts; it only serves the error.
     """
+    return _decoded(raw, limits, first_line, OPT_STRICT_INTEGER)[0]
+
+
+def decode_and_write(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> tuple[JsonValue, bytes]:
+    """Return the same, and the value as orjson writes it with sorted keys.
+
+    The proof needs the value written once; who wants it sorted need not write it again.
+    """
+    return _decoded(raw, limits, 1, OPT_STRICT_INTEGER | OPT_SORT_KEYS)
+
+
+def _decoded(
+    raw: bytes, limits: JsonLimits, first_line: int, writing: int
+) -> tuple[JsonValue, bytes]:
     size = len(raw)
     if size > limits.max_bytes:
         raise explain_refusal(raw, limits, first_line)
     try:
         value: JsonValue = loads(raw)
-        written = dumps(value, option=OPT_STRICT_INTEGER)
+        written = dumps(value, option=writing)
     except (ValueError, TypeError):
         # Not JSON; or (TypeError) an integer beyond 53 bits, or more levels than can be written.
         raise explain_refusal(raw, limits, first_line) from None
@@ -57,10 +71,9 @@ def decode(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS, first_line: int = 1
         # An integer beyond 64 bits has become a float of 2^63 or more, and orjson writes every
         # float from 1e16 on with "e+".
         and not (_PLUS in written and b"e+" in written and _has_long_integer(raw))
-        # What the whole document has few enough of, each of its parts has few enough of. On the way
-        # to the deepest level every object but the innermost has a colon for the next one.
+        # What the whole document has few enough of, each of its parts has few enough of.
         and (
-            raw.count(_BRACKET) + colons < limits.max_depth
+            raw.count(_BRACKET) + raw.count(_BRACE) <= limits.max_depth
             or not _is_deeper(value, limits.max_depth)
         )
         and (
@@ -68,7 +81,7 @@ def decode(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS, first_line: int = 1
             or not _is_larger(value, limits)
         )
     ):
-        return value
+        return value, written
     raise explain_refusal(raw, limits, first_line)
 
 

@@ -9,18 +9,18 @@ Origin: answer-eval, section 5. In the form `json-sorted-compact`:
 A receipt is a JSON object whose other members are none of this package's business.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from affidavit.base.canonical import sorted_compact, sorted_compact_decoded
+import msgspec
+
+from affidavit.base.canonical import decode_sorted_compact, sorted_compact
 from affidavit.base.digest import content_id, sha256_hex
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import receipts as faults
 from affidavit.base.json_limits import JsonValue
 from affidavit.base.places import excerpt
-from affidavit.base.strict_json import decode
 from affidavit.seal.anchor import Anchor, anchor_from
 from affidavit.seal.base64_text import find_base64url, to_base64url
 from affidavit.seal.ed25519 import sign
@@ -32,12 +32,13 @@ ALGORITHM: Final = "Ed25519"
 CANONICALIZATION: Final = "json-sorted-compact"
 ID_PREFIX: Final = "ans"
 
+# From the outermost to the innermost: each is made over what the ones after it leave.
+_SEALS: Final = ("anchor", "signature", "receipt_id")
 _SIGNATURE_MEMBERS: Final = frozenset({"alg", "key_id", "canonicalization", "sig"})
 
 
-@dataclass(frozen=True, slots=True)
-class CanonicalForms:
-    """What the id, the signature and the anchor are made of. Every member is written once only."""
+class CanonicalForms(msgspec.Struct, frozen=True):
+    """What the id, the signature and the anchor are made of."""
 
     content: bytes
     signed: bytes
@@ -54,16 +55,14 @@ class CanonicalForms:
         return sha256_hex(self.anchored)
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """A signature block; `raw` is None where its text is not base64url."""
 
     key_id: str
     raw: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(msgspec.Struct, frozen=True):
     """A receipt that has the form of one. Nothing in it is proved yet."""
 
     value: Mapping[str, JsonValue]
@@ -74,44 +73,34 @@ class Receipt:
     forms: CanonicalForms
 
 
-def canonical_forms(
-    document: Mapping[str, JsonValue], write: Callable[[JsonValue], bytes] = sorted_compact
-) -> CanonicalForms:
-    """Return the three forms of a receipt, or of any document that is signed in the same way.
-
-    Members are sorted by code point, so the forms differ only in whether two pieces stand at their
-    places. Cutting there costs a third of writing the document three times.
-    """
-    before: dict[str, JsonValue] = {}
-    between: dict[str, JsonValue] = {}
-    after: dict[str, JsonValue] = {}
-    marked: dict[str, bytes] = {"receipt_id": b"", "signature": b""}
-    for key, member in document.items():
-        if key in marked:
-            marked[key] = write({key: member})[1:-1]
-        elif key < "receipt_id":
-            before[key] = member
-        elif key < "signature":
-            between[key] = member
-        else:
-            after[key] = member
-    before.pop("anchor", None)
-    first, middle, last = (write(part)[1:-1] for part in (before, between, after))
-    named, signature = marked["receipt_id"], marked["signature"]
-    return CanonicalForms(
-        _object(first, middle, last),
-        _object(first, named, middle, last),
-        _object(first, named, middle, signature, last),
-    )
+def canonical_forms(document: Mapping[str, JsonValue]) -> CanonicalForms:
+    """Return the three forms of a receipt, or of any document that is signed in the same way."""
+    return _forms(document, sorted_compact(document))
 
 
-def _object(*pieces: bytes) -> bytes:
-    return b"{%b}" % b",".join(filter(None, pieces))
+def _forms(document: Mapping[str, JsonValue], whole: bytes) -> CanonicalForms:
+    """Return the forms, cut out of the whole document's: writing it three times costs far more."""
+    anchored = _without("anchor", document, whole)
+    signed = _without("signature", document, anchored)
+    return CanonicalForms(_without("receipt_id", document, signed), signed, anchored)
+
+
+def _without(key: str, document: Mapping[str, JsonValue], text: bytes) -> bytes:
+    """Return a canonical text of the document without one more of its members."""
+    if key not in document:
+        return text
+    member = sorted_compact({key: document[key]})[1:-1]
+    before, _, after = text.partition(member)
+    if member in after:
+        # An equal one stands further down in the document: which of them is cut is not known.
+        cut = _SEALS[: _SEALS.index(key) + 1]
+        return sorted_compact({name: value for name, value in document.items() if name not in cut})
+    return before + after[1:] if after.startswith(b",") else before.removesuffix(b",") + after
 
 
 def seal_receipt(body: Mapping[str, JsonValue], key: SigningKey) -> dict[str, JsonValue]:
     """Return a body with its id and its signature, as a new object."""
-    taken = sorted({"receipt_id", "signature", "anchor"} & body.keys())
+    taken = sorted(set(_SEALS) & body.keys())
     if taken:
         problem = f"the body has a member {taken[0]} already"
         raise AffidavitError(faults.RECEIPT_FORMAT, problem=problem)
@@ -133,15 +122,15 @@ def sign_document(document: Mapping[str, JsonValue], key: SigningKey) -> dict[st
 
 def receipt_from_bytes(raw: bytes) -> Receipt:
     """Return the receipt that a file is; only strict JSON is one."""
-    return _receipt(decode(raw), sorted_compact_decoded)
+    return _receipt(*decode_sorted_compact(raw))
 
 
 def receipt_from(value: JsonValue) -> Receipt:
     """Return the receipt that a value is, wherever it comes from."""
-    return _receipt(value, sorted_compact)
+    return _receipt(value, sorted_compact(value))
 
 
-def _receipt(value: JsonValue, write: Callable[[JsonValue], bytes]) -> Receipt:
+def _receipt(value: JsonValue, whole: bytes) -> Receipt:
     if not isinstance(value, dict):
         raise AffidavitError(faults.RECEIPT_FORMAT, problem="it is not a JSON object")
     schema = value.get("schema")
@@ -155,7 +144,7 @@ def _receipt(value: JsonValue, write: Callable[[JsonValue], bytes]) -> Receipt:
         raise _malformed("generated_at", "it is not a time like 2026-01-31T14:30:00Z")
     anchor = anchor_from(value["anchor"]) if "anchor" in value else None
     signature = signature_from(value.get("signature"))
-    forms = canonical_forms(value, write)
+    forms = _forms(value, whole)
     return Receipt(value, receipt_id, generated_at, signature, anchor, forms)
 
 

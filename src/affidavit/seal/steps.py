@@ -6,9 +6,10 @@ others and handed in as findings.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from affidavit.base.errors import AffidavitError, Fault
 from affidavit.base.exits import Exit
@@ -43,8 +44,7 @@ class Status(StrEnum):
     NOT_CHECKED = "not_checked"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One line of a verification."""
 
     name: str
@@ -73,8 +73,7 @@ class Step:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(msgspec.Struct, frozen=True):
     """All lines of the verification of one receipt. Nothing checked is never a yes."""
 
     receipt_id: str

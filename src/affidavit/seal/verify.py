@@ -72,12 +72,15 @@ def _anchor_step(receipt: Receipt, trust: Trust, at: datetime) -> tuple[Step, St
 
 
 def _stamp(receipt: Receipt, trust: Trust, at: datetime) -> tuple[Stamp | None, Step]:
-    anchor, found = receipt.anchor, receipt.forms.anchor_digest
-    if anchor is not None and anchor.digest != found:
+    anchor = receipt.anchor
+    if anchor is None:
+        return None, _unstamped_step(trust, is_anchored=False)
+    found = receipt.forms.anchor_digest
+    if anchor.digest != found:
         what = "the anchor"
         raise AffidavitError(faults.DIGEST_MISMATCH, what=what, said=anchor.digest, found=found)
-    if anchor is None or anchor.token is None:
-        return None, _unstamped_step(trust, is_anchored=anchor is not None)
+    if anchor.token is None:
+        return None, _unstamped_step(trust, is_anchored=True)
     if trust.stamps is not None:
         stamp = check_token(anchor.token, found, trust.stamps, at)
         made = f"{stamp.signer} stamped it at {moment_text(stamp.made_at)}"
