@@ -42,7 +42,7 @@ serve() {
 
 run() {
   SCHEMATHESIS_HOOKS=interop.schemathesis_hooks PYTHONPATH=. "$home/bin/schemathesis" run \
-    "$url/schema" --checks all --max-examples "$examples" --phases coverage,fuzzing \
+    "$url/schema" --checks all --max-examples "$examples" --phases examples,coverage,fuzzing,stateful \
     --suppress-health-check all --no-color "$@"
 }
 

@@ -298,3 +298,18 @@ def test_the_document_has_every_operation_and_every_status() -> None:
     references = json.dumps(DOCUMENT).count("#/components/schemas/")
     assert references > 20
     assert "\\Z" not in json.dumps(DOCUMENT)
+
+
+def test_every_example_of_the_document_is_answered(service: Service) -> None:
+    count = 0
+    for path, each in DOCUMENT["paths"].items():
+        for method, described in each.items():
+            for slot in described.get("parameters", ()):
+                address = path.replace("{" + slot["name"] + "}", slot["example"])
+                assert service.ask(method.upper(), address).status == 200
+            content = described.get("requestBody", {}).get("content", {})
+            for name, example in content.get("application/json", {}).get("examples", {}).items():
+                reply = service.post(path, example["value"])
+                assert reply.status == 200, (name, reply.json)
+                count += 1
+    assert count == 4

@@ -9,6 +9,7 @@ import msgspec
 from affidavit import __version__
 from affidavit.base.errors import Fault
 from affidavit.checks.unit import MAX_EXPECTATIONS
+from affidavit.web import examples, operations
 from affidavit.web.expectation_schema import expectation_schema
 from affidavit.web.operations import JSON, OPERATIONS, Operation
 from affidavit.web.problems import MEDIA_TYPE, STATUSES, ProblemV1
@@ -18,6 +19,12 @@ _PREFIX: Final = "#/components/schemas/"
 _REQUEST_ID: Final = {
     "description": "The id of this request, as it stands in the log.",
     "schema": {"type": "string"},
+}
+
+_VERIFIABLE: Final = {
+    "operationId": operations.VERIFY.id,
+    "requestBody": "$response.body",
+    "description": "The receipt can be verified as it is.",
 }
 
 
@@ -67,6 +74,8 @@ def _operation(each: Operation, named: dict[str, Any], settings: WebSettings) ->
             **_problems(each.all_faults(anonymous=settings.anonymous), named),
         },
     }
+    if each is operations.ANSWER:
+        described["responses"]["200"]["links"] = {"verify": _VERIFIABLE}
     if each.scope is not None:
         described["description"] = f"Needs a key with the scope `{each.scope.value}`."
         described["security"] = [{"api_key": []}]
@@ -74,13 +83,13 @@ def _operation(each: Operation, named: dict[str, Any], settings: WebSettings) ->
             described["description"] += " From this machine it needs none."
             described["security"].append({})
     if each.takes:
-        content = {JSON: {"schema": _schema(each.takes, named)}}
+        bodies = {name: {"value": value} for name, value in examples.BODIES[each.id].items()}
+        content = {JSON: {"schema": _schema(each.takes, named), "examples": bodies}}
         described["requestBody"] = {"required": True, "content": content}
     if "{code}" in each.path:
         schema = {"type": "string", "pattern": "^AF[0-9]{3}$"}
-        described["parameters"] = [
-            {"name": "code", "in": "path", "required": True, "schema": schema}
-        ]
+        slot = {"name": "code", "in": "path", "required": True, "schema": schema}
+        described["parameters"] = [{**slot, "example": examples.CODE}]
     return described
 
 
