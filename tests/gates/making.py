@@ -3,6 +3,7 @@
 from typing import Any
 
 from affidavit.gates.rag_counts import RagCounts
+from affidavit.gates.rag_profiles import Profile
 from affidavit.gates.rag_rows import (
     GoldV1,
     TraceV1,
@@ -10,8 +11,8 @@ from affidavit.gates.rag_rows import (
     qid_of,
     trace_from_value,
 )
-from affidavit.gates.rag_runs import counts_from_runs, runs_of
-from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, Profile, RagScorer, RagSettings
+from affidavit.gates.rag_runs import counts_from_runs, gold_set, runs_of
+from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagScorer, RagSettings
 
 # The gold item and the trace of the document, section 1.
 GOLD: dict[str, Any] = {
@@ -65,5 +66,5 @@ def counts(
     items: list[GoldV1], runs: list[TraceV1], settings: RagSettings = DEFAULT_SETTINGS
 ) -> RagCounts:
     scorer = RagScorer(settings)
-    by_qid = {qid_of(item): item for item in items}
-    return counts_from_runs(by_qid, runs_of(enumerate(runs), by_qid, scorer), scorer)
+    ready = gold_set({qid_of(item): item for item in items}, scorer)
+    return counts_from_runs(ready, runs_of(enumerate(runs, 1), ready, scorer))

@@ -77,9 +77,9 @@ REPORT = {
     "schema_version": "affidavit-gate/1",
     "kind": "rag",
     "items": [
-        {"qid": "a", "outcome": "pass", "C": "pass"},
-        {"qid": "b", "outcome": "fail"},
-        {"qid": "c", "outcome": "not_measured"},
+        {"outcome": "pass", "C": "pass", "qids": ["a"]},
+        {"outcome": "fail", "qids": ["b"]},
+        {"outcome": "not_measured", "qids": ["c"]},
     ],
 }
 
@@ -92,7 +92,7 @@ BAD = {
     "another schema": ({**REPORT, "schema_version": "affidavit-gate/2"}, "schema_version"),
     "without items": ({"schema_version": "affidavit-gate/1", "kind": "rag"}, "items"),
     "an outcome that is none": (
-        {**REPORT, "items": [{"qid": "a", "outcome": "ok"}]},
+        {**REPORT, "items": [{"qids": ["a"], "outcome": "ok"}]},
         "items[0].outcome",
     ),
     "of another gate": ({**REPORT, "kind": "latency"}, "kind"),

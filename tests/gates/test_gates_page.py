@@ -14,8 +14,8 @@ from affidavit.gates import metrics
 from affidavit.gates.comparison import compare
 from affidavit.gates.decision import measure_of, rule_on
 from affidavit.gates.rag_counts import counts_of
+from affidavit.gates.rag_profiles import Profile, Seen
 from affidavit.gates.rag_rows import gold_from_value, trace_from_line, trace_from_value
-from affidavit.gates.rag_scoring import Profile, Seen
 from affidavit.gates.scu import Locks
 from affidavit.gates.tally import Tally
 from affidavit.gates.thresholds import RAG_GATES, gates_with

@@ -1,6 +1,7 @@
 """From rows to the decision: formulas, defects of the reference, laws of merging."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,13 +11,13 @@ from tests.gates.making import DROP, REFUSED, counts, gold, profile, trace
 from affidavit.base.canonical import jcs
 from affidavit.gates.comparison import Change, compare
 from affidavit.gates.offenders import offender_of
-from affidavit.gates.rag import RagPolicy, item_of, rag_report
+from affidavit.gates.rag import RagPolicy, groups_of, rag_report
 from affidavit.gates.rag_counts import RagCounts, counts_of, outcome_of
 from affidavit.gates.rag_rows import GoldV1, TraceV1, qid_of
-from affidavit.gates.rag_runs import Runs, counts_from_runs, items_from_runs, runs_of
+from affidavit.gates.rag_runs import Runs, counts_from_runs, gold_set, items_from_runs, runs_of
 from affidavit.gates.rag_scoring import RagScorer
 from affidavit.gates.report import Input, Report
-from affidavit.gates.tally import LISTED, Tally
+from affidavit.gates.tally import LISTED, Listing, Tally
 
 FREE = {"constraints": DROP}
 WRONG = {"claim": "It depends.", "citations": ["p1#2"]}
@@ -312,10 +313,10 @@ def test_the_report_that_machines_rely_on() -> None:
     assert shown["retrieved_ids"] == ["p1#1", "p1#2", "p2#1"]
     assert shown["citations"] == ["p1#2"]
     assert wire["listings"]["traces_without_gold"] == {"total": 1, "first": ["z"]}
-    assert wire["warnings"] == ["qids of traces that are not in the gold set: 1"]
+    assert wire["warnings"] == ["traces whose qid is not in the gold set: 1"]
     assert wire["items"] == [
-        {"qid": "a", "outcome": "fail", "C": "fail", "H": "pass"},
-        {"qid": "u", "outcome": "pass"},
+        {"outcome": "fail", "C": "fail", "H": "pass", "qids": ["a"]},
+        {"outcome": "pass", "qids": ["u"]},
     ]
     assert wire["comparison"]["change"] == "cannot_tell"
     assert [step["metrics"] for step in wire["next_steps"]] == [["precision"]]
@@ -323,8 +324,11 @@ def test_the_report_that_machines_rely_on() -> None:
 
 
 def test_an_item_shows_k_where_there_are_constraints() -> None:
-    made = item_of("a", profile(gold(), trace({"constraints_echo": []})))
-    assert made.as_wire() == {"qid": "a", "outcome": "fail", "C": "pass", "H": "pass", "K": "fail"}
+    (made,) = groups_of([("a", profile(gold(), trace({"constraints_echo": []})))])
+    assert made.as_wire() == {
+        **{"outcome": "fail", "C": "pass", "H": "pass", "K": "fail"},
+        "qids": ["a"],
+    }
 
 
 def test_tallies_add_up() -> None:
@@ -443,25 +447,59 @@ def gold_sets(draw: st.DrawFn) -> dict[str, GoldV1]:
 def test_parts_of_the_traces_merge(
     items: dict[str, GoldV1], runs: list[TraceV1], chance: random.Random
 ) -> None:
-    placed = [*enumerate(runs)]
-    whole = runs_of(placed, items, SCORER)
+    ready = gold_set(items, SCORER)
+    placed = [*enumerate(runs, 1)]
+    whole = runs_of(placed, ready, SCORER)
     chance.shuffle(placed)
     cut, end = sorted((chance.randint(0, len(placed)), chance.randint(0, len(placed))))
     first, second, third = (
-        runs_of(part, items, SCORER) for part in (placed[:cut], placed[cut:end], placed[end:])
+        runs_of(part, ready, SCORER) for part in (placed[:cut], placed[cut:end], placed[end:])
     )
     assert (first + second) + third == first + (second + third) == whole
-    assert third + second + first == whole + Runs()
-    made = counts_from_runs(items, whole, SCORER)
-    assert made.duplicates == len(runs) - len({qid_of(run) for run in runs})
+    assert third + second + first == whole + Runs() == Runs() + whole
+    known = [run for run in runs if qid_of(run) in items]
+    made = counts_from_runs(ready, whole)
+    assert made.duplicates == len(known) - len({qid_of(run) for run in known})
+    assert made.strays.total == len(runs) - len(known)
+
+
+@given(gold_sets(), st.lists(traces, max_size=30), st.integers(0, 30))
+def test_a_part_does_not_know_how_many_lines_stand_before_it(
+    items: dict[str, GoldV1], runs: list[TraceV1], cut: int
+) -> None:
+    ready = gold_set(items, SCORER)
+    first = runs_of(enumerate(runs[:cut], 1), ready, SCORER)
+    second = runs_of(enumerate(runs[cut:], 1), ready, SCORER)
+    whole = runs_of(enumerate(runs, 1), ready, SCORER)
+    assert first + second.after(len(runs[:cut])) == whole
+    for number, qid in enumerate(items):
+        lines = [line for line, run in enumerate(runs, 1) if qid_of(run) == qid]
+        assert whole.line_of(number) == (lines[-1] if lines else 0)
+
+
+def test_strays_are_counted_and_their_first_names_kept() -> None:
+    """However many there are, what is kept of them is bounded."""
+    names = [f"s{n:04}" for n in range(3 * LISTED)] * 2
+    runs = runs_of(
+        ((line, trace(qid=name)) for line, name in enumerate(reversed(names), 1)), {}, SCORER
+    )
+    assert runs.strays.total == 6 * LISTED
+    assert runs.strays.first == tuple(names[:LISTED])
+    made = counts_from_runs({}, runs)
+    assert (made.strays, made.duplicates) == (runs.strays, 0)
 
 
 @given(gold_sets(), st.lists(traces, max_size=30), st.randoms(use_true_random=False))
 def test_parts_of_the_items_merge(
     items: dict[str, GoldV1], runs: list[TraceV1], chance: random.Random
 ) -> None:
-    scored = [*items_from_runs(items, runs_of(enumerate(runs), items, SCORER), SCORER)]
+    ready = gold_set(items, SCORER)
+    found = runs_of(enumerate(runs, 1), ready, SCORER)
+    scored = [*items_from_runs(ready, found)]
     whole = counts_of(scored)
+    assert (
+        replace(counts_from_runs(ready, found), traces=0, duplicates=0, strays=Listing()) == whole
+    )
     chance.shuffle(scored)
     cut, end = sorted((chance.randint(0, len(scored)), chance.randint(0, len(scored))))
     first, second, third = (
@@ -478,7 +516,8 @@ def test_parts_of_the_items_merge(
 def test_a_wrong_answer_never_turns_no_into_yes(
     items: dict[str, GoldV1], runs: list[TraceV1]
 ) -> None:
-    scored = dict(items_from_runs(items, runs_of(enumerate(runs), items, SCORER), SCORER))
+    ready = gold_set(items, SCORER)
+    scored = dict(items_from_runs(ready, runs_of(enumerate(runs, 1), ready, SCORER)))
     worse = counts_of([*scored.items(), ("more", profile(A, trace(WRONG, qid="a")))])
     before = rag_report(counts_of(scored.items()), RagPolicy(("over=off", "chr=off")), ())
     after = rag_report(worse, RagPolicy(("over=off", "chr=off")), ())

@@ -5,8 +5,8 @@ from tests.gates.making import DROP, REFUSED, gold, profile, trace
 
 from affidavit.base.errors import AffidavitError
 from affidavit.gates.rag_counts import failed_checks, outcome_of
+from affidavit.gates.rag_profiles import Seen
 from affidavit.gates.rag_rows import GoldV1, TraceV1
-from affidavit.gates.rag_scoring import Seen
 from affidavit.gates.scu import RULES, Locks, rules_with
 
 LONG = gold()

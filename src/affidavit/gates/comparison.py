@@ -125,15 +125,15 @@ def regressions(comparison: Comparison | None) -> tuple[str, ...]:
     return (f"worse than the baseline: {comparison.why}",)
 
 
-class _ItemV1(msgspec.Struct, frozen=True):
-    qid: str
+class _ItemGroupV1(msgspec.Struct, frozen=True):
     outcome: Literal["pass", "fail", "not_measured"]
+    qids: tuple[str, ...]
 
 
 class _BaselineV1(msgspec.Struct, frozen=True):
     schema_version: Annotated[str, msgspec.Meta(pattern=r"^affidavit-gate/1\Z")]
     kind: str
-    items: tuple[_ItemV1, ...]
+    items: tuple[_ItemGroupV1, ...]
 
 
 _OUTCOMES: Final[Mapping[str, bool | None]] = {"pass": True, "fail": False, "not_measured": None}
@@ -153,4 +153,4 @@ def outcomes_of_report(value: object, kind: str, file: str | None = None) -> dic
         raise AffidavitError(
             faults.BASELINE_MALFORMED, Where(file=file, field="kind"), problem=problem
         )
-    return {item.qid: _OUTCOMES[item.outcome] for item in baseline.items}
+    return {qid: _OUTCOMES[group.outcome] for group in baseline.items for qid in group.qids}

@@ -6,8 +6,8 @@ Only their names are kept while rows are counted; the few rows are read again af
 from dataclasses import dataclass
 
 from affidavit.gates.rag_counts import failed_checks
+from affidavit.gates.rag_profiles import Profile, Seen
 from affidavit.gates.rag_rows import GoldV1, TraceV1, qid_of
-from affidavit.gates.rag_scoring import Profile, Seen
 
 
 @dataclass(frozen=True, slots=True)

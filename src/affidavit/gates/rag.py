@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from affidavit.gates.comparison import Change, Comparison
+from affidavit.gates.comparison import Comparison, regressions
 from affidavit.gates.decision import Ruling, rule_on
 from affidavit.gates.metrics import RAG
 from affidavit.gates.offenders import Offender
 from affidavit.gates.rag_counts import RagCounts, outcome_of
-from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, Profile, RagSettings, Seen
-from affidavit.gates.report import Input, Item, Report
+from affidavit.gates.rag_profiles import Profile, Seen
+from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagSettings
+from affidavit.gates.report import Checks, Input, ItemGroup, Report, grouped
 from affidavit.gates.tally import NOTHING_LISTED
 from affidavit.gates.thresholds import RAG_GATES, SCU_GATE, Gate, gates_with
 
@@ -44,7 +45,7 @@ def rag_report(
     """Return the report of a run. `items` are kept for later comparisons, if they are given."""
     given = tuple(inputs)
     measures = counts.measures(allow_missing=policy.allow_missing)
-    refusals = _regressions(comparison) if fail_on_regression else ()
+    refusals = regressions(comparison) if fail_on_regression else ()
     ruling: Ruling = rule_on(
         policy.gates(counts), measures, doubts=_doubts(counts, policy, given), refusals=refusals
     )
@@ -64,25 +65,27 @@ def rag_report(
             "allow_missing": policy.allow_missing,
             "scu_rules": [rule.id for rule in policy.settings.scu_rules],
         },
-        items=None if items is None else tuple(item_of(qid, profile) for qid, profile in items),
+        items=None if items is None else groups_of(items),
         comparison=comparison,
     )
 
 
-def item_of(qid: str, profile: Profile) -> Item:
-    """Return how an item came out, with C, H and K where they apply."""
-    checks: list[tuple[str, bool | None]] = []
-    if profile.seen is Seen.SHIPPED and profile.answerable:
-        checks = [("C", profile.contains), ("H", profile.cites)]
-        if profile.constrained:
-            checks.append(("K", profile.keeps))
-    return Item(qid, outcome_of(profile), tuple(checks))
+def groups_of(items: Iterable[tuple[str, Profile]]) -> tuple[ItemGroup, ...]:
+    """Return how every item came out, with C, H and K where they apply; few groups for many."""
+    by_profile: dict[Profile, list[str]] = {}
+    for qid, profile in items:
+        by_profile.setdefault(profile, []).append(qid)
+    return grouped(
+        ItemGroup(outcome_of(profile), _checks_of(profile), qids)
+        for profile, qids in by_profile.items()
+    )
 
 
-def _regressions(comparison: Comparison | None) -> tuple[str, ...]:
-    if comparison is None or comparison.change is not Change.REGRESSED:
+def _checks_of(profile: Profile) -> Checks:
+    if profile.seen is not Seen.SHIPPED or not profile.answerable:
         return ()
-    return (f"worse than the baseline: {comparison.why}",)
+    checks: Checks = (("C", profile.contains), ("H", profile.cites))
+    return (*checks, ("K", profile.keeps)) if profile.constrained else checks
 
 
 def _counts(counts: RagCounts) -> Mapping[str, int]:
@@ -127,7 +130,7 @@ def _warnings(counts: RagCounts, policy: RagPolicy, inputs: tuple[Input, ...]) -
         f"traces that gave way to a later one of the same qid: {counts.duplicates}": (
             counts.duplicates
         ),
-        f"qids of traces that are not in the gold set: {counts.strays.total}": counts.strays.total,
+        f"traces whose qid is not in the gold set: {counts.strays.total}": counts.strays.total,
         f"answers that hold {policy.settings.refusal!r} but are not exactly it, so they are no"
         f" refusals: {near}": near,
     }

@@ -4,8 +4,8 @@ Origin: section 2 of the RAG document. S is shipped, R refused, A answerable, U 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from heapq import merge, nsmallest
 from itertools import islice
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from typing import Final
 
 from affidavit.gates.decision import Measure, measure_of
 from affidavit.gates.metrics import RAG
-from affidavit.gates.rag_scoring import Profile, Seen
+from affidavit.gates.rag_profiles import Profile, Seen, profile_of
 from affidavit.gates.tally import (
     NOTHING_LISTED,
     Listing,
@@ -156,7 +156,7 @@ class RagCounts:
     duplicates: int = 0
     """Traces of which a later one with the same qid won."""
     strays: Listing = NOTHING_LISTED
-    """The qids of traces that the gold set does not have."""
+    """Traces whose qid the gold set does not have, and their first qids."""
 
     def __add__(self, other: "RagCounts") -> "RagCounts":
         return RagCounts(
@@ -195,35 +195,41 @@ class RagCounts:
         }
 
 
-def counts_of(
-    items: Iterable[tuple[str, Profile]],
+def counts_of(items: Iterable[tuple[str, Profile]]) -> RagCounts:
+    """Return the counts of items, each with its qid; one pass."""
+    profiles: Counter[Profile] = Counter()
+    named = _Named()
+    for qid, profile in items:
+        profiles[profile] += 1
+        if named.wants(profile):
+            named.take(qid, profile)
+    return named.counts(profiles)
+
+
+def counts_of_codes(
+    qids: Iterable[str],
+    codes: Sequence[int],
     *,
     traces: int = 0,
     duplicates: int = 0,
-    strays: Iterable[str] = (),
+    strays: Listing = NOTHING_LISTED,
 ) -> RagCounts:
-    """Return the counts of items, each with its qid; one pass."""
-    profiles: Counter[Profile] = Counter()
-    to_list = _Named()
-    for qid, profile in items:
-        profiles[profile] += 1
-        if to_list.wants(profile):
-            to_list.take(qid, profile)
-    return RagCounts(
-        dict(profiles),
-        {name: listing_of(names) for name, names in to_list.listed.items() if names},
-        tuple(nsmallest(TOP, to_list.ranked())),
-        traces,
-        duplicates,
-        listing_of(strays),
-    )
+    """Return the counts of items whose profiles are given by their codes: quick for millions."""
+    counted = Counter(codes)
+    named = _Named()
+    wanted = {code for code in counted if named.wants(profile_of(code))}
+    for qid, code in zip(qids, codes, strict=True):
+        if code in wanted:
+            named.take(qid, profile_of(code))
+    profiles = {profile_of(code): count for code, count in counted.items()}
+    return replace(named.counts(profiles), traces=traces, duplicates=duplicates, strays=strays)
 
 
 class _Named:
     """The items that stand in a report by their name; which profiles do is found out once each."""
 
     def __init__(self) -> None:
-        self.listed: dict[str, list[str]] = {name: [] for name in LISTED_BY}
+        self._listed: dict[str, list[str]] = {name: [] for name in LISTED_BY}
         self._failed: dict[Profile, list[str]] = {}
         self._kinds: dict[Profile, tuple[str, ...]] = {}
 
@@ -237,10 +243,17 @@ class _Named:
 
     def take(self, qid: str, profile: Profile) -> None:
         for name in self._kinds[profile]:
-            self.listed[name].append(qid)
+            self._listed[name].append(qid)
         if profile in self._failed:
             self._failed[profile].append(qid)
 
-    def ranked(self) -> Iterator[Rank]:
+    def counts(self, profiles: Mapping[Profile, int]) -> RagCounts:
+        return RagCounts(
+            dict(profiles),
+            {name: listing_of(names) for name, names in self._listed.items() if names},
+            tuple(nsmallest(TOP, self._ranked())),
+        )
+
+    def _ranked(self) -> Iterator[Rank]:
         for profile, qids in self._failed.items():
             yield from (rank_of(qid, profile) for qid in nsmallest(TOP, qids))

@@ -89,10 +89,10 @@ def traces_from_chunk(
 ) -> Iterator[tuple[int, TraceV1]]:
     """Yield the traces of many lines, each with its line."""
     for line, row in TRACE.from_chunk(raw, first_line, file, on_bad):
-        if row.qid or _has_name(row):
+        if row.qid or qid_of(row):
             yield line, row
         else:
-            on_bad(_nameless(faults.TRACE_ROW, line, file))
+            on_bad(nameless_trace(line, file))
 
 
 def gold_from_value(value: object, line: int | None = None, file: str | None = None) -> GoldV1:
@@ -111,11 +111,14 @@ def trace_from_value(value: object, line: int | None = None, file: str | None = 
 
 
 def qid_of(row: GoldV1 | TraceV1) -> str:
-    """Return the name of the question; the number 7 and the text "7" are the same."""
+    """Return the name of the question; the number 7 and the text "7" are the same.
+
+    A trace that has none has the empty name.
+    """
     qid = row.qid
     if qid is None and isinstance(row, TraceV1):
         qid = row.q_id
-    return qid if isinstance(qid, str) else str(qid)
+    return qid if isinstance(qid, str) else "" if qid is None else str(qid)
 
 
 def _named_gold(row: GoldV1, line: int | None, file: str | None) -> GoldV1:
@@ -125,13 +128,14 @@ def _named_gold(row: GoldV1, line: int | None, file: str | None) -> GoldV1:
 
 
 def _named_trace(row: TraceV1, line: int | None, file: str | None) -> TraceV1:
-    if not _has_name(row):
-        raise _nameless(faults.TRACE_ROW, line, file)
+    if not qid_of(row):
+        raise nameless_trace(line, file)
     return row
 
 
-def _has_name(row: TraceV1) -> bool:
-    return (row.qid if row.qid is not None else row.q_id) not in (None, "")
+def nameless_trace(line: int | None, file: str | None) -> AffidavitError:
+    """Return the error of a trace that has no qid."""
+    return _nameless(faults.TRACE_ROW, line, file)
 
 
 def _nameless(fault: Fault, line: int | None, file: str | None) -> AffidavitError:

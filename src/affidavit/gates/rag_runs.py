@@ -1,75 +1,147 @@
 """Which trace of a question counts: the last one, wherever its part of the file was read.
 
-A part of the traces is scored by itself; of two records of one qid the later position wins. So
-parts merge in any order, and a duplicate is counted once, when it loses.
+A part of the traces is scored by itself; of two traces of one qid the one on the later line wins.
+So parts merge in any order. What is kept does not grow with the number of traces: eight bytes for
+a gold item, and the first names of traces that no gold item has.
 """
 
-from collections.abc import Iterable, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
-from affidavit.gates.rag_counts import RagCounts, counts_of
-from affidavit.gates.rag_rows import GoldV1, TraceV1, qid_of
-from affidavit.gates.rag_scoring import Profile, RagScorer
+from affidavit.base.errors import AffidavitError
+from affidavit.gates.rag_counts import RagCounts, counts_of_codes
+from affidavit.gates.rag_profiles import CODE_BITS, CODE_MASK, MISSING, Profile, profile_of
+from affidavit.gates.rag_rows import GoldV1, TraceV1, nameless_trace, qid_of
+from affidavit.gates.rag_scoring import RagScorer, Ready
+from affidavit.gates.rows import refuse
+from affidavit.gates.tally import LISTED, NOTHING_LISTED, Listing
+
+GoldSet = Mapping[str, Ready]
+"""The gold items by qid, made ready and numbered in their order."""
+
+
+def gold_set(gold: Mapping[str, GoldV1], scorer: RagScorer) -> dict[str, Ready]:
+    """Make a gold set ready."""
+    return {qid: scorer.ready(item, number) for number, (qid, item) in enumerate(gold.items())}
+
+
+def _no_lines() -> "array[int]":
+    return array("q")
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The last trace of each qid: its position, unique among all parts, and its profile.
+    """The last trace of each gold item: its line and the code of its profile; 0 if it has none.
 
-    A profile of None is a trace that the gold set does not know.
+    Lines count from 1. `traces` are all that were read, `strays` those that no gold item has.
     """
 
-    last: Mapping[str, tuple[int, Profile | None]] = field(default_factory=dict)
+    last: "array[int]" = field(default_factory=_no_lines)
     traces: int = 0
+    strays: Listing = NOTHING_LISTED
 
     def __add__(self, other: "Runs") -> "Runs":
-        larger, smaller = (
-            (self.last, other.last)
-            if len(self.last) >= len(other.last)
-            else (other.last, self.last)
+        # Nothing read yet knows of no gold item at all.
+        merged = map(max, self.last, other.last) if self.last and other.last else None
+        return Runs(
+            array("q", merged) if merged is not None else self.last or other.last,
+            self.traces + other.traces,
+            self.strays + other.strays,
         )
-        last = dict(larger)
-        for qid, run in smaller.items():
-            known = last.get(qid)
-            if known is None or known[0] < run[0]:
-                last[qid] = run
-        return Runs(last, self.traces + other.traces)
+
+    def after(self, lines: int) -> "Runs":
+        """Return the runs of a part that stands behind so many lines."""
+        shift = lines << CODE_BITS
+        moved = array("q", (run + shift if run else 0 for run in self.last)) if lines else self.last
+        return Runs(moved, self.traces, self.strays)
+
+    def line_of(self, number: int) -> int:
+        """Return the line of the trace that counts for a gold item."""
+        return self.last[number] >> CODE_BITS
 
 
-def runs_of(
-    traces: Iterable[tuple[int, TraceV1]], gold: Mapping[str, GoldV1], scorer: RagScorer
-) -> Runs:
-    """Score traces, each with its position; positions may come in any order."""
-    last: dict[str, tuple[int, Profile | None]] = {}
-    count = 0
-    for position, trace in traces:
-        count += 1
-        qid = trace.qid
-        if type(qid) is not str:
-            qid = qid_of(trace)
-        known = last.get(qid)
-        if known is None or known[0] < position:
-            item = gold.get(qid)
-            last[qid] = (position, None if item is None else scorer.score(item, trace))
-    return Runs(last, count)
+class Scoring:
+    """Scores the traces of a part, block by block in the order of its lines."""
+
+    def __init__(self, gold: GoldSet, scorer: RagScorer) -> None:
+        self._gold = gold
+        self._code_of = scorer.code_of
+        self._last = array("q", repeat(0, len(gold)))
+        self._traces = 0
+        self._stray_names: set[str] = set()
+        self._strays = 0
+
+    def take(
+        self,
+        traces: Iterable[tuple[int, TraceV1]],
+        file: str | None = None,
+        on_bad: Callable[[AffidavitError], None] = refuse,
+    ) -> None:
+        """Score traces, each with its line; they may come in any order."""
+        find, code_of, last = self._gold.get, self._code_of, self._last
+        count = 0
+        for line, trace in traces:
+            # Nearly every qid is a text of the gold set; the others are looked at below.
+            ready = find(trace.qid)  # type: ignore[arg-type]  # A number is found by its text.
+            if ready is None:
+                qid = qid_of(trace)
+                if not qid:
+                    on_bad(nameless_trace(line, file))
+                    continue
+                ready = find(qid)
+            count += 1
+            if ready is None:
+                self._note_stray(qid)
+            else:
+                number, run = ready[0], line << CODE_BITS | code_of(ready, trace)
+                if run > last[number]:
+                    last[number] = run
+        self._traces += count
+
+    def runs(self) -> Runs:
+        """Return what was found."""
+        first = tuple(sorted(self._stray_names)[:LISTED])
+        return Runs(self._last, self._traces, Listing(self._strays, first))
+
+    def _note_stray(self, qid: str) -> None:
+        self._strays += 1
+        self._stray_names.add(qid)
+        if len(self._stray_names) > 2 * LISTED:
+            self._stray_names = set(sorted(self._stray_names)[:LISTED])
 
 
-def counts_from_runs(gold: Mapping[str, GoldV1], runs: Runs, scorer: RagScorer) -> RagCounts:
-    """Return the counts of a gold set with all of its traces; an item without one is missing."""
-    strays = [qid for qid, (_, profile) in runs.last.items() if profile is None]
-    return counts_of(
-        items_from_runs(gold, runs, scorer),
-        traces=runs.traces,
-        duplicates=runs.traces - len(runs.last),
-        strays=strays,
+def runs_of(traces: Iterable[tuple[int, TraceV1]], gold: GoldSet, scorer: RagScorer) -> Runs:
+    """Score traces, each with its line."""
+    scoring = Scoring(gold, scorer)
+    scoring.take(traces)
+    return scoring.runs()
+
+
+def codes_from_runs(gold: GoldSet, runs: Runs) -> Sequence[int]:
+    """Return the code of every gold item, in their order."""
+    return array(
+        "H",
+        (
+            run & CODE_MASK if run else ready[1] | MISSING
+            for ready, run in zip(gold.values(), runs.last, strict=True)
+        ),
     )
 
 
-def items_from_runs(
-    gold: Mapping[str, GoldV1], runs: Runs, scorer: RagScorer
-) -> Iterable[tuple[str, Profile]]:
+def counts_from_runs(gold: GoldSet, runs: Runs) -> RagCounts:
+    """Return the counts of a gold set with all of its traces; an item without one is missing."""
+    found = len(runs.last) - runs.last.count(0)
+    return counts_of_codes(
+        gold.keys(),
+        codes_from_runs(gold, runs),
+        traces=runs.traces,
+        duplicates=runs.traces - runs.strays.total - found,
+        strays=runs.strays,
+    )
+
+
+def items_from_runs(gold: GoldSet, runs: Runs) -> Iterator[tuple[str, Profile]]:
     """Yield every gold item's qid and profile, in the order of the gold set."""
-    nothing = (0, None)
-    for qid, item in gold.items():
-        profile = runs.last.get(qid, nothing)[1]
-        yield qid, scorer.score(item, None) if profile is None else profile
+    return zip(gold, map(profile_of, codes_from_runs(gold, runs)), strict=True)

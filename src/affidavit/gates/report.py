@@ -4,7 +4,7 @@ Machines rely on its form: a change of it is a new `schema_version`. Nothing in 
 clock, on the order of rows or on the number of processes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,6 +15,7 @@ from affidavit.gates.decision import Decision, Measure, Ruling
 from affidavit.gates.tally import Listing
 
 SCHEMA_VERSION: Final = "affidavit-gate/1"
+Checks = tuple[tuple[str, bool | None], ...]
 OUTCOMES: Final[Mapping[bool | None, str]] = {True: "pass", False: "fail", None: "not_measured"}
 
 
@@ -44,12 +45,30 @@ class Item:
 
     name: str
     outcome: bool | None
-    checks: tuple[tuple[str, bool | None], ...] = ()
+    checks: Checks = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ItemGroup:
+    """The items that came out alike: a million of them are some groups of names."""
+
+    outcome: bool | None
+    checks: Checks
+    names: Sequence[str]
 
     def as_wire(self) -> dict[str, object]:
-        """Return the item as a report shows it."""
+        """Return the group as a report shows it."""
         checks = {name: OUTCOMES[held] for name, held in self.checks}
-        return {"qid": self.name, "outcome": OUTCOMES[self.outcome], **checks}
+        return {"outcome": OUTCOMES[self.outcome], **checks, "qids": sorted(self.names)}
+
+
+def grouped(items: Iterable[Item | ItemGroup]) -> tuple[ItemGroup, ...]:
+    """Return items by how they came out."""
+    groups: dict[tuple[bool | None, Checks], list[str]] = {}
+    for item in items:
+        names = item.names if isinstance(item, ItemGroup) else (item.name,)
+        groups.setdefault((item.outcome, item.checks), []).extend(names)
+    return tuple(ItemGroup(outcome, checks, names) for (outcome, checks), names in groups.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +88,7 @@ class Report:
     counts: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
     details: Mapping[str, object] = field(default_factory=dict)
-    items: tuple[Item, ...] | None = None
+    items: tuple[Item | ItemGroup, ...] | None = None
     comparison: Comparison | None = None
 
     @property
@@ -96,8 +115,8 @@ class Report:
             "details": dict(self.details),
         }
         if self.items is not None:
-            ordered = sorted(self.items, key=lambda item: item.name)
-            wire["items"] = [item.as_wire() for item in ordered]
+            groups = (group.as_wire() for group in grouped(self.items))
+            wire["items"] = sorted(groups, key=lambda group: str([*group.items()][:-1]))
         if self.comparison is not None:
             wire["comparison"] = self.comparison.as_wire()
         return wire

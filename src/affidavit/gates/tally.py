@@ -7,8 +7,6 @@ of processes and the order of the rows cannot change its last digit.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from heapq import merge
-from itertools import islice
 from typing import Final
 
 from affidavit.base.statistics import Rate
@@ -75,15 +73,14 @@ def mark_of(outcome: bool | None) -> Mark:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """How many there are, and the first of them in the order of their names."""
+    """How many there are, and the first of them in the order of their names, each once."""
 
     total: int = 0
     first: tuple[str, ...] = ()
 
     def __add__(self, other: "Listing") -> "Listing":
-        return Listing(
-            self.total + other.total, tuple(islice(merge(self.first, other.first), LISTED))
-        )
+        names = sorted({*self.first, *other.first})
+        return Listing(self.total + other.total, tuple(names[:LISTED]))
 
     def as_wire(self) -> dict[str, object]:
         """Return the listing as a report shows it."""
