@@ -11,9 +11,11 @@ from affidavit.gates.agreement import (
     AgreementCounts,
     Label,
     agreement_counts,
+    agreement_items,
     arbitrated,
     joined,
 )
+from affidavit.gates.comparison import compare
 from affidavit.gates.operational import agreement_report
 from affidavit.gates.report import Input
 
@@ -128,6 +130,23 @@ def test_the_report() -> None:
     assert allowed.ruling.decision == "ship"
     assert allowed.warnings == ("questions that only one agent labelled: 1",)
     assert allowed.listings["labelled_once"].first == ("z",)
+
+
+def test_the_items_and_a_baseline() -> None:
+    rows = [PAIRS.from_value(pair("VV", "a")), PAIRS.from_value(pair("VR", "b"))]
+    items = agreement_items(rows)
+    before = {f"q{n}": True for n in range(6)}
+    made = agreement_report(
+        agreement_counts(rows),
+        (),
+        items=items,
+        comparison=compare(before, dict.fromkeys(before, False)),
+    )
+    assert made.as_wire()["items"] == [
+        {"outcome": "fail", "qids": ["b"]},
+        {"outcome": "pass", "qids": ["a"]},
+    ]
+    assert made.ruling.reasons[0].startswith("worse than the baseline")
 
 
 def test_two_files_of_labels_are_joined() -> None:

@@ -89,6 +89,24 @@ def test_the_parts_in_the_report() -> None:
     assert counts.of_config("other") == Latencies()
 
 
+def test_knobs_name_a_configuration_and_a_load_may_be_given_for_all() -> None:
+    knobs = {"k_sem": 40, "k_lex": 8, "knee": True}
+    counts = latency_counts([*rows(100, knobs=knobs), *rows(50, rps=1, knobs={})], rps=5)
+    assert [*counts.parts] == [
+        ("config", "k_lex=8 k_sem=40 knee=True"),
+        ("load", "1rps"),
+        ("load", "5rps"),
+    ]
+
+
+def test_the_accuracy_that_goes_with_it() -> None:
+    counts = latency_counts(rows(100, 200))
+    fine = latency_report(counts, (), precision=0.9)
+    assert fine.as_wire()["details"]["release"] == {"p95_ms": 195.0, "precision": 0.9}
+    assert latency_report(counts, (), refusals=["no"]).ruling.decision == "no_ship"
+    assert latency_report(counts, (), doubts=["hm"]).ruling.reasons == ("hm",)
+
+
 BAD = {
     "no latency": ({"qid": "a"}, "e2e_ms"),
     "below 0": ({"e2e_ms": -1}, "e2e_ms"),

@@ -7,7 +7,7 @@ import pytest
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.gates.report import system_error_wire
+from affidavit.gates.report import Input, system_error_wire
 from affidavit.gates.research import Run, matched, research_report, run_counts
 from affidavit.gates.research_rows import OUTPUT, STEP, GoldenV1, golden_queries
 
@@ -202,11 +202,42 @@ def test_recall_is_micro_and_each_run_stands_beside_it() -> None:
     assert each["r1"]["metrics"]["golden_recall"]["value"] == 0.333333
     assert (each["r2"]["query"], each["r0"]["query"]) == ("y", None)
     assert wire["warnings"] == ["runs that no golden query asks for: 1"]
-    assert [(item["qid"], item["outcome"]) for item in wire["items"]] == [
-        ("r0", "not_measured"),
-        ("r1", "fail"),
-        ("r2", "pass"),
-    ]
+    assert {qid: group["outcome"] for group in wire["items"] for qid in group["qids"]} == {
+        "r0": "not_measured",
+        "r1": "fail",
+        "r2": "pass",
+    }
+    assert wire["items"][0] == {
+        "outcome": "fail",
+        "evidence_coverage_rate": "pass",
+        "golden_recall": "fail",
+        "manifest_integrity": "pass",
+        "qids": ["r1"],
+    }
+
+
+def test_a_run_whose_events_were_not_stored_has_steps_that_nobody_knows() -> None:
+    unknown = Run(run().output, None, ())
+    made = research_report([query()], [unknown], ())
+    assert made.measures["manifest_integrity"].not_measured == 1
+    assert made.ruling.decision == "inconclusive"
+    one, two = run(), Run(run({"run_id": "r2"}).output, None, ())
+    both = research_report([query()], [one, two], (), overrides=["abstention_accuracy=off"])
+    assert both.ruling.decision == "inconclusive"
+
+
+def test_runs_that_were_skipped_and_runs_that_became_worse() -> None:
+    given = [Input("outputs", "runs", None, 1, skipped=1)]
+    off = ["abstention_accuracy=off"]
+    made = research_report([query()], [run()], given, overrides=off)
+    assert made.ruling.reasons == ("runs that could not be read and were skipped: 1",)
+    many = [run({"run_id": f"r{n}"}, "1 2", "1") for n in range(6)]
+    before = {f"r{n}": True for n in range(6)}
+    worse = research_report(
+        [query()], many, (), overrides=[*off, "manifest_integrity=0"], comparison_with=before
+    )
+    assert worse.ruling.decision == "no_ship"
+    assert worse.ruling.reasons[0].startswith("worse than the baseline: of 6 items")
 
 
 def test_a_query_without_a_run_is_listed() -> None:

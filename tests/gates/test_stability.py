@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from tests.gates.making import DROP, gold
 
 from affidavit.base.errors import AffidavitError
+from affidavit.gates.comparison import compare
 from affidavit.gates.edit_distance import edit_distance, normalised_distance, plain
 from affidavit.gates.jitters import DEFAULT_JITTERS, JITTERS, jittered, run_id
 from affidavit.gates.operational import stability_report
@@ -170,7 +171,11 @@ def test_the_report_and_the_heat_map() -> None:
         {"seed": 1, "jitter": "ws", "right": 1, "wrong": 1, "not_measured": 0},
     ]
     assert [shown["qid"] for shown in wire["offenders"]] == ["b"]
-    assert [item["outcome"] for item in wire["items"]] == ["pass", "fail", "not_measured"]
+    assert [(group["outcome"], group["qids"]) for group in wire["items"]] == [
+        ("fail", ["b"]),
+        ("not_measured", ["u"]),
+        ("pass", ["a"]),
+    ]
     assert wire["warnings"] == [
         "qids of runs that are not in the gold set: 1",
         "runs that gave way to a later one of the same seed and jitter: 2",
@@ -181,6 +186,13 @@ def test_the_report_and_the_heat_map() -> None:
     allowed = stability_report(first + third, [steady, none], (), allow_missing=True)
     assert allowed.ruling.decision == "ship"
     assert allowed.warnings == ("gold items without a run: 1",)
+    worse = compare({f"q{n}": True for n in range(6)}, {f"q{n}": False for n in range(6)})
+    fallen = stability_report(first, [steady], (), comparison=worse)
+    assert fallen.ruling.decision == "no_ship"
+    nothing = stability_report(StabilityCounts(), [], (), allow_missing=True)
+    assert nothing.ruling.reasons[-1] == "the gold set is empty"
+    strangers = stability_report(third, [none], (), overrides=["stable=off"], allow_missing=True)
+    assert strangers.ruling.reasons[-1] == "no run has a qid of the gold set"
     assert first + StabilityCounts() == first
     assert third + second + first == whole
 

@@ -17,6 +17,7 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.statistics import Rate, agreement_from_counts, kappa_interval, rounded, wilson
 from affidavit.gates.decision import Measure
 from affidavit.gates.metrics import AGREEMENT
+from affidavit.gates.report import Item
 from affidavit.gates.rows import RowReader
 
 
@@ -177,3 +178,8 @@ def agreement_counts(pairs: Iterable[PairV1]) -> AgreementCounts:
             final, why = arbitrated(pair)
             differing.append(Disagreement(str(pair.qid), first, second, final.value, why))
     return AgreementCounts(dict(counts), tuple(sorted(differing)))
+
+
+def agreement_items(pairs: Iterable[PairV1]) -> tuple[Item, ...]:
+    """Return whether the agents agree, question by question; kept for later comparisons."""
+    return tuple(Item(str(pair.qid), pair.scholar.label is pair.auditor.label) for pair in pairs)

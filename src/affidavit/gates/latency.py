@@ -26,7 +26,7 @@ Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
 class LatencyV1(msgspec.Struct, frozen=True):
-    """One measured answer; `rps` is the load, `config` names the knobs it was made with."""
+    """One measured answer; `rps` is the load, `config` or `knobs` what it was made with."""
 
     e2e_ms: Milliseconds
     qid: str | int | None = None
@@ -36,9 +36,12 @@ class LatencyV1(msgspec.Struct, frozen=True):
     rerank_ms: Milliseconds | None = None
     llm_ms: Milliseconds | None = None
     guard_ms: Milliseconds | None = None
+    knobs: dict[str, str | int | float | bool | None] | None = None
 
 
-ROWS: Final = RowReader(LatencyV1, faults.LATENCY_ROW, ("e2e_ms", "rps", "config", *STAGES))
+ROWS: Final = RowReader(
+    LatencyV1, faults.LATENCY_ROW, ("e2e_ms", "rps", "config", "knobs", *STAGES)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +137,24 @@ def load_name(rps: float) -> str:
     return f"{rps:g}rps"
 
 
-def latency_counts(rows: Iterable[LatencyV1]) -> LatencyCounts:
-    """Return the counts of some rows; one pass."""
+def config_name(row: LatencyV1) -> str | None:
+    """Return what a row's configuration is called: its name, or its knobs in their order."""
+    if row.config is not None or not row.knobs:
+        return row.config
+    return " ".join(f"{name}={row.knobs[name]}" for name in sorted(row.knobs))
+
+
+def latency_counts(rows: Iterable[LatencyV1], rps: float | None = None) -> LatencyCounts:
+    """Return the counts of some rows; one pass. `rps` is the load of rows that do not say it."""
     everything: Counter[float] = Counter()
     parts: dict[tuple[str, str], Counter[float]] = {}
     for row in rows:
         everything[row.e2e_ms] += 1
-        if row.rps is not None:
-            parts.setdefault(("load", load_name(row.rps)), Counter())[row.e2e_ms] += 1
-        if row.config is not None:
-            parts.setdefault(("config", row.config), Counter())[row.e2e_ms] += 1
+        load, config = row.rps or rps, config_name(row)
+        if load is not None:
+            parts.setdefault(("load", load_name(load)), Counter())[row.e2e_ms] += 1
+        if config is not None:
+            parts.setdefault(("config", config), Counter())[row.e2e_ms] += 1
         for stage in STAGES:
             taken = getattr(row, stage)
             if taken is not None:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
+from affidavit.base.statistics import rounded
 from affidavit.gates import metrics
 from affidavit.gates.agreement import AgreementCounts
+from affidavit.gates.comparison import Comparison, regressions
 from affidavit.gates.decision import rule_on
 from affidavit.gates.latency import LatencyCounts
 from affidavit.gates.report import Input, Item, Report
@@ -27,16 +29,26 @@ def latency_report(
     tradeoff: Tradeoff | None = None,
     releases: tuple[Configuration, Configuration] | None = None,
     guard: RollbackGuard | None = None,
+    precision: float | None = None,
+    refusals: Iterable[str] = (),
+    doubts: Iterable[str] = (),
 ) -> Report:
-    """Return the report of latencies; `releases` are the last one and this one, for the guard."""
+    """Return the report of latencies; `releases` are the last one and this one, for the guard.
+
+    `precision` is this release's, kept for the guard of the next one; `refusals` and `doubts` are
+    those of the accuracy that goes with the latencies.
+    """
     given = tuple(inputs)
     watch = guard or RollbackGuard()
     measures = counts.measures()
+    guarded = (
+        ((), ()) if releases is None else (watch.objections(*releases), watch.doubts(*releases))
+    )
     ruling = rule_on(
         gates_with(overrides, LATENCY_GATES, metrics.LATENCY),
         measures,
-        doubts=(*_skipped(given), *(() if releases is None else watch.doubts(*releases))),
-        refusals=() if releases is None else watch.objections(*releases),
+        doubts=(*doubts, *_skipped(given), *guarded[1]),
+        refusals=(*refusals, *guarded[0]),
     )
     return Report(
         "latency",
@@ -47,6 +59,10 @@ def latency_report(
         details={
             **counts.details(),
             "tradeoff": None if tradeoff is None else tradeoff.as_wire(),
+            "release": {
+                "p95_ms": rounded(measures["p95_ms"].value),
+                "precision": rounded(precision),
+            },
         },
     )
 
@@ -59,6 +75,8 @@ def agreement_report(
     unpaired: Iterable[str] = (),
     duplicates: int = 0,
     allow_missing: bool = False,
+    items: tuple[Item, ...] | None = None,
+    comparison: Comparison | None = None,
 ) -> Report:
     """Return the report of two agents; `unpaired` are the qids that only one of them labelled."""
     given, single = tuple(inputs), listing_of(unpaired)
@@ -68,6 +86,7 @@ def agreement_report(
         gates_with(overrides, AGREEMENT_GATES, metrics.AGREEMENT),
         measures,
         doubts=(*_skipped(given), *(() if allow_missing else gaps)),
+        refusals=regressions(comparison),
     )
     return Report(
         "agreement",
@@ -84,7 +103,10 @@ def agreement_report(
         ),
         {"labelled_once": single},
         {"pairs": sum(counts.pairs.values()), "duplicates": duplicates},
-        details=counts.details(),
+        {"allow_missing": allow_missing},
+        counts.details(),
+        items,
+        comparison,
     )
 
 
@@ -97,6 +119,7 @@ def stability_report(
     strays: Listing | None = None,
     duplicates: int = 0,
     allow_missing: bool = False,
+    comparison: Comparison | None = None,
 ) -> Report:
     """Return the report of repeated runs; `strays` are the qids that the gold set does not have."""
     given, unknown = tuple(inputs), strays or Listing()
@@ -106,7 +129,8 @@ def stability_report(
     ruling = rule_on(
         gates_with(overrides, STABILITY_GATES, metrics.STABILITY),
         measures,
-        doubts=(*_skipped(given), *(() if allow_missing else gaps)),
+        doubts=(*_nothing(counts, each), *_skipped(given), *(() if allow_missing else gaps)),
+        refusals=regressions(comparison),
     )
     return Report(
         "stability",
@@ -129,7 +153,8 @@ def stability_report(
             "runs_without_gold": unknown,
         },
         {"duplicates": duplicates, "questions": len(each)},
-        details={
+        {"allow_missing": allow_missing},
+        {
             "questions": [made.as_wire() for made in each],
             "by_run": [
                 {
@@ -142,8 +167,16 @@ def stability_report(
                 for (seed, jitter), tally in counts.by_run.items()
             ],
         },
-        items=tuple(Item(made.qid, made.outcome, made.checks) for made in each),
+        tuple(Item(made.qid, made.outcome, made.checks) for made in each),
+        comparison,
     )
+
+
+def _nothing(counts: StabilityCounts, figures: list[Stability]) -> tuple[str, ...]:
+    """Return why there is nothing to decide, whatever may be missing."""
+    if not figures:
+        return ("the gold set is empty",)
+    return () if counts.by_run else ("no run has a qid of the gold set",)
 
 
 def _skipped(inputs: tuple[Input, ...]) -> tuple[str, ...]:

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
+from affidavit.gates.comparison import Comparison, compare, regressions
 from affidavit.gates.decision import Measure, measure_of, rule_on
 from affidavit.gates.metrics import RESEARCH
 from affidavit.gates.report import Input, Item, Report
 from affidavit.gates.research_rows import GoldenV1, ResearchOutputV1, StepV1, collapsed
-from affidavit.gates.tally import NOTHING_LISTED, Listing, Tally, listing_of
+from affidavit.gates.tally import NOTHING_LISTED, Listing, Tally, all_of, listing_of
 from affidavit.gates.thresholds import RESEARCH_GATES, gates_with
 
 KIND = "research"
@@ -20,10 +21,14 @@ KIND = "research"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The stored artifacts of one run."""
+    """The stored artifacts of one run.
+
+    `events` is None where none were stored: then nobody knows the steps. Manifests that were not
+    stored are manifests that are missing.
+    """
 
     output: ResearchOutputV1
-    events: tuple[StepV1, ...] = ()
+    events: tuple[StepV1, ...] | None = ()
     manifests: tuple[StepV1, ...] = ()
 
 
@@ -57,8 +62,9 @@ def run_counts(run: Run, query: GoldenV1 | None) -> ResearchCounts:
     complete = {record.evidence_id for record in output.evidence if record.counts}
     verified = [claim for claim in output.claims if claim.status == "verified"]
     covered = sum(bool(claim.evidence_ids & complete) for claim in verified)
-    steps = _steps(run.events, output.run_id)
+    steps = _steps(run.events or (), output.run_id)
     recorded = steps & _steps(run.manifests, output.run_id)
+    unknown = int(run.events is None)
     required = frozenset() if query is None else frozenset(query.required_evidence_ids)
     found = required & complete
     abstained = Tally()
@@ -70,7 +76,7 @@ def run_counts(run: Run, query: GoldenV1 | None) -> ResearchCounts:
             "evidence_coverage_rate": Tally(covered, len(verified) - covered),
             "golden_recall": Tally(len(found), len(required) - len(found)),
             "abstention_accuracy": abstained,
-            "manifest_integrity": Tally(len(recorded), len(steps) - len(recorded)),
+            "manifest_integrity": Tally(len(recorded), len(steps) - len(recorded), unknown),
         },
         listing_of((output.run_id,) if query is None else ()),
     )
@@ -109,8 +115,12 @@ def research_report(
     *,
     overrides: Iterable[str] = (),
     allow_missing: bool = False,
+    comparison_with: Mapping[str, bool | None] | None = None,
 ) -> Report:
-    """Return the report of some runs against the golden queries."""
+    """Return the report of some runs against the golden queries.
+
+    `comparison_with` is how the runs of an earlier report came out.
+    """
     golden = tuple(queries)
     scored = sorted(
         ((run.output.run_id, matched(run.output, golden), run) for run in runs),
@@ -125,20 +135,39 @@ def research_report(
     missing = listing_of(query_name(query) for query in absent)
     gap = f"{missing.total} of {len(golden)} golden queries have no run"
     gaps = (gap,) if absent and not allow_missing else ()
-    doubts = (*gaps, *(() if each else ("there are no runs",)))
-    ruling = rule_on(gates_with(overrides, RESEARCH_GATES, RESEARCH), measures, doubts=doubts)
+    given, items = tuple(inputs), tuple(_item(run_id, counts) for run_id, _, counts in each)
+    doubts = (*gaps, *(() if each else ("there are no runs",)), *_skipped(given))
+    comparison = _compared(comparison_with, items)
+    ruling = rule_on(
+        gates_with(overrides, RESEARCH_GATES, RESEARCH),
+        measures,
+        doubts=doubts,
+        refusals=regressions(comparison),
+    )
     return Report(
         KIND,
         ruling,
-        tuple(inputs),
+        given,
         measures,
         warnings=_warnings(total, gap if absent and allow_missing else None),
         listings={"queries_without_runs": missing, "runs_without_query": total.unmatched},
         counts={"golden": len(golden), "runs": len(each)},
         settings={"allow_missing": allow_missing},
         details={"runs": [_run_wire(*row) for row in each]},
-        items=tuple(Item(run_id, _outcome(counts)) for run_id, _, counts in each),
+        items=items,
+        comparison=comparison,
     )
+
+
+def _compared(
+    before: Mapping[str, bool | None] | None, items: tuple[Item, ...]
+) -> Comparison | None:
+    return None if before is None else compare(before, {item.name: item.outcome for item in items})
+
+
+def _skipped(inputs: tuple[Input, ...]) -> tuple[str, ...]:
+    skipped = sum(given.skipped for given in inputs)
+    return (f"runs that could not be read and were skipped: {skipped}",) if skipped else ()
 
 
 def query_name(query: GoldenV1) -> str:
@@ -146,10 +175,13 @@ def query_name(query: GoldenV1) -> str:
     return query.golden_id or collapsed(query.objective)
 
 
-def _outcome(counts: ResearchCounts) -> bool | None:
+def _item(run_id: str, counts: ResearchCounts) -> Item:
     """Return whether nothing that was measured in a run is amiss; None if nothing was."""
-    rates = [tally.rate for tally in counts.tallies.values() if tally.rate.denominator]
-    return all(rate.numerator == rate.denominator for rate in rates) if rates else None
+    checks = []
+    for name, tally in counts.tallies.items():
+        if tally.misses or tally.hits or tally.not_measured:
+            checks.append((name, False if tally.misses else None if tally.not_measured else True))
+    return Item(run_id, all_of(held for _, held in checks) if checks else None, tuple(checks))
 
 
 def _warnings(total: ResearchCounts, gap: str | None) -> tuple[str, ...]:
