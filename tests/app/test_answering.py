@@ -45,6 +45,8 @@ REFUSED: dict[str, tuple[Any, str, str | None]] = {
         "AF370",
         "deadline_ms",
     ),
+    "no time": ({"checks": [PYTHON], "deadline_ms": 0}, "AF355", "deadline_ms"),
+    "more than a minute": ({"question": "why", "deadline_ms": 60_001}, "AF355", "deadline_ms"),
     "a question that is a list": ({"question": ["why"]}, "AF370", "question"),
     "an operator that is not known": (
         [{**PYTHON, "expect": {"op": "like", "value": "3"}}],

@@ -100,6 +100,10 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "an address that cannot be read": ((CHECKS, "--anchor", "http://[::1"), "AF376"),
     "an anchor required, and none named": ((CHECKS, "--anchor-required"), "AF00"),
     "no time at all": ((CHECKS, "--deadline-ms", "0"), "AF355"),
+    "no time for a question that no tool is asked": (
+        ("--question", "why", "--deadline-ms", "60001"),
+        "AF355",
+    ),
     "no such key": ((CHECKS, "--key", "af-ed25519-000000000000"), "AF339"),
     "no words": (("--question", " ?"), "AF314"),
 }

@@ -112,6 +112,7 @@ def test_the_projects_own_keys_are_trusted_if_none_are_named_and_that_is_said(
 ) -> None:
     project = ("--project", str(tmp_path))
     assert run("verify", "-", *project).stderr.startswith("AF373")
+    assert run("verify", str(tmp_path / "no.json"), *project).stderr.startswith("AF010")
     run("keys", "new", *project)
     result = CliRunner().invoke(cli, ["verify", "-", *project, *LATER], input=COMPACT)
     assert result.exit_code == 3

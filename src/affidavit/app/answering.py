@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from affidavit.app.asking import DEFAULT_DEADLINE_MS, Toolbox, gather
+from affidavit.app.asking import DEFAULT_DEADLINE_MS, Toolbox, gather, require_deadline
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import answers as faults
@@ -74,11 +74,12 @@ def request_from_wire(value: JsonValue, file: str | None = None) -> AnswerReques
         problem = "it has to have either `checks` or `question`"
         raise AffidavitError(faults.ANSWER_REQUEST, Where(file), problem=problem)
     deadline_ms = value.get("deadline_ms", DEFAULT_DEADLINE_MS)
+    place = Where(file, None, "deadline_ms")
     if not isinstance(deadline_ms, int) or isinstance(deadline_ms, bool):
         problem = "the deadline is not a whole number of milliseconds"
-        raise AffidavitError(
-            faults.ANSWER_REQUEST, Where(file, None, "deadline_ms"), problem=problem
-        )
+        raise AffidavitError(faults.ANSWER_REQUEST, place, problem=problem)
+    # A question that is refused asks no tool, so nobody would notice later.
+    require_deadline(deadline_ms, place)
     if "checks" in value:
         return AnswerRequest(checks_from_wire(value["checks"], file), None, deadline_ms)
     question = value["question"]

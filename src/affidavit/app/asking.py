@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Final, TypeAlias
 
 from affidavit.app.crew import Crew
-from affidavit.base.errors import AffidavitError
+from affidavit.base.errors import NOWHERE, AffidavitError, Where
 from affidavit.base.faults import feeds as faults
 from affidavit.checks.evaluate import needs_evidence
 from affidavit.checks.facts import (
@@ -85,6 +85,12 @@ class _Asked:
     answer: Answer | None = None
 
 
+def require_deadline(deadline_ms: int, where: Where = NOWHERE) -> None:
+    """Raise unless an answer can be waited for so long."""
+    if isinstance(deadline_ms, bool) or not 1 <= deadline_ms <= MAX_DEADLINE_MS:
+        raise AffidavitError(faults.DEADLINE, where, given=deadline_ms, limit=MAX_DEADLINE_MS)
+
+
 def gather(
     checks: Sequence[Check],
     toolbox: Toolbox,
@@ -95,8 +101,7 @@ def gather(
     crew: Crew = _CREW,
 ) -> Evidence:
     """Return the evidence for the checks by the deadline; `now` is the clock."""
-    if isinstance(deadline_ms, bool) or not 1 <= deadline_ms <= MAX_DEADLINE_MS:
-        raise AffidavitError(faults.DEADLINE, given=deadline_ms, limit=MAX_DEADLINE_MS)
+    require_deadline(deadline_ms)
     start, asked_at = time.monotonic(), now()
     asked: dict[Question, list[_Asked]] = {}
     questions: dict[str, Question] = {}

@@ -61,16 +61,16 @@ def replay(receipt: Mapping[str, Any], content: bytes | None = None) -> Replay:
     `content` is its canonical form without id, signature and anchor, if the caller has it at hand.
     """
     body = {key: value for key, value in receipt.items() if key not in OUTSIDE_THE_BODY}
+    found: tuple[Difference, ...] = ()
     try:
         if body.get("verdict") == Overall.OUTSIDE_EVIDENCE_COVERAGE.value:
-            found: tuple[Difference, ...] = ()
             rebuilt = _refused_again(_read(body, RefusalV1))
         else:
             answer = _read(body, AnswerV1)
             found = tuple(_closure(body, answer))
             rebuilt = _answered_again(answer)
     except _Unreadable as problem:
-        return Replay((problem.difference,), None)
+        return Replay((*found, problem.difference), None)
     if sorted_compact_decoded(rebuilt) != (content or sorted_compact_decoded(body)):
         found = (*found, *differences(body, rebuilt))
     return Replay(found, rebuilt)

@@ -144,6 +144,7 @@ def read_request(
 ) -> "AnswerRequest":
     """Return what is asked: by a file, by a pipe, or in so many words."""
     from affidavit.app.answering import AnswerRequest, request_from_wire
+    from affidavit.app.asking import require_deadline
     from affidavit.base.files import read_bounded
     from affidavit.base.strict_json import decode
 
@@ -159,7 +160,10 @@ def read_request(
         except AffidavitError as error:
             raise error.at(file=name) from None
         request = request_from_wire(value, name)
-    return request if deadline_ms is None else replace(request, deadline_ms=deadline_ms)
+    if deadline_ms is None:
+        return request
+    require_deadline(deadline_ms)
+    return replace(request, deadline_ms=deadline_ms)
 
 
 def _piped(name: str) -> bytes:

@@ -102,7 +102,11 @@ def verify(
     from affidavit.wiring.keys import moment_of
     from affidavit.wiring.verifying import key_files, trust_from
 
-    trusted = key_files(keys, project)
+    try:
+        trusted = key_files(keys, project)
+    except AffidavitError:
+        require_readable(receipts)  # Without it no key would help.
+        raise
     trust = trust_from(trusted, tsa_roots, tsa_policy, stamp_required=stamp_required)
     verifier = ReceiptVerifier(trust, moment_of(at))
     subjects, total = find_subjects(receipts)
@@ -129,6 +133,15 @@ def find_subjects(receipts: Sequence[Path]) -> tuple["Iterator[Subject]", int | 
     has_lines = any(file.suffix.lower() in LINE_ENDINGS for file in files)
     total = None if has_lines else len(files) + len(piped)
     return chain(piped, subjects_in(files)), total
+
+
+def require_readable(receipts: Sequence[Path]) -> None:
+    """Raise what is wrong with the first file that is named and cannot be opened."""
+    from affidavit.base.files import open_to_read
+
+    for path in receipts:
+        if path != PIPE and not path.is_dir():
+            open_to_read(path).close()
 
 
 def subject_named(path: Path) -> "Subject":

@@ -7,8 +7,7 @@ is written before the registry names it, so that a crash loses none; what was le
 
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -17,13 +16,13 @@ import msgspec
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import receipts as faults
-from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.strict_json import decode
 from affidavit.seal.key_documents import registry_document, registry_from
 from affidavit.seal.keyfile import is_encrypted, seed_from
 from affidavit.seal.keys import PublicKey, SigningKey, is_key_id, signing_key_from
 from affidavit.seal.lifecycle import KeyStatus, Registry
+from affidavit.store.turns import turn_at
 
 MAX_KEY_BYTES: Final = 64 * 1024
 MAX_REGISTRY_BYTES: Final = 16 * 1024 * 1024
@@ -40,6 +39,10 @@ class KeyFolder:
     def registry_path(self) -> Path:
         """Where the registry lies."""
         return self._folder / "registry.json"
+
+    @property
+    def _lock(self) -> Path:
+        return self._folder / ".lock"
 
     def private_path(self, key_id: str) -> Path:
         """Where the private part of a key lies, or would."""
@@ -58,7 +61,7 @@ class KeyFolder:
     def add(self, key: PublicKey, pem: bytes, update: Callable[[Registry], Registry]) -> Path:
         """Keep a new private key and what the registry says of it. Nothing is ever overwritten."""
         path = self.private_path(key.id)
-        with self._locked():
+        with turn_at(self._lock):
             registry = update(self.registry())
             if os.path.lexists(path):
                 problem = f"there is a private key {key.id} already"
@@ -72,7 +75,7 @@ class KeyFolder:
     def change(self, update: Callable[[Registry], Registry]) -> Registry:
         """Change the registry; those who change it at the same time take turns."""
         update(self.registry())  # What is refused leaves nothing behind, not even a folder.
-        with self._locked():
+        with turn_at(self._lock):
             registry = update(self.registry())
             self._write(registry)
         return registry
@@ -133,23 +136,6 @@ class KeyFolder:
     def _write(self, registry: Registry) -> None:
         text = msgspec.json.format(sorted_compact(registry_document(registry)), indent=2)
         write_atomically(self.registry_path, text + b"\n")
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the folder alone. The lock ends with the process, however that ends."""
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            where = Where(file=str(self._folder))
-            raise AffidavitError(FILE_UNWRITABLE, where, reason=reason) from error
-        try:
-            if hasattr(os, "lockf"):  # Not on Windows.
-                os.lockf(handle, os.F_LOCK, 0)
-            yield
-        finally:
-            os.close(handle)
 
 
 def _mode_of(path: Path) -> int:

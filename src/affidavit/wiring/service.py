@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from affidavit.app.answering import Desk, answer, request_from_wire
-from affidavit.app.asking import MAX_DEADLINE_MS
 from affidavit.app.keys import export_keys
 from affidavit.app.receipt_files import Subject
 from affidavit.app.verifying import Outcome, ReceiptVerifier
 from affidavit.base.canonical import sorted_compact
-from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import feeds as faults
 from affidavit.base.json_limits import JsonLimits
 from affidavit.base.strict_json import decode
 from affidavit.seal.keys import SigningKey
@@ -61,11 +58,6 @@ class ProjectCounter:
     def answer(self, raw: bytes, limits: JsonLimits) -> bytes:
         """Return the signed receipt for a request."""
         request = request_from_wire(decode(raw, limits))
-        if not 1 <= request.deadline_ms <= MAX_DEADLINE_MS:
-            # A question that is refused asks no tool, which would have found this out.
-            where = Where(field="deadline_ms")
-            given, limit = request.deadline_ms, MAX_DEADLINE_MS
-            raise AffidavitError(faults.DEADLINE, where, given=given, limit=limit)
         key = self._signing.get()
         return sorted_compact(answer(request, self._desk(key), key))
 
