@@ -3,12 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 home=.interop/mcp
-test -x "$home/bin/python" || .venv/bin/python -m venv "$home"
-if ! test -e "$home/.ready"; then
-  nice "$home/bin/python" -m pip --disable-pip-version-check --quiet install \
-    --require-hashes -r requirements/core.txt
-  nice "$home/bin/python" -m pip --disable-pip-version-check --quiet install 'mcp>=2'
-  touch "$home/.ready"
+if ! cmp -s requirements/mcp.txt "$home/.ready"; then
+  test -x "$home/bin/python" || .venv/bin/python -m venv "$home"
+  nice "$home/bin/python" -m pip --disable-pip-version-check --quiet --quiet install \
+    --require-hashes -r requirements/mcp.txt
+  cp requirements/mcp.txt "$home/.ready"
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -5,11 +5,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 home=.interop/schemathesis
-if [ ! -e "$home/.ready" ]; then
-  .venv/bin/python -m venv "$home"
-  "$home/bin/python" -m pip --disable-pip-version-check --quiet --quiet install \
-    schemathesis==4.32.5
-  touch "$home/.ready"
+if ! cmp -s requirements/schemathesis.txt "$home/.ready"; then
+  test -x "$home/bin/python" || .venv/bin/python -m venv "$home"
+  nice "$home/bin/python" -m pip --disable-pip-version-check --quiet --quiet install \
+    --require-hashes -r requirements/schemathesis.txt
+  cp requirements/schemathesis.txt "$home/.ready"
 fi
 examples=${SCHEMATHESIS_EXAMPLES:-60}
 count=${MIXED_REQUESTS:-10000}

@@ -1,7 +1,7 @@
 """Pin every dependency, with hashes and without an index address.
 
-The core, what `affidavit[all]` installs, that plus the tools of `make test`, and two that
-have environments of their own: the fuzzer, and the model server of interop/chat.sh.
+The core, what `affidavit[all]` installs, that plus the tools of `make test`, and what has
+environments of its own: the fuzzer, and the scripts of interop/.
 """
 
 import subprocess
@@ -15,6 +15,8 @@ LOCKS = {
     "dev.txt": ("pyproject.toml", "--extra", "all", "--group", "dev"),
     "fuzz.txt": ("requirements/fuzz.in",),
     "chat.txt": ("requirements/chat.in",),
+    "mcp.txt": ("pyproject.toml", "--extra", "mcp"),
+    "schemathesis.txt": ("requirements/schemathesis.in",),
 }
 
 

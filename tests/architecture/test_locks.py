@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.repository import ROOT
 
-LOCKS = ("core.txt", "all.txt", "dev.txt", "fuzz.txt", "chat.txt")
+LOCKS = ("core.txt", "all.txt", "dev.txt", "fuzz.txt", "chat.txt", "mcp.txt", "schemathesis.txt")
 PIN = re.compile(r"^(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)==(?P<version>[^\s;]+)(?: ; [^\\]+)?$")
 HASH = re.compile(r"^--hash=sha256:[0-9a-f]{64}$")
 ADDRESS = re.compile(r"://|--index-url|--extra-index-url|--find-links|--trusted-host| @ ")
@@ -40,6 +40,7 @@ def test_a_lock_is_exact_and_hashed(name: str) -> None:
 
 def test_the_smaller_locks_are_parts_of_the_larger() -> None:
     assert pins("core.txt") <= pins("all.txt") <= pins("dev.txt")
+    assert pins("core.txt") <= pins("mcp.txt")
 
 
 def test_every_direct_dependency_is_pinned() -> None:
