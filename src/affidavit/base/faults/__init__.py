@@ -7,6 +7,7 @@ from typing import Final
 from affidavit.base.errors import Fault
 from affidavit.base.faults import (
     answers,
+    bundles,
     check,
     checks,
     encoder,
@@ -37,6 +38,7 @@ _AREAS: Final[tuple[ModuleType, ...]] = (
     gate_runs,
     reports,
     service,
+    bundles,
 )
 
 

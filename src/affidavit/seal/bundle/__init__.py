@@ -1,0 +1,1 @@
+"""Evidence bundles: the container that Assay and Affidavit both read, written and verified."""

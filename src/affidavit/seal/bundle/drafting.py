@@ -1,0 +1,127 @@
+"""Makes the lines of a bundle from what happened: each event gets its number, id and hash."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from affidavit.base.canonical import jcs
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import bundles as faults
+from affidavit.base.json_limits import JsonValue
+from affidavit.seal.bundle.event import CONTENT_TYPE, SPEC_VERSION, Moment, content_hash
+from affidavit.seal.bundle.totals import Totals
+
+# What an event is given here, and so cannot bring along.
+GIVEN: Final = frozenset(
+    {"assaycontenthash", "assayrunid", "assayseq", "id", "source", "specversion"}
+    | {"assayproducer", "assayproducerversion", "assaygit"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What all events of a run say of it."""
+
+    id: str
+    source: str
+    producer: str
+    producer_version: str
+    git: str = "unknown"
+
+    def __post_init__(self) -> None:
+        if not self.id or ":" in self.id:
+            raise _invalid("a run id is a text without a colon", "run_id")
+        if self.source.find(":") < 1:
+            raise _invalid("a source is an address like urn:example:run", "source")
+
+    def producer_as_wire(self) -> dict[str, JsonValue]:
+        """Return who wrote it, as the manifest names it."""
+        named: dict[str, JsonValue] = {"name": self.producer, "version": self.producer_version}
+        return named if self.git == "unknown" else {**named, "git": self.git}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event before it has a place: what happened, when, and of what kind it is."""
+
+    type: str
+    time: str
+    data: JsonValue
+    subject: str | None = None
+    has_personal_data: bool = False
+    has_secrets: bool = False
+    others: Mapping[str, JsonValue] | None = None
+
+
+class Drafting:
+    """Turns drafts into lines, one after another, and keeps count for the manifest."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.totals = Totals()
+        self._count = 0
+        self._lines: list[bytes] = []
+        self._hashes: list[bytes] = []
+
+    def line(self, draft: Draft) -> bytes:
+        """Return the line of the next event, with its line feed."""
+        value = self._event(draft)
+        line = jcs(value) + b"\n"
+        self._count += 1
+        self._lines.append(line)
+        self._hashes.append(str(value["assaycontenthash"]).removeprefix("sha256:").encode())
+        if len(self._lines) == _PORTION:
+            self._sum_up()
+        return line
+
+    def finished_totals(self) -> Totals:
+        """Return what all lines come to."""
+        self._sum_up()
+        return self.totals
+
+    def _sum_up(self) -> None:
+        if self._lines:
+            self.totals.add(b"".join(self._lines), self._hashes)
+        self._lines, self._hashes = [], []
+
+    def _event(self, draft: Draft) -> dict[str, JsonValue]:
+        run, sequence = self.run, self._count
+        value: dict[str, JsonValue] = {
+            **(draft.others or {}),
+            "specversion": SPEC_VERSION,
+            "type": draft.type,
+            "source": run.source,
+            "id": f"{run.id}:{sequence}",
+            "time": _checked_time(draft.time),
+            "datacontenttype": CONTENT_TYPE,
+            "assayrunid": run.id,
+            "assayseq": sequence,
+            "assayproducer": run.producer,
+            "assayproducerversion": run.producer_version,
+            "assaygit": run.git,
+            "assaypii": draft.has_personal_data,
+            "assaysecrets": draft.has_secrets,
+            "data": draft.data,
+        }
+        if draft.subject is not None:
+            value["subject"] = draft.subject
+        value["assaycontenthash"] = content_hash(value)
+        return value
+
+
+_PORTION: Final = 512
+
+
+def _checked_time(text: str) -> str:
+    try:
+        msgspec.convert(text, Moment)
+    except msgspec.ValidationError:
+        problem = "it is not a time like 2026-01-31T14:30:00Z"
+        raise _invalid(problem, "time") from None
+    return text
+
+
+def _invalid(problem: str, field: str) -> AffidavitError:
+    return AffidavitError(faults.BUNDLE_EVENT, Where(field=field), problem=problem)

@@ -1,0 +1,66 @@
+"""How large a bundle may be, as one value with the eight names of ADR-025.
+
+Origin: the limits object of the soak report in ADR-025; the defaults are Assay's, so that a bundle
+that one tool accepts is not too large for the other. A limit is the largest that is accepted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Final
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import bundles as faults
+from affidavit.base.json_limits import DEEPEST, JsonLimits
+from affidavit.base.places import excerpt
+
+# Assay refuses more keys in one object, and longer texts, than these.
+_MAX_KEYS: Final = 10_000
+_MAX_STRING: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class BundleLimits:
+    """The eight limits. `max_line_bytes` does not count the line feed; paths are in bytes."""
+
+    max_bundle_bytes: int = 100 * 1024 * 1024
+    max_decode_bytes: int = 1024 * 1024 * 1024
+    max_manifest_bytes: int = 10 * 1024 * 1024
+    max_events_bytes: int = 500 * 1024 * 1024
+    max_events: int = 100_000
+    max_line_bytes: int = 1024 * 1024
+    max_path_len: int = 256
+    max_json_depth: int = 64
+
+    def for_json(self, max_bytes: int) -> JsonLimits:
+        """Return the limits of one JSON text of the bundle."""
+        return JsonLimits(max_bytes, self.max_json_depth, _MAX_KEYS, _MAX_STRING)
+
+    def as_wire(self) -> dict[str, int]:
+        """Return the limits as reports hold them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+DEFAULT_LIMITS: Final = BundleLimits()
+NAMES: Final = tuple(field.name for field in fields(BundleLimits))
+
+
+def limits_from_wire(value: object, defaults: BundleLimits = DEFAULT_LIMITS) -> BundleLimits:
+    """Return the defaults with what a JSON object overrides; a name that is not known is refused.
+
+    A limit that is spelled wrong would otherwise not be there, and nobody would know.
+    """
+    if not isinstance(value, Mapping):
+        raise _unusable("they are not a JSON object")
+    for name, number in value.items():
+        if name not in NAMES:
+            raise _unusable(f"no limit is called {excerpt(str(name))!a}")
+        if type(number) is not int or number < 1:
+            raise _unusable("it is not a whole number above zero", name)
+    if value.get("max_json_depth", 1) > DEEPEST:
+        raise _unusable(f"{DEEPEST} levels can be read at most", "max_json_depth")
+    return replace(defaults, **value)
+
+
+def _unusable(problem: str, field: str | None = None) -> AffidavitError:
+    known = ", ".join(NAMES)
+    return AffidavitError(faults.BUNDLE_LIMITS, Where(field=field), problem=problem, known=known)

@@ -1,0 +1,212 @@
+"""The manifest of a bundle: what it says, and what is ours in it.
+
+Origin: Assay's Evidence Contract v1, with two blocks beside it. `x-assay` names the packs that were
+applied and what they map to (ADR-025, data contract 3). `x-affidavit` covers what the contract
+leaves open: a Merkle root over whole lines, and whether the run had finished. Keys that are not
+known are kept as they are.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from affidavit.base.canonical import jcs, require_canonical
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import bundles as faults
+from affidavit.base.json_limits import JsonValue
+from affidavit.base.places import excerpt
+from affidavit.seal.bundle.archive import EVENTS, MANIFEST
+from affidavit.seal.bundle.limits import BundleLimits
+from affidavit.seal.bundle.wire_places import place_and_problem
+
+SCHEMA_VERSION: Final = 1
+ALGORITHMS: Final[Mapping[str, str]] = {
+    "canon": "jcs-rfc8785",
+    "hash": "sha256",
+    "root": 'sha256(concat(content_hash + "\\n"))',
+}
+MERKLE: Final = "rfc6962-sha256"
+OURS: Final = "x-affidavit"
+ASSAYS: Final = "x-assay"
+
+
+class ProducerV1(msgspec.Struct, frozen=True):
+    """Who wrote the bundle."""
+
+    name: str
+    version: str
+    git: str | None = None
+
+
+class FileV1(msgspec.Struct, frozen=True):
+    """What the manifest says of a member."""
+
+    path: str
+    sha256: str
+    bytes: int
+
+
+class PackAppliedV1(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A pack that was applied to the run (ADR-025, data contract 3)."""
+
+    name: str
+    version: str
+    digest: str
+    kind: str
+    source_url: str | None = None
+
+
+class MappingV1(msgspec.Struct, frozen=True):
+    """What a rule speaks to in a framework (ADR-025, data contract 3)."""
+
+    rule: str
+    framework: str
+    ref: str
+
+
+class AssayBlockV1(msgspec.Struct, frozen=True):
+    """The block `x-assay`."""
+
+    packs_applied: tuple[PackAppliedV1, ...] = ()
+    mappings: tuple[MappingV1, ...] = ()
+
+
+class AffidavitBlockV1(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The block `x-affidavit`. `origin` is the digest of the bundle that a redacted one was."""
+
+    version: int
+    merkle: str
+    merkle_root: str
+    tree_size: int
+    finished: bool
+    origin: str | None = None
+    redacted_values: int = 0
+    torn_bytes: int = 0
+
+
+class ManifestV1(msgspec.Struct, frozen=True, rename={"ours": OURS, "assays": ASSAYS}):
+    """A manifest, as far as it is known."""
+
+    schema_version: int
+    bundle_id: str
+    producer: ProducerV1
+    run_id: str
+    event_count: int
+    run_root: str
+    algorithms: dict[str, str]
+    files: dict[str, FileV1]
+    ours: AffidavitBlockV1 | None = None
+    assays: AssayBlockV1 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A manifest: all that it holds, and its parts that are known."""
+
+    value: Mapping[str, JsonValue]
+    known: ManifestV1
+
+    @property
+    def events(self) -> FileV1:
+        """What it says of the events."""
+        return self.known.files[EVENTS]
+
+    @property
+    def events_sha256(self) -> str:
+        """The digest of the events as it stands everywhere else: `sha256:<hex>`."""
+        said = self.events.sha256
+        return said if said.startswith("sha256:") else f"sha256:{said}"
+
+
+def manifest_from_bytes(raw: bytes, limits: BundleLimits) -> Manifest:
+    """Return the manifest, or raise why it is none: strict JSON, canonical, complete, of version 1.
+
+    Assay reads a manifest that is not canonical. Its writers write none, and two texts for one
+    manifest would be two bundles with one meaning, so here it is refused.
+    """
+    try:
+        value = require_canonical(raw, limits.for_json(limits.max_manifest_bytes))
+        return _manifest(value)
+    except AffidavitError as error:
+        raise error.at(file=MANIFEST) from None
+
+
+def _manifest(value: JsonValue) -> Manifest:
+    if not isinstance(value, dict):
+        raise AffidavitError(faults.BUNDLE_MANIFEST, problem="it is not a JSON object")
+    version = value.get("schema_version")
+    if type(version) is int and version != SCHEMA_VERSION:
+        raise _version("schema_version", version, SCHEMA_VERSION)
+    try:
+        known = msgspec.convert(value, ManifestV1)
+    except msgspec.ValidationError as error:
+        field, problem = place_and_problem(error)
+        raise AffidavitError(faults.BUNDLE_MANIFEST, Where(field=field), problem=problem) from None
+    for name, wanted in ALGORITHMS.items():
+        if known.algorithms.get(name) != wanted:
+            raise _version(f"algorithms.{name}", known.algorithms.get(name), wanted)
+    if known.ours is not None and (known.ours.version, known.ours.merkle) != (1, MERKLE):
+        raise _version(f"{OURS}.version", known.ours.version, f"1 with {MERKLE}")
+    if EVENTS not in known.files:
+        raise AffidavitError(
+            faults.ARCHIVE_MISSING, Where(field="files"), name=EVENTS, problem="it is not listed"
+        )
+    return Manifest(value, known)
+
+
+def _version(what: str, found: object, known: object) -> AffidavitError:
+    shown = excerpt(repr(found))
+    return AffidavitError(faults.BUNDLE_VERSION, what=what, found=shown, known=known)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a manifest is made from when the events are known."""
+
+    run_id: str
+    count: int
+    size: int
+    sha256: str
+    run_root: str
+    merkle_root: str
+
+
+def manifest_bytes(
+    contents: Contents,
+    producer: Mapping[str, JsonValue],
+    *,
+    finished: bool,
+    about: Mapping[str, JsonValue] | None = None,
+    packs_applied: Sequence[Mapping[str, JsonValue]] = (),
+    mappings: Sequence[Mapping[str, JsonValue]] = (),
+    kept: Mapping[str, JsonValue] | None = None,
+) -> bytes:
+    """Return the canonical bytes of a manifest.
+
+    `about` adds to our own block; `kept` are members of another manifest that stay as they are.
+    """
+    ours: dict[str, JsonValue] = {
+        "version": 1,
+        "merkle": MERKLE,
+        "merkle_root": contents.merkle_root,
+        "tree_size": contents.count,
+        "finished": finished,
+        **(about or {}),
+    }
+    events = {"path": EVENTS, "sha256": contents.sha256, "bytes": contents.size}
+    manifest: dict[str, object] = {
+        ASSAYS: {"packs_applied": list(packs_applied), "mappings": list(mappings)},
+        **(kept or {}),
+        "schema_version": SCHEMA_VERSION,
+        "bundle_id": contents.run_root,
+        "producer": dict(producer),
+        "run_id": contents.run_id,
+        "event_count": contents.count,
+        "run_root": contents.run_root,
+        "algorithms": dict(ALGORITHMS),
+        "files": {EVENTS: events},
+        OURS: ours,
+    }
+    return jcs(manifest)

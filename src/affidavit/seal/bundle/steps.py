@@ -1,0 +1,111 @@
+"""The numbered steps of the verification of a bundle, and what they come to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.exits import Exit
+from affidavit.seal.bundle.manifest import Manifest
+from affidavit.seal.steps import Status
+
+
+class StepName(StrEnum):
+    """The steps, in their order."""
+
+    CONTAINER = "container"
+    MANIFEST = "manifest"
+    EVENTS = "events"
+    TOTALS = "totals"
+    MERKLE = "merkle"
+    END = "end"
+
+
+SAYS: Final = {
+    StepName.CONTAINER: "one gzip member, a tar archive, manifest.json first",
+    StepName.MANIFEST: "strict and canonical JSON, complete, of a version that is known",
+    StepName.EVENTS: "every line canonical, its content hash holds, in sequence, of this run",
+    StepName.TOTALS: "size, digest, count, run root and bundle id are those of the manifest",
+    StepName.MERKLE: "the Merkle root covers every byte of every line",
+    StepName.END: "two members and nothing else, nothing behind them, the checksum holds",
+}
+_NONE: Final = "the bundle has none; times and sources are covered by its digest alone"
+_NOT_REACHED: Final = "not looked at, because an earlier step failed"
+NUMBERS: Final = {name: number for number, name in enumerate(StepName, 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class BundleStep:
+    """One line of the verification of a bundle."""
+
+    name: StepName
+    status: Status
+    detail: str
+    error: AffidavitError | None = None
+
+    @property
+    def number(self) -> int:
+        """Which of the steps it is, counted from 1."""
+        return NUMBERS[self.name]
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the line as machines get it."""
+        return {
+            "number": self.number,
+            "name": self.name.value,
+            "status": self.status.value,
+            "code": None if self.error is None else self.error.fault.code,
+            "detail": self.detail,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BundleVerification:
+    """All lines of the verification of one bundle; `manifest` is None where it could not be read.
+
+    What the manifest says counts only if the verification is a yes.
+    """
+
+    steps: tuple[BundleStep, ...]
+    manifest: Manifest | None
+
+    @property
+    def error(self) -> AffidavitError | None:
+        """What is wrong, if something is: the first thing, for nothing behind it was looked at."""
+        return next((step.error for step in self.steps if step.error is not None), None)
+
+    @property
+    def exit(self) -> Exit:
+        """Yes: every step was done and holds."""
+        return Exit.YES if self.error is None else self.error.fault.exit
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the verification as machines get it."""
+        known = None if self.manifest is None else self.manifest.known
+        return {
+            "bundle_id": None if known is None else known.bundle_id,
+            "run_id": None if known is None else known.run_id,
+            "event_count": None if known is None else known.event_count,
+            "valid": self.exit is Exit.YES,
+            "exit": int(self.exit),
+            "error": None if self.error is None else self.error.as_wire(),
+            "steps": [step.as_wire() for step in self.steps],
+        }
+
+
+def steps_from(
+    done: Mapping[StepName, Status], error: AffidavitError | None
+) -> tuple[BundleStep, ...]:
+    """Return all lines: what was done, where it stopped, and what was therefore not looked at."""
+    lines = []
+    for name in StepName:
+        status = done.get(name)
+        if status is not None:
+            lines.append(BundleStep(name, status, SAYS[name] if status is Status.PASSED else _NONE))
+        elif error is not None:
+            lines.append(BundleStep(name, Status.FAILED, error.message, error))
+            error = None
+        else:
+            lines.append(BundleStep(name, Status.NOT_CHECKED, _NOT_REACHED))
+    return tuple(lines)
