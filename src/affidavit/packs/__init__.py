@@ -1,0 +1,1 @@
+"""Packs, lint, signals, completeness, closure and explanations. Pure."""

@@ -1,0 +1,198 @@
+"""Which signals a bundle has: counted over the events in one pass, by type and field.
+
+Four states. Captured: every event that has to show it does. Redacted: the same, but some value was
+replaced by a commitment. Missing: an event that had to show it does not, or a recorder that could
+have recorded it did not. Unknown: nothing in the bundle could have shown it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from affidavit.packs.events import Event
+from affidavit.packs.pointers import ABSENT, Pointer, commitment_in, pointer_from
+from affidavit.packs.signals import (
+    DECLARED_ABSENT,
+    RECORDER_PREFIX,
+    REGISTRY,
+    RUN_FINISHED,
+    Carrier,
+    carriers_of,
+)
+
+EVENTS_FILE: Final = "events.ndjson"
+MAX_PATHS: Final = 3  # Places that a report names for each signal.
+_REDACTED_MARK: Final = b'"$redacted"'
+
+
+class State(StrEnum):
+    """How much of a signal a bundle has."""
+
+    CAPTURED = "captured"
+    REDACTED = "redacted"
+    MISSING = "missing"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A signal in a bundle: its state, why, and where it stands or should stand."""
+
+    signal: str
+    state: State
+    reason: str
+    paths: tuple[str, ...] = ()
+    commitment: Mapping[str, Any] | None = None
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the detail as the ADR's schema has it."""
+        wire: dict[str, object] = {
+            "status": self.state.value,
+            "reason": self.reason,
+            "evidence_paths": list(self.paths),
+        }
+        if self.commitment is not None:
+            known = ("alg", "digest", "size_bytes")
+            wire["commitment"] = {
+                key: self.commitment[key] for key in known if key in self.commitment
+            }
+        return wire
+
+
+@dataclass(slots=True)
+class _Count:
+    captured: int = 0
+    redacted: int = 0
+    gaps: int = 0
+    first_gap: str | None = None
+    paths: list[str] = field(default_factory=list)
+    commitment: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    signal: str
+    carrier: Carrier
+    needs: tuple[tuple[Pointer, ...], ...]
+
+
+class SignalWatch:
+    """Counts the signals of the events that it is fed."""
+
+    def __init__(self) -> None:
+        self._counts = {name: _Count() for name in REGISTRY}
+        self._probes: dict[str, tuple[_Probe, ...]] = {}
+        self._declared: dict[str, str] = {}
+        self._by_recorder = False
+
+    def wants(self, event_type: str) -> bool:
+        """Say whether events of a type show a signal; probes are made for those that do."""
+        if event_type.startswith(RECORDER_PREFIX):
+            self._by_recorder = True
+        probes = tuple(_probe(name, carrier) for name, carrier in carriers_of(event_type))
+        if probes:
+            self._probes[event_type] = probes
+        return bool(probes) or event_type == RUN_FINISHED
+
+    def feed(self, event: Event) -> None:
+        """Count what an event shows."""
+        kind = event.head.type
+        if kind == RUN_FINISHED:
+            self._hear_declaration(event)
+        has_redactions = _REDACTED_MARK in event.raw
+        for probe in self._probes.get(kind, ()):
+            self._look(probe, event, has_redactions)
+
+    def _look(self, probe: _Probe, event: Event, has_redactions: bool) -> None:
+        count, data = self._counts[probe.signal], event.data
+        commitment, found_at = None, "/data"
+        for group in probe.needs:
+            pointer, value = _first_found(group, data)
+            if pointer is None:
+                if probe.carrier.expected:
+                    count.gaps += 1
+                    count.first_gap = count.first_gap or _path(event, f"/data{group[0].text}")
+                return
+            found_at = f"/data{pointer.text}"
+            if has_redactions:
+                commitment = commitment or _commitment_within(value)
+        if commitment is None:
+            count.captured += 1
+        else:
+            count.redacted += 1
+            count.commitment = count.commitment or commitment
+        if len(count.paths) < MAX_PATHS:
+            count.paths.append(_path(event, found_at))
+
+    def _hear_declaration(self, event: Event) -> None:
+        declared = event.data.get(DECLARED_ABSENT) if isinstance(event.data, dict) else None
+        for name in declared if isinstance(declared, list) else ():
+            if isinstance(name, str) and name in REGISTRY:
+                self._declared.setdefault(name, _path(event, f"/data/{DECLARED_ABSENT}"))
+
+    def finish(self) -> Mapping[str, Sighting]:
+        """Return the state of every signal of the registry, in its order."""
+        return {name: self._sighting(name, count) for name, count in self._counts.items()}
+
+    def _sighting(self, name: str, count: _Count) -> Sighting:
+        seen = count.captured + count.redacted + count.gaps
+        paths = tuple(count.paths)
+        if count.gaps:
+            reason = f"{count.gaps} of {seen} events that should show it do not"
+            return Sighting(name, State.MISSING, reason, (str(count.first_gap),))
+        if count.redacted:
+            reason = f"{count.redacted} of {seen} are redacted, each with a commitment"
+            return Sighting(name, State.REDACTED, reason, paths, count.commitment)
+        if count.captured:
+            return Sighting(name, State.CAPTURED, f"found in {_events(seen)}", paths)
+        if name in self._declared:
+            reason = "the run says that it had none"
+            return Sighting(name, State.CAPTURED, reason, (self._declared[name],))
+        wanted = _hints(name)
+        if self._by_recorder:
+            return Sighting(name, State.MISSING, "no event of the run shows it", wanted)
+        return Sighting(name, State.UNKNOWN, "no event could have shown it", wanted)
+
+
+def _probe(name: str, carrier: Carrier) -> _Probe:
+    needs = tuple(tuple(pointer_from(f"/{path}") for path in group) for group in carrier.needs)
+    return _Probe(name, carrier, needs)
+
+
+def _first_found(group: tuple[Pointer, ...], data: Any) -> tuple[Pointer | None, Any]:
+    for pointer in group:
+        value = pointer.find(data)
+        if value is not ABSENT and value is not None:
+            return pointer, value
+    return None, ABSENT
+
+
+def _commitment_within(value: Any) -> Mapping[str, Any] | None:
+    """Return the first commitment in a value, looking into lists and objects."""
+    pending = [value]
+    while pending:
+        here = pending.pop()
+        commitment = commitment_in(here)
+        if commitment is not None:
+            return commitment
+        if isinstance(here, dict):
+            pending.extend(reversed(here.values()))
+        elif isinstance(here, list):
+            pending.extend(reversed(here))
+    return None
+
+
+def _path(event: Event, pointer: str) -> str:
+    return f"{EVENTS_FILE}:{event.line}{pointer}"
+
+
+def _hints(name: str) -> tuple[str, ...]:
+    """Return where a signal should stand: the first carrier's type and fields."""
+    carrier = REGISTRY[name].carriers[0]
+    fields = [f"/data/{group[0]}" for group in carrier.needs] or ["/data"]
+    return tuple(f"{carrier.event_type}{pointer}" for pointer in fields)
+
+
+def _events(count: int) -> str:
+    return "1 event" if count == 1 else f"{count} events"

@@ -1,0 +1,159 @@
+"""Patterns of event types, as Rust's globset reads them.
+
+`*` is any text, also with dots; `?` one letter; `[ab]`, `[a-z]`, `[!a]` one of some letters;
+`{a,b}` one of some texts, also nested; a backslash takes the next letter as it is.
+Not covered: the meaning of `**` between slashes, which event types do not have.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+MAX_CHOICES: Final = 64  # Texts that the braces of a pattern may multiply to.
+
+
+class GlobError(ValueError):
+    """Says what is wrong with a pattern."""
+
+
+@dataclass(frozen=True, slots=True)
+class _One:
+    """One letter: any (`ranges` None), or one inside, or with `negated` outside, some ranges."""
+
+    ranges: tuple[tuple[str, str], ...] | None
+    negated: bool = False
+
+    def takes(self, letter: str) -> bool:
+        if self.ranges is None:
+            return True
+        return any(low <= letter <= high for low, high in self.ranges) is not self.negated
+
+
+_Token = _One | None  # None is `*`.
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """A pattern that was read; `choices` are what its braces stand for."""
+
+    text: str
+    choices: tuple[tuple[_Token, ...], ...]
+
+    def matches(self, text: str) -> bool:
+        """Say whether the whole text has this form."""
+        return self.parts(text) is not None
+
+    def parts(self, text: str) -> tuple[str, ...] | None:
+        """Return what each `*` stands for, or None if the text has another form."""
+        found = (_parts(tokens, text) for tokens in self.choices)
+        return next((parts for parts in found if parts is not None), None)
+
+    @property
+    def stars(self) -> int:
+        """How many `*` there are, in the choice that has most."""
+        return max(tokens.count(None) for tokens in self.choices)
+
+
+def glob_from(text: str) -> Glob:
+    """Read a pattern, or raise GlobError."""
+    return Glob(text, tuple(_tokens(choice) for choice in _choices(text)))
+
+
+def _choices(text: str) -> list[list[str]]:
+    """Return what the braces stand for, as lists of letters; an escaped letter keeps its `\\`."""
+    stack: list[list[list[list[str]]]] = [[[[]]]]
+    for unit in _units(text):
+        here = stack[-1]
+        if unit == "{":
+            stack.append([[[]]])
+        elif unit == "," and len(stack) > 1:
+            here.append([[]])
+        elif unit == "}":
+            if len(stack) == 1:
+                raise GlobError("a } closes nothing")
+            inner = [choice for part in stack.pop() for choice in part]
+            above = stack[-1]
+            above[-1] = [begun + choice for begun in above[-1] for choice in inner]
+            if len(above[-1]) > MAX_CHOICES:
+                raise GlobError(f"its braces stand for more than {MAX_CHOICES} texts")
+        else:
+            here[-1] = [[*begun, unit] for begun in here[-1]]
+    if len(stack) > 1:
+        raise GlobError("a { is not closed")
+    return stack[0][0]
+
+
+def _units(text: str) -> list[str]:
+    """Split into letters, escaped letters and whole classes."""
+    units, at = [], 0
+    while at < len(text):
+        end = at + 1
+        if text[at] == "\\":
+            end = at + 2
+            if end > len(text):
+                raise GlobError("a backslash stands at the end")
+        elif text[at] == "[":
+            end = _class_end(text, at)
+        units.append(text[at:end])
+        at = end
+    return units
+
+
+def _class_end(text: str, at: int) -> int:
+    # A ] that stands first belongs to the class.
+    first = at + 2 if text[at + 1 : at + 2] in ("!", "^") else at + 1
+    end = text.find("]", first + 1)
+    if end < 0:
+        raise GlobError("a [ is not closed")
+    return end + 1
+
+
+def _tokens(units: list[str]) -> tuple[_Token, ...]:
+    tokens: list[_Token] = []
+    for unit in units:
+        if unit != "*":
+            tokens.append(_token(unit))
+        elif not tokens or tokens[-1] is not None:  # `**` says no more than `*`.
+            tokens.append(None)
+    return tuple(tokens)
+
+
+def _token(unit: str) -> _One:
+    if unit == "?":
+        return _One(None)
+    if unit[0] != "[":
+        return _One(((unit[-1], unit[-1]),))
+    negated = unit[1] in "!^"
+    letters = unit[2 if negated else 1 : -1]
+    ranges, at = [], 0
+    while at < len(letters):
+        end = at + 2 if letters[at + 1 : at + 2] == "-" and at + 2 < len(letters) else at
+        if letters[end] < letters[at]:
+            raise GlobError(f"the range {letters[at : end + 1]} runs backwards")
+        ranges.append((letters[at], letters[end]))
+        at = end + 1
+    return _One(tuple(ranges), negated)
+
+
+def _parts(tokens: tuple[_Token, ...], text: str) -> tuple[str, ...] | None:
+    """Match by going back to the last `*` only, so that no pattern takes more than n times m."""
+    stars: list[list[int]] = []  # where the text of each `*` begins and ends
+    at, token, back = 0, 0, -1
+    while at < len(text):
+        one = tokens[token] if token < len(tokens) else _NOTHING
+        if one is None:
+            stars.append([at, at])
+            back = token = token + 1
+        elif one.takes(text[at]):
+            at, token = at + 1, token + 1
+        elif back >= 0:
+            stars[-1][1] += 1
+            at, token = stars[-1][1], back
+        else:
+            return None
+    if token < len(tokens) and tokens[token] is None:
+        stars.append([at, at])
+        token += 1
+    return None if token < len(tokens) else tuple(text[start:end] for start, end in stars)
+
+
+_NOTHING: Final = _One(())

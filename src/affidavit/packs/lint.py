@@ -1,0 +1,176 @@
+"""Lint: all rules of all packs, the rules that are always on, and the signals, in one pass.
+
+Each event type gets its plan when it is first met: which watchers want it. A watcher that has seen
+enough leaves the plans, so that a bundle of a million events costs little more than its decoding.
+Memory does not grow with the number of events: findings beyond the limit are counted, not kept.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from affidavit.packs.checking import watcher_for
+from affidavit.packs.closure import Closure, closure_of
+from affidavit.packs.completeness import Completeness, completeness_of
+from affidavit.packs.dependencies import DependencyWatch
+from affidavit.packs.detection import Sighting, SignalWatch
+from affidavit.packs.events import Event, decode_head
+from affidavit.packs.findings import Finding, fingerprint
+from affidavit.packs.globs import glob_from
+from affidavit.packs.marks import may_be_sensitive
+from affidavit.packs.model import EventPairs, Pack, Rule, Severity
+from affidavit.packs.pairing import PairsWatcher
+from affidavit.packs.sensitive import SENSITIVE_RULES, sensitive_findings
+from affidavit.packs.watching import Watcher
+
+MAX_RESULTS: Final = 500
+MAX_PLANS: Final = 10_000  # A bundle with more types than this has its plans made again.
+RUN_BOUNDS: Final = EventPairs(glob_from("*.started"), glob_from("*.finished"))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one rule of a pack came out; without a finding it holds."""
+
+    pack: Pack
+    rule: Rule
+    finding: Finding | None
+
+
+@dataclass(frozen=True, slots=True)
+class LintResult:
+    """Everything that one pass over a bundle says.
+
+    `findings` are the gravest first, at most as many as asked for; `counts` are of all of them.
+    """
+
+    packs: tuple[Pack, ...]
+    events: int
+    outcomes: tuple[Outcome, ...]
+    findings: tuple[Finding, ...]
+    counts: Mapping[Severity, int]
+    truncated: int
+    sightings: Mapping[str, Sighting]
+    completeness: Completeness
+    closure: Closure
+
+    def has_at_least(self, severity: Severity) -> bool:
+        """Say whether there is a finding of this severity or a graver one."""
+        return any(self.counts[each] for each in Severity if each.rank <= severity.rank)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is done with the events of one type."""
+
+    watchers: list[Watcher]
+    shows_signals: bool
+    shows_dependencies: bool
+
+
+class LintPass:
+    """Feed it the lines of a verified bundle in order, then finish."""
+
+    def __init__(
+        self, packs: Sequence[Pack], manifest: Mapping[str, Any], max_results: int = MAX_RESULTS
+    ) -> None:
+        self._packs = tuple(packs)
+        self._rules = [
+            (pack, rule, watcher_for(rule, manifest)) for pack in packs for rule in pack.rules
+        ]
+        self._bounds = PairsWatcher(RUN_BOUNDS, None)
+        self._watchers: list[Watcher] = [*(each for _, _, each in self._rules), self._bounds]
+        self._signals = SignalWatch()
+        self._dependencies = DependencyWatch()
+        self._plans: dict[str, _Plan] = {}
+        self._max_results = max_results
+        self._kept: dict[str, list[Finding]] = {rule.id: [] for rule in SENSITIVE_RULES}
+        self._counts = dict.fromkeys(Severity, 0)
+        self._events = 0
+
+    def feed(self, line: int, raw: bytes) -> None:
+        """Look at one event; `line` counts from 1."""
+        head = decode_head(raw)
+        self._events += 1
+        plan = self._plans.get(head.type)
+        if plan is None:
+            plan = self._planned(head.type)
+        watchers = plan.watchers
+        if watchers or plan.shows_signals or plan.shows_dependencies:
+            event = Event(line, raw, head)
+            self._show(event, plan)
+        if may_be_sensitive(head):
+            self._keep_sensitive(Event(line, raw, head))
+
+    def _show(self, event: Event, plan: _Plan) -> None:
+        done = [watcher for watcher in plan.watchers if watcher.feed(event)]
+        for watcher in done:
+            self._dismiss(watcher)
+        if plan.shows_signals:
+            self._signals.feed(event)
+        if plan.shows_dependencies:
+            self._dependencies.feed(event)
+
+    def _planned(self, event_type: str) -> _Plan:
+        if len(self._plans) >= MAX_PLANS:
+            self._plans.clear()
+        watchers = [watcher for watcher in self._watchers if watcher.wants(event_type)]
+        plan = self._plans[event_type] = _Plan(
+            watchers, self._signals.wants(event_type), self._dependencies.wants(event_type)
+        )
+        return plan
+
+    def _dismiss(self, watcher: Watcher) -> None:
+        self._watchers.remove(watcher)
+        for plan in self._plans.values():
+            if watcher in plan.watchers:
+                plan.watchers.remove(watcher)
+
+    def _keep_sensitive(self, event: Event) -> None:
+        for finding in sensitive_findings(event):
+            self._counts[finding.severity] += 1
+            kept = self._kept[finding.rule_id]
+            # Of each rule the first are kept, so that the gravest of all are among them.
+            if len(kept) < self._max_results:
+                kept.append(finding)
+
+    def finish(self) -> LintResult:
+        """Return what the pass has come to."""
+        outcomes = tuple(self._outcome(*each) for each in self._rules)
+        fired = [each.finding for each in outcomes if each.finding is not None]
+        for finding in fired:
+            self._counts[finding.severity] += 1
+        every = [*fired, *(finding for kept in self._kept.values() for finding in kept)]
+        every.sort(key=lambda finding: finding.severity.rank)
+        shown = tuple(every[: self._max_results])
+        sightings = self._signals.finish()
+        return LintResult(
+            packs=self._packs,
+            events=self._events,
+            outcomes=outcomes,
+            findings=shown,
+            counts=dict(self._counts),
+            truncated=sum(self._counts.values()) - len(shown),
+            sightings=sightings,
+            completeness=completeness_of(self._packs, sightings),
+            closure=closure_of(
+                sightings,
+                is_whole=self._bounds.finish() is None,
+                uncontrolled=self._dependencies.finish(),
+            ),
+        )
+
+    def _outcome(self, pack: Pack, rule: Rule, watcher: Watcher) -> Outcome:
+        problem = watcher.finish()
+        if problem is None:
+            return Outcome(pack, rule, None)
+        name = pack.canonical_id(rule)
+        finding = Finding(
+            name,
+            problem.severity or rule.severity,
+            problem.message,
+            problem.location,
+            fingerprint(name, problem.location, pack.digest),
+            pack.name,
+        )
+        return Outcome(pack, rule, finding)

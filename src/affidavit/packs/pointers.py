@@ -1,0 +1,86 @@
+"""Where a rule looks in an event or a manifest: JSON pointers (RFC 6901), read once.
+
+Origin: Assay's engine: the leading slash may be left out, and "" and "/" mean the whole document.
+A null counts as present.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from affidavit.base.json_limits import JsonValue
+
+
+class _Absent:
+    """The one value that stands for a field that is not there."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = _Absent()
+
+REDACTED: Final = "$redacted"
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A path into a document, as it was written and as it is followed."""
+
+    text: str
+    steps: tuple[str, ...]
+
+    def find(self, document: JsonValue) -> Any:
+        """Return what stands there, or ABSENT."""
+        value: Any = document
+        for step in self.steps:
+            if type(value) is dict:
+                value = value.get(step, ABSENT)
+            elif type(value) is list:
+                value = _member(value, step)
+            else:
+                return ABSENT
+        return value
+
+    @property
+    def mark(self) -> bytes | None:
+        """Bytes that stand in every JSON text without escapes in which the field is present.
+
+        An array's index leaves no mark, so a last step that could be one gives None.
+        """
+        if not self.steps or self.steps[-1].isdigit():
+            return None
+        return f'"{self.steps[-1]}"'.encode("utf-8", "surrogatepass")
+
+
+def _member(values: list[Any], step: str) -> Any:
+    # RFC 6901: digits without a leading zero, and nothing else that Python would read as a number.
+    is_index = step.isascii() and step.isdigit() and (step == "0" or step[0] != "0")
+    if not is_index or len(step) > 9 or int(step) >= len(values):
+        return ABSENT
+    return values[int(step)]
+
+
+def pointer_from(text: str) -> Pointer:
+    """Read a pointer; a `~` that is neither ~0 nor ~1 stands for itself."""
+    body = text.removeprefix("/")
+    steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in body.split("/"))
+    return Pointer(text, steps if body else ())
+
+
+def below(pointer: str, step: str | int) -> str:
+    """Return the pointer of a member."""
+    return f"{pointer}/{str(step).replace('~', '~0').replace('/', '~1')}"
+
+
+def commitment_in(value: object) -> Mapping[str, Any] | None:
+    """Return the commitment of a value that was redacted, or None for any other value."""
+    if type(value) is not dict or len(value) != 1:
+        return None
+    commitment = value.get(REDACTED)
+    if type(commitment) is not dict:
+        return None
+    named = (commitment.get("alg"), commitment.get("digest"))
+    return commitment if all(isinstance(each, str) and each for each in named) else None

@@ -1,0 +1,69 @@
+"""How a rule looks at a bundle: one pass, one watcher per rule.
+
+A watcher is fed the events of the types that it wants and says when it has seen enough; most need
+one event. When the pass is over it says what is wrong, or nothing.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from affidavit.packs.events import Event
+from affidavit.packs.findings import Location
+from affidavit.packs.model import Severity
+
+Scope = frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a rule fires; `severity` where it is not the rule's own."""
+
+    message: str
+    location: Location | None = None
+    severity: Severity | None = None
+
+
+class Watcher(Protocol):
+    """One rule at work."""
+
+    def wants(self, event_type: str) -> bool:
+        """Say whether events of a type matter to the rule."""
+        ...
+
+    def feed(self, event: Event) -> bool:
+        """Look at an event; say whether the rule has seen enough."""
+        ...
+
+    def finish(self) -> Problem | None:
+        """Say what is wrong when all events were fed."""
+        ...
+
+
+class Scoped:
+    """What every watcher of events has: the exact types that its rule is about, or all."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def wants(self, event_type: str) -> bool:
+        """Say whether events of a type matter to the rule."""
+        return self.scope is None or event_type in self.scope
+
+
+class Settled:
+    """A rule that no event can change."""
+
+    def __init__(self, problem: Problem | None) -> None:
+        self._problem = problem
+
+    def wants(self, event_type: str) -> bool:
+        """Want nothing."""
+        return False
+
+    def feed(self, event: Event) -> bool:
+        """Have seen enough."""
+        return True
+
+    def finish(self) -> Problem | None:
+        """Say what was known before."""
+        return self._problem
