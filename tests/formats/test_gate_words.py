@@ -7,7 +7,8 @@ from tests.formats import gate_samples
 
 from affidavit.base.errors import AffidavitError
 from affidavit.formats.gate_report import words
-from affidavit.formats.gate_report.tables import SHOWN, detail_tables, gate_table, offender_table
+from affidavit.formats.gate_report.detail_tables import SHOWN, detail_tables
+from affidavit.formats.gate_report.tables import gate_table, offender_table
 from affidavit.formats.gate_report.wire import each_part, report_of
 
 FIGURES = {

@@ -9,10 +9,10 @@ from typing import Final
 from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal, is_screen
 from affidavit.formats.gate_report import words
+from affidavit.formats.gate_report.detail_tables import detail_tables
 from affidavit.formats.gate_report.tables import (
     ReportTable,
     Row,
-    detail_tables,
     gate_table,
     offender_table,
 )

@@ -11,9 +11,9 @@ from typing import Final
 
 from affidavit import __version__
 from affidavit.formats.gate_report import words
+from affidavit.formats.gate_report.detail_tables import detail_tables
 from affidavit.formats.gate_report.tables import (
     ReportTable,
-    detail_tables,
     gate_table,
     input_table,
     offender_table,

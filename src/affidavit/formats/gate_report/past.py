@@ -1,0 +1,85 @@
+"""A run as the history keeps it: one compact line of JSON, enough to draw how figures went.
+
+The report holds no time, so the time of a run is given by whoever appends it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import reports as faults
+from affidavit.base.strict_json import decode
+from affidavit.formats.gate_report.wire import Ci95, Count, ReportV1, each_part, report_of
+from affidavit.gates.rows import placed_problem
+
+SCHEMA: Final = "affidavit-history/1"
+_UTC: Final = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})\Z"
+
+
+class PastFigureV1(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was measured; a figure without a value was not measured."""
+
+    value: float | None = None
+    n: Count | None = None
+    ci95: Ci95 | None = None
+    not_measured: Count = 0
+
+
+class PastGateV1(msgspec.Struct, frozen=True):
+    """What was asked, and how it came out."""
+
+    metric: str
+    op: Literal[">=", ">", "<=", "<"]
+    threshold: float
+    status: Literal["pass", "fail", "not_measured"]
+
+
+class PastRunV1(msgspec.Struct, frozen=True):
+    """One run of one kind of gate. `inputs` are digests by role: figures over other gold differ."""
+
+    schema_version: Annotated[str, msgspec.Meta(pattern=r"^affidavit-history/1\Z")]
+    at: Annotated[str, msgspec.Meta(pattern=_UTC)]
+    kind: str
+    decision: Literal["ship", "no_ship", "inconclusive"]
+    metrics: dict[str, PastFigureV1] = {}
+    gates: tuple[PastGateV1, ...] = ()
+    inputs: dict[str, str | None] = {}
+
+
+def lines_of(wire: Mapping[str, object], at: str) -> Iterator[bytes]:
+    """Yield the line of a run; a report of several gates has one for each of them."""
+    for part in each_part(report_of(wire)):
+        yield msgspec.json.encode(past_run(part, at))
+
+
+def past_run(report: ReportV1, at: str) -> PastRunV1:
+    """Return a report as the history keeps it."""
+    return PastRunV1(
+        SCHEMA,
+        at,
+        report.kind,
+        report.decision,
+        {
+            name: PastFigureV1(made.value, made.denominator, made.ci95, made.not_measured)
+            for name, made in report.metrics.items()
+        },
+        tuple(
+            PastGateV1(made.metric, made.op, made.threshold, made.status) for made in report.gates
+        ),
+        {role: given.digest for role, given in report.inputs.items()},
+    )
+
+
+def run_from_line(raw: bytes, line: int, file: str) -> PastRunV1:
+    """Return the run of a line; AF431 names the line that holds none."""
+    try:
+        return msgspec.convert(decode(raw, first_line=line), PastRunV1)
+    except AffidavitError as error:
+        # A torn line is one of the history, whatever is wrong with it as JSON.
+        problem = error.message
+    except msgspec.ValidationError as error:
+        problem, field = placed_problem(error)
+        problem = f"{field}: {problem}" if field else problem
+    raise AffidavitError(faults.HISTORY_LINE, Where(file, line), problem=problem)

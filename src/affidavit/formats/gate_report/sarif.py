@@ -1,0 +1,133 @@
+"""The offenders of a gate as SARIF 2.1.0: where code scanning shows them, at the lines of the rows.
+
+Only what has a place in a file becomes a result; gates as such have none, and stand in JUnit and
+JSON. What has no line is counted in a notification, so that nothing is left out in silence.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, Final
+from urllib.parse import quote
+
+from affidavit import __version__
+from affidavit.base.digest import digest_of
+from affidavit.formats.gate_report import kinds, words
+from affidavit.formats.gate_report.tables import offender_table
+from affidavit.formats.gate_report.wire import ReportV1, each_part, report_of
+
+SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_ROWS: Final = ("trace", "traces", "pairs", "runs", "scholar")
+"""The roles of the files that a line of an offender is in, the likeliest first."""
+_RULES: Final[Mapping[str, str]] = {
+    "rag/wrong_answer": "An answer that fails C, H or K",
+    "rag/refused_answerable": "A question that has an answer was refused",
+    "rag/answered_unanswerable": "A question that has no answer was answered",
+    "agreement/disagreement": "Two agents label the same question differently",
+    "stability/unstable": "A question is not answered alike in every run",
+}
+
+
+def render(wire: Mapping[str, object]) -> str:
+    """Return the log: one run of the tool for each kind of gate."""
+    runs = [_run(part) for part in each_part(report_of(wire))]
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": runs}
+    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+
+
+def _run(report: ReportV1) -> dict[str, Any]:
+    offenders = kinds.offenders_of(report.kind, report.offenders)
+    table = offender_table(report)
+    said = [] if table is None else [" – ".join(row.cells) for row in table.rows]
+    results = [
+        _result(report, offender, text, place)
+        for offender, text in zip(offenders, said, strict=True)
+        if (place := _place(report, offender)) is not None
+    ]
+    without_place = len(offenders) - len(results)
+    rules = [
+        {
+            "id": rule,
+            "name": "".join(word.capitalize() for word in rule.replace("/", "_").split("_")),
+            "shortDescription": {"text": _RULES.get(rule, words.why_in_words(rule))},
+        }
+        for rule in sorted({str(result["ruleId"]) for result in results})
+    ]
+    return {
+        "tool": {
+            "driver": {
+                "name": "Affidavit",
+                "semanticVersion": __version__,
+                "rules": rules,
+            }
+        },
+        "automationDetails": {"id": f"affidavit/{_word(report.kind)}/"},
+        "invocations": [
+            {
+                "executionSuccessful": report.stop_reason is None,
+                "toolExecutionNotifications": [*_notifications(report, without_place)],
+            }
+        ],
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+
+
+def _result(
+    report: ReportV1, offender: kinds.Offender, text: str, place: tuple[str, int]
+) -> dict[str, Any]:
+    file, line = place
+    rule = f"{_word(report.kind)}/{_cause(offender)}"
+    # The line is not part of it: a result is the same if rows before it come or go.
+    identity = digest_of(json.dumps([rule, offender.qid]).encode()).removeprefix("sha256:")
+    return {
+        "ruleId": rule,
+        "level": "error" if report.decision == "no_ship" else "warning",
+        "message": {"text": words.visible(text)},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": uri_of(file)},
+                    "region": {"startLine": line},
+                }
+            }
+        ],
+        "partialFingerprints": {"affidavitQuestion/v1": identity},
+    }
+
+
+def _cause(offender: kinds.Offender) -> str:
+    if isinstance(offender, kinds.RagOffenderV1):
+        return _word(offender.why)
+    return "disagreement" if isinstance(offender, kinds.DisagreementV1) else "unstable"
+
+
+def _word(text: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in text)[:60]
+
+
+def _place(report: ReportV1, offender: kinds.Offender) -> tuple[str, int] | None:
+    if offender.line is None or offender.line < 1:
+        return None
+    paths = [report.inputs[role].path for role in _ROWS if role in report.inputs]
+    file = offender.file or next(iter(paths), None)
+    # Standard input is no file that a reader could open.
+    return None if file in (None, "-", "") else (str(file), offender.line)
+
+
+def uri_of(path: str) -> str:
+    """Return a path as a reference; one that is relative stays so, for it is the repository's."""
+    plain = path.replace("\\", "/")
+    if PurePath(path).is_absolute() or plain.startswith("/"):
+        return f"file://{quote(plain)}"
+    return quote(plain.removeprefix("./"))
+
+
+def _notifications(report: ReportV1, without_place: int) -> Iterator[dict[str, Any]]:
+    level = {"ship": "note", "no_ship": "error", "inconclusive": "warning"}[report.decision]
+    reasons = "; ".join(report.reasons)
+    said = f"{words.headline(report)}. {reasons}" if reasons else words.headline(report)
+    yield {"level": level, "message": {"text": words.visible(said)}}
+    if without_place:
+        text = f"{without_place} offenders have no line in a file and are not among the results"
+        yield {"level": "note", "message": {"text": text}}
