@@ -17,6 +17,7 @@ from affidavit.base.faults import (
     gates,
     judge,
     judging,
+    packs,
     receipts,
     reports,
     service,
@@ -39,6 +40,7 @@ _AREAS: Final[tuple[ModuleType, ...]] = (
     reports,
     service,
     bundles,
+    packs,
 )
 
 
