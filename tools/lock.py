@@ -15,6 +15,8 @@ LOCKS = {
     "dev.txt": ("pyproject.toml", "--extra", "all", "--group", "dev"),
     "fuzz.txt": ("requirements/fuzz.in",),
     "chat.txt": ("requirements/chat.in",),
+    "importers.txt": ("requirements/importers.in",),
+    "importers-no-deps.txt": ("requirements/importers-no-deps.in", "--no-deps"),
     "mcp.txt": ("pyproject.toml", "--extra", "mcp"),
     "schemathesis.txt": ("requirements/schemathesis.in",),
 }

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 import pytest
 from tests.repository import ROOT
 
-LOCKS = ("core.txt", "all.txt", "dev.txt", "fuzz.txt", "chat.txt", "mcp.txt", "schemathesis.txt")
+LOCKS = (
+    *("core.txt", "all.txt", "dev.txt", "fuzz.txt", "chat.txt", "mcp.txt", "schemathesis.txt"),
+    *("importers.txt", "importers-no-deps.txt"),
+)
 PIN = re.compile(r"^(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)==(?P<version>[^\s;]+)(?: ; [^\\]+)?$")
 HASH = re.compile(r"^--hash=sha256:[0-9a-f]{64}$")
 ADDRESS = re.compile(r"://|--index-url|--extra-index-url|--find-links|--trusted-host| @ ")

@@ -106,6 +106,12 @@ BASELINE_MALFORMED = Fault(
 JITTER_UNKNOWN = Fault(
     "AF418", "stability.jitter", "there is no jitter {name!r}", "use one of: {known}"
 )
+GOLD_UNNAMED = Fault(
+    "AF419",
+    "gold.unnamed",
+    "these are traces alone, so there is nothing to hold them against",
+    "name the gold set with --gold",
+)
 IMPORT_UNKNOWN = Fault(
     "AF420",
     "import.unknown",
@@ -124,11 +130,11 @@ IMPORT_ENCODING = Fault(
     "the table is not stored as UTF-8 (it has the byte {byte})",
     "save it again as CSV UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8",
 )
-IMPORT_ARCHIVE = Fault(
+IMPORT_BROKEN = Fault(
     "AF423",
-    "import.archive",
-    "the archive is refused: {reason}",
-    "write the log again; as JSON if it is as large as that",
+    "import.broken",
+    "the file is damaged, or not safe to unpack: {reason}",
+    "have the tool write it again",
 )
 IMPORT_ROLE = Fault(
     "AF424",

@@ -6,16 +6,27 @@ names are everybody's, is last.
 
 from typing import Final
 
+from affidavit.formats.importing.deepeval import DEEPEVAL
 from affidavit.formats.importing.dialect import Dialect
-from affidavit.formats.importing.model import Format
+from affidavit.formats.importing.inspect_log import INSPECT
+from affidavit.formats.importing.langfuse import LANGFUSE
 from affidavit.formats.importing.native import NATIVE
+from affidavit.formats.importing.promptfoo import PROMPTFOO
 from affidavit.formats.importing.ragas import RAGAS
+from affidavit.formats.importing.ragchecker import RAGCHECKER
 from affidavit.formats.importing.table import TABLE
+from affidavit.formats.importing.telemetry import GEN_AI, LANGFUSE_SPANS, OPENINFERENCE
 
-DIALECTS: Final[tuple[Dialect, ...]] = (NATIVE, RAGAS, TABLE)
-BY_FORMAT: Final = {dialect.format: dialect for dialect in DIALECTS}
-
-
-def dialect_named(name: Format) -> Dialect:
-    """Return the dialect of a format."""
-    return BY_FORMAT[name]
+DIALECTS: Final[tuple[Dialect, ...]] = (
+    NATIVE,
+    PROMPTFOO,
+    INSPECT,
+    LANGFUSE_SPANS,
+    OPENINFERENCE,
+    GEN_AI,
+    LANGFUSE,
+    RAGCHECKER,
+    RAGAS,
+    DEEPEVAL,
+    TABLE,
+)

@@ -6,8 +6,10 @@ from io import BufferedReader
 from typing import Final
 
 from affidavit.base.errors import AffidavitError
+from affidavit.formats.importing.archive import samples_in
 from affidavit.formats.importing.csv_text import csv_rows
 from affidavit.formats.importing.json_text import has_lines, json_document, json_lines, skip_mark
+from affidavit.formats.importing.parquet import parquet_rows
 
 OnBad = Callable[[AffidavitError], None]
 
@@ -21,6 +23,8 @@ class Container(StrEnum):
     JSON = "JSON"
     JSON_LINES = "JSON lines"
     CSV = "CSV"
+    PARQUET = "Parquet"
+    ARCHIVE = "zip"
 
 
 def container_of(stream: BufferedReader) -> Container:
@@ -30,6 +34,10 @@ def container_of(stream: BufferedReader) -> Container:
     head = stream.peek(_HEAD_BYTES).lstrip()
     if not head:
         found = Container.EMPTY if not stream.read().strip() else Container.JSON
+    elif head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        found = Container.ARCHIVE
+    elif head.startswith(b"PAR1"):
+        found = Container.PARQUET
     elif head[:1] in (b"{", b"["):
         found = Container.JSON_LINES if has_lines(stream) else Container.JSON
     else:
@@ -48,3 +56,7 @@ def values_in(
         yield from json_lines(stream, file, on_bad)
     elif container is Container.CSV:
         yield from csv_rows(stream, file, on_bad)
+    elif container is Container.PARQUET:
+        yield from parquet_rows(stream, file)
+    elif container is Container.ARCHIVE:
+        yield from samples_in(stream, file, on_bad)

@@ -163,5 +163,7 @@ def _listed(value: object, name: str, separator: str | None) -> Iterable[object]
     if isinstance(value, str):
         if is_list(value):
             return list_from_text(value, name)
-        return value.split(separator) if separator else (value,)
+        if separator is None:
+            return (value,)
+        return value.split(separator) if value else ()
     return (value,)

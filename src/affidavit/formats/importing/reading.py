@@ -1,7 +1,7 @@
 """A tool's file into rows, one by one."""
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from affidavit.base.errors import AffidavitError, Where
@@ -9,7 +9,7 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.files import open_to_read
 from affidavit.base.places import field_path
 from affidavit.formats.importing.containers import Container, OnBad, container_of, values_in
-from affidavit.formats.importing.detecting import dialect_of
+from affidavit.formats.importing.detecting import SAMPLED, dialect_of
 from affidavit.formats.importing.dialect import Dialect, Numbered
 from affidavit.formats.importing.model import (
     REFUSAL,
@@ -26,6 +26,10 @@ def refuse(error: AffidavitError) -> None:
     raise error
 
 
+def _pass_over(error: AffidavitError) -> None:
+    """Leave a bad line to whoever reads the rows."""
+
+
 def detect(path: str | Path, format: Format | None = None) -> Format:
     """Return the format of a file, told from its content; an empty one is our own, without rows.
 
@@ -34,8 +38,9 @@ def detect(path: str | Path, format: Format | None = None) -> Format:
     file = str(path)
     with open_to_read(path) as stream:
         container = container_of(stream)
-        first = next(values_in(stream, container, file, refuse), None)
-    return Format.NATIVE if first is None else dialect_of(first[1], file, format).format
+        values = values_in(stream, container, file, _pass_over)
+        sample = [value for _, value in islice(values, SAMPLED)]
+    return dialect_of(sample, file, format).format if sample else Format.NATIVE
 
 
 def read_rows(
@@ -57,16 +62,16 @@ def read_rows(
     with open_to_read(path) as stream:
         container = container_of(stream)
         values = values_in(stream, container, file, on_bad)
-        first = next(values, None)
-        if first is None:
+        sample = list(islice(values, SAMPLED))
+        if not sample:
             return
-        dialect = dialect_of(first[1], file, format)
+        dialect = dialect_of([value for _, value in sample], file, format)
         if role != "both" and role not in dialect.holds:
             raise AffidavitError(
                 faults.IMPORT_ROLE, Where(file), format=dialect.format.value, role=_PLURAL[role]
             )
         by_line = container in (Container.JSON_LINES, Container.CSV)
-        rows = dialect.regroup(_unfolded(dialect, chain((first,), values), by_line, file, on_bad))
+        rows = dialect.regroup(_unfolded(dialect, chain(sample, values), by_line, file, on_bad))
         for position, (line, row) in enumerate(rows, 1):
             try:
                 yield _row(dialect, row, position, line, choices)

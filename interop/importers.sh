@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# The tools whose files are imported write them anew, in environments of their own and without any
+# model, and the tests read what they wrote. `interop/importers.sh --keep` puts the files into the
+# repository. promptfoo comes from npm; where there is none, its files are those of the repository.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+home=.interop/importers
+kept=tests/formats/importing/files
+if ! cat requirements/importers.txt requirements/importers-no-deps.txt | cmp -s - "$home/.ready"; then
+  test -x "$home/bin/python" || .venv/bin/python -m venv "$home"
+  # RAGChecker's own needs are gigabytes of models' libraries; its file format is all that is used.
+  for lock in importers importers-no-deps; do
+    nice "$home/bin/python" -m pip --disable-pip-version-check --quiet install \
+      --no-deps --require-hashes -r "requirements/$lock.txt"
+  done
+  cat requirements/importers.txt requirements/importers-no-deps.txt >"$home/.ready"
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/files" "$folder/promptfoo"
+
+for tool in ragas deepeval inspect openinference gen_ai langfuse ragchecker; do
+  echo "$tool ..."
+  (cd "$folder" && PYTHONWARNINGS=ignore "$root/$home/bin/python" "$root/interop/importers_write.py" \
+    "$tool" "$folder/files") >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+done
+
+if command -v npm >/dev/null; then
+  echo "promptfoo ..."
+  npm=$home/npm
+  if ! cmp -s requirements/importers-npm/package-lock.json "$npm/.ready"; then
+    mkdir -p "$npm"
+    cp requirements/importers-npm/package*.json "$npm"
+    # No script of a package is run: none is needed for what is done here.
+    (cd "$npm" && nice npm ci --ignore-scripts --no-audit --no-fund --silent)
+    cp "$npm/package-lock.json" "$npm/.ready"
+  fi
+  "$home/bin/python" interop/importers_write.py promptfoo_config "$folder/promptfoo"
+  # One assertion is there to fail: 100 is how promptfoo says so.
+  (cd "$folder/promptfoo" && PROMPTFOO_DISABLE_TELEMETRY=1 PROMPTFOO_DISABLE_UPDATE=1 \
+    PROMPTFOO_CONFIG_DIR="$folder/promptfoo/home" \
+    node "$root/$npm/node_modules/promptfoo/dist/src/main.js" eval -c promptfooconfig.json \
+    --no-cache --no-progress-bar --no-table -o promptfoo.json -o promptfoo.jsonl) \
+    >"$folder/log" 2>&1 || test $? = 100 || { cat "$folder/log"; exit 1; }
+  cp "$folder"/promptfoo/promptfoo.json "$folder"/promptfoo/promptfoo.jsonl "$folder/files"
+  "$home/bin/python" interop/importers_write.py scrub "$folder/files"
+else
+  echo "promptfoo: there is no npm here, its files are not written anew"
+  cp "$kept"/promptfoo.* "$folder/files"
+fi
+
+AFFIDAVIT_IMPORT_FILES=$folder/files .venv/bin/python -m pytest -q -p no:cacheprovider \
+  tests/formats/importing/test_importing_real_files.py
+if [ "${1:-}" = --keep ]; then
+  rm -rf "$kept"
+  cp -r "$folder/files" "$kept"
+fi
