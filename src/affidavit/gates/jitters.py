@@ -10,7 +10,9 @@ from types import MappingProxyType
 from typing import Final
 
 from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import gate_runs as run_faults
 from affidavit.base.faults import gates as faults
+from affidavit.base.places import excerpt
 
 _AROUND_MARK: Final = re.compile(r"\s*([,:])\s*")
 _SPACES: Final = re.compile(r"\s+")
@@ -62,11 +64,36 @@ DEFAULT_JITTERS: Final = ("none", "ws", "punct", "syn")
 DEFAULT_SEEDS: Final = (0, 1, 2, 3, 4)
 
 
+_SEEDS: Final = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
+_MOST_SEEDS: Final = 10_000
+
+
 def jittered(question: str, jitter: str) -> str:
     """Return a question with a jitter applied."""
     if jitter not in JITTERS:
         raise AffidavitError(faults.JITTER_UNKNOWN, name=jitter, known=", ".join(JITTERS))
     return JITTERS[jitter](question)
+
+
+def jitters_from(text: str) -> tuple[str, ...]:
+    """Return the jitters of a list with commas, each once."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        jittered("", name)
+    return names
+
+
+def seeds_from(text: str) -> tuple[int, ...]:
+    """Return the seeds of a list with commas and ranges (`0,1,2`, `0-4`), each once."""
+    found: dict[int, None] = {}
+    for word in text.split(","):
+        match = _SEEDS.fullmatch(word.strip())
+        first = int(match[1]) if match else 0
+        last = int(match[2] or match[1]) if match else -1
+        if not 0 <= last - first < _MOST_SEEDS:
+            raise AffidavitError(run_faults.SEEDS_MALFORMED, text=excerpt(text))
+        found.update(dict.fromkeys(range(first, last + 1)))
+    return tuple(found)
 
 
 def run_id(qid: str, seed: int, jitter: str) -> str:

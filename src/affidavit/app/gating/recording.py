@@ -57,7 +57,11 @@ class Recording:
 
     def keep(self, record: RecordV1) -> None:
         """Add a run, and return when it is on the disk."""
-        append_line_durably(self._path, msgspec.json.encode(record))
+        line = msgspec.to_builtins(record)
+        if record.answer_json is not None:
+            said = {name: value for name, value in line["answer_json"].items() if value is not None}
+            line["answer_json"] = said
+        append_line_durably(self._path, msgspec.json.encode(line))
 
     def _without_torn_end(self, raw: bytes) -> bytes:
         cut = raw.rfind(b"\n") + 1

@@ -1,0 +1,108 @@
+"""`gate agreement`: two agents over the same questions, from pairs or from two files of labels."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from affidavit.app.gating.baselines import outcomes_before
+from affidavit.app.gating.files import BadLines, Lines
+from affidavit.gates.agreement import (
+    LABELS,
+    PAIRS,
+    AgreementCounts,
+    LabelV1,
+    PairV1,
+    agreement_counts,
+    agreement_items,
+    joined,
+)
+from affidavit.gates.comparison import compare
+from affidavit.gates.operational import agreement_report
+from affidavit.gates.report import Input, Report
+from affidavit.gates.rows import last_by
+
+KIND = "agreement"
+COLUMNS = ("qid", "scholar", "auditor", "final", "why")
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementGate:
+    """What is asked of two agents: `pairs`, or the labels of each."""
+
+    pairs: tuple[str, ...] = ()
+    scholar: str | None = None
+    auditor: str | None = None
+    gates: tuple[str, ...] = ()
+    skip_bad: bool = False
+    allow_missing: bool = False
+    baseline: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Labelled:
+    pairs: tuple[PairV1, ...]
+    inputs: tuple[Input, ...]
+    duplicates: int
+    unpaired: tuple[str, ...] = ()
+
+
+def gate_agreement(asked: AgreementGate) -> tuple[Report, AgreementCounts]:
+    """Return the report and the counts, which hold every disagreement."""
+    before = outcomes_before(asked.baseline, KIND)
+    bad = BadLines(asked.skip_bad)
+    if asked.scholar is not None and asked.auditor is not None:
+        found = _from_labels(asked.scholar, asked.auditor, bad)
+    else:
+        found = _from_pairs(asked.pairs, bad)
+    counts, items = agreement_counts(found.pairs), agreement_items(found.pairs)
+    outcomes = {item.name: item.outcome for item in items}
+    report = agreement_report(
+        counts,
+        found.inputs,
+        overrides=asked.gates,
+        unpaired=found.unpaired,
+        duplicates=found.duplicates,
+        allow_missing=asked.allow_missing,
+        items=items,
+        comparison=None if before is None else compare(before, outcomes),
+    )
+    return report, counts
+
+
+def _from_pairs(names: Iterable[str], bad: BadLines) -> _Labelled:
+    lines = Lines("pairs", names, bad)
+    rows = (row for _, row in lines.rows(PAIRS.from_chunk))
+    last, duplicates = last_by(rows, lambda pair: str(pair.qid))
+    return _Labelled(tuple(last.values()), (lines.as_input(),), duplicates)
+
+
+def _from_labels(scholar: str, auditor: str, bad: BadLines) -> _Labelled:
+    first, first_input, first_lost = _labels("scholar", scholar, bad)
+    second, second_input, second_lost = _labels("auditor", auditor, bad)
+    pairs, unpaired = joined(first, second)
+    return _Labelled(pairs, (first_input, second_input), first_lost + second_lost, unpaired)
+
+
+def _labels(role: str, name: str, bad: BadLines) -> tuple[dict[str, LabelV1], Input, int]:
+    lines = Lines(role, [name], bad)
+    rows = (row for _, row in lines.rows(LABELS.from_chunk))
+    last, duplicates = last_by(rows, lambda label: str(label.qid))
+    return last, lines.as_input(), duplicates
+
+
+def disagreements_tsv(counts: AgreementCounts) -> bytes:
+    """Return every disagreement as a table with tabs; without any, its head alone.
+
+    The head is written all the same, so that no older file is taken for this run's.
+    """
+    rows = (COLUMNS, *(made.row() for made in counts.disagreements))
+    return "".join("\t".join(map(_cell, row)) + "\n" for row in rows).encode(
+        "utf-8", "backslashreplace"
+    )
+
+
+def _cell(text: str) -> str:
+    # A qid is the user's: a tab or a line break in it must not make cells of its own.
+    return text.translate(
+        {ord(each): f"\\{name}" for each, name in zip("\\\t\n\r", "\\tnr", strict=True)}
+    )

@@ -1,0 +1,192 @@
+"""`affidavit gate stability`."""
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from affidavit.base.exits import Exit
+from affidavit.cli.gate_frame import Frame, conclude, gate_command
+from affidavit.cli.terminal import Terminal
+from affidavit.cli.tree import Example
+
+if TYPE_CHECKING:
+    from affidavit.app.gating.driving import Pace
+    from affidavit.sources.pipelines.pipeline import Pipeline
+
+
+@gate_command(
+    examples=(
+        Example(
+            "affidavit gate stability --gold gold.jsonl --runs runs/stability.jsonl",
+            "are the answers the same in every recorded run?",
+        ),
+        Example(
+            "affidavit gate stability --mode run --gold gold.jsonl --url http://localhost:8000/ask",
+            "ask an endpoint every question under every seed and jitter, then decide",
+        ),
+        Example(
+            "affidavit gate stability --mode run --gold gold.jsonl --command 'python ask.py'"
+            " --seeds 0,1,2 --jitters none,ws,syn",
+            "ask a command, which reads the question from standard input",
+        ),
+    ),
+)
+@click.option(
+    "--mode",
+    type=click.Choice(("score", "run")),
+    default="score",
+    show_default=True,
+    help="Decide over recorded runs, or record them first.",
+)
+@click.option("--gold", required=True, help="The gold set, as JSON lines; - for standard input.")
+@click.option(
+    "--runs",
+    "--stability",
+    "runs",
+    multiple=True,
+    help="The recorded runs, as JSON lines. Repeatable.  [default: runs/stability.jsonl]",
+)
+@click.option("--refusal", default="not in context", show_default=True, help="The refusal token.")
+@click.option("--expect-gold-digest", help="Refuse a gold set with another digest.")
+@click.option("--url", "--http", "url", help="Run: the address to POST questions to.")
+@click.option("--command", help="Run: the command to start for each question, without a shell.")
+@click.option("--body", help="Run: the JSON to post, with {question}, {qid}, {seed}, {jitter}.")
+@click.option(
+    "--header", "headers", multiple=True, help="Run: 'Name: text'; $NAME is a variable's value."
+)
+@click.option("--seeds", default="0,1,2,3,4", show_default=True, help="Run: the seeds, or 0-4.")
+@click.option(
+    "--jitters",
+    default="none,ws,punct,syn",
+    show_default=True,
+    help="Run: how questions are changed; also order.",
+)
+@click.option(
+    "--reply",
+    type=click.Choice(("json", "text")),
+    default="json",
+    show_default=True,
+    help="Run: answers are JSON as in traces, or text.",
+)
+@click.option(
+    "--timeout",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(0.1, 3600),
+    help="Run: seconds for one answer.",
+)
+@click.option(
+    "--retries",
+    default=2,
+    show_default=True,
+    type=click.IntRange(0, 10),
+    help="Run: how often a question that did not get there is sent again.",
+)
+@click.option("--rps", type=click.FloatRange(0.001), help="Run: at most so many a second.")
+@click.option(
+    "--jobs",
+    "-j",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 256),
+    help="Run: how many questions at once.",
+)
+def stability(
+    terminal: Terminal,
+    frame: Frame,
+    mode: Literal["score", "run"],
+    gold: str,
+    runs: tuple[str, ...],
+    refusal: str,
+    expect_gold_digest: str | None,
+    url: str | None,
+    command: str | None,
+    body: str | None,
+    headers: tuple[str, ...],
+    seeds: str,
+    jitters: str,
+    reply: Literal["json", "text"],
+    timeout: float,
+    retries: int,
+    rps: float | None,
+    jobs: int,
+) -> Exit:
+    """Decide whether answers stay the same run after run.
+
+    Each question is scored over its runs: ACR, CGHC, CSS, NED50, RCR and SCU-Cons. With --mode run
+    the runs are recorded first; what is recorded already is not asked again. An answer that did
+    not come is recorded as a fault: it is no refusal and no agreement.
+    """
+    from affidavit.app.gating.stability import StabilityGate, gate_stability
+
+    files = runs or ("runs/stability.jsonl",)
+    frame.refuse_to_replace((gold, *files))
+    if mode == "run":
+        from affidavit.app.gating.driving import Pace
+        from affidavit.wiring.pipelines import pipeline_named
+
+        if len(files) > 1 or files[0] == "-" or gold == "-":
+            raise click.UsageError(
+                "--mode run needs one file of --runs to write, and --gold as one"
+            )
+        pipeline = pipeline_named(
+            url=url,
+            command=command,
+            body=body,
+            headers=headers,
+            timeout_seconds=timeout,
+            environment=os.environ,
+        )
+        _record(terminal, pipeline, Pace(jobs, rps, retries, reply), gold, files[0], seeds, jitters)
+    elif url or command:
+        raise click.UsageError("--url and --command are for --mode run")
+    report = gate_stability(
+        StabilityGate(
+            gold,
+            files,
+            frame.gates,
+            refusal,
+            frame.skip_bad,
+            frame.allow_missing,
+            frame.baseline,
+            expect_gold_digest,
+        )
+    )
+    return conclude(terminal, frame, report)
+
+
+def _record(
+    terminal: Terminal,
+    pipeline: "Pipeline",
+    pace: "Pace",
+    gold: str,
+    file: str,
+    seeds: str,
+    jitters: str,
+) -> None:
+    """Ask what was not answered yet, and keep it."""
+    from affidavit.app.gating.driving import drive, questions_of, unfinished
+    from affidavit.app.gating.files import Lines
+    from affidavit.app.gating.recording import Recording
+    from affidavit.gates.jitters import jitters_from, seeds_from
+    from affidavit.gates.rag_rows import gold_by_qid, gold_from_chunk
+
+    items = gold_by_qid(Lines("gold", [gold]).rows(gold_from_chunk), gold)
+    questions = questions_of(items.values(), seeds_from(seeds), jitters_from(jitters), gold)
+    place = Path(file)
+    recording = Recording(place)
+    left = unfinished(questions, pipeline, pace.form, recording.answered())
+    if recording.was_torn:
+        terminal.note(f"the last line of {file} was cut off; its run is made again")
+    terminal.note(f"{len(questions)} runs, {len(questions) - len(left)} of them recorded before")
+    if left:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    made = drive(left, pipeline, pace, recording.keep, time)
+    faults = sum(
+        record.fault is not None for record in terminal.progress(made, "Asking", len(left))
+    )
+    if faults:
+        terminal.note(f"{faults} of {len(left)} runs brought no answer; {file} says why")
