@@ -18,6 +18,7 @@ from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
 if TYPE_CHECKING:
+    from affidavit.formats.gate_report.past import PastRunV1
     from affidavit.gates.report import Report
 
 EXITS: Final[Mapping[Exit, str]] = MappingProxyType(
@@ -171,15 +172,15 @@ def conclude(
 
     A report that is not made of one `Report` brings its own exit.
     """
+    from affidavit.base.files import write_atomically
     from affidavit.gates.report import Report
 
     wire = report.as_wire() if isinstance(report, Report) else dict(report)
     ended = report.ruling.exit if isinstance(report, Report) else exit
+    past = () if frame.history is None else _remembered(terminal, frame.history, wire)
     for name, path in frame.outputs():
-        _write(terminal, name, path, wire)
-    if frame.history is not None:
-        _remember(frame.history, wire)
-        terminal.note(f"added this run to {frame.history}")
+        write_atomically(path, _rendered(name, wire, past))
+        terminal.note(f"wrote {path}")
     if terminal.json:
         click.echo(report_bytes(wire), nl=False)
     else:
@@ -196,20 +197,24 @@ def report_bytes(wire: Mapping[str, object]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(wire), indent=2) + b"\n"
 
 
-def _write(terminal: Terminal, name: str, path: Path, wire: Mapping[str, object]) -> None:
-    from affidavit.base.files import write_atomically
-
+def _rendered(name: str, wire: Mapping[str, object], past: "Iterable[PastRunV1]") -> bytes:
     if name == "report":
-        data = report_bytes(wire)
-    else:
-        renderer = import_module(f"affidavit.formats.gate_report.{name}")
-        data = renderer.render(wire).encode("utf-8", "backslashreplace")
-    write_atomically(path, data)
-    terminal.note(f"wrote {path}")
+        return report_bytes(wire)
+    renderer = import_module(f"affidavit.formats.gate_report.{name}")
+    text: str = renderer.render(wire, past) if name == "html" else renderer.render(wire)
+    return text.encode("utf-8", "backslashreplace")
 
 
-def _remember(path: Path, wire: Mapping[str, object]) -> None:
+def _remembered(
+    terminal: Terminal, path: Path, wire: Mapping[str, object]
+) -> "tuple[PastRunV1, ...]":
+    """Add this run to the history, and return all of its runs."""
+    from affidavit.app.gating import history
     from affidavit.wiring.clock import now
 
-    # By name: a command that remembers nothing need not load it.
-    import_module("affidavit.app.gating.history").append(path, wire, now())
+    history.append(path, wire, now())
+    terminal.note(f"added this run to {path}")
+    known = history.read(path)
+    for finding in known.findings:
+        terminal.note(str(finding))
+    return known.runs

@@ -1,17 +1,28 @@
 """Work over local processes, with results in the order of the items whatever finishes first."""
 
-import multiprocessing
+import gc
+import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+# The libraries of processes take as long to load as many a command runs: only those who ask for
+# more than one job wait for them.
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from multiprocessing.context import BaseContext
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Shared = TypeVar("Shared")
 
 _WAITING_PER_JOB: Final = 4
 """Items handed out ahead of the results: enough to keep every process busy, few enough that the
 memory does not grow with the number of items."""
+
+_shared: Any = None
+"""What the processes of `run_with` share; set in each of them when it starts."""
 
 
 def run_in_order(
@@ -24,17 +35,69 @@ def run_in_order(
     if jobs <= 1:
         yield from map(work, items)
         return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
     # A forked child would inherit threads' locks (tantivy, onnxruntime) in an unknown state.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        waiting: deque[Future[Result]] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) >= jobs * _WAITING_PER_JOB:
-                    yield waiting.popleft().result()
-            while waiting:
+        yield from _in_order(pool, work, items, jobs)
+
+
+def run_with(
+    shared: Shared, work: Callable[[Shared, Item], Result], items: Iterable[Item], jobs: int
+) -> Iterator[Result]:
+    """Yield the result of each item with what all of them share, in order.
+
+    Where a process can be forked safely, what is shared is neither copied nor sent. One job runs
+    in this process.
+    """
+    if jobs <= 1:
+        for item in items:
+            yield work(shared, item)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
+    gc.freeze()  # A collection in a child would copy every page that it looks at.
+    try:
+        with ProcessPoolExecutor(
+            jobs, mp_context=_quickest_context(), initializer=_share, initargs=(shared,)
+        ) as pool:
+            calls = ((work, item) for item in items)
+            yield from _in_order(pool, _call_with_shared, calls, jobs)
+    finally:
+        gc.unfreeze()
+
+
+def _quickest_context() -> "BaseContext":
+    import multiprocessing
+
+    # Forking is safe as long as this process has one thread, and Linux's libraries allow it.
+    forks = sys.platform == "linux" and threading.active_count() == 1
+    return multiprocessing.get_context("fork" if forks else "spawn")
+
+
+def _share(shared: object) -> None:
+    global _shared
+    _shared = shared
+
+
+def _call_with_shared(call: tuple[Callable[[Any, Item], Result], Item]) -> Result:
+    work, item = call
+    return work(_shared, item)
+
+
+def _in_order(
+    pool: "ProcessPoolExecutor", work: Callable[[Item], Result], items: Iterable[Item], jobs: int
+) -> Iterator[Result]:
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) >= jobs * _WAITING_PER_JOB:
                 yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()

@@ -24,6 +24,7 @@ class Offender:
     retrieved_ids: tuple[str, ...]
     gold_citations: tuple[str, ...]
     line: int | None = None
+    file: str | None = None
 
     def as_wire(self) -> dict[str, object]:
         """Return the offender as a report shows it."""
@@ -37,12 +38,19 @@ class Offender:
             "citations": list(self.citations),
             "retrieved_ids": list(self.retrieved_ids),
             "gold_citations": list(self.gold_citations),
+            "file": self.file,
             "line": self.line,
         }
 
 
-def offender_of(gold: GoldV1, trace: TraceV1, profile: Profile, line: int | None) -> Offender:
-    """Return an offender from its rows and its profile."""
+def offender_of(
+    gold: GoldV1,
+    trace: TraceV1,
+    profile: Profile,
+    line: int | None = None,
+    file: str | None = None,
+) -> Offender:
+    """Return an offender from its rows and its profile; the place is the trace's."""
     answer = trace.answer_json
     return Offender(
         qid_of(gold),
@@ -55,6 +63,7 @@ def offender_of(gold: GoldV1, trace: TraceV1, profile: Profile, line: int | None
         trace.retrieved_ids or (),
         gold.gold_citations or (),
         line,
+        file,
     )
 
 

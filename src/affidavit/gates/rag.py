@@ -11,7 +11,7 @@ from affidavit.gates.rag_counts import RagCounts, outcome_of
 from affidavit.gates.rag_profiles import Profile, Seen
 from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagSettings
 from affidavit.gates.report import Checks, Input, ItemGroup, Report, grouped
-from affidavit.gates.tally import NOTHING_LISTED
+from affidavit.gates.tally import NOTHING_LISTED, Listing
 from affidavit.gates.thresholds import RAG_GATES, SCU_GATE, Gate, gates_with
 
 KIND = "rag"
@@ -41,8 +41,12 @@ def rag_report(
     items: Iterable[tuple[str, Profile]] | None = None,
     comparison: Comparison | None = None,
     fail_on_regression: bool = False,
+    skipped: Listing = NOTHING_LISTED,
 ) -> Report:
-    """Return the report of a run. `items` are kept for later comparisons, if they are given."""
+    """Return the report of a run. `items` are kept for later comparisons, if they are given.
+
+    `skipped` are the lines that were no rows, each with its place and what is wrong with it.
+    """
     given = tuple(inputs)
     measures = counts.measures(allow_missing=policy.allow_missing)
     refusals = regressions(comparison) if fail_on_regression else ()
@@ -56,7 +60,11 @@ def rag_report(
         measures,
         tuple(offender.as_wire() for offender in offenders),
         _warnings(counts, policy, given),
-        {**counts.listings, "traces_without_gold": counts.strays},
+        {
+            **counts.listings,
+            "traces_without_gold": counts.strays,
+            **({"skipped_lines": skipped} if skipped.total else {}),
+        },
         _counts(counts),
         {
             "k": policy.settings.k,

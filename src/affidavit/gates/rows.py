@@ -59,16 +59,26 @@ class RowReader(Generic[Row]):
         first_line: int = 1,
         file: str | None = None,
         on_bad: Callable[[AffidavitError], None] = refuse,
+        lines: int | None = None,
     ) -> Iterator[tuple[int, Row]]:
-        """Yield the rows of many whole lines, each with the number of its line.
+        """Return the rows of many whole lines, each with the number of its line.
 
         Blank lines are passed over. Whatever keeps the lines from being read at once is found by
-        reading them one by one; `on_bad` is told of each that is no row.
+        reading them one by one; `on_bad` is told of each that is no row. `lines` is how many there
+        are, if the caller has counted them.
         """
-        rows = self._rows_at_once(raw)
+        rows = self._rows_at_once(raw, lines)
         if rows is not None:
-            yield from enumerate(rows, first_line)
-            return
+            return enumerate(rows, first_line)
+        return self._one_by_one(raw, first_line, file, on_bad)
+
+    def _one_by_one(
+        self,
+        raw: bytes,
+        first_line: int,
+        file: str | None,
+        on_bad: Callable[[AffidavitError], None],
+    ) -> Iterator[tuple[int, Row]]:
         for line, text in enumerate(split_lines(raw), first_line):
             if text.strip():
                 try:
@@ -98,7 +108,7 @@ class RowReader(Generic[Row]):
             where = Where(file=file, line=line, field=field)
             raise AffidavitError(self._fault, where, problem=problem) from None
 
-    def _rows_at_once(self, raw: bytes) -> list[Row] | None:
+    def _rows_at_once(self, raw: bytes, lines: int | None = None) -> list[Row] | None:
         """Return one row for each line, or None if any of them needs a closer look.
 
         A row that has a field has its key at least once. So if a key stands in all of the lines as
@@ -106,9 +116,11 @@ class RowReader(Generic[Row]):
         """
         try:
             rows = self._decoder.decode_lines(raw)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
-        if len(rows) != raw.count(b"\n") + (not raw.endswith(b"\n")):
+        if lines is None:
+            lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
+        if len(rows) != lines:
             return None
         if not _stand_once(raw, rows, self._keys):
             return None

@@ -27,6 +27,7 @@ class Block:
     first_line: int
     offset: int
     file: str
+    lines: int = 0
 
 
 def blocks_of(
@@ -107,8 +108,9 @@ class _Reading:
             size, raw = size + lost, b"\n" + after
         if len(raw) > MAX_LINE_BYTES:
             raw = self._without_long_lines(raw)
-        block = Block(raw, self._line, self._offset, self._file)
-        self._line += raw.count(b"\n")
+        lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
+        block = Block(raw, self._line, self._offset, self._file, lines)
+        self._line += lines
         self._offset += size
         return block
 

@@ -8,7 +8,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -18,12 +18,12 @@ from affidavit.base.faults.input import FILE_MISSING
 from affidavit.base.files import open_to_read
 from affidavit.gates.report import Input
 from affidavit.gates.rows import refuse
+from affidavit.gates.tally import LISTED, Listing
 
 Row = TypeVar("Row")
 RowsOf = Callable[[bytes, int, str | None, OnBad], Iterator[tuple[int, Row]]]
 
 STANDARD_INPUT: Final = "-"
-LISTED_BAD_LINES: Final = 100
 _MAGIC: Final = frozenset("*?[")
 
 
@@ -40,8 +40,13 @@ class BadLines:
         if not self.skip:
             raise error
         self.count += 1
-        if len(self.first) < LISTED_BAD_LINES:
+        if len(self.first) < LISTED:
             self.first.append(error)
+
+    def listing(self) -> Listing:
+        """Return the lines as a report lists them: where each stands, and what is wrong with it."""
+        said = (f"{error.where}: {error.message} ({error.fault.code})" for error in self.first)
+        return Listing(self.count, tuple(said))
 
 
 class Digested:
@@ -85,7 +90,7 @@ class Lines:
             seen = Digested()
             with opened(name) as stream:
                 for block in blocks_of(stream, shown_name(name), self._bad, seen):
-                    yield Block(block.raw, block.first_line, offset + block.offset, block.file)
+                    yield replace(block, offset=offset + block.offset)
             offset += seen.size
             self._digests.append(seen.digest)
 

@@ -1,0 +1,133 @@
+"""The gold set of a run, made ready; its rows are not kept, and a few are read again."""
+
+from array import array
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+
+from affidavit.app.gating.blocks import blocks_of
+from affidavit.app.gating.files import Digested, digest_of_files, opened
+from affidavit.app.gating.line_index import LineIndex, Stretch
+from affidavit.app.gating.rag_sources import Source
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.files import digest_file
+from affidavit.base.places import excerpt
+from affidavit.gates.rag_rows import (
+    GoldV1,
+    gold_from_chunk,
+    gold_from_line,
+    gold_from_value,
+    qid_of,
+)
+from affidavit.gates.rag_scoring import RagScorer, Ready
+
+OnBad = Callable[[AffidavitError], None]
+
+
+@dataclass(slots=True)
+class Gold:
+    """The items by qid, and the line of each; `places` counts over all files."""
+
+    ready: dict[str, Ready] = field(default_factory=dict)
+    places: "array[int]" = field(default_factory=lambda: array("q"))
+    digests: list[str] = field(default_factory=list)
+    index: LineIndex = field(default_factory=LineIndex)
+
+    @property
+    def digest(self) -> str | None:
+        """The digest of the gold set."""
+        return digest_of_files(self.digests)
+
+
+def read_gold(
+    sources: Collection[Source], scorer: RagScorer, on_bad: OnBad, *, beside_traces: bool = False
+) -> Gold:
+    """Read a gold set. An item that stands twice is an error: neither is the right one.
+
+    In a file that holds the traces too an item may stand once per trace, if it stays the same.
+    """
+    gold = Gold()
+    before = 0
+    for source in sources:
+        lines = _Counted()
+        rows = _own_rows(source, gold, on_bad, before, lines)
+        if not source.is_own:
+            rows = _imported_rows(source, on_bad, lines)
+            gold.digests.append(digest_file(source.file))
+        for place, line, row in rows:
+            _add(gold, scorer, row, before + place, Where(source.shown, line), beside_traces)
+        before += lines.count
+    return gold
+
+
+class _Counted:
+    """How many lines or rows a file has, known when it was read."""
+
+    count = 0
+
+
+def _add(
+    gold: Gold, scorer: RagScorer, row: GoldV1, place: int, where: Where, beside_traces: bool
+) -> None:
+    qid = qid_of(row)
+    known = gold.ready.get(qid)
+    if known is None:
+        gold.ready[qid] = scorer.ready(row, len(gold.ready))
+        gold.places.append(place)
+    elif not beside_traces or scorer.ready(row, known.number) != known:
+        where = Where(where.file, where.line, "qid")
+        raise AffidavitError(faults.GOLD_TWICE, where, qid=excerpt(qid))
+
+
+def _own_rows(
+    source: Source, gold: Gold, on_bad: OnBad, before: int, counted: _Counted
+) -> Iterator[tuple[int, int, GoldV1]]:
+    seen = Digested()
+    lines, offsets = array("q"), array("q")
+    with opened(source.file) as stream:
+        for block in blocks_of(stream, source.shown, on_bad, seen):
+            lines.append(block.first_line)
+            offsets.append(block.offset)
+            counted.count += block.lines
+            for line, row in gold_from_chunk(block.raw, block.first_line, source.shown, on_bad):
+                yield line, line, row
+    gold.digests.append(seen.digest)
+    gold.index.stretches.append(Stretch(source.file, source.shown, before, 0, lines, offsets))
+
+
+def _imported_rows(
+    source: Source, on_bad: OnBad, counted: _Counted
+) -> Iterator[tuple[int, int, GoldV1]]:
+    # Only those who have another tool's file wait for the formats to load.
+    from affidavit.formats.importing import read_rows
+
+    for row in read_rows(source.file, role="gold", format=source.format, on_bad=on_bad):
+        counted.count = row.position
+        if row.gold is None:
+            continue
+        try:
+            item = gold_from_value(row.gold, row.line, source.shown)
+        except AffidavitError as error:
+            on_bad(error)
+        else:
+            yield row.position, row.line, item
+
+
+def items_again(
+    sources: Collection[Source], gold: Gold, qids: Collection[str]
+) -> dict[str, GoldV1]:
+    """Read some gold items again."""
+    if all(source.is_own for source in sources):
+        lines = gold.index.fetch(gold.places[gold.ready[qid].number] for qid in qids)
+        found = (gold_from_line(line.raw, line.line, line.file) for line in lines)
+        return {qid_of(item): item for item in found}
+    wanted = set(qids)
+    again: dict[str, GoldV1] = {}
+    for source in sources:
+        rows = _imported_rows(source, _pass_over, _Counted())
+        again.update({qid_of(item): item for _, _, item in rows if qid_of(item) in wanted})
+    return again
+
+
+def _pass_over(error: AffidavitError) -> None:
+    """Say nothing: the line was told of when it was read first."""

@@ -1,0 +1,149 @@
+"""A part of a file of traces, scored by itself: byte ranges that start and end with whole lines.
+
+Whoever puts the parts together counts the lines before each; a part knows only its own.
+"""
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from affidavit.app.gating.blocks import BLOCK_BYTES, blocks_of
+from affidavit.app.gating.files import BadLines, Digested, opened
+from affidavit.base.errors import AffidavitError
+from affidavit.base.files import open_to_read
+from affidavit.gates.rag_rows import TRACE
+from affidavit.gates.rag_runs import GoldSet, Runs, Scoring
+from affidavit.gates.rag_scoring import RagScorer, RagSettings
+
+SMALLEST_PART_BYTES: Final = 4 << 20
+"""Below it, handing out a part costs more than scoring it."""
+PARTS_PER_JOB: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Bytes of a file from `start` to `end`; without an end, to wherever the file ends."""
+
+    file: str
+    shown: str
+    start: int = 0
+    end: int | None = None
+    digests: bool = False
+    """Whether the bytes are digested on the way: only where the part is the whole file."""
+    scores: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What every part is scored with."""
+
+    gold: GoldSet
+    settings: RagSettings
+    skip_bad: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What a part gave. Lines count from the start of the part.
+
+    `error` is why it stopped. `blocks` says which line of the part stands at which byte.
+    """
+
+    runs: Runs
+    lines: int
+    blocks: tuple["array[int]", "array[int]"]
+    bad: BadLines
+    digest: str | None
+    error: AffidavitError | None = None
+
+
+def parts_of(file: str, shown: str, jobs: int) -> list[Part]:
+    """Cut a file into parts for so many processes; one of them only digests."""
+    size = Path(file).stat().st_size if jobs > 1 else 0
+    count = min(jobs * PARTS_PER_JOB, size // SMALLEST_PART_BYTES)
+    if count <= 1:
+        return [Part(file, shown, digests=True)]
+    with open_to_read(file) as stream:
+        cuts = {
+            _line_start_from(stream.seek, stream.readline, size * n // count) for n in range(count)
+        }
+    bounds = [*sorted(cuts), size]
+    ranges = [Part(file, shown, start, end) for start, end in pairwise(bounds) if start < end]
+    return [Part(file, shown, digests=True, scores=False), *ranges]
+
+
+def _line_start_from(
+    seek: Callable[[int], int], readline: Callable[[int], bytes], place: int
+) -> int:
+    """Return the first start of a line from a byte on."""
+    if not place:
+        return 0
+    seek(place - 1)
+    position = place - 1
+    while piece := readline(1 << 20):
+        position += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return position
+
+
+def score_part(bench: Bench, part: Part) -> Scored:
+    """Score a part; what stops it is returned, since an earlier part may stop earlier."""
+    work = _Work(bench, part)
+    error = None
+    try:
+        work.digest() if not part.scores else work.score()
+    except AffidavitError as caught:
+        error = caught
+    return work.done(error)
+
+
+class _Work:
+    """A part while it is scored."""
+
+    def __init__(self, bench: Bench, part: Part) -> None:
+        self._part = part
+        self._scoring = Scoring(bench.gold, RagScorer(bench.settings))
+        self._bad = BadLines(bench.skip_bad)
+        self._seen = Digested()
+        self._lines, self._offsets = array("q"), array("q")
+        self._count = 0
+
+    def digest(self) -> None:
+        with opened(self._part.file) as stream:
+            while piece := stream.read(BLOCK_BYTES):
+                self._seen(piece)
+
+    def score(self) -> None:
+        part, bad = self._part, self._bad
+        watch = self._seen if part.digests else len
+        with opened(part.file) as stream:
+            stream.seek(part.start)
+            for block in blocks_of(stream, part.shown, bad, watch, start=part.start, end=part.end):
+                self._lines.append(block.first_line)
+                self._offsets.append(block.offset)
+                self._count += block.lines
+                rows = TRACE.from_chunk(block.raw, block.first_line, part.shown, bad, block.lines)
+                self._scoring.take(rows, part.shown, bad)
+
+    def done(self, error: AffidavitError | None) -> Scored:
+        digest = self._seen.digest if self._part.digests else None
+        return Scored(
+            self._scoring.runs(),
+            self._count,
+            (self._lines, self._offsets),
+            self._bad,
+            digest,
+            error,
+        )
+
+
+def moved(error: AffidavitError, lines: int) -> AffidavitError:
+    """Return an error of a part with the line of the file that it names."""
+    if error.where.line is None:
+        return error
+    where = replace(error.where, line=error.where.line + lines)
+    return AffidavitError(error.fault, where, **error.values)

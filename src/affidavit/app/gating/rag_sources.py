@@ -1,0 +1,83 @@
+"""The files of a gold set or of traces: our own JSON lines, or what another tool wrote."""
+
+import shutil
+import sys
+import tempfile
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from affidavit.app.gating.files import STANDARD_INPUT, files_named, shown_name
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.files import open_to_read
+
+if TYPE_CHECKING:
+    from affidavit.formats.importing import Format
+
+# A key that only our own rows have, and in which of the two files.
+_OWN_KEYS: Final = {"gold": b'"answerable"', "trace": b'"answer_json"'}
+_OWN_ENDINGS: Final = (".jsonl", ".ndjson")
+_HEAD_BYTES: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read, how it is named, and the tool that wrote it.
+
+    One that `is_own` is JSON lines of ours, which are read the quick way.
+    """
+
+    file: str
+    shown: str
+    is_own: bool = True
+    format: "Format | None" = None
+
+
+@contextmanager
+def sources_named(role: str, names: Iterable[str]) -> Iterator[tuple[Source, ...]]:
+    """Give the sources that names stand for.
+
+    Standard input is kept in a file for as long as it is needed: rows are looked at twice.
+    """
+    files = files_named(names)
+    with tempfile.TemporaryDirectory(prefix="affidavit-") as folder:
+        sources = []
+        for name in files:
+            file = name
+            if name == STANDARD_INPUT:
+                file = str(Path(folder) / "standard-input.jsonl")
+                with Path(file).open("wb") as kept:
+                    # A standard input that is closed is None: nothing was given.
+                    shutil.copyfileobj(sys.stdin.buffer, kept) if sys.stdin else None
+            sources.append(_told(file, shown_name(name), role))
+        yield tuple(sources)
+
+
+def _told(file: str, shown: str, role: str) -> Source:
+    """Return a file with its format; our own lines are told by a glance at the first of them.
+
+    A file that is named as JSON lines and cannot be told is taken for our own, so that what is
+    wrong with its lines is said of each.
+    """
+    with open_to_read(file) as stream:
+        head = stream.read(_HEAD_BYTES).lstrip()
+    first_line = head.partition(b"\n")[0]
+    if not head or (first_line.startswith(b"{") and _OWN_KEYS[role] in first_line):
+        return Source(file, shown)
+    from affidavit.formats.importing import Format, detect
+
+    try:
+        found = detect(file)
+    except AffidavitError as error:
+        if error.fault is not faults.IMPORT_UNKNOWN and file.endswith(_OWN_ENDINGS):
+            return Source(file, shown)
+        raise AffidavitError(
+            error.fault, Where(shown, error.where.line, error.where.field), **error.values
+        ) from None
+    # Those who save a file with a byte order mark do not know it; only the quick way minds.
+    is_own = found is Format.NATIVE and not head.startswith(BOM_UTF8)
+    return Source(file, shown, is_own, found)

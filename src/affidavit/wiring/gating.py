@@ -1,0 +1,80 @@
+"""Puts together what `gate rag` needs: settings, rules of a file, a baseline, and an engine."""
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from affidavit.app.gating.baselines import outcomes_before
+from affidavit.app.gating.rag import RagRequest, rag_gate
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.files import read_bounded
+from affidavit.base.strict_json import decode
+from affidavit.engine.local import run_with
+from affidavit.gates.rag import KIND, RagPolicy
+from affidavit.gates.rag_scoring import DEFAULT_K, REFUSAL, RagSettings
+from affidavit.gates.report import Report
+from affidavit.gates.scu import RULES, ScuRule, rules_with
+
+MAX_RULES_BYTES: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RagPlan:
+    """A run of `gate rag` as a command line or a config file asks for it."""
+
+    gold: tuple[str, ...]
+    trace: tuple[str, ...]
+    gates: tuple[str, ...] = ()
+    scu_enforced: bool = False
+    scu_rules: Path | None = None
+    k: int = DEFAULT_K
+    refusal: str = REFUSAL
+    allow_missing: bool = False
+    skip_bad: bool = False
+    expect_gold_digest: str | None = None
+    baseline: Path | None = None
+    items: bool = True
+    jobs: int = 1
+    engine: str = "local"
+    master: str = "local[*]"
+    spark_settings: tuple[str, ...] = field(default=())
+
+
+def run_rag(plan: RagPlan) -> Report:
+    """Decide a run with the engine that the plan names."""
+    rules = RULES if plan.scu_rules is None else rules_from_file(plan.scu_rules)
+    request = RagRequest(
+        plan.gold,
+        plan.trace,
+        RagPolicy(
+            plan.gates,
+            plan.scu_enforced,
+            plan.allow_missing,
+            RagSettings(plan.k, plan.refusal.strip(), rules),
+        ),
+        plan.skip_bad,
+        plan.expect_gold_digest,
+        outcomes_before(plan.baseline, KIND),
+        plan.items,
+        plan.jobs,
+    )
+    return rag_gate(request, run_with)
+
+
+def rules_from_file(path: Path) -> tuple[ScuRule, ...]:
+    """Return our rules and those of a file: a JSON list, or tables `[[rule]]` of a TOML file."""
+    raw = read_bounded(path, MAX_RULES_BYTES)
+    file = str(path)
+    if path.suffix.lower() != ".toml":
+        try:
+            return rules_with(decode(raw), file)
+        except AffidavitError as error:
+            raise error.at(file=file) from None
+    try:
+        value = tomllib.loads(raw.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        problem = f"the file is not TOML ({error})"
+        raise AffidavitError(faults.SCU_RULE, Where(file), problem=problem) from None
+    return rules_with(value.get("rule"), file)
