@@ -53,7 +53,7 @@ def _dependency(event: Event) -> str | None:
     if not isinstance(data, dict):
         return None
     if kind == _TOOL_CALL:
-        return None if data.get("output") is not None else f"live tool: {_name(data, 'tool')}"
+        return None if "output" in data else f"live tool: {_name(data, 'tool')}"
     temperature = _TEMPERATURE.find(data)
     is_drawn = isinstance(temperature, int | float) and temperature > 0
     has_seed = _SEED.find(data) not in (ABSENT, None)

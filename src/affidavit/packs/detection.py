@@ -163,7 +163,7 @@ def _probe(name: str, carrier: Carrier) -> _Probe:
 def _first_found(group: tuple[Pointer, ...], data: Any) -> tuple[Pointer | None, Any]:
     for pointer in group:
         value = pointer.find(data)
-        if value is not ABSENT and value is not None:
+        if value is not ABSENT:
             return pointer, value
     return None, ABSENT
 

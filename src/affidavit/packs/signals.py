@@ -2,8 +2,8 @@
 
 Origin: ADR-025, tracks 2 to 4. A signal is found by event type and field, never guessed. A carrier
 names the fields that an event of its type has to have; one that is `expected` is a gap where they
-are missing, for the event itself shows that there was something to record. A field that is null
-says nothing. docs/signals.md is generated from this table.
+are missing, for the event itself shows that there was something to record. A null is present: it
+was recorded that there was nothing. docs/signals.md is generated from this table.
 """
 
 from collections.abc import Iterable, Mapping
@@ -55,7 +55,7 @@ _SIGNALS: Final = (
         "run_inputs",
         "what the run was given",
         3,
-        (_always("affidavit.run.started", "input|inputs"),),
+        (_always("affidavit.run.started", "input"),),
         "start the run with its input",
     ),
     Signal(
@@ -87,7 +87,7 @@ _SIGNALS: Final = (
         "which prompts, from which templates",
         2,
         (
-            _always("affidavit.prompt", "text|template|messages|digest"),
+            _always("affidavit.prompt", "text"),
             _perhaps("affidavit.model.call", "input"),
         ),
         "record the prompts, or the input of every model call",
@@ -123,7 +123,7 @@ _SIGNALS: Final = (
         "retrieved_evidence",
         "what was retrieved from sources",
         1,
-        (_always("affidavit.retrieval", "results|chunks|documents|output"),),
+        (_always("affidavit.retrieval", "results"),),
         "record what each retrieval found",
     ),
     Signal(
@@ -131,7 +131,7 @@ _SIGNALS: Final = (
         "which code ran",
         1,
         (
-            _always("affidavit.code.version", "version|commit|digest"),
+            _always("affidavit.code.version", "version"),
             _perhaps("assay.profile.started", "version|build_id"),
         ),
         "record the version or commit of the code",
@@ -141,7 +141,7 @@ _SIGNALS: Final = (
         "where it ran: interpreter, system, packages",
         1,
         (
-            _perhaps("affidavit.environment"),
+            _always("affidavit.environment", "values"),
             _perhaps("assay.env.filtered"),
         ),
         "record the environment",
@@ -162,7 +162,7 @@ _SIGNALS: Final = (
         "what people approved or refused",
         0,
         (
-            _always("affidavit.human.approval", "decision|approved"),
+            _always("affidavit.human.approval", "decision"),
             _perhaps("assay.tool.decision", "approval_state"),
         ),
         "record who approved what",
@@ -172,11 +172,11 @@ _SIGNALS: Final = (
         "what was decided about the answer or the run",
         0,
         (
-            _always("affidavit.verdict", "verdict|decision"),
-            _perhaps("affidavit.answer.receipt"),
-            _perhaps("affidavit.ledger"),
-            _perhaps("affidavit.gate.report"),
-            _perhaps("affidavit.check.run"),
+            _always("affidavit.verdict", "verdict"),
+            _always("affidavit.answer.receipt", "receipt"),
+            _always("affidavit.ledger", "ledger"),
+            _always("affidavit.gate.report", "report"),
+            _always("affidavit.check.run", "check"),
             _perhaps("assay.session.finding", "outcome"),
         ),
         "record the verdict, a receipt, a ledger or a gate report",
