@@ -6,6 +6,7 @@ import the module that a target names: `affidavit --help` reads this table and n
 
 from typing import Final
 
+from affidavit.cli.decide_commands import DECIDE
 from affidavit.cli.tree import Branch, Example, Leaf, Section
 
 # A shell that completes a command line calls `affidavit` with this variable set.
@@ -45,6 +46,7 @@ ROOT: Final = Branch(
                 ),
             ),
         ),
+        DECIDE,
         Section(
             "Seal",
             (

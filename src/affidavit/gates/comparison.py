@@ -136,7 +136,7 @@ class _BaselineV1(msgspec.Struct, frozen=True):
     items: tuple[_ItemGroupV1, ...]
 
 
-_OUTCOMES: Final[Mapping[str, bool | None]] = {"pass": True, "fail": False, "not_measured": None}
+OUTCOMES: Final[Mapping[str, bool | None]] = {"pass": True, "fail": False, "not_measured": None}
 
 
 def outcomes_of_report(value: object, kind: str, file: str | None = None) -> dict[str, bool | None]:
@@ -153,4 +153,4 @@ def outcomes_of_report(value: object, kind: str, file: str | None = None) -> dic
         raise AffidavitError(
             faults.BASELINE_MALFORMED, Where(file=file, field="kind"), problem=problem
         )
-    return {qid: _OUTCOMES[group.outcome] for group in baseline.items for qid in group.qids}
+    return {qid: OUTCOMES[group.outcome] for group in baseline.items for qid in group.qids}

@@ -89,3 +89,13 @@ RESEARCH: Final[Metrics] = _table(
     Metric("abstention_accuracy", Kind.SHARE, True, "no run answers a query without evidence"),
     Metric("manifest_integrity", Kind.SHARE, True, "no run has a recorded step"),
 )
+
+BY_KIND: Final[Mapping[str, Metrics]] = MappingProxyType(
+    {
+        "rag": RAG,
+        "latency": LATENCY,
+        "agreement": AGREEMENT,
+        "stability": STABILITY,
+        "research": RESEARCH,
+    }
+)

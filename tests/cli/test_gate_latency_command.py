@@ -1,0 +1,241 @@
+"""`affidavit gate latency`, as a user calls it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cli.gate_files import BAD_FILES, bad_files, code_of, lines, report_of
+from tests.cli.running import run
+
+CSV = (
+    "ts,qid,e2e_ms,retrieval_ms,rerank_ms,llm_ms,guard_ms,knobs\n"
+    '1,a,100,10,,60,,"{""k_lex"": 40, ""k_sem"": 8}"\n'
+    "2,b,300,20,5,,,\n"
+)
+
+
+def rows(*values: float, **fields: object) -> list[dict[str, object]]:
+    return [{"qid": f"q{n}", "e2e_ms": value, **fields} for n, value in enumerate(values)]
+
+
+def rag_report(folder: Path, name: str, precision: float | None, decision: str = "ship") -> str:
+    path = folder / name
+    value = {
+        "schema_version": "affidavit-gate/1",
+        "kind": "rag",
+        "decision": decision,
+        "metrics": {"precision": {"value": precision}},
+    }
+    path.write_text(json.dumps(value))
+    return str(path)
+
+
+DECIDED: dict[str, tuple[list[dict[str, object]], list[str], int]] = {
+    "P95 within 2000 ms": (rows(100, 200, 1900), [], 0),
+    "P95 above": (rows(100, 200, 2500), [], 1),
+    "nothing measured": ([], [], 3),
+    "a service level for each load": (
+        [*rows(1900, rps=1), *rows(2400, rps=5)],
+        ["--gates", "p95=off", "p95_ms/1rps=2000", "p95/5rps<=2500"],
+        0,
+    ),
+    "one of the loads is too slow": (
+        [*rows(2100, rps=1), *rows(2400, rps=5)],
+        ["--gates", "p95=off,p95_ms/1rps=2000,p95/5rps<=2500"],
+        1,
+    ),
+    "a load that nobody measured": (rows(10, rps=1), ["--gates", "p95/20rps=2500"], 3),
+    "the load is given for all": (
+        rows(2400),
+        ["--rps", "5", "--gates", "p95=off", "p95/5rps=2500"],
+        0,
+    ),
+    "the tail": (rows(10, 10, 10, 100), ["--gates", "tail_amplification<=2"], 1),
+}
+
+
+@pytest.mark.parametrize(("given", "options", "exit"), DECIDED.values(), ids=DECIDED.keys())
+def test_decision(
+    tmp_path: Path, given: list[dict[str, object]], options: list[str], exit: int
+) -> None:
+    ended, report = report_of("latency", lines(tmp_path / "l.jsonl", given), *options)
+    assert ended == exit
+    assert report["decision"] == ["ship", "no_ship", "", "inconclusive"][exit]
+
+
+def test_the_csv_of_the_latency_page(tmp_path: Path) -> None:
+    path = tmp_path / "latency.csv"
+    path.write_text(CSV + CSV)  # Its writer repeats the head with every run that it appends.
+    ended, report = report_of("latency", str(path))
+    assert (ended, report["counts"]["answers"]) == (0, 4)
+    assert report["details"]["config"]["k_lex=40 k_sem=8"]["n"] == 2
+    assert report["details"]["stage"]["rerank_ms"]["p50_ms"] == 5
+    assert report["metrics"]["p95_ms"]["value"] == 300
+    assert report["inputs"]["latency"]["rows"] == 4
+
+
+BAD_CSV = {
+    "no column e2e_ms": ("qid,ms\na,1\n", 1, None),
+    "no number": (CSV + "3,c,fast,,,,,\n", 4, "e2e_ms"),
+    "below 0": (CSV + "3,c,-1,,,,,\n", 4, "e2e_ms"),
+    "no latency at all": (CSV + "3,c,,,,,,\n", 4, "e2e_ms"),
+    "too few cells": (CSV + "3,c\n", 4, None),
+    "knobs that are not JSON": (CSV + '3,c,1,,,,,"{k"\n', 4, "knobs"),
+    "an open quote": (CSV + '3,c,1,,,,,"x\n', 4, None),
+    "a NaN": (CSV + "3,c,nan,,,,,\n", 4, "e2e_ms"),
+}
+
+
+@pytest.mark.parametrize(("text", "line", "field"), BAD_CSV.values(), ids=BAD_CSV.keys())
+def test_a_bad_line_of_csv(tmp_path: Path, text: str, line: int, field: str | None) -> None:
+    path = tmp_path / "l.csv"
+    path.write_text(text)
+    result = run("gate", "latency", str(path), "--json")
+    assert result.exit_code == 2
+    error = json.loads(result.stdout)["error"]
+    assert (error["code"], error["line"], error["field"]) == ("AF411", line, field)
+
+
+def test_bad_lines_can_be_skipped_and_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "l.csv"
+    path.write_bytes((CSV + "3,c,fast,,,,,\n").encode() + b"4,\xff,1,,,,,\n")
+    ended, report = report_of("latency", str(path), "--skip-bad")
+    assert ended == 3
+    assert report["inputs"]["latency"]["skipped"] == 2
+    assert report["reasons"] == ["lines that were not rows and were skipped: 2"]
+
+
+@pytest.mark.parametrize(("name", "code"), BAD_FILES.values(), ids=BAD_FILES.keys())
+def test_a_file_that_cannot_be_used(tmp_path: Path, name: str, code: str) -> None:
+    bad_files(tmp_path)
+    result = run("gate", "latency", str(tmp_path / name))
+    assert result.exit_code == 2
+    assert code_of(result).startswith(code)
+
+
+def test_which_configurations_are_worth_having(tmp_path: Path) -> None:
+    given = [
+        *rows(100, config="small"),
+        *rows(900, config="middle"),
+        *rows(950, config="worse"),
+        *rows(3000, config="big"),
+        *rows(5, config="unknown"),
+    ]
+    known = {"small": 0.7, "middle": 0.85, "worse": 0.8, "big": 0.95}
+    decided = {"small": "no_ship"}
+    reports = {
+        name: rag_report(tmp_path, name, precision, decided.get(name, "ship"))
+        for name, precision in known.items()
+    }
+    options = [f"--accuracy={name}={path}" for name, path in reports.items()]
+    ended, report = report_of("latency", lines(tmp_path / "l.jsonl", given), *options)
+    tradeoff = report["details"]["tradeoff"]
+    assert ended == 1
+    assert [each["config"] for each in tradeoff["frontier"]] == ["small", "middle", "big"]
+    assert tradeoff["dominated"] == ["worse"]
+    assert tradeoff["not_measured"] == ["unknown"]
+    assert (tradeoff["interactive"], tradeoff["batch"]) == ("middle", "big")
+    assert report["inputs"]["accuracy of big"]["path"].endswith("big")
+
+
+ACCURACY = {
+    "a release that answers rightly": (0.9, "ship", 0),
+    "one that does not": (0.5, "no_ship", 1),
+    "one that could not tell": (None, "inconclusive", 3),
+}
+
+
+@pytest.mark.parametrize(("precision", "decision", "exit"), ACCURACY.values(), ids=ACCURACY.keys())
+def test_the_accuracy_of_the_release(
+    tmp_path: Path, precision: float | None, decision: str, exit: int
+) -> None:
+    report = rag_report(tmp_path, "rag.json", precision, decision)
+    file = lines(tmp_path / "l.jsonl", rows(100))
+    assert report_of("latency", file, "--accuracy", report)[0] == exit
+
+
+def test_a_report_without_the_figure_is_refused_not_passed(tmp_path: Path) -> None:
+    path = tmp_path / "rag.json"
+    path.write_text(
+        '{"schema_version": "affidavit-gate/1", "kind": "rag", "decision": "ship", "metrics": {}}'
+    )
+    file = lines(tmp_path / "l.jsonl", rows(100))
+    result = run("gate", "latency", file, "--accuracy", str(path), "--json")
+    error = json.loads(result.stdout)["error"]
+    assert (result.exit_code, error["code"], error["field"]) == (2, "AF417", "metrics.precision")
+    other = run("gate", "latency", file, "--accuracy", file)
+    assert (other.exit_code, code_of(other)) == (2, "AF417")
+
+
+GUARDED: dict[str, tuple[float, float | None, list[str], int]] = {
+    "as fast and as right": (1000, 0.9, [], 0),
+    "15% slower": (1150, 0.9, [], 0),
+    "more than that": (1151, 0.9, [], 1),
+    "two points worse": (1000, 0.88, [], 0),
+    "more than two": (1000, 0.87, [], 1),
+    "a guard of one's own": (1151, 0.9, ["--slower-by", "0.2"], 0),
+    "the same for precision": (1000, 0.89, ["--worse-by", "0.001"], 1),
+    "no precision to compare": (1000, None, [], 3),
+}
+
+
+@pytest.mark.parametrize(("slow", "right", "options", "exit"), GUARDED.values(), ids=GUARDED.keys())
+def test_the_rollback_guard(
+    tmp_path: Path, slow: float, right: float | None, options: list[str], exit: int
+) -> None:
+    last = tmp_path / "last.json"
+    first = run(
+        *("gate", "latency", lines(tmp_path / "a.jsonl", rows(1000)), "--report", str(last)),
+        *("--accuracy", rag_report(tmp_path, "last-rag.json", 0.9)),
+    )
+    assert first.exit_code == 0
+    accuracy = [] if right is None else ["--accuracy", rag_report(tmp_path, "rag.json", right)]
+    ended, _ = report_of(
+        *("latency", lines(tmp_path / "b.jsonl", rows(slow)), "--fail-on-regression", str(last)),
+        *accuracy,
+        *options,
+    )
+    assert ended == exit
+
+
+def test_wrong_command_lines(tmp_path: Path) -> None:
+    file = lines(tmp_path / "l.jsonl", rows(1))
+    assert run("gate", "latency").exit_code == 2
+    twice = run("gate", "latency", file, "--accuracy", "a=x", "--accuracy", "a=y")
+    assert (twice.exit_code, code_of(twice)) == (2, "AF001")
+    assert code_of(run("gate", "latency", file, "--report", file)) != ""
+    assert Path(file).read_text().startswith('{"qid"')
+    assert code_of(run("gate", "latency", file, "--gates", "precision=0.8")) == "AF401"
+
+
+def test_what_people_see(tmp_path: Path) -> None:
+    result = run("gate", "latency", lines(tmp_path / "l.jsonl", rows(100, 3000, rps=5)))
+    assert result.exit_code == 1
+    assert result.stdout.startswith("Decision: do not ship\n")
+    assert "By load" in result.stdout
+
+
+measured = st.lists(
+    st.fixed_dictionaries(
+        {"e2e_ms": st.integers(0, 3000)},
+        optional={"rps": st.sampled_from([1, 5]), "config": st.sampled_from(["a", "b"])},
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=15)
+@given(measured, st.randoms(use_true_random=False))
+def test_the_order_of_lines_changes_nothing(
+    tmp_path_factory: pytest.TempPathFactory, given: list[dict[str, Any]], chance: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("order")
+    shuffled = chance.sample(given, len(given))
+    one = report_of("latency", lines(folder / "l.jsonl", given))
+    two = report_of("latency", lines(folder / "l.jsonl", shuffled))
+    for _, report in (one, two):
+        report["inputs"]["latency"].pop("digest")  # Of the bytes, so it tells the order.
+    assert one == two

@@ -1,0 +1,278 @@
+"""`affidavit gate stability`, as a user calls it: over recorded runs, and recording them."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cli.gate_files import BAD_FILES, GOLD, NONE, REFUSED, RIGHT, bad_files, code_of, lines
+from tests.cli.gate_files import report_of as gate_report
+from tests.cli.running import run
+from tests.sources.pipeline_server import asking
+
+
+def runs(qid: str, *answers: dict[str, Any] | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "qid": qid,
+            "seed": seed,
+            "jitter": "none",
+            "answer_json": answer,
+            "retrieved_ids": ["p1#1", "p1#2"],
+        }
+        for seed, answer in enumerate(answers)
+    ]
+
+
+def given_files(folder: Path, gold: list[Any], rows: list[Any]) -> list[str]:
+    return [
+        *("--gold", lines(folder / "gold.jsonl", gold)),
+        *("--runs", lines(folder / "runs.jsonl", rows)),
+    ]
+
+
+STEADY = [*runs("A1", RIGHT, RIGHT), *runs("U1", REFUSED, REFUSED)]
+WRONG = {"claim": "It depends on the version.", "citations": ["p1#1"]}
+DECIDED: dict[str, tuple[list[Any], list[Any], list[str], int]] = {
+    "the same in every run": ([GOLD, NONE], STEADY, [], 0),
+    "an answer that flips": ([GOLD], runs("A1", RIGHT, WRONG), [], 1),
+    "unanswerable, and answered every time": ([NONE], runs("U1", RIGHT, RIGHT), [], 1),
+    "unanswerable, and answered once": ([NONE], runs("U1", *[REFUSED] * 9, RIGHT), [], 1),
+    "a question without runs": ([GOLD, NONE], runs("A1", RIGHT, RIGHT), [], 3),
+    "which may be allowed": ([GOLD, NONE], runs("A1", RIGHT, RIGHT), ["--allow-missing"], 0),
+    "a run without an answer": ([GOLD], runs("A1", RIGHT, RIGHT, None), [], 3),
+    "an empty gold set": ([], STEADY, [], 3),
+    "no runs": ([GOLD], [], [], 3),
+    "no qid in common": ([GOLD], runs("B1", RIGHT, RIGHT), ["--allow-missing"], 3),
+    "half of them is enough": (
+        [GOLD, NONE],
+        [*runs("A1", RIGHT, WRONG), *runs("U1", REFUSED)],
+        ["--gates", "stable=0.5"],
+        0,
+    ),
+    "another refusal": (
+        [NONE],
+        runs("U1", {"claim": "I do not know"}),
+        ["--refusal", "I do not know"],
+        0,
+    ),
+    "a refusal in another case is an answer": (
+        [NONE],
+        runs("U1", {"claim": "Not In Context"}),
+        [],
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize(("gold", "rows", "options", "exit"), DECIDED.values(), ids=DECIDED.keys())
+def test_decision(
+    tmp_path: Path, gold: list[Any], rows: list[Any], options: list[str], exit: int
+) -> None:
+    ended, report = gate_report("stability", *given_files(tmp_path, gold, rows), *options)
+    assert ended == exit
+    assert report["decision"] == ["ship", "no_ship", "", "inconclusive"][exit]
+
+
+def test_the_figures_of_each_question(tmp_path: Path) -> None:
+    _, report = gate_report("stability", *given_files(tmp_path, [GOLD, NONE], STEADY))
+    first, second = report["details"]["questions"]
+    assert (first["acr"], first["cghc"], first["css"], first["ned50"]) == (1, 1, 1, 0)
+    assert (first["rcr"], first["scu_cons"], second["refused"]) == (1, None, 2)
+
+
+def test_the_last_run_counts_and_strangers_are_said(tmp_path: Path) -> None:
+    rows = [*runs("A1", WRONG), *runs("A1", RIGHT, RIGHT), *runs("Z9", RIGHT)]
+    ended, report = gate_report("stability", *given_files(tmp_path, [GOLD], rows))
+    assert (ended, report["counts"]["duplicates"]) == (0, 1)
+    assert report["listings"]["runs_without_gold"] == {"total": 1, "first": ["Z9"]}
+
+
+def test_a_gold_set_that_was_changed(tmp_path: Path) -> None:
+    files = given_files(tmp_path, [GOLD, NONE], STEADY)
+    _, report = gate_report("stability", *files)
+    digest = report["inputs"]["gold"]["digest"]
+    assert gate_report("stability", *files, "--expect-gold-digest", digest)[0] == 0
+    lines(tmp_path / "gold.jsonl", [GOLD, {**NONE, "notes": "changed"}])
+    changed = run("gate", "stability", *files, "--expect-gold-digest", digest)
+    assert (changed.exit_code, code_of(changed)) == (4, "AF409")
+
+
+def test_against_an_earlier_report(tmp_path: Path) -> None:
+    gold = [{**GOLD, "qid": f"A{n}"} for n in range(6)]
+    good = [row for item in gold for row in runs(item["qid"], RIGHT, RIGHT)]
+    bad = [row for item in gold for row in runs(item["qid"], RIGHT, WRONG)]
+    last = tmp_path / "last.json"
+    files = given_files(tmp_path, gold, good)
+    assert run("gate", "stability", *files, "--report", str(last)).exit_code == 0
+    options = ["--gates", "stable=0", "--fail-on-regression", str(last)]
+    ended, report = gate_report("stability", *given_files(tmp_path, gold, bad), *options)
+    assert (ended, report["comparison"]["change"]) == (1, "regressed")
+
+
+@pytest.mark.parametrize(("name", "code"), BAD_FILES.values(), ids=BAD_FILES.keys())
+def test_a_file_that_cannot_be_used(tmp_path: Path, name: str, code: str) -> None:
+    bad_files(tmp_path)
+    files = given_files(tmp_path, [GOLD], STEADY)
+    as_gold = run("gate", "stability", "--gold", str(tmp_path / name), *files[2:])
+    as_runs = run("gate", "stability", *files[:2], "--runs", str(tmp_path / name))
+    for result in (as_gold, as_runs):
+        assert result.exit_code == 2
+        assert code_of(result).startswith(code)
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(st.sampled_from([RIGHT, WRONG, REFUSED, None]), max_size=6),
+    st.lists(st.sampled_from([RIGHT, REFUSED]), max_size=4),
+    st.randoms(use_true_random=False),
+)
+def test_the_order_of_lines_changes_nothing(
+    tmp_path_factory: pytest.TempPathFactory, first: list[Any], second: list[Any], chance: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("order")
+    rows = [*runs("A1", *first), *runs("U1", *second)]
+    made = []
+    for gold, given_rows in (([GOLD, NONE], rows), ([NONE, GOLD], chance.sample(rows, len(rows)))):
+        ended, report = gate_report("stability", *given_files(folder, gold, given_rows))
+        for each in report["inputs"].values():
+            each.pop("digest")
+        made.append((ended, report))
+    assert made[0] == made[1]
+
+
+ASK = """
+import json, sys
+asked = sys.stdin.read()
+open(sys.argv[1], "a").write(asked + "|")
+if "this" in asked:
+    print(json.dumps({"claim": "not in context"}))
+elif "fail" in asked:
+    sys.exit("no luck")
+else:
+    answer = {"claim": "X rejects null keys.", "citations": ["p1#2"]}
+    print(json.dumps({"answer_json": answer, "retrieved_ids": ["p1#2"]}))
+"""
+
+
+def command(folder: Path) -> list[str]:
+    (folder / "ask.py").write_text(ASK)
+    return ["--command", f"{sys.executable} -I {folder / 'ask.py'} {folder / 'asked'}"]
+
+
+def test_a_command_is_asked_and_its_runs_are_kept(tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", [GOLD, NONE])
+    place = tmp_path / "new" / "stability.jsonl"
+    options = [
+        *("--mode", "run", "--gold", gold, "--stability", str(place), "--seeds", "0,1"),
+        *("--jitters", "none,syn", *command(tmp_path)),
+    ]
+    ended, report = gate_report("stability", *options, "-j", "2")
+    assert (ended, report["inputs"]["runs"]["rows"]) == (0, 8)
+    kept = [json.loads(line) for line in place.read_text().splitlines()]
+    assert sorted(line["run_id"] for line in kept)[0] == "A1#seed=0;j=none"
+    assert kept[0]["answer_json"] == RIGHT or kept[0]["answer_json"] == {"claim": "not in context"}
+    asked = (tmp_path / "asked").read_text().split("|")[:-1]
+    assert sorted(asked) == sorted(
+        [GOLD["question"], "enumerate the rules for null keys", *[NONE["question"]] * 2] * 2
+    )
+    again = run("gate", "stability", *options)
+    assert "8 runs, 8 of them recorded before" in again.stderr
+    assert len((tmp_path / "asked").read_text().split("|")) == 9
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", [GOLD, NONE])
+    place = tmp_path / "runs.jsonl"
+    options = [
+        *("--mode", "run", "--gold", gold, "--runs", str(place), "--seeds", "0-1"),
+        *("--jitters", "none", *command(tmp_path)),
+    ]
+    assert run("gate", "stability", *options).exit_code == 0
+    whole = place.read_bytes()
+    place.write_bytes(whole[: whole.rindex(b"{", 0, len(whole) - 60) + 20])
+    result = run("gate", "stability", *options)
+    assert result.exit_code == 0
+    assert "was cut off; its run is made again" in result.stderr
+    assert [json.loads(line)["run_id"] for line in place.read_text().splitlines()][-1:]
+    assert len(place.read_text().splitlines()) == 4
+
+
+def test_an_answer_that_did_not_come_is_no_refusal(tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", [{**NONE, "question": "please fail"}])
+    place = tmp_path / "runs.jsonl"
+    options = [
+        *("--mode", "run", "--gold", gold, "--runs", str(place), "--seeds", "0,1"),
+        *("--jitters", "none", *command(tmp_path)),
+    ]
+    ended, report = gate_report("stability", *options)
+    assert ended == 3
+    assert report["listings"]["runs_without_answer"]["total"] == 2
+    kept = [json.loads(line) for line in place.read_text().splitlines()]
+    assert kept[0]["answer_json"] is None
+    assert kept[0]["fault"] == "the command ended with 1 (no luck)"
+    # It is asked for again the next time; the later line counts.
+    again = run("gate", "stability", *options)
+    assert "2 runs, 0 of them recorded before" in again.stderr
+    assert "2 of 2 runs brought no answer" in again.stderr
+
+
+def test_an_address_is_asked(tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", [{**GOLD, "question": "Once more"}, NONE])
+    with asking() as server:
+        ended, report = gate_report(
+            *("stability", "--mode", "run", "--gold", gold, "--http", server.url),
+            *("--runs", str(tmp_path / "r.jsonl"), "--seeds", "0,1", "--jitters", "none,ws"),
+            *("--body", '{"question": "{question}", "seed": "{seed}"}', "--rps", "1000"),
+        )
+    assert ended == 0
+    assert report["counts"]["questions"] == 2
+    # The first connection broke, so that question went out twice.
+    assert len(server.bodies) == 9
+    assert {body["seed"] for body in server.bodies} == {0, 1}
+
+
+def test_nobody_answers_at_the_address(tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", [GOLD])
+    result = run(
+        *("gate", "stability", "--mode", "run", "--gold", gold, "--url", "http://127.0.0.1:9/"),
+        *("--runs", str(tmp_path / "r.jsonl"), "--retries", "0"),
+    )
+    assert (result.exit_code, code_of(result)) == (3, "AF446")
+
+
+MISTAKES: dict[str, tuple[list[str], str]] = {
+    "nothing to ask": ([], "AF440"),
+    "no seeds": (["--command", "true", "--seeds", "a"], "AF448"),
+    "a range that goes down": (["--command", "true", "--seeds", "4-0"], "AF448"),
+    "a jitter that is none": (["--command", "true", "--jitters", "none,typo"], "AF418"),
+    "no such program": (["--command", "no-such-program-here"], "AF442"),
+    "two files to write": (["--command", "true", "--runs", "a", "--runs", "b"], "AF001"),
+}
+
+
+@pytest.mark.parametrize(("options", "code"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_before_anything_is_asked(tmp_path: Path, options: list[str], code: str) -> None:
+    gold = lines(tmp_path / "gold.jsonl", [GOLD])
+    place = [] if "--runs" in options else ["--runs", str(tmp_path / "r.jsonl")]
+    result = run("gate", "stability", "--mode", "run", "--gold", gold, *place, *options)
+    assert (result.exit_code, code_of(result)) == (2, code)
+    assert not (tmp_path / "r.jsonl").exists()
+
+
+def test_addresses_are_for_runs(tmp_path: Path) -> None:
+    files = given_files(tmp_path, [GOLD], STEADY)
+    result = run("gate", "stability", *files, "--url", "http://127.0.0.1/")
+    assert (result.exit_code, code_of(result)) == (2, "AF001")
+
+
+def test_a_gold_item_without_a_question(tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", [{"qid": "a", "answerable": True}])
+    result = run(
+        *("gate", "stability", "--mode", "run", "--gold", gold, "--command", "true"),
+        *("--runs", str(tmp_path / "r.jsonl")),
+    )
+    assert (result.exit_code, code_of(result)) == (2, "AF447")
