@@ -27,7 +27,7 @@ ANSWERS = {
     "an argument": ("affidavit completion ", ["bash", "zsh", "fish"]),
     "an option of every command": ("affidavit doctor --js", ["--json"]),
     "an option before the command": ("affidavit --no", ["--no-color"]),
-    "a command behind an option": ("affidavit --json com", ["completion"]),
+    "a command behind an option": ("affidavit --json compl", ["completion"]),
     "nothing": ("affidavit xyz", []),
 }
 

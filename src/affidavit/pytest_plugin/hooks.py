@@ -1,0 +1,152 @@
+"""What pytest calls: options, the fixture, repetitions, the summary and the report."""
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from affidavit import pytest_plugin
+from affidavit.pytest_plugin import recorded
+from affidavit.pytest_plugin.repeating import (
+    PASSED,
+    SKIPPED,
+    RepeatedTest,
+    RunOutcome,
+    apart,
+    run_name,
+)
+
+SCHEMA: Final = "affidavit-pytest/1"
+_PROPERTY: Final = "affidavit"
+_REPETITION: Final = "affidavit_repetition"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add our options."""
+    group = parser.getgroup("affidavit", "checks of answers")
+    group.addoption(
+        "--affidavit-repeat",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run each test that uses the fixture affidavit, or has its mark, N times",
+    )
+    group.addoption(
+        "--affidavit-report",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="write what the checks found, and pass^k of repeated tests, as JSON",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the mark, and what collects the outcomes."""
+    config.addinivalue_line(
+        "markers", "affidavit(repeat=N): a test of answers, run N times (--affidavit-repeat)"
+    )
+    if config.getoption("--affidavit-repeat") < 1:
+        raise pytest.UsageError("--affidavit-repeat needs a number from 1 on")
+    config.pluginmanager.register(Outcomes(config), "affidavit-outcomes")
+
+
+@pytest.fixture(name="affidavit")
+def affidavit_fixture() -> Any:
+    """Give `assert_grounded` and `assert_gate`; a test that asks for it can be repeated."""
+    return pytest_plugin
+
+
+@pytest.fixture(name=_REPETITION)
+def affidavit_repetition(request: pytest.FixtureRequest) -> int:
+    """Give the number of this run, from 1 on."""
+    return int(getattr(request, "param", 1))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make N tests of one that is to be repeated."""
+    mark = metafunc.definition.get_closest_marker("affidavit")
+    if mark is None and "affidavit" not in metafunc.fixturenames:
+        return
+    chosen = metafunc.config.getoption("--affidavit-repeat")
+    total = chosen if chosen > 1 or mark is None else int(mark.kwargs.get("repeat", 1))
+    if total > 1:
+        if _REPETITION not in metafunc.fixturenames:
+            metafunc.fixturenames.append(_REPETITION)
+        numbers = range(1, total + 1)
+        names = [run_name(number, total) for number in numbers]
+        metafunc.parametrize(_REPETITION, numbers, indirect=True, ids=names)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Keep what the assertions of a test found with its result, where xdist carries it home."""
+    recorded.taken()
+    try:
+        return (yield)
+    finally:
+        found = recorded.taken()
+        if found:
+            item.user_properties.append((_PROPERTY, json.dumps(found)))
+
+
+class Outcomes:
+    """Collects how tests ended, and says so at the end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._tests: dict[str, RepeatedTest] = {}
+        self._runs: dict[str, RunOutcome] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember a phase of a test: one that fails is worse than what came before."""
+        properties = dict(report.user_properties)
+        found = json.loads(str(properties.get(_PROPERTY, "[]")))
+        name, number = apart(report.nodeid)
+        is_end = report.when == "call" or not report.passed
+        if not is_end or (number is None and not found):
+            return
+        run = self._runs.get(report.nodeid)
+        if run is None:
+            run = self._runs[report.nodeid] = RunOutcome(number, PASSED)
+            self._tests.setdefault(name, RepeatedTest(name)).runs.append(run)
+        if report.skipped:
+            run.outcome = SKIPPED
+        elif report.failed:
+            run.outcome = "failed" if report.when == "call" else "error"
+            run.reason = reason_of(report)
+        run.checks = found
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """List each repetition."""
+        repeated = [test for test in self._tests.values() if test.runs[0].run is not None]
+        if repeated:
+            terminalreporter.section("affidavit: repeated tests")
+        for test in repeated:
+            for line in test.lines():
+                terminalreporter.write_line(line)
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the report; the workers of xdist leave it to their leader."""
+        path = self._config.getoption("--affidavit-report")
+        if path is None or hasattr(self._config, "workerinput"):
+            return
+        from affidavit.base.errors import AffidavitError
+        from affidavit.base.files import write_atomically
+
+        wire = {
+            "schema_version": SCHEMA,
+            "tests": [self._tests[name].as_wire() for name in sorted(self._tests)],
+        }
+        try:
+            write_atomically(path, json.dumps(wire, indent=2, ensure_ascii=False).encode() + b"\n")
+        except AffidavitError as error:
+            raise pytest.UsageError(str(error)) from None
+
+
+def reason_of(report: pytest.TestReport) -> str:
+    """Return the first line of why a test failed."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = str(crash.message if crash is not None else report.longrepr or "")
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")[:300]

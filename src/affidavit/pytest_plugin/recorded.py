@@ -1,0 +1,51 @@
+"""What the assertions of the running test have found, for the report."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+_found: list[dict[str, object]] = []
+
+
+def note(kind: str, decision: str, reasons: tuple[str, ...]) -> None:
+    """Keep what an assertion found, until its test ends."""
+    _found.append({"check": kind, "decision": decision, "reasons": list(reasons)})
+
+
+def taken() -> list[dict[str, object]]:
+    """Return what was found since the last time, and begin anew."""
+    found = list(_found)
+    _found.clear()
+    return found
+
+
+@contextmanager
+def one_clear_line() -> Iterator[None]:
+    """Turn an error of the catalog, or an extra that is missing, into a failure of one line.
+
+    A traceback through our own modules would tell a user nothing.
+    """
+    __tracebackhide__ = True
+    from affidavit.base.errors import AffidavitError
+
+    try:
+        yield
+    except AffidavitError as error:
+        pytest.fail(str(error), pytrace=False)
+    except ModuleNotFoundError as error:
+        pytest.fail(_missing(error), pytrace=False)
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    from affidavit.app.extras import find_extra_with
+    from affidavit.base.errors import AffidavitError
+    from affidavit.base.faults.input import EXTRA_MISSING
+
+    package = (error.name or "").partition(".")[0]
+    extra = find_extra_with(package)
+    if extra is None:
+        raise error
+    return str(
+        AffidavitError(EXTRA_MISSING, feature="this assertion", package=package, extra=extra)
+    )

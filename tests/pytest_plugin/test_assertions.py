@@ -1,0 +1,145 @@
+"""The assertions: what passes, and what a failure says."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gates.making import GOLD, TRACE
+
+from affidavit.pytest_plugin import assert_gate, assert_grounded
+from affidavit.pytest_plugin.grounding import path_of
+
+POLICY = "# Leave\n\nEmployees have 25 days of annual leave. Up to 5 days may be carried over.\n"
+
+
+def failure_of(**settings: Any) -> str:
+    with pytest.raises(AssertionError) as caught:
+        assert_grounded(**{"judge": "lexical", "sources": POLICY, **settings})
+    return str(caught.value)
+
+
+def test_an_answer_that_its_sources_hold() -> None:
+    ledger = assert_grounded(
+        "Employees have 25 days of annual leave.", POLICY, judge="lexical", at="2026-11-16"
+    )
+    assert [entry.verdict.value for entry in ledger.entries] == ["supported"]
+
+
+def test_a_failure_names_the_claim_the_evidence_and_why() -> None:
+    said = failure_of(answer="Employees have 40 days of annual leave.")
+    lines = said.splitlines()
+    assert lines[0] == "the answer is not grounded: do not ship"
+    assert any(line.startswith("  because ") for line in lines)
+    assert '  ✗ Contradicted: "Employees have 40 days of annual leave"' in lines
+    assert any("evidence: " in line and "25 days of annual leave" in line for line in lines)
+    assert any(line.startswith("      why: ") for line in lines)
+
+
+def test_a_long_failure_is_cut_and_counted() -> None:
+    claims = " ".join(f"Project number {n} costs {n}000 dollars in total." for n in range(14))
+    assert "  and 4 more claims" in failure_of(answer=claims)
+
+
+def test_gates_can_be_changed() -> None:
+    answer = "Employees have 25 days of annual leave. The office is painted blue every summer."
+    assert "not grounded" in failure_of(answer=answer)
+    off = ["coverage=off", "unsupported=off", "critical_unsupported=off"]
+    assert_grounded(answer, POLICY, judge="lexical", gates=off)
+    assert "not grounded" in failure_of(answer=answer, gates="supported>=0.99")
+
+
+@pytest.mark.parametrize("as_text", [True, False], ids=["named by a text", "named by a path"])
+def test_sources_may_be_files(as_text: bool, tmp_path: Path) -> None:
+    path = tmp_path / "leave.md"
+    path.write_text(POLICY)
+    sources = [str(path)] if as_text else [path]
+    ledger = assert_grounded("Employees have 25 days of annual leave.", sources, judge="lexical")
+    assert [document.filename for document in ledger.documents] == ["leave.md"]
+
+
+def test_the_same_text_is_the_same_file(tmp_path: Path) -> None:
+    first = path_of("some text", 1, tmp_path)
+    assert first == path_of("some text", 1, tmp_path)
+    assert first.read_text() == "some text"
+    assert path_of("x" * 5000, 1, tmp_path).stat().st_size == 5000
+
+
+ERRORS = {
+    "nothing to check": {"answer": " "},
+    "a source that is not there": {"answer": "A claim.", "sources": Path("none.md")},
+    "a judge that is none": {"answer": "A claim.", "judge": "nobody"},
+    "a gate that is none": {"answer": "A claim.", "gates": "colour>=1"},
+    "a folder without documents": {"answer": "A claim.", "sources": []},
+}
+
+
+@pytest.mark.parametrize("settings", ERRORS.values(), ids=ERRORS.keys())
+def test_what_cannot_be_checked_fails_in_one_line(settings: dict[str, Any]) -> None:
+    with pytest.raises(pytest.fail.Exception) as caught:
+        assert_grounded(**{"judge": "lexical", "sources": POLICY, **settings})
+    assert str(caught.value).startswith("AF")
+    assert "\n" not in str(caught.value)
+    assert caught.value.pytrace is False
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise ModuleNotFoundError("No module named 'tantivy'", name="tantivy")
+
+    monkeypatch.setattr("affidavit.wiring.benches.set_up_bench", missing)
+    with pytest.raises(pytest.fail.Exception) as caught:
+        assert_grounded("A claim.", POLICY, judge="lexical")
+    assert str(caught.value).startswith("AF003")
+    assert "affidavit[ledger]" in str(caught.value)
+
+
+def test_another_missing_module_is_a_defect_and_shown_as_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(*_: object) -> None:
+        raise ModuleNotFoundError("No module named 'ours'", name="ours")
+
+    monkeypatch.setattr("affidavit.wiring.benches.set_up_bench", missing)
+    with pytest.raises(ModuleNotFoundError):
+        assert_grounded("A claim.", POLICY, judge="lexical")
+
+
+FREE: dict[str, Any] = {name: value for name, value in GOLD.items() if name != "constraints"}
+NONE: dict[str, Any] = {**FREE, "qid": "U1", "answerable": False, "gold_claim_substr": []}
+REFUSED: dict[str, Any] = {**TRACE, "qid": "U1", "answer_json": {"claim": "not in context"}}
+WRONG: dict[str, Any] = {**TRACE, "answer_json": {"claim": "It depends.", "citations": ["p9"]}}
+
+
+def test_a_gate_over_rows() -> None:
+    report = assert_gate(gold=[FREE, NONE], trace=[TRACE, REFUSED], gates="precision>=1")
+    assert report.ruling.decision.value == "ship"
+
+
+def test_a_gate_over_files(tmp_path: Path) -> None:
+    import msgspec
+
+    for name, rows in (("gold", [FREE, NONE]), ("trace", [TRACE, REFUSED])):
+        lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_bytes(lines)
+    assert_gate(gold=str(tmp_path / "gold.jsonl"), trace=[tmp_path / "trace.jsonl"])
+
+
+def test_a_gate_that_fails_says_which_question_and_why() -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_gate(gold=[FREE, NONE], trace=[WRONG, REFUSED])
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "the gate does not pass: do not ship: 2 passed, 2 failed"
+    assert "  because precision is 0 (0 of 1), but precision>=0.8 is asked" in lines
+    assert "  A0001 (line 1): Does X support null keys?" in lines
+    assert '      wrong answer (fails C, H): "It depends."' in lines
+    assert any(line.startswith("  next: ") for line in lines)
+
+
+def test_nothing_to_measure_is_no_pass() -> None:
+    with pytest.raises(AssertionError, match="could not tell"):
+        assert_gate(gold=[FREE], trace=[])
+
+
+def test_rows_that_are_none_fail_in_one_line() -> None:
+    with pytest.raises(pytest.fail.Exception, match="AF4"):
+        assert_gate(gold=[FREE], trace=[{"qid": "A0001"}])
