@@ -17,7 +17,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.faults.input import EXTRA_MISSING
 from affidavit.base.json_limits import JsonLimits
-from affidavit.base.strict_json import decode
+from affidavit.formats.importing.json_text import decode_of_tools
 
 SAMPLE: Final = JsonLimits(max_bytes=256 * 1024 * 1024, max_depth=128, max_string=64 * 1024 * 1024)
 MAX_RATIO: Final = 1000
@@ -37,7 +37,7 @@ def samples_in(
     for number, member in enumerate(members, 1):
         raw = _unpacked(stream, member, file)
         try:
-            value = decode(raw, SAMPLE)
+            value = decode_of_tools(raw, SAMPLE)
         except AffidavitError as error:
             on_bad(error.at(file=f"{file}:{member.filename}"))
         else:

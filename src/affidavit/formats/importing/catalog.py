@@ -10,7 +10,7 @@ from affidavit.formats.importing.deepeval import DEEPEVAL
 from affidavit.formats.importing.dialect import Dialect
 from affidavit.formats.importing.inspect_log import INSPECT
 from affidavit.formats.importing.langfuse import LANGFUSE
-from affidavit.formats.importing.native import NATIVE
+from affidavit.formats.importing.native import NATIVE, NATIVE_ROWS
 from affidavit.formats.importing.promptfoo import PROMPTFOO
 from affidavit.formats.importing.ragas import RAGAS
 from affidavit.formats.importing.ragchecker import RAGCHECKER
@@ -19,6 +19,7 @@ from affidavit.formats.importing.telemetry import GEN_AI, LANGFUSE_SPANS, OPENIN
 
 DIALECTS: Final[tuple[Dialect, ...]] = (
     NATIVE,
+    NATIVE_ROWS,
     PROMPTFOO,
     INSPECT,
     LANGFUSE_SPANS,

@@ -49,8 +49,26 @@ def csv_rows(
     except AffidavitError as error:
         raise error.at(file=file) from None
     except csv.Error as error:
-        problem = f"it is not CSV ({error})"
-        raise AffidavitError(faults.IMPORT_ROW, Where(file, line), problem=problem) from None
+        raise AffidavitError(
+            faults.IMPORT_ROW, Where(file, line), problem=_problem(str(error))
+        ) from None
+
+
+def csv_names(stream: BufferedReader, file: str) -> list[str]:
+    """Return the names in the header of a table that has no rows."""
+    header = stream.readline(MAX_LINE_BYTES)
+    try:
+        (cells,) = csv.reader((header.decode(),), delimiter=delimiter_of(header))
+    except UnicodeDecodeError as error:
+        raise not_utf8(error, file) from None
+    return _names_of(cells, file, 1)
+
+
+def _problem(said: str) -> str:
+    """Say in other words what Python's reader says; its advice is for programmers."""
+    if said.startswith("new-line"):
+        return "a carriage return stands alone outside of quotes"
+    return "a quoted cell has no end" if "end of data" in said else f"it is not CSV ({said})"
 
 
 def not_utf8(error: UnicodeDecodeError, file: str) -> AffidavitError:

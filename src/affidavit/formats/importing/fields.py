@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Final, TypeAlias
 
-from affidavit.formats.importing.listed_text import is_list, list_from_text
+from affidavit.formats.importing.listed_text import find_list
 from affidavit.formats.importing.model import Chunk, RowProblem, Score
 
 Row: TypeAlias = Mapping[str, object]
@@ -108,10 +108,10 @@ def scores(row: Row, taken: Iterable[str]) -> dict[str, Score]:
     """
     known = frozenset(taken)
     return {
-        name: score_from(value)
+        name: None if value is None else score_from(value)
         for name, value in row.items()
         if name not in known
-        and isinstance(value, bool | int | float | str)
+        and (value is None or isinstance(value, bool | int | float | str))
         and len(str(value)) <= LONGEST_LABEL
     }
 
@@ -161,8 +161,9 @@ def _listed(value: object, name: str, separator: str | None) -> Iterable[object]
     if isinstance(value, list | tuple):
         return value
     if isinstance(value, str):
-        if is_list(value):
-            return list_from_text(value, name)
+        listed = find_list(value, name)
+        if listed is not None:
+            return listed
         if separator is None:
             return (value,)
         return value.split(separator) if value else ()

@@ -1,15 +1,17 @@
 """JSON out of a tool's file: one document, or one value on each line.
 
-A document must fit in memory, lines need not. Both are read strictly. A byte order mark, which
+A document must fit in memory, lines need not. Both are read strictly, but for
+one habit of Python's. A byte order mark, which
 programs on Windows write, is passed over: it has no meaning in UTF-8.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from io import BufferedReader
 from typing import Final
 
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults.input import FILE_TOO_LARGE
+from affidavit.base.faults.input import FILE_TOO_LARGE, JSON_NUMBER_DOMAIN
 from affidavit.base.json_limits import JsonLimits, JsonValue
 from affidavit.base.json_lines import read_lines
 from affidavit.base.strict_json import decode
@@ -21,6 +23,24 @@ DOCUMENT: Final = JsonLimits(
 # One line of OTLP holds a batch of spans, with every prompt in it.
 LINE: Final = JsonLimits(max_bytes=64 * 1024 * 1024, max_depth=128, max_string=64 * 1024 * 1024)
 MARK: Final = b"\xef\xbb\xbf"
+
+
+# Texts are consumed whole, so that a word inside one is never taken for a number.
+_TOKEN: Final = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN', re.DOTALL)
+
+
+def decode_of_tools(raw: bytes, limits: JsonLimits, first_line: int = 1) -> JsonValue:
+    """Return a JSON value as tools write it: what Python writes as NaN or Infinity is a null.
+
+    That is what a metric that could not be computed gives, and it was not measured. Everything
+    else is as strict as anywhere.
+    """
+    try:
+        return decode(raw, limits, first_line)
+    except AffidavitError as error:
+        if error.fault is not JSON_NUMBER_DOMAIN:
+            raise
+    return decode(_TOKEN.sub(lambda token: token[1] or b"null", raw), limits, first_line)
 
 
 def skip_mark(stream: BufferedReader) -> None:
@@ -48,7 +68,7 @@ def json_document(stream: BufferedReader, file: str) -> JsonValue:
     if len(raw) > DOCUMENT.max_bytes:
         raise AffidavitError(FILE_TOO_LARGE, Where(file), limit=DOCUMENT.max_bytes)
     try:
-        return decode(raw, DOCUMENT)
+        return decode_of_tools(raw, DOCUMENT)
     except AffidavitError as error:
         raise error.at(file=file) from None
 
@@ -70,7 +90,7 @@ def json_lines(
         text = raw.strip()
         if text:
             try:
-                value = decode(text, LINE, number)
+                value = decode_of_tools(text, LINE, number)
             except AffidavitError as error:
                 on_bad(error.at(file=file, line=number))
             else:

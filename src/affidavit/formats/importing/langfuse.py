@@ -26,12 +26,13 @@ def unfold(value: object) -> Iterable[object] | None:
 
 def by_trace(rows: Iterable[Numbered]) -> Iterator[Numbered]:
     """Yield traces and items as they are, and the observations of each trace as one trace."""
-    traces: dict[object, list[Row]] = {}
-    lines: dict[object, int] = {}
+    traces: dict[str, list[Row]] = {}
+    lines: dict[str, int] = {}
     for line, row in rows:
         if isinstance(row, Mapping) and row.get("traceId") and "type" in row:
-            traces.setdefault(row["traceId"], []).append(row)
-            lines.setdefault(row["traceId"], line)
+            trace = str(row["traceId"])
+            traces.setdefault(trace, []).append(row)
+            lines.setdefault(trace, line)
         else:
             yield line, row
     for trace, observations in traces.items():
@@ -44,11 +45,11 @@ def record(row: Row) -> Record:
         return _item(row)
     observations = sorted(_observations(row), key=lambda one: str(one.get("startTime")))
     steps = [_step(one) for one in observations]
-    known = {one.get("id") for one in observations}
+    known = {str(one.get("id")) for one in observations}
     roots = [
         step
         for one, step in zip(observations, steps, strict=True)
-        if one.get("parentObservationId") not in known
+        if str(one.get("parentObservationId") or "") not in known
     ]
     models = (step.answered for step in reversed(steps) if step.is_model)
     return Record(

@@ -9,53 +9,62 @@ import ast
 import re
 from typing import Final
 
+from orjson import JSONDecodeError, loads
+
 from affidavit.base.errors import AffidavitError
 from affidavit.base.strict_json import decode
 from affidavit.formats.importing.model import RowProblem
 
 _QUOTED: Final = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
-_ELEMENT: Final = re.compile(rf"\s*+(?:({_QUOTED})|(-?[\w.+-]+))\s*+(,?)", re.DOTALL)
+_ELEMENT: Final = re.compile(rf"\s*+(?:({_QUOTED})|([\w.+-]+))\s*+,?\s*+", re.DOTALL)
 _ARRAY: Final = re.compile(r"array\((\[.*\])(?:,\s*dtype=\w+)?\)", re.DOTALL)
+_SURELY: Final = re.compile(r"(?:array\()?\[\s*['\"]")
 
 
-def is_list(cell: str) -> bool:
-    """Tell whether a cell looks like a list."""
+def find_list(cell: str, name: str) -> list[object] | None:
+    """Return the elements of a list that stands in a cell; None if the cell is a plain text.
+
+    A text may begin with a bracket too. But what begins as a list of texts and is not one was cut.
+    """
     text = cell.strip()
-    return (text.startswith("[") and text.endswith("]")) or text.startswith("array([")
+    if not text.startswith(("[", "array([")):
+        return None
+    found = _json_list(text)
+    if found is None:
+        found = _python_list(text)
+    if found is None and _SURELY.match(text):
+        raise RowProblem("this is not a whole list", name)
+    return found
 
 
-def list_from_text(cell: str, name: str) -> list[object]:
-    """Return the elements of a list that stands in a cell, or say that it is cut or broken."""
-    text = cell.strip()
+def _json_list(text: str) -> list[object] | None:
     try:
+        loads(text)  # To find out what is wrong takes long, and most lists are Python's.
         value = decode(text.encode())
-    except (AffidavitError, UnicodeEncodeError):
-        return _python_list(text, name)
-    if not isinstance(value, list):
-        raise _broken(name)
-    return list(value)
+    except (JSONDecodeError, AffidavitError):
+        return None
+    return list(value) if isinstance(value, list) else None
 
 
-def _python_list(text: str, name: str) -> list[object]:
+def _python_list(text: str) -> list[object] | None:
     array = _ARRAY.fullmatch(text)
-    inner = (array[1] if array else text).removeprefix("[").removesuffix("]").strip()
+    whole = array[1] if array else text
+    if not (whole.startswith("[") and whole.endswith("]")):
+        return None
+    inner = whole[1:-1]
     found: list[object] = []
     at = 0
     while at < len(inner):
         element = _ELEMENT.match(inner, at)
         if element is None:
-            raise _broken(name)
-        found.append(_text_of(element[1], name) if element[1] else element[2])
+            return None
+        try:
+            found.append(_text_of(element[1]) if element[1] else element[2])
+        except (ValueError, SyntaxError):
+            return None
         at = element.end()
     return found
 
 
-def _text_of(quoted: str, name: str) -> str:
-    try:
-        return str(ast.literal_eval(quoted.replace("\r", "\\r").replace("\n", "\\n")))
-    except (ValueError, SyntaxError):
-        raise _broken(name) from None
-
-
-def _broken(name: str) -> RowProblem:
-    return RowProblem("this is not a whole list", name)
+def _text_of(quoted: str) -> str:
+    return str(ast.literal_eval(quoted.replace("\r", "\\r").replace("\n", "\\n")))

@@ -16,6 +16,9 @@ class Format(StrEnum):
     """A kind of file, by the tool that writes it."""
 
     NATIVE = "native"
+    """Our own gold items and traces, as JSON lines."""
+    NATIVE_ROWS = "native-rows"
+    """The same rows in a list, in Parquet, or as one object over many lines."""
     RAGAS = "ragas"
     DEEPEVAL = "deepeval"
     PROMPTFOO = "promptfoo"

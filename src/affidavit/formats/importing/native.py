@@ -9,7 +9,8 @@ from affidavit.formats.importing.model import Choices, Format, ImportedRow, RowP
 
 def shape(row: Row, position: int, line: int, choices: Choices) -> ImportedRow:
     """Return a gold item or a trace as the row that it is."""
-    is_gold, is_trace = "answerable" in row, "answer_json" in row
+    # In Parquet every row has every column, and a gold item has none of these but the first.
+    is_gold, is_trace = row.get("answerable") is not None, "answer_json" in row
     if not is_gold and not is_trace:
         raise RowProblem("it has neither answerable nor answer_json")
     return ImportedRow(
@@ -20,8 +21,7 @@ def shape(row: Row, position: int, line: int, choices: Choices) -> ImportedRow:
     )
 
 
-NATIVE: Final = Dialect(
-    Format.NATIVE,
-    (("qid", "answerable"), ("qid", "answer_json"), ("q_id", "answer_json")),
-    shape,
-)
+_SIGNATURES: Final = (("qid", "answerable"), ("qid", "answer_json"), ("q_id", "answer_json"))
+
+NATIVE: Final = Dialect(Format.NATIVE, _SIGNATURES, shape)
+NATIVE_ROWS: Final = Dialect(Format.NATIVE_ROWS, _SIGNATURES, shape)

@@ -1,6 +1,7 @@
 """A tool's file into rows, one by one."""
 
 from collections.abc import Iterator, Mapping
+from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
 
@@ -9,8 +10,10 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.files import open_to_read
 from affidavit.base.places import field_path
 from affidavit.formats.importing.containers import Container, OnBad, container_of, values_in
+from affidavit.formats.importing.csv_text import csv_names
 from affidavit.formats.importing.detecting import SAMPLED, dialect_of
 from affidavit.formats.importing.dialect import Dialect, Numbered
+from affidavit.formats.importing.json_text import skip_mark
 from affidavit.formats.importing.model import (
     REFUSAL,
     Choices,
@@ -39,8 +42,8 @@ def detect(path: str | Path, format: Format | None = None) -> Format:
     with open_to_read(path) as stream:
         container = container_of(stream)
         values = values_in(stream, container, file, _pass_over)
-        sample = [value for _, value in islice(values, SAMPLED)]
-    return dialect_of(sample, file, format).format if sample else Format.NATIVE
+        dialect, _ = _told(stream, container, values, file, format)
+    return Format.NATIVE if dialect is None else dialect.format
 
 
 def read_rows(
@@ -62,10 +65,9 @@ def read_rows(
     with open_to_read(path) as stream:
         container = container_of(stream)
         values = values_in(stream, container, file, on_bad)
-        sample = list(islice(values, SAMPLED))
-        if not sample:
+        dialect, sample = _told(stream, container, values, file, format)
+        if dialect is None:
             return
-        dialect = dialect_of([value for _, value in sample], file, format)
         if role != "both" and role not in dialect.holds:
             raise AffidavitError(
                 faults.IMPORT_ROLE, Where(file), format=dialect.format.value, role=_PLURAL[role]
@@ -79,6 +81,23 @@ def read_rows(
                 steps = (problem.name,) if by_line else (line - 1, problem.name)
                 where = Where(file, line if by_line else None, field_path(steps))
                 on_bad(AffidavitError(faults.IMPORT_ROW, where, problem=problem.problem))
+
+
+def _told(
+    stream: BufferedReader,
+    container: Container,
+    values: Iterator[Numbered],
+    file: str,
+    format: Format | None,
+) -> tuple[Dialect | None, list[Numbered]]:
+    """Return the dialect, and the values that had to be read to tell it; None if there is none."""
+    sample = list(islice(values, SAMPLED))
+    told = [value for _, value in sample]
+    if not sample and container is Container.CSV:
+        stream.seek(0)
+        skip_mark(stream)
+        told = [dict.fromkeys(csv_names(stream, file))]
+    return (dialect_of(told, container, file, format) if told else None), sample
 
 
 _PLURAL = {"gold": "gold items", "trace": "traces"}

@@ -35,11 +35,11 @@ def unfold(value: object) -> Iterable[object] | None:
 
 def by_trace(rows: Iterable[Numbered]) -> Iterator[Numbered]:
     """Yield the spans of each trace, in the order of their start, with the line of the first."""
-    traces: dict[object, list[Row]] = {}
-    lines: dict[object, int] = {}
+    traces: dict[str, list[Row]] = {}
+    lines: dict[str, int] = {}
     for line, row in rows:
         if isinstance(row, Mapping):
-            trace = row.get(TRACE)
+            trace = str(row.get(TRACE))
             traces.setdefault(trace, []).append(row)
             lines.setdefault(trace, line)
     for trace, spans in traces.items():
@@ -49,8 +49,10 @@ def by_trace(rows: Iterable[Numbered]) -> Iterator[Numbered]:
 
 def roots_of(spans: list[Row]) -> list[Row]:
     """Return the spans whose parent is not in the trace: where the work began."""
-    known = {span.get(SPAN) for span in spans}
-    return [span for span in spans if span.get(PARENT) not in known]
+    known = {str(span.get(SPAN)) for span in spans}
+    return [
+        span for span in spans if span.get(PARENT) is None or str(span.get(PARENT)) not in known
+    ]
 
 
 def indexed(span: Row, prefix: str) -> list[dict[str, object]]:
