@@ -29,6 +29,7 @@ from affidavit.base.faults.input import (
 from affidavit.base.files import (
     append_line_durably,
     digest_file,
+    is_folder,
     open_to_read,
     read_bounded,
     write_atomically,
@@ -201,6 +202,12 @@ def test_odd_paths_to_read(
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
     assert fault_of(lambda: read_bounded(path, 10)) == (fault, path, reason)
+
+
+def test_what_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert is_folder(tmp_path)
+    assert not any(map(is_folder, (tmp_path / "file", tmp_path / "no", "a\0b", "x" * 300)))
 
 
 def test_without_permission_nothing_is_read_or_written(tmp_path: Path) -> None:

@@ -276,3 +276,9 @@ def test_another_kind_of_file(tmp_path: Path) -> None:
     with pytest.raises(AffidavitError) as error:
         box_of(tmp_path, TOML, "tools.ini")
     assert error.value.fault.code == "AF352"
+
+
+def test_toml_that_is_not_utf_8(tmp_path: Path) -> None:
+    (tmp_path / CONFIG_NAME).write_bytes(b"\xff")
+    with pytest.raises(AffidavitError, match="the text is not UTF-8"):
+        load_toolbox(str(tmp_path / CONFIG_NAME), {})

@@ -7,8 +7,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
-from affidavit.base.errors import AffidavitError
-from affidavit.base.files import open_to_read, read_bounded
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults.input import FILE_UNREADABLE
+from affidavit.base.files import is_folder, open_to_read, read_bounded
 from affidavit.base.json_limits import DOCUMENT_LIMITS
 from affidavit.base.json_lines import read_lines, split_lines
 from affidavit.base.strict_json import decode
@@ -65,7 +66,7 @@ def files_in(paths: Iterable[Path]) -> list[Path]:
 
     What is hidden below a folder is not looked at, and links to folders are not followed.
     """
-    return [file for path in paths for file in (_below(path) if path.is_dir() else (path,))]
+    return [file for path in paths for file in (_below(path) if is_folder(path) else (path,))]
 
 
 def in_portions(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
@@ -75,8 +76,13 @@ def in_portions(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
         yield portion
 
 
+def _refuse(error: OSError) -> None:
+    reason = (error.strerror or str(error)).lower()
+    raise AffidavitError(FILE_UNREADABLE, Where(file=str(error.filename)), reason=reason) from error
+
+
 def _below(folder: Path) -> Iterator[Path]:
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if not name.startswith(".") and name.lower().endswith(_ENDINGS):

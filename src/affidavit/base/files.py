@@ -96,6 +96,14 @@ def open_to_read(path: FilePath) -> BufferedReader:
         return os.fdopen(handle, "rb")
 
 
+def is_folder(path: FilePath) -> bool:
+    """Say whether there is a folder; where one may not look there is none."""
+    try:
+        return stat.S_ISDIR(Path(path).stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def write_atomically(
     path: FilePath, data: bytes | Iterable[bytes], *, private: bool = False
 ) -> None:

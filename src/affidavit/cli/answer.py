@@ -12,6 +12,12 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults.answers import KEY_NONE
 from affidavit.base.faults.input import FILE_TOO_LARGE
 from affidavit.cli.command import command
+from affidavit.cli.shared_options import (
+    existing_project_option,
+    issuer_option,
+    routes_option,
+    tools_option,
+)
 from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
@@ -61,20 +67,10 @@ _TONES: Final = {
     help="Checks as JSON: a list, or an object with `checks` and `deadline_ms`; - for a pipe.",
 )
 @click.option("--question", help="Ask this instead of checks; the route table compiles it.")
-@click.option(
-    "--tools",
-    type=click.Path(path_type=Path),
-    help="The file that declares the tools; by default affidavit.toml of this project.",
-)
-@click.option(
-    "--routes",
-    type=click.Path(path_type=Path),
-    help="The route table (YAML); by default what the tools' file names.",
-)
+@tools_option
+@routes_option
 @click.option("--deadline-ms", type=int, help="By when the answer comes; by default 6000.")
-@click.option(
-    "--issuer", help="Who answers; by default what the tools' file says, or the key's id."
-)
+@issuer_option
 @click.option("--key", help="The id of the key that signs; by default the newest.")
 @click.option(
     "--anchor",
@@ -88,12 +84,7 @@ _TONES: Final = {
     type=click.Path(path_type=Path),
     help="Where to write the receipt; by default in .affidavit/receipts.",
 )
-@click.option(
-    "--project",
-    default=Path(),
-    type=click.Path(path_type=Path),
-    help="Where the folder .affidavit is; by default here.",
-)
+@existing_project_option
 def answer(
     terminal: Terminal,
     checks: Path | None,

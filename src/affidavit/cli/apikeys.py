@@ -7,18 +7,12 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
+from affidavit.cli.shared_options import existing_project_option
 from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
 SCOPES: Final = ("answer", "verify", "read")
-
-project_option = click.option(
-    "--project",
-    default=Path(),
-    type=click.Path(path_type=Path),
-    help="Where the folder .affidavit is; by default here.",
-)
 
 
 @command(
@@ -35,7 +29,7 @@ project_option = click.option(
     type=click.Choice(SCOPES),
     help="What it opens; repeatable, by default everything.",
 )
-@project_option
+@existing_project_option
 def new(terminal: Terminal, name: str, scope: tuple[str, ...], project: Path) -> Exit:
     """Make an API key for the service and show it once.
 
@@ -62,7 +56,7 @@ def new(terminal: Terminal, name: str, scope: tuple[str, ...], project: Path) ->
     examples=(Example("affidavit apikeys list", "who may use the service"),),
     exits={Exit.YES: "listed, also if there is none"},
 )
-@project_option
+@existing_project_option
 def list_keys(terminal: Terminal, project: Path) -> Exit:
     """List the API keys of the service."""
     from affidavit.app.api_keys import list_api_keys
@@ -94,7 +88,7 @@ def list_keys(terminal: Terminal, project: Path) -> Exit:
     exits={Exit.YES: "revoked"},
 )
 @click.argument("key", help="Its name, its id, or the start of its id.")
-@project_option
+@existing_project_option
 def revoke(terminal: Terminal, key: str, project: Path) -> Exit:
     """Revoke an API key of the service.
 

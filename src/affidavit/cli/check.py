@@ -12,6 +12,7 @@ from affidavit.base.faults import check as faults
 from affidavit.base.files import read_bounded
 from affidavit.cli.command import command
 from affidavit.cli.exporting import FORMATS, export_ledger, format_for
+from affidavit.cli.shared_options import project_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 from affidavit.ledger.model import Document
@@ -107,12 +108,7 @@ MAX_ANSWER_BYTES = 16 * 1024 * 1024
     type=click.IntRange(1, 256),
     help="How many processes read documents and check answers.",
 )
-@click.option(
-    "--project",
-    default=Path(),
-    type=click.Path(path_type=Path),
-    help="Where the folder .affidavit is; by default here.",
-)
+@project_option
 def check(
     terminal: Terminal,
     answer: Path,

@@ -7,6 +7,7 @@ import click
 from affidavit.app.citing import CitationResolution
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
+from affidavit.cli.shared_options import project_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -30,12 +31,7 @@ from affidavit.cli.tree import Example
     type=click.Path(path_type=Path),
     help="Documents or folders; by default everything that this project has indexed.",
 )
-@click.option(
-    "--project",
-    default=Path(),
-    type=click.Path(path_type=Path),
-    help="Where the folder .affidavit is; by default here.",
-)
+@project_option
 def cite(terminal: Terminal, hash: str, sources: tuple[Path, ...], project: Path) -> Exit:
     """Show the passage that a citation names."""
     from affidavit.app.citing import resolve_citation

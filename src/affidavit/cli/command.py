@@ -36,7 +36,11 @@ def command(
             # Exit() refuses None: a command that forgot to say how it ended must not end as a yes.
             return Exit(function(Terminal(flags), *args, **values))
 
-        made = click.command(cls=kind, examples=examples, exits=exits, **settings)
-        return made(run)
+        made = click.command(cls=kind, examples=examples, exits=exits, **settings)(run)
+        for parameter in made.params:
+            # Whoever opens the file says what is wrong with it, by a code of its own.
+            if isinstance(parameter.type, click.Path):
+                parameter.type.readable = False
+        return made
 
     return decorate

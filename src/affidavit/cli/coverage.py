@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
+from affidavit.cli.shared_options import existing_project_option, routes_option, tools_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -23,22 +22,9 @@ if TYPE_CHECKING:
     ),
     exits={Exit.YES: "printed"},
 )
-@click.option(
-    "--tools",
-    type=click.Path(path_type=Path),
-    help="The file that declares the tools; by default affidavit.toml of this project.",
-)
-@click.option(
-    "--routes",
-    type=click.Path(path_type=Path),
-    help="The route table (YAML); by default what the tools' file names.",
-)
-@click.option(
-    "--project",
-    default=Path(),
-    type=click.Path(path_type=Path),
-    help="Where the folder .affidavit is; by default here.",
-)
+@tools_option
+@routes_option
+@existing_project_option
 def coverage(terminal: Terminal, tools: Path | None, routes: Path | None, project: Path) -> Exit:
     """Print what can be asked: tools and routes.
 

@@ -8,6 +8,7 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
+from affidavit.cli.shared_options import existing_project_option
 from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal, json_bytes
 from affidavit.cli.tree import Example
@@ -15,12 +16,6 @@ from affidavit.cli.tree import Example
 if TYPE_CHECKING:
     from affidavit.app.keys import ListedKey
 
-project_option = click.option(
-    "--project",
-    default=Path(),
-    type=click.Path(path_type=Path),
-    help="Where the folder .affidavit is; by default here.",
-)
 key_argument = click.argument("key", help="The id of the key, or the start of it or its digits.")
 
 _TONES: Final = {
@@ -44,7 +39,7 @@ _TONES: Final = {
     is_flag=True,
     help="Encrypt it; AFFIDAVIT_KEY_PASSPHRASE, if set, is the passphrase and does so too.",
 )
-@project_option
+@existing_project_option
 def new(terminal: Terminal, prefix: str, encrypt: bool, project: Path) -> Exit:
     """Make a key to sign receipts with.
 
@@ -84,7 +79,7 @@ def _new_passphrase(encrypt: bool) -> str | None:
     examples=(Example("affidavit keys list", "which key signs, and which may be believed"),),
     exits={Exit.YES: "listed, also if there is none"},
 )
-@project_option
+@existing_project_option
 def list_keys(terminal: Terminal, project: Path) -> Exit:
     """List the keys of a project."""
     from affidavit.app import keys
@@ -114,7 +109,7 @@ def _row(key: "ListedKey") -> tuple[Cell | str, ...]:
 )
 @click.option("--registry", is_flag=True, help="Write the registry: status and dates of each key.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="Where to write it.")
-@project_option
+@existing_project_option
 def export(terminal: Terminal, registry: bool, output: Path | None, project: Path) -> Exit:
     """Write the public keys for those who verify.
 
@@ -142,7 +137,7 @@ def export(terminal: Terminal, registry: bool, output: Path | None, project: Pat
 )
 @key_argument
 @click.option("--at", help="The day or time since when; by default now.")
-@project_option
+@existing_project_option
 def retire(terminal: Terminal, key: str, at: str | None, project: Path) -> Exit:
     """Retire a key.
 
@@ -169,7 +164,7 @@ def retire(terminal: Terminal, key: str, at: str | None, project: Path) -> Exit:
     "--since", required=True, help="The day or time since when others may have had the key."
 )
 @click.option("--reason", required=True, help="What happened; it is published with the registry.")
-@project_option
+@existing_project_option
 def compromise(terminal: Terminal, key: str, since: str, reason: str, project: Path) -> Exit:
     """Record that others may have a key.
 

@@ -6,6 +6,13 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
+from affidavit.cli.shared_options import (
+    existing_project_option,
+    issuer_option,
+    routes_option,
+    tools_option,
+    tsa_roots_option,
+)
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -26,19 +33,9 @@ from affidavit.cli.tree import Example
     type=click.IntRange(0, 65535),
     help="The port; 0 is one that is free.",
 )
-@click.option(
-    "--tools",
-    type=click.Path(path_type=Path),
-    help="The file that declares the tools; by default affidavit.toml of this project.",
-)
-@click.option(
-    "--routes",
-    type=click.Path(path_type=Path),
-    help="The route table (YAML); by default what the tools' file names.",
-)
-@click.option(
-    "--issuer", help="Who answers; by default what the tools' file says, or the key's id."
-)
+@tools_option
+@routes_option
+@issuer_option
 @click.option(
     "--keys",
     "-k",
@@ -46,12 +43,7 @@ from affidavit.cli.tree import Example
     type=click.Path(path_type=Path),
     help="Keys to trust when verifying, besides this project's. Repeatable.",
 )
-@click.option(
-    "--tsa-roots",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Certificates (PEM) of the time stamp authorities that you trust. Repeatable.",
-)
+@tsa_roots_option
 @click.option(
     "--workers",
     default=1,
@@ -90,12 +82,7 @@ from affidavit.cli.tree import Example
     type=click.IntRange(0, 600),
     help="How long running requests may take to finish at the end.",
 )
-@click.option(
-    "--project",
-    default=Path(),
-    type=click.Path(path_type=Path),
-    help="Where the folder .affidavit is; by default here.",
-)
+@existing_project_option
 def serve(
     terminal: Terminal,
     host: str,

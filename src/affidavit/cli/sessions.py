@@ -10,6 +10,7 @@ from affidavit.base.exits import Exit
 from affidavit.cli.command import command
 from affidavit.cli.exporting import EXPORTERS, FORMATS, export_ledger
 from affidavit.cli.ledger_text import DECISION_TONES
+from affidavit.cli.shared_options import project_option
 from affidavit.cli.tables import Cell
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
@@ -17,12 +18,6 @@ from affidavit.formats import ledger_words as words
 from affidavit.ledger.record import Ledger
 from affidavit.wiring.project import Project
 
-project_option = click.option(
-    "--project",
-    default=Path(),
-    type=click.Path(path_type=Path),
-    help="Where the folder .affidavit is; by default here.",
-)
 session_argument = click.argument(
     "session", help="The id, the start of it, or `last` for the newest."
 )

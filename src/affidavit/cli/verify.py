@@ -12,6 +12,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults.input import FILE_TOO_LARGE
 from affidavit.cli.command import command
+from affidavit.cli.shared_options import existing_project_option, tsa_roots_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -55,12 +56,7 @@ _PORTION = 64  # Receipts handed to a process at a time: some 10 ms of work.
     type=click.Path(path_type=Path),
     help="Keys to trust: a flat document, a registry, a JWK set; by default this project's.",
 )
-@click.option(
-    "--tsa-roots",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Certificates (PEM) of the time stamp authorities that you trust. Repeatable.",
-)
+@tsa_roots_option
 @click.option("--tsa-policy", help="The policy (an object identifier) that time stamps must have.")
 @click.option("--stamp-required", is_flag=True, help="Ask for an independent time stamp.")
 @click.option("--at", help="The day or time of the verification; by default now.")
@@ -72,12 +68,7 @@ _PORTION = 64  # Receipts handed to a process at a time: some 10 ms of work.
     type=click.IntRange(1, 256),
     help="How many processes verify.",
 )
-@click.option(
-    "--project",
-    default=Path(),
-    type=click.Path(path_type=Path),
-    help="Where the folder .affidavit is; by default here.",
-)
+@existing_project_option
 def verify(
     terminal: Terminal,
     receipts: tuple[Path, ...],
@@ -137,10 +128,10 @@ def find_subjects(receipts: Sequence[Path]) -> tuple["Iterator[Subject]", int | 
 
 def require_readable(receipts: Sequence[Path]) -> None:
     """Raise what is wrong with the first file that is named and cannot be opened."""
-    from affidavit.base.files import open_to_read
+    from affidavit.base.files import is_folder, open_to_read
 
     for path in receipts:
-        if path != PIPE and not path.is_dir():
+        if path != PIPE and not is_folder(path):
             open_to_read(path).close()
 
 

@@ -21,6 +21,7 @@ from affidavit.base.faults import service as faults
 from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.strict_json import decode
 from affidavit.store.kept import KeptFrom
+from affidavit.store.presence import may_be_there
 from affidavit.store.turns import turn_at
 
 SCHEMA: Final = "affidavit-api-keys/v1"
@@ -99,14 +100,15 @@ class ApiKeyFile:
         return found
 
     def _read(self) -> Keys:
-        if not self.path.exists():
+        if not may_be_there(self.path):
             return ()
         where = Where(file=str(self.path))
+        raw = read_bounded(self.path, MAX_BYTES)
         mode = stat.S_IMODE(self.path.stat().st_mode)
         if mode & _OTHERS and os.name != "nt":  # Windows keeps permissions elsewhere.
             raise AffidavitError(faults.API_KEYS_READABLE, where, mode=f"{mode:04o}")
         try:
-            return msgspec.convert(decode(read_bounded(self.path, MAX_BYTES)), ApiKeysV1).keys
+            return msgspec.convert(decode(raw), ApiKeysV1).keys
         except msgspec.ValidationError as error:
             raise AffidavitError(faults.API_KEYS_FORMAT, where, problem=str(error)) from None
         except AffidavitError as error:

@@ -22,6 +22,7 @@ from affidavit.seal.key_documents import registry_document, registry_from
 from affidavit.seal.keyfile import is_encrypted, seed_from
 from affidavit.seal.keys import PublicKey, SigningKey, is_key_id, signing_key_from
 from affidavit.seal.lifecycle import KeyStatus, Registry
+from affidavit.store.presence import may_be_there
 from affidavit.store.turns import turn_at
 
 MAX_KEY_BYTES: Final = 64 * 1024
@@ -51,7 +52,7 @@ class KeyFolder:
     def registry(self) -> Registry:
         """Return the registry; before the first key it is empty."""
         path = self.registry_path
-        if not path.exists():
+        if not may_be_there(path):
             return Registry()
         try:
             return registry_from(decode(read_bounded(path, MAX_REGISTRY_BYTES)))
@@ -96,7 +97,7 @@ class KeyFolder:
     def private_state(self, key_id: str) -> str:
         """Say in words whether a private key is here, and what keeps others from reading it."""
         path = self.private_path(key_id)
-        if not path.exists():
+        if not may_be_there(path):
             return "not here"
         if is_encrypted(read_bounded(path, MAX_KEY_BYTES)):
             return "encrypted"
@@ -111,7 +112,7 @@ class KeyFolder:
 
     def _private(self, key: PublicKey, passphrase: str | None) -> SigningKey:
         path = self.private_path(key.id)
-        if not path.exists():
+        if not may_be_there(path):
             problem = f"the private part of {key.id} is not here"
             raise AffidavitError(faults.KEY_STATE, Where(file=str(path)), problem=problem)
         pem = read_bounded(path, MAX_KEY_BYTES)

@@ -107,7 +107,8 @@ def _toml(raw: bytes) -> _Declared:
     try:
         value = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        problem = str(error).rstrip(".")
+        unread = isinstance(error, UnicodeDecodeError)
+        problem = "the text is not UTF-8" if unread else str(error).rstrip(".")
         line = getattr(error, "lineno", None)
         raise AffidavitError(
             faults.TOOLS_SYNTAX, Where(line=line), kind="TOML", problem=problem

@@ -12,6 +12,7 @@ from affidavit.base.strict_json import decode
 from affidavit.seal.key_documents import TrustedKeys, trusted_keys_from
 from affidavit.seal.tokens import StampTrust, roots_from
 from affidavit.seal.verify import Trust
+from affidavit.store.presence import may_be_there
 from affidavit.wiring.keys import key_folder
 
 MAX_TRUST_BYTES: Final = 16 * 1024 * 1024
@@ -22,7 +23,7 @@ def key_files(named: Sequence[Path], project: Path) -> tuple[Path, ...]:
     if named:
         return tuple(named)
     own = key_folder(project).registry_path
-    if not own.exists():
+    if not may_be_there(own):
         raise AffidavitError(faults.KEYS_NONE)
     return (own,)
 

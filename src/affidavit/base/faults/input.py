@@ -41,6 +41,9 @@ FILE_NOT_REGULAR = Fault(
     "this is a pipe, a socket or a device, not a file",
     "name a regular file",
 )
+FOLDER_MISSING = Fault(
+    "AF016", "folder.missing", "there is no such folder", "check the path, or make the folder"
+)
 
 JSON_SYNTAX = Fault(
     "AF020",

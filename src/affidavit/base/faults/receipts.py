@@ -81,7 +81,7 @@ KEY_FORMAT = Fault(
     "AF331",
     "key.format",
     "this cannot be read as a key, a keys document or a certificate: {problem}",
-    "export the document again: `affidavit keys export`",
+    "name keys as `affidavit keys export` writes them, or certificates in PEM",
 )
 KEY_DUPLICATE_ID = Fault(
     "AF332",
