@@ -50,6 +50,11 @@ DECIDE: Final = Section(
                             "affidavit.cli.gate_research:research",
                             "Decide whether research runs rest on evidence.",
                         ),
+                        Leaf(
+                            "all",
+                            "affidavit.cli.gate_all:every",
+                            "Decide over all gates that a project configures.",
+                        ),
                     ),
                 ),
             ),

@@ -58,3 +58,27 @@ SEEDS_MALFORMED = Fault(
     "{text!r} is not a list of seeds",
     "write whole numbers with commas, such as 0,1,2, or a range, such as 0-4",
 )
+CONFIG_SYNTAX = Fault(
+    "AF450",
+    "gates.syntax",
+    "the file is not TOML: {problem}",
+    "correct the file at that place",
+)
+CONFIG_KEY = Fault(
+    "AF451",
+    "gates.key",
+    "nothing here is called {key!r}",
+    "{nearest}use one of: {known}",
+)
+CONFIG_VALUE = Fault(
+    "AF452",
+    "gates.value",
+    "this cannot be used: {problem}",
+    "correct the value; docs/gates.md lists what each gate takes",
+)
+CONFIG_EMPTY = Fault(
+    "AF453",
+    "gates.none",
+    "the file configures no gate, so there is nothing to decide",
+    "add a table such as [gates.rag] with gold and trace, or start with `affidavit init`",
+)
