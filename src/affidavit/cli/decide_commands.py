@@ -65,6 +65,11 @@ DECIDE: Final = Section(
             "Show what changed between two reports of a gate.",
         ),
         Leaf(
+            "init",
+            "affidavit.cli.init:init",
+            "Write the first files of a project with gates.",
+        ),
+        Leaf(
             "report",
             "affidavit.cli.report:report",
             "Show the stored report of a gate again or in another form.",

@@ -98,7 +98,9 @@ def _verdict(report: ReportV1, level: str = "##") -> str:
     lines = [title, "", f"**{escaped(words.kind_in_words(report), 80)}**"]
     if level == "##":
         lines = [marker(report.kind), *lines]
-    lines += ["", *(f"- {escaped(reason, 200)}" for reason in report.reasons[:_MOST_REASONS])]
+    if report.reasons:
+        lines.append("")
+    lines += [f"- {escaped(reason, 200)}" for reason in report.reasons[:_MOST_REASONS]]
     more = len(report.reasons) - _MOST_REASONS
     if more > 0:
         lines.append(f"- and {more} more reasons")
