@@ -18,7 +18,9 @@ LOCKS = {
     "importers.txt": ("requirements/importers.in",),
     "importers-no-deps.txt": ("requirements/importers-no-deps.in", "--no-deps"),
     "mcp.txt": ("pyproject.toml", "--extra", "mcp"),
+    "peers.txt": ("requirements/peers.in",),
     "schemathesis.txt": ("requirements/schemathesis.in",),
+    "spark.txt": ("pyproject.toml", "--extra", "spark"),
 }
 
 

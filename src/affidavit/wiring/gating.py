@@ -1,18 +1,20 @@
 """Puts together what `gate rag` needs: settings, rules of a file, a baseline, and an engine."""
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from affidavit.app.gating.baselines import outcomes_before
-from affidavit.app.gating.rag import RagRequest, rag_gate
+from affidavit.app.gating.files import STANDARD_INPUT, digest_of_files, files_named, shown_name
+from affidavit.app.gating.rag import RagRequest, found_here, rag_gate
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.files import read_bounded
 from affidavit.base.strict_json import decode
 from affidavit.engine.local import run_with
 from affidavit.gates.rag import KIND, RagPolicy
+from affidavit.gates.rag_outcome import RagOutcome
 from affidavit.gates.rag_scoring import DEFAULT_K, REFUSAL, RagSettings
 from affidavit.gates.report import Report
 from affidavit.gates.scu import RULES, ScuRule, rules_with
@@ -39,7 +41,6 @@ class RagPlan:
     jobs: int = 1
     engine: str = "local"
     master: str = "local[*]"
-    spark_settings: tuple[str, ...] = field(default=())
 
 
 def run_rag(plan: RagPlan) -> Report:
@@ -60,7 +61,40 @@ def run_rag(plan: RagPlan) -> Report:
         plan.items,
         plan.jobs,
     )
-    return rag_gate(request, run_with)
+    if plan.engine == "spark":
+        return rag_gate(request, lambda asked: _found_on_spark(asked, plan.master))
+    return rag_gate(request, lambda asked: found_here(asked, run_with))
+
+
+def _found_on_spark(request: RagRequest, master: str) -> RagOutcome:
+    from affidavit.engine.spark_rag import SparkRun, found_on_spark
+
+    for name in (*request.gold, *request.trace):
+        if name == STANDARD_INPUT:
+            raise AffidavitError(faults.SPARK_INPUT, Where(file=shown_name(name)))
+    if not request.gold:
+        raise AffidavitError(faults.GOLD_UNNAMED, Where(file=request.trace[0]))
+    return found_on_spark(
+        SparkRun(
+            master,
+            spark_names(request.gold),
+            spark_names(request.trace),
+            (", ".join(request.gold), ", ".join(request.trace)),
+            request.policy.settings,
+            request.skip_bad,
+            request.needs_items,
+            request.expect_gold_digest,
+            digest_of_files,
+        )
+    )
+
+
+def spark_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the paths that Spark reads: patterns of this machine become their files."""
+    found: list[str] = []
+    for name in names:
+        found.extend((name,) if "://" in name else files_named((name,)))
+    return tuple(found)
 
 
 def rules_from_file(path: Path) -> tuple[ScuRule, ...]:

@@ -1,11 +1,11 @@
 """`gate rag`: a gold set and traces in, a report out; one pass over each, and ten rows again."""
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from affidavit.app.gating.files import BadLines
+from affidavit.app.gating.files import BadLines, shown_name
 from affidavit.app.gating.rag_gold import Gold, items_again, read_gold
 from affidavit.app.gating.rag_parts import Bench
 from affidavit.app.gating.rag_sources import Source, sources_named
@@ -16,6 +16,7 @@ from affidavit.gates.comparison import Comparison, compare
 from affidavit.gates.offenders import Offender, offender_of
 from affidavit.gates.rag import RagPolicy, rag_report
 from affidavit.gates.rag_counts import RagCounts, outcome_of
+from affidavit.gates.rag_outcome import RagOutcome
 from affidavit.gates.rag_profiles import CODE_MASK, profile_of
 from affidavit.gates.rag_rows import hold_to_digest
 from affidavit.gates.rag_runs import counts_from_runs, items_from_runs
@@ -37,15 +38,42 @@ class RagRequest:
     items: bool = True
     jobs: int = 1
 
+    @property
+    def needs_items(self) -> bool:
+        """Whether every item is wanted by its name."""
+        return self.items or self.baseline is not None
 
-def rag_gate(request: RagRequest, run: Run) -> Report:
-    """Decide from files."""
+
+def rag_gate(request: RagRequest, find_out: Callable[[RagRequest], RagOutcome]) -> Report:
+    """Decide from what an engine finds out."""
+    outcome = find_out(request)
+    return rag_report(
+        outcome.counts,
+        request.policy,
+        outcome.inputs,
+        offenders=outcome.offenders,
+        items=outcome.items if request.items else None,
+        comparison=_compared(request, outcome),
+        fail_on_regression=True,
+        skipped=outcome.skipped,
+    )
+
+
+def _compared(request: RagRequest, outcome: RagOutcome) -> Comparison | None:
+    if request.baseline is None:
+        return None
+    now = {qid: outcome_of(profile) for qid, profile in outcome.items or ()}
+    return compare(request.baseline, now)
+
+
+def found_here(request: RagRequest, run: Run) -> RagOutcome:
+    """Find out on this machine; `run` runs the parts of files, in one process or several."""
     with (
         sources_named("trace", request.trace) as traces,
         sources_named("gold", request.gold) as named,
         _without_collections(),
     ):
-        return _decided(request, named or _gold_beside(traces), traces, run)
+        return _found(request, named or _gold_beside(traces), traces, run)
 
 
 def _gold_beside(traces: tuple[Source, ...]) -> tuple[Source, ...]:
@@ -55,9 +83,9 @@ def _gold_beside(traces: tuple[Source, ...]) -> tuple[Source, ...]:
     return traces
 
 
-def _decided(
+def _found(
     request: RagRequest, golds: tuple[Source, ...], sources: tuple[Source, ...], run: Run
-) -> Report:
+) -> RagOutcome:
     settings = request.policy.settings
     bad_gold, bad_traces = BadLines(request.skip_bad), BadLines(request.skip_bad)
     gold = read_gold(golds, RagScorer(settings), bad_gold, beside_traces=golds == sources)
@@ -65,36 +93,30 @@ def _decided(
     bench = Bench(gold.ready, settings, request.skip_bad)
     traces = score_traces(sources, bench, bad_traces, request.jobs, run)
     counts = counts_from_runs(gold.ready, traces.runs)
-    inputs = (
-        Input("gold", _named(golds), gold.digest, len(gold.ready), bad_gold.count),
-        Input("trace", _named(sources), traces.digest, counts.traces, bad_traces.count),
-    )
-    return rag_report(
+    return RagOutcome(
         counts,
-        request.policy,
-        inputs,
-        offenders=_offenders(golds, sources, gold, traces, counts),
-        items=items_from_runs(gold.ready, traces.runs) if request.items else None,
-        comparison=_compared(request, gold, traces),
-        fail_on_regression=True,
-        skipped=_skipped(bad_gold.listing(), bad_traces.listing()),
+        (
+            Input("gold", named(request.gold, golds), gold.digest, len(gold.ready), bad_gold.count),
+            Input(
+                "trace",
+                named(request.trace, sources),
+                traces.digest,
+                counts.traces,
+                bad_traces.count,
+            ),
+        ),
+        tuple(_offenders(golds, sources, gold, traces, counts)),
+        list(items_from_runs(gold.ready, traces.runs)) if request.needs_items else None,
+        Listing(
+            bad_gold.count + bad_traces.count,
+            (*bad_gold.listing().first, *bad_traces.listing().first)[:LISTED],
+        ),
     )
 
 
-def _compared(request: RagRequest, gold: Gold, traces: Traces) -> Comparison | None:
-    if request.baseline is None:
-        return None
-    scored = items_from_runs(gold.ready, traces.runs)
-    return compare(request.baseline, {qid: outcome_of(profile) for qid, profile in scored})
-
-
-def _skipped(gold: Listing, traces: Listing) -> Listing:
-    """Return the bad lines of both, in the order of the lines."""
-    return Listing(gold.total + traces.total, (*gold.first, *traces.first)[:LISTED])
-
-
-def _named(sources: tuple[Source, ...]) -> str:
-    return ", ".join(source.shown for source in sources)
+def named(given: tuple[str, ...], sources: tuple[Source, ...]) -> str:
+    """Return how a report names an input: as the user did."""
+    return ", ".join(map(shown_name, given)) or ", ".join(source.shown for source in sources)
 
 
 def _offenders(
@@ -106,13 +128,13 @@ def _offenders(
 ) -> Iterator[Offender]:
     """Yield the worst, with their rows read again."""
     qids = [qid for *_, qid in counts.offenders]
-    runs = {qid: traces.runs.last[gold.ready[qid].number] for qid in qids}
-    places = {qid: traces.runs.line_of(gold.ready[qid].number) for qid in qids}
+    numbers = {qid: gold.ready[qid].number for qid in qids}
+    places = {qid: traces.runs.line_of(number) for qid, number in numbers.items()}
     items = items_again(golds, gold, qids)
     found = traces_again(sources, traces, places.values())
     for qid in qids:
         again = found[places[qid]]
-        profile = profile_of(runs[qid] & CODE_MASK)
+        profile = profile_of(traces.runs.last[numbers[qid]] & CODE_MASK)
         yield offender_of(items[qid], again.trace, profile, again.line, again.file)
 
 

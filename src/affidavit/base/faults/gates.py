@@ -148,3 +148,15 @@ IMPORT_MISMATCH = Fault(
     "this is not {format}, which has {wanted}: it has {found}",
     "leave the format out, and it is told from the content",
 )
+SPARK_START = Fault(
+    "AF426",
+    "spark.start",
+    "Spark cannot be started ({reason})",
+    "install Java 17 or newer, and check the address after --master",
+)
+SPARK_INPUT = Fault(
+    "AF427",
+    "spark.input",
+    "Spark cannot read standard input",
+    "name a file or an address that Spark reads",
+)

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# `gate rag` on a real Spark, in local mode, gives the report of one process to the last byte.
+# Spark has an environment of its own; Java 17 or newer comes from the machine.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+home=.interop/spark
+if ! command -v java >/dev/null; then
+  echo "There is no Java here, so Spark is not tried"
+  exit 0
+fi
+if ! cmp -s requirements/spark.txt "$home/.ready"; then
+  test -x "$home/bin/python" || .venv/bin/python -m venv "$home"
+  nice "$home/bin/python" -m pip --disable-pip-version-check --quiet install \
+    --require-hashes -r requirements/spark.txt
+  cp requirements/spark.txt "$home/.ready"
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+.venv/bin/python interop/spark_check.py "$PWD/$home/bin/python" "$folder"

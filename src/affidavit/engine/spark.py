@@ -1,0 +1,182 @@
+"""Spark: a session, the files of a path that it reads, and their rows with their numbers.
+
+A row's number is its line, counted over all files of an input in their order, as everywhere else.
+Spark does not know it, so the lines of every block are counted first. Origin of the columns: the
+hidden `_metadata` of Spark's file sources, and `monotonically_increasing_id`, which rises by one
+from row to row of a partition; a block is read by one partition.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.faults.input import FILE_MISSING
+
+if TYPE_CHECKING:
+    from pyspark.rdd import RDD
+    from pyspark.sql import DataFrame, SparkSession
+
+_PARQUET: Final = ".parquet"
+_QUIET: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.execution.pythonUDF.arrow.enabled": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of an input: its number, where it stands, and its bytes, or its value in Parquet."""
+
+    number: int
+    file: str
+    line: int
+    content: bytes | dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Where the rows of a block stand: the first one's serial, and the lines before it."""
+
+    file: str
+    first_serial: int
+    before: int
+    before_in_file: int
+
+
+@dataclass(frozen=True, slots=True)
+class SparkInput:
+    """The rows of an input, and the digests of its files."""
+
+    lines: "RDD[Line]"
+    digests: tuple[str, ...]
+
+
+@contextmanager
+def session(master: str) -> "Iterator[SparkSession]":
+    """Give a session of Spark; the workers run the Python of this process on this machine."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # All of it is on this machine, so nothing of it is offered to the network.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master(master).appName("affidavit")
+    for name, value in _QUIET.items():
+        builder = builder.config(name, value)
+    try:
+        spark = builder.getOrCreate()
+    except (PySparkException, OSError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise AffidavitError(faults.SPARK_START, reason=reason) from None
+    spark.sparkContext.setLogLevel("OFF")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def read_input(spark: "SparkSession", names: tuple[str, ...]) -> SparkInput:
+    """Return the rows of files that Spark reads, each with its number."""
+    frames: list[DataFrame] = []
+    digests: list[str] = []
+    for index, name in enumerate(names):
+        digests += _digests_of(spark, name)
+        frames.append(_rows_of(spark, name, index))
+    blocks = _blocks_of(frames, names)
+    known = spark.sparkContext.broadcast(blocks)
+    lines = spark.sparkContext.union(
+        [frame.rdd.map(lambda row: _line_of(row, known.value)) for frame in frames]
+    )
+    return SparkInput(lines, tuple(digests))
+
+
+def _rows_of(spark: "SparkSession", name: str, index: int) -> "DataFrame":
+    """Return a file's rows with their places; bytes as they are, for Spark would mend them."""
+    from pyspark.sql import functions
+
+    if name.rstrip("/").endswith(_PARQUET):
+        frame = spark.read.parquet(name)
+        content = functions.struct(*(functions.col(f"`{column}`") for column in frame.columns))
+    else:
+        frame = spark.read.format("text").option("lineSep", "\n").load(name)
+        content = functions.col("value").cast("binary")
+    return frame.select(
+        functions.lit(index).alias("given"),
+        functions.col("_metadata.file_path").alias("file"),
+        functions.col("_metadata.file_block_start").alias("block"),
+        functions.monotonically_increasing_id().alias("serial"),
+        content.alias("content"),
+    )
+
+
+def _blocks_of(
+    frames: "list[DataFrame]", names: tuple[str, ...]
+) -> dict[tuple[int, str, int], _Block]:
+    """Return where the blocks of all files stand, in the order of the files."""
+    from pyspark.sql import functions
+
+    blocks: dict[tuple[int, str, int], _Block] = {}
+    before = 0
+    for index, frame in enumerate(frames):
+        counted = frame.groupBy("file", "block").agg(
+            functions.count("*").alias("lines"), functions.min("serial").alias("first")
+        )
+        rows = sorted(counted.collect(), key=lambda row: (row["file"], row["block"]))
+        is_one = len({row["file"] for row in rows}) <= 1
+        in_file, last = 0, None
+        for row in rows:
+            in_file = in_file if row["file"] == last else 0
+            last = row["file"]
+            shown = names[index] if is_one else last
+            blocks[index, last, row["block"]] = _Block(shown, row["first"], before, in_file)
+            in_file += row["lines"]
+            before += row["lines"]
+    return blocks
+
+
+def _line_of(row: Any, blocks: dict[tuple[int, str, int], _Block]) -> Line:
+    block = blocks[row["given"], row["file"], row["block"]]
+    own = row["serial"] - block.first_serial + 1
+    content = row["content"]
+    return Line(
+        block.before + own,
+        block.file,
+        block.before_in_file + own,
+        bytes(content)
+        if isinstance(content, bytes | bytearray)
+        else content.asDict(recursive=True),
+    )
+
+
+def _digests_of(spark: "SparkSession", name: str) -> Iterator[str]:
+    """Yield the digests of a path's files; Spark's own library reads them, wherever they are."""
+    machine: Any = spark.sparkContext._jvm
+    path = machine.org.apache.hadoop.fs.Path(name)
+    files = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    found = files.globStatus(path) or ()
+    if not len(found):
+        raise AffidavitError(FILE_MISSING, Where(name))
+    inside = [each for status in found for each in _files_in(files, status)]
+    for file in sorted(inside, key=str):
+        stream = files.open(file)
+        try:
+            yield f"sha256:{machine.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream)}"
+        finally:
+            stream.close()
+
+
+def _files_in(files: Any, status: Any) -> Iterator[Any]:
+    if not status.isDirectory():
+        yield status.getPath()
+        return
+    for each in files.listStatus(status.getPath()):
+        # As Spark does: what begins so is no data.
+        if not each.getPath().getName().startswith(("_", ".")):
+            yield from _files_in(files, each)

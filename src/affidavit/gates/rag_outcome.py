@@ -1,0 +1,24 @@
+"""What an engine finds out about a gold set and its traces: all that a report is made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from affidavit.gates.offenders import Offender
+from affidavit.gates.rag_counts import RagCounts
+from affidavit.gates.rag_profiles import Profile
+from affidavit.gates.report import Input
+from affidavit.gates.tally import Listing
+
+
+@dataclass(frozen=True, slots=True)
+class RagOutcome:
+    """Counts, the worst items with their rows, and every item if they were asked for.
+
+    `skipped` are the lines that were no rows.
+    """
+
+    counts: RagCounts
+    inputs: tuple[Input, ...]
+    offenders: tuple[Offender, ...]
+    items: Sequence[tuple[str, Profile]] | None
+    skipped: Listing

@@ -1,0 +1,459 @@
+"""`affidavit gate rag` through the real command line."""
+
+import hashlib
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.cli.running import REAL, run, run_process
+from tests.gates.making import ANSWER, GOLD, REFUSED, TRACE
+
+from affidavit.app.gating import blocks, rag_parts
+from affidavit.cli.main import cli
+
+Row = dict[str, Any]
+FREE: Row = {name: value for name, value in GOLD.items() if name != "constraints"}
+WRONG: Row = {**ANSWER, "claim": "It depends.", "citations": ["p2#1"]}
+
+
+def item(qid: str, **changes: Any) -> Row:
+    return {**FREE, "qid": qid, **changes}
+
+
+def unanswerable(qid: str) -> Row:
+    return item(qid, answerable=False, gold_claim_substr=[], gold_citations=[])
+
+
+def answer(qid: str, answered: Row | None = ANSWER, **changes: Any) -> Row:
+    return {**TRACE, "qid": qid, "answer_json": answered, **changes}
+
+
+def good() -> tuple[list[Row], list[Row]]:
+    """Return a gold set of ten and the traces that ship."""
+    gold = [*(item(f"A{n}") for n in range(8)), unanswerable("U0"), unanswerable("U1")]
+    traces = [*(answer(f"A{n}") for n in range(8)), answer("U0", REFUSED), answer("U1", REFUSED)]
+    return gold, traces
+
+
+def lines(rows: list[Row]) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+class Folder:
+    """A folder with a gold set and traces, in which commands are run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.write(*good())
+
+    def write(self, gold: list[Row] | bytes, traces: list[Row] | bytes) -> None:
+        self.gold = self._file("gold.jsonl", gold)
+        self.trace = self._file("trace.jsonl", traces)
+
+    def _file(self, name: str, rows: list[Row] | bytes) -> str:
+        path = self.path / name
+        path.write_bytes(rows if isinstance(rows, bytes) else lines(rows))
+        return str(path)
+
+    def gate(self, *more: str) -> Result:
+        return run("gate", "rag", "--gold", self.gold, "--trace", self.trace, *more)
+
+    def report(self, *more: str) -> tuple[int, Row]:
+        result = self.gate("--json", *more)
+        return result.exit_code, json.loads(result.stdout)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_ship(folder: Folder) -> None:
+    result = folder.gate()
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("Decision: ship")
+
+
+def test_no_ship_names_what_failed_and_what_to_do(folder: Folder) -> None:
+    gold, traces = good()
+    folder.write(gold, [*(answer(f"A{n}", WRONG) for n in range(3)), *traces[3:]])
+    code, report = folder.report()
+    assert (code, report["decision"]) == (1, "no_ship")
+    assert report["metrics"]["precision"]["numerator"] == 5
+    first = report["offenders"][0]
+    assert (first["qid"], first["failed"], first["line"]) == ("A0", ["C", "H"], 1)
+    assert first["file"] == folder.trace
+    assert first["question"] == GOLD["question"]
+    assert first["retrieved_ids"] == TRACE["retrieved_ids"]
+    assert [step["metrics"] for step in report["next_steps"]] == [["precision", "chr"]]
+    said = folder.gate()
+    assert said.stdout.startswith("Decision: do not ship")
+    assert "pattern_rag_semantic_drift" in said.stdout
+
+
+def test_the_seeds_own_command_line(folder: Folder) -> None:
+    gold, traces = good()
+    folder.write([*gold, {**GOLD, "qid": "K"}], [*traces, answer("K")])
+    code, report = folder.report(
+        *("--gates", "precision=0.80", "chr=0.75", "under_refusal=0.05", "over_refusal=0.10"),
+        "--scu_enforced",
+    )
+    assert code == 0
+    assert [gate["metric"] for gate in report["gates"]] == [
+        *("precision", "chr", "under_refusal", "over_refusal", "scu_violations")
+    ]
+    commas = folder.report("--gates", "precision=0.80,chr=0.75,under=0.05,over=0.10")
+    assert commas[1]["gates"] == report["gates"]
+
+
+def test_a_gate_with_confidence_needs_enough_items(folder: Folder) -> None:
+    code, report = folder.report("--gates", "precision>=0.80@95")
+    assert (code, report["decision"]) == (3, "inconclusive")
+    assert report["metrics"]["precision"]["ci95"] == [0.675592, 1.0]
+    assert "too few items" in report["reasons"][0]
+
+
+SETTINGS = {
+    "k": (("--k", "1"), "recall_at_k", 0),
+    "k as it is": ((), "recall_at_k", 8),
+    "another refusal token": (("--refusal", "X rejects null keys."), "over_refusal", 8),
+}
+
+
+@pytest.mark.parametrize(("options", "metric", "hits"), SETTINGS.values(), ids=SETTINGS.keys())
+def test_settings(folder: Folder, options: tuple[str, ...], metric: str, hits: int) -> None:
+    _, report = folder.report(*options)
+    assert report["metrics"][metric]["numerator"] == hits
+
+
+def test_rules_of_contradiction_from_a_file(folder: Folder) -> None:
+    locked = {"constraints": ["Fees are waived"], "gold_claim_substr": ["five euros"]}
+    claim = {**ANSWER, "claim": "It costs five euros.", "constraints_echo": ["Fees are waived"]}
+    gold, traces = good()
+    folder.write([*gold, item("K", **locked)], [*traces, answer("K", claim)])
+    assert folder.report()[0] == 0
+    rule = {"id": "fees", "lock": "waived", "claim": "euros"}
+    as_json, as_toml = folder.path / "rules.json", folder.path / "rules.toml"
+    as_json.write_text(json.dumps([rule]))
+    as_toml.write_text("[[rule]]\n" + "".join(f"{key} = '{text}'\n" for key, text in rule.items()))
+    for file in (as_json, as_toml):
+        code, report = folder.report("--scu-rules", str(file))
+        assert (code, report["settings"]["scu_rules"][-1]) == (1, "fees")
+
+
+BAD_RULES = {
+    "not a list": ("r.json", b"{}", "AF410"),
+    "not JSON": ("r.json", b"[", "AF020"),
+    "not TOML": ("r.toml", b"rule", "AF410"),
+    "not text": ("r.toml", b"\xff", "AF410"),
+    "no rules in it": ("r.toml", b"x = 1", "AF410"),
+}
+
+
+@pytest.mark.parametrize(("name", "raw", "code"), BAD_RULES.values(), ids=BAD_RULES.keys())
+def test_rules_that_cannot_be_read(folder: Folder, name: str, raw: bytes, code: str) -> None:
+    (folder.path / name).write_bytes(raw)
+    result = folder.gate("--scu-rules", str(folder.path / name))
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"{code}: {folder.path / name}")
+
+
+def test_the_gold_set_is_held_to_its_digest(folder: Folder) -> None:
+    digest = f"sha256:{hashlib.sha256(Path(folder.gold).read_bytes()).hexdigest()}"
+    code, report = folder.report("--expect-gold-digest", digest)
+    assert (code, report["inputs"]["gold"]["digest"]) == (0, digest)
+    changed = folder.gate("--expect-gold-digest", "sha256:" + "0" * 64)
+    assert (changed.exit_code, changed.stderr[:5]) == (4, "AF409")
+    assert folder.gate("--expect-gold-digest", "abc").exit_code == 2
+
+
+NOTHING = {
+    "an empty gold set": (b"", lines(good()[1]), "the gold set is empty"),
+    "no traces": (lines(good()[0]), b"", "there are no traces"),
+    "only blank lines": (lines(good()[0]), b"\n \n", "there are no traces"),
+    "nothing at all": (b"", b"", "the gold set is empty"),
+    "no qid in common": (
+        lines(good()[0]),
+        lines([answer("other")]),
+        "no trace has a qid of the gold set",
+    ),
+}
+
+
+@pytest.mark.parametrize(("gold", "traces", "reason"), NOTHING.values(), ids=NOTHING.keys())
+@pytest.mark.parametrize("allowed", [(), ("--allow-missing",)], ids=["", "allowed"])
+def test_nothing_to_measure_is_never_a_yes(
+    folder: Folder, gold: bytes, traces: bytes, reason: str, allowed: tuple[str, ...]
+) -> None:
+    folder.write(gold, traces)
+    code, report = folder.report(*allowed)
+    assert (code, report["decision"]) == (3, "inconclusive")
+    assert reason in report["reasons"]
+
+
+def test_a_missing_trace_is_inconclusive_unless_allowed(folder: Folder) -> None:
+    gold, traces = good()
+    folder.write(gold, traces[1:])
+    code, report = folder.report()
+    assert (code, report["listings"]["missing_traces"]["first"]) == (3, ["A0"])
+    assert folder.report("--allow-missing")[0] == 0
+
+
+def test_a_malformed_line_is_named_and_can_be_skipped(folder: Folder) -> None:
+    gold, traces = good()
+    rows = lines(traces).splitlines(keepends=True)
+    broken = json.dumps({**TRACE, "qid": "A3", "answer_json": {"claim": 7}}).encode() + b"\n"
+    folder.write(gold, b"".join([*rows[:3], broken, b"{\n", *rows[4:]]))
+    refused = folder.gate()
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith(
+        f"AF407: {folder.trace}, line 4, field answer_json.claim: this is not a trace"
+    )
+    code, report = folder.report("--skip-bad", "--allow-missing")
+    assert code == 0
+    assert report["inputs"]["trace"]["skipped"] == 2
+    first, second = report["listings"]["skipped_lines"]["first"]
+    assert first.startswith(f"{folder.trace}, line 4, field answer_json.claim")
+    assert second.startswith(f"{folder.trace}, line 5")
+    assert any("skipped: 2" in said for said in report["warnings"])
+    code, report = folder.report("--skip-bad")
+    assert (code, report["decision"]) == (3, "inconclusive")
+    assert "lines that were not rows and were skipped: 2" in report["reasons"]
+
+
+HOSTILE = {
+    "binary": (bytes(range(256)), "AF02"),
+    "broken UTF-8": (b'{"qid": "\xff", "answer_json": null}\n', "AF02"),
+    "not an object": (b"[]\n", "AF4"),
+    "a key twice": (b'{"qid": "a", "qid": "b", "answer_json": null}\n', "AF024"),
+    "no qid": (b'{"answer_json": null}\n', "AF407"),
+    "a line that is too long": (b'{"answer_json": null, "qid": "' + b"a" * (1 << 21), "AF030"),
+    "deeply nested": (b'{"answer_json": null, "x": ' + b"[" * 100_000 + b"\n", "AF02"),
+}
+
+
+@pytest.mark.parametrize(("raw", "code"), HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_traces(folder: Folder, raw: bytes, code: str) -> None:
+    folder.write(good()[0], raw)
+    result = folder.gate("--report", str(folder.path / "r.json"))
+    assert result.exit_code == 2
+    assert result.stderr.startswith(code), result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not (folder.path / "r.json").exists()
+
+
+def test_a_gold_item_that_stands_twice(folder: Folder) -> None:
+    gold, traces = good()
+    folder.write([*gold, gold[0]], traces)
+    result = folder.gate()
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"AF408: {folder.gold}, line 11, field qid")
+
+
+def test_files_that_cannot_be_read(folder: Folder) -> None:
+    for place, code in ((folder.path, "AF012"), (folder.path / "none.jsonl", "AF010")):
+        result = run("gate", "rag", "--gold", str(place), "--trace", folder.trace)
+        assert (result.exit_code, result.stderr[:5]) == (2, code)
+        result = run("gate", "rag", "--gold", folder.gold, "--trace", str(place))
+        assert (result.exit_code, result.stderr[:5]) == (2, code)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(folder: Folder) -> None:
+    Path(folder.trace).chmod(0)
+    assert folder.gate().stderr[:5] == "AF011"
+
+
+USAGE = {
+    "no file": ((), "there are no traces"),
+    "standard input twice": (("--gold", "-", "--trace", "-"), "standard input can be one file"),
+}
+
+
+@pytest.mark.parametrize(("options", "said"), USAGE.values(), ids=USAGE.keys())
+def test_usage(options: tuple[str, ...], said: str) -> None:
+    result = run("gate", "rag", *options)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_traces_alone_have_nothing_to_be_held_against(folder: Folder) -> None:
+    result = run("gate", "rag", folder.trace)
+    assert (result.exit_code, result.stderr[:5]) == (2, "AF419")
+
+
+def test_a_report_cannot_replace_an_input(folder: Folder) -> None:
+    result = folder.gate("--report", folder.trace)
+    assert (result.exit_code, result.stderr[:5]) == (2, "AF281")
+    assert Path(folder.trace).read_bytes() == lines(good()[1])
+
+
+def test_every_form_from_one_run(folder: Folder) -> None:
+    names = ("report.json", "junit.xml", "s.sarif", "c.md", "page.html", "history.jsonl")
+    report, junit, sarif, markdown, html, history = (str(folder.path / name) for name in names)
+    result = folder.gate(
+        *("--report", report, "--junit", junit, "--sarif", sarif),
+        *("--markdown", markdown, "--html", html, "--history", history),
+    )
+    assert result.exit_code == 0
+    assert result.stderr.count("wrote ") == 5
+    assert all((folder.path / name).stat().st_size for name in names)
+    printed = folder.gate("--json")
+    assert Path(report).read_bytes() == printed.stdout_bytes
+    folder.gate("--history", history)
+    assert Path(history).read_bytes().count(b"\n") == 2
+
+
+def test_a_byte_order_mark_changes_nothing_but_the_digest(folder: Folder) -> None:
+    plain = folder.report()[1]
+    folder.write(*(b"\xef\xbb\xbf" + lines(rows) for rows in good()))
+    code, marked = folder.report()
+    for report in (plain, marked):
+        for given in report["inputs"].values():
+            given.pop("digest")
+    assert (code, marked) == (0, plain)
+
+
+def test_standard_input_several_files_and_patterns(folder: Folder) -> None:
+    whole = folder.report()[1]
+    raw = Path(folder.trace).read_bytes()
+    piped = CliRunner().invoke(
+        cli, ["gate", "rag", "--json", "--gold", folder.gold, "--trace", "-"], input=raw
+    )
+    found = json.loads(piped.stdout)
+    assert found["inputs"]["trace"].pop("path") == "standard input"
+    whole["inputs"]["trace"].pop("path")
+    assert found == whole
+    rows = raw.splitlines(keepends=True)
+    for name, part in (("t-1.jsonl", rows[:4]), ("t-2.jsonl", rows[4:])):
+        (folder.path / name).write_bytes(b"".join(part))
+    folder.trace = str(folder.path / "t-*.jsonl")
+    found = folder.report()[1]
+    for report in (found, whole):
+        report.pop("inputs")
+    assert found == whole
+
+
+def test_the_last_trace_wins_over_files_too(folder: Folder) -> None:
+    (folder.path / "again.jsonl").write_bytes(lines([answer("A5", WRONG)]))
+    code, report = folder.report("--trace", str(folder.path / "again.jsonl"))
+    assert (code, report["counts"]["duplicates"]) == (0, 1)
+    (offender,) = report["offenders"]
+    assert (offender["file"], offender["line"]) == (str(folder.path / "again.jsonl"), 1)
+
+
+def test_a_run_that_became_worse(folder: Folder) -> None:
+    before, after = folder.path / "before.json", folder.path / "after.json"
+    assert folder.gate("--report", str(before)).exit_code == 0
+    gold, traces = good()
+    folder.write(gold, [*(answer(f"A{n}", WRONG) for n in range(8)), *traces[8:]])
+    code, report = folder.report(
+        *("--gates", "precision=0", "chr=0", "--fail-on-regression", str(before)),
+        *("--report", str(after)),
+    )
+    assert (code, report["comparison"]["change"]) == (1, "regressed")
+    assert report["reasons"][0].startswith("worse than the baseline")
+    folder.write(*good())
+    code, report = folder.report("--fail-on-regression", str(after))
+    assert (code, report["comparison"]["change"]) == (0, "improved")
+
+
+def test_a_baseline_needs_items(folder: Folder) -> None:
+    before = str(folder.path / "before.json")
+    folder.gate("--report", before, "--no-items")
+    result = folder.gate("--fail-on-regression", before)
+    assert (result.exit_code, result.stderr[:5]) == (2, "AF417")
+
+
+def test_another_tools_file_holds_both(folder: Folder) -> None:
+    file = folder.path / "ragas.csv"
+    file.write_text(
+        "user_input,retrieved_contexts,response,reference\n"
+        '"How many days?","[\'Employees get 15 days.\']","15 days of leave","15 days"\n'
+        '"Who approves?","[\'A manager approves.\']","Nobody does","the manager"\n'
+    )
+    result = run("gate", "rag", "--json", str(file))
+    report = json.loads(result.stdout)
+    assert report["counts"]["gold"] == report["counts"]["traces"] == 2
+    assert result.exit_code in (1, 3)
+    assert report["inputs"]["gold"]["digest"] == report["inputs"]["trace"]["digest"]
+    with_gates = run(
+        *("gate", "rag", "--json", str(file)),
+        *("--gates", "precision=0.5", "chr=off", "under=off"),
+    )
+    assert json.loads(with_gates.stdout)["metrics"]["over_refusal"]["value"] == 0
+
+
+def many(count: int, salt: int) -> tuple[list[Row], list[Row]]:
+    """Return rows of every kind in an order without a pattern, so that every listing is used."""
+    gold = [unanswerable(f"q{n}") if n % 5 == 0 else item(f"q{n}") for n in range(count)]
+    for row in gold[::7]:
+        row["constraints"] = GOLD["constraints"]
+    answers = [ANSWER, WRONG, REFUSED, {**ANSWER, "claim": "Not in context."}, None]
+    scrambled = (zlib.crc32(b"%d-%d" % (salt, n)) for n in range(2 * count))
+    return gold, [answer(f"q{n % (count + 5)}", answers[n // 9973 % 5]) for n in scrambled]
+
+
+def shuffled(rows: list[Row], salt: int) -> list[Row]:
+    return sorted(rows, key=lambda row: zlib.crc32(f"{salt}{row}".encode()))
+
+
+@pytest.mark.parametrize("salt", range(3))
+def test_processes_change_no_byte(
+    folder: Folder, salt: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.write(*many(200, salt))
+    whole = folder.gate("--json").stdout_bytes
+    monkeypatch.setattr(rag_parts, "SMALLEST_PART_BYTES", 1000)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 700)
+    for jobs in ("2", "3"):
+        assert folder.gate("--json", "-j", jobs).stdout_bytes == whole
+
+
+@pytest.mark.parametrize("salt", range(5))
+def test_the_order_of_lines_changes_nothing_but_what_names_the_file(
+    folder: Folder, salt: int
+) -> None:
+    """Another order is another file: its digest and the lines of the offenders follow it."""
+    gold, traces = many(100, salt)
+    traces = list({row["qid"]: row for row in traces}.values())
+    folder.write(gold, traces)
+    _, before = folder.report()
+    folder.write(shuffled(gold, salt), shuffled(traces, salt))
+    _, after = folder.report()
+    for report in (before, after):
+        for given in report["inputs"].values():
+            given.pop("digest")
+        for offender in report["offenders"]:
+            offender.pop("line")
+    assert json.dumps(before) == json.dumps(after)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2", "3"])
+def test_the_first_bad_line_whoever_reads_it(
+    folder: Folder, jobs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rag_parts, "SMALLEST_PART_BYTES", 500)
+    gold, traces = many(100, 1)
+    rows = lines(traces).splitlines(keepends=True)
+    for place in (50, 51, 170):
+        rows[place] = b'{"qid": "q1"}\n'
+    folder.write(gold, b"".join(rows))
+    refused = folder.gate("-j", jobs)
+    assert refused.stderr.startswith(f"AF407: {folder.trace}, line 51, field answer_json")
+    _, report = folder.report("-j", jobs, "--skip-bad")
+    listed = report["listings"]["skipped_lines"]
+    assert listed["total"] == report["inputs"]["trace"]["skipped"] == 3
+    assert [said.split(",")[1] for said in listed["first"]] == [" line 51", " line 52", " line 171"]
+
+
+def test_more_processes_in_a_process_of_its_own(folder: Folder) -> None:
+    folder.write(*many(20_000, 5))
+    line = ("gate", "rag", "--json", "--gold", folder.gold, "--trace", folder.trace)
+    one, two = (run_process(REAL, *line, "-j", jobs) for jobs in ("1", "2"))
+    assert (one.returncode, one.stderr) == (two.returncode, two.stderr) == (1, b"")
+    assert one.stdout == two.stdout

@@ -1,0 +1,112 @@
+"""The join of gold items and traces, as Spark runs it, finds what one process finds."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.test_gate_rag_command import answer, good, item, lines, many
+from tests.engine.standin_rdd import StandIn
+
+from affidavit.app.gating.files import Lines
+from affidavit.base.errors import AffidavitError
+from affidavit.cli.gate_frame import report_bytes
+from affidavit.engine import spark_rag
+from affidavit.engine.spark import Line, SparkInput
+from affidavit.wiring.gating import RagPlan, run_rag, spark_names
+
+
+@contextmanager
+def no_session(master: str) -> Iterator[str]:
+    yield master
+
+
+def read_here(_: object, names: tuple[str, ...]) -> Any:
+    """Return the lines of files as `engine.spark.read_input` numbers them."""
+    found, digests, before = [], [], 0
+    for name in names:
+        given = Lines("any", [name])
+        for block in given.blocks():
+            for number, raw in enumerate(block.raw.splitlines(), block.first_line):
+                found.append(Line(before + number, name, number, raw))
+        before = len(found)
+        digests.append(given.as_input().digest)
+    return SparkInput(StandIn(found), tuple(digests))  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_rag, "session", no_session)
+    monkeypatch.setattr(spark_rag, "read_input", read_here)
+
+
+def plan(folder: Path, gold: bytes, *traces: bytes, **changes: Any) -> RagPlan:
+    (folder / "gold.jsonl").write_bytes(gold)
+    for number, raw in enumerate(traces):
+        (folder / f"trace-{number}.jsonl").write_bytes(raw)
+    return RagPlan((str(folder / "gold.jsonl"),), (str(folder / "trace-*.jsonl"),), **changes)
+
+
+def on(engine: str, asked: RagPlan) -> bytes:
+    from dataclasses import replace
+
+    try:
+        return report_bytes(run_rag(replace(asked, engine=engine)).as_wire())
+    except AffidavitError as error:
+        return str(error).encode()
+
+
+GOLD, TRACES = (lines(rows) for rows in many(120, 3))
+HALF = TRACES.find(b"\n", len(TRACES) // 2) + 1
+BAD = TRACES + b'{"qid": 7}\n\n{\n' + TRACES
+CASES: dict[str, tuple[tuple[bytes, ...], dict[str, Any]]] = {
+    "every kind of row": ((GOLD, TRACES), {}),
+    "several files": ((GOLD, TRACES[:HALF], b"\n" + TRACES[HALF:]), {}),
+    "all is well": (tuple(lines(rows) for rows in good()), {}),
+    "no names of items": ((GOLD, TRACES), {"items": False}),
+    "bad lines, skipped": ((GOLD, BAD), {"skip_bad": True}),
+    "bad lines, refused": ((GOLD, BAD), {}),
+    "bad gold": ((GOLD + b"{}\n", TRACES), {}),
+    "gold items twice": ((lines([item("b"), item("a"), item("a"), item("b")]), TRACES), {}),
+    "no traces": ((GOLD, b""), {}),
+    "no gold": ((b"", TRACES), {}),
+    "strays alone": ((lines([item("a")]), lines([answer("s"), answer("t"), answer("s")])), {}),
+    "another gold set": ((GOLD, TRACES), {"expect_gold_digest": "sha256:" + "0" * 64}),
+}
+
+
+@pytest.mark.parametrize(("files", "changes"), CASES.values(), ids=CASES.keys())
+def test_the_same_bytes(tmp_path: Path, files: tuple[bytes, ...], changes: dict[str, Any]) -> None:
+    asked = plan(tmp_path, *files, **changes)
+    assert on("spark", asked) == on("local", asked)
+
+
+def test_rows_of_parquet_come_as_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gold, traces = good()
+    asked = plan(tmp_path, lines(gold), lines(traces))
+    wanted = on("local", asked)
+
+    def as_values(session: object, names: tuple[str, ...]) -> SparkInput:
+        given = read_here(session, names)
+        rows = gold if names[0].endswith("gold.jsonl") else traces
+        found = (
+            Line(line.number, line.file, line.line, row)
+            for line, row in zip(given.lines.rows, rows, strict=True)
+        )
+        return SparkInput(StandIn(found), given.digests)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(spark_rag, "read_input", as_values)
+    assert on("spark", asked) == wanted
+
+
+def test_what_spark_cannot_read() -> None:
+    assert on("spark", RagPlan(("g",), ("-",))).startswith(b"AF427: standard input")
+    assert on("spark", RagPlan((), ("t",))).startswith(b"AF419: t")
+
+
+def test_patterns_of_this_machine_are_spread_out_and_addresses_are_not(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(b"")
+    names = spark_names((f"{tmp_path}/*", "s3a://bucket/runs/*.jsonl"))
+    assert names == (f"{tmp_path}/a", f"{tmp_path}/b", "s3a://bucket/runs/*.jsonl")
