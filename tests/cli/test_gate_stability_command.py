@@ -1,7 +1,10 @@
 """`affidavit gate stability`, as a user calls it: over recorded runs, and recording them."""
 
 import json
+import signal
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.gate_files import BAD_FILES, GOLD, NONE, REFUSED, RIGHT, bad_files, code_of, lines
 from tests.cli.gate_files import report_of as gate_report
-from tests.cli.running import run
+from tests.cli.running import REAL, run, start
 from tests.sources.pipeline_server import asking
+from tests.sources.test_pipelines import is_running
 
 
 def runs(qid: str, *answers: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -199,6 +203,44 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     assert "was cut off; its run is made again" in result.stderr
     assert [json.loads(line)["run_id"] for line in place.read_text().splitlines()][-1:]
     assert len(place.read_text().splitlines()) == 4
+
+
+def test_a_run_that_the_user_stops_leaves_nothing_running(tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", [GOLD])
+    script = tmp_path / "slow.py"
+    script.write_text(
+        "import os, pathlib, sys, time\n"
+        "pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))\ntime.sleep(60)\n"
+    )
+    process = start(
+        REAL,
+        *(
+            "gate",
+            "stability",
+            "--mode",
+            "run",
+            "--gold",
+            gold,
+            "--runs",
+            str(tmp_path / "r.jsonl"),
+        ),
+        *("--command", f"{sys.executable} -I {script} {tmp_path / 'pid'}"),
+    )
+    with process:
+        wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=30)
+    assert (process.returncode, told.decode().splitlines()[-1][:5]) == (3, "AF002")
+    pid = int((tmp_path / "pid").read_text())
+    wait_until(lambda: not is_running(pid))
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(400):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it does not come about")
 
 
 def test_an_answer_that_did_not_come_is_no_refusal(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -184,9 +185,10 @@ def _record(
     terminal.note(f"{len(questions)} runs, {len(questions) - len(left)} of them recorded before")
     if left:
         place.parent.mkdir(parents=True, exist_ok=True)
-    made = drive(left, pipeline, pace, recording.keep, time)
-    faults = sum(
-        record.fault is not None for record in terminal.progress(made, "Asking", len(left))
-    )
+    # Closed also if the user stops it, so that no command is left running.
+    with closing(drive(left, pipeline, pace, recording.keep, time)) as made:
+        faults = sum(
+            record.fault is not None for record in terminal.progress(made, "Asking", len(left))
+        )
     if faults:
         terminal.note(f"{faults} of {len(left)} runs brought no answer; {file} says why")

@@ -6,14 +6,14 @@ question from the same pipeline (`key`); an answer that did not come is recorded
 and asked for again the next time. Origin: the stability page of the RAG document, `--mode run`.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Generator, Iterable
 from dataclasses import dataclass
 from queue import SimpleQueue
+from threading import Thread
 from typing import Final, Literal, Protocol
 
 import msgspec
 
-from affidavit.app.crew import Crew
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
@@ -114,16 +114,19 @@ def drive(
     pace: Pace,
     keep: Callable[[RecordV1], None],
     clock: Clock,
-) -> Iterator[RecordV1]:
+) -> Generator[RecordV1, None, None]:
     """Ask, keep each run as soon as it is over, and yield it. The order is that of the answers."""
-    crew, over = Crew(pace.jobs), SimpleQueue[RecordV1 | Exception]()
+    over = SimpleQueue[RecordV1 | Exception]()
     waiting, running, lost, next_start = iter(questions), 0, 0, clock.monotonic()
     question = next(waiting, None)
     try:
         while question is not None or running:
             while question is not None and running < pace.jobs:
                 next_start = _keep_pace(pace, next_start, clock)
-                crew.start(_errand(question, pipeline, pace, clock, over))
+                # A daemon: one that hangs does not keep the process from ending.
+                Thread(
+                    target=_ask, args=(question, pipeline, pace, clock, over), daemon=True
+                ).start()
                 running, question = running + 1, next(waiting, None)
             record = over.get()
             running -= 1
@@ -148,20 +151,17 @@ def _keep_pace(pace: Pace, next_start: float, clock: Clock) -> float:
     return max(now, next_start) + 1 / pace.per_second
 
 
-def _errand(
+def _ask(
     question: Question,
     pipeline: Pipeline,
     pace: Pace,
     clock: Clock,
     over: "SimpleQueue[RecordV1 | Exception]",
-) -> Callable[[], None]:
-    def work() -> None:
-        try:
-            over.put(_recorded(question, pipeline, pace, clock))
-        except Exception as error:  # Raised again by the thread that waits for it.
-            over.put(error)
-
-    return work
+) -> None:
+    try:
+        over.put(_recorded(question, pipeline, pace, clock))
+    except Exception as error:  # Raised again by the thread that waits for it.
+        over.put(error)
 
 
 def _recorded(question: Question, pipeline: Pipeline, pace: Pace, clock: Clock) -> RecordV1:
