@@ -105,6 +105,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
         "AF355",
     ),
     "no such key": ((CHECKS, "--key", "af-ed25519-000000000000"), "AF339"),
+    "a place below a file": ((CHECKS, "-o", f"{CHECKS}/receipt.json"), "AF014"),
     "no words": (("--question", " ?"), "AF314"),
 }
 

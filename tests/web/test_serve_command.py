@@ -155,6 +155,39 @@ def test_a_port_that_is_taken(project: Path) -> None:
     assert "something listens there already" in result.stderr
 
 
+ADDRESSES = {
+    "no address": ("", "no address is named"),
+    "no name of a host": ("ü..x", "this is no name of a host"),
+    "an address of another machine": ("192.0.2.1", "cannot assign requested address"),
+}
+
+
+@pytest.mark.parametrize(("host", "reason"), ADDRESSES.values(), ids=ADDRESSES.keys())
+def test_addresses_where_nobody_can_listen(host: str, reason: str) -> None:
+    with pytest.raises(AffidavitError) as refused:
+        listen_at(Address(host, 0))
+    assert (refused.value.fault.code, refused.value.values["reason"]) == ("AF521", reason)
+
+
+def test_a_rate_that_is_no_number(project: Path) -> None:
+    result = run("serve", "--key-rate", "nan", "--project", str(project))
+    assert (result.exit_code, result.stderr[:5]) == (2, "AF001")
+    assert "'nan' is not a number" in result.stderr
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_was_sent(project: Path) -> None:
+    with serving(project, "-q") as service:
+        whole = service.ask("POST", "/v1/answer", b" " * 5_000_000)
+        assert (whole.status, whole.json["code"]) == (413, "AF503")
+        assert whole.headers["content-type"] == "application/problem+json"
+        place = urlsplit(service.url)
+        with socket.create_connection((place.hostname, place.port), timeout=5) as claiming:
+            head = f"POST /v1/verify HTTP/1.1\r\nhost: {place.netloc}\r\n"
+            kind = "content-type: application/json\r\ncontent-length: 1000000000\r\n\r\n"
+            claiming.sendall((head + kind).encode())
+            assert claiming.recv(100).startswith(b"HTTP/1.1 413 ")
+
+
 def test_without_a_key_to_sign_with_it_does_not_start(tmp_path: Path) -> None:
     result = run("serve", "--project", str(tmp_path))
     assert (result.exit_code, result.stderr[:5]) == (2, "AF339")

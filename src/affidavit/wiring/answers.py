@@ -6,6 +6,7 @@ route table lies; what the user names on the command line counts more.
 
 import os
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -73,7 +74,8 @@ def receipt_path(project: Path, receipt_id: str) -> Path:
 def write_receipt(path: Path, receipt: dict[str, JsonValue]) -> None:
     """Keep a receipt: indented, with its members sorted."""
     text = msgspec.json.format(sorted_compact(receipt), indent=2)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # The writing says why it is not possible, if it is not.
+        path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text + b"\n")
 
 

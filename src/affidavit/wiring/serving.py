@@ -49,6 +49,8 @@ class ServedApplication:
 
 def listen_at(address: Address) -> socket.socket:
     """Return a socket that listens, or say why there is none."""
+    if not address.host:  # To the system it means every address of this machine.
+        raise _unusable(address, "no address is named")
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # The protocol is named, or asyncio would not send at once what is small (TCP_NODELAY), and
     # every response would wait 40 ms for the client's acknowledgement.
@@ -59,13 +61,20 @@ def listen_at(address: Address) -> socket.socket:
         listening.bind((address.host, address.port))
         listening.listen(BACKLOG)
         return listening
+    except (TypeError, UnicodeError):
+        listening.close()
+        raise _unusable(address, "this is no name of a host") from None
     except OSError as error:
         listening.close()
         known = {errno.EADDRINUSE: "something listens there already"}
         reason = known.get(error.errno or 0, (error.strerror or str(error)).lower())
-        raise AffidavitError(
-            faults.SERVE_ADDRESS, host=address.host, port=address.port, reason=reason
-        ) from None
+        raise _unusable(address, reason) from None
+
+
+def _unusable(address: Address, reason: str) -> AffidavitError:
+    return AffidavitError(
+        faults.SERVE_ADDRESS, host=repr(address.host), port=address.port, reason=reason
+    )
 
 
 def require_keys_for(host: str, plan: ServicePlan) -> None:
