@@ -1,5 +1,41 @@
 """Affidavit shows what an AI answer rests on."""
 
-__all__ = ["__version__"]
+from collections.abc import Callable as _Callable
+from pathlib import Path as _Path
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+if _TYPE_CHECKING:
+    from affidavit.app.evidence.recording import Recorder as _Recorder
+
+__all__ = ["__version__", "record"]
 
 __version__ = "0.1.0"
+
+
+def record(
+    run: "str | _Path",
+    *,
+    run_id: str | None = None,
+    input: _Any = None,
+    source: str = "urn:affidavit:run",
+    producer: str = "affidavit",
+    producer_version: str = __version__,
+    git: str = "unknown",
+    clock: "_Callable[[], str] | None" = None,
+) -> "_Recorder":
+    """Record a run: `with affidavit.record("run.jsonl") as run: run.model_call(...)`.
+
+    `run` is a path that ends in .jsonl, or a run id, whose log is then kept in .affidavit/runs.
+    """
+    from affidavit.wiring.recording import recorder_for
+
+    return recorder_for(
+        run,
+        run_id=run_id,
+        input=input,
+        source=source,
+        producer=(producer, producer_version),
+        git=git,
+        clock=clock,
+    )

@@ -19,6 +19,7 @@ from affidavit.base.faults import (
     judging,
     packs,
     receipts,
+    recordings,
     reports,
     service,
 )
@@ -40,6 +41,7 @@ _AREAS: Final[tuple[ModuleType, ...]] = (
     reports,
     service,
     bundles,
+    recordings,
     packs,
 )
 

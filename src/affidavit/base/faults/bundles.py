@@ -1,4 +1,4 @@
-"""AF60x to AF64x: evidence bundles, the archive they are, proofs, redactions and recordings.
+"""AF600 to AF631: evidence bundles, and the archive that they are.
 
 What contradicts another part of the same bundle (a digest, a size, a count, a sequence) ends with
 `TAMPERED`; what cannot be read as a bundle at all, or is beyond a limit, with `INPUT`.

@@ -13,11 +13,7 @@ from affidavit.base.json_limits import JsonValue
 from affidavit.seal.bundle.event import CONTENT_TYPE, SPEC_VERSION, Moment, content_hash
 from affidavit.seal.bundle.totals import Totals
 
-# What an event is given here, and so cannot bring along.
-GIVEN: Final = frozenset(
-    {"assaycontenthash", "assayrunid", "assayseq", "id", "source", "specversion"}
-    | {"assayproducer", "assayproducerversion", "assaygit"}
-)
+_PORTION: Final = 512  # Lines that are summed up at a time.
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +63,15 @@ class Drafting:
 
     def line(self, draft: Draft) -> bytes:
         """Return the line of the next event, with its line feed."""
-        value = self._event(draft)
-        line = jcs(value) + b"\n"
+        return self.rewritten(self._event(draft))
+
+    def rewritten(self, event: Mapping[str, JsonValue]) -> bytes:
+        """Return the line of a whole event, which keeps all but its content hash."""
+        said = content_hash(event)
+        line = jcs({**event, "assaycontenthash": said}) + b"\n"
         self._count += 1
         self._lines.append(line)
-        self._hashes.append(str(value["assaycontenthash"]).removeprefix("sha256:").encode())
+        self._hashes.append(said.removeprefix("sha256:").encode())
         if len(self._lines) == _PORTION:
             self._sum_up()
         return line
@@ -107,11 +107,7 @@ class Drafting:
         }
         if draft.subject is not None:
             value["subject"] = draft.subject
-        value["assaycontenthash"] = content_hash(value)
         return value
-
-
-_PORTION: Final = 512
 
 
 def _checked_time(text: str) -> str:

@@ -48,12 +48,19 @@ class BundleReader:
     def lines(self) -> Iterator[Lines]:
         """Yield the lines of the events in portions, verified, then check what they come to."""
         header = self._events_header()
-        portions = self._content.portions(header.size)
-        for text in self._verifier.whole_lines(portions):
+        for text in self._verifier.whole_lines(self._portions(header)):
             yield self._verifier.verify(text)
         self._told(StepName.EVENTS, Status.PASSED)
-        self._check_totals(header)
+        self._check_totals()
         self._check_end(header)
+
+    def _portions(self, header: Header) -> Iterator[bytes]:
+        missing = header.size
+        for portion in self._content.portions(header.size):
+            missing -= len(portion)
+            yield portion
+        if missing:
+            raise _cut(header.name)
 
     def _read_manifest(self) -> Manifest:
         header = self._member(MANIFEST)
@@ -65,9 +72,7 @@ class BundleReader:
                 limit=limit,
                 name="max_manifest_bytes",
             )
-        raw = self._content.take(header.size)
-        if len(raw) < header.size:
-            raise _cut(MANIFEST)
+        raw = b"".join(self._portions(header))
         self._told(StepName.CONTAINER, Status.PASSED)
         manifest = manifest_from_bytes(raw, self._limits)
         if manifest.known.ours is not None and not self._inflater.is_sealed:
@@ -100,11 +105,9 @@ class BundleReader:
             raise AffidavitError(faults.ARCHIVE_ORDER, name=header.name)
         raise archive.refuse_member(header, self._content, self._limits)
 
-    def _check_totals(self, header: Header) -> None:
-        known, totals = self.manifest.known, self._verifier.totals
-        found = totals.contents(known.run_id)
-        if found.size != header.size:
-            raise _cut(EVENTS)
+    def _check_totals(self) -> None:
+        known = self.manifest.known
+        found = self._verifier.totals.contents(known.run_id)
         said = self.manifest.events_sha256
         if found.sha256 != said:
             values = {"what": MANIFEST, "said": said, "found": found.sha256}

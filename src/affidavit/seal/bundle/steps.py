@@ -7,6 +7,7 @@ from typing import Final
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
+from affidavit.seal.bundle.assay_codes import ASSAY_CODES
 from affidavit.seal.bundle.manifest import Manifest
 from affidavit.seal.steps import Status
 
@@ -89,9 +90,13 @@ class BundleVerification:
             "event_count": None if known is None else known.event_count,
             "valid": self.exit is Exit.YES,
             "exit": int(self.exit),
-            "error": None if self.error is None else self.error.as_wire(),
+            "error": None if self.error is None else _error_as_wire(self.error),
             "steps": [step.as_wire() for step in self.steps],
         }
+
+
+def _error_as_wire(error: AffidavitError) -> dict[str, object]:
+    return {**error.as_wire(), "assay_code": ASSAY_CODES.get(error.fault.name)}
 
 
 def steps_from(

@@ -1,0 +1,1 @@
+"""Evidence bundles as people use them: recorded, sealed, verified, shown, compared, redacted."""

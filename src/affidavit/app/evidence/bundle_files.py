@@ -1,0 +1,106 @@
+"""Bundles as files: found, opened, and written so that a crash leaves none or a whole one."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Final
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import bundles as faults
+from affidavit.base.files import open_to_read, write_atomically
+from affidavit.base.json_limits import JsonValue
+from affidavit.seal.bundle.drafting import Drafting
+from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
+from affidavit.seal.bundle.manifest import Contents, manifest_bytes
+from affidavit.seal.bundle.reading import BundleReader, read_bundle
+from affidavit.seal.bundle.writing import Packing
+
+ENDING: Final = ".tar.gz"
+_PIECE_BYTES: Final = 256 * 1024
+_SPOOLED_LINES: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a manifest says beside its events."""
+
+    finished: bool
+    ours: Mapping[str, JsonValue] | None = None
+    kept: Mapping[str, JsonValue] | None = None
+    packs_applied: tuple[Mapping[str, JsonValue], ...] = ()
+    mappings: tuple[Mapping[str, JsonValue], ...] = ()
+    producer: Mapping[str, JsonValue] | None = None
+
+
+@contextmanager
+def opened_bundle(path: Path, limits: BundleLimits = DEFAULT_LIMITS) -> Iterator[BundleReader]:
+    """Open a bundle to read it. What is wrong inside is raised with the file's name before it."""
+    with open_to_read(path) as stream:
+        try:
+            yield read_bundle(stream, limits)
+        except AffidavitError as error:
+            raise within(path, error) from None
+
+
+def within(path: Path, error: AffidavitError) -> AffidavitError:
+    """Return an error of a member of a bundle as an error of the bundle."""
+    member = error.where.file
+    if member == str(path):
+        return error
+    file = str(path) if member is None else f"{path}: {member}"
+    where = Where(file, error.where.line, error.where.field)
+    return AffidavitError(error.fault, where, **error.values)
+
+
+def bundles_in(paths: Iterable[Path]) -> list[Path]:
+    """Return the bundles that are meant: those named, and those below folders, in order."""
+    return [file for path in paths for file in (_below(path) if path.is_dir() else (path,))]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith(".") and name.endswith((ENDING, ".tgz")):
+                yield Path(place, name)
+
+
+def write_bundle(
+    target: Path, drafting: Drafting, lines: Iterable[bytes], about: Callable[[], About]
+) -> Contents:
+    """Write the lines that a drafting makes as a bundle; `about` is asked when all are made.
+
+    Both members are put aside first: the manifest comes before the events and knows their digest.
+    """
+    with TemporaryFile() as events, TemporaryFile() as body:
+        for line in lines:
+            events.write(line)
+        totals = drafting.finished_totals()
+        if not totals.count:
+            raise AffidavitError(faults.BUNDLE_EMPTY)
+        contents = totals.contents(drafting.run.id)
+        said = about()
+        manifest = manifest_bytes(
+            contents,
+            said.producer or drafting.run.producer_as_wire(),
+            finished=said.finished,
+            about=said.ours,
+            packs_applied=said.packs_applied,
+            mappings=said.mappings,
+            kept=said.kept,
+        )
+        packing = Packing()
+        for piece in packing.body(manifest, _pieces(events), totals.size):
+            body.write(piece)
+        write_atomically(target, chain((packing.header(),), _pieces(body)))
+    return contents
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    stream.seek(0)
+    while piece := stream.read(_PIECE_BYTES):
+        yield piece

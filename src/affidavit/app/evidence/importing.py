@@ -1,0 +1,119 @@
+"""Turns what was kept as files into a bundle: receipts, ledgers, gate reports, results, events.
+
+What a file is, is told from its content. A document becomes one event, results one for each test,
+and a line of events one each. Where a document says when it was made, that is the event's time.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from affidavit.app.evidence import event_types as kinds
+from affidavit.app.evidence.bundle_files import About, write_bundle
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import recordings as faults
+from affidavit.base.files import open_to_read, read_bounded
+from affidavit.base.json_limits import DOCUMENT_LIMITS, JsonValue
+from affidavit.base.json_lines import decode_lines, read_lines
+from affidavit.base.strict_json import decode
+from affidavit.seal.bundle.drafting import Draft, Drafting, Run
+from affidavit.seal.bundle.manifest import Contents
+
+LINE_ENDINGS: Final = (".jsonl", ".ndjson")
+PROMPTFOO: Final = "promptfoo.result"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of document: how it is known, what event it becomes, and where its time stands."""
+
+    schema: str
+    event: str
+    field: str
+    time: str = "generated_at"
+
+
+_DOCUMENTS: Final = (
+    _Kind("answer/v1", kinds.RECEIPT, "receipt"),
+    _Kind("affidavit.ledger/1", kinds.LEDGER, "ledger"),
+    _Kind("affidavit-gate/1", kinds.GATE_REPORT, "report"),
+)
+
+
+def import_files(files: Sequence[Path], target: Path, run: Run, at: str) -> Contents:
+    """Write a bundle of what stands in some files; `at` is the time of what has none."""
+    drafting = Drafting(run)
+    lines = (drafting.line(draft) for file in files for draft in _placed(file, at))
+    return write_bundle(target, drafting, lines, lambda: About(finished=True))
+
+
+def _placed(file: Path, at: str) -> Iterator[Draft]:
+    try:
+        yield from drafts_of_file(file, at)
+    except AffidavitError as error:
+        raise error.at(file=str(file)) from None
+
+
+def drafts_of_file(file: Path, at: str) -> Iterator[Draft]:
+    """Yield the events that a file becomes."""
+    if file.suffix.lower() in LINE_ENDINGS:
+        with open_to_read(file) as stream:
+            for number, value in decode_lines(read_lines(stream)):
+                try:
+                    yield from drafts_of_value(value, at)
+                except AffidavitError as error:
+                    raise error.at(line=number) from None
+        return
+    yield from drafts_of_value(decode(read_bounded(file, DOCUMENT_LIMITS.max_bytes)), at)
+
+
+def drafts_of_value(value: JsonValue, at: str) -> Iterator[Draft]:
+    """Yield the events that a document becomes."""
+    if not isinstance(value, dict):
+        raise _unknown("it is not a JSON object")
+    schema = value.get("schema") or value.get("schema_version")
+    for kind in _DOCUMENTS:
+        if schema == kind.schema:
+            time = value.get(kind.time)
+            yield Draft(kind.event, time if isinstance(time, str) else at, {kind.field: value})
+            return
+    if isinstance(value.get("type"), str) and "data" in value:
+        yield _event(value, at)
+        return
+    tests = _promptfoo_tests(value)
+    if tests is None:
+        raise _unknown(f"its members are {', '.join(sorted(value)[:6]) or 'none'}")
+    for test in tests:
+        yield Draft(PROMPTFOO, at, test)
+
+
+def _event(value: Mapping[str, Any], at: str) -> Draft:
+    time, subject = value.get("time", at), value.get("subject")
+    if not isinstance(time, str):
+        raise AffidavitError(faults.IMPORT_UNKNOWN, Where(field="time"), problem="it is not a text")
+    if subject is not None and not isinstance(subject, str):
+        raise AffidavitError(
+            faults.IMPORT_UNKNOWN, Where(field="subject"), problem="it is not a text"
+        )
+    return Draft(
+        value["type"],
+        time,
+        value["data"],
+        subject,
+        has_personal_data=value.get("assaypii") is True,
+        has_secrets=value.get("assaysecrets") is True,
+    )
+
+
+def _promptfoo_tests(value: Mapping[str, JsonValue]) -> list[JsonValue] | None:
+    """Return the results of a promptfoo file, versions 2 to 4: a list within `results`."""
+    inner: JsonValue = dict(value)
+    for _ in range(2):
+        if isinstance(inner, dict) and "results" in inner:
+            inner = inner["results"]
+    return inner if isinstance(inner, list) else None
+
+
+def _unknown(problem: str) -> AffidavitError:
+    return AffidavitError(faults.IMPORT_UNKNOWN, problem=problem)

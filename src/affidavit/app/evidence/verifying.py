@@ -1,0 +1,69 @@
+"""Verifies bundles: each in numbered steps, and what cannot be opened is an outcome too."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from affidavit.app.evidence.bundle_files import within
+from affidavit.base.errors import AffidavitError
+from affidavit.base.exits import Exit
+from affidavit.base.files import open_to_read
+from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
+from affidavit.seal.bundle.steps import BundleVerification
+from affidavit.seal.bundle.verifying import verify_bundle
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedBundle:
+    """A bundle with its verification."""
+
+    name: str
+    verification: BundleVerification
+
+    @property
+    def error(self) -> AffidavitError | None:
+        """What is wrong with it, if something is."""
+        return self.verification.error
+
+    @property
+    def exit(self) -> Exit:
+        """Yes: every step was done and holds."""
+        return self.verification.exit
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the outcome as machines get it."""
+        return {"bundle": self.name, **self.verification.as_wire()}
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableBundle:
+    """What should have been a bundle, and why its file could not be read."""
+
+    name: str
+    error: AffidavitError
+
+    @property
+    def exit(self) -> Exit:
+        """Never a yes."""
+        return self.error.fault.exit
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the outcome as machines get it."""
+        wire = {"valid": False, "exit": int(self.exit), "error": self.error.as_wire()}
+        return {"bundle": self.name, **wire}
+
+
+BundleOutcome: TypeAlias = VerifiedBundle | UnreadableBundle
+
+
+def verify_files(
+    paths: Iterable[Path], limits: BundleLimits = DEFAULT_LIMITS
+) -> Iterator[BundleOutcome]:
+    """Verify each file; one that is bad hides none of the others."""
+    for path in paths:
+        try:
+            with open_to_read(path) as stream:
+                yield VerifiedBundle(str(path), verify_bundle(stream, limits))
+        except AffidavitError as error:
+            yield UnreadableBundle(str(path), within(path, error))

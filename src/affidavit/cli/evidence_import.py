@@ -1,0 +1,64 @@
+"""`affidavit evidence import`."""
+
+from pathlib import Path
+
+import click
+
+from affidavit.base.exits import Exit
+from affidavit.cli.command import command
+from affidavit.cli.evidence_options import output_option
+from affidavit.cli.terminal import Terminal
+from affidavit.cli.tree import Example
+
+
+@command(
+    examples=(
+        Example("affidavit evidence import receipt.json gate.json -o run.tar.gz", "two documents"),
+        Example("affidavit evidence import events.jsonl -o run.tar.gz --run-id nightly", "events"),
+    ),
+    exits={Exit.YES: "sealed"},
+)
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Receipts, ledgers, gate reports, promptfoo results; or JSON lines of events.",
+)
+@output_option
+@click.option("--run-id", help="The run's name, without a colon; by default that of the output.")
+@click.option("--source", default="urn:affidavit:import", show_default=True, help="Who says so.")
+@click.option("--at", help="The time of what says none of its own; by default now.")
+def import_evidence(
+    terminal: Terminal,
+    files: tuple[Path, ...],
+    output: Path,
+    run_id: str | None,
+    source: str,
+    at: str | None,
+) -> Exit:
+    """Seal stored receipts or reports or events in a bundle.
+
+    What a file is, is told from its content. A document becomes one event, a promptfoo result one
+    for each test, and each line of a .jsonl file one that has a type and data.
+    """
+    from affidavit import __version__
+    from affidavit.app.evidence.importing import import_files
+    from affidavit.seal.bundle.drafting import Run
+    from affidavit.wiring.clock import time_of
+
+    name = run_id if run_id is not None else output.name.partition(".")[0]
+    run = Run(name, source, "affidavit", __version__)
+    contents = import_files(files, output, run, time_of(at))
+    if terminal.json:
+        terminal.print_json(
+            {
+                "bundle": str(output),
+                "bundle_id": contents.run_root,
+                "run_id": contents.run_id,
+                "event_count": contents.count,
+            }
+        )
+        return Exit.YES
+    terminal.print(f"{output}: {contents.count} events of {contents.run_id}, {contents.run_root}")
+    return Exit.YES

@@ -1,0 +1,51 @@
+"""What the commands on bundles have in common: limits, JSON files, and how outcomes are said."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.json_limits import JsonValue
+
+if TYPE_CHECKING:
+    from affidavit.seal.bundle.limits import BundleLimits
+
+_MAX_BYTES: Final = 16 * 1024 * 1024
+
+bundle_path = click.Path(path_type=Path)
+limits_option = click.option(
+    "--limits",
+    help="Other limits: a JSON object, or @FILE that holds one; names as in docs/bundles.md.",
+)
+output_option = click.option(
+    "--output", "-o", type=click.Path(path_type=Path), required=True, help="The bundle to write."
+)
+
+
+def limits_from(text: str | None) -> "BundleLimits":
+    """Return the limits that the user gave, or the defaults."""
+    from affidavit.base.strict_json import decode
+    from affidavit.seal.bundle.limits import DEFAULT_LIMITS, limits_from_wire
+
+    if text is None:
+        return DEFAULT_LIMITS
+    if text.startswith("@"):
+        file = Path(text[1:])
+        value = json_file(file)
+        try:
+            return limits_from_wire(value)
+        except AffidavitError as error:
+            raise error.at(file=str(file)) from None
+    return limits_from_wire(decode(text.encode()))
+
+
+def json_file(path: Path) -> JsonValue:
+    """Return the JSON document that a file holds; an error names the file."""
+    from affidavit.base.files import read_bounded
+    from affidavit.base.strict_json import decode
+
+    try:
+        return decode(read_bounded(path, _MAX_BYTES))
+    except AffidavitError as error:
+        raise error.at(file=str(path)) from None

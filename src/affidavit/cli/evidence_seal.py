@@ -1,0 +1,42 @@
+"""`affidavit evidence seal`."""
+
+from pathlib import Path
+
+import click
+
+from affidavit.base.exits import Exit
+from affidavit.cli.command import command
+from affidavit.cli.evidence_options import output_option
+from affidavit.cli.terminal import Terminal
+from affidavit.cli.tree import Example
+
+
+@command(
+    examples=(
+        Example("affidavit evidence seal run.jsonl -o run.tar.gz", "what `affidavit.record` wrote"),
+    ),
+    exits={Exit.YES: "sealed; a run without its end says so"},
+)
+@click.argument("log", type=click.Path(path_type=Path), help="The log of a run.")
+@output_option
+def seal(terminal: Terminal, log: Path, output: Path) -> Exit:
+    """Seal the log of a run in an evidence bundle.
+
+    A run that was cut off is sealed too, and says that it is unfinished. A torn last line, which a
+    crash may leave, is left out and reported. The same log makes the same bytes.
+    """
+    from affidavit.app.evidence.sealing import seal_run
+
+    sealed = seal_run(log, output)
+    if sealed.torn_bytes:
+        terminal.note(f"the last line of {log} is torn: its {sealed.torn_bytes} bytes are left out")
+    if not sealed.finished:
+        terminal.note("the run is unfinished: its last event is not affidavit.run.finished")
+    if terminal.json:
+        terminal.print_json({"bundle": str(output), **sealed.as_wire()})
+        return Exit.YES
+    terminal.print(
+        f"{output}: {sealed.contents.count} events of {sealed.contents.run_id},"
+        f" {sealed.contents.run_root}"
+    )
+    return Exit.YES

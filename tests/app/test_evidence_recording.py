@@ -1,0 +1,272 @@
+"""Recording a run, sealing it whatever happened to it, and importing what was kept as files."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.seal.bundle_making import members_of, verified
+
+import affidavit
+from affidavit.app.evidence.event_types import TYPES
+from affidavit.app.evidence.recording import Recorder
+from affidavit.app.evidence.run_log import MAX_LINE_BYTES
+from affidavit.app.evidence.sealing import seal_run
+from affidavit.base.errors import AffidavitError
+from affidavit.base.exits import Exit
+
+AT = "2026-01-31T14:30:00Z"
+
+
+def ticking() -> Callable[[], str]:
+    seconds = count()
+    return lambda: f"2026-01-31T14:30:{next(seconds) % 60:02}Z"
+
+
+def recorder(place: Path, name: str = "run.jsonl", **options: Any) -> Recorder:
+    return affidavit.record(place / name, clock=ticking(), **options)
+
+
+def record_everything(run: Recorder) -> None:
+    run.code_version("1.2.0", commit="abc")
+    run.environment({"python": "3.11"})
+    run.seed(7, "numpy")
+    run.prompt("How many days?", template="t-1")
+    run.retrieval("days", [{"id": "c-1", "text": "twelve"}])
+    run.model_call(
+        "m-1", provider="acme", input="q", output="12", parameters={"t": 0.5}, usage={"in": 3}
+    )
+    run.tool_call("search", input={"q": "days"}, output=[12])
+    run.policy_decision("p-1", "allow", reason="listed")
+    run.approval("ann", "approve", what="send")
+    run.check_run({"claims": 3})
+    run.receipt({"schema": "answer/v1"})
+    run.ledger({"schema_version": "affidavit.ledger/1"})
+    run.gate({"schema_version": "affidavit-gate/1", "decision": "ship"})
+    run.soak_trial({"index": 1})
+    run.verdict("ship", score=0.9)
+
+
+def events_of(bundle: Path) -> list[dict[str, Any]]:
+    raw = bundle.read_bytes()
+    assert verified(raw).exit is Exit.YES
+    return [json.loads(line) for line in members_of(raw)[1].splitlines()]
+
+
+def manifest_of(bundle: Path) -> dict[str, Any]:
+    manifest: dict[str, Any] = json.loads(members_of(bundle.read_bytes())[0])
+    return manifest
+
+
+def test_everything_that_can_be_recorded(tmp_path: Path) -> None:
+    with recorder(tmp_path, input={"question": "How many?"}) as run:
+        record_everything(run)
+    sealed = seal_run(run.path, tmp_path / "run.tar.gz")
+    events = events_of(tmp_path / "run.tar.gz")
+    assert {event["type"] for event in events} == {each.name for each in TYPES}
+    assert sealed.finished
+    assert manifest_of(tmp_path / "run.tar.gz")["x-affidavit"]["finished"] is True
+    for event in events:
+        kind = next(each for each in TYPES if each.name == event["type"])
+        assert set(kind.required) <= set(event["data"]) <= {*kind.required, *kind.optional}
+    assert [event["time"] for event in events] == sorted(event["time"] for event in events)
+    approval = next(event for event in events if event["type"].endswith("approval"))
+    assert approval["assaypii"] is True
+
+
+def test_the_same_log_makes_the_same_bytes(tmp_path: Path) -> None:
+    with recorder(tmp_path) as run:
+        run.verdict("ship")
+    for name in ("a.tar.gz", "b.tar.gz"):
+        seal_run(run.path, tmp_path / name)
+    assert (tmp_path / "a.tar.gz").read_bytes() == (tmp_path / "b.tar.gz").read_bytes()
+
+
+def test_a_run_that_raises_has_finished_with_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), recorder(tmp_path) as run:
+        run.seed(1 // 0)
+    seal_run(tmp_path / "run.jsonl", tmp_path / "run.tar.gz")
+    last = events_of(tmp_path / "run.tar.gz")[-1]
+    assert last["data"] == {"error": "ZeroDivisionError", "status": "error"}
+
+
+def test_a_run_that_says_how_it_ends(tmp_path: Path) -> None:
+    with recorder(tmp_path) as run:
+        run.finish("cancelled", output="none", absent_signals=["tool_calls"])
+    seal_run(run.path, tmp_path / "run.tar.gz")
+    first, last = events_of(tmp_path / "run.tar.gz")
+    assert last["data"]["absent_signals"] == ["tool_calls"]
+    assert first["type"] == "affidavit.run.started"
+
+
+KILLED = """
+import os, affidavit
+with affidavit.record("run.jsonl") as run:
+    run.tool_call("a", input=1, output=2)
+    os._exit(9)
+"""
+
+
+def test_a_process_that_is_killed_leaves_a_run_that_can_be_sealed(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, check=False)
+    assert done.returncode == 9
+    sealed = seal_run(tmp_path / "run.jsonl", tmp_path / "run.tar.gz")
+    assert (sealed.finished, sealed.torn_bytes) == (False, 0)
+    assert len(events_of(tmp_path / "run.tar.gz")) == 2
+    assert manifest_of(tmp_path / "run.tar.gz")["x-affidavit"]["finished"] is False
+
+
+def test_a_log_cut_anywhere_is_sealed_or_refused_by_code(tmp_path: Path) -> None:
+    with recorder(tmp_path) as run:
+        run.tool_call("a", input="größe", output=[1])
+    whole = run.path.read_bytes()
+    header = whole.index(b"\n") + 1
+    cut, target = tmp_path / "cut.jsonl", tmp_path / "cut.tar.gz"
+    for at in range(len(whole)):
+        cut.write_bytes(whole[:at])
+        lines = whole[header:at].count(b"\n")
+        if at < header or not lines:
+            with pytest.raises(AffidavitError):
+                seal_run(cut, target)
+            assert not target.exists()
+            continue
+        sealed = seal_run(cut, target)
+        assert sealed.contents.count == lines
+        assert sealed.torn_bytes == at - whole.rindex(b"\n", 0, at) - 1
+        torn = manifest_of(target)["x-affidavit"].get("torn_bytes", 0)
+        assert torn == sealed.torn_bytes
+        assert not sealed.finished
+        target.unlink()
+
+
+REFUSED: dict[str, tuple[Callable[[Recorder], object], str, str | None]] = {
+    "a set": (lambda r: r.tool_call("a", input={1}, output=1), "canon.type", "data.input"),  # type: ignore[arg-type]
+    "bytes deep inside": (
+        lambda r: r.model_call("m", input=[{"a": b"x"}], output=1),  # type: ignore[dict-item]
+        "canon.type",
+        "data.input[0].a",
+    ),
+    "not a number": (
+        lambda r: r.verdict("ship", score=float("nan")),
+        "json.number_domain",
+        "data.score",
+    ),
+    "a number beyond 53 bits": (lambda r: r.seed(2**60), "json.number_domain", "data.seed"),
+    "half a surrogate": (lambda r: r.prompt("\ud800"), "json.unicode", "data.text"),
+    "too large": (lambda r: r.prompt("a" * MAX_LINE_BYTES), "record.too_large", "data"),
+    "a type that we do not have": (lambda r: r.event("affidavit.x", {}), "record.type", "type"),
+}
+
+
+@pytest.mark.parametrize(("call", "fault", "field"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_value_that_cannot_be_kept_is_refused_at_the_call(
+    tmp_path: Path, call: Callable[[Recorder], object], fault: str, field: str
+) -> None:
+    with recorder(tmp_path) as run:
+        before = run.path.read_bytes()
+        with pytest.raises(AffidavitError) as caught:
+            call(run)
+        assert run.path.read_bytes() == before
+    assert (caught.value.fault.name, caught.value.where.field) == (fault, field)
+
+
+def test_the_largest_event_that_is_recorded_is_sealed(tmp_path: Path) -> None:
+    with recorder(tmp_path) as run:
+        room = MAX_LINE_BYTES - 200
+        run.prompt("a" * room)
+    seal_run(run.path, tmp_path / "run.tar.gz")
+    assert len(events_of(tmp_path / "run.tar.gz")) == 3
+
+
+def test_a_file_is_recorded_once(tmp_path: Path) -> None:
+    with recorder(tmp_path) as run:
+        pass
+    with pytest.raises(AffidavitError) as caught, recorder(tmp_path):
+        pass
+    assert caught.value.fault.name == "record.exists"
+    with pytest.raises(AffidavitError) as caught:
+        run.seed(1)
+    assert caught.value.fault.name == "record.closed"
+
+
+def test_a_run_id_keeps_its_log_in_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with affidavit.record("nightly", source="urn:acme:ci", git="abc") as run:
+        run.event("acme.step", {"n": 1}, subject="s", secrets=True)
+    assert run.path == Path(".affidavit/runs/nightly.jsonl")
+    seal_run(run.path, Path("run.tar.gz"))
+    event = events_of(Path("run.tar.gz"))[1]
+    assert (event["assayrunid"], event["source"], event["assaygit"]) == (
+        "nightly",
+        "urn:acme:ci",
+        "abc",
+    )
+    assert (event["subject"], event["assaysecrets"]) == ("s", True)
+
+
+def test_a_run_id_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AffidavitError):
+        affidavit.record("a:b")
+
+
+def test_threads_take_turns(tmp_path: Path) -> None:
+    with recorder(tmp_path) as run:
+        threads = [
+            threading.Thread(target=lambda: [run.seed(number) for number in range(20)])
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    seal_run(run.path, tmp_path / "run.tar.gz")
+    assert len(events_of(tmp_path / "run.tar.gz")) == 82
+
+
+LOGS: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "record.log"),
+    "no header": (b'{"type":"a","time":"2026-01-31T14:30:00Z","data":1}\n', "record.log"),
+    "another version": (
+        b'{"affidavit_run":2,"git":"u","id":"a","producer":"p","producer_version":"1",'
+        b'"source":"a:b"}\n',
+        "record.log",
+    ),
+    "not JSON": (b"{\n", "json.syntax"),
+    "binary": (bytes(range(256)), "json.encoding"),
+}
+
+
+@pytest.mark.parametrize(("log", "fault"), LOGS.values(), ids=LOGS.keys())
+def test_what_is_no_log_is_refused(tmp_path: Path, log: bytes, fault: str) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(log)
+    with pytest.raises(AffidavitError) as caught:
+        seal_run(path, tmp_path / "run.tar.gz")
+    assert caught.value.fault.name == fault
+    assert caught.value.where.file == str(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def bad_entries() -> Iterator[bytes]:
+    yield b'{"type":"a"}\n'
+    yield b'{"type":"a","time":"noon","data":1}\n'
+    yield b'{"type":"a","time":"2026-01-31T14:30:00Z","data":1,"more":1}\n'
+    yield b"\n"
+
+
+@pytest.mark.parametrize("entry", list(bad_entries()))
+def test_a_line_that_is_no_entry_is_named(tmp_path: Path, entry: bytes) -> None:
+    with recorder(tmp_path) as run:
+        pass
+    run.path.write_bytes(run.path.read_bytes() + entry)
+    with pytest.raises(AffidavitError) as caught:
+        seal_run(run.path, tmp_path / "run.tar.gz")
+    assert caught.value.where.file == str(run.path)
+    assert not (tmp_path / "run.tar.gz").exists()

@@ -1,0 +1,158 @@
+"""Many events at once are verified exactly as they are one by one, or not at all."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.json_values import ASCII_FLOAT_FREE
+from tests.seal.bundle_making import AT, RUN, fault_name, members_of, parts, respoken, sealed
+
+from affidavit.base.canonical import jcs
+from affidavit.seal.bundle.drafting import Draft, Drafting
+from affidavit.seal.bundle.event import Place, content_hash, event_from_line
+from affidavit.seal.bundle.event_batches import pattern_of, proven_hashes
+from affidavit.seal.bundle.limits import DEFAULT_LIMITS
+
+LIMITS = DEFAULT_LIMITS.for_json(DEFAULT_LIMITS.max_line_bytes)
+
+
+def lines_of(drafts: list[Draft]) -> list[bytes]:
+    drafting = Drafting(RUN)
+    return [drafting.line(draft) for draft in drafts]
+
+
+def proven(lines: list[bytes], first: int = 0) -> list[bytes] | None:
+    """Prove the lines by the pattern of an event like the first."""
+    (line,) = lines_of([Draft("x", AT, {})])
+    pattern = pattern_of(event_from_line(line[:-1], 1, Place(RUN.id, 0, None), LIMITS))
+    assert pattern is not None
+    return proven_hashes(b"".join(lines), first, pattern, LIMITS)
+
+
+def hashes_of(lines: list[bytes]) -> list[bytes]:
+    return [json.loads(line)["assaycontenthash"].removeprefix("sha256:").encode() for line in lines]
+
+
+drafts = st.builds(
+    Draft,
+    st.sampled_from(["affidavit.tool.call", "a", 'quoted"\\', "größe"]),
+    st.sampled_from([AT, "2026-01-31T14:30:00.5+02:00"]),
+    ASCII_FLOAT_FREE | st.floats(0.001, 1000),
+    st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    st.booleans(),
+    st.booleans(),
+)
+
+
+@given(st.lists(drafts, min_size=1, max_size=5))
+def test_what_is_proved_is_what_was_written(given_drafts: list[Draft]) -> None:
+    lines = lines_of(given_drafts)
+    assert proven(lines) in (None, hashes_of(lines))
+    exact = [
+        event_from_line(line[:-1], number + 1, Place(RUN.id, number, RUN.source), LIMITS)
+        for number, line in enumerate(lines)
+    ]
+    assert [event.assaycontenthash[7:].encode() for event in exact] == hashes_of(lines)
+
+
+ORDINARY = [
+    Draft("affidavit.model.call", AT, {"a": [1, -2, 0.5, True, None], "é": "größe", "": ""}),
+    Draft("affidavit.tool.call", AT, {"b": {"c": '\u001b\n"\\/'}}, "subject", True, True),
+    Draft("größe", "2026-01-31T14:30:00.25Z", ["😀", {"x": 1e-4}], "été"),
+]
+PROVED = {
+    "plain": [Draft("t", AT, {"a": 1})],
+    "texts with escapes and beyond ASCII": [Draft("t", AT, {"a": '\u001b\n"\\ größe 😀'})],
+    "flags and subjects": [Draft("t", AT, 1, "s", True, True), Draft("u", AT, None)],
+    "floats with a fraction": [Draft("t", AT, [0.5, -1.25, 123456.789])],
+    "a type with a quote": [Draft('t"', AT, {})],
+}
+
+
+@pytest.mark.parametrize("given_drafts", PROVED.values(), ids=PROVED.keys())
+def test_ordinary_events_are_proved_at_once(given_drafts: list[Draft]) -> None:
+    lines = lines_of(given_drafts)
+    assert proven(lines) == hashes_of(lines)
+
+
+LEFT_TO_THE_EXACT = {
+    "a whole float": [Draft("t", AT, {"x": 1e300})],
+    "a small float": [Draft("t", AT, {"x": 5e-05})],
+    "a key beyond ASCII": [Draft("t", AT, {"é": 1})],
+    "deep": [Draft("t", AT, json.loads("[" * 62 + '"' + "[" * 9 + '"' + "]" * 62))],
+    "very long": [Draft("t", AT, "a" * 60_000)],
+    "an event with a member more": [Draft("t", AT, 1, others={"traceparent": "00"})],
+}
+
+
+@pytest.mark.parametrize("given_drafts", LEFT_TO_THE_EXACT.values(), ids=LEFT_TO_THE_EXACT.keys())
+def test_rare_events_are_looked_at_one_by_one(given_drafts: list[Draft]) -> None:
+    assert proven(lines_of(given_drafts)) is None
+    plain = Draft("t", AT, 1)
+    assert fault_name(sealed([plain, *given_drafts, plain, plain])) is None
+    assert fault_name(sealed([*given_drafts, plain])) is None
+
+
+def test_more_events_than_fit_in_a_portion() -> None:
+    given_drafts = [Draft("t", AT, {"number": number, "text": "a" * 900}) for number in range(900)]
+    assert fault_name(sealed(given_drafts)) is None
+
+
+def test_a_change_of_any_byte_is_never_proved() -> None:
+    text = b"".join(lines_of(ORDINARY))
+    for at in range(len(text)):
+        changed = text[:at] + bytes((text[at] ^ 1,)) + text[at + 1 :]
+        # A time may change and be a time; the digests of the whole see to that.
+        if proven([changed]) is not None:
+            changed_events = [json.loads(line) for line in changed.splitlines()]
+            original = [json.loads(line) for line in text.splitlines()]
+            differing = {
+                key
+                for new, old in zip(changed_events, original, strict=True)
+                for key in new
+                if new[key] != old[key]
+            }
+            assert differing == {"time"}
+
+
+def with_last(change: Any) -> bytes:
+    """Return a bundle whose last event is changed: the one before it has made the pattern."""
+    manifest, events = parts(sealed(ORDINARY))
+    change(events[-1])
+    return respoken(manifest, events)
+
+
+HOSTILE = {
+    "another hash": (
+        lambda e: e.update(assaycontenthash="sha256:" + "0" * 64),
+        "bundle.event_hash",
+    ),
+    "another number": (lambda e: e.update(assayseq=7), "bundle.sequence"),
+    "another run": (lambda e: e.update(assayrunid="x"), "bundle.run_id"),
+    "another id": (lambda e: e.update(id="x"), "bundle.event"),
+    "another source": (lambda e: e.update(source="urn:b:c"), "bundle.event"),
+    "no time": (lambda e: e.update(time="now"), "bundle.event"),
+    "a type that is a number": (lambda e: e.update(type=1), "bundle.event"),
+    "another specversion": (
+        lambda e: e.update(specversion="1.1") or e.update(assaycontenthash=content_hash(e)),
+        "bundle.version",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "wanted"), HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_wrong_event_among_many_is_named(change: Any, wanted: str) -> None:
+    assert fault_name(with_last(change)) == wanted
+
+
+def test_a_line_in_another_order_of_keys_is_refused() -> None:
+    manifest, events = members_of(sealed(ORDINARY))
+    first, second, third = events.splitlines(keepends=True)
+    value = json.loads(second)
+    moved = json.dumps(dict(reversed(value.items())), separators=(",", ":")).encode() + b"\n"
+    assert fault_name(respoken(json.loads(manifest), [first, moved, third])) == "canon.noncanonical"
+    twice = second.replace(b'"assaygit"', b'"assaygit":"unknown","assaygit"')
+    assert fault_name(respoken(json.loads(manifest), [first, twice, third])) == "json.duplicate_key"
+    assert jcs(value) == second[:-1]
