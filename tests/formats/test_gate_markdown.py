@@ -89,5 +89,5 @@ def test_a_report_of_several_gates() -> None:
     made = render(whole)
     assert made.startswith("<!-- affidavit:all -->\n## ❌ Do not ship\n")
     assert "| RAG answers | ❔ Could not tell |" in made
-    assert "### ❌ Do not ship: 2 passed, 1 failed" in made
+    assert "### ❌ Latency: do not ship: 2 passed, 1 failed" in made
     assert made.count("<!--") == 1

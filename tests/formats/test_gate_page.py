@@ -1,6 +1,11 @@
 """The page of a gate: one file, escaped, readable without its drawings, and small."""
 
 import re
+import shutil
+import subprocess
+from html import escape
+from os import environ
+from pathlib import Path
 
 import pytest
 from lxml import etree
@@ -238,6 +243,46 @@ def test_a_trend_whose_last_run_measured_nothing_says_so() -> None:
         runs[-1].schema_version, runs[-1].at, "rag", "inconclusive", {}, runs[-1].gates
     )
     assert "the last is not measured" in next(trends_of([*runs, last], "rag")).says
+
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+
+
+@pytest.mark.skipif(
+    CHROMIUM is None and environ.get("CI") != "true",
+    reason="no Chromium here; `make browser` installs it",
+)
+@pytest.mark.parametrize("width", [320, 400, 1280])
+def test_nothing_is_wider_than_the_window(width: int, tmp_path: Path) -> None:
+    whole = {
+        "schema_version": "affidavit-gate/1",
+        "kind": "all",
+        "decision": "no_ship",
+        "parts": {kind: make() for kind, make in gate_samples.KINDS.items() if kind != "stopped"},
+    }
+    # Chromium opens no narrow window, so the page stands in a frame of that width.
+    frame = f'<iframe style="width: {width}px" srcdoc="{escape(render(whole, past()))}"></iframe>'
+    measure = "document.title = document.querySelector('iframe').contentDocument.body.scrollWidth"
+    file = tmp_path / "page.html"
+    file.write_text(f"<title>none</title>{frame}<script>onload = () => {{ {measure} }}</script>")
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars")
+    assert CHROMIUM is not None, "CI needs Chromium; `make browser` installs it"
+    done = subprocess.run(
+        [
+            *(CHROMIUM, *flags, f"--user-data-dir={tmp_path / 'profile'}"),
+            "--dump-dom",
+            file.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=90,
+    )
+    found = re.search(r"<title>(\d+)</title>", done.stdout)
+    assert found is not None
+    assert int(found[1]) <= width
 
 
 STEPS = {

@@ -109,6 +109,19 @@ def test_the_limits_of_an_unstable_question_in_words() -> None:
     )
 
 
+def test_a_title_says_how_many_there_are_beside_those_that_are_shown() -> None:
+    wire = gate_samples.stability()
+    wire["listings"]["unstable"]["total"] = 300
+    table = offender_table(report_of(wire))
+    assert table is not None
+    assert table.title == "Questions that are not stable (5 of 300)"
+    wire = gate_samples.agreement()
+    wire["details"]["disagreements"] = 90
+    table = offender_table(report_of(wire))
+    assert table is not None
+    assert table.title == "Where the agents differ (4 of 90)"
+
+
 def test_loads_stand_in_the_order_of_their_numbers() -> None:
     wire = gate_samples.latency()
     wire["details"]["load"]["odd"] = {"n": 1}

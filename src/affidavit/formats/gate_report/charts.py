@@ -215,9 +215,11 @@ def frontier_chart(tradeoff: kinds.TradeoffV1, table: ReportTable) -> Chart:
         says = f"{made.config}: P95 {words.figure(p95, digits=1)} ms, precision {precision}"
         parts.append(dot(x, y, f"point {state}", says, 6))
         named = f"{words.shortened(made.config, 20)}: {words.figure(precision, digits=3)}"
-        # The frontier rises, so below and to the right of a point there is room; except at the end.
-        side, anchor = (0.02, "start") if x < 0.7 else (-0.02, "end")
-        parts.append(label(named, percent(x + side), y + 17, "tick", anchor))
+        # The frontier rises: there is room below and to the right of a point, at its end above.
+        if x < 0.7:
+            parts.append(label(named, percent(x + 0.02), y + 17, "tick"))
+        else:
+            parts.append(label(named, percent(x + 0.02), y - 11, "tick", "end"))
     parts.append(label("faster", 0, _PLOT + 18, "tick"))
     parts.append(label("slower, by P95", "100%", _PLOT + 18, "tick", "end"))
     parts.append(label("more precise", 0, 8, "tick"))

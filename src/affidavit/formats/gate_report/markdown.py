@@ -94,10 +94,11 @@ def _fitted(blocks: list[Block], foot: str) -> str:
 
 def _verdict(report: ReportV1, level: str = "##") -> str:
     sign, said = _SIGNS[report.decision], escaped(words.headline(report))
-    title = f"{level} {sign} {said}"
-    lines = [title, "", f"**{escaped(words.kind_in_words(report), 80)}**"]
+    kind = escaped(words.kind_in_words(report), 80)
     if level == "##":
-        lines = [marker(report.kind), *lines]
+        lines = [marker(report.kind), f"{level} {sign} {said}", "", f"**{kind}**"]
+    else:
+        lines = [f"{level} {sign} {kind}: {said[:1].lower()}{said[1:]}"]
     if report.reasons:
         lines.append("")
     lines += [f"- {escaped(reason, 200)}" for reason in report.reasons[:_MOST_REASONS]]

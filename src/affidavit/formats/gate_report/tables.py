@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from affidavit.formats.gate_report import kinds, words
-from affidavit.formats.gate_report.wire import ReportV1
+from affidavit.formats.gate_report.wire import ListingV1, ReportV1
 
 _IDS: Final = 8
 _TEXT: Final = 160
@@ -88,11 +88,20 @@ def offender_table(report: ReportV1) -> ReportTable | None:
         title, note = f"Look at these first ({len(offenders)})", words.CHECKS
     elif isinstance(first, kinds.DisagreementV1):
         columns = ("Question", "Scholar", "Auditor", "Final", "Why")
-        title, note = f"Where the agents differ ({len(offenders)})", ""
+        title, note = f"Where the agents differ ({_of_all(report, len(offenders))})", ""
     else:
         columns = ("Question", "Runs", "Outside its limit", "Not measured")
-        title, note = f"Questions that are not stable ({len(offenders)})", ""
+        title, note = f"Questions that are not stable ({_of_all(report, len(offenders))})", ""
     return ReportTable(title, columns, tuple(Row(_offender(each)) for each in offenders), note=note)
+
+
+def _of_all(report: ReportV1, shown: int) -> str:
+    """Return how many are shown, of how many there are."""
+    details = kinds.details_of(report.kind, report.details)
+    total = report.listings.get("unstable", ListingV1()).total
+    if isinstance(details, kinds.AgreementV1):
+        total = details.disagreements
+    return str(shown) if total <= shown else f"{shown} of {total}"
 
 
 def _offender(offender: kinds.Offender) -> tuple[str, ...]:
