@@ -7,6 +7,7 @@ import pytest
 from tests.cli.gate_files import report_of
 from tests.cli.running import run
 from tests.repository import ROOT
+
 from tools import make_gate_samples
 
 GATES = ROOT / "samples" / "gates"
