@@ -19,8 +19,15 @@ _LONG_TEXT: Final = 500
 _WORDS: Final = bytes.maketrans((ascii_letters + digits + "_-").encode(), b"w" * 64)
 # Each begins with one letter that is found at the speed of memchr.
 _PREFIXES: Final = (
-    re.compile(r"-(?:(?<=sk-)|(?<=glpat-)|(?<=xox[abeoprs]-)|(?<=pypi-))"),
-    re.compile(r"_(?:(?<=[sr]k_)|(?<=gh[pousr]_)|(?<=github_pat_)|(?<=hf_)|(?<=npm_))"),
+    # Words end in sk, too: before a key stands no letter, but perhaps the n of a line feed.
+    re.compile(
+        r"-(?:(?<=[^\w-]sk-)|(?<=\\[a-z]sk-)|(?<=glpat-)|(?<=xox[abeoprs]-)|(?<=pypi-))", re.ASCII
+    ),
+    re.compile(
+        r"_(?:(?<=[^\w-][sr]k_)|(?<=\\[a-z][sr]k_)|(?<=gh[pousr]_)|(?<=github_pat_)|(?<=hf_)"
+        r"|(?<=npm_))",
+        re.ASCII,
+    ),
     re.compile(r"A(?:KIA|SIA|ROA|IDA|Iza)"),
 )
 _NAMES: Final = tuple(
@@ -40,7 +47,7 @@ def may_be_sensitive(head: EventHead) -> bool:
     """Say whether an event deserves a second look; False only if there is nothing in it."""
     raw = bytes(head.data)
     if head.subject is not None:
-        # In quotes, so that neither can end or begin a word of the other.
+        # A quote, so that neither can end or begin a word of the other.
         raw += b'"' + head.subject.encode("utf-8", "surrogatepass")
     return has_mark(raw)
 

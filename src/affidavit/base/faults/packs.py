@@ -94,17 +94,9 @@ BUNDLES_NONE = Fault(
     "name a bundle, or a folder with files that end in .tar.gz or .tgz",
     Exit.UNKNOWN,
 )
-REPLAY_DIFFERS = Fault(
+REPLAY_REPORT = Fault(
     "AF665",
-    "replay.differs",
-    "what is recorded does not follow from the bundle: {problem}",
-    "believe what was recomputed, and find out who changed the record",
-    Exit.TAMPERED,
-)
-REPLAY_NOTHING = Fault(
-    "AF666",
-    "replay.nothing",
-    "the bundle holds nothing that could be run again",
-    "record receipts, ledgers or gate reports; docs/bundles.md says how",
-    Exit.UNKNOWN,
+    "replay.report",
+    "this is no lint report of the form {known}",
+    "name a file that `affidavit evidence lint --report` wrote",
 )

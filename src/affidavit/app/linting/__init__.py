@@ -1,0 +1,1 @@
+"""Lint, explanations and replay of evidence bundles."""

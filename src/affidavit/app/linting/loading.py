@@ -1,0 +1,108 @@
+"""The one loader of packs: lint and soak find a pack by the same rule.
+
+An existing path (a file, or a folder with pack.yaml), then a built-in name, then the config folder,
+else an error that suggests a name. ADR-025 asks that soak uses the same resolution as lint.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import packs as faults
+from affidavit.base.files import read_bounded
+from affidavit.base.places import excerpt
+from affidavit.packs.collisions import refuse_collisions
+from affidavit.packs.model import Pack
+from affidavit.packs.nearest import advice_for
+from affidavit.packs.reading import MAX_PACK_BYTES, pack_from_yaml
+
+DEFAULT_PACK: Final = "cicd-starter"
+BUILT_IN: Final = "built-in"
+_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+_ENDING: Final = ".yaml"
+
+
+def load_packs(names: Iterable[str], config: Path | None) -> tuple[Pack, ...]:
+    """Return the packs of some names, each once; nothing runs if two of them collide."""
+    return refuse_collisions([load_pack(name, config) for name in names])
+
+
+def load_pack(name: str, config: Path | None) -> Pack:
+    """Return the pack of one name or path. `config` is the folder of the user's own packs."""
+    path = Path(name)
+    if "\0" not in name and path.exists():
+        return pack_at(path)
+    built_in = built_in_packs()
+    if name in built_in:
+        return built_in_pack(name)
+    if config is not None and _NAME.fullmatch(name):
+        found = _in_folder(name, config)
+        if found is not None:
+            return found
+    if _looks_like_path(name):
+        return pack_at(path)  # It says what is wrong with the path.
+    known = (*built_in, *packs_in(config))
+    raise AffidavitError(
+        faults.PACK_NOT_FOUND, name=excerpt(name), advice=f"{advice_for(name, known)}, or a path"
+    )
+
+
+def pack_at(path: Path) -> Pack:
+    """Return the pack of a file, or of the pack.yaml in a folder."""
+    file = path
+    if path.is_dir():
+        file = path / "pack.yaml"
+        if not file.is_file():
+            raise AffidavitError(faults.PACK_FOLDER, Where(file=str(path)))
+    return pack_from_yaml(read_bounded(file, MAX_PACK_BYTES), str(file), str(path))
+
+
+def built_in_packs() -> tuple[str, ...]:
+    """Return the names of the packs that come with the product, sorted."""
+    folder = resources.files("affidavit.packs") / "builtin"
+    names = (entry.name for entry in folder.iterdir())
+    return tuple(sorted(name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING)))
+
+
+def built_in_pack(name: str) -> Pack:
+    """Return a pack that comes with the product."""
+    return pack_from_yaml(built_in_text(name), f"{name}{_ENDING}", BUILT_IN)
+
+
+def built_in_text(name: str) -> bytes:
+    """Return the file of a pack that comes with the product."""
+    return (resources.files("affidavit.packs") / "builtin" / f"{name}{_ENDING}").read_bytes()
+
+
+def packs_in(config: Path | None) -> tuple[str, ...]:
+    """Return the names of the packs in the config folder, sorted; none if it cannot be listed."""
+    if config is None:
+        return ()
+    try:
+        entries = sorted(config.iterdir())
+    except OSError:
+        return ()
+    names = (
+        entry.name.removesuffix(_ENDING)
+        for entry in entries
+        if entry.name.endswith(_ENDING) or (entry / "pack.yaml").is_file()
+    )
+    return tuple(name for name in names if _NAME.fullmatch(name))
+
+
+def _in_folder(name: str, config: Path) -> Pack | None:
+    root = config.resolve()
+    for path in (config / f"{name}{_ENDING}", config / name / "pack.yaml"):
+        if path.is_file():
+            if root not in path.resolve().parents:
+                raise AffidavitError(faults.PACK_OUTSIDE, Where(file=str(path)), name=name)
+            return pack_at(path)
+    return None
+
+
+def _looks_like_path(name: str) -> bool:
+    return os.sep in name or "/" in name or name.endswith((".yaml", ".yml"))

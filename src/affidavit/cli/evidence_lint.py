@@ -1,0 +1,198 @@
+"""`affidavit evidence lint`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.exits import Exit
+from affidavit.base.faults import packs as faults
+from affidavit.cli.command import command
+from affidavit.cli.evidence_options import bundle_path, limits_from, limits_option
+from affidavit.cli.lint_options import pack_option, packs_named
+from affidavit.cli.terminal import Terminal
+from affidavit.cli.tree import Example
+
+if TYPE_CHECKING:
+    from affidavit.app.linting.linting import LintedOrRefused
+    from affidavit.packs.model import Pack, Severity
+    from affidavit.seal.bundle.limits import BundleLimits
+
+
+@command(
+    examples=(
+        Example("affidavit evidence lint run.tar.gz", "with the pack cicd-starter"),
+        Example(
+            "affidavit evidence lint runs --pack eu-ai-act-baseline,owasp-agentic",
+            "every bundle of a folder, with two packs",
+        ),
+        Example(
+            "affidavit evidence lint run.tar.gz --explain closure.score",
+            "the score as a sum, and what to record to raise it",
+        ),
+        Example(
+            "affidavit evidence lint run.tar.gz --explain cicd-starter:CICD-002",
+            "what a rule checks, and why it fired",
+        ),
+        Example("affidavit evidence lint run.tar.gz --format sarif", "for code scanning"),
+    ),
+    exits={
+        Exit.YES: "every bundle verifies, and nothing at or above --fail-on was found",
+        Exit.NO: "something at or above --fail-on was found",
+        Exit.UNKNOWN: "there was no bundle to lint",
+        Exit.TAMPERED: "a bundle does not verify; it was not linted",
+    },
+)
+@click.argument(
+    "bundles",
+    nargs=-1,
+    type=bundle_path,
+    help="Evidence bundles, or folders of them.",
+)
+@pack_option
+@click.option(
+    "--fail-on",
+    type=click.Choice(("error", "warning", "warn", "info", "none")),
+    default="error",
+    show_default=True,
+    help="The least grave finding that makes it a no.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", "sarif")),
+    default="text",
+    show_default=True,
+    help="What to print.",
+)
+@click.option(
+    "--report", type=click.Path(path_type=Path), help="Write the report as JSON there, too."
+)
+@click.option(
+    "--explain",
+    "explained",
+    help="Explain closure.score, completeness, or a rule such as cicd-starter:CICD-002.",
+)
+@click.option(
+    "--max-results",
+    default=500,
+    show_default=True,
+    type=click.IntRange(1, 100_000),
+    help="How many findings to list for a bundle; all are counted.",
+)
+@limits_option
+def lint(
+    terminal: Terminal,
+    bundles: tuple[Path, ...],
+    pack_names: tuple[str, ...],
+    fail_on: str,
+    form: str,
+    report: Path | None,
+    explained: str | None,
+    max_results: int,
+    limits: str | None,
+) -> Exit:
+    """Lint bundles with packs of rules.
+
+    Each bundle is verified first; one that was tampered with is not linted. Rules that look for
+    secrets and personal data are always on. The report has completeness and closure, too.
+    """
+    from affidavit.app.evidence.bundle_files import bundles_in
+    from affidavit.app.linting.linting import Refused, lint_bundles
+    from affidavit.app.linting.report import exit_for
+    from affidavit.cli.lint_text import show
+
+    packs = packs_named(pack_names)
+    limits_asked = limits_from(limits)
+    threshold = _threshold(fail_on)
+    files = bundles_in(bundles)
+    if explained is not None:
+        return _explain(terminal, explained, files, packs, limits_asked, max_results)
+    _refuse_to_replace(report, files)
+    if not files:
+        raise AffidavitError(faults.BUNDLES_NONE)
+    found = lint_bundles(files, packs, limits_asked, max_results)
+    outcomes = list(terminal.progress(found, "Linting", len(files)))
+    if len(outcomes) == 1 and isinstance(outcomes[0], Refused) and form != "sarif":
+        raise outcomes[0].error
+    _write(terminal, outcomes, packs, threshold, max_results, form, report)
+    if form == "text" and not terminal.json:
+        show(terminal, outcomes, packs)
+    return exit_for(outcomes, threshold)
+
+
+def _threshold(text: str) -> "Severity | None":
+    from affidavit.packs.model import Severity
+
+    return None if text == "none" else Severity("warning" if text == "warn" else text)
+
+
+def _refuse_to_replace(report: Path | None, files: Sequence[Path]) -> None:
+    from affidavit.base.errors import Where
+    from affidavit.base.faults.check import OUTPUT_IS_INPUT
+
+    if report is not None and report.exists() and report.resolve() in [f.resolve() for f in files]:
+        raise AffidavitError(OUTPUT_IS_INPUT, Where(file=str(report)))
+
+
+def _write(
+    terminal: Terminal,
+    outcomes: "list[LintedOrRefused]",
+    packs: "tuple[Pack, ...]",
+    threshold: "Severity | None",
+    max_results: int,
+    form: str,
+    report: Path | None,
+) -> None:
+    """Write what machines read: the report, standard output, or both."""
+    from affidavit.app.linting.report import report_as_wire
+    from affidavit.base.files import write_atomically
+    from affidavit.cli.terminal import json_bytes
+
+    wire = report_as_wire(outcomes, packs, threshold, max_results)
+    if report is not None:
+        write_atomically(report, json_bytes(wire))
+        terminal.note(f"wrote {report}")
+    if form == "sarif":
+        click.echo(_sarif(outcomes, packs, max_results), nl=False)
+    elif form == "json" or terminal.json:
+        terminal.print_json(wire)
+
+
+def _sarif(outcomes: "list[LintedOrRefused]", packs: "tuple[Pack, ...]", max_results: int) -> str:
+    from affidavit.app.linting.linting import Refused
+    from affidavit.app.linting.report import disclaimer_of
+    from affidavit.formats.lint_sarif import SarifBundle, lint_sarif
+
+    bundles = (
+        SarifBundle(each.path, None, None, each.error)
+        if isinstance(each, Refused)
+        else SarifBundle(each.path, each.manifest.known.run_id, each.result)
+        for each in outcomes
+    )
+    return lint_sarif(bundles, packs, disclaimer_of(packs), max_results)
+
+
+def _explain(
+    terminal: Terminal,
+    name: str,
+    files: Sequence[Path],
+    packs: "tuple[Pack, ...]",
+    limits: "BundleLimits",
+    max_results: int,
+) -> Exit:
+    from affidavit.app.linting.linting import lint_bundle
+    from affidavit.cli.lint_text import show_explanation
+    from affidavit.packs.explaining import explain
+
+    if len(files) > 1:
+        raise AffidavitError(faults.EXPLAIN_MANY, count=len(files))
+    result = lint_bundle(files[0], packs, limits, max_results).result if files else None
+    told = explain(name, packs, result)
+    if terminal.json:
+        terminal.print_json(told)
+    else:
+        show_explanation(terminal, told)
+    return Exit.YES

@@ -1,0 +1,299 @@
+"""Signals by event type and field, completeness by pack, closure as a sum: fixed fixtures."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.packs.making import event, lint, pack_with
+
+from affidavit.packs.closure import Confidence, gain_of
+from affidavit.packs.detection import State
+from affidavit.packs.signals import REGISTRY, REGISTRY_VERSION, REPLAY_CRITICAL, TOTAL_WEIGHT
+
+COMMITMENT = {"$redacted": {"alg": "sha256-salted", "digest": "sha256:ab", "size_bytes": 4}}
+STARTED = event("affidavit.run.started", {"input": "q"})
+FINISHED = event("affidavit.run.finished", {"status": "ok"})
+MODEL = {"model": "m", "input": "q", "output": "a", "parameters": {"temperature": 0, "seed": 1}}
+MODEL_CALL = event("affidavit.model.call", MODEL)
+TOOL_CALL = event("affidavit.tool.call", {"tool": "t", "input": 1, "output": None})
+# One event for each signal of the registry, so that all are captured.
+EVERYTHING = [
+    STARTED,
+    event("affidavit.prompt", {"text": "p"}),
+    event("affidavit.rng.seed", {"seed": 7}),
+    event("affidavit.retrieval", {"query": "q", "results": []}),
+    event("affidavit.code.version", {"version": "1"}),
+    event("affidavit.environment", {"values": {}}),
+    event("affidavit.policy.decision", {"policy": "p", "decision": "allow"}),
+    event("affidavit.human.approval", {"approver": "a", "decision": "yes"}),
+    event("affidavit.verdict", {"verdict": "ship"}),
+    MODEL_CALL,
+    TOOL_CALL,
+    FINISHED,
+]
+
+
+def states(events: list[dict[str, Any]]) -> dict[str, State]:
+    return {name: seen.state for name, seen in lint([], events).sightings.items()}
+
+
+def without(key: str) -> dict[str, Any]:
+    return {name: value for name, value in MODEL.items() if name != key}
+
+
+# The signal, the events, its state, and words of the reason.
+SPEC: dict[str, tuple[str, list[dict[str, Any]], State, str]] = {
+    "captured": ("model_outputs", [MODEL_CALL], State.CAPTURED, "found in 1 event"),
+    "captured in all of several": (
+        "model_outputs",
+        [MODEL_CALL, MODEL_CALL],
+        State.CAPTURED,
+        "found in 2 events",
+    ),
+    "one of several lacks it": (
+        "model_outputs",
+        [MODEL_CALL, event("affidavit.model.call", without("output"))],
+        State.MISSING,
+        "1 of 2 events that should show it do not",
+    ),
+    "null was recorded": ("tool_io_bodies", [TOOL_CALL], State.CAPTURED, "found"),
+    "redacted": (
+        "model_outputs",
+        [event("affidavit.model.call", {**MODEL, "output": COMMITMENT})],
+        State.REDACTED,
+        "1 of 1 are redacted",
+    ),
+    "redacted inside": (
+        "model_outputs",
+        [event("affidavit.model.call", {**MODEL, "output": [{"text": COMMITMENT}]}), MODEL_CALL],
+        State.REDACTED,
+        "1 of 2 are redacted",
+    ),
+    "what looks like a redaction and is none": (
+        "model_outputs",
+        [event("affidavit.model.call", {**MODEL, "output": {"$redacted": 1}})],
+        State.CAPTURED,
+        "found",
+    ),
+    "a redaction elsewhere": (
+        "model_identity",
+        [event("affidavit.model.call", {**MODEL, "output": COMMITMENT})],
+        State.CAPTURED,
+        "found",
+    ),
+    "a recorder that did not record it": (
+        "rng_seeds",
+        [STARTED],
+        State.MISSING,
+        "no event of the run shows it",
+    ),
+    "nothing could have shown it": (
+        "rng_seeds",
+        [event("assay.profile.started")],
+        State.UNKNOWN,
+        "no event could have shown it",
+    ),
+    "an Assay decision without bodies": (
+        "tool_io_bodies",
+        [event("assay.tool.decision", {"tool": "t", "decision": "allow"})],
+        State.MISSING,
+        "1 of 1 events",
+    ),
+    "an Assay decision shows the tool": (
+        "tool_calls",
+        [event("assay.tool.decision", {"tool": "t", "decision": "allow"})],
+        State.CAPTURED,
+        "found",
+    ),
+    "a field that is only sometimes there": (
+        "human_approvals",
+        [event("assay.tool.decision", {"tool": "t"})],
+        State.UNKNOWN,
+        "no event could have shown it",
+    ),
+    "a seed in the call's own settings": ("rng_seeds", [MODEL_CALL], State.CAPTURED, "found"),
+    "data that is no object": (
+        "model_outputs",
+        [event("affidavit.model.call", "text")],
+        State.MISSING,
+        "1 of 1 events",
+    ),
+    "the run says that it had none": (
+        "tool_calls",
+        [event("affidavit.run.finished", {"absent_signals": ["tool_calls", "unknown", 5]})],
+        State.CAPTURED,
+        "the run says that it had none",
+    ),
+    "what the run says does not undo what is there": (
+        "model_outputs",
+        [
+            event("affidavit.model.call", without("output")),
+            event("affidavit.run.finished", {"absent_signals": ["model_outputs"]}),
+        ],
+        State.MISSING,
+        "1 of 1 events",
+    ),
+    "a run that ends without an object": (
+        "tool_calls",
+        [event("affidavit.run.finished", "ok")],
+        State.MISSING,
+        "no event",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "events", "state", "words"), SPEC.values(), ids=SPEC.keys())
+def test_a_signal(name: str, events: list[dict[str, Any]], state: State, words: str) -> None:
+    seen = lint([], events).sightings[name]
+    assert (seen.state, words in seen.reason) == (state, True)
+    assert seen.paths
+    assert (seen.commitment is not None) is (state is State.REDACTED)
+
+
+def test_everything_can_be_captured() -> None:
+    assert set(states(EVERYTHING).values()) == {State.CAPTURED}
+    result = lint([], EVERYTHING)
+    assert (result.closure.score, result.closure.confidence) == (1.0, Confidence.HIGH)
+
+
+def test_the_registry_has_what_was_agreed() -> None:
+    assert REGISTRY_VERSION == "signals/v0"
+    assert set(REGISTRY) == {
+        "policy_decisions",
+        "tool_calls",
+        "tool_io_bodies",
+        "model_identity",
+        "prompt_lineage",
+        "human_approvals",
+        "run_inputs",
+        "model_outputs",
+        "rng_seeds",
+        "retrieved_evidence",
+        "sampling_parameters",
+        "code_version",
+        "environment",
+        "verdicts",
+    }
+    assert TOTAL_WEIGHT == 20
+
+
+def test_evidence_paths_name_line_and_field_and_are_few() -> None:
+    seen = lint([], [STARTED, *[MODEL_CALL] * 5]).sightings["model_outputs"]
+    assert seen.paths == tuple(f"events.ndjson:{line}/data/output" for line in (2, 3, 4))
+    gap = lint([], [event("affidavit.model.call", without("model"))]).sightings["model_identity"]
+    assert gap.paths == ("events.ndjson:1/data/model",)
+    hint = lint([], [STARTED]).sightings["tool_io_bodies"]
+    assert hint.paths == ("affidavit.tool.call/data/input", "affidavit.tool.call/data/output")
+
+
+def test_a_commitment_is_carried_into_the_report() -> None:
+    redacted = [event("affidavit.model.call", {**MODEL, "output": COMMITMENT})] * 2
+    wire = lint([], redacted).sightings["model_outputs"].as_wire()
+    assert wire["commitment"] == COMMITMENT["$redacted"]
+
+
+# Fixed fixtures of the score: which signals a run records, and what it comes to.
+SCORES: dict[str, tuple[list[dict[str, Any]], float, Confidence]] = {
+    "nothing known, nothing whole": ([event("x")], 0.0, Confidence.LOW),
+    "whole, and nothing of it known": (
+        [event("assay.profile.started"), event("assay.profile.finished")],
+        0.0,
+        Confidence.MEDIUM,
+    ),
+    "cut off, and all of it known": ([STARTED], 0.15, Confidence.MEDIUM),
+    "whole, and the input alone": ([STARTED, FINISHED], 0.15, Confidence.HIGH),
+    # 3 input, 3 outputs, 2 identity, 2 lineage (input), 2 seeds, 1 parameters.
+    "a model call": ([STARTED, MODEL_CALL, FINISHED], 0.65, Confidence.HIGH),
+    "the same, redacted": (
+        [STARTED, event("affidavit.model.call", {**MODEL, "output": COMMITMENT}), FINISHED],
+        0.5,
+        Confidence.HIGH,
+    ),
+    "everything": (EVERYTHING, 1.0, Confidence.HIGH),
+}
+
+
+@pytest.mark.parametrize(("events", "score", "confidence"), SCORES.values(), ids=SCORES.keys())
+def test_the_score(events: list[dict[str, Any]], score: float, confidence: Confidence) -> None:
+    closure = lint([], events).closure
+    assert (closure.score, closure.confidence) == (score, confidence)
+
+
+@given(st.sets(st.integers(0, len(EVERYTHING) - 1)))
+def test_the_score_is_the_sum_of_what_is_captured(chosen: set[int]) -> None:
+    closure = lint([], [EVERYTHING[at] for at in sorted(chosen)]).closure
+    captured = [seen for seen in closure.sightings if seen.state is State.CAPTURED]
+    assert closure.score == pytest.approx(sum(gain_of(seen.signal) for seen in captured))
+    assert 0 <= closure.score <= 1
+
+
+@given(st.permutations(EVERYTHING[1:-1]), st.integers(0, 10))
+def test_an_event_that_is_left_out_never_raises_the_score(
+    events: list[dict[str, Any]], left: int
+) -> None:
+    whole = lint([], [STARTED, *events, FINISHED]).closure.score
+    part = lint([], [STARTED, *events[:left], FINISHED]).closure.score
+    assert part <= whole
+
+
+def test_the_lists_of_completeness_divide_what_is_required() -> None:
+    pack = pack_with(
+        {"check": {"type": "x"}, "x-assay": {"requires_signals": sorted(REGISTRY)}},
+    )
+    redacted = event("affidavit.model.call", {**MODEL, "output": COMMITMENT})
+    wire: dict[str, Any] = lint([pack], [STARTED, redacted]).completeness.as_wire()
+    parts = [*wire["captured"], *wire["redacted"], *wire["unknown"]]
+    assert sorted(parts) == wire["required"] == sorted(REGISTRY)
+    assert wire["redacted"] == ["model_outputs"]
+    assert wire["by_signal"]["tool_calls"]["status"] == "missing"
+    assert list(wire["by_signal"]) == wire["required"]
+
+
+DEPENDENCIES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a connection": (event("assay.net.connect", subject="api.test:443"), ["network: api.test:443"]),
+    "a connection to nobody": (event("assay.net.connect"), ["network: unnamed"]),
+    "a process": (event("assay.process.exec", subject="echo"), ["process: echo"]),
+    "a tool without its output": (event("affidavit.tool.call", {"tool": "t"}), ["live tool: t"]),
+    "a tool without a name": (event("affidavit.tool.call", {"tool": 5}), ["live tool: unnamed"]),
+    "a tool with its output": (TOOL_CALL, []),
+    "a call that is drawn": (
+        event("affidavit.model.call", {"model": "m", "parameters": {"temperature": 0.5}}),
+        ["sampled model: m"],
+    ),
+    "a call that is drawn with a seed": (
+        event("affidavit.model.call", {"parameters": {"temperature": 1, "seed": 3}}),
+        [],
+    ),
+    "a call at temperature 0": (MODEL_CALL, []),
+    "a call without settings": (event("affidavit.model.call", {"model": "m"}), []),
+    "no object": (event("affidavit.model.call", []), []),
+}
+
+
+@pytest.mark.parametrize(("given_event", "wanted"), DEPENDENCIES.values(), ids=DEPENDENCIES.keys())
+def test_what_is_not_held_still(given_event: dict[str, Any], wanted: list[str]) -> None:
+    closure = lint([], [given_event, given_event]).closure
+    assert closure.as_wire()["uncontrolled_dependencies"] == wanted
+
+
+def test_very_many_dependencies_are_not_all_named() -> None:
+    events = [event("assay.net.connect", subject=f"h{at:03}") for at in range(102)]
+    named = lint([], events).closure.uncontrolled
+    assert len(named) == 101
+    assert named[-1] == "and others: the first 100 are named"
+
+
+def test_the_order_of_equal_events_does_not_change_the_report() -> None:
+    first, second = lint([], EVERYTHING), lint([], EVERYTHING)
+    assert first.closure.as_wire() == second.closure.as_wire()
+    assert [signal.name for signal in REPLAY_CRITICAL] == [
+        seen.signal for seen in first.closure.sightings
+    ]
+
+
+def test_more_types_than_plans_are_planned_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("affidavit.packs.lint.MAX_PLANS", 3)
+    rule = {"check": {"type": "event_type_exists", "pattern": "t9"}}
+    result = lint([pack_with(rule)], [event(f"t{at}") for at in range(10)])
+    assert (result.findings, result.events) == ((), 10)
