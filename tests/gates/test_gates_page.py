@@ -11,12 +11,18 @@ from tests.repository import ROOT
 from affidavit.base.errors import AffidavitError
 from affidavit.base.strict_json import decode
 from affidavit.gates import metrics
+from affidavit.gates.agreement import PAIRS, arbitrated
 from affidavit.gates.comparison import compare
 from affidavit.gates.decision import measure_of, rule_on
+from affidavit.gates.jitters import JITTERS
+from affidavit.gates.latency import ROWS as LATENCIES
 from affidavit.gates.rag_counts import counts_of
 from affidavit.gates.rag_profiles import Profile, Seen
 from affidavit.gates.rag_rows import gold_from_value, trace_from_line, trace_from_value
+from affidavit.gates.research_rows import OUTPUT
 from affidavit.gates.scu import Locks
+from affidavit.gates.stability import ROWS as RUNS
+from affidavit.gates.stability import run_outcome
 from affidavit.gates.tally import Tally
 from affidavit.gates.thresholds import RAG_GATES, gates_with
 
@@ -139,6 +145,16 @@ def test_every_kind_of_rule_has_examples() -> None:
 
 
 def test_the_examples_in_blocks_are_read() -> None:
-    gold, trace = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
-    made = making.profile(gold_from_value(value_of(gold)), trace_from_value(value_of(trace)))
+    blocks = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    gold, trace, latency, pair, run, output = map(value_of, blocks)
+    made = making.profile(gold_from_value(gold), trace_from_value(trace))
     assert (made.contains, made.cites, made.keeps) == (True, True, True)
+    assert LATENCIES.from_value(latency).config == "small"
+    assert arbitrated(PAIRS.from_value(pair)) == ("REJECT", "auditor_veto")
+    assert run_outcome(gold_from_value(gold), RUNS.from_value(run)) is True
+    assert OUTPUT.from_value(output).evidence[0].counts
+
+
+def test_the_jitters_are_listed() -> None:
+    listed = re.findall(r"^\| `(\w+)` \|", PAGE.partition("| jitter |")[2], re.MULTILINE)
+    assert listed[: len(JITTERS)] == [*JITTERS]
