@@ -71,6 +71,14 @@ def test_it_fits_into_a_comment_and_says_what_was_left_out() -> None:
     assert "| precision |" in made
 
 
+def test_even_what_is_needed_is_cut_rather_than_too_long() -> None:
+    wire = gate_samples.latency()
+    wire["gates"] = [{**wire["gates"][0], "metric": "<" * 400 + str(n)} for n in range(150)]
+    made = render(wire)
+    assert len(made) <= LONGEST
+    assert made.endswith("_Cut here, for a comment has its limits. The JSON report has all._\n")
+
+
 def test_many_gates_are_cut_and_counted() -> None:
     wire = gate_samples.latency()
     wire["gates"] = [{**wire["gates"][0], "metric": f"p95_ms/{n}rps"} for n in range(150)]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
+from msgspec.structs import replace
 from tests.formats import gate_samples
 
 from affidavit.formats.gate_report import kinds
@@ -114,6 +115,32 @@ def test_a_million_rows_make_a_small_page() -> None:
     gates = gate_samples.latency()
     gates["gates"] = [{**gates["gates"][0], "metric": f"p95_ms/{n}rps"} for n in range(60)]
     assert "(the first 40 of 60)" in render(gates)
+
+
+def test_a_report_of_another_hand_makes_a_small_page_too() -> None:
+    latency = gate_samples.latency()
+    part = latency["details"]["load"]["5rps"]
+    latency["details"]["load"] = {f"{n}rps": part for n in range(3_000)}
+    made = latency["details"]["tradeoff"]["frontier"][0]
+    latency["details"]["tradeoff"]["frontier"] = [{**made, "config": f"c{n}"} for n in range(3_000)]
+    agreement = gate_samples.agreement()
+    agreement["details"]["confusion"] = [
+        {"scholar": f"a{n}", "auditor": f"b{n}", "count": 1} for n in range(3_000)
+    ]
+    rag = gate_samples.rag(5, 5)
+    rag["offenders"] = rag["offenders"] * 1_000
+    for wire in (latency, agreement, rag):
+        assert len(render(wire).encode()) < 600_000
+
+
+def test_where_the_gold_set_changed_is_marked() -> None:
+    runs = past(4)
+    changed = [replace(run, inputs={"gold": "sha256:other"}) for run in runs[2:]]
+    chart = next(trends_of([*runs[:2], *changed], "rag"))
+    root = etree.fromstring(chart.drawing)
+    assert len([line for line in root.iter("line") if line.get("class") == "moved"]) == 1
+    assert "the gold set changed there" in chart.key
+    assert next(trends_of(runs, "rag")).key == ""
 
 
 def test_a_figure_stands_where_its_value_is() -> None:

@@ -83,6 +83,11 @@ def test_a_long_table_says_what_it_leaves_out() -> None:
     wire["details"]["runs"] = [{**run, "run_id": f"r{n}"} for n in range(SHOWN + 7)]
     (table,) = detail_tables(report_of(wire))
     assert (table.title, len(table.rows)) == ("Run by run (the first 50 of 57)", SHOWN)
+    wire = gate_samples.agreement()
+    pairs = [{"scholar": f"a{n:03}", "auditor": f"a{n:03}", "count": 1} for n in range(200)]
+    wire["details"]["confusion"] = pairs
+    (table,) = detail_tables(report_of(wire))
+    assert len(table.columns) == 31
 
 
 def test_details_without_anything_make_no_table() -> None:

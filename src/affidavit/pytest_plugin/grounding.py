@@ -3,6 +3,8 @@
 The use case is that of `affidavit check`; a test that passes here passes there.
 """
 
+import atexit
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -75,7 +77,7 @@ def _ledger_of(
     if not answer.strip():
         raise AffidavitError(faults.ANSWER_EMPTY)
     generated_at = time_of(at)
-    scratch = Path(_scratch().name)
+    scratch = _scratch()
     plan = benches.BenchPlan(
         Project(scratch),
         tuple(path_of(source, number, scratch) for number, source in enumerate(sources, start=1)),
@@ -91,9 +93,11 @@ def _ledger_of(
 
 
 @cache
-def _scratch() -> "tempfile.TemporaryDirectory[str]":
+def _scratch() -> Path:
     """Return a folder of this process for indexes; it goes when the process ends."""
-    return tempfile.TemporaryDirectory(prefix="affidavit-pytest-")
+    folder = tempfile.mkdtemp(prefix="affidavit-pytest-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def path_of(source: Source, number: int, scratch: Path) -> Path:

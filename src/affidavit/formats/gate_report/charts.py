@@ -22,6 +22,8 @@ from affidavit.formats.gate_report.wire import GateV1, MetricV1, ReportV1
 
 _ROW: Final = 52
 _PLOT: Final = 230
+MOST_SPOTS: Final = 100
+"""How many loads or configurations a drawing shows; nobody could tell more of them apart."""
 _MOST_ROWS: Final = 40
 _EDGE: Final = 0.1
 """What is left free on either side, so that points and their labels are not cut."""
@@ -112,7 +114,7 @@ def _gate_row(top: float, name: str, made: GateV1 | MetricV1) -> str:
 
 def load_chart(details: kinds.LatencyV1, gates: tuple[GateV1, ...], table: ReportTable) -> Chart:
     """Return the percentiles by load, with the limits that gates set."""
-    loads = sorted(details.load.items(), key=lambda item: (load_of(item[0]), item[0]))
+    loads = sorted(details.load.items(), key=lambda item: (load_of(item[0]), item[0]))[:MOST_SPOTS]
     numbers = [load_of(name) for name, _ in loads]
     seen = [
         value
@@ -187,7 +189,7 @@ def _limits(gates: list[GateV1], across: dict[str, float], top: float) -> Iterat
 def frontier_chart(tradeoff: kinds.TradeoffV1, table: ReportTable) -> Chart:
     """Return precision over P95: what is on the frontier is connected, what is beaten is hollow."""
     beaten = [each for each in tradeoff.dominated if isinstance(each, kinds.ConfigurationV1)]
-    every = [*tradeoff.frontier, *beaten]
+    every = [*tradeoff.frontier, *beaten][:MOST_SPOTS]
     known = [
         (made, made.p95_ms, made.precision)
         for made in every

@@ -10,6 +10,8 @@ from affidavit.formats.gate_report.wire import ReportV1
 SHOWN: Final = 50
 """How many rows such a table shows; its title says how many there are."""
 _IDS: Final = 8
+_LABELS: Final = 30
+"""The agents have four; a report that was written by another hand may have any number."""
 
 
 def detail_tables(report: ReportV1) -> Iterator[ReportTable]:
@@ -91,13 +93,15 @@ def _frontier(tradeoff: kinds.TradeoffV1) -> ReportTable:
     if tradeoff.not_measured:
         note = f"{note} Not measured: {words.listed(tradeoff.not_measured, _IDS)}.".strip()
     columns = ("Configuration", "P95 ms", "Precision", "Take it for", "Gates")
-    return ReportTable("Worth having", columns, rows, frozenset({1, 2}), note)
+    title, shown = _cut("Worth having", rows)
+    return ReportTable(title, columns, shown, frozenset({1, 2}), note)
 
 
 def _confusion(details: kinds.AgreementV1) -> Iterator[ReportTable]:
     if not details.confusion:
         return
-    labels = sorted({name for pair in details.confusion for name in (pair.scholar, pair.auditor)})
+    named = {name for pair in details.confusion for name in (pair.scholar, pair.auditor)}
+    labels = sorted(named)[:_LABELS]
     counts = {(pair.scholar, pair.auditor): pair.count for pair in details.confusion}
     rows = tuple(
         Row((first, *(str(counts.get((first, second), 0)) for second in labels)))

@@ -11,6 +11,7 @@ from affidavit.formats.gate_report import kinds, words
 from affidavit.formats.gate_report.wire import ReportV1
 
 MOST_ROWS: Final = 100
+MOST_COLUMNS: Final = 30
 _FIGURES: Final = ("acr", "cghc", "css", "ned50", "rcr")
 
 
@@ -53,7 +54,8 @@ def heats_of(report: ReportV1) -> Iterator[Heat]:
 
 def confusion(details: kinds.AgreementV1) -> Heat:
     """Return the labels of one agent against those of the other; the diagonal is agreement."""
-    labels = sorted({name for pair in details.confusion for name in (pair.scholar, pair.auditor)})
+    named = {name for pair in details.confusion for name in (pair.scholar, pair.auditor)}
+    labels = sorted(named)[:MOST_COLUMNS]
     counts = {(pair.scholar, pair.auditor): pair.count for pair in details.confusion}
     total = sum(counts.values())
     rows = tuple(
@@ -114,7 +116,7 @@ def _figure(made: kinds.QuestionV1, name: str) -> HeatCell:
 
 def runs(details: kinds.StabilityV1) -> Heat:
     """Return the share of right answers for each seed and jitter."""
-    jitters = sorted({made.jitter for made in details.by_run})
+    jitters = sorted({made.jitter for made in details.by_run})[:MOST_COLUMNS]
     places = {(made.seed, made.jitter): made for made in details.by_run}
     seeds = sorted({made.seed for made in details.by_run})
     rows = tuple(
@@ -146,6 +148,7 @@ def _part(right: int, whole: int) -> HeatCell:
 def research(details: kinds.ResearchV1) -> Heat:
     """Return the four figures of each run."""
     names = tuple(dict.fromkeys(name for made in details.runs for name in made.metrics))
+    names = names[:MOST_COLUMNS]
     rows = tuple(
         (
             f"{made.run_id}: {words.shortened(made.query or 'no golden query', 60)}",

@@ -24,6 +24,7 @@ LONGEST: Final = 65_000
 """GitHub takes comments of 65,536 characters; the rest is for what a caller adds."""
 _SIGNS: Final = {"ship": "✅", "no_ship": "❌", "inconclusive": "❔"}
 _RESULTS: Final = {"pass": "✅ ", "fail": "❌ ", "not_measured": "❔ "}
+_CUT: Final = "\n\n_Cut here, for a comment has its limits. The JSON report has all._\n"
 _MOST_REASONS: Final = 10
 _MOST_ROWS: Final = 100
 _SPECIAL: Final = re.compile(r"[\\`*_\[\]|~$#]|^[-+=]|^\d+(?=[.)](?:\s|$))")
@@ -85,8 +86,10 @@ def _fitted(blocks: list[Block], foot: str) -> str:
             notes = [f"_Left out, for a comment has its limits: {names}. The JSON report has all._"]
         text = "\n\n".join([*(block.text for block in blocks), *notes, foot]) + "\n"
         optional = [block for block in blocks if not block.needed]
-        if len(text) <= LONGEST or not optional:
+        if len(text) <= LONGEST:
             return text
+        if not optional:
+            return f"{text[: LONGEST - len(_CUT)]}{_CUT}"
         longest = max(optional, key=lambda block: len(block.text))
         blocks = [block for block in blocks if block is not longest]
         left_out.append(longest.name)

@@ -41,7 +41,7 @@ def _run(report: ReportV1) -> dict[str, Any]:
     said = [] if table is None else [" – ".join(row.cells) for row in table.rows]
     results = [
         _result(report, offender, text, place)
-        for offender, text in zip(offenders, said, strict=True)
+        for offender, text in zip(offenders[: len(said)], said, strict=True)
         if (place := _place(report, offender)) is not None
     ]
     without_place = len(offenders) - len(results)

@@ -7,6 +7,8 @@ from affidavit.formats.gate_report import kinds, words
 from affidavit.formats.gate_report.wire import ListingV1, ReportV1
 
 _IDS: Final = 8
+_MOST_OFFENDERS: Final = 50
+"""A gate names ten; a report that was written by another hand may name any number."""
 _TEXT: Final = 160
 
 
@@ -92,7 +94,8 @@ def offender_table(report: ReportV1) -> ReportTable | None:
     else:
         columns = ("Question", "Runs", "Outside its limit", "Not measured")
         title, note = f"Questions that are not stable ({_of_all(report, len(offenders))})", ""
-    return ReportTable(title, columns, tuple(Row(_offender(each)) for each in offenders), note=note)
+    rows = tuple(Row(_offender(each)) for each in offenders[:_MOST_OFFENDERS])
+    return ReportTable(title, columns, rows, note=note)
 
 
 def _of_all(report: ReportV1, shown: int) -> str:

@@ -1,6 +1,7 @@
 """How figures went from run to run."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from affidavit.formats.gate_report import words
@@ -19,6 +20,7 @@ from affidavit.formats.gate_report.tables import ReportTable, Row
 
 MOST_RUNS: Final = 60
 _HEIGHT: Final = 110
+_MOVED: Final = "Dotted: the gold set changed there; figures before and after it differ in kind."
 
 
 def trends_of(runs: Sequence[PastRunV1], kind: str) -> Iterator[Chart]:
@@ -49,6 +51,10 @@ def _trend(runs: list[PastRunV1], gate: PastGateV1) -> Chart:
 
     limit = down(gate.threshold)
     parts = [line(0, limit, 1, limit, "limit")]
+    moved = [n for n, (old, new) in enumerate(pairwise(runs)) if _gold(old) != _gold(new)]
+    for n in moved:
+        middle = (across[n] + across[n + 1]) / 2
+        parts.append(line(middle, 18, middle, _HEIGHT - 18, "moved"))
     for n, run, made in figures:
         if made.value is None:
             parts.append(line(across[n], _HEIGHT - 20, across[n], _HEIGHT - 12, "gap"))
@@ -73,7 +79,11 @@ def _trend(runs: list[PastRunV1], gate: PastGateV1) -> Chart:
     ]
     says = f"{len(runs)} runs; the last is {said_last}, and {wanted} is asked"
     drawing = canvas(_HEIGHT, f"{gate.metric} from run to run", says, *parts)
-    return Chart(gate.metric, says, drawing, _table(figures, gate))
+    return Chart(gate.metric, says, drawing, _table(figures, gate), _MOVED if moved else "")
+
+
+def _gold(run: PastRunV1) -> str | None:
+    return run.inputs.get("gold", run.inputs.get("golden"))
 
 
 def _status(run: PastRunV1, gate: PastGateV1) -> str:
