@@ -1,10 +1,13 @@
 """Digests, content ids and the chunk hash."""
 
 import hashlib
+import re
 import shutil
 import subprocess
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from affidavit.base.digest import (
     chunk_digest,
@@ -83,6 +86,15 @@ def test_the_whole_digest_starts_with_the_hash() -> None:
     whole = chunk_digest("  Hello\nWorld ")
     assert whole == hashlib.sha256(b"hello world").hexdigest()
     assert whole.startswith(chunk_hash("hello world"))
+
+
+SPACES = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+
+
+@given(st.text("aÄ \n\xa0\x1c\x85\ufeff\u2003\u3000"))
+def test_the_quick_way_gives_the_same_digest(text: str) -> None:
+    collapsed = re.sub(f"[{SPACES}]+", " ", text.lower()).strip(" ")
+    assert chunk_digest(text) == sha256_hex(collapsed.encode())
 
 
 JAVASCRIPT = r"""

@@ -16,6 +16,8 @@ _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 _WHITE_SPACE: Final = re.compile(
     "[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+"
 )
+# What is white space to JavaScript and not to Python, or the other way round.
+_SPACE_TO_ONE_ONLY: Final = "\x1c\x1d\x1e\x1f\x85\ufeff"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -55,9 +57,15 @@ def chunk_digest(text: str) -> str:
     Two chunks may share a hash, and are told apart by this.
     """
     lowered = text.lower()
-    collapsed = _WHITE_SPACE.sub(" ", lowered).strip(" ")
-    # Half of a surrogate pair has no UTF-8 form; JavaScript hashes U+FFFD in its place.
-    return sha256_hex(_SURROGATE.sub("\ufffd", collapsed).encode())
+    if any(letter in lowered for letter in _SPACE_TO_ONE_ONLY):
+        collapsed = _WHITE_SPACE.sub(" ", lowered).strip(" ")
+    else:
+        collapsed = " ".join(lowered.split())  # The same, at a tenth of the cost.
+    try:
+        return sha256_hex(collapsed.encode())
+    except UnicodeEncodeError:
+        # Half of a surrogate pair has no UTF-8 form; JavaScript hashes U+FFFD in its place.
+        return sha256_hex(_SURROGATE.sub("\ufffd", collapsed).encode())
 
 
 def chunk_hash(text: str) -> str:

@@ -74,6 +74,19 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a passage that is nothing": (json_bytes([{**GOOD, "contexts": [{}]}]), "AF421 [0].contexts"),
     "a passage that is a list": (json_bytes([{**GOOD, "contexts": [[]]}]), "AF421 [0].contexts"),
     "an answer that is a flag": (json_bytes([{**GOOD, "response": True}]), "AF421 [0].response"),
+    "an answer that is a list": (json_bytes([{**GOOD, "response": []}]), "AF421 [0].response"),
+    "metrics that are a text": (
+        json_bytes([{"query": "q", "gt_answer": "x", "metrics": "good"}]),
+        "AF421 [0].metrics",
+    ),
+    "metrics that are one number": (
+        json_bytes([{"input": "q", "actualOutput": "x", "metricsData": 3}]),
+        "AF421 [0].metricsData",
+    ),
+    "assertions that are null": (
+        json_bytes([{"promptIdx": 0, "testIdx": 0, "testCase": {"assert": [None]}}]),
+        "AF421 [0]['testCase.assert']",
+    ),
     "own rows that are neither": (
         lines({"qid": "a", "answerable": True}, {"qid": "b"}),
         "AF421 2",
@@ -169,6 +182,13 @@ def test_bad_rows_of_tables_and_archives_are_told_too(tmp_path: Path) -> None:
     assert [str(error.where.file).rpartition(":")[2][-14:] for error in bad][1] == "samples/a.json"
 
 
+def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
+    rows = rows_from(tmp_path, b"\n\n" + lines(GOOD) + b" \n" + lines(GOOD))
+    assert [row.line for row in rows] == [3, 5]
+    assert rows_from(tmp_path, b"\nquestion,answer\n") == []
+    assert [row.line for row in rows_from(tmp_path, b"\nquestion;answer\na;b\n")] == [3]
+
+
 def test_a_bad_first_line_does_not_hide_the_format(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"{]}\n" + lines(GOOD))
     assert detect(tmp_path / "file") is Format.RAGAS
@@ -223,6 +243,10 @@ def test_archives_that_lie(tmp_path: Path) -> None:
         "encrypted": changed(stored, (central + 8, b"\x01\x00")),
         "is damaged": changed(stored, (at, b"[")),
         "is cut off": changed(stored, (central + 42, b"\x01\x00\x00\x00")),
+        "cut off": changed(stored, (central + 42, b"\xff\xff\x00\x00")),
+        "a.json is cut off": changed(
+            stored, (central + 20, b"\xff\x00\x00\x00"), (at - 26, b"\xff\x00")
+        ),
         "(method 99)": changed(stored, (central + 10, b"\x63\x00")),
     }
     for said, data in lies.items():

@@ -48,6 +48,7 @@ MARKS = {
     "a number is a place": ("So [2].", ("b",)),
     "several in one mark": ("So [1, 3].", ("a", "c")),
     "an id": ("So [b].", ("b",)),
+    "ids in one mark": ("So [b; c].", ("b", "c")),
     "an id with a comma": ("So [d, e].", ("d, e",)),
     "the anchor of a ledger": ("So [cite:b].", ("b",)),
     "each once, in order": ("[2] and [1], then [2]", ("b", "a")),

@@ -126,6 +126,19 @@ ROWS: dict[str, tuple[object, str, object]] = {
     ),
     "a metric": ({**Q, "response": "x", "faithfulness": 0.5}, "scores.faithfulness", 0.5),
     "a label": ({**Q, "response": "x", "tone": "pass"}, "scores.tone", "pass"),
+    "a flag of a table": ({**Q, "response": "x", "ok": "True"}, "scores.ok", True),
+    "a metric that is null": (
+        {**Q, "response": "x", "faithfulness": None},
+        "scores",
+        {"faithfulness": None},
+    ),
+    "a named score that is no figure": (promptfoo(namedScores={"tone": "x"}), "scores", {}),
+    "an answer without a question": (
+        {"qid": "a", "answer": "x", "expected": "y"},
+        "gold.question",
+        "absent",
+    ),
+    "one number is a list of one": ({**Q, "retrieved_context_ids": 7}, FOUND, ("7",)),
     "a long text is no score": ({**Q, "response": "x", "notes": "x" * 65}, "scores", {}),
     "DeepEval glues lists": (
         {"input": "q", "actual_output": "x", "retrieval_context": "a|b"},
@@ -300,6 +313,21 @@ ROWS: dict[str, tuple[object, str, object]] = {
         },
         FOUND,
         ("d",),
+    ),
+    "a trace of Langfuse with a list for an input": (
+        {"id": "t", "timestamp": "2026", "input": [{"role": "user", "content": "q"}], "output": 3},
+        "trace.q",
+        "q",
+    ),
+    "a message alone": (
+        {"id": "t", "timestamp": "2026", "input": {"role": "user", "parts": "q"}, "output": 3},
+        "trace.answer_json",
+        None,
+    ),
+    "JSON that is none": (
+        {"id": "t", "timestamp": "2026", "input": "[q", "output": {"x": "y"}},
+        "trace.q",
+        "[q",
     ),
     "a plain row": ({"qid": 1, "answer": "x", "citations": []}, CITED, ()),
     "ids with bars between": (
@@ -513,6 +541,30 @@ SPANS: dict[str, tuple[list[dict[str, Any]], str, object]] = {
         ],
         SUBSTR,
         ("five",),
+    ),
+    "an event that is no evaluation": (
+        [span("t", "a", attributes=ASKED, events=[{"name": "exception"}])],
+        "scores",
+        {},
+    ),
+    "an answer in parts, one of them no text": (
+        [
+            span(
+                "t",
+                "a",
+                attributes={
+                    "gen_ai.system": "x",
+                    "gen_ai.retrieval.query.text": "q",
+                    "gen_ai.retrieval.documents": "[]",
+                    "gen_ai.output.messages": (
+                        '[{"role": "assistant", "parts": '
+                        '[{"type": "tool_call", "id": 1}, {"type": "text", "content": "five"}]}]'
+                    ),
+                },
+            )
+        ],
+        CLAIM,
+        "five",
     ),
     "a start that is no number": (
         [span("t", "a", attributes=ASKED, start="soon"), span("t", "b", start=None)],

@@ -8,11 +8,14 @@ would stand under the wrong names.
 import csv
 from collections.abc import Callable, Iterator
 from io import BufferedReader
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.json_lines import read_lines
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 DELIMITERS: Final = ",;\t"
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
@@ -28,11 +31,7 @@ def csv_rows(
     stream: BufferedReader, file: str, on_bad: Callable[[AffidavitError], None]
 ) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield each row with the line on which it starts; an empty cell is a null."""
-    csv.field_size_limit(MAX_LINE_BYTES)
-    delimiter = delimiter_of(stream.peek(_SAMPLE_BYTES).partition(b"\n")[0])
-    # A line feed is never a part of another letter in UTF-8, so lines are decoded one by one.
-    lines = (raw.decode() for raw in read_lines(stream, MAX_LINE_BYTES))
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = _reader(stream)
     line = 1
     names: list[str] = []
     try:
@@ -55,13 +54,16 @@ def csv_rows(
 
 
 def csv_names(stream: BufferedReader, file: str) -> list[str]:
-    """Return the names in the header of a table that has no rows."""
-    header = stream.readline(MAX_LINE_BYTES)
-    try:
-        (cells,) = csv.reader((header.decode(),), delimiter=delimiter_of(header))
-    except UnicodeDecodeError as error:
-        raise not_utf8(error, file) from None
-    return _names_of(cells, file, 1)
+    """Return the names in the header of a table that was read, and has no rows."""
+    return _names_of(next((cells for cells in _reader(stream) if cells), []), file, 1)
+
+
+def _reader(stream: BufferedReader) -> "Reader":
+    csv.field_size_limit(MAX_LINE_BYTES)
+    header = stream.peek(_SAMPLE_BYTES).lstrip().partition(b"\n")[0]
+    # A line feed is never a part of another letter in UTF-8, so lines are decoded one by one.
+    lines = (raw.decode() for raw in read_lines(stream, MAX_LINE_BYTES))
+    return csv.reader(lines, delimiter=delimiter_of(header), strict=True)
 
 
 def _problem(said: str) -> str:

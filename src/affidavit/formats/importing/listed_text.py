@@ -15,7 +15,9 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.strict_json import decode
 from affidavit.formats.importing.model import RowProblem
 
-_QUOTED: Final = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
+_QUOTED: Final = r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\""""
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "'": "'", '"': '"', "\\": "\\"}
 _ELEMENT: Final = re.compile(rf"\s*+(?:({_QUOTED})|([\w.+-]+))\s*+,?\s*+", re.DOTALL)
 _ARRAY: Final = re.compile(r"array\((\[.*\])(?:,\s*dtype=\w+)?\)", re.DOTALL)
 _SURELY: Final = re.compile(r"(?:array\()?\[\s*['\"]")
@@ -29,7 +31,7 @@ def find_list(cell: str, name: str) -> list[object] | None:
     text = cell.strip()
     if not text.startswith(("[", "array([")):
         return None
-    found = _json_list(text)
+    found = None if text.startswith("['") else _json_list(text)
     if found is None:
         found = _python_list(text)
     if found is None and _SURELY.match(text):
@@ -67,4 +69,11 @@ def _python_list(text: str) -> list[object] | None:
 
 
 def _text_of(quoted: str) -> str:
+    inner = quoted[1:-1]
+    if "\\" not in inner:
+        return inner
+    try:
+        return _ESCAPE.sub(lambda escape: _ESCAPED[escape[1]], inner)
+    except KeyError:  # One of the rarer escapes: Python itself knows them all.
+        pass
     return str(ast.literal_eval(quoted.replace("\r", "\\r").replace("\n", "\\n")))

@@ -7,11 +7,14 @@ must hold from that answer.
 """
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from affidavit.base.digest import chunk_digest
 from affidavit.formats.importing.fields import Row
 from affidavit.formats.importing.inline_citations import cited_in
 from affidavit.formats.importing.model import Choices, Chunk, ImportedRow, Record, RowProblem
+
+Ids: TypeAlias = tuple[str, ...]
 
 
 def qid_from_question(question: str) -> str:
@@ -42,17 +45,20 @@ def row_from_record(record: Record, position: int, line: int, choices: Choices) 
         if not (record.question and record.question.strip()):
             raise RowProblem("it has neither an id nor a question")
         qid = qid_from_question(record.question)
+    retrieved = None if record.retrieved is None else tuple(map(id_of, record.retrieved))
     return ImportedRow(
         position,
         line,
-        None if choices.role == "trace" else _gold(record, qid, choices),
-        None if choices.role == "gold" else _trace(record, qid),
+        None if choices.role == "trace" else _gold(record, qid, retrieved, choices),
+        None if choices.role == "gold" else _trace(record, qid, retrieved),
         record.scores,
         qid_derived=not record.qid,
     )
 
 
-def _gold(record: Record, qid: str, choices: Choices) -> dict[str, object] | None:
+def _gold(
+    record: Record, qid: str, retrieved: Ids | None, choices: Choices
+) -> dict[str, object] | None:
     references = tuple(text for text in record.references or () if text.strip())
     if not references and all(
         said is None for said in (record.answerable, record.claims, record.relevant)
@@ -68,7 +74,7 @@ def _gold(record: Record, qid: str, choices: Choices) -> dict[str, object] | Non
         claims = tuple(_without_stop(text) for text in references)
     if claims is not None:
         gold["gold_claim_substr"] = claims
-    citations = _gold_citations(record)
+    citations = _gold_citations(record, retrieved or ())
     if citations is not None:
         gold["gold_citations"] = citations
     if record.constraints is not None:
@@ -81,7 +87,7 @@ def _without_stop(text: str) -> str:
     return text.strip().removesuffix(".")
 
 
-def _gold_citations(record: Record) -> tuple[str, ...] | None:
+def _gold_citations(record: Record, retrieved: Ids) -> Ids | None:
     """Return the ids of the relevant passages, in the same kind of id that was retrieved.
 
     A relevant passage that is known by its text alone takes the id of the retrieved passage with
@@ -89,15 +95,18 @@ def _gold_citations(record: Record) -> tuple[str, ...] | None:
     """
     if record.relevant is None:
         return None
-    retrieved = record.retrieved or ()
-    ids = {chunk_id_from_text(one.text): id_of(one) for one in retrieved if one.text is not None}
-    found = []
-    for chunk in record.relevant:
-        if chunk.id is None and retrieved and not ids:
-            return None
-        name = id_of(chunk)
-        found.append(name if chunk.id is not None else ids.get(name, name))
-    return tuple(found)
+    by_text = any(chunk.id is None for chunk in record.relevant)
+    named = any(chunk.id is not None for chunk in record.retrieved or ())
+    if not by_text or not named:
+        return tuple(map(id_of, record.relevant))
+    ids = {
+        chunk_id_from_text(chunk.text): name
+        for chunk, name in zip(record.retrieved or (), retrieved, strict=True)
+        if chunk.text is not None
+    }
+    if not ids:
+        return None
+    return tuple(ids.get(name, name) for name in map(id_of, record.relevant))
 
 
 def id_of(chunk: Chunk) -> str:
@@ -109,15 +118,13 @@ def id_of(chunk: Chunk) -> str:
     return chunk_id_from_text(chunk.text)
 
 
-def _trace(record: Record, qid: str) -> dict[str, object] | None:
+def _trace(record: Record, qid: str, retrieved: Ids | None) -> dict[str, object] | None:
     if not record.is_run:
         return None
     trace: dict[str, object] = {"qid": qid, "answer_json": None}
     if record.question is not None:
         trace["q"] = record.question
-    retrieved = None
-    if record.retrieved is not None:
-        retrieved = tuple(map(id_of, record.retrieved))
+    if retrieved is not None:
         trace["retrieved_ids"] = retrieved
     if record.answer is not None:
         citations = record.citations

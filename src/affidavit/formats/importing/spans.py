@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from affidavit.formats.importing.dialect import Numbered
-from affidavit.formats.importing.fields import Row
+from affidavit.formats.importing.fields import Row, row_in
 
 TRACE: Final = "otlp.trace_id"
 SPAN: Final = "otlp.span_id"
@@ -38,10 +38,10 @@ def by_trace(rows: Iterable[Numbered]) -> Iterator[Numbered]:
     traces: dict[str, list[Row]] = {}
     lines: dict[str, int] = {}
     for line, row in rows:
-        if isinstance(row, Mapping):
-            trace = str(row.get(TRACE))
-            traces.setdefault(trace, []).append(row)
-            lines.setdefault(trace, line)
+        span = row_in(row, "spans")
+        trace = str(span[TRACE])
+        traces.setdefault(trace, []).append(span)
+        lines.setdefault(trace, line)
     for trace, spans in traces.items():
         if any(mark in span for span in spans for mark in (*MARKS, LANGFUSE_MARK)):
             yield lines[trace], {"spans": sorted(spans, key=_order)}
