@@ -111,6 +111,22 @@ def test_what_a_check_found_is_in_the_report(pytester: pytest.Pytester) -> None:
     )
 
 
+def test_what_cannot_be_checked_is_one_line(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        from pathlib import Path
+
+        def test_grounded(affidavit):
+            affidavit.assert_grounded("A claim.", Path("none"), judge="lexical")
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    said = [line for line in result.outlines if line.startswith("AF216: none:")]
+    assert len(said) == 1
+    result.stdout.no_fnmatch_line("*During handling*")
+
+
 def test_skips_and_broken_fixtures(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_it="""

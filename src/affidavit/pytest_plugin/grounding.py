@@ -129,7 +129,7 @@ def _explained(ledger: "Ledger") -> Iterator[str]:
     yield f"the answer is not grounded: {DECISIONS[ledger.gates.decision].lower()}"
     yield from (f"  because {reason}" for reason in ledger.gates.reasons)
     yield (
-        f"  {counts.supported} claims supported, {counts.weak} weak,"
+        f"  of the claims {counts.supported} supported, {counts.weak} weak,"
         f" {counts.contradicted} contradicted, {counts.not_found} not found"
     )
     doubtful = [entry for entry in ledger.entries if entry.verdict is not Verdict.SUPPORTED]

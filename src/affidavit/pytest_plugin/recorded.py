@@ -32,9 +32,9 @@ def one_clear_line() -> Iterator[None]:
     try:
         yield
     except AffidavitError as error:
-        pytest.fail(str(error), pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
     except ModuleNotFoundError as error:
-        pytest.fail(_missing(error), pytrace=False)
+        raise pytest.fail.Exception(_missing(error), pytrace=False) from None
 
 
 def _missing(error: ModuleNotFoundError) -> str:
