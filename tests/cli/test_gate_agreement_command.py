@@ -109,6 +109,7 @@ def test_an_unknown_label_is_refused_not_skipped(tmp_path: Path) -> None:
     assert error["field"] == "scholar.label"
     ended, report = report_of("agreement", "--pairs", file, "--skip-bad")
     assert (ended, report["inputs"]["pairs"]["skipped"]) == (3, 1)
+    assert report["listings"]["skipped_lines"]["total"] == 1
 
 
 def test_against_an_earlier_report(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_decision(
 
 def test_the_csv_of_the_latency_page(tmp_path: Path) -> None:
     path = tmp_path / "latency.csv"
-    path.write_text(CSV + CSV)  # Its writer repeats the head with every run that it appends.
+    path.write_text(CSV + "\n" + CSV)  # Its writer repeats the head with every run that it appends.
     ended, report = report_of("latency", str(path))
     assert (ended, report["counts"]["answers"]) == (0, 4)
     assert report["details"]["config"]["k_lex=40 k_sem=8"]["n"] == 2
@@ -99,6 +99,15 @@ def test_a_bad_line_of_csv(tmp_path: Path, text: str, line: int, field: str | No
     assert (error["code"], error["line"], error["field"]) == ("AF411", line, field)
 
 
+def test_many_lines_and_several_files(tmp_path: Path) -> None:
+    many = tmp_path / "many.csv"
+    many.write_text("qid,e2e_ms\n" + "a-rather-long-name-of-a-question,12\n" * 20_000)
+    other = lines(tmp_path / "l.jsonl", rows(5, 6))
+    ended, report = report_of("latency", str(many), other)
+    assert (ended, report["counts"]["answers"]) == (0, 20_002)
+    assert report["inputs"]["latency"]["rows"] == 20_002
+
+
 def test_bad_lines_can_be_skipped_and_are_said(tmp_path: Path) -> None:
     path = tmp_path / "l.csv"
     path.write_bytes((CSV + "3,c,fast,,,,,\n").encode() + b"4,\xff,1,,,,,\n")
@@ -106,6 +115,12 @@ def test_bad_lines_can_be_skipped_and_are_said(tmp_path: Path) -> None:
     assert ended == 3
     assert report["inputs"]["latency"]["skipped"] == 2
     assert report["reasons"] == ["lines that were not rows and were skipped: 2"]
+    listed = report["listings"]["skipped_lines"]
+    assert listed["total"] == 2
+    assert listed["first"][0] == (
+        f"{path}, line 4, field e2e_ms: this is not a measurement of latency: 'fast' is not a"
+        " number (AF411)"
+    )
 
 
 @pytest.mark.parametrize(("name", "code"), BAD_FILES.values(), ids=BAD_FILES.keys())
@@ -168,6 +183,11 @@ def test_a_report_without_the_figure_is_refused_not_passed(tmp_path: Path) -> No
     assert (result.exit_code, error["code"], error["field"]) == (2, "AF417", "metrics.precision")
     other = run("gate", "latency", file, "--accuracy", file)
     assert (other.exit_code, code_of(other)) == (2, "AF417")
+    stranger = json.loads(Path(rag_report(tmp_path, "x.json", 0.9)).read_text())
+    path.write_text(json.dumps({**stranger, "kind": "research"}))
+    result = run("gate", "latency", file, "--accuracy", str(path), "--json")
+    error = json.loads(result.stdout)["error"]
+    assert (result.exit_code, error["code"], error["field"]) == (2, "AF417", "kind")
 
 
 GUARDED: dict[str, tuple[float, float | None, list[str], int]] = {

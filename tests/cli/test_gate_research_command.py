@@ -192,6 +192,7 @@ def test_a_run_that_cannot_be_read(tmp_path: Path, files: dict[str, bytes], code
     ended, report = report_of("research", *options, "--skip-bad")
     assert (ended, report["inputs"]["outputs"]["skipped"]) == (3, 1)
     assert report["reasons"] == ["runs that could not be read and were skipped: 1"]
+    assert f"({code})" in report["listings"]["skipped_lines"]["first"][0]
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
@@ -200,6 +201,17 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert (result.exit_code, code_of(result)) == (2, "AF010")
     file = run("gate", "research", *options[:2], "--outputs", options[1])
     assert file.exit_code == 2
+
+
+def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = project(tmp_path, *GOOD)
+
+    def refuse(place: str) -> None:
+        raise PermissionError(13, "Permission denied", place)
+
+    monkeypatch.setattr("os.scandir", refuse)
+    result = run("gate", "research", *options)
+    assert (result.exit_code, code_of(result)) == (2, "AF011")
 
 
 def test_against_an_earlier_report(tmp_path: Path) -> None:

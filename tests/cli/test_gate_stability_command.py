@@ -95,6 +95,14 @@ def test_the_last_run_counts_and_strangers_are_said(tmp_path: Path) -> None:
     assert report["listings"]["runs_without_gold"] == {"total": 1, "first": ["Z9"]}
 
 
+def test_lines_that_are_no_runs_can_be_skipped_and_are_listed(tmp_path: Path) -> None:
+    files = given_files(tmp_path, [GOLD, NONE], [*STEADY, "{", {"qid": 1}])
+    assert run("gate", "stability", *files).exit_code == 2
+    ended, report = gate_report("stability", *files, "--skip-bad")
+    assert (ended, report["inputs"]["runs"]["skipped"]) == (3, 2)
+    assert "line 5" in report["listings"]["skipped_lines"]["first"][0]
+
+
 def test_a_gold_set_that_was_changed(tmp_path: Path) -> None:
     files = given_files(tmp_path, [GOLD, NONE], STEADY)
     _, report = gate_report("stability", *files)

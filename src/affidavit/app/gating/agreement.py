@@ -6,6 +6,7 @@ from pathlib import Path
 
 from affidavit.app.gating.baselines import outcomes_before
 from affidavit.app.gating.files import BadLines, Lines
+from affidavit.app.gating.skipping import with_skipped
 from affidavit.gates.agreement import (
     LABELS,
     PAIRS,
@@ -66,7 +67,7 @@ def gate_agreement(asked: AgreementGate) -> tuple[Report, AgreementCounts]:
         items=items,
         comparison=None if before is None else compare(before, outcomes),
     )
-    return report, counts
+    return with_skipped(report, bad), counts
 
 
 def _from_pairs(names: Iterable[str], bad: BadLines) -> _Labelled:

@@ -7,6 +7,7 @@ from pathlib import Path
 from affidavit.app.gating.baselines import stored_value
 from affidavit.app.gating.files import BadLines, Lines
 from affidavit.app.gating.latency_files import latencies
+from affidavit.app.gating.skipping import with_skipped
 from affidavit.base.files import digest_file
 from affidavit.gates import metrics
 from affidavit.gates.decision import Decision, GateStatus, rule_on
@@ -47,7 +48,7 @@ def gate_latency(asked: LatencyGate) -> Report:
     whole = known.pop(None, None)
     precision = None if whole is None else whole.precision
     now = Configuration("this", counts.measures()["p95_ms"].value, precision)
-    return latency_report(
+    report = latency_report(
         counts,
         (lines.as_input(), *_accuracy_inputs(asked)),
         overrides=asked.gates,
@@ -58,6 +59,7 @@ def gate_latency(asked: LatencyGate) -> Report:
         refusals=_said(whole, Decision.NO_SHIP),
         doubts=_said(whole, Decision.INCONCLUSIVE),
     )
+    return with_skipped(report, bad)
 
 
 def _last_release(path: Path) -> Configuration:

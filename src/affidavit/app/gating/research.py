@@ -8,6 +8,7 @@ from typing import Final
 
 from affidavit.app.gating.baselines import outcomes_before
 from affidavit.app.gating.files import BadLines, Lines, shown_name
+from affidavit.app.gating.skipping import with_skipped
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
@@ -40,9 +41,10 @@ def gate_research(asked: ResearchGate) -> Report:
     """Return the report of all runs. AF414 and AF415 say that the evaluation cannot start."""
     queries, golden = _golden(asked.golden)
     before = outcomes_before(asked.baseline, KIND)
-    runs = _Runs(asked.outputs, BadLines(asked.skip_bad))
+    bad = BadLines(asked.skip_bad)
+    runs = _Runs(asked.outputs, bad)
     found = tuple(runs.read())
-    return research_report(
+    report = research_report(
         queries,
         found,
         (golden, runs.as_input(len(found))),
@@ -50,6 +52,7 @@ def gate_research(asked: ResearchGate) -> Report:
         allow_missing=asked.allow_missing,
         comparison_with=before,
     )
+    return with_skipped(report, bad)
 
 
 def _golden(path: Path) -> tuple[tuple[GoldenV1, ...], Input]:

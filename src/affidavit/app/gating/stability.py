@@ -6,6 +6,7 @@ from pathlib import Path
 
 from affidavit.app.gating.baselines import outcomes_before
 from affidavit.app.gating.files import BadLines, Lines
+from affidavit.app.gating.skipping import with_skipped
 from affidavit.gates.comparison import Comparison, compare
 from affidavit.gates.operational import stability_report
 from affidavit.gates.rag_rows import GoldV1, gold_by_qid, gold_from_chunk, hold_to_digest
@@ -48,7 +49,7 @@ def gate_stability(asked: StabilityGate) -> Report:
     for (qid, _, _), run in sorted(last.items(), key=lambda each: each[0]):
         by_qid.setdefault(qid, []).append(run)
     figures, counts = _scored(gold, by_qid, asked.refusal)
-    return stability_report(
+    report = stability_report(
         counts,
         figures,
         (given, recorded.as_input()),
@@ -58,6 +59,7 @@ def gate_stability(asked: StabilityGate) -> Report:
         allow_missing=asked.allow_missing,
         comparison=_compared(before, figures),
     )
+    return with_skipped(report, bad)
 
 
 def _scored(
