@@ -228,7 +228,7 @@ def test_a_malformed_line_is_named_and_can_be_skipped(folder: Folder) -> None:
 HOSTILE = {
     "binary": (bytes(range(256)), "AF02"),
     "broken UTF-8": (b'{"qid": "\xff", "answer_json": null}\n', "AF02"),
-    "not an object": (b"[]\n", "AF4"),
+    "not an object": (b"7\n", "AF4"),
     "a key twice": (b'{"qid": "a", "qid": "b", "answer_json": null}\n', "AF024"),
     "no qid": (b'{"answer_json": null}\n', "AF407"),
     "a line that is too long": (b'{"answer_json": null, "qid": "' + b"a" * (1 << 21), "AF030"),

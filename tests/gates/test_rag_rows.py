@@ -7,6 +7,8 @@ from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.gates.rag_rows import (
+    AnswerV1,
+    TraceV1,
     gold_by_qid,
     gold_from_chunk,
     gold_from_line,
@@ -123,8 +125,20 @@ ROWS = {
 @pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS.keys())
 @pytest.mark.parametrize("end", [b"", b"\n"])
 def test_many_lines_at_once_are_the_same_rows(rows: list[object], end: bytes) -> None:
-    wanted = [(line, trace_from_value(row)) for line, row in enumerate(rows, 7)]
-    assert [*traces_from_chunk(lines_of(*rows) + end, 7)] == wanted
+    wanted = [(line, known_of(trace_from_value(row))) for line, row in enumerate(rows, 7)]
+    found = traces_from_chunk(lines_of(*rows) + end, 7)
+    assert [(line, known_of(row)) for line, row in found] == wanted
+
+
+def known_of(row: TraceV1) -> tuple[object, ...]:
+    """Return what a trace knows; rows that were read at once have what they passed over, too."""
+    answer = row.answer_json
+    inner = None if answer is None else fields_of(answer, AnswerV1)
+    return (*fields_of(row, TraceV1)[1:], inner)
+
+
+def fields_of(row: object, kind: type) -> tuple[object, ...]:
+    return tuple(getattr(row, name) for name in kind.__struct_fields__)
 
 
 def test_blank_lines_are_passed_over_and_counted() -> None:
@@ -139,6 +153,10 @@ def test_a_key_twice_hides_in_no_chunk() -> None:
     with pytest.raises(AffidavitError) as caught:
         [*traces_from_chunk(b"\n".join((twice, without)), 5, "t.jsonl")]
     assert str(caught.value).startswith("AF024: t.jsonl, line 5, field qid")
+    inner = b'{"qid": "a", "answer_json": {"claim": "a", "claim": "b"}}'
+    with pytest.raises(AffidavitError, match=r"AF024: line 1, field answer_json\.claim"):
+        [*traces_from_chunk(inner)]
+    assert [line for line, _ in traces_from_chunk(without, 3)] == [3]
 
 
 def test_bad_lines_are_told_of_and_passed_over() -> None:

@@ -13,6 +13,7 @@ from affidavit.base.digest import hex_from_digest
 from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.places import excerpt
+from affidavit.gates.row_layout import LayoutReader
 from affidavit.gates.rows import RowReader, refuse
 
 Ids = tuple[str, ...]
@@ -53,12 +54,14 @@ GOLD: Final = RowReader(
     GoldV1,
     faults.GOLD_ROW,
     ("qid", "answerable", "gold_claim_substr", "gold_citations", "constraints"),
+    layouts=LayoutReader(GoldV1),
 )
 TRACE: Final = RowReader(
     TraceV1,
     faults.TRACE_ROW,
     ("qid", "q_id", "answer_json", "retrieved_ids"),
     ("answer_json", ("claim", "citations", "constraints_echo", "citations_recorded")),
+    LayoutReader(TraceV1, ("answer_json", AnswerV1)),
 )
 
 
