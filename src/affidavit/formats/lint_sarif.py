@@ -54,7 +54,7 @@ def _rules(packs: Sequence[Pack]) -> Iterator[dict[str, Any]]:
             if rule.help_markdown:
                 text = rule.help_markdown.strip()
                 described["help"] = {"text": text, "markdown": text}
-            tags = [pack.kind.value, *rule.requires_signals]
+            tags = list(dict.fromkeys((pack.kind.value, *rule.requires_signals)))
             described["properties"] = {"tags": tags, "reference": rule.article_ref}
             yield described
     for always in SENSITIVE_RULES:
