@@ -33,6 +33,8 @@ from affidavit.gates.scu import RULES, Locks, ScuRule, locked
 REFUSAL: Final = "not in context"
 SHORTEST_SUBSTRING: Final = 5
 DEFAULT_K: Final = 5
+BY_TEXT: Final = "text:"
+"""How the name of a passage begins that has no id, and is known by its text alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,15 @@ def found_among(wanted: tuple[str, ...], top: tuple[str, ...]) -> int:
     found = [each in top for each in wanted]
     if False not in found:
         return FOUND_ALL
-    return FOUND_SOME if True in found else FOUND_NONE
+    if True in found:
+        return FOUND_SOME
+    return FOUND_NONE if named_alike(wanted, top) else 0
+
+
+def named_alike(wanted: tuple[str, ...], retrieved: tuple[str, ...]) -> bool:
+    """Return whether a miss can be told: not between ids on one side and texts on the other."""
+    by_text = {name.startswith(BY_TEXT) for name in wanted}
+    return not retrieved or any(name.startswith(BY_TEXT) in by_text for name in retrieved)
 
 
 def cited_among(
@@ -168,7 +178,7 @@ def cited_among(
     for cited in citations:
         if cited in wanted:
             return 0 if retrieved is None else H_HOLDS
-    return H_FAILS
+    return H_FAILS if not citations or named_alike(wanted, retrieved or ()) else 0
 
 
 def cites(

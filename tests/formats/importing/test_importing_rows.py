@@ -88,7 +88,7 @@ ROWS: dict[str, tuple[object, str, object]] = {
             "reference_contexts": ["b", "c"],
         },
         RELEVANT,
-        ("y", chunk_id_from_text("c")),
+        ("y", chunk_id_from_text("c").replace("text:", "absent:")),
     ),
     "a text cannot be compared with ids alone": (
         {**Q, "retrieved_context_ids": ["x"], "reference_contexts": ["b"]},

@@ -7,13 +7,15 @@ must hold from that answer.
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from affidavit.base.digest import chunk_digest
 from affidavit.formats.importing.fields import Row
 from affidavit.formats.importing.inline_citations import cited_in
 from affidavit.formats.importing.model import Choices, Chunk, ImportedRow, Record, RowProblem
+from affidavit.gates.rag_scoring import BY_TEXT
 
+NOT_RETRIEVED: Final = "absent:"
 Ids: TypeAlias = tuple[str, ...]
 
 
@@ -24,7 +26,7 @@ def qid_from_question(question: str) -> str:
 
 def chunk_id_from_text(text: str) -> str:
     """Return the id of a passage that a tool has not named; case and white space do not count."""
-    return f"c_{chunk_digest(text)[:16]}"
+    return f"{BY_TEXT}{chunk_digest(text)[:16]}"
 
 
 def by_record(
@@ -106,7 +108,10 @@ def _gold_citations(record: Record, retrieved: Ids) -> Ids | None:
     }
     if not ids:
         return None
-    return tuple(ids.get(name, name) for name in map(id_of, record.relevant))
+    # Not among the retrieved, whose texts are known: a miss, and not one that cannot be told.
+    return tuple(
+        ids.get(name, name.replace(BY_TEXT, NOT_RETRIEVED)) for name in map(id_of, record.relevant)
+    )
 
 
 def id_of(chunk: Chunk) -> str:
