@@ -176,6 +176,48 @@ def test_too_many_hanging_sources_are_counted() -> None:
     pytest.fail("the hand that was free again took no work")
 
 
+def local(does: Callable[[Args, Errand], JsonValue], name: str) -> Told:
+    return Told(does, Source(name, name, "file"))
+
+
+def test_one_hand_looks_into_all_files() -> None:
+    seen = set()
+
+    def who(args: Args, errand: Errand) -> JsonValue:
+        seen.add(threading.get_ident())
+        return 1
+
+    tools = [tool(f"t{number}", local(who, "a"), local(who, "b")) for number in range(5)]
+    checks: list[dict[str, JsonValue]] = [{"tool": f"t{number}"} for number in range(5)]
+    evidence = asked(tools, *checks, crew=Crew(max_hands=1))
+    assert all(isinstance(fact, Fact) for fact in evidence.by_check.values())
+    assert len(seen) == 1
+
+
+def test_a_file_that_hangs_holds_no_other_one_up() -> None:
+    quick = local(lambda args, errand: 5, "quick")
+    tools = [tool("t", local(waits, "gone")), tool("u", quick), tool("v", quick)]
+    start = time.monotonic()
+    evidence = asked(tools, {"tool": "t"}, {"tool": "u"}, {"tool": "v"}, deadline_ms=300)
+    assert time.monotonic() - start < 5
+    assert reason_of(evidence.by_check["c0"]) == "gone: late: no answer within 300 ms"
+    for check in ("c1", "c2"):
+        fact = evidence.by_check[check]
+        assert isinstance(fact, Fact)
+        assert fact.object["value"] == 5
+
+
+def test_files_for_which_there_is_no_hand() -> None:
+    crew = Crew(max_hands=1)
+    over = threading.Event()
+    hanging = Told(lambda args, errand: over.wait(30))
+    asked([tool("t", hanging)], {"tool": "t"}, deadline_ms=50, crew=crew)
+    quick = local(lambda args, errand: 5, "quick")
+    evidence = asked([tool("u", quick), tool("v", quick)], {"tool": "u"}, {"tool": "v"}, crew=crew)
+    over.set()
+    assert all(reason_of(found).startswith("quick: busy: ") for found in evidence.by_check.values())
+
+
 @pytest.mark.parametrize("given", [0, -1, 60_001, True])
 def test_a_deadline_that_is_none(given: int) -> None:
     with pytest.raises(AffidavitError) as error:

@@ -7,7 +7,9 @@ is dated after it.
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -36,6 +38,9 @@ Question: TypeAlias = tuple[str, bytes]
 Answer: TypeAlias = SourceAnswer | SourceSilence
 
 _CREW: Final = Crew()
+# Kinds of source that answer from this machine, most often at once; and how long that is believed.
+_LOCAL: Final = frozenset({"file", "folder", "lock", "installed"})
+_PATIENCE_SECONDS: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +81,13 @@ class Evidence:
 
 @dataclass(slots=True)
 class _Asked:
-    """One source on its errand."""
+    """One source on its errand: what it said, and the answer that counts, which may be another."""
 
     source: AskedSource
     args: Args
     errand: Errand
     allowed_ms: int
+    said: Answer | None = None
     answer: Answer | None = None
 
 
@@ -131,43 +137,66 @@ def _errand_to(
 
 def _ask_all(asked: Sequence[_Asked], crew: Crew) -> None:
     """Start every errand, and wait until each is answered or its time is over."""
-    done: SimpleQueue[tuple[_Asked, Answer]] = SimpleQueue()
+    told: SimpleQueue[None] = SimpleQueue()
+    # To wake a thread costs more than to look into a file that is known, so one goes to them all.
+    local = deque(one for one in asked if one.source.feed.source.kind in _LOCAL)
     for one in asked:
-        if not crew.start(partial(_run, one, done)):
-            problem = "too many earlier questions still wait for their sources"
-            one.answer = _silence(one, SilentError(Silence.BUSY, problem))
-    waiting = [one for one in asked if one.answer is None]
-    while waiting:
-        left = min(one.errand.until for one in waiting) - time.monotonic()
+        if one.source.feed.source.kind not in _LOCAL:
+            _send(deque((one,)), told, crew)
+    if local:
+        _send(local, told, crew)
+    patience = time.monotonic() + _PATIENCE_SECONDS
+    while waiting := [one for one in asked if one.answer is None]:
+        until = min(one.errand.until for one in waiting)
         try:
-            one, answer = done.get(timeout=max(left, 0))
-            one.answer = one.answer or answer
+            told.get(timeout=max(0, (min(until, patience) if local else until) - time.monotonic()))
         except Empty:
-            _end_late(waiting)
-        waiting = [one for one in waiting if one.answer is None]
+            while local:  # The first one may hang, and the others shall not wait for it.
+                with suppress(IndexError):
+                    _send(deque((local.popleft(),)), told, crew)
+        _take(waiting)
 
 
-def _end_late(waiting: Iterable[_Asked]) -> None:
+def _send(errands: deque[_Asked], told: "SimpleQueue[None]", crew: Crew) -> None:
+    if not crew.start(partial(_run, errands, told)):
+        problem = "too many earlier questions still wait for their sources"
+        while errands:
+            one = errands.popleft()
+            one.answer = _silence(one, SilentError(Silence.BUSY, problem))
+
+
+def _take(waiting: Iterable[_Asked]) -> None:
+    """Settle what has come, and what has not come in time."""
     moment = time.monotonic()
     for one in waiting:
-        if one.errand.until <= moment:
+        if one.said is not None:
+            one.answer = one.said
+        elif one.errand.until <= moment:
             late = SilentError(Silence.LATE, f"no answer within {one.allowed_ms} ms")
             one.answer = _silence(one, late)
             one.errand.abandon()
 
 
-def _run(one: _Asked, done: "SimpleQueue[tuple[_Asked, Answer]]") -> None:
-    """Ask one source, in a thread of its own; whatever happens there ends in an answer."""
+def _run(errands: deque[_Asked], told: "SimpleQueue[None]") -> None:
+    """Ask one source after another, in a thread of its own, as long as there are some left."""
+    with suppress(IndexError):
+        while True:
+            one = errands.popleft()
+            one.said = _answer_to(one)
+    told.put(None)
+
+
+def _answer_to(one: _Asked) -> Answer:
+    """Ask one source; whatever happens there ends in an answer."""
     try:
         reply = one.source.feed.ask(one.args, one.errand)
-        answer: Answer = SourceAnswer(one.source.feed.source, reply.raw, reply.observed_at)
+        return SourceAnswer(one.source.feed.source, reply.raw, reply.observed_at)
     except SilentError as error:
-        answer = _silence(one, error)
+        return _silence(one, error)
     except BaseException as error:
         # A feed that fails in a way nobody thought of must not cost the other sources their say.
         unknown = SilentError(Silence.FAILED, f"the feed ended in {type(error).__name__}")
-        answer = _silence(one, unknown)
-    done.put((one, answer))
+        return _silence(one, unknown)
 
 
 def _silence(one: _Asked, error: SilentError) -> SourceSilence:

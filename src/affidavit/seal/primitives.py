@@ -28,7 +28,13 @@ def public_key_from(seed: bytes) -> bytes:
 
 def sign(seed: bytes, message: bytes) -> bytes:
     """Return the 64 bytes of the signature; the same seed and message give the same one."""
-    return Ed25519PrivateKey.from_private_bytes(seed).sign(message)
+    return _signer(seed).sign(message)
+
+
+# A service signs with one key, whose seed it holds anyway; opening it costs half of a signature.
+@lru_cache(maxsize=1)
+def _signer(seed: bytes) -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.from_private_bytes(seed)
 
 
 @lru_cache(maxsize=64)

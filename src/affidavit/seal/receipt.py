@@ -15,7 +15,11 @@ from typing import Final
 
 import msgspec
 
-from affidavit.base.canonical import decode_sorted_compact, sorted_compact
+from affidavit.base.canonical import (
+    decode_sorted_compact,
+    sorted_compact,
+    sorted_compact_decoded,
+)
 from affidavit.base.digest import content_id, sha256_hex
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import receipts as faults
@@ -104,13 +108,20 @@ def seal_receipt(body: Mapping[str, JsonValue], key: SigningKey) -> dict[str, Js
     if taken:
         problem = f"the body has a member {taken[0]} already"
         raise AffidavitError(faults.RECEIPT_FORMAT, problem=problem)
-    named = {**body, "receipt_id": canonical_forms(body).receipt_id}
-    return sign_document(named, key)
+    named = {**body, "receipt_id": content_id(ID_PREFIX, sorted_compact(body))}
+    # What was written once holds nothing that would be refused, so the short way is open.
+    return _signed(named, sorted_compact_decoded(named), key)
 
 
 def sign_document(document: Mapping[str, JsonValue], key: SigningKey) -> dict[str, JsonValue]:
     """Return a document with a signature over all of it but `signature` and `anchor`."""
-    raw = sign(key.seed, canonical_forms(document).signed)
+    return _signed(document, canonical_forms(document).signed, key)
+
+
+def _signed(
+    document: Mapping[str, JsonValue], form: bytes, key: SigningKey
+) -> dict[str, JsonValue]:
+    raw = sign(key.seed, form)
     signature: dict[str, JsonValue] = {
         "alg": ALGORITHM,
         "key_id": key.public.id,

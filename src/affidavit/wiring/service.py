@@ -9,7 +9,7 @@ from affidavit.app.answering import Desk, answer, request_from_wire
 from affidavit.app.keys import export_keys
 from affidavit.app.receipt_files import Subject
 from affidavit.app.verifying import Outcome, ReceiptVerifier
-from affidavit.base.canonical import sorted_compact
+from affidavit.base.canonical import sorted_compact, sorted_compact_decoded
 from affidavit.base.json_limits import JsonLimits
 from affidavit.base.strict_json import decode
 from affidavit.seal.keys import SigningKey
@@ -59,7 +59,8 @@ class ProjectCounter:
         """Return the signed receipt for a request."""
         request = request_from_wire(decode(raw, limits))
         key = self._signing.get()
-        return sorted_compact(answer(request, self._desk(key), key))
+        # It was written once, to be signed, so it holds nothing that has no form.
+        return sorted_compact_decoded(answer(request, self._desk(key), key))
 
     def verify(self, raw: bytes, name: str) -> Outcome:
         """Return the steps of verifying a receipt, with the keys of the project and those named."""

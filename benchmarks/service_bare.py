@@ -1,0 +1,38 @@
+"""What the framework can do at most: the same server and socket, and an answer that is constant.
+
+python -m benchmarks.service_bare PORT WORKERS
+"""
+
+import sys
+from typing import Any
+
+import uvicorn
+from litestar import Litestar, Request, Response, post
+from uvicorn.supervisors import Multiprocess
+
+from affidavit.wiring.serving import Address, listen_at
+
+ANSWER = b'{"said":"%s"}' % (b"x" * 7000)
+
+
+@post("/v1/answer", status_code=200)
+async def answer(request: Request[Any, Any, Any]) -> Response[bytes]:
+    """Read the body, and answer with something else of the size of a receipt."""
+    await request.body()
+    return Response(ANSWER, media_type="application/json")
+
+
+app = Litestar([answer], openapi_config=None, logging_config=None)
+
+
+if __name__ == "__main__":
+    port, workers = map(int, sys.argv[1:])
+    config = uvicorn.Config(
+        "benchmarks.service_bare:app",
+        workers=workers,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+    )
+    with listen_at(Address("127.0.0.1", port)) as listening:
+        Multiprocess(config, sockets=[listening]).run()

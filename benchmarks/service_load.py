@@ -1,0 +1,119 @@
+"""Asks a service as often as it answers, or at a steady rate; tells what came, and how late.
+
+    python -m benchmarks.service_load PORT PATH BODY_FILE SECONDS CONNECTIONS RATE
+
+A process of its own, with connections that stay open. At a rate of 0 each connection asks again as
+soon as it is answered. Else requests are due at fixed moments, and an answer's time counts from the
+moment its request was due, so that waiting for a free connection counts too.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+WARM_UP_SECONDS = 1.0
+
+
+class Asked(NamedTuple):
+    """One answer: its status, when the request was due, when the answer was there."""
+
+    status: int
+    due: float
+    done: float
+
+
+class Connection:
+    """One connection that stays open."""
+
+    def __init__(self, port: int, request: bytes) -> None:
+        self._port = port
+        self._request = request
+
+    async def open(self) -> None:
+        """Connect."""
+        self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+
+    async def ask(self) -> int:
+        """Send the request, read the whole answer, return its status."""
+        self._writer.write(self._request)
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+        await self._reader.readexactly(int(length))
+        return int(head[9:12])
+
+
+async def ask_on(connection: Connection, until: float) -> list[Asked]:
+    """Ask again and again."""
+    asked = []
+    while (due := time.perf_counter()) < until:
+        asked.append(Asked(await connection.ask(), due, time.perf_counter()))
+    return asked
+
+
+async def ask_steadily(
+    connections: list[Connection], rate: float, start: float, until: float
+) -> list[Asked]:
+    """Ask at fixed moments, on whichever connection is free."""
+    free: asyncio.Queue[Connection] = asyncio.Queue()
+    for connection in connections:
+        free.put_nowait(connection)
+    asked: list[Asked] = []
+
+    async def one(due: float) -> None:
+        connection = await free.get()
+        asked.append(Asked(await connection.ask(), due, time.perf_counter()))
+        free.put_nowait(connection)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(int((until - start) * rate)):
+            due = start + number / rate
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            group.create_task(one(due))
+    return asked
+
+
+async def load(
+    port: int, request: bytes, seconds: float, count: int, rate: float
+) -> dict[str, object]:
+    """Return the figures of one run; what came during the warm-up is not counted."""
+    connections = [Connection(port, request) for _ in range(count)]
+    for connection in connections:
+        await connection.open()
+    start = time.perf_counter()
+    until = start + WARM_UP_SECONDS + seconds
+    if rate:
+        asked = await ask_steadily(connections, rate, start, until)
+    else:
+        runs = (ask_on(connection, until) for connection in connections)
+        asked = [one for run in await asyncio.gather(*runs) for one in run]
+    counted = [one for one in asked if one.due >= start + WARM_UP_SECONDS]
+    waits = sorted(one.done - one.due for one in counted)
+    return {
+        "all": len(asked),
+        "statuses": Counter(one.status for one in asked),
+        "per_second": len(counted) / seconds,
+        "p50_ms": waits[len(waits) // 2] * 1000,
+        "p99_ms": waits[int(len(waits) * 0.99)] * 1000,
+    }
+
+
+def main(arguments: list[str]) -> None:
+    """Run, and print the figures as JSON."""
+    port, path, body_file, seconds, count, rate = arguments
+    body = Path(body_file).read_bytes()
+    head = (
+        f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+        f"content-length: {len(body)}\r\n\r\n"
+    )
+    request = head.encode() + body
+    print(
+        json.dumps(asyncio.run(load(int(port), request, float(seconds), int(count), float(rate))))
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
