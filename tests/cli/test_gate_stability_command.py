@@ -264,6 +264,8 @@ def test_an_answer_that_did_not_come_is_no_refusal(tmp_path: Path) -> None:
     kept = [json.loads(line) for line in place.read_text().splitlines()]
     assert kept[0]["answer_json"] is None
     assert kept[0]["fault"] == "the command ended with 1 (no luck)"
+    ended, report = gate_report("latency", str(place))
+    assert (ended, report["counts"]) == (3, {"answers": 0, "no_answer": 2})
     # It is asked for again the next time; the later line counts.
     again = run("gate", "stability", *options)
     assert "2 runs, 0 of them recorded before" in again.stderr

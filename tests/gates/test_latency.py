@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.statistics import percentile
-from affidavit.gates.latency import ROWS, Latencies, LatencyCounts, LatencyV1, latency_counts
+from affidavit.gates.latency import (
+    ROWS,
+    Latencies,
+    LatencyCounts,
+    LatencyV1,
+    latencies_from_chunk,
+    latency_counts,
+    latency_from_value,
+)
 from affidavit.gates.operational import latency_report
 from affidavit.gates.report import Input
 from affidavit.gates.tradeoff import Configuration, RollbackGuard, tradeoff_of
@@ -118,8 +126,31 @@ BAD = {
 @pytest.mark.parametrize(("value", "field"), BAD.values(), ids=BAD.keys())
 def test_no_measurement(value: object, field: str) -> None:
     with pytest.raises(AffidavitError) as caught:
-        ROWS.from_value(value, 4)
+        latency_from_value(value, 4)
     assert (caught.value.fault.code, caught.value.where.field) == ("AF411", field)
+
+
+def test_an_answer_that_did_not_come_has_no_latency() -> None:
+    lines = (
+        b'{"e2e_ms": 10}\n{"fault": "HTTP 500"}\n{"fault": "late", "e2e_ms": 60000}\n{"qid": 1}\n'
+    )
+    wrong: list[AffidavitError] = []
+    made = [row for _, row in latencies_from_chunk(lines, 1, "l.jsonl", wrong.append)]
+    assert [str(error.where) for error in wrong] == ["l.jsonl, line 4, field e2e_ms"]
+    counts = latency_counts(made)
+    assert (counts.everything.count, counts.silent) == (1, 2)
+    assert (counts + counts).silent == 4
+    report = latency_report(counts, ())
+    assert report.ruling.decision == "inconclusive"
+    assert report.warnings == ("questions without an answer, which have no latency: 2",)
+    assert report.as_wire()["counts"] == {"answers": 1, "no_answer": 2}
+
+
+def test_a_load_is_open_where_its_answers_did_not_come() -> None:
+    counts = latency_counts([*rows(10, rps=1), *rows(10, rps=5), *rows(9, rps=5, fault="late")])
+    asked = ["p95=off", "p95/1rps=20", "p95/5rps=20"]
+    results = latency_report(counts, (), overrides=asked).ruling.results
+    assert [result.status for result in results] == ["pass", "not_measured"]
 
 
 def test_the_frontier() -> None:

@@ -7,18 +7,19 @@ truncated. End to end is from the question to the validated answer.
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Annotated, Final, overload
 
 import msgspec
 
+from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.statistics import percentile_of_sorted
 from affidavit.gates.decision import Measure
 from affidavit.gates.metrics import LATENCY
-from affidavit.gates.rows import RowReader
+from affidavit.gates.rows import RowReader, refuse
 
 PERCENTILES: Final = {"p50_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms": 99}
 STAGES: Final = ("retrieval_ms", "rerank_ms", "llm_ms", "guard_ms")
@@ -26,9 +27,12 @@ Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
 class LatencyV1(msgspec.Struct, frozen=True):
-    """One measured answer; `rps` is the load, `config` or `knobs` what it was made with."""
+    """One measured answer; `rps` is the load, `config` or `knobs` what it was made with.
 
-    e2e_ms: Milliseconds
+    Where no answer came, `fault` says why: then there is no latency, and none is taken for it.
+    """
+
+    e2e_ms: Milliseconds | None = None
     qid: str | int | None = None
     rps: Annotated[float, msgspec.Meta(gt=0)] | None = None
     config: str | None = None
@@ -37,11 +41,41 @@ class LatencyV1(msgspec.Struct, frozen=True):
     llm_ms: Milliseconds | None = None
     guard_ms: Milliseconds | None = None
     knobs: dict[str, str | int | float | bool | None] | None = None
+    fault: str | None = None
 
 
 ROWS: Final = RowReader(
-    LatencyV1, faults.LATENCY_ROW, ("e2e_ms", "rps", "config", "knobs", *STAGES)
+    LatencyV1, faults.LATENCY_ROW, ("e2e_ms", "rps", "config", "knobs", "fault", *STAGES)
 )
+
+
+def latencies_from_chunk(
+    raw: bytes,
+    first_line: int = 1,
+    file: str | None = None,
+    on_bad: Callable[[AffidavitError], None] = refuse,
+) -> Iterator[tuple[int, LatencyV1]]:
+    """Yield the rows of many lines, each with its line; one without a latency needs a fault."""
+    for line, row in ROWS.from_chunk(raw, first_line, file, on_bad):
+        if row.e2e_ms is None and row.fault is None:
+            on_bad(_untimed(line, file))
+        else:
+            yield line, row
+
+
+def latency_from_value(
+    value: object, line: int | None = None, file: str | None = None
+) -> LatencyV1:
+    """Return the row of a decoded value."""
+    row = ROWS.from_value(value, line, file)
+    if row.e2e_ms is None and row.fault is None:
+        raise _untimed(line, file)
+    return row
+
+
+def _untimed(line: int | None, file: str | None) -> AffidavitError:
+    where = Where(file=file, line=line, field="e2e_ms")
+    return AffidavitError(faults.LATENCY_ROW, where, problem="the field is missing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +129,8 @@ class LatencyCounts:
     everything: Latencies = field(default_factory=Latencies)
     parts: Mapping[tuple[str, str], Latencies] = field(default_factory=dict)
     """By what kind of part it is (`load`, `config`, `stage`) and its name."""
+    silent_by_load: Mapping[str, int] = field(default_factory=dict)
+    """Questions without an answer, by their load; those that do not say it under no name."""
 
     def __add__(self, other: "LatencyCounts") -> "LatencyCounts":
         names = sorted({*self.parts, *other.parts})
@@ -105,15 +141,24 @@ class LatencyCounts:
                 name: self.parts.get(name, nothing) + other.parts.get(name, nothing)
                 for name in names
             },
+            dict(Counter(self.silent_by_load) + Counter(other.silent_by_load)),
         )
 
+    @property
+    def silent(self) -> int:
+        """How many questions have no answer."""
+        return sum(self.silent_by_load.values())
+
     def measures(self) -> dict[str, Measure]:
-        """Return the figures of all answers, and those of each load as `p95_ms/5rps`."""
-        found = self.everything.measures()
+        """Return the figures of all answers, and those of each load as `p95_ms/5rps`.
+
+        An answer that did not come may turn any figure of the whole, and of its load.
+        """
+        found = _left_open(self.everything.measures(), self.silent)
         for (kind, name), latencies in self.parts.items():
             if kind == "load":
-                for metric, measure in latencies.measures().items():
-                    found[f"{metric}/{name}"] = measure
+                of_load = _left_open(latencies.measures(), self.silent_by_load.get(name, 0))
+                found.update({f"{metric}/{name}": made for metric, made in of_load.items()})
         return found
 
     def of_config(self, name: str) -> Latencies:
@@ -132,6 +177,13 @@ class LatencyCounts:
         return dict(shown)
 
 
+def _left_open(measures: Mapping[str, Measure], left: int) -> dict[str, Measure]:
+    return {
+        name: replace(measure, not_measured=left, still_open=left)
+        for name, measure in measures.items()
+    }
+
+
 def load_name(rps: float) -> str:
     """Return how a load is written in a gate: `5rps`, `0.5rps`."""
     return f"{rps:g}rps"
@@ -148,9 +200,13 @@ def latency_counts(rows: Iterable[LatencyV1], rps: float | None = None) -> Laten
     """Return the counts of some rows; one pass. `rps` is the load of rows that do not say it."""
     everything: Counter[float] = Counter()
     parts: dict[tuple[str, str], Counter[float]] = {}
+    silent: Counter[str] = Counter()
     for row in rows:
-        everything[row.e2e_ms] += 1
         load, config = row.rps or rps, config_name(row)
+        if row.fault is not None or row.e2e_ms is None:
+            silent["" if load is None else load_name(load)] += 1
+            continue
+        everything[row.e2e_ms] += 1
         if load is not None:
             parts.setdefault(("load", load_name(load)), Counter())[row.e2e_ms] += 1
         if config is not None:
@@ -162,4 +218,5 @@ def latency_counts(rows: Iterable[LatencyV1], rps: float | None = None) -> Laten
     return LatencyCounts(
         Latencies(dict(everything)),
         {name: Latencies(dict(parts[name])) for name in sorted(parts)},
+        dict(silent),
     )

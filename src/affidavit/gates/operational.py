@@ -55,7 +55,8 @@ def latency_report(
         ruling,
         given,
         measures,
-        counts={"answers": counts.everything.count},
+        warnings=_said("questions without an answer, which have no latency", counts.silent),
+        counts={"answers": counts.everything.count, "no_answer": counts.silent},
         details={
             **counts.details(),
             "tradeoff": None if tradeoff is None else tradeoff.as_wire(),

@@ -15,7 +15,12 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.json_lines import split_lines
 from affidavit.base.places import excerpt
 from affidavit.base.strict_json import decode
-from affidavit.gates.latency import ROWS, STAGES, LatencyV1
+from affidavit.gates.latency import (
+    STAGES,
+    LatencyV1,
+    latencies_from_chunk,
+    latency_from_value,
+)
 
 _NUMBERS: Final = frozenset({"e2e_ms", "rps", *STAGES})
 _TEXTS: Final = frozenset({"qid", "config"})
@@ -28,7 +33,7 @@ def latencies(lines: Lines, bad: OnBad) -> Iterator[LatencyV1]:
         if block.first_line == 1:
             table = None if block.raw.lstrip()[:1] in (b"{", b"") else _Table(block.file, bad)
         rows = (
-            (row for _, row in ROWS.from_chunk(block.raw, block.first_line, block.file, bad))
+            (row for _, row in latencies_from_chunk(block.raw, block.first_line, block.file, bad))
             if table is None
             else table.rows(block)
         )
@@ -54,7 +59,7 @@ class _Table:
                 if self._head is None:
                     self._head = self._known_head(cells, line)
                 elif cells != self._head:
-                    yield ROWS.from_value(self._fields(cells, line), line, self._file)
+                    yield latency_from_value(self._fields(cells, line), line, self._file)
             except UnicodeDecodeError:
                 self._bad(self._wrong("the line is not text in UTF-8", line))
             except AffidavitError as error:
