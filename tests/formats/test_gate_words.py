@@ -114,6 +114,27 @@ def test_the_limits_of_an_unstable_question_in_words() -> None:
     )
 
 
+def test_runs_without_an_answer_are_said() -> None:
+    wire = gate_samples.stability()
+    wire["offenders"] = [{**wire["offenders"][0], "no_answer": 2}]
+    table = offender_table(report_of(wire))
+    assert table is not None
+    assert table.rows[0].cells[1] == "9 (2 without an answer)"
+
+
+def test_what_changed_against_a_baseline_is_named() -> None:
+    wire = gate_samples.rag()
+    wire["comparison"]["mended"] = {"total": 1, "first": ["m"]}
+    wire["comparison"]["lost"] = {"total": 2, "first": ["x", "y"]}
+    made = report_of(wire).comparison
+    assert made is not None
+    assert [(name, listing.total) for name, listing in made.listings] == [
+        ("Now wrong", 6),
+        ("Now right", 1),
+        ("Right before and not measured now", 2),
+    ]
+
+
 def test_a_title_says_how_many_there_are_beside_those_that_are_shown() -> None:
     wire = gate_samples.stability()
     wire["listings"]["unstable"]["total"] = 300

@@ -126,6 +126,5 @@ def _comparison(report: ReportV1) -> Iterator[str]:
     made = report.comparison
     if made is not None:
         yield f"Against the baseline: {made.change.replace('_', ' ')}; {made.why}"
-        for name, listing in (("now wrong", made.broken), ("now right", made.mended)):
-            if listing.total:
-                yield f"  {name}: {words.listed(listing.first, 10, listing.total)}"
+        for name, listing in made.listings:
+            yield f"  {name.lower()}: {words.listed(listing.first, 10, listing.total)}"

@@ -43,6 +43,7 @@ class QuestionV1(msgspec.Struct, frozen=True):
     qid: str
     answerable: bool
     runs: int
+    no_answer: int = 0
     acr: Share = None
     cghc: Share = None
     css: Share = None

@@ -168,9 +168,8 @@ def _comparison(report: ReportV1) -> Iterator[str]:
         return
     change = escaped(made.change.replace("_", " "), 40)
     yield f"- Against the baseline: **{change}**; {escaped(made.why)}"
-    for said, listing in (("Now wrong", made.broken), ("Now right", made.mended)):
-        if listing.total:
-            yield f"  - {said}: {escaped(words.listed(listing.first, 10, listing.total))}"
+    for said, listing in made.listings:
+        yield f"  - {said}: {escaped(words.listed(listing.first, 10, listing.total))}"
 
 
 def _listings(report: ReportV1) -> Iterator[str]:

@@ -116,10 +116,15 @@ def _offender(offender: kinds.Offender) -> tuple[str, ...]:
     failed = [_limit(name, offender) for name in offender.failed]
     return (
         offender.qid,
-        str(offender.runs),
+        _runs(offender),
         words.listed(failed, _IDS),
         words.listed(offender.not_measured, _IDS),
     )
+
+
+def _runs(question: kinds.QuestionV1) -> str:
+    silent = question.no_answer
+    return f"{question.runs} ({silent} without an answer)" if silent else str(question.runs)
 
 
 def _limit(name: str, question: kinds.QuestionV1) -> str:

@@ -75,6 +75,17 @@ class ComparisonV1(msgspec.Struct, frozen=True):
     compared: Count = 0
     broken: ListingV1 = ListingV1()
     mended: ListingV1 = ListingV1()
+    lost: ListingV1 = ListingV1()
+
+    @property
+    def listings(self) -> tuple[tuple[str, ListingV1], ...]:
+        """What changed, each with how it is called, if there is any."""
+        named = (
+            ("Now wrong", self.broken),
+            ("Now right", self.mended),
+            ("Right before and not measured now", self.lost),
+        )
+        return tuple((name, listing) for name, listing in named if listing.total)
 
 
 class ReportV1(msgspec.Struct, frozen=True):
