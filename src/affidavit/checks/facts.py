@@ -137,7 +137,7 @@ def fact_object(
         "assessed_at": at,
         "max_age_s": tool.max_age_s,
         "tolerance": _tolerance_to_wire(tool.tolerance),
-        "sources": [msgspec.to_builtins(source) for source in made.sources],
+        "sources": msgspec.to_builtins(made.sources),
         "verification": {
             "rule": FACT_RULE,
             "confidence": signals.confidence,
@@ -159,7 +159,9 @@ def fact_object(
 
 def fact_digest(fact: FactObject) -> str:
     """Return the evidence digest: canonical SHA-256 of the object minus `attestation` and `raw`."""
-    covered = {key: value for key, value in fact.items() if key not in UNDIGESTED}
+    covered = fact.copy()
+    for name in UNDIGESTED:
+        covered.pop(name, None)
     return digest_of(sorted_compact_decoded(covered))
 
 

@@ -60,7 +60,9 @@ def replay(receipt: Mapping[str, Any], content: bytes | None = None) -> Replay:
     The receipt is what `strict_json.decode` returned, so it holds no NaN and no large integers.
     `content` is its canonical form without id, signature and anchor, if the caller has it at hand.
     """
-    body = {key: value for key, value in receipt.items() if key not in OUTSIDE_THE_BODY}
+    body = dict(receipt)
+    for name in OUTSIDE_THE_BODY:
+        body.pop(name, None)
     found: tuple[Difference, ...] = ()
     try:
         if body.get("verdict") == Overall.OUTSIDE_EVIDENCE_COVERAGE.value:
@@ -201,9 +203,11 @@ def _moment(text: str) -> int:
 
 
 def _refuse_twins(ids: list[str]) -> None:
+    seen: set[str] = set()
     for number, name in enumerate(ids):
-        if name in ids[:number]:
+        if name in seen:
             raise _Unreadable(f"checks[{number}].id", f"two checks have the id {name!r}")
+        seen.add(name)
 
 
 def _occasion(answer: AnswerV1) -> Occasion:

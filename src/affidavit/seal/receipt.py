@@ -83,7 +83,10 @@ def canonical_forms(document: Mapping[str, JsonValue]) -> CanonicalForms:
 
 
 def _forms(document: Mapping[str, JsonValue], whole: bytes) -> CanonicalForms:
-    """Return the forms, cut out of the whole document's: writing it three times costs far more."""
+    """Return the forms, cut out of the whole document's: writing it three times costs far more.
+
+    The document was written, so its members hold nothing that would be refused.
+    """
     anchored = _without("anchor", document, whole)
     signed = _without("signature", document, anchored)
     return CanonicalForms(_without("receipt_id", document, signed), signed, anchored)
@@ -93,12 +96,13 @@ def _without(key: str, document: Mapping[str, JsonValue], text: bytes) -> bytes:
     """Return a canonical text of the document without one more of its members."""
     if key not in document:
         return text
-    member = sorted_compact({key: document[key]})[1:-1]
+    member = sorted_compact_decoded({key: document[key]})[1:-1]
     before, _, after = text.partition(member)
     if member in after:
         # An equal one stands further down in the document: which of them is cut is not known.
         cut = _SEALS[: _SEALS.index(key) + 1]
-        return sorted_compact({name: value for name, value in document.items() if name not in cut})
+        kept = {name: value for name, value in document.items() if name not in cut}
+        return sorted_compact_decoded(kept)
     return before + after[1:] if after.startswith(b",") else before.removesuffix(b",") + after
 
 
