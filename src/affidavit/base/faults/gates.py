@@ -140,7 +140,7 @@ IMPORT_ROLE = Fault(
     "AF424",
     "import.role",
     "the file is {format}, which holds no {role}",
-    "name a file that does; docs/formats.md says which formats do",
+    "give them in a file of their own (--gold, --trace); docs/formats.md says what each holds",
 )
 IMPORT_MISMATCH = Fault(
     "AF425",
