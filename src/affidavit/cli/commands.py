@@ -7,6 +7,8 @@ import the module that a target names: `affidavit --help` reads this table and n
 from typing import Final
 
 from affidavit.cli.decide_commands import DECIDE
+from affidavit.cli.evidence_tree import EVIDENCE
+from affidavit.cli.packs_tree import PACKS
 from affidavit.cli.tree import Branch, Example, Leaf, Section
 
 # A shell that completes a command line calls `affidavit` with this variable set.
@@ -60,6 +62,7 @@ ROOT: Final = Branch(
                     "affidavit.cli.replay:replay",
                     "Recompute a receipt from its own evidence.",
                 ),
+                EVIDENCE,
                 Branch(
                     "keys",
                     "Make and keep the keys that sign receipts.",
@@ -100,6 +103,7 @@ ROOT: Final = Branch(
                         ),
                     ),
                 ),
+                PACKS,
             ),
         ),
         Section(

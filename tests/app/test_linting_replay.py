@@ -1,0 +1,284 @@
+"""What a bundle records, run again: the same, different, or said to be impossible."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.app.test_linting import drafts_of
+from tests.checks.making import body
+from tests.cli.running import run
+from tests.gates.making import DROP, counts, gold, trace
+from tests.ledger.small_ledgers import ledger
+from tests.packs.making import event, line_of
+from tests.packs.test_builtin_packs import GOOD
+from tests.packs.test_signals import COMMITMENT
+from tests.seal.bundle_making import sealed
+from tests.seal.samples import KEY
+
+from affidavit.app.linting.replaying import Outcome, Replay
+from affidavit.base.canonical import jcs, sorted_compact
+from affidavit.base.exits import Exit
+from affidavit.base.strict_json import decode
+from affidavit.gates.rag import RagPolicy, rag_report
+from affidavit.ledger.wire import ledger_to_json
+from affidavit.packs.events import decode_head
+from affidavit.seal.receipt import seal_receipt
+
+RECEIPT, LEDGER, GATE = "affidavit.answer.receipt", "affidavit.ledger", "affidavit.gate.report"
+
+
+def receipt(**changes: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {**body(), **changes}
+    return seal_receipt(made, KEY)
+
+
+def exact(value: dict[str, Any]) -> dict[str, Any]:
+    return {"receipt": value, "exact": sorted_compact(value).decode()}
+
+
+def report(*gates: str, **changes: Any) -> dict[str, Any]:
+    items = [gold(qid=f"g{at}", constraints=DROP) for at in range(20)]
+    runs = [trace(qid=f"g{at}") for at in range(20)]
+    made = rag_report(counts(items, runs), RagPolicy(gates), ()).as_wire()
+    value: dict[str, Any] = json.loads(jcs(made))
+    return {**value, **changes}
+
+
+def with_gate(found: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    first, *rest = found["gates"]
+    return {**found, "gates": [{**first, **changes}, *rest]}
+
+
+def stored_ledger() -> dict[str, Any]:
+    value: Any = decode(ledger_to_json(ledger("material: A full 0.9, B full 0.9")))
+    return value
+
+
+def with_verdict(value: dict[str, Any], verdict: str) -> dict[str, Any]:
+    first, *rest = value["entries"]
+    return {**value, "entries": [{**first, "verdict": verdict}, *rest]}
+
+
+def replayed(kind: str, data: Any) -> Replay:
+    done = Replay()
+    done.feed(1, decode_head(line_of(event(kind, data))))
+    return done
+
+
+CHR_OFF = ("chr=off", "under_refusal=off")
+SHIP = report(*CHR_OFF)
+LATENCY = {
+    "schema_version": "affidavit-gate/1",
+    "kind": "latency",
+    "decision": "ship",
+    "reasons": [],
+    "gates": [
+        {
+            "metric": "p95_ms",
+            "op": "<=",
+            "threshold": 2000,
+            "confidence": None,
+            "value": 2000,
+            "status": "pass",
+            "reason": "",
+        }
+    ],
+    "metrics": {
+        "p95_ms": {"value": 2000, "numerator": None, "denominator": None, "not_measured": 0}
+    },
+}
+
+# What is recorded; how it comes out, and words of the detail.
+SPEC: dict[str, tuple[str, Any, Outcome, str]] = {
+    "a receipt": (RECEIPT, exact(receipt()), Outcome.SAME, ""),
+    "a receipt with another verdict": (
+        RECEIPT,
+        exact(receipt(verdict="contradicted")),
+        Outcome.DIFFERS,
+        "verdict",
+    ),
+    "a receipt and another text": (
+        RECEIPT,
+        {**exact(receipt()), "receipt": receipt(verdict="contradicted")},
+        Outcome.DIFFERS,
+        "different things",
+    ),
+    "a changed receipt without its exact text": (
+        RECEIPT,
+        {"receipt": receipt(verdict="contradicted")},
+        Outcome.NOT_RUN,
+        "exact text",
+    ),
+    "what is no receipt": (RECEIPT, {"receipt": {"x": 1}}, Outcome.NOT_RUN, "no receipt"),
+    "no receipt at all": (RECEIPT, {}, Outcome.NOT_RUN, "has no receipt"),
+    "data that is no object": (RECEIPT, "x", Outcome.NOT_RUN, "has no receipt"),
+    "a redacted receipt": (
+        RECEIPT,
+        {"receipt": {**receipt(), "note": COMMITMENT}},
+        Outcome.NOT_RUN,
+        "redacted",
+    ),
+    "a ledger": (LEDGER, {"ledger": stored_ledger()}, Outcome.SAME, ""),
+    "a ledger with another verdict": (
+        LEDGER,
+        {"ledger": with_verdict(stored_ledger(), "contradicted")},
+        Outcome.DIFFERS,
+        "do not follow",
+    ),
+    "what is no ledger": (LEDGER, {"ledger": {}}, Outcome.NOT_RUN, "no ledger"),
+    "a gate report": (GATE, {"report": SHIP}, Outcome.SAME, ""),
+    "a gate report with confidence": (
+        GATE,
+        {"report": report("precision>=0.80@95", *CHR_OFF)},
+        Outcome.SAME,
+        "",
+    ),
+    "a gate that failed": (
+        GATE,
+        {"report": report("over_refusal=0", *CHR_OFF)},
+        Outcome.SAME,
+        "",
+    ),
+    "a gate without a figure": (GATE, {"report": report()}, Outcome.SAME, ""),
+    "another decision": (
+        GATE,
+        {"report": {**SHIP, "decision": "no_ship"}},
+        Outcome.DIFFERS,
+        "the decision is recorded as no_ship, and follows as ship",
+    ),
+    "a decision that something else spoke against": (
+        GATE,
+        {"report": {**SHIP, "decision": "inconclusive", "reasons": ["a gap"]}},
+        Outcome.SAME,
+        "",
+    ),
+    "a gate that is recorded as failed": (
+        GATE,
+        {"report": with_gate({**SHIP, "decision": "no_ship"}, status="fail")},
+        Outcome.DIFFERS,
+        "recorded as fail, and follows as pass",
+    ),
+    "a gate on another figure": (
+        GATE,
+        {"report": with_gate(SHIP, value=0.5)},
+        Outcome.DIFFERS,
+        "was decided on 0.5",
+    ),
+    "a gate on nothing": (
+        GATE,
+        {"report": with_gate(SHIP, metric="recall_at_k", value=None, status="not_measured")},
+        Outcome.DIFFERS,
+        "decided on None",
+    ),
+    "a gate on a figure that is not listed": (
+        GATE,
+        {"report": {**with_gate(SHIP, value=None), "metrics": {}}},
+        Outcome.DIFFERS,
+        "follows as not_measured",
+    ),
+    "missing items were allowed": (
+        GATE,
+        {"report": {**SHIP, "settings": {"allow_missing": True}}},
+        Outcome.SAME,
+        "",
+    ),
+    "a figure beside its threshold": (GATE, {"report": LATENCY}, Outcome.SAME, ""),
+    "a gate that nobody knows": (
+        GATE,
+        {"report": with_gate(SHIP, metric="beauty")},
+        Outcome.NOT_RUN,
+        "beauty",
+    ),
+    "a report of another kind": (
+        GATE,
+        {"report": {**SHIP, "kind": "other"}},
+        Outcome.NOT_RUN,
+        "not replayed",
+    ),
+    "what is no report": (GATE, {"report": {"x": 1}}, Outcome.NOT_RUN, "no gate report"),
+}
+
+
+@pytest.mark.parametrize(("kind", "data", "outcome", "words"), SPEC.values(), ids=SPEC.keys())
+def test_what_is_run_again(kind: str, data: Any, outcome: Outcome, words: str) -> None:
+    done = replayed(kind, data)
+    assert done.rows
+    assert {row.outcome for row in done.rows} == {outcome}
+    assert any(words in row.detail for row in done.rows)
+
+
+def test_how_a_replay_ends() -> None:
+    done = replayed(LEDGER, {"ledger": stored_ledger()})
+    assert done.exit is Exit.YES
+    done.feed(2, decode_head(line_of(event("affidavit.model.call"))))
+    assert (done.exit, done.not_run) == (Exit.YES, {"affidavit.model.call": 1})
+    done.feed(3, decode_head(line_of(event(LEDGER, {}))))
+    assert done.exit is Exit.UNKNOWN
+    done.feed(4, decode_head(line_of(event(GATE, {"report": {**SHIP, "decision": "no_ship"}}))))
+    assert done.exit is Exit.TAMPERED
+    assert replayed("other", {}).exit is Exit.UNKNOWN
+
+
+def test_many_rows_are_counted_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("affidavit.app.linting.replaying.MAX_ROWS", 2)
+    done = Replay()
+    for line in range(5):
+        done.feed(line, decode_head(line_of(event(GATE, {"report": SHIP}))))
+    bad = event(GATE, {"report": {**SHIP, "decision": "no_ship"}})
+    for line in range(5):
+        done.feed(line, decode_head(line_of(bad)))
+    assert [row.outcome for row in done.rows] == [Outcome.SAME] * 2 + [Outcome.DIFFERS] * 2
+    assert done.counts == {Outcome.SAME: 5, Outcome.DIFFERS: 5}
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    path = tmp_path / "run.tar.gz"
+    kept = [each for each in GOOD if each["type"] != LEDGER]
+    events = [*kept, event(LEDGER, {"ledger": stored_ledger()})]
+    path.write_bytes(sealed(drafts_of(events)))
+    return path
+
+
+def replay(*arguments: object) -> Any:
+    return run("evidence", "replay", *map(str, arguments))
+
+
+def test_a_bundle_replays(bundle: Path) -> None:
+    result = replay(bundle)
+    assert result.exit_code == Exit.YES
+    assert "Not run again: 1 of affidavit.model.call" in result.stdout
+    assert "Replays: " in result.stdout
+    wire = json.loads(replay(bundle, "--json").stdout)
+    assert wire["counts"] == {"same": 1}
+    assert wire["closure_report"]["schema_version"] == "closure-v1"
+
+
+def test_a_lint_report_is_held_against_the_bundle(bundle: Path, tmp_path: Path) -> None:
+    stored = tmp_path / "lint.json"
+    packs = ("--pack", "cicd-starter,rag-quality")
+    assert run("evidence", "lint", str(bundle), "--report", str(stored), *packs).exit_code == 0
+    assert replay(bundle, "--report", stored).exit_code == Exit.YES
+    value = json.loads(stored.read_bytes())
+    value["bundles"][0]["closure_report"]["closure"]["score"] = 1.0
+    stored.write_text(json.dumps(value))
+    changed = replay(bundle, "--report", stored)
+    assert (changed.exit_code, "it differs in closure_report" in changed.stdout) == (4, True)
+    value["bundles"] = []
+    value["max_results"] = "x"
+    stored.write_text(json.dumps(value))
+    other = replay(bundle, "--report", stored)
+    assert (other.exit_code, "not about this bundle" in other.stdout) == (3, True)
+
+
+NO_REPORTS = {"words": ("{", "AF0"), "another document": ("{}", "AF665")}
+
+
+@pytest.mark.parametrize(("text", "code"), NO_REPORTS.values(), ids=NO_REPORTS.keys())
+def test_what_is_no_lint_report(text: str, code: str, bundle: Path, tmp_path: Path) -> None:
+    stored = tmp_path / "lint.json"
+    stored.write_text(text)
+    result = replay(bundle, "--report", stored)
+    assert (result.exit_code, result.stderr.startswith(code)) == (Exit.INPUT, True)
+    assert len(result.stderr.splitlines()) == 1

@@ -1,0 +1,139 @@
+"""Assay's own packs over its own bundle, and our report under the ADR's own schema."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from tests.app.test_linting import drafts_of
+from tests.cli.running import run
+from tests.packs.test_builtin_packs import GOOD
+from tests.packs.test_signals import COMMITMENT
+from tests.seal.bundle_making import sealed
+from tests.vectors import vector_path
+
+from affidavit.app.linting.linting import Linted, lint_bundle
+from affidavit.app.linting.loading import built_in_pack, built_in_packs, load_pack, load_packs
+from affidavit.app.linting.report import closure_report, mappings_of, packs_applied
+from affidavit.base.canonical import jcs
+from affidavit.base.exits import Exit
+from affidavit.packs.digests import registry_digest
+from affidavit.packs.model import Pack
+from affidavit.seal.bundle.limits import DEFAULT_LIMITS
+
+NAMES = ("cicd-starter", "eu-ai-act-baseline", "mandate-baseline", "soc2-baseline")
+# The rules that do not hold in Assay's bundle: it has no tool decision and no mandate.
+FIRED = {
+    "cicd-starter": set(),
+    "eu-ai-act-baseline": {"EU12-004"},
+    "mandate-baseline": {"MANDATE-002", "MANDATE-003", "MANDATE-004", "MANDATE-005"},
+    "soc2-baseline": {"invariant.decision_record"},
+}
+# The first digits of Assay's own digests of these files, as its source computes them.
+DIGESTS = {
+    "cicd-starter": "sha256:11a648da",
+    "eu-ai-act-baseline": "sha256:97f10c43",
+    "soc2-baseline": "sha256:e3de126d",
+}
+
+
+def assays(name: str) -> Pack:
+    return load_pack(str(vector_path("assay", "packs", f"{name}.yaml")), None)
+
+
+def linted(packs: tuple[Pack, ...]) -> Linted:
+    return lint_bundle(vector_path("assay", "test-bundle.tar.gz"), packs, DEFAULT_LIMITS, 500)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pack_of_assay_runs_over_its_bundle(name: str) -> None:
+    result = linted((assays(name),)).result
+    fired = {each.rule.id for each in result.outcomes if each.finding is not None}
+    assert fired == FIRED[name]
+
+
+@pytest.mark.parametrize(("name", "digest"), DIGESTS.items())
+def test_the_digest_is_assays(name: str, digest: str) -> None:
+    assert assays(name).digest.startswith(digest)
+
+
+def test_the_digest_of_the_registry_is_assays() -> None:
+    document = {"name": "test-pack", "version": "1.0.0", "kind": "compliance"}
+    assert registry_digest(document).startswith("sha256:")
+    assert registry_digest({"b": 1, "a": 2}) == registry_digest({"a": 2, "b": 1})
+
+
+def test_packs_of_both_with_one_name_run_side_by_side() -> None:
+    packs = load_packs(
+        ["cicd-starter", str(vector_path("assay", "packs", "cicd-starter.yaml"))], None
+    )
+    assert [pack.version for pack in packs] == ["2.0.0", "1.0.0"]
+    assert len(linted(packs).result.outcomes) == 9
+
+
+def test_a_tampered_bundle_is_refused_with_the_event_hash() -> None:
+    result = run("evidence", "lint", str(vector_path("assay", "tampered-bundle.tar.gz")))
+    assert (result.exit_code, "the event says its content is" in result.stderr) == (
+        Exit.TAMPERED,
+        True,
+    )
+
+
+def adr_schema() -> dict[str, Any]:
+    """Return the schema closure-v1 as it stands in the ADR's own text."""
+    text = vector_path("..", "seeds", "adr-025-evidence-as-a-product.md").read_text("utf-8")
+    start = text.index("```json", text.index("Completeness + Closure v1 (Normative)")) + 7
+    # The block is not closed in the text; the object ends where its braces do.
+    value, _ = json.JSONDecoder().raw_decode(text[start:].lstrip())
+    assert isinstance(value, dict)
+    return value
+
+
+def all_packs() -> tuple[Pack, ...]:
+    return tuple(map(built_in_pack, built_in_packs()))
+
+
+def test_the_closure_report_is_valid_under_the_adrs_schema(tmp_path: Path) -> None:
+    validator = Draft202012Validator(adr_schema())
+    validator.validate(closure_report(linted(all_packs())))
+    redacted = [
+        {**each, "data": {**each["data"], "output": COMMITMENT}}
+        if each["type"] == "affidavit.model.call"
+        else each
+        for each in GOOD
+    ]
+    for events in (GOOD, redacted):
+        path = tmp_path / "b.tar.gz"
+        path.write_bytes(sealed(drafts_of(events)))
+        report = closure_report(lint_bundle(path, all_packs(), DEFAULT_LIMITS, 500))
+        validator.validate(report)
+    completeness: Any = report["completeness"]
+    assert completeness["redacted"] == ["model_outputs"]
+    assert completeness["by_signal"]["model_outputs"]["commitment"]["size_bytes"] == 4
+
+
+def test_the_closure_report_is_the_same_to_the_byte() -> None:
+    first, second = (jcs(closure_report(linted(all_packs()))) for _ in range(2))
+    assert first == second
+
+
+def test_gate_i1_the_manifest_names_packs_and_mappings() -> None:
+    """ADR-025, I1: manifest `x-assay` fields, and packs with signals of the registry."""
+    text = vector_path("..", "seeds", "adr-025-evidence-as-a-product.md").read_text("utf-8")
+    contract = text[text.index("### 3) Manifest additions") :]
+    fields = [re.findall(r"(\w+)\??[,}]", line) for line in contract.splitlines()[2:4]]
+    packs = all_packs()
+    for written, named in zip((packs_applied(packs), mappings_of(packs)), fields, strict=True):
+        assert written
+        assert all(set(each) <= set(named) for each in written)
+    assert all(rule.requires_signals for pack in packs for rule in pack.rules)
+
+
+def test_gate_i2_explain_renders_the_gaps_of_closure() -> None:
+    """ADR-025, I2: `--explain` renders closure gaps."""
+    bundle = str(vector_path("assay", "test-bundle.tar.gz"))
+    shown = run("evidence", "lint", bundle, "--explain", "closure.score").stdout
+    assert "+0.15: record the output of every model call" in shown
+    assert "Sum: 1 / 20 = 0.05" in shown

@@ -1,0 +1,104 @@
+"""The pages and schemas of packs, signals and lint reports, made from the code."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from affidavit.packs import wire_schema as v1
+from affidavit.packs.closure import gain_of
+from affidavit.packs.report_schema import ClosureReportV1, LintReportV1
+from affidavit.packs.signals import REGISTRY, REGISTRY_VERSION, TOTAL_WEIGHT, Carrier
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_REFERENCE: Final = "#/$defs/{name}"
+
+
+_INTRODUCTION: Final = """\
+# Signals ({version})
+
+A signal is a kind of evidence that a bundle can show of a run. It is found by event type and field,
+never guessed. Packs name the signals that they require ([packs.md](packs.md)); `affidavit evidence
+lint` says which of them a bundle has ([lint.md](lint.md)).
+
+## States
+
+| State | When |
+| --- | --- |
+| captured | every event that has to show it does; or the run says that it had none |
+| redacted | the same, but at least one value is a commitment, `{{"$redacted": ...}}` |
+| missing | an event that has to show it does not; or our recorder wrote no event of it |
+| unknown | nothing in the bundle could have shown it |
+
+A null is a value: it was recorded that there was nothing. A run that had no tool calls at all says
+so when it finishes: `absent_signals: [tool_calls]` in the data of `affidavit.run.finished`. Events
+that are there outweigh what the run says.
+
+## Weights
+
+Closure is the sum of the weights of what is captured over {total}, the sum of all weights
+(`weighted_ratio_v1`), rounded to six decimals: the shortest decimal text of the number, half to
+even. A signal of weight 0 counts for completeness alone."""
+
+
+def schemas() -> Mapping[Path, str]:
+    """Return each JSON schema by its path."""
+    made = {
+        "pack": pack_schema(),
+        "lint-report": _schema_of(LintReportV1),
+        "closure-report": _schema_of(ClosureReportV1),
+    }
+    return {
+        Path(f"docs/schemas/{name}.schema.json"): _text(schema) for name, schema in made.items()
+    }
+
+
+def _text(schema: Mapping[str, Any]) -> str:
+    # The end of a text is `\\Z` to Python and `$` to JSON Schema.
+    return json.dumps(schema, indent=2).replace("\\\\Z", "$") + "\n"
+
+
+def _schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    (reference,), parts = msgspec.json.schema_components((struct,), ref_template=_REFERENCE)
+    return {"$schema": DIALECT, "title": struct.__name__, **reference, "$defs": parts}
+
+
+def pack_schema() -> dict[str, Any]:
+    """Return the schema of a pack; a check of a type that is not known is let through."""
+    structs = (v1.PackV1, v1.RuleV1, *v1.CHECKS.values())
+    references, parts = msgspec.json.schema_components(structs, ref_template=_REFERENCE)
+    rule = parts["RuleV1"]["properties"]
+    unknown = {
+        "type": "object",
+        "required": ["type"],
+        "properties": {"type": {"type": "string", "not": {"enum": sorted(v1.CHECKS)}}},
+    }
+    rule["check"] = {"anyOf": [*references[2:], unknown]}
+    rule["severity"] = {"type": "string", "pattern": "^([Ee]rror|[Ww]arn(ing)?|[Ii]nfo)$"}
+    parts["PackV1"]["properties"]["rules"]["items"] = references[1]
+    signals = {"type": "array", "items": {"enum": sorted(REGISTRY)}, "default": []}
+    parts["ExtensionV1"]["properties"]["requires_signals"] = signals
+    return {"$schema": DIALECT, "title": "PackV1", **references[0], "$defs": parts}
+
+
+def signal_lines() -> Iterator[str]:
+    """Yield the page of the registry of signals."""
+    yield from _INTRODUCTION.format(version=REGISTRY_VERSION, total=TOTAL_WEIGHT).splitlines()
+    for signal in REGISTRY.values():
+        yield from ("", f"## {signal.name}", "", f"{signal.says[0].upper()}{signal.says[1:]}.", "")
+        adds = f" (adds {gain_of(signal.name)})" if signal.weight else ""
+        yield f"- Weight: {signal.weight}{adds}"
+        yield f"- To capture it: {signal.advice}."
+        yield ""
+        yield "| Event type | Fields | If they are not there |"
+        yield "| --- | --- | --- |"
+        yield from map(_carrier_line, signal.carriers)
+
+
+def _carrier_line(carrier: Carrier) -> str:
+    groups = (" or ".join(f"`/data/{path}`" for path in group) for group in carrier.needs)
+    fields = " and ".join(groups) or "the event itself"
+    gap = "it is missing" if carrier.expected else "nothing follows"
+    return f"| `{carrier.event_type}` | {fields} | {gap} |"
