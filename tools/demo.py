@@ -121,6 +121,23 @@ STEPS: tuple[Step, ...] = (
         ),
         exit=3,
     ),
+    Step(
+        "Somebody has a file of Ragas: ship or not?",
+        "One command reads it as it is, decides, and says for every figure how sure it is. With so"
+        " few questions the citations cannot be told, and the decision says so.",
+        ("affidavit", "gate", "rag", "samples/gates/ragas.csv"),
+        exit=1,
+    ),
+    Step(
+        "All gates of a project, one decision",
+        "Answers, latency, the agreement of two agents, repeated runs and research runs, from stored"
+        " files alone; and one page with charts.",
+        (
+            *("affidavit", "gate", "all", "-c", "samples/gates/affidavit.toml"),
+            *("--html", "demo-output/report-gates.html"),
+        ),
+        exit=1,
+    ),
 )
 
 
