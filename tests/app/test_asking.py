@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from tests.sources.feed_server import answers, drips, feed_of, feed_to, hangs, serving
+from tests.faulty_server import answers, drips, hangs, serving
+from tests.sources.feed_server import feed_of, feed_to
 
 from affidavit.app.asking import AskedSource, Evidence, Toolbox, ToolFeeds, gather
 from affidavit.app.crew import Crew

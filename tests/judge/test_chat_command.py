@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.judge.chat_server import Faulty, reply_of, says, serving
+from tests.faulty_server import Faulty, serving
+from tests.judge.chat_server import reply_of, says
 from tests.repository import ROOT
 
 from affidavit.base.errors import AffidavitError

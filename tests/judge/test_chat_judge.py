@@ -5,7 +5,8 @@ import pickle
 from pathlib import Path
 
 import pytest
-from tests.judge.chat_server import answers, judge_at, reply_of, says, serving, settings_for
+from tests.faulty_server import answers, serving
+from tests.judge.chat_server import judge_at, reply_of, says, settings_for
 from tests.judge.reading import chunk_of
 
 from affidavit.base.errors import AffidavitError
@@ -145,7 +146,7 @@ def test_the_key_is_sent_and_shown_nowhere(tmp_path: Path) -> None:
         judge = judge_at(settings_for(server), tmp_path, key=KEY)
         with pytest.raises(AffidavitError) as caught:
             judge.read(CLAIM, CHUNKS)
-    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
     assert KEY not in f"{caught.value} {caught.value.values} {caught.value!r}"
     with serving(says(reply_of(reason=f"your key is {KEY}"))) as server:
         (reading,) = judge_at(settings_for(server), tmp_path, key=KEY).read(CLAIM, CHUNKS[:1])

@@ -4,22 +4,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.judge.chat_server import (
+from tests.faulty_server import (
     Behaviour,
-    FakeClock,
     answers,
     breaks_off,
-    completion,
     drips,
     hangs,
     hangs_up,
-    judge_at,
     no_http,
-    reply_of,
-    says,
     serving,
-    settings_for,
 )
+from tests.judge.chat_server import FakeClock, completion, judge_at, reply_of, says, settings_for
 from tests.judge.reading import chunk_of
 
 from affidavit.base.errors import AffidavitError

@@ -11,22 +11,19 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from tests.sources.feed_server import (
+from tests.faulty_server import (
     JSON,
-    SOURCE,
     Behaviour,
     answers,
-    babbles,
-    dies_in_a_chunk,
-    dies_in_the_body,
+    breaks_off,
+    breaks_off_in_a_chunk,
     drips,
-    errand,
-    feed_of,
-    feed_to,
     hangs,
+    no_http,
     pours,
     serving,
 )
+from tests.sources.feed_server import SOURCE, errand, feed_of, feed_to
 
 from affidavit.sources.feeds import addresses, http_exchange
 from affidavit.sources.feeds.addresses import allow_list_from
@@ -86,11 +83,14 @@ FAULTS: dict[str, tuple[Behaviour, str]] = {
     ),
     "an empty body": (answers(200), "malformed: the body is not strict JSON (json.syntax)"),
     "an end within the body": (
-        dies_in_the_body,
+        breaks_off,
         "broken-off: the answer ended before it was whole",
     ),
-    "an end within a chunk": (dies_in_a_chunk, "broken-off: the answer ended before it was whole"),
-    "another protocol": (babbles, "malformed: the server does not speak HTTP as it should"),
+    "an end within a chunk": (
+        breaks_off_in_a_chunk,
+        "broken-off: the answer ended before it was whole",
+    ),
+    "another protocol": (no_http, "malformed: the server does not speak HTTP as it should"),
     "a redirect to nowhere": (
         answers(302, Location="mailto:x@example.com"),
         "redirect: the redirect leads to no address",

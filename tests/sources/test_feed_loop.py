@@ -8,7 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.sources.feed_server import answers, errand, serving
+from tests.faulty_server import answers, serving
+from tests.sources.feed_server import errand
 
 from affidavit.base.json_limits import JsonValue
 from affidavit.sources.feeds.addresses import AllowList, allow_list_from, require_addresses

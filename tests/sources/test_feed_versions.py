@@ -5,7 +5,8 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from tests.sources.feed_server import ASKED_AT, answers, errand, serving
+from tests.faulty_server import answers, serving
+from tests.sources.feed_server import ASKED_AT, errand
 
 from affidavit.base.json_limits import JsonValue
 from affidavit.sources.feeds.addresses import AllowList, allow_list_from
