@@ -292,6 +292,7 @@ ROWS: dict[str, tuple[object, str, object]] = {
         {
             "id": "t",
             "timestamp": "2026",
+            "name": "n",
             "input": '{"messages": [{"role": "user", "content": "q"}]}',
             "output": {"role": "assistant", "content": "five"},
             "observations": ["o1"],
@@ -304,6 +305,7 @@ ROWS: dict[str, tuple[object, str, object]] = {
         {
             "id": "t",
             "timestamp": "2026",
+            "name": "n",
             "input": None,
             "output": None,
             "observations": [
@@ -315,17 +317,29 @@ ROWS: dict[str, tuple[object, str, object]] = {
         ("d",),
     ),
     "a trace of Langfuse with a list for an input": (
-        {"id": "t", "timestamp": "2026", "input": [{"role": "user", "content": "q"}], "output": 3},
+        {
+            "id": "t",
+            "timestamp": "2026",
+            "name": "n",
+            "input": [{"role": "user", "content": "q"}],
+            "output": 3,
+        },
         "trace.q",
         "q",
     ),
     "a message alone": (
-        {"id": "t", "timestamp": "2026", "input": {"role": "user", "parts": "q"}, "output": 3},
+        {
+            "id": "t",
+            "timestamp": "2026",
+            "name": "n",
+            "input": {"role": "user", "parts": "q"},
+            "output": 3,
+        },
         "trace.answer_json",
         None,
     ),
     "JSON that is none": (
-        {"id": "t", "timestamp": "2026", "input": "[q", "output": {"x": "y"}},
+        {"id": "t", "timestamp": "2026", "name": "n", "input": "[q", "output": {"x": "y"}},
         "trace.q",
         "[q",
     ),

@@ -104,7 +104,7 @@ LANGFUSE: Final = Dialect(
     Format.LANGFUSE,
     (
         ("traceId", "type", "startTime"),
-        ("id", "timestamp", "input", "output"),
+        ("id", "timestamp", "name", "input", "output"),
         ("input", "expectedOutput", "status"),
         ("input", "expectedOutput", "datasetName"),
     ),

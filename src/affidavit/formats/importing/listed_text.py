@@ -5,7 +5,6 @@ of an array, which leaves out the commas. Python itself would read the last as o
 together, so the elements are found by their quotes.
 """
 
-import ast
 import re
 from typing import Final
 
@@ -75,5 +74,5 @@ def _text_of(quoted: str) -> str:
     try:
         return _ESCAPE.sub(lambda escape: _ESCAPED[escape[1]], inner)
     except KeyError:  # One of the rarer escapes: Python itself knows them all.
-        pass
+        import ast
     return str(ast.literal_eval(quoted.replace("\r", "\\r").replace("\n", "\\n")))
