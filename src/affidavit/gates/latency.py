@@ -9,7 +9,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from itertools import accumulate
+from operator import attrgetter
 from typing import Annotated, Final, overload
 
 import msgspec
@@ -23,6 +25,7 @@ from affidavit.gates.rows import RowReader, refuse
 
 PERCENTILES: Final = {"p50_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms": 99}
 STAGES: Final = ("retrieval_ms", "rerank_ms", "llm_ms", "guard_ms")
+_STAGES_OF: Final = attrgetter(*STAGES)
 Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
@@ -78,7 +81,7 @@ def _untimed(line: int | None, file: str | None) -> AffidavitError:
     return AffidavitError(faults.LATENCY_ROW, where, problem="the field is missing")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # Without slots, so that the sorting behind the figures is done once.
 class Latencies:
     """How often each number of milliseconds was seen."""
 
@@ -92,8 +95,9 @@ class Latencies:
         """How many there are."""
         return sum(self.seen.values())
 
-    def measures(self) -> dict[str, Measure]:
-        """Return the percentiles, and P99 over P50; None where there is nothing to measure."""
+    @cached_property
+    def figures(self) -> Mapping[str, Measure]:
+        """The percentiles, and P99 over P50; None where there is nothing to measure."""
         ordered = _Repeated(self.seen)
         found = {name: percentile_of_sorted(ordered, at) for name, at in PERCENTILES.items()}
         middle, tail = found["p50_ms"], found["p99_ms"]
@@ -107,7 +111,7 @@ class _Repeated(Sequence[float]):
 
     def __init__(self, seen: Mapping[float, int]) -> None:
         self._values = sorted(seen)
-        self._ends = [*accumulate(seen[value] for value in self._values)]
+        self._ends = [*accumulate(map(seen.__getitem__, self._values))]
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
@@ -154,10 +158,10 @@ class LatencyCounts:
 
         An answer that did not come may turn any figure of the whole, and of its load.
         """
-        found = _left_open(self.everything.measures(), self.silent)
+        found = _left_open(self.everything.figures, self.silent)
         for (kind, name), latencies in self.parts.items():
             if kind == "load":
-                of_load = _left_open(latencies.measures(), self.silent_by_load.get(name, 0))
+                of_load = _left_open(latencies.figures, self.silent_by_load.get(name, 0))
                 found.update({f"{metric}/{name}": made for metric, made in of_load.items()})
         return found
 
@@ -169,7 +173,7 @@ class LatencyCounts:
         """Return the figures of every part as a report shows them."""
         shown: dict[str, dict[str, object]] = {"load": {}, "config": {}, "stage": {}}
         for (kind, name), latencies in sorted(self.parts.items()):
-            figures = latencies.measures()
+            figures = latencies.figures
             shown[kind][name] = {
                 "n": latencies.count,
                 **{metric: measure.as_wire()["value"] for metric, measure in figures.items()},
@@ -184,6 +188,7 @@ def _left_open(measures: Mapping[str, Measure], left: int) -> dict[str, Measure]
     }
 
 
+@cache
 def load_name(rps: float) -> str:
     """Return how a load is written in a gate: `5rps`, `0.5rps`."""
     return f"{rps:g}rps"
@@ -198,25 +203,25 @@ def config_name(row: LatencyV1) -> str | None:
 
 def latency_counts(rows: Iterable[LatencyV1], rps: float | None = None) -> LatencyCounts:
     """Return the counts of some rows; one pass. `rps` is the load of rows that do not say it."""
-    everything: Counter[float] = Counter()
-    parts: dict[tuple[str, str], Counter[float]] = {}
+    everything: list[float] = []
+    parts: dict[tuple[str, str], list[float]] = {}
     silent: Counter[str] = Counter()
     for row in rows:
-        load, config = row.rps or rps, config_name(row)
-        if row.fault is not None or row.e2e_ms is None:
+        taken, config = row.e2e_ms, config_name(row)
+        load = row.rps or rps
+        if row.fault is not None or taken is None:
             silent["" if load is None else load_name(load)] += 1
             continue
-        everything[row.e2e_ms] += 1
+        everything.append(taken)
         if load is not None:
-            parts.setdefault(("load", load_name(load)), Counter())[row.e2e_ms] += 1
+            parts.setdefault(("load", load_name(load)), []).append(taken)
         if config is not None:
-            parts.setdefault(("config", config), Counter())[row.e2e_ms] += 1
-        for stage in STAGES:
-            taken = getattr(row, stage)
-            if taken is not None:
-                parts.setdefault(("stage", stage), Counter())[taken] += 1
+            parts.setdefault(("config", config), []).append(taken)
+        for stage, spent in zip(STAGES, _STAGES_OF(row), strict=True):
+            if spent is not None:
+                parts.setdefault(("stage", stage), []).append(spent)
     return LatencyCounts(
-        Latencies(dict(everything)),
-        {name: Latencies(dict(parts[name])) for name in sorted(parts)},
+        Latencies(dict(Counter(everything))),
+        {name: Latencies(dict(Counter(parts[name]))) for name in sorted(parts)},
         dict(silent),
     )

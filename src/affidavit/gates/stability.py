@@ -107,8 +107,12 @@ def _citation_stability(answers: list[AnswerV1]) -> float | None:
 
 
 def _median_distance(answers: list[AnswerV1]) -> float | None:
-    texts = sorted(plain(answer.claim) for answer in answers)
-    return percentile((normalised_distance(*pair) for pair in combinations(texts, 2)), 50)
+    """Return the median over all pairs of answers; texts that are alike are compared once."""
+    texts = Counter(plain(answer.claim) for answer in answers)
+    distances = [0.0] * sum(times * (times - 1) // 2 for times in texts.values())
+    for one, other in combinations(sorted(texts), 2):
+        distances += [normalised_distance(one, other)] * (texts[one] * texts[other])
+    return percentile(distances, 50)
 
 
 def run_outcome(gold: GoldV1, run: RunV1, refusal: str = REFUSAL) -> bool | None:

@@ -47,7 +47,7 @@ def gate_latency(asked: LatencyGate) -> Report:
     counts = latency_counts(latencies(lines, bad), asked.rps)
     whole = known.pop(None, None)
     precision = None if whole is None else whole.precision
-    now = Configuration("this", counts.measures()["p95_ms"].value, precision)
+    now = Configuration("this", counts.everything.figures["p95_ms"].value, precision)
     report = latency_report(
         counts,
         (lines.as_input(), *_accuracy_inputs(asked)),
@@ -95,7 +95,7 @@ def _configuration(
     name: str, counts: LatencyCounts, accuracy: Accuracy | None, gates: tuple[Gate, ...]
 ) -> Configuration:
     """Return one setting of the knobs: interactive use asks for all gates, batch for accuracy."""
-    measures = counts.of_config(name).measures()
+    measures = counts.of_config(name).figures
     is_right = accuracy is not None and accuracy.decision is Decision.SHIP
     # A gate on one load speaks of all configurations; it has no figure for a single one.
     ruling = rule_on((gate for gate in gates if gate.part is None), measures)
