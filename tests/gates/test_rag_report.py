@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from operator import itemgetter
 
 import pytest
 from hypothesis import given
@@ -9,12 +10,20 @@ from hypothesis import strategies as st
 from tests.gates.making import DROP, REFUSED, counts, gold, profile, trace
 
 from affidavit.base.canonical import jcs
+from affidavit.base.errors import AffidavitError
 from affidavit.gates.comparison import Change, compare
 from affidavit.gates.offenders import offender_of
 from affidavit.gates.rag import RagPolicy, groups_of, rag_report
 from affidavit.gates.rag_counts import RagCounts, counts_of, outcome_of
 from affidavit.gates.rag_rows import GoldV1, TraceV1, qid_of
-from affidavit.gates.rag_runs import Runs, counts_from_runs, gold_set, items_from_runs, runs_of
+from affidavit.gates.rag_runs import (
+    Runs,
+    Scoring,
+    counts_from_runs,
+    gold_set,
+    items_from_runs,
+    runs_of,
+)
 from affidavit.gates.rag_scoring import RagScorer
 from affidavit.gates.report import Input, Report
 from affidavit.gates.tally import LISTED, Listing, Tally
@@ -453,7 +462,8 @@ def test_parts_of_the_traces_merge(
     chance.shuffle(placed)
     cut, end = sorted((chance.randint(0, len(placed)), chance.randint(0, len(placed))))
     first, second, third = (
-        runs_of(part, ready, SCORER) for part in (placed[:cut], placed[cut:end], placed[end:])
+        runs_of(sorted(part, key=itemgetter(0)), ready, SCORER)
+        for part in (placed[:cut], placed[cut:end], placed[end:])
     )
     assert (first + second) + third == first + (second + third) == whole
     assert third + second + first == whole + Runs() == Runs() + whole
@@ -474,7 +484,15 @@ def test_a_part_does_not_know_how_many_lines_stand_before_it(
     assert first + second.after(len(runs[:cut])) == whole
     for number, qid in enumerate(items):
         lines = [line for line, run in enumerate(runs, 1) if qid_of(run) == qid]
-        assert whole.line_of(number) == (lines[-1] if lines else 0)
+        assert whole.lines[number] == (lines[-1] if lines else 0)
+
+
+def test_a_trace_without_a_name_is_told_of_and_passed_over() -> None:
+    found: list[AffidavitError] = []
+    scoring = Scoring({}, SCORER)
+    scoring.take([(4, TraceV1(None)), (5, TraceV1(None, qid=""))], "t", found.append)
+    assert [str(error.where) for error in found] == ["t, line 4, field qid", "t, line 5, field qid"]
+    assert scoring.runs() == Runs()
 
 
 def test_strays_are_counted_and_their_first_names_kept() -> None:

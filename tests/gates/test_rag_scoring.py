@@ -1,6 +1,10 @@
 """C, H, K, refusals and retrieval, sentence by sentence."""
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.gates.making import DROP, REFUSED, gold, profile, trace
 
 from affidavit.base.errors import AffidavitError
@@ -240,3 +244,18 @@ def test_outcome(item: GoldV1, run: TraceV1 | None, wanted: bool | None, failed:
     made = profile(item, run)
     assert outcome_of(made) is wanted
     assert failed_checks(made) == failed
+
+
+PARTS = (
+    *("allows", "ACCEPTED", "supports null keys", "permits", "null keys", "any domain", "may"),
+    *("@gmail.com", "yahoo.com", "can", "not required", "optional", "not", "never", "x"),
+)
+LOCKS = ("X rejects null keys.", "only domain example.com", "Users must sign in", "never share")
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=5), st.sampled_from(LOCKS))
+def test_a_claim_without_the_words_of_a_rule_never_matches_it(parts: list[str], lock: str) -> None:
+    """So leaving such claims out changes nothing but the time."""
+    claim = " ".join(parts)
+    wordless = Locks(replace(rule, words=()) for rule in RULES)
+    assert Locks().contradiction([lock], claim) == wordless.contradiction([lock], claim)

@@ -80,6 +80,8 @@ LEFT = {
     "a field that is not there": text(FLAT, {**FLAT, "ts": 1} | {"ts": 1, "qid": "b"}, {"x": 1}),
     "not an object": b"[]\n",
     "not JSON": b"{\n",
+    "not text": b'{"qid": "\xff", "answer_json": null}',
+    "not text in a later line": text(FLAT) + b'{"qid": "\xff", "answer_json": null}',
     "a wrong kind": text({**FLAT, "qid": []}),
     "a blank line": text(FLAT) + b"\n" + text(FLAT),
     "nothing": b"",

@@ -54,7 +54,6 @@ K_FAILS, K_HOLDS = 1 << 8, 2 << 8
 FOUND_NONE, FOUND_SOME, FOUND_ALL = 1 << 10, 2 << 10, 3 << 10
 NEAR_MISS: Final = 1 << 12
 CODE_BITS: Final = 13
-CODE_MASK: Final = (1 << CODE_BITS) - 1
 
 _SEEN: Final = tuple(Seen)
 _HELD: Final = (None, False, True)

@@ -1,7 +1,7 @@
 """Which trace of a question counts: the last one, wherever its part of the file was read.
 
 A part of the traces is scored by itself; of two traces of one qid the one on the later line wins.
-So parts merge in any order. What is kept does not grow with the number of traces: eight bytes for
+So parts merge in any order. What is kept does not grow with the number of traces: ten bytes for
 a gold item, and the first names of traces that no gold item has.
 """
 
@@ -12,7 +12,7 @@ from itertools import repeat
 
 from affidavit.base.errors import AffidavitError
 from affidavit.gates.rag_counts import RagCounts, counts_of_codes
-from affidavit.gates.rag_profiles import CODE_BITS, CODE_MASK, MISSING, Profile, profile_of
+from affidavit.gates.rag_profiles import MISSING, Profile, profile_of
 from affidavit.gates.rag_rows import GoldV1, TraceV1, nameless_trace, qid_of
 from affidavit.gates.rag_scoring import RagScorer, Ready
 from affidavit.gates.rows import refuse
@@ -27,39 +27,35 @@ def gold_set(gold: Mapping[str, GoldV1], scorer: RagScorer) -> dict[str, Ready]:
     return {qid: scorer.ready(item, number) for number, (qid, item) in enumerate(gold.items())}
 
 
-def _no_lines() -> "array[int]":
-    return array("q")
-
-
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The last trace of each gold item: its line and the code of its profile; 0 if it has none.
+    """The last trace of each gold item: its line, 0 if it has none, and the code of its profile.
 
     Lines count from 1. `traces` are all that were read, `strays` those that no gold item has.
     """
 
-    last: "array[int]" = field(default_factory=_no_lines)
+    lines: "array[int]" = field(default_factory=lambda: array("q"))
+    codes: "array[int]" = field(default_factory=lambda: array("H"))
     traces: int = 0
     strays: Listing = NOTHING_LISTED
 
     def __add__(self, other: "Runs") -> "Runs":
         # Nothing read yet knows of no gold item at all.
-        merged = map(max, self.last, other.last) if self.last and other.last else None
-        return Runs(
-            array("q", merged) if merged is not None else self.last or other.last,
-            self.traces + other.traces,
-            self.strays + other.strays,
-        )
+        if not self.lines or not other.lines:
+            lines, codes = self.lines or other.lines, self.codes or other.codes
+        else:
+            lines, codes = self.lines[:], self.codes[:]
+            for number, (mine, theirs) in enumerate(zip(self.lines, other.lines, strict=True)):
+                if theirs > mine:
+                    lines[number], codes[number] = theirs, other.codes[number]
+        return Runs(lines, codes, self.traces + other.traces, self.strays + other.strays)
 
-    def after(self, lines: int) -> "Runs":
+    def after(self, count: int) -> "Runs":
         """Return the runs of a part that stands behind so many lines."""
-        shift = lines << CODE_BITS
-        moved = array("q", (run + shift if run else 0 for run in self.last)) if lines else self.last
-        return Runs(moved, self.traces, self.strays)
-
-    def line_of(self, number: int) -> int:
-        """Return the line of the trace that counts for a gold item."""
-        return self.last[number] >> CODE_BITS
+        if not count:
+            return self
+        moved = array("q", (line + count if line else 0 for line in self.lines))
+        return Runs(moved, self.codes, self.traces, self.strays)
 
 
 class Scoring:
@@ -68,7 +64,8 @@ class Scoring:
     def __init__(self, gold: GoldSet, scorer: RagScorer) -> None:
         self._gold = gold
         self._code_of = scorer.code_of
-        self._last = array("q", repeat(0, len(gold)))
+        self._lines = array("q", repeat(0, len(gold)))
+        self._codes = array("H", repeat(0, len(gold)))
         self._traces = 0
         self._stray_names: set[str] = set()
         self._strays = 0
@@ -79,8 +76,9 @@ class Scoring:
         file: str | None = None,
         on_bad: Callable[[AffidavitError], None] = refuse,
     ) -> None:
-        """Score traces, each with its line; they may come in any order."""
-        find, code_of, last = self._gold.get, self._code_of, self._last
+        """Score traces, each with its line; lines go up."""
+        find, code_of = self._gold.get, self._code_of
+        lines, codes = self._lines, self._codes
         count = 0
         for line, trace in traces:
             # Nearly every qid is a text of the gold set; the others are looked at below.
@@ -95,15 +93,14 @@ class Scoring:
             if ready is None:
                 self._note_stray(qid)
             else:
-                number, run = ready[0], line << CODE_BITS | code_of(ready, trace)
-                if run > last[number]:
-                    last[number] = run
+                number = ready.number
+                lines[number], codes[number] = line, code_of(ready, trace)
         self._traces += count
 
     def runs(self) -> Runs:
         """Return what was found."""
         first = tuple(sorted(self._stray_names)[:LISTED])
-        return Runs(self._last, self._traces, Listing(self._strays, first))
+        return Runs(self._lines, self._codes, self._traces, Listing(self._strays, first))
 
     def _note_stray(self, qid: str) -> None:
         self._strays += 1
@@ -124,15 +121,15 @@ def codes_from_runs(gold: GoldSet, runs: Runs) -> Sequence[int]:
     return array(
         "H",
         (
-            run & CODE_MASK if run else ready[1] | MISSING
-            for ready, run in zip(gold.values(), runs.last, strict=True)
+            code if line else ready.base | MISSING
+            for ready, line, code in zip(gold.values(), runs.lines, runs.codes, strict=True)
         ),
     )
 
 
 def counts_from_runs(gold: GoldSet, runs: Runs) -> RagCounts:
     """Return the counts of a gold set with all of its traces; an item without one is missing."""
-    found = len(runs.last) - runs.last.count(0)
+    found = len(runs.lines) - runs.lines.count(0)
     return counts_of_codes(
         gold.keys(),
         codes_from_runs(gold, runs),

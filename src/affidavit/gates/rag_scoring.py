@@ -6,7 +6,9 @@ Origin: section 2 of the RAG document. A gold item is made ready once, and then 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from affidavit.gates.rag_profiles import (
     ANSWERABLE,
@@ -49,7 +51,7 @@ class RagSettings:
 DEFAULT_SETTINGS: Final = RagSettings()
 
 
-class Ready(NamedTuple):
+class Ready(msgspec.Struct, frozen=True, gc=False):
     """A gold item, made ready to meet its traces: what is the same for all of them is done."""
 
     number: int
@@ -59,7 +61,7 @@ class Ready(NamedTuple):
     """The gold substrings that count, in folded case."""
     wanted: tuple[str, ...]
     """The gold citations."""
-    lock: frozenset[str]
+    lock: frozenset[str] | None
     constraints: tuple[str, ...] | None
 
 
@@ -81,11 +83,13 @@ class RagScorer:
 
     def ready(self, gold: GoldV1, number: int = 0) -> Ready:
         """Make a gold item ready; the number is its place among the others."""
-        lock = self._locked(gold.constraints) if gold.constraints else frozenset()
+        lock = (self._locked(gold.constraints) or None) if gold.constraints else None
+        base = (ANSWERABLE if gold.answerable else 0) + (CONSTRAINED if lock else 0)
+        needles = needles_of(gold.gold_claim_substr) if gold.answerable else ()
         return Ready(
             number,
-            ANSWERABLE * gold.answerable + CONSTRAINED * bool(lock),
-            needles_of(gold.gold_claim_substr) if gold.answerable else (),
+            base,
+            needles,
             gold.gold_citations or (),
             lock,
             gold.constraints if lock else None,
@@ -93,7 +97,7 @@ class RagScorer:
 
     def code_of(self, ready: Ready, trace: TraceV1) -> int:
         """Return the code of a gold item's profile with a trace."""
-        _, code, needles, wanted, lock, _ = ready
+        code, wanted = ready.base, ready.wanted
         answerable = code & ANSWERABLE
         retrieved = trace.retrieved_ids
         if answerable and wanted and retrieved is not None:
@@ -105,23 +109,23 @@ class RagScorer:
         if claim.strip() == self._refusal:
             return code | REFUSED
         folded = claim.casefold()
-        if needles:
-            code += contained(needles, folded)
+        if ready.needles:
+            code += contained(ready.needles, folded)
         # Nothing is a hit for an unanswerable item, whatever was or was not recorded.
         if answer.citations_recorded is not False or not answerable:
             code += cited_among(wanted, answer.citations or (), retrieved, answerable)
-        if lock:
-            code += self._kept(ready, answer, folded)
+        if ready.lock:
+            code += self._kept(ready, ready.lock, answer, folded)
         if self._last_word in folded and self._is_near_miss(folded):
             code += NEAR_MISS
         return code
 
-    def _kept(self, ready: Ready, answer: AnswerV1, folded: str) -> int:
+    def _kept(self, ready: Ready, lock: frozenset[str], answer: AnswerV1, folded: str) -> int:
         """Return K: the lock is echoed, and the claim contradicts none of it."""
         echo = answer.constraints_echo
-        if echo is None or (echo != ready.constraints and locked(echo) != ready.lock):
+        if echo is None or (echo != ready.constraints and locked(echo) != lock):
             return K_FAILS
-        contradicted = self._locks.contradiction(ready.lock, answer.claim, folded)
+        contradicted = self._locks.contradiction(lock, answer.claim, folded)
         return K_HOLDS if contradicted is None else K_FAILS
 
     def _is_near_miss(self, folded: str) -> bool:
@@ -130,8 +134,12 @@ class RagScorer:
 
 def needles_of(substrings: Iterable[str] | None) -> tuple[str, ...]:
     """Return the gold substrings of five characters or more, in folded case."""
-    trimmed = (text.strip() for text in substrings or ())
-    return tuple(text.casefold() for text in trimmed if len(text) >= SHORTEST_SUBSTRING)
+    found = []
+    for text in substrings or ():
+        trimmed = text.strip()
+        if len(trimmed) >= SHORTEST_SUBSTRING:
+            found.append(trimmed.casefold())
+    return tuple(found)
 
 
 def contained(needles: tuple[str, ...], folded_claim: str) -> int:

@@ -42,7 +42,7 @@ class LayoutReader(Generic[Row]):
     def _layout_of(self, first: bytes) -> "_Layout[Row] | None":
         try:
             value = msgspec.json.decode(first)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, RecursionError, ValueError):
             return None
         if not isinstance(value, dict):
             return None
@@ -79,7 +79,7 @@ class _Layout(Generic[Row]):
         for way in tuple(self._ways):
             try:
                 rows = way.decode(raw)
-            except (msgspec.DecodeError, RecursionError):
+            except (msgspec.DecodeError, RecursionError, ValueError):
                 # The other one reads whatever this one reads.
                 self._ways = self._ways[-1:]
             else:

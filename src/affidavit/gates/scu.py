@@ -22,11 +22,15 @@ from affidavit.gates.rows import placed_problem
 
 @dataclass(frozen=True, slots=True)
 class ScuRule:
-    """A claim that matches `claim` contradicts a constraint that matches `lock`."""
+    """A claim that matches `claim` contradicts a constraint that matches `lock`.
+
+    Every match holds one of the `words`, if there are any: a claim without them need not be tried.
+    """
 
     id: str
     lock: str
     claim: str
+    words: tuple[str, ...] = ()
 
 
 RULES: Final = (
@@ -34,15 +38,27 @@ RULES: Final = (
         "rejected-is-allowed",
         r"\b(?:rejects?|refuses?|forbids?|prohibits?|disallows?)\s+(?P<what>\w+(?:\s+\w+){0,3})",
         r"\b(?:allow|accept|support|permit)(?:s|ed)?\s+{what}",
+        ("allow", "accept", "support", "permit"),
     ),
     ScuRule(
         "other-domain",
         r"\bonly\b.*?\bdomain\s+(?P<domain>[\w-]+(?:\.[\w-]+)+)",
         r"@(?!{domain}\b)[\w-]+(?:\.[\w-]+)+|\b(?:gmail|yahoo|outlook)\.com\b"
         r"|\ballow\w*\b.*\bany\s+domain\b",
+        ("@", ".com", "allow"),
     ),
-    ScuRule("must-is-optional", r"\bmust\b", r"\bmay\b|\boptional\b|\bnot\s+required\b"),
-    ScuRule("never-is-allowed", r"\bnever\b", r"\ballow(?:ed)?\b|\bcan\b|\bmay\b"),
+    ScuRule(
+        "must-is-optional",
+        r"\bmust\b",
+        r"\bmay\b|\boptional\b|\bnot\s+required\b",
+        ("may", "optional", "required"),
+    ),
+    ScuRule(
+        "never-is-allowed",
+        r"\bnever\b",
+        r"\ballow(?:ed)?\b|\bcan\b|\bmay\b",
+        ("allow", "can", "may"),
+    ),
 )
 
 _NEGATED_BEFORE: Final = re.compile(
@@ -91,10 +107,15 @@ class Locks:
     """The rules, made ready for constraints as they come; the same ones come again and again."""
 
     def __init__(self, rules: Iterable[ScuRule] = RULES) -> None:
+        given = tuple(rules)
         self._locks = tuple(
-            (rule, re.compile(rule.lock, re.IGNORECASE | re.DOTALL)) for rule in rules
+            (rule, re.compile(rule.lock, re.IGNORECASE | re.DOTALL)) for rule in given
         )
+        # Most claims hold no word of any rule, and then no constraint need be looked at.
+        self._words = tuple({word for rule in given for word in rule.words})
+        self._can_tell_by_words = all(rule.words for rule in given)
         self._refutations = lru_cache(maxsize=4096)(self._refutations_of)
+        self._compiled = lru_cache(maxsize=4096)(_compiled)
 
     def contradiction(
         self, constraints: Iterable[str], claim: str, folded: str | None = None
@@ -104,33 +125,47 @@ class Locks:
         `folded` is the claim's case folding, if the caller has it.
         """
         said = claim.casefold() if folded is None else folded
+        if self._can_tell_by_words and not _holds_any(self._words, said):
+            return None
         for constraint in constraints:
             repeated, refutations = self._refutations(constraint)
-            if not refutations or repeated in said:
-                continue
-            for rule_id, pattern in refutations:
-                if any(not _is_negated(claim, match) for match in pattern.finditer(claim)):
-                    return rule_id
+            if refutations and repeated not in said:
+                for rule, pattern in refutations:
+                    if self._refutes(rule, pattern, claim, said):
+                        return rule.id
         return None
 
-    def _refutations_of(
-        self, constraint: str
-    ) -> tuple[str, tuple[tuple[str, re.Pattern[str]], ...]]:
+    def _refutes(self, rule: ScuRule, pattern: str, claim: str, folded: str) -> bool:
+        if rule.words and not _holds_any(rule.words, folded):
+            return False
+        return _matches(self._compiled(pattern), claim)
+
+    def _refutations_of(self, constraint: str) -> tuple[str, tuple[tuple[ScuRule, str], ...]]:
         """Return what a claim would say that repeats the constraint, and what would refute it."""
         made = []
         for rule, lock in self._locks:
             found = lock.search(constraint)
             if found is not None:
-                groups = found.groupdict(default="")
-                text = _filled(rule.claim, groups)
-                made.append((rule.id, re.compile(text, re.IGNORECASE | re.DOTALL)))
+                made.append((rule, _filled(rule.claim, found.groupdict(default=""))))
         return constraint.casefold().rstrip(" .!"), tuple(made)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
+
+
+def _holds_any(words: tuple[str, ...], folded: str) -> bool:
+    return next(filter(folded.__contains__, words), None) is not None
 
 
 def _filled(pattern: str, groups: dict[str, str]) -> str:
     return _PLACE.sub(
         lambda place: re.escape(groups[place[1]]) if place[1] in groups else place[0], pattern
     )
+
+
+def _matches(pattern: re.Pattern[str], claim: str) -> bool:
+    return any(not _is_negated(claim, match) for match in pattern.finditer(claim))
 
 
 def _is_negated(claim: str, match: re.Match[str]) -> bool:

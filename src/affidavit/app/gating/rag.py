@@ -17,7 +17,7 @@ from affidavit.gates.offenders import Offender, offender_of
 from affidavit.gates.rag import RagPolicy, rag_report
 from affidavit.gates.rag_counts import RagCounts, outcome_of
 from affidavit.gates.rag_outcome import RagOutcome
-from affidavit.gates.rag_profiles import CODE_MASK, profile_of
+from affidavit.gates.rag_profiles import profile_of
 from affidavit.gates.rag_rows import hold_to_digest
 from affidavit.gates.rag_runs import counts_from_runs, items_from_runs
 from affidavit.gates.rag_scoring import RagScorer
@@ -129,12 +129,12 @@ def _offenders(
     """Yield the worst, with their rows read again."""
     qids = [qid for *_, qid in counts.offenders]
     numbers = {qid: gold.ready[qid].number for qid in qids}
-    places = {qid: traces.runs.line_of(number) for qid, number in numbers.items()}
+    places = {qid: traces.runs.lines[number] for qid, number in numbers.items()}
     items = items_again(golds, gold, qids)
     found = traces_again(sources, traces, places.values())
     for qid in qids:
         again = found[places[qid]]
-        profile = profile_of(traces.runs.last[numbers[qid]] & CODE_MASK)
+        profile = profile_of(traces.runs.codes[numbers[qid]])
         yield offender_of(items[qid], again.trace, profile, again.line, again.file)
 
 

@@ -55,7 +55,14 @@ def read_gold(
             rows = _imported_rows(source, on_bad, lines)
             gold.digests.append(digest_file(source.file))
         for place, line, row in rows:
-            _add(gold, scorer, row, before + place, Where(source.shown, line), beside_traces)
+            qid = row.qid if isinstance(row.qid, str) else str(row.qid)
+            known = gold.ready.get(qid)
+            if known is None:
+                gold.ready[qid] = scorer.ready(row, len(gold.places))
+                gold.places.append(before + place)
+            elif not beside_traces or scorer.ready(row, known.number) != known:
+                where = Where(source.shown, line, "qid")
+                raise AffidavitError(faults.GOLD_TWICE, where, qid=excerpt(qid))
         before += lines.count
     return gold
 
@@ -64,19 +71,6 @@ class _Counted:
     """How many lines or rows a file has, known when it was read."""
 
     count = 0
-
-
-def _add(
-    gold: Gold, scorer: RagScorer, row: GoldV1, place: int, where: Where, beside_traces: bool
-) -> None:
-    qid = qid_of(row)
-    known = gold.ready.get(qid)
-    if known is None:
-        gold.ready[qid] = scorer.ready(row, len(gold.ready))
-        gold.places.append(place)
-    elif not beside_traces or scorer.ready(row, known.number) != known:
-        where = Where(where.file, where.line, "qid")
-        raise AffidavitError(faults.GOLD_TWICE, where, qid=excerpt(qid))
 
 
 def _own_rows(
