@@ -2,12 +2,14 @@
 
 import re
 import string
+from functools import lru_cache
 from typing import Final
 
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 _WHITE_SPACE: Final = re.compile(r"\s+")
 
 
+@lru_cache(4096)  # The runs of a question mostly say the same, and gold texts come back each time.
 def plain(text: str) -> str:
     """Return a text as runs are compared: lower case, no ASCII punctuation, single spaces.
 
@@ -20,8 +22,10 @@ def edit_distance(first: str, second: str) -> int:
     """Return the least number of letters to insert, delete or replace.
 
     Origin: Levenshtein (1966), by the bit vectors of Myers (1999) in the form of Hyyrö (2003): one
-    integer holds a whole column, so a text of any length takes one step for each letter.
+    integer holds a whole column, so a text of any length takes one step for each letter. What both
+    begin and end with costs nothing.
     """
+    first, second = _where_they_differ(first, second)
     if not first:
         return len(second)
     places: dict[str, int] = {}
@@ -40,6 +44,20 @@ def edit_distance(first: str, second: str) -> int:
         more = (down << 1 | ~(same | up)) & everything
         less = up & same
     return distance
+
+
+def _where_they_differ(first: str, second: str) -> tuple[str, str]:
+    start = _alike(first, second)
+    first, second = first[start:], second[start:]
+    end = _alike(first[::-1], second[::-1])
+    return first[: len(first) - end], second[: len(second) - end]
+
+
+def _alike(first: str, second: str) -> int:
+    """Return how many letters both begin with."""
+    pairs = zip(first, second, strict=False)
+    shorter = min(len(first), len(second))
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), shorter)
 
 
 def normalised_distance(first: str, second: str) -> float:
