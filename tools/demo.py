@@ -201,7 +201,7 @@ def demonstrate(steps: Sequence[Step], report: Path) -> int:
     verdict = "all as expected" if not surprises else f"{surprises} not as expected"
     print(styled(f"{len(steps)} steps in {seconds:.1f} s, {verdict}.", "1"))
     print(f"Transcript: {os.path.relpath(report)}")
-    for made in sorted(report.parent.glob("report.*")):
+    for made in sorted(report.parent.glob("report*")):
         print(f"Report:     {os.path.relpath(made)}")
     for made in sorted(report.parent.glob("receipt.*")):
         print(f"Receipt:    {os.path.relpath(made)}")
