@@ -12,7 +12,7 @@ from tests.seal.bundle_making import AT, RUN, fault_name, members_of, parts, res
 from affidavit.base.canonical import jcs
 from affidavit.seal.bundle.drafting import Draft, Drafting
 from affidavit.seal.bundle.event import Place, content_hash, event_from_line
-from affidavit.seal.bundle.event_batches import pattern_of, proven_hashes
+from affidavit.seal.bundle.event_batches import pattern_of, prove
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
 
 LIMITS = DEFAULT_LIMITS.for_json(DEFAULT_LIMITS.max_line_bytes)
@@ -28,7 +28,8 @@ def proven(lines: list[bytes], first: int = 0) -> list[bytes] | None:
     (line,) = lines_of([Draft("x", AT, {})])
     pattern = pattern_of(event_from_line(line[:-1], 1, Place(RUN.id, 0, None), LIMITS))
     assert pattern is not None
-    return proven_hashes(b"".join(lines), first, pattern, LIMITS)
+    found = prove(b"".join(lines), first, pattern, LIMITS)
+    return None if found is None else found.hashes
 
 
 def hashes_of(lines: list[bytes]) -> list[bytes]:

@@ -11,7 +11,8 @@ from affidavit.seal.bundle.merkle import (
     MerkleTree,
     audit_path,
     leaf_of,
-    leaves_of_text,
+    leaves_of,
+    marked_lines,
     root_from_path,
 )
 
@@ -96,4 +97,4 @@ def test_a_node_is_not_a_leaf() -> None:
 
 
 def test_the_lines_of_a_text() -> None:
-    assert leaves_of_text(b"a\n\nbc\n") == [leaf_of(b"a"), leaf_of(b""), leaf_of(b"bc")]
+    assert leaves_of(marked_lines(b"a\n\nbc\n")) == [leaf_of(b"a"), leaf_of(b""), leaf_of(b"bc")]

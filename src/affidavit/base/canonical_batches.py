@@ -36,7 +36,7 @@ def _float_of(text: str) -> float:
 _decode: Final = msgspec.json.Decoder(list[Any], float_hook=_float_of).decode
 
 
-def are_canonical(texts: Sequence[bytes | msgspec.Raw], limits: JsonLimits) -> bool:
+def are_canonical(texts: Sequence[bytes], limits: JsonLimits) -> bool:
     """Say whether each text is surely one JSON value within the limits and in canonical form.
 
     The texts have to be JSON values, as far as msgspec can tell by looking for their ends.
@@ -55,11 +55,14 @@ def are_canonical(texts: Sequence[bytes | msgspec.Raw], limits: JsonLimits) -> b
     )
 
 
-def _are_small(texts: Sequence[bytes | msgspec.Raw], limits: JsonLimits) -> bool:
-    longest = max((len(memoryview(text)) for text in texts), default=0)
+def _are_small(texts: Sequence[bytes], limits: JsonLimits) -> bool:
+    longest = max(map(len, texts), default=0)
     if longest >= min(limits.max_bytes, limits.max_string, _BYTES_PER_KEY * limits.max_keys):
         return False
-    # A text as deep as that has as many brackets, and as many again to close them.
-    return longest < 2 * limits.max_depth or all(
-        text.count(_OBJECT) + text.count(_LIST) <= limits.max_depth for text in map(bytes, texts)
+    # A text that is deeper has more brackets, and as many again to close them.
+    deep = 2 * limits.max_depth
+    return longest < deep or all(
+        text.count(_OBJECT) + text.count(_LIST) <= limits.max_depth
+        for text in texts
+        if len(text) > deep
     )

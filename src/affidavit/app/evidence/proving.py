@@ -23,7 +23,8 @@ from affidavit.seal.bundle.merkle import (
     DIGEST_BYTES,
     audit_path,
     leaf_of,
-    leaves_of_text,
+    leaves_of,
+    marked_lines,
     root_from_path,
 )
 
@@ -52,7 +53,7 @@ def prove_event(
     with opened_bundle(path, limits) as reader:
         known = reader.manifest.known
         for lines in reader.lines():
-            leaves += b"".join(leaves_of_text(lines.text))
+            leaves += b"".join(leaves_of(marked_lines(lines.text)))
             for number, each in lines.each():
                 if number == event + 1:
                     line = each

@@ -11,6 +11,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
 from affidavit.base.json_limits import JsonValue
 from affidavit.seal.bundle.event import CONTENT_TYPE, SPEC_VERSION, Moment, content_hash
+from affidavit.seal.bundle.merkle import marked_lines
 from affidavit.seal.bundle.totals import Totals
 
 _PORTION: Final = 512  # Lines that are summed up at a time.
@@ -83,7 +84,8 @@ class Drafting:
 
     def _sum_up(self) -> None:
         if self._lines:
-            self.totals.add(b"".join(self._lines), self._hashes)
+            text = b"".join(self._lines)
+            self.totals.add(text, self._hashes, marked_lines(text))
         self._lines, self._hashes = [], []
 
     def _event(self, draft: Draft) -> dict[str, JsonValue]:

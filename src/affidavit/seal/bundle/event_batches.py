@@ -10,6 +10,8 @@ at line by line in `event`. So the cost of an event is that of its hashes, not o
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
 import msgspec
 
@@ -17,11 +19,11 @@ from affidavit.base.canonical import jcs
 from affidavit.base.canonical_batches import are_canonical
 from affidavit.base.json_limits import JsonLimits
 from affidavit.seal.bundle.event import EventV1, Moment
+from affidavit.seal.bundle.merkle import LEAF, marked
 
 _sha256 = hashlib.sha256
-_hexdigest = type(_sha256()).hexdigest
-_FLAGS = (b"false", b"true")
 _as_decimal = b"%d".__mod__
+_FLAGS: Final = (b"false", b"true")
 
 
 class _Varying(msgspec.Struct, gc=False):
@@ -37,6 +39,8 @@ class _Varying(msgspec.Struct, gc=False):
 
 _decode_lines = msgspec.json.Decoder(_Varying).decode_lines
 _moments = list[Moment]
+# A column of values, one for each line; or one value that all lines have.
+_Column = Sequence[bytes] | bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +53,29 @@ class Pattern:
     pieces: tuple[bytes, ...]
     hashed: bytes
 
-    def lines(self, *varying: Sequence[bytes]) -> bytes:
-        """Return the lines that have these values between the pieces."""
-        count = len(varying[0])
-        width = 2 * len(varying)
-        parts: list[bytes] = []
-        for piece in self.pieces[:-1]:
-            parts += (piece, b"")
-        parts *= count
-        for place, values in enumerate(varying):
-            parts[2 * place + 1 :: width] = values
-        parts.append(self.pieces[-1])
-        # Where a line ends the next begins.
-        begin = self.pieces[0]
-        parts[width::width] = [self.pieces[-1] + begin] * (count - 1) + [self.pieces[-1]]
-        return b"".join(parts)
+    def leaves(self, *columns: _Column) -> list[bytes]:
+        """Return the lines that have these values between the pieces, each marked as a leaf."""
+        form = LEAF + _literal(self.pieces[0])
+        varying = []
+        for column, piece in zip(columns, self.pieces[1:], strict=True):
+            if isinstance(column, bytes):
+                form += _literal(column + piece)
+            else:
+                form += b"%b" + _literal(piece)
+                varying.append(column)
+        return list(map(form.__mod__, zip(*varying, strict=True)))
+
+
+def _literal(text: bytes) -> bytes:
+    return text.replace(b"%", b"%%")
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """Lines that are proved: the content hash of each, in hexadecimal digits, and their leaves."""
+
+    hashes: list[bytes]
+    leaves: list[bytes]
 
 
 def pattern_of(event: EventV1) -> Pattern | None:
@@ -85,15 +97,13 @@ def pattern_of(event: EventV1) -> Pattern | None:
         b'","source":%b,"specversion":"1.0"' % jcs(event.source),
         b',"time":"',
         b'","type":',
-        b"}\n",
+        b"}",
     )
     return Pattern(pieces, hashed)
 
 
-def proven_hashes(
-    text: bytes, first: int, pattern: Pattern, limits: JsonLimits
-) -> list[bytes] | None:
-    """Return the content hashes of whole lines, in hexadecimal digits, if all of it is proved.
+def prove(text: bytes, first: int, pattern: Pattern, limits: JsonLimits) -> Proven | None:
+    """Return what the whole lines of a text come to, if all of it is proved.
 
     `first` is the number that the first event has to have. None says that nothing is proved.
     """
@@ -103,32 +113,63 @@ def proven_hashes(
         msgspec.convert(times, _moments)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    data = [event.data for event in events]
+    data = [bytes(event.data) for event in events]
     if not are_canonical(data, limits):
         return None
+    subjects = _subjects([event.subject for event in events])
     types = [event.type for event in events]
-    written = {name: jcs(name) for name in set(types)}
-    kinds = [written[name] for name in types]
-    subjects = [_subject(event.subject) for event in events]
-    hashed = pattern.hashed
-    hashes = [
-        _sha256(b'{"data":%b%b%b,"type":%b}' % (each, hashed, subject, kind))
-        for each, subject, kind in zip(data, subjects, kinds, strict=True)
-    ]
-    digits = [each.encode() for each in map(_hexdigest, hashes)]
+    written = {name: _written(name) for name in set(types)}
+    hashes = _content_hashes(data, pattern.hashed, subjects, types, written)
     numbers = list(map(_as_decimal, range(first, first + len(events))))
-    again = pattern.lines(
-        digits,
-        [_FLAGS[event.assaypii] for event in events],
-        [_FLAGS[event.assaysecrets] for event in events],
+    leaves = pattern.leaves(
+        hashes,
+        _flags([event.assaypii for event in events]),
+        _flags([event.assaysecrets for event in events]),
         numbers,
         data,
         numbers,
         subjects,
         list(map(str.encode, times)),
-        kinds,
+        [written[name] for name in types],
     )
-    return digits if again == text else None
+    return Proven(hashes, leaves) if b"\n".join(leaves) == marked(text) else None
+
+
+def _content_hashes(
+    data: Sequence[bytes],
+    hashed: bytes,
+    subjects: _Column,
+    types: Sequence[str],
+    written: dict[str, bytes],
+) -> list[bytes]:
+    """Return the hashes of what the content hash covers: its members in canonical order."""
+    if isinstance(subjects, bytes):
+        ends = {name: b'%b%b,"type":%b}' % (hashed, subjects, written[name]) for name in written}
+        made = [b'{"data":' + each + ends[name] for each, name in zip(data, types, strict=True)]
+    else:
+        made = [
+            b'{"data":%b%b%b,"type":%b}' % (each, hashed, subject, written[name])
+            for each, subject, name in zip(data, subjects, types, strict=True)
+        ]
+    return [_sha256(each).hexdigest().encode() for each in made]
+
+
+# Runs have few types of events, and meet them again in every portion.
+@lru_cache(1024)
+def _written(name: str) -> bytes:
+    return jcs(name)
+
+
+def _flags(flags: Sequence[bool]) -> _Column:
+    if len(set(flags)) == 1:
+        return _FLAGS[flags[0]]
+    return [_FLAGS[flag] for flag in flags]
+
+
+def _subjects(subjects: Sequence[str | None]) -> _Column:
+    if len(set(subjects)) == 1:
+        return _subject(subjects[0])
+    return [_subject(subject) for subject in subjects]
 
 
 def _subject(subject: str | None) -> bytes:

@@ -25,7 +25,10 @@ _FIXED_BYTES: Final = 10
 # The extra field: its length, the name of its one part, the length of that: a SHA-256.
 _EXTRA: Final = b"\x24\x00AF\x20\x00"
 _DIGEST_BYTES: Final = 32
-PORTION: Final = 256 * 1024
+PORTION: Final = 128 * 1024
+# glibc gives freed memory back to the system, and gets it again page by page, at every portion: a
+# fifth of the whole time. Having freed a large block once (none of which was touched) it keeps it.
+bytes(30 * 1024 * 1024)
 TRAILER_BYTES: Final = 8
 _OTHER_KINDS: Final = {
     b"\xfd7zXZ": "it is compressed with xz",

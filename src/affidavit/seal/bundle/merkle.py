@@ -8,34 +8,39 @@ content hashes of Assay leave out.
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from operator import add
 from typing import Final
 
 _sha256 = hashlib.sha256
-_LEAF: Final = b"\0"
+LEAF: Final = b"\0"
 _NODE: Final = b"\1"
-# Called through `map`, without a step of the interpreter for each: there are millions.
-_digest = type(_sha256()).digest
-_behind_node_mark = _NODE.__add__
 EMPTY_ROOT: Final = _sha256().digest()
 DIGEST_BYTES: Final = 32
 
 
 def leaf_of(line: bytes) -> bytes:
     """Return the hash of a line, which has no line feed."""
-    return _sha256(_LEAF + line).digest()
+    return _sha256(LEAF + line).digest()
 
 
-def leaves_of_text(text: bytes) -> list[bytes]:
-    """Return the hashes of the lines of a text in which every line ends with its line feed."""
-    marked = _LEAF + text[:-1].replace(b"\n", b"\n" + _LEAF)
-    return list(map(_digest, map(_sha256, marked.split(b"\n"))))
+def marked(text: bytes) -> bytes:
+    """Return a text of whole lines with the mark of a leaf before each, without its last feed."""
+    return (LEAF + text[:-1]).replace(b"\n", b"\n" + LEAF)
+
+
+def marked_lines(text: bytes) -> list[bytes]:
+    """Return the lines of a text, each behind the mark of a leaf."""
+    return marked(text).split(b"\n")
+
+
+def leaves_of(lines: Iterable[bytes]) -> list[bytes]:
+    """Return the hashes of lines that stand behind their mark."""
+    return [_sha256(line).digest() for line in lines]
 
 
 def _parents(nodes: Sequence[bytes]) -> list[bytes]:
     """Return the hashes of pairs of neighbours; there are evenly many."""
-    pairs = map(add, map(_behind_node_mark, nodes[::2]), nodes[1::2])
-    return list(map(_digest, map(_sha256, pairs)))
+    pairs = zip(nodes[::2], nodes[1::2], strict=True)
+    return [_sha256(_NODE + left + right).digest() for left, right in pairs]
 
 
 class MerkleTree:

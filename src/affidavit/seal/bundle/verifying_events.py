@@ -8,8 +8,9 @@ from affidavit.base.faults import bundles as faults
 from affidavit.base.faults.input import JSON_LONG_LINE
 from affidavit.seal.bundle.archive import EVENTS
 from affidavit.seal.bundle.event import Place, event_from_line
-from affidavit.seal.bundle.event_batches import Pattern, pattern_of, proven_hashes
+from affidavit.seal.bundle.event_batches import Pattern, Proven, pattern_of, prove
 from affidavit.seal.bundle.limits import BundleLimits
+from affidavit.seal.bundle.merkle import marked_lines
 from affidavit.seal.bundle.totals import Totals
 
 
@@ -41,13 +42,13 @@ class EventVerifier:
     def verify(self, text: bytes) -> Lines:
         """Verify whole lines, which end with a line feed."""
         first = self.totals.count
-        hashes = None
+        proven = None
         # A line within a text that is short enough is short enough.
         if len(text) <= self._limits.max_line_bytes and self._pattern is not None:
-            hashes = proven_hashes(text, first, self._pattern, self._data_limits)
-        if hashes is None or first + len(hashes) > self._limits.max_events:
-            hashes = list(self._one_by_one(text, first))
-        self.totals.add(text, hashes)
+            proven = prove(text, first, self._pattern, self._data_limits)
+        if proven is None or first + len(proven.hashes) > self._limits.max_events:
+            proven = Proven(list(self._one_by_one(text, first)), marked_lines(text))
+        self.totals.add(text, proven.hashes, proven.leaves)
         return Lines(text, first + 1)
 
     def _one_by_one(self, text: bytes, first: int) -> Iterator[bytes]:
