@@ -1,0 +1,437 @@
+"""`affidavit evidence`: sealing, verifying, showing, comparing, proving, redacting, importing."""
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.app.test_evidence_recording import record_everything, recorder
+from tests.cli.running import REAL, run, run_process
+from tests.golden_files import Golden
+from tests.seal.bundle_making import AT, changed, members_of, parts, respoken, sealed, verified
+
+from affidavit.base.canonical import jcs
+from affidavit.base.exits import Exit
+from affidavit.seal.bundle.drafting import Draft
+
+
+def documents(result: Any) -> Any:
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a recorded run and its bundle."""
+    monkeypatch.chdir(tmp_path)
+    with recorder(tmp_path, input="How many?") as recording:
+        record_everything(recording)
+    assert run("evidence", "seal", "run.jsonl", "-o", "run.tar.gz").exit_code == 0
+    return tmp_path
+
+
+def test_seal_says_what_it_sealed(place: Path) -> None:
+    result = run("evidence", "seal", "run.jsonl", "-o", "two.tar.gz", "--json")
+    wire = documents(result)
+    assert (wire["event_count"], wire["finished"], wire["torn_bytes"]) == (17, True, 0)
+    assert (place / "two.tar.gz").read_bytes() == (place / "run.tar.gz").read_bytes()
+
+
+def test_seal_reports_a_torn_line_and_an_unfinished_run(place: Path) -> None:
+    log = (place / "run.jsonl").read_bytes()
+    (place / "cut.jsonl").write_bytes(log[:-20])
+    result = run("evidence", "seal", "cut.jsonl", "-o", "cut.tar.gz")
+    assert result.exit_code == 0
+    assert "torn" in result.stderr
+    assert "unfinished" in result.stderr
+    assert "unfinished" in run("evidence", "show", "cut.tar.gz").stdout
+
+
+def test_verify_shows_the_steps(place: Path, golden: Golden) -> None:
+    result = run("evidence", "verify", "run.tar.gz")
+    assert (result.exit_code, result.stderr) == (0, "")
+    golden.check("evidence_verify.txt", result.stdout)
+
+
+def test_show_counts_and_lists(place: Path, golden: Golden) -> None:
+    result = run("evidence", "show", "run.tar.gz", "--type", "affidavit.tool.call")
+    assert (result.exit_code, result.stderr) == (0, "")
+    golden.check("evidence_show.txt", result.stdout)
+    assert (
+        len(documents(run("evidence", "show", "run.tar.gz", "--json", "--events"))["events"]) == 17
+    )
+    assert "events" not in documents(run("evidence", "show", "run.tar.gz", "--json"))
+
+
+TAMPERED = changed(lambda _, events: events[1].update(data={}))
+
+
+def test_verify_of_a_tampered_bundle(place: Path) -> None:
+    (place / "bad.tar.gz").write_bytes(TAMPERED)
+    result = run("evidence", "verify", "bad.tar.gz")
+    assert result.exit_code == Exit.TAMPERED
+    assert "AF624" in result.stdout
+    assert "events.ndjson, line 2" in result.stdout
+    assert "Next:" in result.stdout
+    wire = documents(run("evidence", "verify", "bad.tar.gz", "--json"))
+    assert wire["bundles"][0]["error"]["assay_code"] == "IntegrityEventHash"
+    assert (wire["valid"], wire["exit"]) == (False, 4)
+    for command in (["show"], ["diff", "run.tar.gz"], ["prove", "--event", "0"]):
+        refused = run("evidence", command[0], *command[1:], "bad.tar.gz")
+        assert refused.exit_code == Exit.TAMPERED
+        assert refused.stdout == ""
+        assert "bad.tar.gz: events.ndjson, line 2" in refused.stderr
+
+
+def test_verify_of_many_and_of_a_folder(place: Path) -> None:
+    (place / "sub").mkdir()
+    (place / "sub" / "bad.tar.gz").write_bytes(TAMPERED)
+    (place / "sub" / ".hidden.tar.gz").write_bytes(b"")
+    (place / "sub" / "notes.txt").write_text("x")
+    result = run("evidence", "verify", ".", "missing.tar.gz")
+    assert result.exit_code == Exit.TAMPERED
+    assert "3 bundles: 1 verified, 1 not readable, 1 tampered" in result.stdout
+    wire = documents(run("evidence", "verify", ".", "missing.tar.gz", "--json"))
+    assert [each["exit"] for each in wire["bundles"]] == [0, 4, 2]
+
+
+def test_no_bundle_is_never_green(place: Path) -> None:
+    (place / "empty").mkdir()
+    result = run("evidence", "verify", "empty")
+    assert result.exit_code == Exit.UNKNOWN
+    assert "AF632" in result.stderr
+
+
+@pytest.mark.parametrize("as_file", [False, True], ids=["on the line", "in a file"])
+def test_limits_are_overridden(place: Path, as_file: bool) -> None:
+    limits = '{"max_events": 3}'
+    (place / "limits.json").write_text(limits)
+    result = run(
+        "evidence", "verify", "run.tar.gz", "--limits", "@limits.json" if as_file else limits
+    )
+    assert result.exit_code == Exit.INPUT
+    assert "AF615" in result.stdout
+    (place / "limits.json").write_text('{"max_event": 3}')
+    wrong = run("evidence", "verify", "run.tar.gz", "--limits", "@limits.json")
+    assert (wrong.exit_code, "AF618" in wrong.stderr) == (2, True)
+    assert "limits.json" in wrong.stderr
+
+
+def test_diff_says_what_differs(place: Path, golden: Golden) -> None:
+    with recorder(place, "other.jsonl", input="How many?") as other:
+        other.model_call("m-2", provider="acme", input="q", output="13")
+        other.policy_decision("p-1", "deny")
+        other.verdict("no-ship")
+    run("evidence", "seal", "other.jsonl", "-o", "other.tar.gz")
+    result = run("evidence", "diff", "run.tar.gz", "other.tar.gz")
+    assert result.exit_code == Exit.NO
+    golden.check("evidence_diff.txt", result.stdout)
+    same = run("evidence", "diff", "run.tar.gz", "run.tar.gz")
+    assert (same.exit_code, same.stdout) == (0, "Nothing differs but times and runs\n")
+    wire = documents(run("evidence", "diff", "run.tar.gz", "other.tar.gz", "--json"))
+    sections = {each["section"] for each in wire["differences"]}
+    assert {"types", "models", "tools", "verdicts", "policies", "events"} <= sections
+    assert wire["same"] is False
+
+
+def test_times_and_runs_are_no_difference(place: Path) -> None:
+    first = [Draft("a", AT, 1)]
+    (place / "a.tar.gz").write_bytes(sealed(first))
+    manifest, events = parts(sealed([Draft("a", "2027-01-31T14:30:00Z", 1)]))
+    (place / "b.tar.gz").write_bytes(respoken(manifest, events))
+    assert run("evidence", "diff", "a.tar.gz", "b.tar.gz").exit_code == 0
+
+
+def proof_files(place: Path, event: int = 6) -> tuple[str, str]:
+    made = run(
+        *("evidence", "prove", "run.tar.gz", "--event", str(event)),
+        *("-o", "proof.json", "--event-out", "event.json"),
+    )
+    assert made.exit_code == 0
+    proof = json.loads((place / "proof.json").read_text())
+    return "proof.json", proof["merkle_root"]
+
+
+def checked(*options: str) -> int:
+    result = run("evidence", "prove", *options)
+    assert "Traceback" not in result.output
+    return result.exit_code
+
+
+def test_a_proof_is_checked_without_the_bundle(place: Path) -> None:
+    proof, root = proof_files(place)
+    manifest = json.loads(members_of((place / "run.tar.gz").read_bytes())[0])
+    assert root == manifest["x-affidavit"]["merkle_root"]
+    (place / "run.tar.gz").unlink()
+    good = ("--check", proof, "--root", root, "--event-file", "event.json")
+    assert checked(*good) == 0
+    assert documents(run("evidence", "prove", *good, "--json"))["valid"] is True
+    event = json.loads((place / "event.json").read_text())
+    (place / "pretty.json").write_text(json.dumps(event, indent=2))
+    assert checked("--check", proof, "--root", root, "--event-file", "pretty.json") == 0
+
+
+def change_proof(place: Path, **members: object) -> None:
+    proof = json.loads((place / "proof.json").read_text())
+    (place / "proof.json").write_text(json.dumps({**proof, **members}))
+
+
+WRONG_PROOFS: dict[str, tuple[Callable[[Path], object], int]] = {
+    "another time in the event": (
+        lambda place: (place / "event.json").write_text(
+            (place / "event.json").read_text().replace("14:30", "14:31")
+        ),
+        4,
+    ),
+    "another number": (lambda place: change_proof(place, event=5), 4),
+    "a number beyond the tree": (lambda place: change_proof(place, event=50), 4),
+    "another size": (lambda place: change_proof(place, tree_size=3), 4),
+    "a shorter path": (lambda place: change_proof(place, path=[]), 4),
+    "a root of its own": (lambda place: change_proof(place, merkle_root="sha256:" + "0" * 64), 4),
+    "a node that is no digest": (lambda place: change_proof(place, path=["x"]), 2),
+    "another kind of tree": (lambda place: change_proof(place, merkle="x"), 2),
+    "a member more": (lambda place: change_proof(place, more=1), 2),
+    "an event that is a list": (lambda place: (place / "event.json").write_text("[]"), 2),
+    "a proof that is not JSON": (lambda place: (place / "proof.json").write_text("x"), 2),
+}
+
+
+@pytest.mark.parametrize(("spoil", "wanted"), WRONG_PROOFS.values(), ids=WRONG_PROOFS.keys())
+def test_a_wrong_proof_is_refused(
+    place: Path, spoil: Callable[[Path], object], wanted: int
+) -> None:
+    proof, root = proof_files(place)
+    spoil(place)
+    assert checked("--check", proof, "--root", root, "--event-file", "event.json") == wanted
+
+
+def test_a_proof_of_every_event(place: Path) -> None:
+    for event in range(17):
+        proof, root = proof_files(place, event)
+        assert checked("--check", proof, "--root", root, "--event-file", "event.json") == 0
+    other = "sha256:" + "1" * 64
+    assert checked("--check", proof, "--root", other, "--event-file", "event.json") == 4
+    assert checked("--check", proof, "--root", "x", "--event-file", "event.json") == 2
+    assert checked("--check", proof) == 2
+    assert checked("run.tar.gz") == 2
+    assert checked("run.tar.gz", "--event", "17") == 2
+    assert json.loads(run("evidence", "prove", "run.tar.gz", "--event", "0").stdout)["event"] == 0
+
+
+def redacted(*options: str) -> Any:
+    return run(
+        *("evidence", "redact", "run.tar.gz", *options, "-o", "public.tar.gz"),
+        *("--salts", "salts.json"),
+    )
+
+
+def test_redacted_values_are_commitments_that_can_be_revealed(place: Path) -> None:
+    result = redacted("--path", "/data/output", "--path", "/data/results/*/text")
+    assert result.exit_code == 0
+    mode = stat.S_IMODE((place / "salts.json").stat().st_mode)
+    assert mode == 0o600
+    raw = (place / "public.tar.gz").read_bytes()
+    assert verified(raw).exit is Exit.YES
+    assert b"twelve" not in members_of(raw)[1]
+    manifest = json.loads(members_of(raw)[0])
+    assert manifest["x-affidavit"]["redacted_values"] == 3
+    assert "made from sha256:" in run("evidence", "show", "public.tar.gz").stdout
+    salts = json.loads((place / "salts.json").read_text())
+    assert manifest["x-affidavit"]["origin"] == salts["origin"]
+    values = {"/data/output": [12], "/data/results/0/text": "twelve"}
+    for each in salts["salts"]:
+        value = "12" if each["event"] == 6 else values[each["path"]]
+        for revealed, wanted in ((value, 0), ("other", 4)):
+            (place / "revealed.json").write_text(json.dumps({**each, "value": revealed}))
+            done = run("evidence", "redact", "public.tar.gz", "--reveal", "revealed.json")
+            assert done.exit_code == wanted
+
+
+def test_a_commitment_says_digest_and_size_and_hides_short_values(place: Path) -> None:
+    redacted("--type", "affidavit.verdict")
+    first = members_of((place / "public.tar.gz").read_bytes())[1]
+    redacted("--type", "affidavit.verdict")
+    second = members_of((place / "public.tar.gz").read_bytes())[1]
+    assert first != second
+    event = json.loads(second.splitlines()[-2])
+    said = event["data"]["$redacted"]
+    assert said["alg"] == "sha256-salted"
+    assert said["size_bytes"] == len(jcs({"score": 0.9, "verdict": "ship"}))
+    assert set(said) == {"alg", "digest", "size_bytes"}
+
+
+def test_what_is_redacted_stays_so(place: Path) -> None:
+    redacted("--path", "/data/output")
+    Path("public.tar.gz").rename("run.tar.gz")
+    again = redacted("--path", "/data/output")
+    assert (again.exit_code, "AF643" in again.stderr) == (2, True)
+    assert redacted("--path", "/data/tool").exit_code == 0
+    manifest = json.loads(members_of((place / "public.tar.gz").read_bytes())[0])
+    assert manifest["x-affidavit"]["redacted_values"] == 3
+
+
+REFUSED_REDACTIONS = {
+    "a path outside the data": (("--path", "/time"), "AF642"),
+    "a path that only begins like it": (("--path", "/database"), "AF642"),
+    "a path that no event has": (("--path", "/data/nothing/0"), "AF643"),
+    "a place in a list that is not there": (("--path", "/data/results/9"), "AF643"),
+    "no path": ((), "AF001"),
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), REFUSED_REDACTIONS.values(), ids=REFUSED_REDACTIONS.keys()
+)
+def test_what_cannot_be_redacted(place: Path, options: tuple[str, ...], code: str) -> None:
+    result = redacted(*options)
+    assert (result.exit_code, code in result.stderr) == (2, True)
+    assert not (place / "public.tar.gz").exists()
+    assert not (place / "salts.json").exists()
+
+
+WRONG_REVELATIONS = {
+    "not an object": ([], 2),
+    "no salt": ({"event": 6, "path": "/data/output", "value": 1}, 2),
+    "a salt that is not hexadecimal": (
+        {"event": 6, "path": "/data/output", "value": 1, "salt": "x"},
+        2,
+    ),
+    "an event that is not there": (
+        {"event": 99, "path": "/data/output", "value": 1, "salt": ""},
+        4,
+    ),
+    "a value that is not redacted": (
+        {"event": 6, "path": "/data/model", "value": 1, "salt": ""},
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"), WRONG_REVELATIONS.values(), ids=WRONG_REVELATIONS.keys()
+)
+def test_a_wrong_revelation(place: Path, value: object, wanted: int) -> None:
+    redacted("--path", "/data/output")
+    (place / "revealed.json").write_text(json.dumps(value))
+    result = run("evidence", "redact", "public.tar.gz", "--reveal", "revealed.json")
+    assert (result.exit_code, "Traceback" in result.output) == (wanted, False)
+
+
+def imported(*files: str, **options: str) -> Any:
+    more = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return run(
+        *("evidence", "import", *files, "-o", "in.tar.gz"),
+        *("--at", "2026-01-31", "--json", *more),
+    )
+
+
+DOCUMENTS: dict[str, tuple[str, object, list[str]]] = {
+    "a receipt": (
+        "a.json",
+        {"schema": "answer/v1", "generated_at": AT, "verdict": "supported"},
+        ["affidavit.answer.receipt"],
+    ),
+    "a ledger": ("a.json", {"schema_version": "affidavit.ledger/1"}, ["affidavit.ledger"]),
+    "a gate report": (
+        "a.json",
+        {"schema_version": "affidavit-gate/1", "decision": "ship"},
+        ["affidavit.gate.report"],
+    ),
+    "promptfoo's results": (
+        "a.json",
+        {"results": {"version": 3, "results": [{"success": True}, {"success": False}]}},
+        ["promptfoo.result", "promptfoo.result"],
+    ),
+    "an event": ("a.json", {"type": "x", "data": 1, "subject": "s"}, ["x"]),
+}
+
+
+@pytest.mark.parametrize(("name", "value", "types"), DOCUMENTS.values(), ids=DOCUMENTS.keys())
+def test_documents_become_events(place: Path, name: str, value: object, types: list[str]) -> None:
+    (place / name).write_text(json.dumps(value))
+    result = imported(name)
+    assert result.exit_code == 0
+    assert documents(result)["event_count"] == len(types)
+    raw = (place / "in.tar.gz").read_bytes()
+    assert verified(raw).exit is Exit.YES
+    assert [json.loads(line)["type"] for line in members_of(raw)[1].splitlines()] == types
+
+
+def test_lines_of_events_are_imported_with_their_times(place: Path) -> None:
+    lines = [{"type": "a", "data": 1, "time": AT}, {"type": "b", "data": {}, "assaypii": True}]
+    (place / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert imported("events.jsonl", **{"run-id": "nightly"}).exit_code == 0
+    first, second = members_of((place / "in.tar.gz").read_bytes())[1].splitlines()
+    assert json.loads(first)["time"] == AT
+    assert json.loads(second)["time"] == "2026-01-31T00:00:00Z"
+    assert json.loads(second)["assaypii"] is True
+    assert json.loads(second)["assayrunid"] == "nightly"
+    plain = run("evidence", "import", "events.jsonl", "-o", "in.tar.gz")
+    assert "2 events of in" in plain.stdout
+
+
+BAD_IMPORTS: dict[str, tuple[str, bytes, str]] = {
+    "an unknown document": ("a.json", b'{"hello":1}', "AF641"),
+    "a document without members": ("a.json", b"{}", "AF641"),
+    "a list": ("a.json", b"[]", "AF641"),
+    "an empty file": ("a.json", b"", "AF020"),
+    "no lines": ("a.jsonl", b"", "AF631"),
+    "binary": ("a.json", bytes(range(256)), "AF0"),
+    "broken UTF-8": ("a.json", b'"\xff"', "AF022"),
+    "a time that is a number": ("a.json", b'{"type":"a","data":1,"time":1}', "AF641"),
+    "a time that is none": ("a.json", b'{"type":"a","data":1,"time":"x"}', "AF623"),
+    "a subject that is a number": ("a.json", b'{"type":"a","data":1,"subject":1}', "AF641"),
+    "a bad second line": ("a.jsonl", b'{"type":"a","data":1}\n{"x":1}\n', "line 2"),
+    "a very long line": ("a.jsonl", b'{"type":"a","data":"' + b"a" * 2_000_000, "AF030"),
+}
+
+
+@pytest.mark.parametrize(("name", "raw", "said"), BAD_IMPORTS.values(), ids=BAD_IMPORTS.keys())
+def test_what_cannot_be_imported(place: Path, name: str, raw: bytes, said: str) -> None:
+    (place / name).write_bytes(raw)
+    result = run("evidence", "import", name, "-o", "in.tar.gz")
+    assert result.exit_code == Exit.INPUT
+    assert said in result.stderr
+    assert not (place / "in.tar.gz").exists()
+
+
+COMMANDS = {
+    "verify": ["verify", "FILE"],
+    "show": ["show", "FILE"],
+    "diff": ["diff", "FILE", "FILE"],
+    "prove": ["prove", "FILE", "--event", "0"],
+    "redact": ["redact", "FILE", "--path", "/data/x", "-o", "out.tar.gz", "--salts", "s.json"],
+    "seal": ["seal", "FILE", "-o", "out.tar.gz"],
+    "import": ["import", "FILE", "-o", "out.tar.gz"],
+}
+HOSTILE: dict[str, Callable[[Path], object]] = {
+    "missing": lambda path: None,
+    "a folder": lambda path: path.mkdir(),
+    "empty": lambda path: path.write_bytes(b""),
+    "binary": lambda path: path.write_bytes(bytes(range(256)) * 50),
+    "text": lambda path: path.write_text("hello\n" * 9),
+}
+
+
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS.keys())
+def test_bad_input_is_one_coded_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    make: Callable[[Path], object],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "file.tar.gz")
+    result = run("evidence", *(word.replace("FILE", "file.tar.gz") for word in words))
+    assert result.exit_code in (Exit.INPUT, Exit.UNKNOWN)
+    assert "AF" in result.output
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "out.tar.gz").exists()
+    assert not (tmp_path / "s.json").exists()
+
+
+def test_a_closed_pipe_is_no_error(place: Path) -> None:
+    done = run_process(REAL, "evidence", "verify", str(place / "run.tar.gz"), "--json")
+    assert done.returncode == 0
