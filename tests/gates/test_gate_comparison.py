@@ -61,6 +61,8 @@ def test_the_reasons_of_nothing() -> None:
         "of 1 items 0 became right and 0 wrong (p = 1.0), and 1 that were right were not measured"
         " now"
     )
+    certain = compare(outcomes("+" * 40), outcomes("-" * 40))
+    assert certain.why.startswith("of 40 items 0 became right and 40 wrong (p < 0.0001): chance")
     assert regressions(same) == regressions(None) == ()
     assert regressions(compare(outcomes("+" * 6), outcomes("-" * 6)))[0].startswith("worse than")
 

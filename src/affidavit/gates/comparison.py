@@ -65,30 +65,39 @@ class Comparison:
 
 def compare(before: Mapping[str, bool | None], now: Mapping[str, bool | None]) -> Comparison:
     """Compare the outcomes of items by McNemar's exact test over those that both runs measured."""
-    common = before.keys() & now.keys()
-    pairs = {
-        name: (was, is_now)
-        for name in common
-        if (was := before[name]) is not None and (is_now := now[name]) is not None
-    }
-    broken = listing_of(name for name, pair in pairs.items() if pair == (True, False))
-    mended = listing_of(name for name, pair in pairs.items() if pair == (False, True))
-    lost = listing_of(name for name, was in before.items() if was and now.get(name) is None)
-    agreeing = len(pairs) - broken.total - mended.total
+    flips: dict[bool, list[str]] = {True: [], False: []}
+    lost: list[str] = []
+    agreeing = not_measured = only_before = 0
+    for name, was in before.items():
+        is_now = now.get(name)
+        if was is not None and is_now is not None:
+            if was is is_now:
+                agreeing += 1
+            else:
+                flips[was].append(name)
+            continue
+        if was:
+            lost.append(name)
+        if name in now:
+            not_measured += 1
+        else:
+            only_before += 1
+    broken, mended, gone = listing_of(flips[True]), listing_of(flips[False]), listing_of(lost)
+    compared = agreeing + broken.total + mended.total
     p_value = _chance(broken.total, mended.total, agreeing)
-    at_worst = _chance(broken.total + lost.total, mended.total, agreeing)
-    change, why = _verdict(len(pairs), broken.total, mended.total, lost.total, p_value, at_worst)
+    at_worst = _chance(broken.total + gone.total, mended.total, agreeing)
+    change, why = _verdict(compared, broken.total, mended.total, gone.total, p_value, at_worst)
     return Comparison(
         change,
         why,
-        len(pairs),
+        compared,
         p_value,
         broken,
         mended,
-        lost,
-        len(common) - len(pairs),
-        len(before.keys() - common),
-        len(now.keys() - common),
+        gone,
+        not_measured,
+        only_before,
+        len(now) - (len(before) - only_before),
     )
 
 
@@ -104,8 +113,7 @@ def _verdict(
         return Change.CANNOT_TELL, "no item was measured in both runs"
     unseen = f", and {lost} that were right were not measured now" if lost else ""
     said = (
-        f"of {pairs} items {mended} became right and {broken} wrong"
-        f" (p = {rounded(p_value, 4)}){unseen}"
+        f"of {pairs} items {mended} became right and {broken} wrong ({_in_words(p_value)}){unseen}"
     )
     if broken > mended and p_value < SIGNIFICANT:
         return Change.REGRESSED, f"{said}: chance alone does so in fewer than 1 of 20 runs"
@@ -116,6 +124,10 @@ def _verdict(
     if not broken:
         return Change.CANNOT_TELL, said
     return Change.CANNOT_TELL, f"{said}: chance alone does as much in 1 of 20 runs or more"
+
+
+def _in_words(p_value: float) -> str:
+    return f"p = {rounded(p_value, 4)}" if p_value >= 0.0001 else "p < 0.0001"
 
 
 def regressions(comparison: Comparison | None) -> tuple[str, ...]:

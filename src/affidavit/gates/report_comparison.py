@@ -49,14 +49,20 @@ class StoredReportV1(msgspec.Struct, frozen=True):
     details: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {}
 
-    def outcomes(self) -> dict[str, dict[str, bool | None]]:
-        """Return the outcome of each item, and by its name each check of each item."""
-        found: dict[str, dict[str, bool | None]] = {_OUTCOME: {}}
+    def checks(self) -> tuple[str, ...]:
+        """Return the names of the checks that items have, the outcome first."""
+        found = dict.fromkeys([_OUTCOME])
         for group in self.items or ():
-            names = group[_NAMES]
-            for check, held in group.items():
-                if isinstance(held, str):
-                    found.setdefault(check, {}).update(dict.fromkeys(names, OUTCOMES[held]))
+            found.update(dict.fromkeys(name for name in group if name != _NAMES))
+        return tuple(found)
+
+    def outcomes(self, check: str) -> dict[str, bool | None]:
+        """Return how one check came out for each item that has it."""
+        found: dict[str, bool | None] = {}
+        for group in self.items or ():
+            held = group.get(check)
+            if isinstance(held, str):
+                found.update(dict.fromkeys(group[_NAMES], OUTCOMES[held]))
         return found
 
 
@@ -147,8 +153,12 @@ def compare_reports(
         return _compare_parts(first, second, files)
     checks, is_latency = {}, first.kind == "latency"
     if first.items is not None and second.items is not None:
-        old, new = first.outcomes(), second.outcomes()
-        checks = {name: compare(old[name], new[name]) for name in old if name in new}
+        # One check at a time: a million items have a million names for each.
+        checks = {
+            name: compare(first.outcomes(name), second.outcomes(name))
+            for name in first.checks()
+            if name in second.checks()
+        }
     if is_latency:
         change, why = _guarded(before, now, files)
     elif not checks:
