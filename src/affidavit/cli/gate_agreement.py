@@ -18,7 +18,7 @@ from affidavit.cli.tree import Example
             "from the labels of each, with every disagreement and its arbitration in a file",
         ),
         Example(
-            "affidavit gate agreement --pairs pairs.jsonl --gates pa=0.95 kappa>=0.8 abstain=0",
+            "affidavit gate agreement --pairs pairs.jsonl --gates pa=0.95 kappa=0.8 abstain=0",
             "gates of your own",
         ),
     ),
