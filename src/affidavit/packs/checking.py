@@ -29,7 +29,7 @@ from affidavit.packs.pairing import PairsWatcher
 from affidavit.packs.pointers import ABSENT
 from affidavit.packs.remarks import engine_suffices
 from affidavit.packs.versions import ENGINE_VERSION
-from affidavit.packs.watching import Problem, Scope, Scoped, Settled, Watcher
+from affidavit.packs.watching import Marks, Problem, Scope, Scoped, Settled, Watcher
 
 TOOL_DECISION: Final = "assay.tool.decision"
 
@@ -107,6 +107,7 @@ class _FieldWatcher(Scoped):
         wanted = check.wanted if isinstance(check, PathExists) else None
         self._wanted = None if wanted is None else jcs(wanted.value)
         self._found = False
+        self.marks = _marks_of([finder for finder in self._finders if not finder.never])
 
     def feed(self, event: Event) -> bool:
         for finder in self._finders:
@@ -127,13 +128,31 @@ class _FieldWatcher(Scoped):
         return Problem(f"No event has path {names} equal to {excerpt(self._wanted.decode())}")
 
 
+def _marks_of(finders: list[FieldFinder]) -> Marks | None:
+    if any(finder.mark is None for finder in finders):
+        return None
+    return Marks(
+        tuple(finder.mark or b"" for finder in finders if finder.in_data),
+        tuple(finder.mark or b"" for finder in finders if not finder.in_data),
+    )
+
+
 class _ConditionalWatcher(Scoped):
     def __init__(self, check: Conditional, scope: Scope) -> None:
         super().__init__(scope)
-        self._clauses = tuple((FieldFinder(each.pointer), each.equals) for each in check.clauses)
+        # A type is told before an event is fed.
+        self._types = [each.equals for each in check.clauses if each.pointer.steps == ("type",)]
+        self._clauses = tuple(
+            (FieldFinder(each.pointer), each.equals)
+            for each in check.clauses
+            if each.pointer.steps != ("type",)
+        )
         self._then = FieldFinder(check.then)
         self._matched = self._missing = 0
         self._first: Location | None = None
+
+    def wants(self, event_type: str) -> bool:
+        return super().wants(event_type) and all(each == event_type for each in self._types)
 
     def feed(self, event: Event) -> bool:
         for finder, equals in self._clauses:

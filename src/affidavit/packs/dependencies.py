@@ -5,6 +5,7 @@ from typing import Any, Final
 from affidavit.base.places import excerpt
 from affidavit.packs.events import Event
 from affidavit.packs.pointers import ABSENT, pointer_from
+from affidavit.packs.probing import Probe
 
 MAX_NAMED: Final = 100
 _SUBJECTS: Final = {"assay.net.connect": "network", "assay.process.exec": "process"}
@@ -12,6 +13,15 @@ _MODEL_CALL: Final = "affidavit.model.call"
 _TOOL_CALL: Final = "affidavit.tool.call"
 _TEMPERATURE: Final = pointer_from("/parameters/temperature")
 _SEED: Final = pointer_from("/parameters/seed")
+# Most calls can be told from their fields alone: a tool with its output, a model whose settings
+# have a seed or no temperature. Masks: output; parameters, seed, temperature.
+_PROBES: Final = {
+    _TOOL_CALL: Probe(["output"]),
+    _MODEL_CALL: Probe(["parameters/seed", "parameters/temperature"]),
+}
+_HARMLESS: Final = frozenset(
+    {(True,), (False, False, False), (True, False, False), (True, True, False)}
+)
 
 
 class DependencyWatch:
@@ -27,10 +37,13 @@ class DependencyWatch:
 
     def wants(self, event_type: str) -> bool:
         """Say whether events of a type can be such a dependency."""
-        return event_type in _SUBJECTS or event_type in (_MODEL_CALL, _TOOL_CALL)
+        return event_type in _SUBJECTS or event_type in _PROBES
 
     def feed(self, event: Event) -> None:
         """Note what an event depends on."""
+        probe = _PROBES.get(event.head.type)
+        if probe is not None and probe.mask(bytes(event.head.data)) in _HARMLESS:
+            return
         named = _dependency(event)
         if named is None or named in self._named:
             return

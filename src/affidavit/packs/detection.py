@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from affidavit.packs.events import Event
 from affidavit.packs.pointers import ABSENT, Pointer, commitment_in, pointer_from
+from affidavit.packs.probing import Mask, Probe
 from affidavit.packs.signals import (
     DECLARED_ABSENT,
     RECORDER_PREFIX,
@@ -71,10 +72,79 @@ class _Count:
 
 
 @dataclass(frozen=True, slots=True)
-class _Probe:
-    signal: str
-    carrier: Carrier
-    needs: tuple[tuple[Pointer, ...], ...]
+class _Need:
+    """One signal in the events of one type: every group, by any of its pointers."""
+
+    count: _Count
+    expected: bool
+    groups: tuple[tuple[Pointer, ...], ...]
+
+
+class _Effect(StrEnum):
+    CAPTURED = "captured"
+    REDACTED = "redacted"
+    GAP = "gap"
+    NOTHING = "nothing"
+
+
+class _TypeWatch:
+    """The events of one type. What a mask of fields means is worked out with the first of them."""
+
+    def __init__(self, needs: tuple[_Need, ...], paths: frozenset[str]) -> None:
+        self._needs = needs
+        self._probe = Probe(paths)
+        self._seen: dict[Mask, int] = {}
+        self._effects: dict[Mask, tuple[_Effect, ...]] = {}
+
+    def feed(self, event: Event) -> None:
+        """Count what an event shows, by its mask if enough of its kind were looked at."""
+        raw = bytes(event.head.data)
+        has_redactions = raw.find(_REDACTED_MARK) >= 0
+        mask = None if has_redactions else self._probe.mask(raw)
+        if mask is None:
+            self._look(event, has_redactions=has_redactions)
+            return
+        seen = self._seen.get(mask, 0)
+        if seen < MAX_PATHS:
+            # The first of each kind leave their places in the report.
+            self._effects[mask] = self._look(event, has_redactions=False)
+        self._seen[mask] = seen + 1
+
+    def _look(self, event: Event, *, has_redactions: bool) -> tuple[_Effect, ...]:
+        return tuple(_look(need, event, has_redactions) for need in self._needs)
+
+    def finish(self) -> None:
+        """Add what was told from masks alone."""
+        for mask, seen in self._seen.items():
+            for need, effect in zip(self._needs, self._effects[mask], strict=True):
+                more = max(0, seen - MAX_PATHS)
+                need.count.captured += more * (effect is _Effect.CAPTURED)
+                need.count.gaps += more * (effect is _Effect.GAP)
+
+
+def _look(need: _Need, event: Event, has_redactions: bool) -> _Effect:
+    """Count what one event shows of one signal, and remember where."""
+    count, data = need.count, event.data
+    commitment, found_at = None, "/data"
+    for group in need.groups:
+        pointer, value = _first_found(group, data)
+        if pointer is None:
+            if not need.expected:
+                return _Effect.NOTHING
+            count.gaps += 1
+            count.first_gap = count.first_gap or _path(event, f"/data{group[0].text}")
+            return _Effect.GAP
+        found_at = f"/data{pointer.text}"
+        if has_redactions:
+            commitment = commitment or _commitment_within(value)
+    if len(count.paths) < MAX_PATHS:
+        count.paths.append(_path(event, found_at))
+    if commitment is None:
+        count.captured += 1
+        return _Effect.CAPTURED
+    count.redacted += 1
+    count.commitment = count.commitment or commitment
+    return _Effect.REDACTED
 
 
 class SignalWatch:
@@ -82,48 +152,34 @@ class SignalWatch:
 
     def __init__(self) -> None:
         self._counts = {name: _Count() for name in REGISTRY}
-        self._probes: dict[str, tuple[_Probe, ...]] = {}
+        self._watches: dict[str, _TypeWatch] = {}
         self._declared: dict[str, str] = {}
         self._by_recorder = False
 
     def wants(self, event_type: str) -> bool:
-        """Say whether events of a type show a signal; probes are made for those that do."""
+        """Say whether events of a type show a signal; a watch is made for those that do."""
         if event_type.startswith(RECORDER_PREFIX):
             self._by_recorder = True
-        probes = tuple(_probe(name, carrier) for name, carrier in carriers_of(event_type))
-        if probes:
-            self._probes[event_type] = probes
-        return bool(probes) or event_type == RUN_FINISHED
+        if event_type in self._watches or event_type == RUN_FINISHED:
+            return True
+        carriers = list(carriers_of(event_type))
+        if carriers:
+            needs = tuple(self._need(name, carrier) for name, carrier in carriers)
+            paths = (path for _, each in carriers for group in each.needs for path in group)
+            self._watches[event_type] = _TypeWatch(needs, frozenset(paths))
+        return bool(carriers)
+
+    def _need(self, name: str, carrier: Carrier) -> _Need:
+        groups = (tuple(pointer_from(f"/{path}") for path in group) for group in carrier.needs)
+        return _Need(self._counts[name], carrier.expected, tuple(groups))
 
     def feed(self, event: Event) -> None:
         """Count what an event shows."""
-        kind = event.head.type
-        if kind == RUN_FINISHED:
+        watch = self._watches.get(event.head.type)
+        if watch is None:
             self._hear_declaration(event)
-        has_redactions = _REDACTED_MARK in event.raw
-        for probe in self._probes.get(kind, ()):
-            self._look(probe, event, has_redactions)
-
-    def _look(self, probe: _Probe, event: Event, has_redactions: bool) -> None:
-        count, data = self._counts[probe.signal], event.data
-        commitment, found_at = None, "/data"
-        for group in probe.needs:
-            pointer, value = _first_found(group, data)
-            if pointer is None:
-                if probe.carrier.expected:
-                    count.gaps += 1
-                    count.first_gap = count.first_gap or _path(event, f"/data{group[0].text}")
-                return
-            found_at = f"/data{pointer.text}"
-            if has_redactions:
-                commitment = commitment or _commitment_within(value)
-        if commitment is None:
-            count.captured += 1
         else:
-            count.redacted += 1
-            count.commitment = count.commitment or commitment
-        if len(count.paths) < MAX_PATHS:
-            count.paths.append(_path(event, found_at))
+            watch.feed(event)
 
     def _hear_declaration(self, event: Event) -> None:
         declared = event.data.get(DECLARED_ABSENT) if isinstance(event.data, dict) else None
@@ -133,6 +189,8 @@ class SignalWatch:
 
     def finish(self) -> Mapping[str, Sighting]:
         """Return the state of every signal of the registry, in its order."""
+        for watch in self._watches.values():
+            watch.finish()
         return {name: self._sighting(name, count) for name, count in self._counts.items()}
 
     def _sighting(self, name: str, count: _Count) -> Sighting:
@@ -153,11 +211,6 @@ class SignalWatch:
         if self._by_recorder:
             return Sighting(name, State.MISSING, "no event of the run shows it", wanted)
         return Sighting(name, State.UNKNOWN, "no event could have shown it", wanted)
-
-
-def _probe(name: str, carrier: Carrier) -> _Probe:
-    needs = tuple(tuple(pointer_from(f"/{path}") for path in group) for group in carrier.needs)
-    return _Probe(name, carrier, needs)
 
 
 def _first_found(group: tuple[Pointer, ...], data: Any) -> tuple[Pointer | None, Any]:

@@ -50,7 +50,9 @@ class EventHead(msgspec.Struct):
     assaysecrets: bool = False
 
 
-decode_head: Final = msgspec.json.Decoder(EventHead).decode
+_heads: Final = msgspec.json.Decoder(EventHead)
+decode_head: Final = _heads.decode
+decode_heads: Final = _heads.decode_lines
 _decode: Final = msgspec.json.decode
 _UNREAD: Final = object()
 
@@ -68,6 +70,11 @@ class Event:
         self._envelope: Any = _UNREAD
 
     @property
+    def is_decoded(self) -> bool:
+        """Whether the payload is decoded, so that looking into it costs nothing more."""
+        return self._data is not _UNREAD
+
+    @property
     def data(self) -> Any:
         """The decoded payload."""
         if self._data is _UNREAD:
@@ -83,24 +90,28 @@ class Event:
 
 
 class FieldFinder:
-    """Finds one field in many events, and tells most of those that lack it from their bytes."""
+    """Finds one field in many events, and tells most of those that lack it from their bytes.
 
-    __slots__ = ("_in_data", "_mark", "_never", "_pointer", "text")
+    `mark` is in the bytes of every event that has the field, unless it is spelled with an escape:
+    in its payload if `in_data`, else in its line. None: it may be anywhere, or `never` be there.
+    """
+
+    __slots__ = ("_pointer", "in_data", "mark", "never", "text")
 
     def __init__(self, pointer: Pointer) -> None:
         self.text = pointer.text
         first = pointer.steps[0] if pointer.steps else None
-        self._never = first is not None and first not in ENVELOPE
-        self._in_data = first == "data"
-        self._pointer = Pointer(pointer.text, pointer.steps[1:]) if self._in_data else pointer
-        self._mark = None if self._pointer.steps == () else self._pointer.mark
+        self.never = first is not None and first not in ENVELOPE
+        self.in_data = first == "data"
+        self._pointer = Pointer(pointer.text, pointer.steps[1:]) if self.in_data else pointer
+        self.mark = self._pointer.mark
 
     def find(self, event: Event) -> Any:
         """Return what the event has there, or ABSENT."""
-        if self._never:
+        if self.never or (not event.is_decoded and self._is_told_absent(event.raw)):
             return ABSENT
-        raw = event.raw
-        # A key that is spelled with escapes has no mark, so such a line is decoded.
-        if self._mark is not None and self._mark not in raw and b"\\" not in raw:
-            return ABSENT
-        return self._pointer.find(event.data if self._in_data else event.envelope)
+        return self._pointer.find(event.data if self.in_data else event.envelope)
+
+    def _is_told_absent(self, raw: bytes) -> bool:
+        # `find`, for `in` takes three times as long with bytes.
+        return self.mark is not None and raw.find(self.mark) < 0 and raw.find(b"\\") < 0

@@ -14,16 +14,17 @@ from affidavit.packs.closure import Closure, closure_of
 from affidavit.packs.completeness import Completeness, completeness_of
 from affidavit.packs.dependencies import DependencyWatch
 from affidavit.packs.detection import Sighting, SignalWatch
-from affidavit.packs.events import Event, decode_head
+from affidavit.packs.events import Event, decode_heads
 from affidavit.packs.findings import Finding, fingerprint
 from affidavit.packs.globs import glob_from
-from affidavit.packs.marks import may_be_sensitive
+from affidavit.packs.marks import has_mark, may_be_sensitive, subjects_of
 from affidavit.packs.model import EventPairs, Pack, Rule, Severity
 from affidavit.packs.pairing import PairsWatcher
 from affidavit.packs.sensitive import SENSITIVE_RULES, sensitive_findings
 from affidavit.packs.watching import Watcher
 
 MAX_RESULTS: Final = 500
+GROUP: Final = 64  # Events whose payloads are searched together.
 MAX_PLANS: Final = 10_000  # A bundle with more types than this has its plans made again.
 RUN_BOUNDS: Final = EventPairs(glob_from("*.started"), glob_from("*.finished"))
 
@@ -61,11 +62,20 @@ class LintResult:
 
 @dataclass(slots=True)
 class _Plan:
-    """What is done with the events of one type."""
+    """What is done with the events of one type.
+
+    `watchers` see every one of them, `seekers` only those among which there are their marks.
+    """
 
     watchers: list[Watcher]
+    seekers: list[Watcher]
     shows_signals: bool
     shows_dependencies: bool
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody has to see every event of the type."""
+        return not (self.watchers or self.shows_signals or self.shows_dependencies)
 
 
 class LintPass:
@@ -80,6 +90,7 @@ class LintPass:
         ]
         self._bounds = PairsWatcher(RUN_BOUNDS, None)
         self._watchers: list[Watcher] = [*(each for _, _, each in self._rules), self._bounds]
+        self._seekers = [each for each in self._watchers if each.marks is not None]
         self._signals = SignalWatch()
         self._dependencies = DependencyWatch()
         self._plans: dict[str, _Plan] = {}
@@ -90,17 +101,55 @@ class LintPass:
 
     def feed(self, line: int, raw: bytes) -> None:
         """Look at one event; `line` counts from 1."""
-        head = decode_head(raw)
-        self._events += 1
-        plan = self._plans.get(head.type)
-        if plan is None:
-            plan = self._planned(head.type)
-        watchers = plan.watchers
-        if watchers or plan.shows_signals or plan.shows_dependencies:
-            event = Event(line, raw, head)
-            self._show(event, plan)
-        if may_be_sensitive(head):
-            self._keep_sensitive(Event(line, raw, head))
+        self.feed_lines(line, raw + b"\n")
+
+    def feed_lines(self, first: int, text: bytes) -> None:
+        """Look at whole lines, of which the first has this number."""
+        heads = decode_heads(text)
+        self._events += len(heads)
+        # A quote between them, so that none can end or begin a word of the next.
+        payloads = b'"'.join([head.data for head in heads])
+        plans = [self._plan_of(kind) for kind in {head.type for head in heads}]
+        seekers = self._seekers_for(payloads, text)
+        is_marked = has_mark(b'"'.join([payloads, *subjects_of(heads)]))
+        if seekers or is_marked or not all(plan.is_idle for plan in plans):
+            lines = text.split(b"\n")
+            events = [Event(at, *each) for at, each in enumerate(zip(lines, heads), first)]
+            self._feed_events(events, seekers)
+            if is_marked:
+                self._look_for_sensitive(events)
+
+    def _feed_events(self, events: list[Event], seekers: list[Watcher]) -> None:
+        for seeker in seekers:
+            for event in events:
+                if seeker in self._plan_of(event.head.type).seekers and seeker.feed(event):
+                    self._dismiss(seeker)
+                    break
+        for event in events:
+            plan = self._plan_of(event.head.type)
+            if not plan.is_idle:
+                self._show(event, plan)
+
+    def _look_for_sensitive(self, events: list[Event]) -> None:
+        for start in range(0, len(events), GROUP):
+            group = events[start : start + GROUP]
+            if may_be_sensitive([event.head for event in group]):
+                for event in group:
+                    if may_be_sensitive([event.head]):
+                        self._keep_sensitive(event)
+
+    def _plan_of(self, event_type: str) -> _Plan:
+        plan = self._plans.get(event_type)
+        return self._planned(event_type) if plan is None else plan
+
+    def _seekers_for(self, payloads: bytes, text: bytes) -> list[Watcher]:
+        """Return the seekers of whose marks one is there."""
+        has_escape = bool(self._seekers) and text.find(b"\\") >= 0
+        return [
+            seeker
+            for seeker in self._seekers
+            if has_escape or (seeker.marks is not None and seeker.marks.are_in(payloads, text))
+        ]
 
     def _show(self, event: Event, plan: _Plan) -> None:
         done = [watcher for watcher in plan.watchers if watcher.feed(event)]
@@ -114,17 +163,23 @@ class LintPass:
     def _planned(self, event_type: str) -> _Plan:
         if len(self._plans) >= MAX_PLANS:
             self._plans.clear()
-        watchers = [watcher for watcher in self._watchers if watcher.wants(event_type)]
+        wanting = [watcher for watcher in self._watchers if watcher.wants(event_type)]
         plan = self._plans[event_type] = _Plan(
-            watchers, self._signals.wants(event_type), self._dependencies.wants(event_type)
+            [watcher for watcher in wanting if watcher.marks is None],
+            [watcher for watcher in wanting if watcher.marks is not None],
+            self._signals.wants(event_type),
+            self._dependencies.wants(event_type),
         )
         return plan
 
     def _dismiss(self, watcher: Watcher) -> None:
         self._watchers.remove(watcher)
+        if watcher in self._seekers:
+            self._seekers.remove(watcher)
         for plan in self._plans.values():
-            if watcher in plan.watchers:
-                plan.watchers.remove(watcher)
+            for listed in (plan.watchers, plan.seekers):
+                if watcher in listed:
+                    listed.remove(watcher)
 
     def _keep_sensitive(self, event: Event) -> None:
         for finding in sensitive_findings(event):

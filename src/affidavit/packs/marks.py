@@ -7,6 +7,7 @@ A law in the tests holds this module to the forms.
 """
 
 import re
+from collections.abc import Sequence
 from string import ascii_letters, ascii_uppercase, digits
 from typing import Final
 
@@ -43,13 +44,16 @@ _ACCOUNT: Final = "AA00"
 _PHONE: Final = re.compile(r"\+[1-9]")
 
 
-def may_be_sensitive(head: EventHead) -> bool:
-    """Say whether an event deserves a second look; False only if there is nothing in it."""
-    raw = bytes(head.data)
-    if head.subject is not None:
-        # A quote, so that neither can end or begin a word of the other.
-        raw += b'"' + head.subject.encode("utf-8", "surrogatepass")
-    return has_mark(raw)
+def may_be_sensitive(heads: Sequence[EventHead]) -> bool:
+    """Say whether some events deserve a second look; False only if there is nothing in them."""
+    # A quote between them, so that none can end or begin a word of the next.
+    return has_mark(b'"'.join([*(each.data for each in heads), *subjects_of(heads)]))
+
+
+def subjects_of(heads: Sequence[EventHead]) -> list[bytes]:
+    """Return the subjects of those events that have one."""
+    subjects = (each.subject for each in heads if each.subject is not None)
+    return [subject.encode("utf-8", "surrogatepass") for subject in subjects]
 
 
 def has_mark(raw: bytes) -> bool:

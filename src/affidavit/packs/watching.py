@@ -15,6 +15,20 @@ Scope = frozenset[str] | None
 
 
 @dataclass(frozen=True, slots=True)
+class Marks:
+    """Bytes without which a rule finds nothing: in payloads, or in whole lines."""
+
+    in_payloads: tuple[bytes, ...]
+    in_lines: tuple[bytes, ...]
+
+    def are_in(self, payloads: bytes, lines: bytes) -> bool:
+        """Say whether one of them is there."""
+        return any(payloads.find(mark) >= 0 for mark in self.in_payloads) or any(
+            lines.find(mark) >= 0 for mark in self.in_lines
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Why a rule fires; `severity` where it is not the rule's own."""
 
@@ -24,7 +38,13 @@ class Problem:
 
 
 class Watcher(Protocol):
-    """One rule at work."""
+    """One rule at work.
+
+    `marks`: where some events hold none of these bytes and no escape, none of them is what the rule
+    looks for. None: it has to see every event.
+    """
+
+    marks: Marks | None
 
     def wants(self, event_type: str) -> bool:
         """Say whether events of a type matter to the rule."""
@@ -42,6 +62,8 @@ class Watcher(Protocol):
 class Scoped:
     """What every watcher of events has: the exact types that its rule is about, or all."""
 
+    marks: Marks | None = None
+
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
 
@@ -52,6 +74,8 @@ class Scoped:
 
 class Settled:
     """A rule that no event can change."""
+
+    marks: Marks | None = None
 
     def __init__(self, problem: Problem | None) -> None:
         self._problem = problem

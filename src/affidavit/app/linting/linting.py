@@ -78,9 +78,9 @@ def lint_bundle(
             reader = read_bundle(stream, limits)
             done = LintPass(packs, reader.manifest.value, max_results)
             for lines in reader.lines():
-                for number, line in lines.each():
-                    done.feed(number, line)
-                    if also is not None:
+                done.feed_lines(lines.first, lines.text)
+                if also is not None:
+                    for number, line in lines.each():
                         also(number, line)
         except AffidavitError as error:
             raise within(path, error) from None
