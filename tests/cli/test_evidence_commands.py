@@ -64,6 +64,31 @@ def test_show_counts_and_lists(place: Path, golden: Golden) -> None:
     assert "events" not in documents(run("evidence", "show", "run.tar.gz", "--json"))
 
 
+@pytest.mark.parametrize("command", ["seal", "import"])
+def test_the_manifest_names_the_packs_and_what_they_map_to(place: Path, command: str) -> None:
+    (place / "event.json").write_text('{"type":"x","data":1}')
+    file = "run.jsonl" if command == "seal" else "event.json"
+    done = run(
+        *("evidence", command, file, "-o", "packed.tar.gz"),
+        *("--pack", "eu-ai-act-baseline", "--pack", "cicd-starter"),
+    )
+    assert done.exit_code == 0
+    raw = (place / "packed.tar.gz").read_bytes()
+    assert verified(raw).exit is Exit.YES
+    block = json.loads(members_of(raw)[0])["x-assay"]
+    first, second = block["packs_applied"]
+    assert (first["name"], first["kind"]) == ("eu-ai-act-baseline", "compliance")
+    assert (second["name"], second["kind"]) == ("cicd-starter", "quality")
+    assert first["digest"].startswith("sha256:")
+    assert {"name", "version", "digest", "kind"} <= set(first)
+    article = next(each for each in block["mappings"] if each["ref"] == "12(1)")
+    assert article["rule"].startswith("eu-ai-act-baseline@")
+    assert set(article) == {"rule", "framework", "ref"}
+    unknown = run("evidence", command, file, "-o", "no.tar.gz", "--pack", "nothing")
+    assert unknown.exit_code == Exit.INPUT
+    assert not (place / "no.tar.gz").exists()
+
+
 TAMPERED = changed(lambda _, events: events[1].update(data={}))
 
 

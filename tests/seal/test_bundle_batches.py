@@ -14,6 +14,8 @@ from affidavit.seal.bundle.drafting import Draft, Drafting
 from affidavit.seal.bundle.event import Place, content_hash, event_from_line
 from affidavit.seal.bundle.event_batches import pattern_of, prove
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
+from affidavit.seal.bundle.manifest import manifest_bytes
+from affidavit.seal.bundle.writing import bundle_bytes
 
 LIMITS = DEFAULT_LIMITS.for_json(DEFAULT_LIMITS.max_line_bytes)
 
@@ -84,7 +86,6 @@ LEFT_TO_THE_EXACT = {
     "a key beyond ASCII": [Draft("t", AT, {"é": 1})],
     "deep": [Draft("t", AT, json.loads("[" * 62 + '"' + "[" * 9 + '"' + "]" * 62))],
     "very long": [Draft("t", AT, "a" * 60_000)],
-    "an event with a member more": [Draft("t", AT, 1, others={"traceparent": "00"})],
 }
 
 
@@ -157,3 +158,14 @@ def test_a_line_in_another_order_of_keys_is_refused() -> None:
     twice = second.replace(b'"assaygit"', b'"assaygit":"unknown","assaygit"')
     assert fault_name(respoken(json.loads(manifest), [first, twice, third])) == "json.duplicate_key"
     assert jcs(value) == second[:-1]
+
+
+@pytest.mark.parametrize("traced", [0, 1], ids=["the first event", "the second event"])
+def test_an_event_with_a_rare_member_is_looked_at_by_itself(traced: int) -> None:
+    _, events = parts(sealed(ORDINARY))
+    events[traced]["traceparent"] = "00-1-2-00"
+    drafting = Drafting(RUN)
+    text = b"".join(map(drafting.rewritten, events))
+    contents = drafting.finished_totals().contents(RUN.id)
+    manifest = manifest_bytes(contents, RUN.producer_as_wire(), finished=True)
+    assert fault_name(bundle_bytes(manifest, text)) is None

@@ -6,7 +6,7 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.evidence_options import output_option
+from affidavit.cli.evidence_options import applied_option, block_of, output_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -26,6 +26,7 @@ from affidavit.cli.tree import Example
     help="Receipts, ledgers, gate reports, promptfoo results; or JSON lines of events.",
 )
 @output_option
+@applied_option
 @click.option("--run-id", help="The run's name, without a colon; by default that of the output.")
 @click.option("--source", default="urn:affidavit:import", show_default=True, help="Who says so.")
 @click.option("--at", help="The time of what says none of its own; by default now.")
@@ -33,6 +34,7 @@ def import_evidence(
     terminal: Terminal,
     files: tuple[Path, ...],
     output: Path,
+    pack_names: tuple[str, ...],
     run_id: str | None,
     source: str,
     at: str | None,
@@ -49,7 +51,7 @@ def import_evidence(
 
     name = run_id if run_id is not None else output.name.partition(".")[0]
     run = Run(name, source, "affidavit", __version__)
-    contents = import_files(files, output, run, time_of(at))
+    contents = import_files(files, output, run, time_of(at), block_of(pack_names))
     if terminal.json:
         terminal.print_json(
             {

@@ -9,6 +9,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.json_limits import JsonValue
 
 if TYPE_CHECKING:
+    from affidavit.app.evidence.packs_block import PacksBlock
     from affidavit.seal.bundle.limits import BundleLimits
 
 _MAX_BYTES: Final = 16 * 1024 * 1024
@@ -21,6 +22,21 @@ limits_option = click.option(
 output_option = click.option(
     "--output", "-o", type=click.Path(path_type=Path), required=True, help="The bundle to write."
 )
+
+applied_option = click.option(
+    "--pack",
+    "pack_names",
+    multiple=True,
+    help="A pack that the run is held to, to be named in the manifest. Repeatable.",
+)
+
+
+def block_of(pack_names: tuple[str, ...]) -> "PacksBlock":
+    """Return what the manifest says of the packs that the user names; none are the default."""
+    from affidavit.app.evidence.packs_block import NO_PACKS, packs_block
+    from affidavit.cli.lint_options import packs_named
+
+    return packs_block(packs_named(pack_names)) if pack_names else NO_PACKS
 
 
 def limits_from(text: str | None) -> "BundleLimits":

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from affidavit.app.evidence import event_types as kinds
 from affidavit.app.evidence.bundle_files import About, write_bundle
+from affidavit.app.evidence.packs_block import NO_PACKS, PacksBlock
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import recordings as faults
 from affidavit.base.files import open_to_read, read_bounded
@@ -41,11 +42,14 @@ _DOCUMENTS: Final = (
 )
 
 
-def import_files(files: Sequence[Path], target: Path, run: Run, at: str) -> Contents:
+def import_files(
+    files: Sequence[Path], target: Path, run: Run, at: str, packs: PacksBlock = NO_PACKS
+) -> Contents:
     """Write a bundle of what stands in some files; `at` is the time of what has none."""
     drafting = Drafting(run)
     lines = (drafting.line(draft) for file in files for draft in _placed(file, at))
-    return write_bundle(target, drafting, lines, lambda: About(finished=True))
+    about = About(True, packs_applied=packs.packs_applied, mappings=packs.mappings)
+    return write_bundle(target, drafting, lines, lambda: about)
 
 
 def _placed(file: Path, at: str) -> Iterator[Draft]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from affidavit.app.evidence.bundle_files import About, write_bundle
 from affidavit.app.evidence.event_types import RUN_FINISHED
+from affidavit.app.evidence.packs_block import NO_PACKS, PacksBlock
 from affidavit.app.evidence.run_log import OpenLog, open_log
 from affidavit.seal.bundle.drafting import Drafting
 from affidavit.seal.bundle.manifest import Contents
@@ -37,6 +38,7 @@ class _Sealing:
 
     log: OpenLog
     drafting: Drafting
+    packs: PacksBlock
     finished: bool = False
 
     def lines(self) -> Iterator[bytes]:
@@ -46,12 +48,17 @@ class _Sealing:
 
     def about(self) -> About:
         torn = self.log.torn_bytes
-        return About(self.finished, {"torn_bytes": torn} if torn else None)
+        return About(
+            self.finished,
+            {"torn_bytes": torn} if torn else None,
+            packs_applied=self.packs.packs_applied,
+            mappings=self.packs.mappings,
+        )
 
 
-def seal_run(log_path: Path, target: Path) -> Sealed:
+def seal_run(log_path: Path, target: Path, packs: PacksBlock = NO_PACKS) -> Sealed:
     """Write the bundle of a run's log. A run whose last event is not its end is unfinished."""
     with open_log(log_path) as log:
-        sealing = _Sealing(log, Drafting(log.run))
+        sealing = _Sealing(log, Drafting(log.run), packs)
         contents = write_bundle(target, sealing.drafting, sealing.lines(), sealing.about)
         return Sealed(contents, sealing.finished, log.torn_bytes)

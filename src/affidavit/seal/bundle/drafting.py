@@ -1,5 +1,6 @@
 """Makes the lines of a bundle from what happened: each event gets its number, id and hash."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +11,8 @@ from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
 from affidavit.base.json_limits import JsonValue
-from affidavit.seal.bundle.event import CONTENT_TYPE, SPEC_VERSION, Moment, content_hash
+from affidavit.seal.bundle.event import CONTENT_TYPE, Moment, content_hash
+from affidavit.seal.bundle.event_batches import FLAGS, Pattern, written_name, written_subject
 from affidavit.seal.bundle.merkle import marked_lines
 from affidavit.seal.bundle.totals import Totals
 
@@ -49,7 +51,6 @@ class Draft:
     subject: str | None = None
     has_personal_data: bool = False
     has_secrets: bool = False
-    others: Mapping[str, JsonValue] | None = None
 
 
 class Drafting:
@@ -61,26 +62,38 @@ class Drafting:
         self._count = 0
         self._lines: list[bytes] = []
         self._hashes: list[bytes] = []
+        self._pattern = _pattern_of(run)
+        self._form = self._pattern.form() + b"\n"
 
     def line(self, draft: Draft) -> bytes:
         """Return the line of the next event, with its line feed."""
-        return self.rewritten(self._event(draft))
+        data, kind = jcs(draft.data), written_name(draft.type)
+        subject, number = written_subject(draft.subject), b"%d" % self._count
+        hashed = b'{"data":%b%b%b,"type":%b}' % (data, self._pattern.hashed, subject, kind)
+        content = hashlib.sha256(hashed).hexdigest().encode()
+        time = _checked_time(draft.time).encode()
+        flags = FLAGS[draft.has_personal_data], FLAGS[draft.has_secrets]
+        values = (content, *flags, number, data, number, subject, time, kind)
+        return self._added(self._form % values, content)
 
     def rewritten(self, event: Mapping[str, JsonValue]) -> bytes:
         """Return the line of a whole event, which keeps all but its content hash."""
         said = content_hash(event)
         line = jcs({**event, "assaycontenthash": said}) + b"\n"
-        self._count += 1
-        self._lines.append(line)
-        self._hashes.append(said.removeprefix("sha256:").encode())
-        if len(self._lines) == _PORTION:
-            self._sum_up()
-        return line
+        return self._added(line, said.removeprefix("sha256:").encode())
 
     def finished_totals(self) -> Totals:
         """Return what all lines come to."""
         self._sum_up()
         return self.totals
+
+    def _added(self, line: bytes, content: bytes) -> bytes:
+        self._count += 1
+        self._lines.append(line)
+        self._hashes.append(content)
+        if len(self._lines) == _PORTION:
+            self._sum_up()
+        return line
 
     def _sum_up(self) -> None:
         if self._lines:
@@ -88,28 +101,10 @@ class Drafting:
             self.totals.add(text, self._hashes, marked_lines(text))
         self._lines, self._hashes = [], []
 
-    def _event(self, draft: Draft) -> dict[str, JsonValue]:
-        run, sequence = self.run, self._count
-        value: dict[str, JsonValue] = {
-            **(draft.others or {}),
-            "specversion": SPEC_VERSION,
-            "type": draft.type,
-            "source": run.source,
-            "id": f"{run.id}:{sequence}",
-            "time": _checked_time(draft.time),
-            "datacontenttype": CONTENT_TYPE,
-            "assayrunid": run.id,
-            "assayseq": sequence,
-            "assayproducer": run.producer,
-            "assayproducerversion": run.producer_version,
-            "assaygit": run.git,
-            "assaypii": draft.has_personal_data,
-            "assaysecrets": draft.has_secrets,
-            "data": draft.data,
-        }
-        if draft.subject is not None:
-            value["subject"] = draft.subject
-        return value
+
+def _pattern_of(run: Run) -> Pattern:
+    """Return what all events of a run have in common."""
+    return Pattern.of(run.id, run.source, run.producer, run.producer_version, run.git, CONTENT_TYPE)
 
 
 def _checked_time(text: str) -> str:

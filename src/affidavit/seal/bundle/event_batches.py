@@ -23,7 +23,7 @@ from affidavit.seal.bundle.merkle import LEAF, marked
 
 _sha256 = hashlib.sha256
 _as_decimal = b"%d".__mod__
-_FLAGS: Final = (b"false", b"true")
+FLAGS: Final = (b"false", b"true")
 
 
 class _Varying(msgspec.Struct, gc=False):
@@ -52,6 +52,31 @@ class Pattern:
 
     pieces: tuple[bytes, ...]
     hashed: bytes
+
+    @classmethod
+    def of(
+        cls, run_id: str, source: str, producer: str, version: str, git: str, content_type: str
+    ) -> "Pattern":
+        """Return the pattern of a run, from what its events have in common."""
+        run, kind = jcs(run_id), jcs(content_type)
+        pieces = (
+            b'{"assaycontenthash":"sha256:',
+            b'","assaygit":%b,"assaypii":' % jcs(git),
+            b',"assayproducer":%b,"assayproducerversion":%b,"assayrunid":%b,"assaysecrets":'
+            % (jcs(producer), jcs(version), run),
+            b',"assayseq":',
+            b',"data":',
+            b',"datacontenttype":%b,"id":%b:' % (kind, run[:-1]),
+            b'","source":%b,"specversion":"1.0"' % jcs(source),
+            b',"time":"',
+            b'","type":',
+            b"}",
+        )
+        return cls(pieces, b',"datacontenttype":%b,"specversion":"1.0"' % kind)
+
+    def form(self) -> bytes:
+        """Return a line with `%b` wherever a value stands."""
+        return b"%b".join(map(_literal, self.pieces))
 
     def leaves(self, *columns: _Column) -> list[bytes]:
         """Return the lines that have these values between the pieces, each marked as a leaf."""
@@ -83,23 +108,14 @@ def pattern_of(event: EventV1) -> Pattern | None:
     rare = (event.traceparent, event.tracestate, event.assaypolicyid)
     if any(rare) or event.assaysemanticdigest or event.assaydigestprofile:
         return None
-    run = jcs(event.assayrunid)
-    kind = jcs(event.datacontenttype)
-    hashed = b',"datacontenttype":%b,"specversion":"1.0"' % kind
-    pieces = (
-        b'{"assaycontenthash":"sha256:',
-        b'","assaygit":%b,"assaypii":' % jcs(event.assaygit),
-        b',"assayproducer":%b,"assayproducerversion":%b,"assayrunid":%b,"assaysecrets":'
-        % (jcs(event.assayproducer), jcs(event.assayproducerversion), run),
-        b',"assayseq":',
-        b',"data":',
-        b',"datacontenttype":%b,"id":%b:' % (kind, run[:-1]),
-        b'","source":%b,"specversion":"1.0"' % jcs(event.source),
-        b',"time":"',
-        b'","type":',
-        b"}",
+    return Pattern.of(
+        event.assayrunid,
+        event.source,
+        event.assayproducer,
+        event.assayproducerversion,
+        event.assaygit,
+        event.datacontenttype,
     )
-    return Pattern(pieces, hashed)
 
 
 def prove(text: bytes, first: int, pattern: Pattern, limits: JsonLimits) -> Proven | None:
@@ -118,7 +134,7 @@ def prove(text: bytes, first: int, pattern: Pattern, limits: JsonLimits) -> Prov
         return None
     subjects = _subjects([event.subject for event in events])
     types = [event.type for event in events]
-    written = {name: _written(name) for name in set(types)}
+    written = {name: written_name(name) for name in set(types)}
     hashes = _content_hashes(data, pattern.hashed, subjects, types, written)
     numbers = list(map(_as_decimal, range(first, first + len(events))))
     leaves = pattern.leaves(
@@ -156,21 +172,23 @@ def _content_hashes(
 
 # Runs have few types of events, and meet them again in every portion.
 @lru_cache(1024)
-def _written(name: str) -> bytes:
+def written_name(name: str) -> bytes:
+    """Return the JSON of a type's name."""
     return jcs(name)
 
 
 def _flags(flags: Sequence[bool]) -> _Column:
     if len(set(flags)) == 1:
-        return _FLAGS[flags[0]]
-    return [_FLAGS[flag] for flag in flags]
+        return FLAGS[flags[0]]
+    return [FLAGS[flag] for flag in flags]
 
 
 def _subjects(subjects: Sequence[str | None]) -> _Column:
     if len(set(subjects)) == 1:
-        return _subject(subjects[0])
-    return [_subject(subject) for subject in subjects]
+        return written_subject(subjects[0])
+    return [written_subject(subject) for subject in subjects]
 
 
-def _subject(subject: str | None) -> bytes:
+def written_subject(subject: str | None) -> bytes:
+    """Return the member that an event's subject is, or nothing."""
     return b"" if subject is None else b',"subject":%b' % jcs(subject)
