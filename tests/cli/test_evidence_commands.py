@@ -10,7 +10,16 @@ import pytest
 from tests.app.test_evidence_recording import record_everything, recorder
 from tests.cli.running import REAL, run, run_process
 from tests.golden_files import Golden
-from tests.seal.bundle_making import AT, changed, members_of, parts, respoken, sealed, verified
+from tests.seal.bundle_making import (
+    AT,
+    changed,
+    members_of,
+    parts,
+    respoken,
+    sealed,
+    verified,
+    without_ours,
+)
 
 from affidavit.base.canonical import jcs
 from affidavit.base.exits import Exit
@@ -286,6 +295,46 @@ def test_a_commitment_says_digest_and_size_and_hides_short_values(place: Path) -
     assert set(said) == {"alg", "digest", "size_bytes"}
 
 
+def test_redaction_for_machines(place: Path) -> None:
+    wire = documents(redacted("--path", "/data/*", "--type", "affidavit.tool.call", "--json"))
+    assert (wire["redacted_values"], wire["salts"]) == (3, "salts.json")
+    salt = json.loads((place / "salts.json").read_text())["salts"][0]
+    assert salt["path"] == "/data/input"
+    (place / "revealed.json").write_text(json.dumps({**salt, "value": {"q": "days"}}))
+    command = ("evidence", "redact", "public.tar.gz", "--reveal", "revealed.json", "--json")
+    assert documents(run(*command)) == {"valid": True, "event": 7, "path": "/data/input"}
+    shown = documents(run("evidence", "show", "public.tar.gz", "--json"))
+    assert shown["tools"] == {"(redacted)": 1}
+
+
+def test_what_stands_in_lists_and_odd_keys_is_redacted(place: Path) -> None:
+    odd = {"a/b": {"~": [1, 2]}, "list": [{"x": 1}, "text"]}
+    (place / "run.tar.gz").write_bytes(sealed([Draft("t", AT, odd)]))
+    assert redacted("--path", "/data/a~1b/~0/1", "--path", "/data/list/*/x").exit_code == 0
+    event = json.loads(members_of((place / "public.tar.gz").read_bytes())[1])
+    assert event["data"]["a/b"]["~"][0] == 1
+    assert "$redacted" in event["data"]["a/b"]["~"][1]
+    assert "$redacted" in event["data"]["list"][0]["x"]
+    paths = [each["path"] for each in json.loads((place / "salts.json").read_text())["salts"]]
+    assert paths == ["/data/a~1b/~0/1", "/data/list/0/x"]
+
+
+def test_what_events_say_in_other_forms_is_shown(place: Path) -> None:
+    drafts = [
+        Draft("affidavit.answer.receipt", AT, {"receipt": "kept elsewhere"}),
+        Draft("affidavit.gate.report", AT, {}),
+        Draft("affidavit.verdict", AT, {"verdict": 1}),
+        Draft("affidavit.tool.call", AT, [1]),
+        Draft("affidavit.policy.decision", AT, {}),
+    ]
+    manifest, events = parts(sealed(drafts))
+    (place / "odd.tar.gz").write_bytes(respoken(without_ours(manifest), events))
+    shown = documents(run("evidence", "show", "odd.tar.gz", "--json"))
+    assert shown["verdicts"] == {"(not a text)": 1, "kept elsewhere": 1}
+    assert shown["tools"] == shown["policies"] == {}
+    assert "unfinished" not in run("evidence", "show", "odd.tar.gz").stdout
+
+
 def test_what_is_redacted_stays_so(place: Path) -> None:
     redacted("--path", "/data/output")
     Path("public.tar.gz").rename("run.tar.gz")
@@ -296,7 +345,25 @@ def test_what_is_redacted_stays_so(place: Path) -> None:
     assert manifest["x-affidavit"]["redacted_values"] == 3
 
 
+REPLACING = {
+    "seal": ("seal", "run.jsonl", "-o", "run.jsonl"),
+    "import": ("import", "run.jsonl", "-o", "./run.jsonl"),
+    "redact": ("redact", "run.tar.gz", "--path", "/data", "-o", "run.tar.gz", "--salts", "s.json"),
+    "redact, both": ("redact", "run.tar.gz", "--path", "/data", "-o", "a", "--salts", "a"),
+    "prove": ("prove", "run.tar.gz", "--event", "1", "-o", "run.tar.gz"),
+}
+
+
+@pytest.mark.parametrize("words", REPLACING.values(), ids=REPLACING.keys())
+def test_nothing_is_written_over_what_is_read(place: Path, words: tuple[str, ...]) -> None:
+    before = {path: path.read_bytes() for path in place.iterdir()}
+    result = run("evidence", *words)
+    assert (result.exit_code, "AF281" in result.stderr) == (2, True)
+    assert {path: path.read_bytes() for path in place.iterdir()} == before
+
+
 REFUSED_REDACTIONS = {
+    "a place that no list can have": (("--path", "/data/results/" + "9" * 5000), "AF643"),
     "a path outside the data": (("--path", "/time"), "AF642"),
     "a path that only begins like it": (("--path", "/database"), "AF642"),
     "a path that no event has": (("--path", "/data/nothing/0"), "AF643"),

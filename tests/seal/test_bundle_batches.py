@@ -102,6 +102,10 @@ def test_more_events_than_fit_in_a_portion() -> None:
     assert fault_name(sealed(given_drafts)) is None
 
 
+def test_more_events_than_a_portion_of_the_tree() -> None:
+    assert fault_name(sealed([Draft("t", AT, number) for number in range(4200)])) is None
+
+
 def test_a_change_of_any_byte_is_never_proved() -> None:
     text = b"".join(lines_of(ORDINARY))
     for at in range(len(text)):

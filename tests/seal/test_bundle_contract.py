@@ -325,6 +325,12 @@ def test_an_archive_without_its_end() -> None:
     assert fault_name(packed(whole[:-900])) == "archive.corrupt"
 
 
+def test_an_empty_member_more() -> None:
+    manifest, events = members_of(sealed())
+    files = (("manifest.json", manifest), ("events.ndjson", events))
+    assert fault_name(archived(*files, ("empty", b""))) == "archive.unlisted"
+
+
 WRONG_RUNS: dict[str, Callable[[], Run]] = {
     "an empty id": lambda: Run("", "urn:x:y", "p", "1"),
     "an id with a colon": lambda: Run("a:b", "urn:x:y", "p", "1"),

@@ -6,7 +6,12 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.evidence_options import applied_option, block_of, output_option
+from affidavit.cli.evidence_options import (
+    applied_option,
+    block_of,
+    output_option,
+    refuse_to_replace,
+)
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -49,6 +54,7 @@ def import_evidence(
     from affidavit.seal.bundle.drafting import Run
     from affidavit.wiring.clock import time_of
 
+    refuse_to_replace(output, inputs=files)
     name = run_id if run_id is not None else output.name.partition(".")[0]
     run = Run(name, source, "affidavit", __version__)
     contents = import_files(files, output, run, time_of(at), block_of(pack_names))

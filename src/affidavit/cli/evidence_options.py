@@ -1,11 +1,12 @@
 """What the commands on bundles have in common: limits, JSON files, and how outcomes are said."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from affidavit.base.errors import AffidavitError
+from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.json_limits import JsonValue
 
 if TYPE_CHECKING:
@@ -54,6 +55,18 @@ def limits_from(text: str | None) -> "BundleLimits":
         except AffidavitError as error:
             raise error.at(file=str(file)) from None
     return limits_from_wire(decode(text.encode()))
+
+
+def refuse_to_replace(*outputs: Path | None, inputs: Sequence[Path]) -> None:
+    """Refuse to write over what is being read, or two outputs over one another."""
+    from affidavit.base.faults.check import OUTPUT_IS_INPUT
+
+    taken = {path.resolve() for path in inputs}
+    for output in outputs:
+        if output is not None:
+            if output.resolve() in taken:
+                raise AffidavitError(OUTPUT_IS_INPUT, Where(file=str(output)))
+            taken.add(output.resolve())
 
 
 def json_file(path: Path) -> JsonValue:

@@ -6,7 +6,13 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.evidence_options import bundle_path, json_file, limits_from, limits_option
+from affidavit.cli.evidence_options import (
+    bundle_path,
+    json_file,
+    limits_from,
+    limits_option,
+    refuse_to_replace,
+)
 from affidavit.cli.terminal import Terminal, json_bytes
 from affidavit.cli.tree import Example
 
@@ -58,6 +64,7 @@ def prove(
     from affidavit.app.evidence.proving import prove_event
     from affidavit.base.files import write_atomically
 
+    refuse_to_replace(output, event_out, inputs=[bundle])
     proof, line = prove_event(bundle, event, limits_from(limits))
     wire = {name: getattr(proof, name) for name in proof.__struct_fields__}
     if event_out is not None:

@@ -6,7 +6,13 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.evidence_options import bundle_path, json_file, limits_from, limits_option
+from affidavit.cli.evidence_options import (
+    bundle_path,
+    json_file,
+    limits_from,
+    limits_option,
+    refuse_to_replace,
+)
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -58,6 +64,7 @@ def redact(
     from affidavit.app.evidence.redacting import redact_bundle, wanted_from
     from affidavit.wiring.keys import chance
 
+    refuse_to_replace(output, salts, inputs=[bundle])
     wanted = wanted_from(paths, types)
     contents, count = redact_bundle(bundle, output, salts, wanted, chance, limits_from(limits))
     if terminal.json:

@@ -6,7 +6,12 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.evidence_options import applied_option, block_of, output_option
+from affidavit.cli.evidence_options import (
+    applied_option,
+    block_of,
+    output_option,
+    refuse_to_replace,
+)
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -32,6 +37,7 @@ def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...
     """
     from affidavit.app.evidence.sealing import seal_run
 
+    refuse_to_replace(output, inputs=[log])
     sealed = seal_run(log, output, block_of(pack_names))
     if sealed.torn_bytes:
         terminal.note(f"the last line of {log} is torn: its {sealed.torn_bytes} bytes are left out")

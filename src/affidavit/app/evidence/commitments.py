@@ -20,6 +20,7 @@ KEY: Final = "$redacted"
 ALGORITHM: Final = "sha256-salted"
 SALT_BYTES: Final = 32
 _ANY: Final = "*"
+_INDEX_DIGITS: Final = 10  # A longer number is no place in any list, and slow to read.
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def _keys(value: Any, step: str) -> list[Any]:
     if isinstance(value, list):
         if step == _ANY:
             return list(range(len(value)))
-        is_index = step.isdecimal() and int(step) < len(value)
+        is_index = step.isdecimal() and len(step) < _INDEX_DIGITS and int(step) < len(value)
         return [int(step)] if is_index else []
     return []
 
