@@ -23,7 +23,17 @@ from affidavit.base.statistics import rounded
 from benchmarks.figure import Figure
 
 # Each is a module of this package with `measure(quick: bool = False) -> list[Figure]`.
-BENCHMARKS = ("startup", "json_speed", "receipts", "service", "ingest", "check_speed", "retrieval")
+BENCHMARKS = (
+    "startup",
+    "json_speed",
+    "receipts",
+    "service",
+    "ingest",
+    "check_speed",
+    "retrieval",
+    "gates",
+    "bundles",
+)
 LIBRARIES = (
     "affidavit",
     "click",

@@ -47,7 +47,6 @@ class TraceV1(msgspec.Struct, frozen=True, gc=False):
     qid: str | int | None = None
     q_id: str | int | None = None
     retrieved_ids: Ids | None = None
-    q: str | None = None
 
 
 GOLD: Final = RowReader(

@@ -101,7 +101,9 @@ class RagScorer:
         answerable = code & ANSWERABLE
         retrieved = trace.retrieved_ids
         if answerable and wanted and retrieved is not None:
-            code += found_among(wanted, retrieved[: self._k])
+            top = retrieved[: self._k]
+            one = FOUND_ALL if wanted[0] in top else FOUND_NONE
+            code += one if len(wanted) == 1 else found_among(wanted, top)
         answer = trace.answer_json
         if answer is None:
             return code | SILENT
@@ -109,8 +111,9 @@ class RagScorer:
         if claim.strip() == self._refusal:
             return code | REFUSED
         folded = claim.casefold()
-        if ready.needles:
-            code += contained(ready.needles, folded)
+        needles = ready.needles
+        if needles:
+            code += C_HOLDS if needles[0] in folded else contained(needles, folded)
         # Nothing is a hit for an unanswerable item, whatever was or was not recorded.
         if answer.citations_recorded is not False or not answerable:
             code += cited_among(wanted, answer.citations or (), retrieved, answerable)

@@ -15,7 +15,7 @@ OnBad = Callable[[AffidavitError], None]
 Stream = BufferedReader | IO[bytes]
 
 MAX_LINE_BYTES: Final = LINE_LIMITS.max_bytes
-BLOCK_BYTES: Final = 1 << 18
+BLOCK_BYTES: Final = 1 << 17
 """Some hundred lines: more bytes leave the processor's cache, fewer cost a call each."""
 
 

@@ -1,0 +1,281 @@
+"""What `gate rag` costs: beside ragas and deepeval on the same rows, and on a million of them.
+
+The peers run in an environment of their own (benchmarks/peers.sh), with four checks that ask no
+model. Ours are eight figures of the same rows, read from files, digested and reported.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.figure import Figure
+
+ROOT = Path(__file__).resolve().parent.parent
+PEERS = ROOT / ".interop" / "peers" / "bin" / "python"
+WORDS = (
+    *("annual", "notice", "period", "employee", "manager", "approves", "written", "request"),
+    *("carry", "over", "unused", "balance", "month", "probation", "holiday", "sick", "overtime"),
+)
+
+_SCORE = """
+import json, sys, time
+from affidavit.wiring.gating import RagPlan, run_rag
+start = time.process_time()
+run_rag(RagPlan((sys.argv[1],), (sys.argv[2],)))
+print(json.dumps({"seconds": time.process_time() - start}))
+"""
+_PARSE = """
+import json, sys, time
+import msgspec
+decode = msgspec.json.Decoder().decode
+start = time.process_time()
+for name in sys.argv[1:]:
+    with open(name, "rb") as lines:
+        for line in lines:
+            decode(line)
+print(json.dumps({"seconds": time.process_time() - start}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The same rows as each tool reads them."""
+
+    gold: str
+    trace: str
+    peers: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a process took: seconds of CPU, seconds on the clock, and memory."""
+
+    cpu: float
+    wall: float
+    megabytes: float
+    seconds: float = 0.0
+    """What it says of itself: the CPU of the work alone."""
+
+
+def measure(quick: bool = False) -> list[Figure]:
+    """Measure both sizes."""
+    subprocess.run([ROOT / "benchmarks" / "peers.sh"], check=True)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        few = write_rows(folder, "few", 1_000 if quick else 10_000, 1_000 if quick else 10_000)
+        many = write_rows(folder, "many", 100_000 if quick else 1_000_000, 10_000)
+        return [*_beside_peers(few, folder, 3 if quick else 5), *_many(many, folder, quick)]
+
+
+def _beside_peers(files: Files, folder: Path, rounds: int) -> list[Figure]:
+    peers = {
+        tool: _run(
+            str(PEERS), str(ROOT / "benchmarks" / "gates_peers.py"), tool, files.peers, at=folder
+        )
+        for tool in ("ragas", "deepeval")
+    }
+    scored = min(
+        _run(sys.executable, "-c", _SCORE, files.gold, files.trace).seconds for _ in range(rounds)
+    )
+    whole = min(_command(files).cpu for _ in range(rounds))
+    quickest = min(peers.values(), key=lambda cost: cost.cpu)
+    rows = Path(files.peers).read_bytes().count(b"\n")
+    return [
+        *(
+            Figure(
+                name=f"gate rag: {rows:,} rows scored, beside {tool} evaluate()",
+                target=f"at most 1/{share} of its CPU",
+                ratio=scored / peers[tool].seconds,
+                better="lower",
+                limit=1 / share,
+                detail=f"{scored:.3f} s, {tool} {peers[tool].seconds:.2f} s"
+                f" ({peers[tool].seconds / scored:.0f}x)",
+            )
+            for tool, share in (("ragas", 100), ("deepeval", 200))
+        ),
+        Figure(
+            name=f"gate rag: the whole command on {rows:,} rows, beside the quickest peer",
+            target="at most 1/10 of its CPU",
+            ratio=whole / quickest.cpu,
+            better="lower",
+            limit=0.1,
+            detail=f"{whole:.2f} s, peers "
+            + ", ".join(f"{tool} {cost.cpu:.1f} s" for tool, cost in peers.items()),
+        ),
+    ]
+
+
+def _many(files: Files, folder: Path, quick: bool) -> list[Figure]:
+    rounds = 2 if quick else 3
+    page = folder / "page.html"
+    ones = [_command(files, "--html", str(page)) for _ in range(rounds)]
+    twos = [_command(files, "-j", "2") for _ in range(rounds)]
+    parsed = min(_run(sys.executable, "-c", _PARSE, files.trace).seconds for _ in range(rounds))
+    scored = min(
+        _run(sys.executable, "-c", _SCORE, files.gold, files.trace).seconds for _ in range(rounds)
+    )
+    rows = 100_000 if quick else 1_000_000
+    cpu = min(cost.cpu for cost in ones)
+    wall, wall_two = (min(cost.wall for cost in costs) for costs in (ones, twos))
+    memory = max(cost.megabytes for cost in (*ones, *twos))
+    return [
+        Figure(
+            name=f"gate rag: {rows:,} rows, thousands per CPU second, start-up included",
+            target="at least 150",
+            ratio=rows / cpu / 1000,
+            better="higher",
+            limit=150,
+            detail=f"{cpu:.2f} s CPU for traces of 10,000 questions",
+        ),
+        Figure(
+            name=f"gate rag: memory for {rows:,} rows",
+            target="under 150 MB",
+            ratio=memory,
+            better="lower",
+            limit=150,
+            detail="of the largest process, with 1 job and with 2",
+        ),
+        Figure(
+            name=f"gate rag: {rows:,} rows with -j 2",
+            target="at least 1.8x as fast on the clock",
+            ratio=wall / wall_two,
+            better="higher",
+            limit=1.8,
+            detail=f"{wall:.2f} s and {wall_two:.2f} s; load {os.getloadavg()[0]:.1f}",
+        ),
+        Figure(
+            name="gate rag: cost over parsing alone",
+            target="at most 3x msgspec over the same lines",
+            ratio=scored / parsed,
+            better="lower",
+            limit=3,
+            detail=f"{scored:.2f} s, parsing {parsed:.2f} s",
+        ),
+        Figure(
+            name=f"gate rag: the page of {rows:,} rows",
+            target="under 2 MB",
+            ratio=page.stat().st_size / 1e6,
+            better="lower",
+            limit=2,
+            detail="HTML, one file",
+        ),
+    ]
+
+
+def write_rows(folder: Path, name: str, traces: int, questions: int) -> Files:
+    """Write a gold set, traces, and the same rows for the peers; always the same ones."""
+    gold, trace, peers = (folder / f"{name}-{part}.jsonl" for part in ("gold", "trace", "peers"))
+    with gold.open("w") as golds, trace.open("w") as runs, peers.open("w") as both:
+        for number in range(questions):
+            golds.write(json.dumps(_gold(number)) + "\n")
+        for number in range(traces):
+            item = _gold(number % questions)
+            run = _trace(number, item)
+            runs.write(json.dumps(run) + "\n")
+            if traces == questions:
+                both.write(json.dumps(_for_peers(item, run)) + "\n")
+    return Files(str(gold), str(trace), str(peers))
+
+
+def _chance(*seed: object) -> int:
+    return zlib.crc32(repr(seed).encode())
+
+
+def _text(count: int, *seed: object) -> str:
+    return " ".join(WORDS[_chance(*seed, n) % len(WORDS)] for n in range(count))
+
+
+def _gold(number: int) -> dict[str, object]:
+    answerable = number % 5 != 0
+    item: dict[str, object] = {
+        "qid": f"Q{number:07d}",
+        "question": _text(10, "question", number) + "?",
+        "answerable": answerable,
+        "gold_claim_substr": [_text(3, "claim", number)] if answerable else [],
+        "gold_citations": [f"doc{_chance('doc', number) % 500}#{number % 40}"]
+        if answerable
+        else [],
+    }
+    if number % 7 == 0:
+        item["constraints"] = [f"Employees must {_text(4, 'lock', number)}."]
+    return item
+
+
+def _trace(number: int, item: dict[str, object]) -> dict[str, object]:
+    luck = _chance("luck", number) % 100
+    ids = [f"doc{_chance(number, n) % 500}#{n}" for n in range(5)]
+    wanted = item["gold_citations"]
+    right = bool(wanted) and luck < 92
+    if right:
+        assert isinstance(wanted, list)
+        ids[luck % 5] = wanted[0]
+    refuses = (luck < 97) if not wanted else 92 <= luck < 96
+    claim = f"{_text(5, number)} {' '.join(item['gold_claim_substr'])} {_text(4, luck)}."  # type: ignore[arg-type]
+    answer: dict[str, object] = {
+        "claim": "not in context" if refuses else claim,
+        "citations": [] if refuses else wanted if right else ids[:1],
+    }
+    if "constraints" in item:
+        answer["constraints_echo"] = item["constraints"]
+    return {
+        "ts": 1723430400 + number,
+        "qid": item["qid"],
+        "q": item["question"],
+        "retrieved_ids": ids,
+        "answer_json": answer,
+        "ok": True,
+        "reason": "ok",
+    }
+
+
+def _for_peers(item: dict[str, object], run: dict[str, object]) -> dict[str, object]:
+    answer = run["answer_json"]
+    assert isinstance(answer, dict)
+    substrings = item["gold_claim_substr"]
+    assert isinstance(substrings, list)
+    return {
+        "question": item["question"],
+        "claim": answer["claim"],
+        "reference": substrings[0] if substrings else "not in context",
+        "retrieved_ids": run["retrieved_ids"],
+        "gold_citations": item["gold_citations"] or ["none"],
+    }
+
+
+def _command(files: Files, *more: str) -> Cost:
+    program = str(Path(sysconfig.get_path("scripts"), "affidavit"))
+    return _run(
+        *(program, "gate", "rag", "-q", "--gold", files.gold, "--trace", files.trace, *more),
+        may_end_with=(0, 1),
+    )
+
+
+def _run(*line: str, at: Path | None = None, may_end_with: tuple[int, ...] = (0,)) -> Cost:
+    """Run a process and return what it and its children took."""
+    with tempfile.TemporaryFile() as out:
+        start = time.perf_counter()
+        child = subprocess.Popen(line, stdout=out, stderr=subprocess.DEVNULL, cwd=at)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.perf_counter() - start
+        child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode in may_end_with, f"{line} ended with {child.returncode}"
+        out.seek(0)
+        said = next(_last_of(out.read().splitlines()), {})
+    return Cost(
+        usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, said.get("seconds", 0.0)
+    )
+
+
+def _last_of(lines: list[bytes]) -> Iterator[dict[str, float]]:
+    for line in reversed(lines):
+        if line.startswith(b"{"):
+            yield json.loads(line)
+            return
