@@ -122,7 +122,7 @@ def test_then_a_built_in_name_then_the_config_folder(tmp_path: Path) -> None:
     assert load_pack("mine", tmp_path).source == str(tmp_path / "mine.yaml")
     assert load_pack("deep", tmp_path).name == "mine"
     assert packs_in(tmp_path) == ("cicd-starter", "deep", "mine")
-    assert packs_in(tmp_path / "nowhere") == ()
+    assert packs_in(tmp_path / "nowhere") == packs_in(None) == ()
 
 
 def test_a_pack_outside_of_the_config_folder_is_refused(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def replayed(kind: str, data: Any) -> Replay:
 
 CHR_OFF = ("chr=off", "under_refusal=off")
 SHIP = report(*CHR_OFF)
-LATENCY = {
+LATENCY: dict[str, Any] = {
     "schema_version": "affidavit-gate/1",
     "kind": "latency",
     "decision": "ship",
@@ -88,6 +88,8 @@ LATENCY = {
         "p95_ms": {"value": 2000, "numerator": None, "denominator": None, "not_measured": 0}
     },
 }
+
+GATES: list[dict[str, Any]] = LATENCY["gates"]
 
 # What is recorded; how it comes out, and words of the detail.
 SPEC: dict[str, tuple[str, Any, Outcome, str]] = {
@@ -137,6 +139,26 @@ SPEC: dict[str, tuple[str, Any, Outcome, str]] = {
     "a gate that failed": (
         GATE,
         {"report": report("over_refusal=0", *CHR_OFF)},
+        Outcome.SAME,
+        "",
+    ),
+    "a gate on a count": (
+        GATE,
+        {
+            "report": {
+                **LATENCY,
+                "kind": "rag",
+                "gates": [{**GATES[0], "metric": "scu_violations", "threshold": 0, "value": 0}],
+                "metrics": {
+                    "scu_violations": {
+                        "value": 0,
+                        "numerator": 0,
+                        "denominator": 9,
+                        "not_measured": 0,
+                    }
+                },
+            }
+        },
         Outcome.SAME,
         "",
     ),

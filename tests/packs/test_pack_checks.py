@@ -307,6 +307,7 @@ def test_what_is_settled_wants_no_event() -> None:
     settled = Settled(None)
     assert not settled.wants("a")
     assert settled.feed(Event(1, b"{}", decode_head(line_of(A))))
+    assert settled.takes(b"{}", 1)
     assert settled.finish() is None
 
 

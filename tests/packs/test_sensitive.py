@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.packs.making import event, line_of, lint
 
 from affidavit.packs.events import decode_head
+from affidavit.packs.lint import LintPass
 from affidavit.packs.marks import has_mark, may_be_sensitive
 from affidavit.packs.model import Severity
 from affidavit.packs.personal_data import personal_data_in
@@ -220,6 +221,15 @@ def test_many_findings_are_counted_and_not_kept() -> None:
     assert {each.severity for each in result.findings} == {Severity.ERROR}
     assert result.counts == {Severity.ERROR: 30, Severity.WARNING: 60, Severity.INFO: 30}
     assert result.truncated == 110
+
+
+def test_one_secret_among_many_events_is_found() -> None:
+    lines = [line_of(event("t", {"n": at}, seq=at)) for at in range(200)]
+    lines[150] = line_of(event("t", {"k": "sk-" + DRAWN}, seq=150))
+    done = LintPass([], {})
+    done.feed_lines(1, b"".join(line + b"\n" for line in lines))
+    places = {each.location.line for each in done.finish().findings if each.location}
+    assert places == {151}
 
 
 def test_a_fingerprint_is_of_the_rule_and_the_place() -> None:

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.packs.making import event, lint, pack_with
+from tests.packs.making import MANIFEST, event, line_of, lint, pack_with
 
 from affidavit.packs.closure import Confidence, gain_of
 from affidavit.packs.detection import State
+from affidavit.packs.lint import LintPass
 from affidavit.packs.signals import REGISTRY, REGISTRY_VERSION, REPLAY_CRITICAL, TOTAL_WEIGHT
 
 COMMITMENT = {"$redacted": {"alg": "sha256-salted", "digest": "sha256:ab", "size_bytes": 4}}
@@ -267,7 +268,7 @@ DEPENDENCIES: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "a call at temperature 0": (MODEL_CALL, []),
     "a call without settings": (event("affidavit.model.call", {"model": "m"}), []),
-    "no object": (event("affidavit.model.call", []), []),
+    "no object": (event("affidavit.tool.call", []), []),
 }
 
 
@@ -297,3 +298,76 @@ def test_more_types_than_plans_are_planned_again(monkeypatch: pytest.MonkeyPatch
     rule = {"check": {"type": "event_type_exists", "pattern": "t9"}}
     result = lint([pack_with(rule)], [event(f"t{at}") for at in range(10)])
     assert (result.findings, result.events) == ((), 10)
+
+
+SOME_EVENTS = st.sampled_from(
+    [
+        *EVERYTHING,
+        event("affidavit.model.call", {**MODEL, "output": COMMITMENT}),
+        event("affidavit.model.call", {**MODEL, "parameters": {"temperature": 0.7}}),
+        event("affidavit.model.call", {**MODEL, "parameters": []}),
+        event("affidavit.model.call", without("output")),
+        event("affidavit.model.call", "text"),
+        event("affidavit.tool.call", {"tool": "t"}),
+        event("affidavit.tool.call", {"tool": "t", "input": {"output": 1}}),
+        event("assay.tool.decision", {"tool": "t", "decision": "allow"}),
+        event("assay.net.connect", subject="h"),
+        event("x", {"m": "ada@mail.org", 'a"b': 1}),
+        event("x", {"retention_days": 5}),
+    ]
+)
+WHOLE_PACKS = [
+    pack_with(
+        {"check": {"type": "event_count", "min": 3}},
+        {"check": {"type": "event_type_exists", "pattern": "assay.*"}},
+        {"check": {"type": "event_field_present", "paths_any_of": ["/data/retention_days"]}},
+        {"check": {"type": "event_field_present", "paths_any_of": ["/traceparent", "/nothing"]}},
+        {"check": {"type": "json_path_exists", "paths": ["/data/x"], "value_equals": 1}},
+        *(
+            {
+                "check": {
+                    "type": "conditional",
+                    "condition": {"all": [{"path": "/type", "equals": "affidavit.model.call"}]},
+                    "then": {"type": "json_path_exists", "paths": [path]},
+                }
+            }
+            for path in ("/data/output", "/data/parameters/seed", "/data/a/0", "/time")
+        ),
+        {
+            "check": {
+                "type": "event_pairs",
+                "start_pattern": "*.started",
+                "finish_pattern": "*.finished",
+            }
+        },
+    )
+]
+
+
+@given(st.lists(SOME_EVENTS, max_size=60))
+def test_events_that_are_taken_together_say_what_they_say_one_by_one(
+    events: list[dict[str, Any]],
+) -> None:
+    lines = [line_of({**each, "assayseq": at}) for at, each in enumerate(events)]
+    one_by_one, together = (LintPass(WHOLE_PACKS, MANIFEST) for _ in range(2))
+    for number, line in enumerate(lines, 1):
+        one_by_one.feed(number, line)
+    # The first few alone, so that the others can be taken by what is known of them.
+    together.feed_lines(1, b"".join(line + b"\n" for line in lines[:10]))
+    together.feed_lines(11, b"".join(line + b"\n" for line in lines[10:]))
+    first, second = one_by_one.finish(), together.finish()
+    assert first == second
+
+
+def test_many_equal_events_are_counted_exactly() -> None:
+    lines = b"".join(line_of(each) + b"\n" for each in [MODEL_CALL, TOOL_CALL] * 50)
+    done = LintPass(WHOLE_PACKS, MANIFEST)
+    for portion in range(4):
+        done.feed_lines(1 + portion * 100, lines)
+    result = done.finish()
+    assert result.events == 400
+    assert result.sightings["model_outputs"].reason == "found in 200 events"
+    assert result.sightings["tool_io_bodies"].reason == "found in 200 events"
+    missing = next(each for each in result.outcomes if each.rule.id == "R-8").finding
+    assert missing is not None
+    assert missing.message.startswith("200 events matched the condition, but 200")

@@ -27,6 +27,7 @@ from affidavit.packs.model import (
 )
 from affidavit.packs.pairing import PairsWatcher
 from affidavit.packs.pointers import ABSENT
+from affidavit.packs.probing import Probe
 from affidavit.packs.remarks import engine_suffices
 from affidavit.packs.versions import ENGINE_VERSION
 from affidavit.packs.watching import Marks, Problem, Scope, Scoped, Settled, Watcher
@@ -148,11 +149,21 @@ class _ConditionalWatcher(Scoped):
             if each.pointer.steps != ("type",)
         )
         self._then = FieldFinder(check.then)
+        steps = check.then.steps
+        is_near = not self._clauses and steps[:1] == ("data",) and len(steps) in (2, 3)
+        self._probe = Probe(["/".join(steps[1:])]) if is_near and _is_plain(steps) else None
         self._matched = self._missing = 0
         self._first: Location | None = None
 
     def wants(self, event_type: str) -> bool:
         return super().wants(event_type) and all(each == event_type for each in self._types)
+
+    def takes(self, payloads: bytes, count: int) -> bool:
+        """Take events that all have what is asked for."""
+        if self._probe is None or not self._probe.has_all(payloads):
+            return False
+        self._matched += count
+        return True
 
     def feed(self, event: Event) -> bool:
         for finder, equals in self._clauses:
@@ -174,6 +185,11 @@ class _ConditionalWatcher(Scoped):
         return Problem(message, self._first)
 
 
+def _is_plain(steps: tuple[str, ...]) -> bool:
+    # A probe separates keys by slashes, and takes a number for a key, not for an index.
+    return all(step and "/" not in step and not step.isdigit() for step in steps)
+
+
 def _is_same(found: Any, wanted: Any) -> bool:
     # To JSON, true is not 1; and 1 is 1.0.
     return isinstance(found, bool) is isinstance(wanted, bool) and found == wanted
@@ -188,7 +204,7 @@ class _AuthorizationWatcher(Scoped):
         return event_type == TOOL_DECISION and super().wants(event_type)
 
     def feed(self, event: Event) -> bool:
-        self._found = holds_context(event.data)
+        self._found = self._found or holds_context(event.data)
         return self._found
 
     def finish(self) -> Problem | None:

@@ -1,11 +1,14 @@
 """What a run depended on that the bundle does not hold still: the closure's uncontrolled part."""
 
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from affidavit.base.places import excerpt
 from affidavit.packs.events import Event
 from affidavit.packs.pointers import ABSENT, pointer_from
 from affidavit.packs.probing import Probe
+from affidavit.packs.watching import Consumer
 
 MAX_NAMED: Final = 100
 _SUBJECTS: Final = {"assay.net.connect": "network", "assay.process.exec": "process"}
@@ -13,15 +16,9 @@ _MODEL_CALL: Final = "affidavit.model.call"
 _TOOL_CALL: Final = "affidavit.tool.call"
 _TEMPERATURE: Final = pointer_from("/parameters/temperature")
 _SEED: Final = pointer_from("/parameters/seed")
-# Most calls can be told from their fields alone: a tool with its output, a model whose settings
-# have a seed or no temperature. Masks: output; parameters, seed, temperature.
-_PROBES: Final = {
-    _TOOL_CALL: Probe(["output"]),
-    _MODEL_CALL: Probe(["parameters/seed", "parameters/temperature"]),
-}
-_HARMLESS: Final = frozenset(
-    {(True,), (False, False, False), (True, False, False), (True, True, False)}
-)
+_OUTPUT: Final = Probe(["output"])
+# A temperature that is not 0, as canonical JSON writes it.
+_WARM: Final = re.compile(rb'"temperature":(?!0[,}])')
 
 
 class DependencyWatch:
@@ -35,27 +32,58 @@ class DependencyWatch:
         self._named: set[str] = set()
         self._has_more = False
 
-    def wants(self, event_type: str) -> bool:
-        """Say whether events of a type can be such a dependency."""
-        return event_type in _SUBJECTS or event_type in _PROBES
+    def consumer_for(self, event_type: str) -> Consumer | None:
+        """Return what looks at the events of a type, if they can be such a dependency."""
+        are_harmless = _HARMLESS.get(event_type)
+        return None if are_harmless is None else _TypeWatch(self, are_harmless)
 
-    def feed(self, event: Event) -> None:
-        """Note what an event depends on."""
-        probe = _PROBES.get(event.head.type)
-        if probe is not None and probe.mask(bytes(event.head.data)) in _HARMLESS:
-            return
-        named = _dependency(event)
-        if named is None or named in self._named:
-            return
-        if len(self._named) < MAX_NAMED:
-            self._named.add(named)
-        else:
-            self._has_more = True
+    def note(self, named: str) -> None:
+        """Remember a dependency, if there is room."""
+        if named not in self._named:
+            if len(self._named) < MAX_NAMED:
+                self._named.add(named)
+            else:
+                self._has_more = True
 
     def finish(self) -> tuple[str, ...]:
         """Return the dependencies, sorted; the first hundred met are named."""
         more = (f"and others: the first {MAX_NAMED} are named",) if self._has_more else ()
         return (*sorted(self._named), *more)
+
+
+class _TypeWatch:
+    """The events of one type; most can be told to be harmless from their payloads together."""
+
+    def __init__(self, all_types: DependencyWatch, are_harmless: Callable[[bytes], bool]) -> None:
+        self._all_types = all_types
+        self._are_harmless = are_harmless
+
+    def takes(self, payloads: bytes, count: int) -> bool:
+        """Take events of which none is a dependency."""
+        return self._are_harmless(payloads)
+
+    def feed(self, event: Event) -> bool:
+        """Note what an event depends on."""
+        named = _dependency(event)
+        if named is not None:
+            self._all_types.note(named)
+        return False
+
+
+def _are_cold(payloads: bytes) -> bool:
+    # An escape could spell the key in another way.
+    return _WARM.search(payloads) is None and payloads.find(b"\\u") < 0
+
+
+def _never(payloads: bytes) -> bool:
+    return False
+
+
+_HARMLESS: Final[Mapping[str, Callable[[bytes], bool]]] = {
+    _TOOL_CALL: _OUTPUT.has_all,
+    _MODEL_CALL: _are_cold,
+    **dict.fromkeys(_SUBJECTS, _never),
+}
 
 
 def _dependency(event: Event) -> str | None:

@@ -6,13 +6,12 @@ have recorded it did not. Unknown: nothing in the bundle could have shown it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
 from affidavit.packs.events import Event
-from affidavit.packs.pointers import ABSENT, Pointer, commitment_in, pointer_from
-from affidavit.packs.probing import Mask, Probe
+from affidavit.packs.pointers import pointer_from
 from affidavit.packs.signals import (
     DECLARED_ABSENT,
     RECORDER_PREFIX,
@@ -21,10 +20,8 @@ from affidavit.packs.signals import (
     Carrier,
     carriers_of,
 )
-
-EVENTS_FILE: Final = "events.ndjson"
-MAX_PATHS: Final = 3  # Places that a report names for each signal.
-_REDACTED_MARK: Final = b'"$redacted"'
+from affidavit.packs.type_signals import Need, SignalCount, TypeSignals, path_to
+from affidavit.packs.watching import Consumer
 
 
 class State(StrEnum):
@@ -61,131 +58,44 @@ class Sighting:
         return wire
 
 
-@dataclass(slots=True)
-class _Count:
-    captured: int = 0
-    redacted: int = 0
-    gaps: int = 0
-    first_gap: str | None = None
-    paths: list[str] = field(default_factory=list)
-    commitment: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Need:
-    """One signal in the events of one type: every group, by any of its pointers."""
-
-    count: _Count
-    expected: bool
-    groups: tuple[tuple[Pointer, ...], ...]
-
-
-class _Effect(StrEnum):
-    CAPTURED = "captured"
-    REDACTED = "redacted"
-    GAP = "gap"
-    NOTHING = "nothing"
-
-
-class _TypeWatch:
-    """The events of one type. What a mask of fields means is worked out with the first of them."""
-
-    def __init__(self, needs: tuple[_Need, ...], paths: frozenset[str]) -> None:
-        self._needs = needs
-        self._probe = Probe(paths)
-        self._seen: dict[Mask, int] = {}
-        self._effects: dict[Mask, tuple[_Effect, ...]] = {}
-
-    def feed(self, event: Event) -> None:
-        """Count what an event shows, by its mask if enough of its kind were looked at."""
-        raw = bytes(event.head.data)
-        has_redactions = raw.find(_REDACTED_MARK) >= 0
-        mask = None if has_redactions else self._probe.mask(raw)
-        if mask is None:
-            self._look(event, has_redactions=has_redactions)
-            return
-        seen = self._seen.get(mask, 0)
-        if seen < MAX_PATHS:
-            # The first of each kind leave their places in the report.
-            self._effects[mask] = self._look(event, has_redactions=False)
-        self._seen[mask] = seen + 1
-
-    def _look(self, event: Event, *, has_redactions: bool) -> tuple[_Effect, ...]:
-        return tuple(_look(need, event, has_redactions) for need in self._needs)
-
-    def finish(self) -> None:
-        """Add what was told from masks alone."""
-        for mask, seen in self._seen.items():
-            for need, effect in zip(self._needs, self._effects[mask], strict=True):
-                more = max(0, seen - MAX_PATHS)
-                need.count.captured += more * (effect is _Effect.CAPTURED)
-                need.count.gaps += more * (effect is _Effect.GAP)
-
-
-def _look(need: _Need, event: Event, has_redactions: bool) -> _Effect:
-    """Count what one event shows of one signal, and remember where."""
-    count, data = need.count, event.data
-    commitment, found_at = None, "/data"
-    for group in need.groups:
-        pointer, value = _first_found(group, data)
-        if pointer is None:
-            if not need.expected:
-                return _Effect.NOTHING
-            count.gaps += 1
-            count.first_gap = count.first_gap or _path(event, f"/data{group[0].text}")
-            return _Effect.GAP
-        found_at = f"/data{pointer.text}"
-        if has_redactions:
-            commitment = commitment or _commitment_within(value)
-    if len(count.paths) < MAX_PATHS:
-        count.paths.append(_path(event, found_at))
-    if commitment is None:
-        count.captured += 1
-        return _Effect.CAPTURED
-    count.redacted += 1
-    count.commitment = count.commitment or commitment
-    return _Effect.REDACTED
-
-
 class SignalWatch:
     """Counts the signals of the events that it is fed."""
 
     def __init__(self) -> None:
-        self._counts = {name: _Count() for name in REGISTRY}
-        self._watches: dict[str, _TypeWatch] = {}
+        self._counts = {name: SignalCount() for name in REGISTRY}
+        self._watches: dict[str, TypeSignals] = {}
         self._declared: dict[str, str] = {}
         self._by_recorder = False
 
-    def wants(self, event_type: str) -> bool:
-        """Say whether events of a type show a signal; a watch is made for those that do."""
+    def consumer_for(self, event_type: str) -> Consumer | None:
+        """Return what looks at the events of a type, if they show a signal."""
         if event_type.startswith(RECORDER_PREFIX):
             self._by_recorder = True
-        if event_type in self._watches or event_type == RUN_FINISHED:
-            return True
+        if event_type == RUN_FINISHED:
+            return self
+        watch = self._watches.get(event_type)
         carriers = list(carriers_of(event_type))
-        if carriers:
+        if watch is None and carriers:
             needs = tuple(self._need(name, carrier) for name, carrier in carriers)
             paths = (path for _, each in carriers for group in each.needs for path in group)
-            self._watches[event_type] = _TypeWatch(needs, frozenset(paths))
-        return bool(carriers)
+            watch = self._watches[event_type] = TypeSignals(needs, frozenset(paths))
+        return watch
 
-    def _need(self, name: str, carrier: Carrier) -> _Need:
+    def _need(self, name: str, carrier: Carrier) -> Need:
         groups = (tuple(pointer_from(f"/{path}") for path in group) for group in carrier.needs)
-        return _Need(self._counts[name], carrier.expected, tuple(groups))
+        return Need(self._counts[name], carrier.expected, tuple(groups))
 
-    def feed(self, event: Event) -> None:
-        """Count what an event shows."""
-        watch = self._watches.get(event.head.type)
-        if watch is None:
-            self._hear_declaration(event)
-        else:
-            watch.feed(event)
+    def takes(self, payloads: bytes, count: int) -> bool:
+        """Take none together: each end of a run is listened to."""
+        return False
 
-    def _hear_declaration(self, event: Event) -> None:
+    def feed(self, event: Event) -> bool:
+        """Hear what the end of a run says that it had none of."""
         declared = event.data.get(DECLARED_ABSENT) if isinstance(event.data, dict) else None
         for name in declared if isinstance(declared, list) else ():
             if isinstance(name, str) and name in REGISTRY:
-                self._declared.setdefault(name, _path(event, f"/data/{DECLARED_ABSENT}"))
+                self._declared.setdefault(name, path_to(event, f"/data/{DECLARED_ABSENT}"))
+        return False
 
     def finish(self) -> Mapping[str, Sighting]:
         """Return the state of every signal of the registry, in its order."""
@@ -193,7 +103,7 @@ class SignalWatch:
             watch.finish()
         return {name: self._sighting(name, count) for name, count in self._counts.items()}
 
-    def _sighting(self, name: str, count: _Count) -> Sighting:
+    def _sighting(self, name: str, count: SignalCount) -> Sighting:
         seen = count.captured + count.redacted + count.gaps
         paths = tuple(count.paths)
         if count.gaps:
@@ -211,33 +121,6 @@ class SignalWatch:
         if self._by_recorder:
             return Sighting(name, State.MISSING, "no event of the run shows it", wanted)
         return Sighting(name, State.UNKNOWN, "no event could have shown it", wanted)
-
-
-def _first_found(group: tuple[Pointer, ...], data: Any) -> tuple[Pointer | None, Any]:
-    for pointer in group:
-        value = pointer.find(data)
-        if value is not ABSENT:
-            return pointer, value
-    return None, ABSENT
-
-
-def _commitment_within(value: Any) -> Mapping[str, Any] | None:
-    """Return the first commitment in a value, looking into lists and objects."""
-    pending = [value]
-    while pending:
-        here = pending.pop()
-        commitment = commitment_in(here)
-        if commitment is not None:
-            return commitment
-        if isinstance(here, dict):
-            pending.extend(reversed(here.values()))
-        elif isinstance(here, list):
-            pending.extend(reversed(here))
-    return None
-
-
-def _path(event: Event, pointer: str) -> str:
-    return f"{EVENTS_FILE}:{event.line}{pointer}"
 
 
 def _hints(name: str) -> tuple[str, ...]:

@@ -9,19 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Raw
+
 from affidavit.packs.checking import watcher_for
 from affidavit.packs.closure import Closure, closure_of
 from affidavit.packs.completeness import Completeness, completeness_of
 from affidavit.packs.dependencies import DependencyWatch
 from affidavit.packs.detection import Sighting, SignalWatch
-from affidavit.packs.events import Event, decode_heads
+from affidavit.packs.events import Event, EventHead, decode_heads
 from affidavit.packs.findings import Finding, fingerprint
 from affidavit.packs.globs import glob_from
 from affidavit.packs.marks import has_mark, may_be_sensitive, subjects_of
 from affidavit.packs.model import EventPairs, Pack, Rule, Severity
 from affidavit.packs.pairing import PairsWatcher
 from affidavit.packs.sensitive import SENSITIVE_RULES, sensitive_findings
-from affidavit.packs.watching import Watcher
+from affidavit.packs.watching import Consumer, Watcher
 
 MAX_RESULTS: Final = 500
 GROUP: Final = 64  # Events whose payloads are searched together.
@@ -64,18 +66,11 @@ class LintResult:
 class _Plan:
     """What is done with the events of one type.
 
-    `watchers` see every one of them, `seekers` only those among which there are their marks.
+    `consumers` see every one of them, `seekers` only those among which there are their marks.
     """
 
-    watchers: list[Watcher]
+    consumers: list[Consumer]
     seekers: list[Watcher]
-    shows_signals: bool
-    shows_dependencies: bool
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nobody has to see every event of the type."""
-        return not (self.watchers or self.shows_signals or self.shows_dependencies)
 
 
 class LintPass:
@@ -109,26 +104,47 @@ class LintPass:
         self._events += len(heads)
         # A quote between them, so that none can end or begin a word of the next.
         payloads = b'"'.join([head.data for head in heads])
-        plans = [self._plan_of(kind) for kind in {head.type for head in heads}]
+        left = self._left_over(heads)
         seekers = self._seekers_for(payloads, text)
         is_marked = has_mark(b'"'.join([payloads, *subjects_of(heads)]))
-        if seekers or is_marked or not all(plan.is_idle for plan in plans):
+        if left or seekers or is_marked:
             lines = text.split(b"\n")
-            events = [Event(at, *each) for at, each in enumerate(zip(lines, heads), first)]
-            self._feed_events(events, seekers)
+            events = [Event(first + at, lines[at], head) for at, head in enumerate(heads)]
+            self._seek(events, seekers)
+            self._feed_events(events, left)
             if is_marked:
                 self._look_for_sensitive(events)
 
-    def _feed_events(self, events: list[Event], seekers: list[Watcher]) -> None:
+    def _left_over(self, heads: Sequence[EventHead]) -> dict[str, list[Consumer]]:
+        """Return who has to see the events one by one, by type; the others have taken them."""
+        by_type: dict[str, list[Raw]] = {}
+        for head in heads:
+            by_type.setdefault(head.type, []).append(head.data)
+        left = {}
+        for kind, payloads in by_type.items():
+            consumers = self._plan_of(kind).consumers
+            if consumers:
+                lines = b"\n".join(payloads)
+                alone = [each for each in consumers if not each.takes(lines, len(payloads))]
+                if alone:
+                    left[kind] = alone
+        return left
+
+    def _feed_events(self, events: list[Event], left: dict[str, list[Consumer]]) -> None:
+        for event in events:
+            for consumer in tuple(left.get(event.head.type, ())):
+                if consumer.feed(event):
+                    self._dismiss(consumer)
+                    for consumers in left.values():
+                        if consumer in consumers:
+                            consumers.remove(consumer)
+
+    def _seek(self, events: list[Event], seekers: list[Watcher]) -> None:
         for seeker in seekers:
             for event in events:
                 if seeker in self._plan_of(event.head.type).seekers and seeker.feed(event):
                     self._dismiss(seeker)
                     break
-        for event in events:
-            plan = self._plan_of(event.head.type)
-            if not plan.is_idle:
-                self._show(event, plan)
 
     def _look_for_sensitive(self, events: list[Event]) -> None:
         for start in range(0, len(events), GROUP):
@@ -151,35 +167,28 @@ class LintPass:
             if has_escape or (seeker.marks is not None and seeker.marks.are_in(payloads, text))
         ]
 
-    def _show(self, event: Event, plan: _Plan) -> None:
-        done = [watcher for watcher in plan.watchers if watcher.feed(event)]
-        for watcher in done:
-            self._dismiss(watcher)
-        if plan.shows_signals:
-            self._signals.feed(event)
-        if plan.shows_dependencies:
-            self._dependencies.feed(event)
-
     def _planned(self, event_type: str) -> _Plan:
         if len(self._plans) >= MAX_PLANS:
             self._plans.clear()
         wanting = [watcher for watcher in self._watchers if watcher.wants(event_type)]
+        others = (each.consumer_for(event_type) for each in (self._signals, self._dependencies))
         plan = self._plans[event_type] = _Plan(
-            [watcher for watcher in wanting if watcher.marks is None],
+            [
+                *(watcher for watcher in wanting if watcher.marks is None),
+                *(each for each in others if each is not None),
+            ],
             [watcher for watcher in wanting if watcher.marks is not None],
-            self._signals.wants(event_type),
-            self._dependencies.wants(event_type),
         )
         return plan
 
-    def _dismiss(self, watcher: Watcher) -> None:
-        self._watchers.remove(watcher)
-        if watcher in self._seekers:
-            self._seekers.remove(watcher)
+    def _dismiss(self, done: Consumer) -> None:
+        """Let one that has seen enough see no more."""
+        listed: list[list[Any]] = [self._watchers, self._seekers]
         for plan in self._plans.values():
-            for listed in (plan.watchers, plan.seekers):
-                if watcher in listed:
-                    listed.remove(watcher)
+            listed += [plan.consumers, plan.seekers]
+        for each in listed:
+            if done in each:
+                each.remove(done)
 
     def _keep_sensitive(self, event: Event) -> None:
         for finding in sensitive_findings(event):

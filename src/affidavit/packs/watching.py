@@ -37,7 +37,19 @@ class Problem:
     severity: Severity | None = None
 
 
-class Watcher(Protocol):
+class Consumer(Protocol):
+    """What looks at events."""
+
+    def feed(self, event: Event) -> bool:
+        """Look at an event; say whether enough was seen."""
+        ...
+
+    def takes(self, payloads: bytes, count: int) -> bool:
+        """Take many events of one type at once, payloads one a line; False if each is to be fed."""
+        ...
+
+
+class Watcher(Consumer, Protocol):
     """One rule at work.
 
     `marks`: where some events hold none of these bytes and no escape, none of them is what the rule
@@ -48,10 +60,6 @@ class Watcher(Protocol):
 
     def wants(self, event_type: str) -> bool:
         """Say whether events of a type matter to the rule."""
-        ...
-
-    def feed(self, event: Event) -> bool:
-        """Look at an event; say whether the rule has seen enough."""
         ...
 
     def finish(self) -> Problem | None:
@@ -71,6 +79,10 @@ class Scoped:
         """Say whether events of a type matter to the rule."""
         return self.scope is None or event_type in self.scope
 
+    def takes(self, payloads: bytes, count: int) -> bool:
+        """Take none together: order or content counts."""
+        return False
+
 
 class Settled:
     """A rule that no event can change."""
@@ -86,6 +98,10 @@ class Settled:
 
     def feed(self, event: Event) -> bool:
         """Have seen enough."""
+        return True
+
+    def takes(self, payloads: bytes, count: int) -> bool:
+        """Take them all: none matters."""
         return True
 
     def finish(self) -> Problem | None:
