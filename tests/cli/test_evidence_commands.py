@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.app.test_evidence_recording import record_everything, recorder
-from tests.cli.running import REAL, run, run_process
+from tests.cli.running import REAL, run, run_process, start
 from tests.golden_files import Golden
 from tests.seal.bundle_making import (
     AT,
@@ -524,6 +524,16 @@ def test_bad_input_is_one_coded_line(
     assert not (tmp_path / "s.json").exists()
 
 
-def test_a_closed_pipe_is_no_error(place: Path) -> None:
+def test_the_program_itself_prints_json_and_nothing_else(place: Path) -> None:
     done = run_process(REAL, "evidence", "verify", str(place / "run.tar.gz"), "--json")
-    assert done.returncode == 0
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["valid"] is True
+
+
+def test_a_reader_that_has_gone_is_no_error(place: Path) -> None:
+    with start(REAL, "evidence", "show", str(place / "run.tar.gz"), "--events") as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert b"Traceback" not in said
