@@ -33,6 +33,7 @@ BENCHMARKS = (
     "retrieval",
     "gates",
     "bundles",
+    "lint",
 )
 LIBRARIES = (
     "affidavit",
