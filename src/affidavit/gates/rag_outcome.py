@@ -1,6 +1,6 @@
 """What an engine finds out about a gold set and its traces: all that a report is made of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from affidavit.gates.offenders import Offender
@@ -14,11 +14,11 @@ from affidavit.gates.tally import Listing
 class RagOutcome:
     """Counts, the worst items with their rows, and every item if they were asked for.
 
-    `skipped` are the lines that were no rows.
+    Items may be gone through more than once. `skipped` are the lines that were no rows.
     """
 
     counts: RagCounts
     inputs: tuple[Input, ...]
     offenders: tuple[Offender, ...]
-    items: Sequence[tuple[str, Profile]] | None
+    items: Iterable[tuple[str, Profile]] | None
     skipped: Listing

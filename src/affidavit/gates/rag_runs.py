@@ -139,6 +139,17 @@ def counts_from_runs(gold: GoldSet, runs: Runs) -> RagCounts:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ScoredItems:
+    """Every gold item's qid and profile, in the order of the gold set; made when they are asked."""
+
+    gold: GoldSet
+    runs: Runs
+
+    def __iter__(self) -> Iterator[tuple[str, Profile]]:
+        return items_from_runs(self.gold, self.runs)
+
+
 def items_from_runs(gold: GoldSet, runs: Runs) -> Iterator[tuple[str, Profile]]:
     """Yield every gold item's qid and profile, in the order of the gold set."""
     return zip(gold, map(profile_of, codes_from_runs(gold, runs)), strict=True)

@@ -19,7 +19,7 @@ from affidavit.gates.rag_counts import RagCounts, outcome_of
 from affidavit.gates.rag_outcome import RagOutcome
 from affidavit.gates.rag_profiles import profile_of
 from affidavit.gates.rag_rows import hold_to_digest
-from affidavit.gates.rag_runs import counts_from_runs, items_from_runs
+from affidavit.gates.rag_runs import ScoredItems, counts_from_runs
 from affidavit.gates.rag_scoring import RagScorer
 from affidavit.gates.report import Input, Report
 from affidavit.gates.tally import LISTED, Listing
@@ -106,7 +106,7 @@ def _found(
             ),
         ),
         tuple(_offenders(golds, sources, gold, traces, counts)),
-        list(items_from_runs(gold.ready, traces.runs)) if request.needs_items else None,
+        ScoredItems(gold.ready, traces.runs) if request.needs_items else None,
         Listing(
             bad_gold.count + bad_traces.count,
             (*bad_gold.listing().first, *bad_traces.listing().first)[:LISTED],

@@ -1,0 +1,90 @@
+"""Parts of a file of traces: all of its bytes once, cut where lines start; imported files too."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from affidavit.app.gating import rag_parts
+from affidavit.app.gating.files import opened
+from affidavit.app.gating.rag_parts import parts_of
+from affidavit.base.errors import AffidavitError
+from affidavit.wiring.gating import RagPlan, run_rag
+
+LINES = st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=20)
+
+
+@given(lines=LINES, ends=st.booleans(), jobs=st.integers(1, 4))
+def test_parts_are_the_file_cut_at_lines(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ends: bool, jobs: int
+) -> None:
+    raw = b"\n".join(lines) + b"\n" * ends
+    file = tmp_path_factory.mktemp("parts") / "trace.jsonl"
+    file.write_bytes(raw)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rag_parts, "SMALLEST_PART_BYTES", 5)
+        parts = parts_of(str(file), "t", jobs)
+    assert [part.digests for part in parts] == [True, *[False] * (len(parts) - 1)]
+    scoring = [part for part in parts if part.scores]
+    assert b"".join(raw[part.start : part.end] for part in scoring) == raw
+    for part in scoring:
+        assert part.start == 0 or raw[part.start - 1 : part.start] == b"\n"
+
+
+def test_a_line_longer_than_a_part_is_not_cut(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    file.write_bytes(b"x" * (3 << 20) + b"\n" + b"y\n" * (3 << 20))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rag_parts, "SMALLEST_PART_BYTES", 1 << 20)
+        starts = [part.start for part in parts_of(str(file), "t", 2) if part.scores]
+    assert starts[:2] == [0, (3 << 20) + 1]
+
+
+def test_a_closed_standard_input_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(AffidavitError, match="AF010: standard input"), opened("-"):
+        pass
+
+
+ROWS = [
+    {"user_input": "How many days?", "response": "15 days of leave", "reference": "15 days"},
+    {"user_input": "Who approves?", "response": "Nobody", "reference": "the manager"},
+    {"user_input": "How many days?", "response": "None at all", "reference": "15 days"},
+]
+
+
+def imported(folder: Path, rows: list[object], **changes: bool) -> dict[str, object]:
+    file = folder / "ragas.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return run_rag(RagPlan((), (str(file),), **changes)).as_wire()
+
+
+def test_a_question_that_was_asked_twice(tmp_path: Path) -> None:
+    """Its gold item stands in the file once per run, and the last run counts."""
+    report = imported(tmp_path, [*ROWS])
+    assert report["counts"] == {
+        **{"gold": 2, "traces": 3, "duplicates": 1, "shipped": 2, "refused": 0},
+        **{"no_answer": 0, "missing": 0, "answerable": 2, "unanswerable": 0},
+    }
+    offenders = report["offenders"]
+    assert isinstance(offenders, list)
+    assert sorted((each["claim"], each["line"]) for each in offenders) == [
+        ("Nobody", 2),
+        ("None at all", 3),
+    ]
+
+
+def test_a_question_whose_right_answer_changes(tmp_path: Path) -> None:
+    with pytest.raises(AffidavitError, match=r"AF408: .*ragas\.jsonl, line 4, field qid"):
+        imported(tmp_path, [*ROWS, {**ROWS[0], "reference": "16 days"}])
+
+
+def test_rows_that_cannot_be_imported(tmp_path: Path) -> None:
+    rows = [*ROWS, {**ROWS[0], "response": 7}, 5]
+    with pytest.raises(AffidavitError, match=r"ragas\.jsonl"):
+        imported(tmp_path, rows)
+    report = imported(tmp_path, rows, skip_bad=True)
+    skipped = [given["skipped"] for given in report["inputs"].values()]  # type: ignore[attr-defined]
+    assert all(skipped)
