@@ -211,9 +211,24 @@ def test_a_run_id_keeps_its_log_in_the_project(
     assert (event["subject"], event["assaysecrets"]) == ("s", True)
 
 
-def test_a_run_id_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("run_id", ["a:b", "../a", "a/b", "a\\b", ""])
+def test_a_run_id_that_leads_elsewhere_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_id: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(AffidavitError):
-        affidavit.record("a:b")
+        affidavit.record(run_id)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(AffidavitError) as caught:
+        affidavit.record(tmp_path / "file" / "run.jsonl")
+    assert caught.value.fault.name == "file.unwritable"
+    (tmp_path / "folder.jsonl").mkdir()
+    with pytest.raises(AffidavitError), affidavit.record(tmp_path / "folder.jsonl"):
+        pass
 
 
 def test_threads_take_turns(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.seal.bundle_making import (
+    AT,
     DRAFTS,
     RUN,
     archived,
@@ -194,6 +195,14 @@ def test_a_bare_digest_is_read_as_assay_reads_it() -> None:
     digest = plain["files"]["events.ndjson"]["sha256"].removeprefix("sha256:")
     plain["files"]["events.ndjson"]["sha256"] = digest
     assert fault_name(respoken(plain, events, summed=False)) is None
+
+
+def test_a_subject_that_is_null_is_none_and_data_that_are_null_are_data() -> None:
+    def change(_: dict[str, Any], events: list[dict[str, Any]]) -> None:
+        events[0]["subject"] = None
+
+    assert fault_name(changed(change)) == "bundle.merkle_root"  # The hash holds; the line is new.
+    assert fault_name(sealed([Draft("x", AT, None)])) is None
 
 
 def test_unknown_manifest_keys_are_kept() -> None:

@@ -62,8 +62,14 @@ class Place:
 
 
 def content_hash(value: Mapping[str, JsonValue]) -> str:
-    """Return what an event's content hash has to be; id, time and source are not part of it."""
-    return digest_of(jcs({key: value[key] for key in HASHED if key in value}))
+    """Return what an event's content hash has to be; id, time and source are not part of it.
+
+    A subject that is null is none, as Assay reads it; data that are null are data.
+    """
+    hashed = {key: value[key] for key in HASHED if key in value}
+    if value.get("subject") is None:
+        hashed.pop("subject", None)
+    return digest_of(jcs(hashed))
 
 
 def event_from_line(line: bytes, number: int, place: Place, limits: JsonLimits) -> EventV1:
