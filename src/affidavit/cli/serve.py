@@ -85,7 +85,7 @@ class Rate(click.FloatRange):
 )
 @click.option(
     "--max-body",
-    default=4_194_304,
+    default=1_048_576,
     show_default=True,
     type=click.IntRange(1024, 16_777_216),
     help="The largest body, in bytes.",

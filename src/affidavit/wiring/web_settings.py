@@ -13,7 +13,7 @@ class WebSettings:
 
     anonymous: bool = True
     """Whether a caller from this machine needs no key."""
-    max_body_bytes: int = 4 * MEGABYTE
+    max_body_bytes: int = MEGABYTE
     max_depth: int = 32  # Half of what a receipt may have: a request ends up inside of one.
     key_rate: float = 100.0
     address_rate: float = 50.0
