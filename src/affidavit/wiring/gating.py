@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from affidavit.app.gating.baselines import outcomes_before
 from affidavit.app.gating.files import STANDARD_INPUT, digest_of_files, files_named, shown_name
 from affidavit.app.gating.rag import RagRequest, found_here, rag_gate
 from affidavit.base.errors import AffidavitError, Where
@@ -57,13 +56,21 @@ def run_rag(plan: RagPlan) -> Report:
         ),
         plan.skip_bad,
         plan.expect_gold_digest,
-        outcomes_before(plan.baseline, KIND),
+        _baseline(plan.baseline),
         plan.items,
         plan.jobs,
     )
     if plan.engine == "spark":
         return rag_gate(request, lambda asked: _found_on_spark(asked, plan.master))
     return rag_gate(request, lambda asked: found_here(asked, run_with))
+
+
+def _baseline(path: Path | None) -> dict[str, bool | None] | None:
+    if path is None:
+        return None
+    from affidavit.app.gating.baselines import outcomes_before
+
+    return outcomes_before(path, KIND)
 
 
 def _found_on_spark(request: RagRequest, master: str) -> RagOutcome:

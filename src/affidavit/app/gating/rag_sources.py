@@ -1,11 +1,9 @@
 """The files of a gold set or of traces: our own JSON lines, or what another tool wrote."""
 
-import shutil
 import sys
-import tempfile
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -44,17 +42,24 @@ def sources_named(role: str, names: Iterable[str]) -> Iterator[tuple[Source, ...
     Standard input is kept in a file for as long as it is needed: rows are looked at twice.
     """
     files = files_named(names)
+    with _standard_input() if STANDARD_INPUT in files else nullcontext("") as kept:
+        yield tuple(
+            _told(kept if name == STANDARD_INPUT else name, shown_name(name), role)
+            for name in files
+        )
+
+
+@contextmanager
+def _standard_input() -> Iterator[str]:
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="affidavit-") as folder:
-        sources = []
-        for name in files:
-            file = name
-            if name == STANDARD_INPUT:
-                file = str(Path(folder) / "standard-input.jsonl")
-                with Path(file).open("wb") as kept:
-                    # A standard input that is closed is None: nothing was given.
-                    shutil.copyfileobj(sys.stdin.buffer, kept) if sys.stdin else None
-            sources.append(_told(file, shown_name(name), role))
-        yield tuple(sources)
+        file = Path(folder) / "standard-input.jsonl"
+        with file.open("wb") as kept:
+            if sys.stdin is not None:  # One that is closed is None: nothing was given.
+                shutil.copyfileobj(sys.stdin.buffer, kept)
+        yield str(file)
 
 
 def _told(file: str, shown: str, role: str) -> Source:
