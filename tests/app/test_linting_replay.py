@@ -16,6 +16,8 @@ from tests.packs.test_signals import COMMITMENT
 from tests.seal.bundle_making import sealed
 from tests.seal.samples import KEY
 
+import affidavit
+from affidavit.app.evidence.exact_receipts import receipt_data
 from affidavit.app.linting.replaying import Outcome, Replay
 from affidavit.base.canonical import jcs, sorted_compact
 from affidavit.base.exits import Exit
@@ -304,3 +306,21 @@ def test_what_is_no_lint_report(text: str, code: str, bundle: Path, tmp_path: Pa
     result = replay(bundle, "--report", stored)
     assert (result.exit_code, result.stderr.startswith(code)) == (Exit.INPUT, True)
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_receipt_is_recorded_so_that_it_replays(tmp_path: Path) -> None:
+    # Nothing was seen, so the confidence is 0.0: canonical JSON makes it 0.
+    expect = {"path": "x", "op": "eq", "value": 1.0}
+    lost = seal_receipt(body({"id": "a", "tool": "plain", "expect": expect}), KEY)
+    assert replayed(RECEIPT, {"receipt": json.loads(jcs(lost))}).exit is Exit.UNKNOWN
+    assert receipt_data(receipt()) == {"receipt": receipt()}
+    with affidavit.record(tmp_path / "run.jsonl") as recorded:
+        recorded.receipt(lost)
+    (tmp_path / "lost.json").write_bytes(sorted_compact(lost))
+    sealed_to, imported_to = tmp_path / "a.tar.gz", tmp_path / "b.tar.gz"
+    assert not run("evidence", "seal", str(tmp_path / "run.jsonl"), "-o", str(sealed_to)).exit_code
+    assert not run(
+        "evidence", "import", str(tmp_path / "lost.json"), "-o", str(imported_to)
+    ).exit_code
+    for bundle in (sealed_to, imported_to):
+        assert replay(bundle).exit_code == Exit.YES

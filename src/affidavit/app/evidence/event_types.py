@@ -67,7 +67,7 @@ TYPES: Final = (
     EventType(ENVIRONMENT, "where it ran", ("values",)),
     EventType(CODE_VERSION, "which code ran", ("version",), ("commit", "digest", "dirty")),
     EventType(CHECK_RUN, "checks were run", ("check",)),
-    EventType(RECEIPT, "a signed receipt of an answer", ("receipt",)),
+    EventType(RECEIPT, "a signed receipt of an answer", ("receipt",), ("exact",)),
     EventType(LEDGER, "an evidence ledger", ("ledger",)),
     EventType(GATE_REPORT, "the report of a gate", ("report",)),
     EventType(SOAK_TRIAL, "one trial of a soak", ("trial",)),

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from affidavit.app.evidence import event_types as kinds
 from affidavit.app.evidence.bundle_files import About, write_bundle
+from affidavit.app.evidence.exact_receipts import receipt_data
 from affidavit.app.evidence.packs_block import NO_PACKS, PacksBlock
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import recordings as faults
@@ -80,7 +81,10 @@ def drafts_of_value(value: JsonValue, at: str) -> Iterator[Draft]:
     for kind in _DOCUMENTS:
         if schema == kind.schema:
             time = value.get(kind.time)
-            yield Draft(kind.event, time if isinstance(time, str) else at, {kind.field: value})
+            data: dict[str, JsonValue] = {kind.field: value}
+            if kind.event == kinds.RECEIPT:
+                data = receipt_data(value)
+            yield Draft(kind.event, time if isinstance(time, str) else at, data)
             return
     if isinstance(value.get("type"), str) and "data" in value:
         yield _event(value, at)

@@ -13,6 +13,7 @@ from threading import Lock
 from types import TracebackType
 
 from affidavit.app.evidence import event_types as kinds
+from affidavit.app.evidence.exact_receipts import receipt_data
 from affidavit.app.evidence.run_log import EntryV1, entry_line, header_line
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import recordings as faults
@@ -148,7 +149,7 @@ class Recorder:
 
     def receipt(self, receipt: Fields) -> None:
         """Record a signed receipt of an answer."""
-        self.event(kinds.RECEIPT, {"receipt": dict(receipt)})
+        self.event(kinds.RECEIPT, receipt_data(receipt))
 
     def ledger(self, ledger: Fields) -> None:
         """Record an evidence ledger as it is exported."""
