@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.packs.making import MANIFEST, event, lint
 
+from affidavit.app.evidence.packs_block import packs_block
 from affidavit.app.linting.loading import BUILT_IN, built_in_pack, built_in_packs
-from affidavit.app.linting.report import mappings_of, packs_applied
 from affidavit.packs.lint import LintResult
 from affidavit.packs.model import Pack, PackKind
 from affidavit.packs.signals import REGISTRY
@@ -176,7 +176,7 @@ def test_a_run_that_assay_recorded(name: str, wanted: set[str]) -> None:
 
 def test_what_a_manifest_says_of_packs() -> None:
     pack = PACKS["eu-ai-act-baseline"]
-    assert packs_applied([pack]) == (
+    assert packs_block([pack]).packs_applied == (
         {
             "name": "eu-ai-act-baseline",
             "version": "2.0.0",
@@ -185,11 +185,11 @@ def test_what_a_manifest_says_of_packs() -> None:
             "source_url": "https://eur-lex.europa.eu/eli/reg/2024/1689/oj",
         },
     )
-    assert "source_url" not in packs_applied([PACKS["cicd-starter"]])[0]
-    first = mappings_of([pack])[0]
+    assert "source_url" not in packs_block([PACKS["cicd-starter"]]).packs_applied[0]
+    first = packs_block([pack]).mappings[0]
     assert first == {
         "rule": "eu-ai-act-baseline@2.0.0:EU12-001",
         "framework": "EU AI Act",
         "ref": "12(1)",
     }
-    assert mappings_of([PACKS["cicd-starter"]])[0]["framework"] == "cicd-starter"
+    assert packs_block([PACKS["cicd-starter"]]).mappings[0]["framework"] == "cicd-starter"

@@ -130,31 +130,3 @@ def closure_report(linted: Linted) -> dict[str, object]:
         "completeness": result.completeness.as_wire(),
         "closure": result.closure.as_wire(),
     }
-
-
-def packs_applied(packs: Sequence[Pack]) -> tuple[dict[str, object], ...]:
-    """Return `x-assay.packs_applied` of a manifest (ADR-025, data contract 3)."""
-    return tuple(
-        {
-            "name": pack.name,
-            "version": pack.version,
-            "digest": pack.digest,
-            "kind": pack.kind.value,
-            **({} if pack.source_url is None else {"source_url": pack.source_url}),
-        }
-        for pack in packs
-    )
-
-
-def mappings_of(packs: Sequence[Pack]) -> tuple[dict[str, object], ...]:
-    """Return `x-assay.mappings` of a manifest: which rule speaks to which part of a framework."""
-    return tuple(
-        {
-            "rule": pack.canonical_id(rule),
-            "framework": rule.framework or pack.name,
-            "ref": rule.article_ref,
-        }
-        for pack in packs
-        for rule in pack.rules
-        if rule.article_ref is not None
-    )
