@@ -144,10 +144,12 @@ def test_a_log_cut_anywhere_is_sealed_or_refused_by_code(tmp_path: Path) -> None
         target.unlink()
 
 
+A_SET: Any = {1}
+SOME_BYTES: Any = b"x"
 REFUSED: dict[str, tuple[Callable[[Recorder], object], str, str | None]] = {
-    "a set": (lambda r: r.tool_call("a", input={1}, output=1), "canon.type", "data.input"),  # type: ignore[arg-type]
+    "a set": (lambda r: r.tool_call("a", input=A_SET, output=1), "canon.type", "data.input"),
     "bytes deep inside": (
-        lambda r: r.model_call("m", input=[{"a": b"x"}], output=1),  # type: ignore[dict-item]
+        lambda r: r.model_call("m", input=[{"a": SOME_BYTES}], output=1),
         "canon.type",
         "data.input[0].a",
     ),
