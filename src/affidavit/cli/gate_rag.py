@@ -141,7 +141,8 @@ def rag(
             frame.skip_bad,
             expect_gold_digest,
             frame.baseline,
-            items,
+            # Only the JSON names every item.
+            items and (terminal.json or frame.report is not None),
             jobs,
             engine,
             master,

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from affidavit.app.gating.files import STANDARD_INPUT, digest_of_files, files_named, shown_name
-from affidavit.app.gating.rag import RagRequest, found_here, rag_gate
+from affidavit.app.gating.rag import found_here, rag_gate
+from affidavit.app.gating.rag_request import RagRequest
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.files import read_bounded

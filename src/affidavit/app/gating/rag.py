@@ -1,47 +1,29 @@
 """`gate rag`: a gold set and traces in, a report out; one pass over each, and ten rows again."""
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
-from affidavit.app.gating.files import BadLines, shown_name
+from affidavit.app.gating.files import BadLines
 from affidavit.app.gating.rag_gold import Gold, items_again, read_gold
+from affidavit.app.gating.rag_large import found_in_shares
 from affidavit.app.gating.rag_parts import Bench
+from affidavit.app.gating.rag_request import RagRequest, inputs_of, skipped_of
+from affidavit.app.gating.rag_shares import shares_needed
 from affidavit.app.gating.rag_sources import Source, sources_named
 from affidavit.app.gating.rag_traces import Run, Traces, score_traces, traces_again
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.gates.comparison import Comparison, compare
 from affidavit.gates.offenders import Offender, offender_of
-from affidavit.gates.rag import RagPolicy, rag_report
+from affidavit.gates.rag import rag_report
 from affidavit.gates.rag_counts import RagCounts, outcome_of
 from affidavit.gates.rag_outcome import RagOutcome
 from affidavit.gates.rag_profiles import profile_of
 from affidavit.gates.rag_rows import hold_to_digest
 from affidavit.gates.rag_runs import ScoredItems, counts_from_runs
 from affidavit.gates.rag_scoring import RagScorer
-from affidavit.gates.report import Input, Report
-from affidavit.gates.tally import LISTED, Listing
-
-
-@dataclass(frozen=True, slots=True)
-class RagRequest:
-    """What a run is asked for. Without a gold set the traces' files hold it too."""
-
-    gold: tuple[str, ...]
-    trace: tuple[str, ...]
-    policy: RagPolicy = field(default_factory=RagPolicy)
-    skip_bad: bool = False
-    expect_gold_digest: str | None = None
-    baseline: Mapping[str, bool | None] | None = None
-    items: bool = True
-    jobs: int = 1
-
-    @property
-    def needs_items(self) -> bool:
-        """Whether every item is wanted by its name."""
-        return self.items or self.baseline is not None
+from affidavit.gates.report import Report
 
 
 def rag_gate(request: RagRequest, find_out: Callable[[RagRequest], RagOutcome]) -> Report:
@@ -73,7 +55,11 @@ def found_here(request: RagRequest, run: Run) -> RagOutcome:
         sources_named("gold", request.gold) as named,
         _without_collections(),
     ):
-        return _found(request, named or _gold_beside(traces), traces, run)
+        golds = named or _gold_beside(traces)
+        count = shares_needed(golds, traces)
+        if count:
+            return found_in_shares(request, golds, traces, count, run)
+        return _found(request, golds, traces, run)
 
 
 def _gold_beside(traces: tuple[Source, ...]) -> tuple[Source, ...]:
@@ -95,28 +81,13 @@ def _found(
     counts = counts_from_runs(gold.ready, traces.runs)
     return RagOutcome(
         counts,
-        (
-            Input("gold", named(request.gold, golds), gold.digest, len(gold.ready), bad_gold.count),
-            Input(
-                "trace",
-                named(request.trace, sources),
-                traces.digest,
-                counts.traces,
-                bad_traces.count,
-            ),
+        inputs_of(
+            request, (golds, gold.digest, bad_gold), (sources, traces.digest, bad_traces), counts
         ),
         tuple(_offenders(golds, sources, gold, traces, counts)),
         ScoredItems(gold.ready, traces.runs) if request.needs_items else None,
-        Listing(
-            bad_gold.count + bad_traces.count,
-            (*bad_gold.listing().first, *bad_traces.listing().first)[:LISTED],
-        ),
+        skipped_of(bad_gold, bad_traces),
     )
-
-
-def named(given: tuple[str, ...], sources: tuple[Source, ...]) -> str:
-    """Return how a report names an input: as the user did."""
-    return ", ".join(map(shown_name, given)) or ", ".join(source.shown for source in sources)
 
 
 def _offenders(

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from affidavit.app.gating.files import BadLines, digest_of_files
 from affidavit.app.gating.line_index import LineIndex, Stretch
-from affidavit.app.gating.rag_parts import Bench, Part, Scored, moved, parts_of, score_part
+from affidavit.app.gating.rag_parts import Bench, moved, parts_of, score_part
 from affidavit.app.gating.rag_sources import Source
 from affidavit.base.errors import AffidavitError
 from affidavit.base.files import digest_file
@@ -17,8 +17,23 @@ from affidavit.gates.rag_scoring import RagScorer
 if TYPE_CHECKING:
     from affidavit.formats.importing import ImportedRow
 
-Run = Callable[[Bench, Callable[[Bench, Part], Scored], Iterable[Part], int], Iterator[Scored]]
-"""Runs work over items with something shared, results in order: `engine.local.run_with`."""
+Shared = TypeVar("Shared")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Run(Protocol):
+    """Runs work over items with something shared, results in order: `engine.local.run_with`."""
+
+    def __call__(
+        self,
+        shared: Shared,
+        work: Callable[[Shared, Item], Result],
+        items: Iterable[Item],
+        jobs: int,
+    ) -> Iterator[Result]:
+        """Yield the result of each item."""
+        ...
 
 
 @dataclass(slots=True)

@@ -1,0 +1,71 @@
+"""A large gold set is decided share by share, and the report is the same to the last byte."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.test_gate_rag_command import answer, good, item, lines, many
+
+from affidavit.app.gating import rag_shares
+from affidavit.base.errors import AffidavitError
+from affidavit.cli.gate_frame import report_bytes
+from affidavit.wiring.gating import RagPlan, run_rag
+
+
+def plan(folder: Path, gold: bytes, *traces: bytes, **changes: Any) -> RagPlan:
+    (folder / "gold.jsonl").write_bytes(gold)
+    for number, raw in enumerate(traces):
+        (folder / f"trace-{number}.jsonl").write_bytes(raw)
+    return RagPlan((str(folder / "gold.jsonl"),), (str(folder / "trace-*.jsonl"),), **changes)
+
+
+def said(asked: RagPlan) -> bytes:
+    try:
+        return report_bytes(run_rag(asked).as_wire())
+    except AffidavitError as error:
+        return str(error).encode()
+
+
+GOLD, TRACES = (lines(rows) for rows in many(150, 8))
+HALF = TRACES.find(b"\n", len(TRACES) // 2) + 1
+BAD = TRACES + b'{"qid": 7}\n\n{\n' + TRACES
+CASES: dict[str, tuple[tuple[bytes, ...], dict[str, Any]]] = {
+    "every kind of row": ((GOLD, TRACES), {}),
+    "several files": ((GOLD, TRACES[:HALF], b"\n" + TRACES[HALF:]), {}),
+    "several processes": ((GOLD, TRACES), {"jobs": 2}),
+    "all is well": (tuple(lines(rows) for rows in good()), {}),
+    "no names of items": ((GOLD, TRACES), {"items": False}),
+    "bad lines, skipped": ((GOLD, BAD), {"skip_bad": True}),
+    "bad lines, refused": ((GOLD, BAD), {}),
+    "bad gold": ((GOLD + b"{}\n", TRACES), {}),
+    "gold items twice": ((lines([item("b"), item("a"), item("a"), item("b")]), TRACES), {}),
+    "a number is its text": ((lines([item("7")]), lines([answer("7") | {"qid": 7}])), {}),
+    "no traces": ((GOLD, b""), {}),
+    "strays alone": ((lines([item("a")]), lines([answer("s"), answer("t"), answer("s")])), {}),
+    "another gold set": ((GOLD, TRACES), {"expect_gold_digest": "sha256:" + "0" * 64}),
+}
+
+
+@pytest.mark.parametrize(("files", "changes"), CASES.values(), ids=CASES.keys())
+def test_the_same_bytes(
+    tmp_path: Path,
+    files: tuple[bytes, ...],
+    changes: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = plan(tmp_path, *files, **changes)
+    whole = said(replace(asked, jobs=1))
+    monkeypatch.setattr(rag_shares, "LARGE_GOLD_BYTES", 0)
+    monkeypatch.setattr(rag_shares, "SHARE_BYTES", 5000)
+    assert said(asked) == whole
+
+
+def test_a_file_that_is_changed_meanwhile_stops_the_run(tmp_path: Path) -> None:
+    from array import array
+
+    file = tmp_path / "0.jsonl"
+    file.write_bytes(b"{\n")
+    share = rag_shares.Share(file, array("q", [1]))
+    with pytest.raises(AffidavitError, match="AF020"):
+        list(rag_shares._rows(share, rag_shares.GOLD.from_chunk))
