@@ -225,6 +225,8 @@ def test_explanations(name: str, words: str, good: Path) -> None:
 
 WRONG: dict[str, tuple[tuple[str, ...], str, Exit]] = {
     "a pack that is not there": (("--pack", "cicd"), "did you mean cicd-starter", Exit.INPUT),
+    "a pack without a name": (("--pack", ""), "AF657", Exit.INPUT),
+    "a name that no file can have": (("--pack", "x" * 5000), "AF657", Exit.INPUT),
     "nothing to explain": (("--explain", "zzz"), "AF661", Exit.INPUT),
     "a limit that nobody knows": (("--limits", '{"max_event": 1}'), "max_event", Exit.INPUT),
     "limits that are no JSON": (("--limits", "{"), "AF0", Exit.INPUT),

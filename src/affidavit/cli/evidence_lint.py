@@ -10,7 +10,12 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import packs as faults
 from affidavit.cli.command import command
-from affidavit.cli.evidence_options import bundle_path, limits_from, limits_option
+from affidavit.cli.evidence_options import (
+    bundle_path,
+    limits_from,
+    limits_option,
+    refuse_to_replace,
+)
 from affidavit.cli.lint_options import pack_option, packs_named
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
@@ -110,7 +115,7 @@ def lint(
     files = bundles_in(bundles)
     if explained is not None:
         return _explain(terminal, explained, files, packs, limits_asked, max_results)
-    _refuse_to_replace(report, files)
+    refuse_to_replace(report, inputs=files)
     if not files:
         raise AffidavitError(faults.BUNDLES_NONE)
     found = lint_bundles(files, packs, limits_asked, max_results)
@@ -127,14 +132,6 @@ def _threshold(text: str) -> "Severity | None":
     from affidavit.packs.model import Severity
 
     return None if text == "none" else Severity("warning" if text == "warn" else text)
-
-
-def _refuse_to_replace(report: Path | None, files: Sequence[Path]) -> None:
-    from affidavit.base.errors import Where
-    from affidavit.base.faults.check import OUTPUT_IS_INPUT
-
-    if report is not None and report.exists() and report.resolve() in [f.resolve() for f in files]:
-        raise AffidavitError(OUTPUT_IS_INPUT, Where(file=str(report)))
 
 
 def _write(

@@ -22,10 +22,12 @@ def packs_named(pack_names: tuple[str, ...]) -> "tuple[Pack, ...]":
     from affidavit.app.linting.loading import DEFAULT_PACK, load_packs
     from affidavit.wiring.pack_folder import pack_folder
 
-    names = [name.strip() for text in pack_names for name in _split(text)]
-    return load_packs([name for name in names if name] or [DEFAULT_PACK], pack_folder())
+    names = [name for text in pack_names for name in _split(text)]
+    return load_packs(names or [DEFAULT_PACK], pack_folder())
 
 
 def _split(text: str) -> list[str]:
-    # A path may hold a comma; a list of names holds no file.
-    return [text] if Path(text).exists() else text.split(",")
+    from affidavit.app.linting.loading import is_there
+
+    # A path may hold a comma.
+    return [text] if is_there(Path(text)) else [name.strip() for name in text.split(",")]

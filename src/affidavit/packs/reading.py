@@ -28,6 +28,7 @@ _SEVERITIES: Final = {
     "warn": Severity.WARNING,
     "info": Severity.INFO,
 }
+_PATTERN: Final = re.compile(r"matching regex .*", re.DOTALL)
 _PLACE: Final = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$")
 
 _Wire = TypeVar("_Wire", bound=msgspec.Struct)
@@ -182,6 +183,8 @@ class _Reader:
         place = _PLACE.search(text)
         problem, inner = (text, "") if place is None else (text[: place.start()], place[1])
         where = ".".join(part for part in (field, inner) if part)
+        # A reader knows no regular expressions; the page on packs has the rule.
+        problem = _PATTERN.sub("of another form", problem)
         problem = problem[:1].lower() + problem[1:].replace("`", "'")
         raise self._error(faults.PACK_FIELD, where, problem=problem)
 

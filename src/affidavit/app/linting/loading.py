@@ -13,7 +13,7 @@ from typing import Final
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import packs as faults
-from affidavit.base.files import read_bounded
+from affidavit.base.files import is_folder, read_bounded
 from affidavit.base.places import excerpt
 from affidavit.packs.collisions import refuse_collisions
 from affidavit.packs.model import Pack
@@ -34,7 +34,7 @@ def load_packs(names: Iterable[str], config: Path | None) -> tuple[Pack, ...]:
 def load_pack(name: str, config: Path | None) -> Pack:
     """Return the pack of one name or path. `config` is the folder of the user's own packs."""
     path = Path(name)
-    if "\0" not in name and path.exists():
+    if name and is_there(path):
         return pack_at(path)
     built_in = built_in_packs()
     if name in built_in:
@@ -54,9 +54,9 @@ def load_pack(name: str, config: Path | None) -> Pack:
 def pack_at(path: Path) -> Pack:
     """Return the pack of a file, or of the pack.yaml in a folder."""
     file = path
-    if path.is_dir():
+    if is_folder(path):
         file = path / "pack.yaml"
-        if not file.is_file():
+        if not is_there(file):
             raise AffidavitError(faults.PACK_FOLDER, Where(file=str(path)))
     return pack_from_yaml(read_bounded(file, MAX_PACK_BYTES), str(file), str(path))
 
@@ -89,7 +89,7 @@ def packs_in(config: Path | None) -> tuple[str, ...]:
     names = (
         entry.name.removesuffix(_ENDING)
         for entry in entries
-        if entry.name.endswith(_ENDING) or (entry / "pack.yaml").is_file()
+        if entry.name.endswith(_ENDING) or is_there(entry / "pack.yaml")
     )
     return tuple(name for name in names if _NAME.fullmatch(name))
 
@@ -97,11 +97,20 @@ def packs_in(config: Path | None) -> tuple[str, ...]:
 def _in_folder(name: str, config: Path) -> Pack | None:
     root = config.resolve()
     for path in (config / f"{name}{_ENDING}", config / name / "pack.yaml"):
-        if path.is_file():
+        if is_there(path):
             if root not in path.resolve().parents:
                 raise AffidavitError(faults.PACK_OUTSIDE, Where(file=str(path)), name=name)
             return pack_at(path)
     return None
+
+
+def is_there(path: Path) -> bool:
+    """Say whether there is a file or folder of this name; where one may not look there is none."""
+    try:
+        path.stat()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _looks_like_path(name: str) -> bool:
