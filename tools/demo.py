@@ -130,13 +130,39 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "All gates of a project, one decision",
-        "Answers, latency, the agreement of two agents, repeated runs and research runs, from stored"
-        " files alone; and one page with charts.",
+        "Answers, latency, the agreement of two agents, repeated runs and research runs, from"
+        " stored files alone; and one page with charts.",
         (
             *("affidavit", "gate", "all", "-c", "samples/gates/affidavit.toml"),
             *("--html", "demo-output/report-gates.html"),
         ),
         exit=1,
+    ),
+    Step(
+        "What a run did, sealed",
+        "`samples/runs/record_run.py` recorded it, event by event; here it becomes one file.",
+        (
+            *("affidavit", "evidence", "seal", "samples/runs/support.jsonl"),
+            *("--pack", "cicd-starter", "--output", "demo-output/run.tar.gz"),
+        ),
+    ),
+    Step(
+        "Is the bundle what was sealed? Offline, in six steps",
+        "Every line, every digest, and nothing beside or behind them.",
+        ("affidavit", "evidence", "verify", "demo-output/run.tar.gz"),
+    ),
+    Step(
+        "Does it hold what an auditor asks for?",
+        "Packs of rules over the events, and how much of the run could be replayed from them.",
+        ("affidavit", "evidence", "lint", "demo-output/run.tar.gz"),
+    ),
+    Step(
+        "Why is the closure score not 1?",
+        "The sum written out: what was found where, and what to record to gain how much.",
+        (
+            *("affidavit", "evidence", "lint", "demo-output/run.tar.gz"),
+            *("--explain", "closure.score"),
+        ),
     ),
 )
 

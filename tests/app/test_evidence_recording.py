@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.repository import ROOT
 from tests.seal.bundle_making import members_of, verified
 
 import affidavit
@@ -287,3 +288,10 @@ def test_a_line_that_is_no_entry_is_named(tmp_path: Path, entry: bytes) -> None:
         seal_run(run.path, tmp_path / "run.tar.gz")
     assert caught.value.where.file == str(run.path)
     assert not (tmp_path / "run.tar.gz").exists()
+
+
+def test_the_sample_run_is_what_its_script_records(tmp_path: Path) -> None:
+    samples = ROOT / "samples" / "runs"
+    again = tmp_path / "support.jsonl"
+    subprocess.run([sys.executable, str(samples / "record_run.py"), str(again)], check=True)
+    assert again.read_bytes() == (samples / "support.jsonl").read_bytes()
