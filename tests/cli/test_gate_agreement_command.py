@@ -173,3 +173,10 @@ def test_the_order_of_lines_changes_nothing(
     for _, report in (one, two):
         report["inputs"]["pairs"].pop("digest")
     assert one == two
+
+
+def test_a_file_that_agrees_with_itself_is_refused(tmp_path: Path) -> None:
+    labels = lines(tmp_path / "s.jsonl", [{"qid": "a", "label": "VALID"}])
+    other = str(tmp_path / "." / "s.jsonl")
+    ended = run("gate", "agreement", "--scholar", labels, "--auditor", other)
+    assert (ended.exit_code, code_of(ended)) == (2, "AF001")

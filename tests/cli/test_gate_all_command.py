@@ -90,11 +90,6 @@ WORSE: dict[str, tuple[dict[str, str], int, str]] = {
         "inconclusive",
     ),
     "a file is malformed": ({"latency": 'rows = "gold.jsonl"\n'}, 2, "inconclusive"),
-    "a gate that is none": (
-        {"latency": 'rows = "latency.jsonl"\ngates = ["speed=1"]\n'},
-        2,
-        "inconclusive",
-    ),
     "one says no, and a file of another is missing": (
         {
             "latency": 'rows = "latency.jsonl"\ngates = ["p95=10"]\n',
@@ -144,6 +139,22 @@ WRONG: dict[str, tuple[str, str, int | None]] = {
     "an empty name": ('[gates.latency]\nrows = ""\n', "AF452", 2),
     "a name in a list": ('[gates.latency]\nrows = ["a", 7]\n', "AF452", 2),
     "one agent alone": ('[gates.agreement]\nscholar = "s"\n', "AF452", 1),
+    "an agent that agrees with itself": (
+        '[gates.agreement]\nscholar = "s"\nauditor = "s"\n',
+        "AF452",
+        3,
+    ),
+    "a gate on nothing that is measured": (
+        '[gates.latency]\nrows = "r"\ngates = ["p95=1", "p96=1"]\n',
+        "AF401",
+        3,
+    ),
+    "a gate that cannot be reached": (
+        '[gates.rag]\ntrace = "t"\ngates = "precision=80"\n',
+        "AF403",
+        3,
+    ),
+    "a guard without end": ('[gates.latency]\nrows = "r"\nslower_by = inf\n', "AF452", 3),
     "both ways": ('[gates.agreement]\npairs = "p"\nscholar = "s"\nauditor = "a"\n', "AF452", 1),
     "a history that is none": (
         '[gates]\nhistory = 7\n[gates.latency]\nrows = "r"\n',
@@ -193,7 +204,8 @@ def test_all_that_a_config_can_say(project: Path) -> None:
     for name, part in last.items():
         (project / f"last-{name}.json").write_text(json.dumps(part))
     baseline = {name: f'fail_on_regression = "last-{name}.json"\n' for name in last}
-    lines(project / "s.jsonl", [{"qid": n, "label": "VALID"} for n in range(3)])
+    for name in ("s.jsonl", "a.jsonl"):
+        lines(project / name, [{"qid": n, "label": "VALID"} for n in range(3)])
     configure(
         project,
         before='[gates]\nhistory = "history.jsonl"\n',
@@ -205,7 +217,7 @@ def test_all_that_a_config_can_say(project: Path) -> None:
         latency=TABLES["latency"]
         + baseline["latency"]
         + 'rps = 5\naccuracy = "last-rag.json"\nslower_by = 0.5\nworse_by = 0.1\n',
-        agreement='scholar = "s.jsonl"\nauditor = "s.jsonl"\ngates = ["kappa=off"]\n',
+        agreement='scholar = "s.jsonl"\nauditor = "a.jsonl"\ngates = ["kappa=off"]\n',
         stability=TABLES["stability"] + baseline["stability"],
         research=TABLES["research"] + baseline["research"],
     )

@@ -1,8 +1,10 @@
 """The frame of the gate commands: `--gates` in every spelling, and files that are refused."""
 
+import os
 from pathlib import Path
 
 import pytest
+from tests.cli.running import run
 
 from affidavit.base.errors import AffidavitError
 from affidavit.cli.gate_frame import Frame, _one_option_per_gate
@@ -38,15 +40,92 @@ CLASHES = {
     "an input": Frame(report=Path("gold.jsonl")),
     "two reports in one file": Frame(report=Path("a"), html=Path("./a")),
     "the history": Frame(junit=Path("h"), history=Path("h")),
+    "a line of the history into an input": Frame(history=Path("gold.jsonl")),
+    "a line of the history into the baseline": Frame(history=Path("b"), baseline=Path("b")),
+    "a file of a pattern": Frame(report=Path("runs/b.jsonl")),
     "the baseline, by another report than the JSON": Frame(html=Path("b"), baseline=Path("b")),
 }
 
 
 @pytest.mark.parametrize("frame", CLASHES.values(), ids=CLASHES.keys())
-def test_what_would_be_replaced(frame: Frame) -> None:
+def test_what_would_be_replaced(
+    frame: Frame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "b.jsonl").touch()
     with pytest.raises(AffidavitError, match="AF281"):
-        frame.refuse_to_replace(["-", "gold.jsonl"])
+        frame.refuse_to_replace(["-", "gold.jsonl", "runs/*.jsonl", "s3://elsewhere/*.jsonl"])
 
 
 def test_a_baseline_may_be_renewed() -> None:
     Frame(report=Path("b"), baseline=Path("b")).refuse_to_replace(["gold.jsonl"])
+
+
+UNWRITABLE = {
+    "a folder": (Frame(html=Path("folder")), "AF012"),
+    "no folder to put it in": (Frame(report=Path("none/report.json")), "AF014"),
+    "a folder of others": (Frame(junit=Path("closed/report.xml")), "AF014"),
+    "a history that is something else": (Frame(history=Path("notes.md")), "AF431"),
+    "a history that is a folder": (Frame(history=Path("folder")), "AF012"),
+}
+
+
+@pytest.mark.parametrize(("frame", "code"), UNWRITABLE.values(), ids=UNWRITABLE.keys())
+def test_a_place_that_cannot_be_written_is_found_before_anything_is_measured(
+    frame: Frame, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "notes.md").write_text("\n# Notes\n")
+    # The tests may run as one who may write anywhere.
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "closed")
+    with pytest.raises(AffidavitError) as caught:
+        frame.refuse_to_replace(["gold.jsonl"])
+    assert caught.value.fault.code == code
+
+
+HISTORIES = {
+    "none yet": None,
+    "empty": b"",
+    "its first line torn": b'{"schema_ver',
+    "torn, and a run after it": b'{"schema_version":"affidavit-history/1","at":"2026\n{}',
+    "written by another program": b'{ "schema_version": "affidavit-history/1", "kind": "rag",'
+    b' "at": "2026-11-16T08:00:00Z", "decision": "ship"}\n',
+}
+
+
+@pytest.mark.parametrize("stored", HISTORIES.values(), ids=HISTORIES.keys())
+def test_what_may_be_a_history(stored: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    if stored is not None:
+        path.write_bytes(stored)
+    Frame(history=path).refuse_to_replace(["gold.jsonl"])
+
+
+def test_a_report_that_cannot_be_written_leaves_the_history_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, history = tmp_path / "rows.jsonl", tmp_path / "history.jsonl"
+    rows.write_text('{"e2e_ms": 5}\n')
+    page = tmp_path / "page.html"
+    assert run("gate", "latency", str(rows), "--history", str(history)).exit_code == 0
+    before = history.read_bytes()
+    monkeypatch.setattr("affidavit.cli.gate_places.require_writable", lambda paths: None)
+    page.mkdir()
+    ended = run("gate", "latency", str(rows), "--history", str(history), "--html", str(page))
+    assert ended.exit_code == 2
+    assert history.read_bytes() == before
+
+
+def test_a_wrong_history_does_not_fill_the_screen(tmp_path: Path) -> None:
+    report, history = tmp_path / "report.json", tmp_path / "history.jsonl"
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"e2e_ms": 5}\n')
+    run("gate", "latency", str(rows), "--report", str(report), "--history", str(history))
+    history.write_bytes(history.read_bytes() + b"{}\n" * 100)
+    ended = run("report", str(report), "--history", str(history))
+    assert ended.exit_code == 0
+    assert ended.stderr.count("AF431") == 5
+    assert "95 more lines" in ended.stderr

@@ -77,6 +77,32 @@ def test_the_csv_of_the_latency_page(tmp_path: Path) -> None:
     assert report["inputs"]["latency"]["rows"] == 4
 
 
+SPREADSHEETS = {
+    "semicolons": "qid;e2e_ms;rps\na;100;5\nb;300;5\n",
+    "tabs": "qid\te2e_ms\trps\na\t100\t5\nb\t300\t5\n",
+    "spaces around the names": "qid, e2e_ms , rps\na,100,5\nb, 300,5\n",
+    "a byte order mark": "\ufeffqid,e2e_ms,rps\r\na,100,5\r\nb,300,5\r\n",
+}
+
+
+@pytest.mark.parametrize("text", SPREADSHEETS.values(), ids=SPREADSHEETS.keys())
+def test_what_spreadsheets_write(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "latency.csv"
+    path.write_bytes(text.encode())
+    ended, report = report_of("latency", str(path))
+    assert (ended, report["metrics"]["p50_ms"]["value"]) == (0, 200)
+    assert report["details"]["load"]["5rps"]["n"] == 2
+
+
+NOT_FINITE = ("--rps=nan", "--rps=inf", "--slower-by=nan", "--slower-by=inf", "--worse-by=nan")
+
+
+@pytest.mark.parametrize("option", NOT_FINITE)
+def test_an_option_is_a_finite_number(tmp_path: Path, option: str) -> None:
+    ended = run("gate", "latency", lines(tmp_path / "l.jsonl", rows(1)), option)
+    assert (ended.exit_code, code_of(ended)) == (2, "AF001")
+
+
 BAD_CSV = {
     "no column e2e_ms": ("qid,ms\na,1\n", 1, None),
     "no number": (CSV + "3,c,fast,,,,,\n", 4, "e2e_ms"),
@@ -85,6 +111,8 @@ BAD_CSV = {
     "too few cells": (CSV + "3,c\n", 4, None),
     "knobs that are not JSON": (CSV + '3,c,1,,,,,"{k"\n', 4, "knobs"),
     "an open quote": (CSV + '3,c,1,,,,,"x\n', 4, None),
+    "a load without end": ("e2e_ms,rps\n1,inf\n", 2, "rps"),
+    "a column twice": ("e2e_ms,qid,e2e_ms\n1,a,2\n", 1, "e2e_ms"),
     "a NaN": (CSV + "3,c,nan,,,,,\n", 4, "e2e_ms"),
 }
 

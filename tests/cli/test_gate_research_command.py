@@ -198,9 +198,9 @@ def test_a_run_that_cannot_be_read(tmp_path: Path, files: dict[str, bytes], code
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     options = project(tmp_path, *GOOD)
     result = run("gate", "research", *options[:2], "--outputs", str(tmp_path / "none"))
-    assert (result.exit_code, code_of(result)) == (2, "AF010")
+    assert (result.exit_code, code_of(result)) == (2, "AF016")
     file = run("gate", "research", *options[:2], "--outputs", options[1])
-    assert file.exit_code == 2
+    assert (file.exit_code, code_of(file)) == (2, "AF016")
 
 
 def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

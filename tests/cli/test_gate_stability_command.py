@@ -53,16 +53,17 @@ DECIDED: dict[str, tuple[list[Any], list[Any], list[str], int]] = {
     "no qid in common": ([GOLD], runs("B1", RIGHT, RIGHT), ["--allow-missing"], 3),
     "half of them is enough": (
         [GOLD, NONE],
-        [*runs("A1", RIGHT, WRONG), *runs("U1", REFUSED)],
+        [*runs("A1", RIGHT, WRONG), *runs("U1", REFUSED, REFUSED)],
         ["--gates", "stable=0.5"],
         0,
     ),
     "another refusal": (
         [NONE],
-        runs("U1", {"claim": "I do not know"}),
-        ["--refusal", "I do not know"],
+        runs("U1", *[{"claim": "I do not know"}] * 2),
+        ["--refusal", " I do not know "],
         0,
     ),
+    "one refusal says nothing of the next run": ([NONE], runs("U1", REFUSED), [], 3),
     "a refusal in another case is an answer": (
         [NONE],
         runs("U1", {"claim": "Not In Context"}),
@@ -328,3 +329,9 @@ def test_a_gold_item_without_a_question(tmp_path: Path) -> None:
         *("--runs", str(tmp_path / "r.jsonl")),
     )
     assert (result.exit_code, code_of(result)) == (2, "AF447")
+
+
+@pytest.mark.parametrize("refusal", ["", "  "], ids=["nothing", "spaces"])
+def test_a_refusal_has_words(refusal: str) -> None:
+    ended = run("gate", "stability", "--gold", "g", "--runs", "r", "--refusal", refusal)
+    assert (ended.exit_code, code_of(ended)) == (2, "AF001")

@@ -108,6 +108,8 @@ OUTCOMES = {
         False,
         ["refused_always"],
     ),
+    "unanswerable and refused once says nothing of the next run": (NONE, [run(REFUSAL)], None, []),
+    "unanswerable and answered once does not pass": (NONE, [run()], False, ["refused_always"]),
     "unanswerable without runs": (NONE, [], None, []),
 }
 

@@ -60,9 +60,14 @@ def agreement(
         raise click.UsageError("give --pairs, or both --scholar and --auditor")
     named = (("percent_agreement", pa_gate), ("kappa", kappa_gate), ("abstain_rate", abstain_gate))
     gates = (*frame.gates, *(f"{name}={value}" for name, value in named if value is not None))
-    inputs = [*pairs, *filter(None, labels)]
-    frame.refuse_to_replace([*inputs, *([] if disagreements is None else [disagreements])])
-    refuse_input(disagreements, inputs)
+    if (
+        scholar is not None
+        and auditor is not None
+        and Path(scholar).resolve() == Path(auditor).resolve()
+    ):
+        raise click.UsageError("--scholar and --auditor are one file, which agrees with itself")
+    others = () if disagreements is None else (disagreements,)
+    frame.refuse_to_replace((*pairs, *filter(None, labels)), *others)
     report, counts = gate_agreement(
         AgreementGate(
             pairs, scholar, auditor, gates, frame.skip_bad, frame.allow_missing, frame.baseline
@@ -72,9 +77,3 @@ def agreement(
         write_atomically(disagreements, disagreements_tsv(counts))
         terminal.note(f"wrote {disagreements}")
     return conclude(terminal, frame, report)
-
-
-def refuse_input(output: Path | None, inputs: list[str]) -> None:
-    """Refuse to write over what is being read."""
-    if output is not None:
-        Frame(report=output).refuse_to_replace(inputs)

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
 from affidavit.cli.documented import DocumentedCommand
@@ -55,20 +55,21 @@ class Frame:
             if path is not None:
                 yield name, path
 
-    def refuse_to_replace(self, inputs: Iterable[str | Path]) -> None:
-        """Refuse to write over what is being read, or two reports into one file."""
-        from affidavit.base.faults import check as faults
+    def refuse_to_replace(self, inputs: Iterable[str | Path], *others: Path) -> None:
+        """Refuse, before anything is measured, to write over what is read or where nobody can.
 
-        taken = {Path(each).resolve() for each in inputs if str(each) != "-"}
-        if self.baseline is not None and self.baseline != self.report:
-            taken.add(self.baseline.resolve())
-        if self.history is not None:
-            taken.add(self.history.resolve())
-        for _, path in self.outputs():
-            place = path.resolve()
-            if place in taken:
-                raise AffidavitError(faults.OUTPUT_IS_INPUT, Where(file=str(path)))
-            taken.add(place)
+        `others` are files that the command writes besides. The JSON may replace the baseline.
+        """
+        from affidavit.app.gating.history import require_history
+        from affidavit.cli.gate_places import refuse_places, require_writable
+
+        files = [*others, *(path for _, path in self.outputs())]
+        history = () if self.history is None else (self.history,)
+        kept = () if self.baseline in (None, self.report) else (self.baseline,)
+        refuse_places((*history, *files), (*inputs, *filter(None, kept)))
+        require_writable(files)
+        for path in history:
+            require_history(path)
 
 
 def _path_option(name: str, help: str, variable: str | None = None) -> click.Option:
@@ -177,10 +178,12 @@ def conclude(
 
     wire = report.as_wire() if isinstance(report, Report) else dict(report)
     ended = report.ruling.exit if isinstance(report, Report) else exit
-    past = () if frame.history is None else _remembered(terminal, frame.history, wire)
-    for name, path in frame.outputs():
-        write_atomically(path, _rendered(name, wire, past))
-        terminal.note(f"wrote {path}")
+    with _remembered(terminal, frame.history, wire) as past:
+        # All are made before the first is written: nothing is left half done.
+        made = [(path, _rendered(name, wire, past)) for name, path in frame.outputs()]
+        for path, data in made:
+            write_atomically(path, data)
+            terminal.note(f"wrote {path}")
     if terminal.json:
         click.echo(report_bytes(wire), nl=False)
     else:
@@ -205,16 +208,20 @@ def _rendered(name: str, wire: Mapping[str, object], past: "Iterable[PastRunV1]"
     return text.encode("utf-8", "backslashreplace")
 
 
+@contextmanager
 def _remembered(
-    terminal: Terminal, path: Path, wire: Mapping[str, object]
-) -> "tuple[PastRunV1, ...]":
-    """Add this run to the history, and return all of its runs."""
+    terminal: Terminal, path: Path | None, wire: Mapping[str, object]
+) -> "Iterator[tuple[PastRunV1, ...]]":
+    """Give the runs of the history with this one; it is added when the reports are written."""
+    if path is None:
+        yield ()
+        return
     from affidavit.app.gating import history
+    from affidavit.cli.gate_places import known_history
     from affidavit.wiring.clock import now
 
-    history.append(path, wire, now())
+    at = now()
+    before = known_history(terminal, path).runs if path.exists() else ()
+    yield (*before, *history.runs_of(wire, at))
+    history.append(path, wire, at)
     terminal.note(f"added this run to {path}")
-    known = history.read(path)
-    for finding in known.findings:
-        terminal.note(str(finding))
-    return known.runs

@@ -6,6 +6,7 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.gate_frame import Frame, conclude, gate_command
+from affidavit.cli.gate_places import Finite
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -35,9 +36,7 @@ from affidavit.cli.tree import Example
     required=True,
     help="Latencies as JSON lines or CSV with e2e_ms; - for standard input. Repeatable.",
 )
-@click.option(
-    "--rps", type=click.FloatRange(0.001), help="The load of rows that do not say theirs."
-)
+@click.option("--rps", type=Finite(0.001), help="The load of rows that do not say theirs.")
 @click.option(
     "--accuracy",
     multiple=True,
@@ -48,14 +47,14 @@ from affidavit.cli.tree import Example
     "--slower-by",
     default=0.15,
     show_default=True,
-    type=click.FloatRange(0),
+    type=Finite(0),
     help="How much of the last release's P95 may come on top.",
 )
 @click.option(
     "--worse-by",
     default=0.02,
     show_default=True,
-    type=click.FloatRange(0, 1),
+    type=Finite(0, 1),
     help="How far precision may fall below the last release's.",
 )
 def latency(

@@ -10,6 +10,7 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.gate_frame import Frame, conclude, gate_command
+from affidavit.cli.gate_places import Finite
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -76,7 +77,7 @@ if TYPE_CHECKING:
     "--timeout",
     default=60.0,
     show_default=True,
-    type=click.FloatRange(0.1, 3600),
+    type=Finite(0.1, 3600),
     help="Run: seconds for one answer.",
 )
 @click.option(
@@ -86,7 +87,7 @@ if TYPE_CHECKING:
     type=click.IntRange(0, 10),
     help="Run: how often a question that did not get there is sent again.",
 )
-@click.option("--rps", type=click.FloatRange(0.001), help="Run: at most so many a second.")
+@click.option("--rps", type=Finite(0.001), help="Run: at most so many a second.")
 @click.option(
     "--jobs",
     "-j",
@@ -123,6 +124,8 @@ def stability(
     """
     from affidavit.app.gating.stability import StabilityGate, gate_stability
 
+    if not refusal.strip():
+        raise click.UsageError("--refusal is empty, so an answer without words would be one")
     files = runs or ("runs/stability.jsonl",)
     frame.refuse_to_replace((gold, *files))
     if mode == "run":

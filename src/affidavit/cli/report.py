@@ -54,18 +54,19 @@ def report(
 
     Nothing is measured again: every form is made from the JSON alone.
     """
-    from affidavit.app.gating.history import History, read
+    from affidavit.app.gating.history import History
     from affidavit.app.gating.report_files import in_form, read_report
     from affidavit.base.files import write_atomically
+    from affidavit.cli.gate_places import known_history, refuse_places, require_writable
     from affidavit.cli.gate_text import print_gate_report
 
     wanted = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif}
     files = {name: path for name, path in wanted.items() if path is not None}
-    refuse_to_replace(files, stored, history)
+    read = (stored,) if history is None else (stored, history)
+    refuse_places(files.values(), read)
+    require_writable(files.values())
     wire = read_report(stored)
-    past = History() if history is None else read(history)
-    for finding in past.findings:
-        terminal.note(str(finding))
+    past = History() if history is None else known_history(terminal, history)
     # All are made before the first is written: nothing is left half done.
     made = {path: in_form(name, wire, past) for name, path in files.items()}
     for path, data in made.items():
@@ -76,15 +77,3 @@ def report(
     else:
         print_gate_report(terminal, wire)
     return Exit.YES
-
-
-def refuse_to_replace(files: dict[str, Path], stored: Path, history: Path | None) -> None:
-    """Refuse to write over what is read, or two forms into one file."""
-    from affidavit.base.errors import AffidavitError, Where
-    from affidavit.base.faults import check as faults
-
-    taken = {path.resolve() for path in (stored, history) if path is not None}
-    for path in files.values():
-        if path.resolve() in taken:
-            raise AffidavitError(faults.OUTPUT_IS_INPUT, Where(file=str(path)))
-        taken.add(path.resolve())

@@ -37,7 +37,7 @@ class LatencyV1(msgspec.Struct, frozen=True):
 
     e2e_ms: Milliseconds | None = None
     qid: str | int | None = None
-    rps: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    rps: Annotated[float, msgspec.Meta(gt=0, le=1e9)] | None = None
     config: str | None = None
     retrieval_ms: Milliseconds | None = None
     rerank_ms: Milliseconds | None = None

@@ -43,6 +43,8 @@ class Stability:
         answers = self.runs - self.silent
         if not self.answerable:
             held = self.refused == answers if answers else None
+            if self.runs == 1 and held:
+                held = None  # One refusal says nothing of the next run.
             return (("refused_always", self._whatever(held)),)
         found = [
             ("acr", self._share_holds(self.acr, LIMITS["acr"])),

@@ -17,8 +17,10 @@ import msgspec
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gate_runs as faults
 from affidavit.base.files import read_bounded
+from affidavit.gates.metrics import BY_KIND
 from affidavit.gates.report import Report
 from affidavit.gates.rows import placed_problem
+from affidavit.gates.thresholds import gates_with
 from affidavit.wiring import gate_plans as plans
 from affidavit.wiring import gate_settings as settings
 from affidavit.wiring.toml_lines import line_of
@@ -107,13 +109,25 @@ def _settings(name: str, form: type[settings.AnyGate], table: Any) -> settings.A
         raise _wrong(f"{place}.{field}" if field else place, problem) from None
     if isinstance(made, settings.AgreementV1):
         _require_labels(made, place)
+    _require_gates(made, name)
     return made
+
+
+def _require_gates(made: settings.AnyGate, name: str) -> None:
+    """Refuse a gate that cannot be read here, where the line is known."""
+    texts = (made.gates,) if isinstance(made.gates, str) else made.gates
+    try:
+        gates_with(texts, (), BY_KIND[name])
+    except AffidavitError as error:
+        raise error.at(field=f"gates.{name}.gates") from None
 
 
 def _require_labels(made: settings.AgreementV1, place: str) -> None:
     labels = (made.scholar, made.auditor)
     if bool(made.pairs) is any(labels) or (any(labels) and not all(labels)):
         raise _wrong(place, "it needs pairs, or both scholar and auditor")
+    if made.scholar is not None and made.scholar == made.auditor:
+        raise _wrong(f"{place}.auditor", "it is the scholar's file, which agrees with itself")
 
 
 def _require_known(table: Mapping[str, object], known: Iterable[str], place: str) -> None:

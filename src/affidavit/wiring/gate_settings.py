@@ -10,7 +10,7 @@ from affidavit.gates.tradeoff import SLOWER_BY, WORSE_BY
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Names = Name | tuple[Name, ...]
 """One file or several."""
-Positive = Annotated[float, msgspec.Meta(gt=0)]
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -42,7 +42,7 @@ class LatencyV1(GateV1, frozen=True, kw_only=True):
     rows: Names
     rps: Positive | None = None
     accuracy: Name | dict[str, Name] | None = None
-    slower_by: Annotated[float, msgspec.Meta(ge=0)] = SLOWER_BY
+    slower_by: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = SLOWER_BY
     worse_by: Share = WORSE_BY
 
 

@@ -4,11 +4,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.files import append_line_durably, open_to_read
+from affidavit.base.json_limits import LINE_LIMITS
 from affidavit.base.json_lines import read_lines
-from affidavit.formats.gate_report.past import PastRunV1, lines_of, run_from_line
+from affidavit.formats.gate_report.past import SCHEMA, PastRunV1, lines_of, run_from_line, runs_of
+
+__all__ = ["History", "append", "read", "require_history", "runs_of"]
+
+_BEGINNING: Final = f'{{"schema_version":"{SCHEMA}"'.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +54,16 @@ def read(path: Path) -> History:
             except AffidavitError as error:
                 findings.append(error)
     return History(tuple(runs), tuple(findings))
+
+
+def require_history(path: Path) -> None:
+    """Refuse a file that is something else: it would get a line that its readers do not know.
+
+    Its first line tells. One that a crash tore is the beginning of a run all the same.
+    """
+    if not path.exists():
+        return
+    with open_to_read(path) as stream:
+        line = stream.read(LINE_LIMITS.max_bytes).lstrip().partition(b"\n")[0]
+    if line and not _BEGINNING.startswith(line[: len(_BEGINNING)]):
+        run_from_line(line, 1, str(path))

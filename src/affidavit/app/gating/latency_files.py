@@ -5,6 +5,7 @@ writer puts the head before every run that it appends, so a line that repeats it
 """
 
 import csv
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import Final
 
@@ -15,6 +16,7 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.json_lines import split_lines
 from affidavit.base.places import excerpt
 from affidavit.base.strict_json import decode
+from affidavit.formats.importing.csv_text import delimiter_of
 from affidavit.gates.latency import (
     STAGES,
     LatencyV1,
@@ -31,7 +33,7 @@ def latencies(lines: Lines, bad: OnBad) -> Iterator[LatencyV1]:
     table: _Table | None = None
     for block in lines.blocks():
         if block.first_line == 1:
-            table = None if block.raw.lstrip()[:1] in (b"{", b"") else _Table(block.file, bad)
+            table = None if _is_json(block.raw) else _Table(block.file, bad)
         rows = (
             (row for _, row in latencies_from_chunk(block.raw, block.first_line, block.file, bad))
             if table is None
@@ -42,13 +44,22 @@ def latencies(lines: Lines, bad: OnBad) -> Iterator[LatencyV1]:
             yield row
 
 
+def _is_json(raw: bytes) -> bool:
+    """Tell JSON lines from a table; a byte order mark does not decide, and nothing is no table."""
+    return raw.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"")
+
+
 class _Table:
-    """A CSV file: its head, and the rows of each block."""
+    """A CSV file: its head, which says what stands between the cells, and the rows of each block.
+
+    Spreadsheets write semicolons or tabs where commas stand in numbers.
+    """
 
     def __init__(self, file: str, bad: OnBad) -> None:
         self._file = file
         self._bad = bad
         self._head: list[str] | None = None
+        self._delimiter = ""
 
     def rows(self, block: Block) -> Iterator[LatencyV1]:
         for line, raw in enumerate(split_lines(block.raw), block.first_line):
@@ -58,7 +69,7 @@ class _Table:
                 cells = self._cells(raw.decode("utf-8-sig" if line == 1 else "utf-8"), line)
                 if self._head is None:
                     self._head = self._known_head(cells, line)
-                elif cells != self._head:
+                elif [cell.strip() for cell in cells] != self._head:
                     yield latency_from_value(self._fields(cells, line), line, self._file)
             except UnicodeDecodeError:
                 self._bad(self._wrong("the line is not text in UTF-8", line))
@@ -66,16 +77,21 @@ class _Table:
                 self._bad(error)
 
     def _cells(self, text: str, line: int) -> list[str]:
+        self._delimiter = self._delimiter or delimiter_of(text.encode())
         try:
-            return next(csv.reader([text], strict=True))
+            return next(csv.reader([text], delimiter=self._delimiter, strict=True))
         except csv.Error as error:
             raise self._wrong(f"the line is not CSV: {error}", line) from None
 
     def _known_head(self, cells: list[str], line: int) -> list[str]:
-        if "e2e_ms" not in cells:
-            found = excerpt(", ".join(cells))
+        names = [cell.strip() for cell in cells]
+        twice = next((name for name in names if name and names.count(name) > 1), None)
+        if twice is not None:
+            raise self._wrong("two columns have this name", line, excerpt(twice))
+        if "e2e_ms" not in names:
+            found = excerpt(", ".join(names))
             raise self._wrong(f"the file has no column e2e_ms; its columns are {found}", line)
-        return cells
+        return names
 
     def _fields(self, cells: list[str], line: int) -> dict[str, object]:
         head = self._head or []

@@ -12,7 +12,7 @@ from affidavit.app.gating.skipping import with_skipped
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.faults.input import FILE_MISSING, FILE_UNREADABLE
+from affidavit.base.faults.input import FILE_MISSING, FILE_UNREADABLE, FOLDER_MISSING
 from affidavit.base.files import digest_file, read_bounded
 from affidavit.base.strict_json import decode
 from affidavit.gates.report import Input, Report
@@ -97,7 +97,7 @@ class _Runs:
 
     def _folders(self) -> Iterator[Path]:
         if not self._root.is_dir():
-            raise AffidavitError(FILE_MISSING, Where(file=str(self._root)))
+            raise AffidavitError(FOLDER_MISSING, Where(file=str(self._root)))
         stored = {OUTPUT_FILE, EVENTS_FILE, MANIFESTS_FILE}
         for place, folders, files in os.walk(self._root, onerror=_unreadable):
             folders.sort()

@@ -48,7 +48,7 @@ def gate_stability(asked: StabilityGate) -> Report:
     by_qid: dict[str, list[RunV1]] = {}
     for (qid, _, _), run in sorted(last.items(), key=lambda each: each[0]):
         by_qid.setdefault(qid, []).append(run)
-    figures, counts = _scored(gold, by_qid, asked.refusal)
+    figures, counts = _scored(gold, by_qid, asked.refusal.strip())
     report = stability_report(
         counts,
         figures,

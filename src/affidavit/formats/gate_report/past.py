@@ -50,8 +50,13 @@ class PastRunV1(msgspec.Struct, frozen=True):
 
 def lines_of(wire: Mapping[str, object], at: str) -> Iterator[bytes]:
     """Yield the line of a run; a report of several gates has one for each of them."""
+    yield from map(msgspec.json.encode, runs_of(wire, at))
+
+
+def runs_of(wire: Mapping[str, object], at: str) -> Iterator[PastRunV1]:
+    """Yield the run of a report, or of each of its gates."""
     for part in each_part(report_of(wire)):
-        yield msgspec.json.encode(past_run(part, at))
+        yield past_run(part, at)
 
 
 def past_run(report: ReportV1, at: str) -> PastRunV1:
