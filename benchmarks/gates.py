@@ -11,20 +11,15 @@ import sys
 import sysconfig
 import tempfile
 import time
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.figure import Figure
+from benchmarks.gate_rows import Files, write_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / ".interop" / "peers" / "bin" / "python"
-WORDS = (
-    *("annual", "notice", "period", "employee", "manager", "approves", "written", "request"),
-    *("carry", "over", "unused", "balance", "month", "probation", "holiday", "sick", "overtime"),
-)
-
 _SCORE = """
 import json, sys, time
 from affidavit.wiring.gating import RagPlan, run_rag
@@ -43,15 +38,6 @@ for name in sys.argv[1:]:
             decode(line)
 print(json.dumps({"seconds": time.process_time() - start}))
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """The same rows as each tool reads them."""
-
-    gold: str
-    trace: str
-    peers: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,86 +154,6 @@ def _many(files: Files, folder: Path, quick: bool) -> list[Figure]:
             detail="HTML, one file",
         ),
     ]
-
-
-def write_rows(folder: Path, name: str, traces: int, questions: int) -> Files:
-    """Write a gold set, traces, and the same rows for the peers; always the same ones."""
-    gold, trace, peers = (folder / f"{name}-{part}.jsonl" for part in ("gold", "trace", "peers"))
-    with gold.open("w") as golds, trace.open("w") as runs, peers.open("w") as both:
-        for number in range(questions):
-            golds.write(json.dumps(_gold(number)) + "\n")
-        for number in range(traces):
-            item = _gold(number % questions)
-            run = _trace(number, item)
-            runs.write(json.dumps(run) + "\n")
-            if traces == questions:
-                both.write(json.dumps(_for_peers(item, run)) + "\n")
-    return Files(str(gold), str(trace), str(peers))
-
-
-def _chance(*seed: object) -> int:
-    return zlib.crc32(repr(seed).encode())
-
-
-def _text(count: int, *seed: object) -> str:
-    return " ".join(WORDS[_chance(*seed, n) % len(WORDS)] for n in range(count))
-
-
-def _gold(number: int) -> dict[str, object]:
-    answerable = number % 5 != 0
-    item: dict[str, object] = {
-        "qid": f"Q{number:07d}",
-        "question": _text(10, "question", number) + "?",
-        "answerable": answerable,
-        "gold_claim_substr": [_text(3, "claim", number)] if answerable else [],
-        "gold_citations": [f"doc{_chance('doc', number) % 500}#{number % 40}"]
-        if answerable
-        else [],
-    }
-    if number % 7 == 0:
-        item["constraints"] = [f"Employees must {_text(4, 'lock', number)}."]
-    return item
-
-
-def _trace(number: int, item: dict[str, object]) -> dict[str, object]:
-    luck = _chance("luck", number) % 100
-    ids = [f"doc{_chance(number, n) % 500}#{n}" for n in range(5)]
-    wanted = item["gold_citations"]
-    right = bool(wanted) and luck < 92
-    if right:
-        assert isinstance(wanted, list)
-        ids[luck % 5] = wanted[0]
-    refuses = (luck < 97) if not wanted else 92 <= luck < 96
-    claim = f"{_text(5, number)} {' '.join(item['gold_claim_substr'])} {_text(4, luck)}."  # type: ignore[arg-type]
-    answer: dict[str, object] = {
-        "claim": "not in context" if refuses else claim,
-        "citations": [] if refuses else wanted if right else ids[:1],
-    }
-    if "constraints" in item:
-        answer["constraints_echo"] = item["constraints"]
-    return {
-        "ts": 1723430400 + number,
-        "qid": item["qid"],
-        "q": item["question"],
-        "retrieved_ids": ids,
-        "answer_json": answer,
-        "ok": True,
-        "reason": "ok",
-    }
-
-
-def _for_peers(item: dict[str, object], run: dict[str, object]) -> dict[str, object]:
-    answer = run["answer_json"]
-    assert isinstance(answer, dict)
-    substrings = item["gold_claim_substr"]
-    assert isinstance(substrings, list)
-    return {
-        "question": item["question"],
-        "claim": answer["claim"],
-        "reference": substrings[0] if substrings else "not in context",
-        "retrieved_ids": run["retrieved_ids"],
-        "gold_citations": item["gold_citations"] or ["none"],
-    }
 
 
 def _command(files: Files, *more: str) -> Cost:

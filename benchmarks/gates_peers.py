@@ -58,7 +58,7 @@ def deepeval_seconds(rows: list[Row]) -> float:
     from deepeval.metrics import BaseMetric, ExactMatchMetric, PatternMatchMetric
     from deepeval.test_case import LLMTestCase
 
-    class Retrieved(BaseMetric):  # type: ignore[misc]
+    class Retrieved(BaseMetric):
         """How many of some ids are among others; deepeval has no such check of its own."""
 
         def __init__(self, name: str, of: str, among: str) -> None:

@@ -45,5 +45,5 @@ def test_an_error_is_raised_when_its_turn_comes(jobs: int) -> None:
 def test_whoever_needs_no_more_may_leave() -> None:
     found: Iterator[int] = run_with(SHARED, times, range(100), 2)
     assert next(found) == 0
-    found.close()  # type: ignore[attr-defined]
+    found.close()
     assert gc.get_freeze_count() == 0

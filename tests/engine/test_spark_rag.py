@@ -32,7 +32,7 @@ def read_here(_: object, names: tuple[str, ...]) -> Any:
                 found.append(Line(before + number, name, number, raw))
         before = len(found)
         digests.append(given.as_input().digest)
-    return SparkInput(StandIn(found), tuple(digests))  # type: ignore[arg-type]
+    return SparkInput(StandIn(found), tuple(digests))
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +94,7 @@ def test_rows_of_parquet_come_as_values(tmp_path: Path, monkeypatch: pytest.Monk
             Line(line.number, line.file, line.line, row)
             for line, row in zip(given.lines.rows, rows, strict=True)
         )
-        return SparkInput(StandIn(found), given.digests)  # type: ignore[arg-type]
+        return SparkInput(StandIn(found), given.digests)
 
     monkeypatch.setattr(spark_rag, "read_input", as_values)
     assert on("spark", asked) == wanted

@@ -16,7 +16,7 @@ from affidavit.gates.comparison import compare
 from affidavit.gates.decision import measure_of, rule_on
 from affidavit.gates.jitters import JITTERS
 from affidavit.gates.latency import ROWS as LATENCIES
-from affidavit.gates.rag_counts import counts_of
+from affidavit.gates.rag_counting import counts_of
 from affidavit.gates.rag_profiles import Profile, Seen
 from affidavit.gates.rag_rows import gold_from_value, trace_from_line, trace_from_value
 from affidavit.gates.research_rows import OUTPUT

@@ -14,7 +14,8 @@ from affidavit.base.errors import AffidavitError
 from affidavit.gates.comparison import Change, compare
 from affidavit.gates.offenders import offender_of
 from affidavit.gates.rag import RagPolicy, groups_of, rag_report
-from affidavit.gates.rag_counts import RagCounts, counts_of, outcome_of
+from affidavit.gates.rag_counting import counts_of
+from affidavit.gates.rag_counts import RagCounts, outcome_of
 from affidavit.gates.rag_rows import GoldV1, TraceV1, qid_of
 from affidavit.gates.rag_runs import (
     Runs,

@@ -9,7 +9,8 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.places import excerpt
 from affidavit.engine.spark import Line, read_input, session
 from affidavit.gates.offenders import Offender, offender_of
-from affidavit.gates.rag_counts import RagCounts, counts_of
+from affidavit.gates.rag_counting import counts_of
+from affidavit.gates.rag_counts import RagCounts
 from affidavit.gates.rag_outcome import RagOutcome
 from affidavit.gates.rag_profiles import Profile
 from affidavit.gates.rag_rows import (

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from itertools import repeat
 
 from affidavit.base.errors import AffidavitError
-from affidavit.gates.rag_counts import RagCounts, counts_of_codes
+from affidavit.gates.rag_counting import counts_of_codes
+from affidavit.gates.rag_counts import RagCounts
 from affidavit.gates.rag_profiles import MISSING, Profile, profile_of
 from affidavit.gates.rag_rows import GoldV1, TraceV1, nameless_trace, qid_of
 from affidavit.gates.rag_scoring import RagScorer, Ready

@@ -86,5 +86,5 @@ def test_rows_that_cannot_be_imported(tmp_path: Path) -> None:
     with pytest.raises(AffidavitError, match=r"ragas\.jsonl"):
         imported(tmp_path, rows)
     report = imported(tmp_path, rows, skip_bad=True)
-    skipped = [given["skipped"] for given in report["inputs"].values()]  # type: ignore[attr-defined]
+    skipped = [given["skipped"] for given in report["inputs"].values()]
     assert all(skipped)
