@@ -27,7 +27,7 @@ from affidavit.packs.model import (
 )
 from affidavit.packs.pairing import PairsWatcher
 from affidavit.packs.pointers import ABSENT
-from affidavit.packs.probing import Probe
+from affidavit.packs.probing import Probe, can_probe
 from affidavit.packs.remarks import engine_suffices
 from affidavit.packs.versions import ENGINE_VERSION
 from affidavit.packs.watching import Marks, Problem, Scope, Scoped, Settled, Watcher
@@ -132,9 +132,12 @@ class _FieldWatcher(Scoped):
 def _marks_of(finders: list[FieldFinder]) -> Marks | None:
     if any(finder.mark is None for finder in finders):
         return None
+    near = [finder for finder in finders if finder.key is not None]
+    far = [finder for finder in finders if finder.key is None]
     return Marks(
-        tuple(finder.mark or b"" for finder in finders if finder.in_data),
-        tuple(finder.mark or b"" for finder in finders if not finder.in_data),
+        frozenset(finder.key or "" for finder in near),
+        frozenset(finder.mark or b"" for finder in far if finder.in_data),
+        frozenset(finder.mark or b"" for finder in far if not finder.in_data),
     )
 
 
@@ -151,7 +154,8 @@ class _ConditionalWatcher(Scoped):
         self._then = FieldFinder(check.then)
         steps = check.then.steps
         is_near = not self._clauses and steps[:1] == ("data",) and len(steps) in (2, 3)
-        self._probe = Probe(["/".join(steps[1:])]) if is_near and _is_plain(steps) else None
+        is_probed = is_near and all(map(can_probe, steps))
+        self._probe = Probe(["/".join(steps[1:])]) if is_probed else None
         self._matched = self._missing = 0
         self._first: Location | None = None
 
@@ -183,11 +187,6 @@ class _ConditionalWatcher(Scoped):
             f" were missing required path: {self._then.text}"
         )
         return Problem(message, self._first)
-
-
-def _is_plain(steps: tuple[str, ...]) -> bool:
-    # A probe separates keys by slashes, and takes a number for a key, not for an index.
-    return all(step and "/" not in step and not step.isdigit() for step in steps)
 
 
 def _is_same(found: Any, wanted: Any) -> bool:

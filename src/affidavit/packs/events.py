@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from affidavit.packs.pointers import ABSENT, Pointer
+from affidavit.packs.probing import can_probe
 
 # What an event says on the wire. Other keys of an envelope are covered by no content hash, so a
 # rule that one of them satisfied could be satisfied by anybody.
@@ -94,9 +95,10 @@ class FieldFinder:
 
     `mark` is in the bytes of every event that has the field, unless it is spelled with an escape:
     in its payload if `in_data`, else in its line. None: it may be anywhere, or `never` be there.
+    `key` is the one key that leads to it in the payload, if it is one.
     """
 
-    __slots__ = ("_pointer", "in_data", "mark", "never", "text")
+    __slots__ = ("_pointer", "in_data", "key", "mark", "never", "text")
 
     def __init__(self, pointer: Pointer) -> None:
         self.text = pointer.text
@@ -105,6 +107,10 @@ class FieldFinder:
         self.in_data = first == "data"
         self._pointer = Pointer(pointer.text, pointer.steps[1:]) if self.in_data else pointer
         self.mark = self._pointer.mark
+        # The key itself where the field is a member of the payload.
+        steps = self._pointer.steps
+        is_member = self.in_data and len(steps) == 1 and can_probe(steps[0])
+        self.key = steps[0] if is_member else None
 
     def find(self, event: Event) -> Any:
         """Return what the event has there, or ABSENT."""

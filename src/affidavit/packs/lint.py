@@ -7,6 +7,7 @@ Memory does not grow with the number of events: findings beyond the limit are co
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from msgspec import Raw
@@ -22,6 +23,7 @@ from affidavit.packs.globs import glob_from
 from affidavit.packs.marks import has_mark, may_be_sensitive, subjects_of
 from affidavit.packs.model import EventPairs, Pack, Rule, Severity
 from affidavit.packs.pairing import PairsWatcher
+from affidavit.packs.probing import Probe
 from affidavit.packs.sensitive import SENSITIVE_RULES, sensitive_findings
 from affidavit.packs.watching import Consumer, Watcher
 
@@ -62,15 +64,33 @@ class LintResult:
         return any(self.counts[each] for each in Severity if each.rank <= severity.rank)
 
 
-@dataclass(slots=True)
 class _Plan:
     """What is done with the events of one type.
 
     `consumers` see every one of them, `seekers` only those among which there are their marks.
     """
 
-    consumers: list[Consumer]
-    seekers: list[Watcher]
+    def __init__(self, consumers: list[Consumer], seekers: list[Watcher]) -> None:
+        self.consumers = consumers
+        self.seekers = seekers
+        marks = [seeker.marks for seeker in seekers if seeker.marks is not None]
+        self._wanted_keys = frozenset[str]().union(*(each.keys for each in marks))
+        self._in_payloads = frozenset[bytes]().union(*(each.in_payloads for each in marks))
+        self._in_lines = frozenset[bytes]().union(*(each.in_lines for each in marks))
+
+    @cached_property
+    def _keys(self) -> Probe:
+        """Made when it is needed: while rules are satisfied, plans come and go."""
+        return Probe(keys=self._wanted_keys)
+
+    def may_find(self, payloads: bytes, text: bytes) -> bool:
+        """Say whether a seeker may find something in payloads, one a line, of a text of lines."""
+        return bool(self.seekers) and not (
+            self._keys.has_none(payloads)
+            and all(payloads.find(mark) < 0 for mark in self._in_payloads)
+            and all(text.find(mark) < 0 for mark in self._in_lines)
+            and (not (self._in_payloads or self._in_lines) or text.find(b"\\") < 0)
+        )
 
 
 class LintPass:
@@ -85,7 +105,6 @@ class LintPass:
         ]
         self._bounds = PairsWatcher(RUN_BOUNDS, None)
         self._watchers: list[Watcher] = [*(each for _, _, each in self._rules), self._bounds]
-        self._seekers = [each for each in self._watchers if each.marks is not None]
         self._signals = SignalWatch()
         self._dependencies = DependencyWatch()
         self._plans: dict[str, _Plan] = {}
@@ -104,28 +123,27 @@ class LintPass:
         self._events += len(heads)
         # A quote between them, so that none can end or begin a word of the next.
         payloads = b'"'.join([head.data for head in heads])
-        left = self._left_over(heads)
-        seekers = self._seekers_for(payloads, text)
+        left = self._left_over(heads, text)
         is_marked = has_mark(b'"'.join([payloads, *subjects_of(heads)]))
-        if left or seekers or is_marked:
+        if left or is_marked:
             lines = text.split(b"\n")
             events = [Event(first + at, lines[at], head) for at, head in enumerate(heads)]
-            self._seek(events, seekers)
             self._feed_events(events, left)
             if is_marked:
                 self._look_for_sensitive(events)
 
-    def _left_over(self, heads: Sequence[EventHead]) -> dict[str, list[Consumer]]:
+    def _left_over(self, heads: Sequence[EventHead], text: bytes) -> dict[str, list[Consumer]]:
         """Return who has to see the events one by one, by type; the others have taken them."""
         by_type: dict[str, list[Raw]] = {}
         for head in heads:
             by_type.setdefault(head.type, []).append(head.data)
         left = {}
         for kind, payloads in by_type.items():
-            consumers = self._plan_of(kind).consumers
-            if consumers:
+            plan = self._plan_of(kind)
+            if plan.consumers or plan.seekers:
                 lines = b"\n".join(payloads)
-                alone = [each for each in consumers if not each.takes(lines, len(payloads))]
+                alone = [each for each in plan.consumers if not each.takes(lines, len(payloads))]
+                alone += plan.seekers if plan.may_find(lines, text) else []
                 if alone:
                     left[kind] = alone
         return left
@@ -139,13 +157,6 @@ class LintPass:
                         if consumer in consumers:
                             consumers.remove(consumer)
 
-    def _seek(self, events: list[Event], seekers: list[Watcher]) -> None:
-        for seeker in seekers:
-            for event in events:
-                if seeker in self._plan_of(event.head.type).seekers and seeker.feed(event):
-                    self._dismiss(seeker)
-                    break
-
     def _look_for_sensitive(self, events: list[Event]) -> None:
         for start in range(0, len(events), GROUP):
             group = events[start : start + GROUP]
@@ -157,15 +168,6 @@ class LintPass:
     def _plan_of(self, event_type: str) -> _Plan:
         plan = self._plans.get(event_type)
         return self._planned(event_type) if plan is None else plan
-
-    def _seekers_for(self, payloads: bytes, text: bytes) -> list[Watcher]:
-        """Return the seekers of whose marks one is there."""
-        has_escape = bool(self._seekers) and text.find(b"\\") >= 0
-        return [
-            seeker
-            for seeker in self._seekers
-            if has_escape or (seeker.marks is not None and seeker.marks.are_in(payloads, text))
-        ]
 
     def _planned(self, event_type: str) -> _Plan:
         if len(self._plans) >= MAX_PLANS:
@@ -182,13 +184,9 @@ class LintPass:
         return plan
 
     def _dismiss(self, done: Consumer) -> None:
-        """Let one that has seen enough see no more."""
-        listed: list[list[Any]] = [self._watchers, self._seekers]
-        for plan in self._plans.values():
-            listed += [plan.consumers, plan.seekers]
-        for each in listed:
-            if done in each:
-                each.remove(done)
+        """Let one that has seen enough see no more; plans are made again without it."""
+        self._watchers = [watcher for watcher in self._watchers if watcher is not done]
+        self._plans.clear()
 
     def _keep_sensitive(self, event: Event) -> None:
         for finding in sensitive_findings(event):

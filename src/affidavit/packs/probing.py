@@ -15,13 +15,22 @@ from msgspec.structs import astuple
 Mask = tuple[bool, ...]
 
 
+def can_probe(key: str) -> bool:
+    """Say whether a key can be the name of a struct's field and a part of a path.
+
+    A number may be the index of a list as well, and so is not only a key.
+    """
+    is_spelled = key.isprintable() and not any(letter in key for letter in '"\\/')
+    return bool(key) and is_spelled and not key.isdigit()
+
+
 class Probe:
     """Looks for some paths, one or two keys deep, in the payloads of one type of event."""
 
     __slots__ = ("_decode", "_exact", "_inner", "_names")
 
-    def __init__(self, paths: Iterable[str]) -> None:
-        below: dict[str, list[str]] = {}
+    def __init__(self, paths: Iterable[str] = (), *, keys: Iterable[str] = ()) -> None:
+        below: dict[str, list[str]] = {key: [] for key in sorted(keys)}
         for path in sorted(paths):
             key, _, inner = path.partition("/")
             below.setdefault(key, []).extend([inner] if inner else [])
@@ -61,6 +70,11 @@ class Probe:
         """Say whether every payload, one a line, has every path."""
         inner = sum(size for _, size in self._inner)
         return self.all_have((True,) * (len(self._names) + inner), lines)
+
+    def has_none(self, lines: bytes) -> bool:
+        """Say whether no payload, one a line, has any of the paths."""
+        inner = sum(size for _, size in self._inner)
+        return self.all_have((False,) * (len(self._names) + inner), lines)
 
     def _shape(self, mask: Mask) -> type[msgspec.Struct]:
         """Return a struct that only payloads with this mask have the form of."""

@@ -16,16 +16,11 @@ Scope = frozenset[str] | None
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Bytes without which a rule finds nothing: in payloads, or in whole lines."""
+    """Without which a rule finds nothing: keys of payloads, or bytes of payloads or of lines."""
 
-    in_payloads: tuple[bytes, ...]
-    in_lines: tuple[bytes, ...]
-
-    def are_in(self, payloads: bytes, lines: bytes) -> bool:
-        """Say whether one of them is there."""
-        return any(payloads.find(mark) >= 0 for mark in self.in_payloads) or any(
-            lines.find(mark) >= 0 for mark in self.in_lines
-        )
+    keys: frozenset[str]
+    in_payloads: frozenset[bytes]
+    in_lines: frozenset[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +47,8 @@ class Consumer(Protocol):
 class Watcher(Consumer, Protocol):
     """One rule at work.
 
-    `marks`: where some events hold none of these bytes and no escape, none of them is what the rule
-    looks for. None: it has to see every event.
+    `marks`: where some events hold none of them and no escape, none of them is what the rule looks
+    for. None: it has to see every event.
     """
 
     marks: Marks | None
