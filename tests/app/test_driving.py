@@ -247,13 +247,31 @@ def test_a_file_that_was_torn(
     assert path.read_bytes() == (raw if left is None else left)
 
 
-def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path) -> None:
+OTHERS = {
+    "notes": b"dear diary\nmore",
+    "notes of one line without an end": b"dear diary",
+    "a gold item without an end": b'{"qid": "a", "answerable": true}',
+    "half a document": b"[",
+}
+
+
+@pytest.mark.parametrize("raw", OTHERS.values(), ids=OTHERS.keys())
+def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path, raw: bytes) -> None:
     path = tmp_path / "notes.txt"
-    path.write_bytes(b"dear diary\nmore")
+    path.write_bytes(raw)
     with pytest.raises(AffidavitError) as caught:
         Recording(path).answered()
     assert (caught.value.where.file, caught.value.where.line) == (str(path), 1)
-    assert path.read_bytes() == b"dear diary\nmore"
+    assert path.read_bytes() == raw
+
+
+def test_a_folder_that_cannot_be_made_is_told_when_a_run_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    recording = Recording(tmp_path / "file" / "runs" / "runs.jsonl")
+    recording.make_folder()
+    questions = questions_of([gold(qid="a", question="Other")], (0,), ("none",))
+    with pytest.raises(AffidavitError, match="AF014"):
+        [*drive(questions, Stub(lambda _: ANSWER), Pace(), recording.keep, StillClock())]
 
 
 def test_a_line_is_a_row_for_the_other_gates(tmp_path: Path) -> None:

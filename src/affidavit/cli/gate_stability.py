@@ -180,14 +180,13 @@ def _record(
 
     items = gold_by_qid(Lines("gold", [gold]).rows(gold_from_chunk), gold)
     questions = questions_of(items.values(), seeds_from(seeds), jitters_from(jitters), gold)
-    place = Path(file)
-    recording = Recording(place)
+    recording = Recording(Path(file))
     left = unfinished(questions, pipeline, pace.form, recording.answered())
     if recording.was_torn:
         terminal.note(f"the last line of {file} was cut off; its run is made again")
     terminal.note(f"{len(questions)} runs, {len(questions) - len(left)} of them recorded before")
     if left:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        recording.make_folder()
     # Closed also if the user stops it, so that no command is left running.
     with closing(drive(left, pipeline, pace, recording.keep, time)) as made:
         faults = sum(

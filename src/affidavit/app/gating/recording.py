@@ -1,6 +1,7 @@
 """The file of recorded runs: appended line by line, read again, and mended where it was torn."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +11,7 @@ from affidavit.app.gating.driving import RecordV1
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import gates as gate_faults
 from affidavit.base.files import append_line_durably, read_bounded, write_atomically
+from affidavit.base.strict_json import decode
 from affidavit.gates.rag_rows import AnswerV1
 from affidavit.gates.rows import RowReader, refuse
 
@@ -31,6 +33,10 @@ _ROWS: Final = RowReader(
 )
 
 
+_BEGINNING: Final = b'{"qid":'
+"""How every line begins that is written here."""
+
+
 class Recording:
     """A file of runs. What is in it stays; a line that is no run is an error, not overwritten."""
 
@@ -43,7 +49,8 @@ class Recording:
         """Return the keys of the runs that have an answer; no file, no runs.
 
         A process that was killed while it wrote leaves a last line without its end. That line is
-        taken away: it never was a run, and would be an error for every reader of the file.
+        taken away: it never was a run, and would be an error for every reader of the file. Any
+        other line that is no run is somebody's, and an error.
         """
         if not self._path.exists():
             return frozenset()
@@ -63,16 +70,27 @@ class Recording:
             line["answer_json"] = said
         append_line_durably(self._path, msgspec.json.encode(line))
 
+    def make_folder(self) -> None:
+        """Make the folder of the file; what keeps it from being made keeps the runs out."""
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+
     def _without_torn_end(self, raw: bytes) -> bytes:
         cut = raw.rfind(b"\n") + 1
-        try:
-            if raw[cut:].strip():
-                _ROWS.from_line(raw[cut:])
-        except AffidavitError:
-            return raw[:cut]
-        return raw
+        return raw[:cut] if _is_torn(raw[cut:]) else raw
 
     def _answered_in(self, raw: bytes) -> Iterator[str]:
         for _, row in _ROWS.from_chunk(raw, 1, str(self._path), refuse):
             if row.key is not None and row.answer_json is not None:
                 yield row.key
+
+
+def _is_torn(line: bytes) -> bool:
+    """Tell whether a line begins as ours do and is not whole: then it is no JSON."""
+    if not line or not _BEGINNING.startswith(line[: len(_BEGINNING)]):
+        return False
+    try:
+        decode(line)
+    except AffidavitError:
+        return True
+    return False
