@@ -286,6 +286,13 @@ def test_traces_alone_have_nothing_to_be_held_against(folder: Folder) -> None:
     assert (result.exit_code, result.stderr[:5]) == (2, "AF419")
 
 
+def test_spark_is_an_extra(folder: Folder) -> None:
+    result = folder.gate("--engine", "spark")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("AF003")
+    assert "affidavit[spark]" in result.stderr
+
+
 def test_a_report_cannot_replace_an_input(folder: Folder) -> None:
     result = folder.gate("--report", folder.trace)
     assert (result.exit_code, result.stderr[:5]) == (2, "AF281")
