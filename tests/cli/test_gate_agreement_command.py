@@ -74,6 +74,28 @@ def test_every_disagreement_is_in_the_file(tmp_path: Path) -> None:
     ]
 
 
+CELLS = {
+    "a tab": ("a\tb", "a\\tb"),
+    "a line break": ("a\r\nb", "a\\r\\nb"),
+    "a backslash, so that escapes can be read back": ("a\\tb", "a\\\\tb"),
+    "a formula": ("=1+1", "\\u003d1+1"),
+    "a formula by its sign": ("-1", "\\u002d1"),
+    "a function": ("@SUM(A1)", "\\u0040SUM(A1)"),
+    "a quote that would swallow what follows": ('"a', "\\u0022a"),
+    "what a terminal would obey": ("a\x1b[31m", "a\\u001b[31m"),
+    "another order of letters": ("a\u202eb", "a\\u202eb"),
+    "signs elsewhere are text": ("a=b+c@d-e", "a=b+c@d-e"),
+}
+
+
+@pytest.mark.parametrize(("qid", "cell"), CELLS.values(), ids=CELLS.keys())
+def test_a_cell_of_the_table_stays_one_and_stays_text(tmp_path: Path, qid: str, cell: str) -> None:
+    out = tmp_path / "d.tsv"
+    given = lines(tmp_path / "p.jsonl", pairs("VR", qid=qid))
+    run("gate", "agreement", "--pairs", given, "--disagreements", str(out))
+    assert out.read_bytes().decode().split("\n")[1].split("\t")[0] == cell
+
+
 def test_an_old_file_of_disagreements_does_not_stay(tmp_path: Path) -> None:
     out = tmp_path / "d.tsv"
     out.write_text("qid\tscholar\nold\tVALID\n")

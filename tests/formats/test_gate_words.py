@@ -48,6 +48,13 @@ def test_names_that_no_table_knows_are_said_as_they_are() -> None:
 
 def test_what_no_reader_would_see_is_shown() -> None:
     assert words.visible("a\x00b\u202ec\ud800d\ne") == "a\\u0000b\\u202ec\\ud800d\ne"
+    assert words.visible("q1\u200b \ufeff\xad") == "q1\\u200b \\ufeff\\u00ad"
+    assert words.visible("\U000e0041") == "\\U000e0041"
+
+
+def test_what_a_script_or_an_emoji_is_written_with_stays() -> None:
+    text = "नमस्ते क्\u200dष 👩\u200d🚀 ✈\ufe0f é 漢字 ﷽"
+    assert words.visible(text) == text
 
 
 def test_every_metric_of_the_gates_has_words() -> None:

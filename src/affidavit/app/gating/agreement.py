@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from affidavit.app.gating.baselines import outcomes_before
 from affidavit.app.gating.files import BadLines, Lines
 from affidavit.app.gating.skipping import with_skipped
+from affidavit.formats.gate_report.words import visible
 from affidavit.gates.agreement import (
     LABELS,
     PAIRS,
@@ -23,6 +25,8 @@ from affidavit.gates.report import Input, Report
 from affidavit.gates.rows import last_by
 
 KIND = "agreement"
+_ESCAPES: Final = {ord(each): f"\\{name}" for each, name in zip("\\\t\n\r", "\\tnr", strict=True)}
+_ACTS: Final = ("=", "+", "-", "@", '"')
 COLUMNS = ("qid", "scholar", "auditor", "final", "why")
 
 
@@ -103,7 +107,10 @@ def disagreements_tsv(counts: AgreementCounts) -> bytes:
 
 
 def _cell(text: str) -> str:
-    # A qid is the user's: a tab or a line break in it must not make cells of its own.
-    return text.translate(
-        {ord(each): f"\\{name}" for each, name in zip("\\\t\n\r", "\\tnr", strict=True)}
-    )
+    """Return a cell that stays one, and stays text.
+
+    A qid is the user's: a tab or a line break in it must not make cells of its own, nor its first
+    letter a formula or a quote of a spreadsheet. What is changed becomes an escape, which can be read back.
+    """
+    safe = visible(text.translate(_ESCAPES))
+    return f"\\u{ord(safe[0]):04x}{safe[1:]}" if safe.startswith(_ACTS) else safe

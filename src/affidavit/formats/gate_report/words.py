@@ -67,15 +67,21 @@ CHECKS: Final = (
     "C: the claim holds a gold text. H: a gold passage is cited, and nothing that was not"
     " retrieved. K: the constraints are echoed and none is contradicted."
 )
+# Joiners stay: some scripts, and emoji, are written with them.
 _CONTROLS: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
-    "\ud800-\udfff\ufffe\uffff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )
 
 
 def visible(text: str) -> str:
     """Return a text with what no reader would see, or some would obey, shown as escapes."""
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CONTROLS.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def kind_in_words(report: ReportV1) -> str:
