@@ -2,7 +2,8 @@
 
 A control character in a source could clear the screen or paint a verdict that nobody reached, and
 a bidirectional override could show a sentence in another order than the one that was judged. Both
-are shown as escapes, and so is what nobody would see, but for the joiners of scripts and emoji. `--json` needs none of this: JSON escapes them itself.
+are shown as escapes, and so is what nobody would see, but for the joiners of scripts and emoji.
+`--json` needs none of this: JSON escapes them itself.
 """
 
 import re
