@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
@@ -120,11 +121,12 @@ def _deal_one(
             hands: list[list[bytes]] = [[] for _ in files]
             for line, row in rows_of(block.raw, block.first_line, source.shown, bad):
                 # Which share it is decides nothing, so the hash of this process will do.
-                share = hash(qid_of(row)) % count
+                qid = row.qid
+                share = hash(qid if isinstance(qid, str) else qid_of(row)) % count
                 hands[share].append(texts[line - block.first_line])
                 dealt.shares[share].places.append(before + line)
-            for file, hand in zip(files, hands, strict=True):
-                file.writelines(text + b"\n" for text in hand)
+            for file, dealt_out in zip(files, hands, strict=True):
+                file.writelines((b"\n".join(dealt_out), b"\n") if dealt_out else ())
     dealt.digests.append(seen.digest)
     dealt.index.stretches.append(Stretch(source.file, source.shown, before, 0, lines, offsets))
     return total
@@ -133,8 +135,10 @@ def _deal_one(
 def _rows(share: Share, rows_of: RowsOf[Row]) -> Iterator[tuple[int, Row]]:
     with share.file.open("rb", buffering=BLOCK_BYTES) as stream:
         for block in blocks_of(stream, share.file.name):
-            for line, row in rows_of(block.raw, block.first_line, None, _cannot_be_bad):
-                yield share.places[line - 1], row
+            rows = rows_of(block.raw, block.first_line, None, _cannot_be_bad)
+            start = block.first_line - 1
+            places = share.places[start : start + block.lines]
+            yield from zip(places, map(itemgetter(1), rows), strict=True)
 
 
 def _cannot_be_bad(error: Exception) -> None:
