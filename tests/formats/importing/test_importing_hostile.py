@@ -315,3 +315,17 @@ def test_a_damaged_file_ends_in_a_coded_error_or_in_rows(
     path.write_bytes(data[:at] + noise + data[at + len(noise) :])
     with suppress(AffidavitError):
         list(read_rows(path, on_bad=lambda _: None))
+
+
+ENCODINGS = {
+    "what a spreadsheet calls Unicode text": ("question\tanswer\n", "utf-16", "UTF-16"),
+    "what one writes by default": ("question,answer\na,Müller\n", "cp1252", "WINDOWS-1252"),
+}
+
+
+@pytest.mark.parametrize(("text", "stored", "named"), ENCODINGS.values(), ids=ENCODINGS.keys())
+def test_the_advice_names_the_encoding(tmp_path: Path, text: str, stored: str, named: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.encode(stored))
+    with pytest.raises(AffidavitError, match=f"iconv -f {named} -t UTF-8"):
+        detect(path)

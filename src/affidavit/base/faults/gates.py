@@ -128,7 +128,7 @@ IMPORT_ENCODING = Fault(
     "AF422",
     "import.encoding",
     "the table is not stored as UTF-8 (it has the byte {byte})",
-    "save it again as CSV UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8",
+    "save it again as CSV UTF-8, or convert it: iconv -f {encoding} -t UTF-8",
 )
 IMPORT_BROKEN = Fault(
     "AF423",

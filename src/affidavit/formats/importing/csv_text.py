@@ -6,6 +6,7 @@ would stand under the wrong names.
 """
 
 import csv
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from io import BufferedReader
 from typing import TYPE_CHECKING, Final
@@ -74,9 +75,12 @@ def _problem(said: str) -> str:
 
 
 def not_utf8(error: UnicodeDecodeError, file: str) -> AffidavitError:
-    """Say that a table is stored in another encoding; which one cannot be told for sure."""
+    """Say that a table is stored in another encoding; only spreadsheets' UTF-16 tells its own."""
     byte = error.object[error.start]
-    return AffidavitError(faults.IMPORT_ENCODING, Where(file), byte=f"0x{byte:02x}")
+    encoding = "UTF-16" if error.object.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "WINDOWS-1252"
+    return AffidavitError(
+        faults.IMPORT_ENCODING, Where(file), byte=f"0x{byte:02x}", encoding=encoding
+    )
 
 
 def _names_of(cells: list[str], file: str, line: int) -> list[str]:
