@@ -14,6 +14,7 @@ from tests.packs.test_signals import COMMITMENT
 from tests.seal.bundle_making import sealed
 from tests.vectors import vector_path
 
+import affidavit
 from affidavit.app.evidence.packs_block import packs_block
 from affidavit.app.linting.linting import Linted, lint_bundle
 from affidavit.app.linting.loading import built_in_pack, built_in_packs, load_pack, load_packs
@@ -131,6 +132,21 @@ def test_gate_i1_the_manifest_names_packs_and_mappings() -> None:
         assert written
         assert all(set(each) <= set(named) for each in written)
     assert all(rule.requires_signals for pack in packs for rule in pack.rules)
+
+
+def test_gate_i1_a_sealed_run_names_the_packs_it_is_held_to(tmp_path: Path) -> None:
+    """ADR-025, I1: manifest `x-assay` fields populated correctly, also after lint with them."""
+    log, bundle = tmp_path / "run.jsonl", tmp_path / "run.tar.gz"
+    with affidavit.record(log, input="q") as recorded:
+        recorded.model_call("m", input="q", output="a")
+    packs = ("--pack", "eu-ai-act-baseline,cicd-starter")
+    assert run("evidence", "seal", str(log), "-o", str(bundle), *packs).exit_code == 0
+    chosen = load_packs(["eu-ai-act-baseline", "cicd-starter"], None)
+    done = lint_bundle(bundle, chosen, DEFAULT_LIMITS, 500)
+    said: Any = done.manifest.value["x-assay"]
+    assert [each["digest"] for each in said["packs_applied"]] == [pack.digest for pack in chosen]
+    rules = {pack.canonical_id(rule) for pack in chosen for rule in pack.rules}
+    assert {each["rule"] for each in said["mappings"]} == rules
 
 
 def test_gate_i2_explain_renders_the_gaps_of_closure() -> None:
