@@ -30,6 +30,7 @@ from affidavit.base.files import (
     append_line_durably,
     digest_file,
     is_folder,
+    is_there,
     open_to_read,
     read_bounded,
     write_atomically,
@@ -208,6 +209,13 @@ def test_what_is_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert is_folder(tmp_path)
     assert not any(map(is_folder, (tmp_path / "file", tmp_path / "no", "a\0b", "x" * 300)))
+
+
+def test_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    assert all(map(is_there, (tmp_path, tmp_path / "file")))
+    assert not any(map(is_there, (tmp_path / "loop", tmp_path / "no", "a\0b", "x" * 300)))
 
 
 def test_without_permission_nothing_is_read_or_written(tmp_path: Path) -> None:

@@ -104,6 +104,15 @@ def is_folder(path: FilePath) -> bool:
         return False
 
 
+def is_there(path: FilePath) -> bool:
+    """Say whether there is anything; where one may not look, or no name can be, is nothing."""
+    try:
+        Path(path).stat()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def write_atomically(
     path: FilePath, data: bytes | Iterable[bytes], *, private: bool = False
 ) -> None:

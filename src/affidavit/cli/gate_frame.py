@@ -217,11 +217,12 @@ def _remembered(
         yield ()
         return
     from affidavit.app.gating import history
+    from affidavit.base.files import is_there
     from affidavit.cli.gate_places import known_history
     from affidavit.wiring.clock import now
 
     at = now()
-    before = known_history(terminal, path).runs if path.exists() else ()
+    before = known_history(terminal, path).runs if is_there(path) else ()
     yield (*before, *history.runs_of(wire, at))
     history.append(path, wire, at)
     terminal.note(f"added this run to {path}")

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from affidavit.base.exits import Exit
+from affidavit.base.files import is_there
 from affidavit.cli.gate_frame import Frame, conclude, gate_command
 from affidavit.cli.gate_places import Finite
 from affidavit.cli.terminal import Terminal
@@ -95,6 +96,6 @@ def latency(
 def _accuracy(text: str) -> tuple[str | None, Path]:
     """Split `CONFIG=REPORT`; a file of this very name is a report of the release."""
     name, found, path = text.rpartition("=")
-    if not found or Path(text).exists():
+    if not found or is_there(text):
         return None, Path(text)
     return name, Path(path)

@@ -38,9 +38,9 @@ def refuse_places(outputs: Iterable[Path], inputs: Iterable[str | Path]) -> None
     """Refuse to write over what is read, or two things into one file, or where nobody can."""
     from affidavit.base.faults.check import OUTPUT_IS_INPUT
 
-    taken = {Path(name).resolve() for given in inputs for name in _files(str(given))}
+    taken = {_place(Path(name)) for given in inputs for name in _files(str(given))}
     for path in outputs:
-        place = path.resolve()
+        place = _place(path)
         if place in taken:
             raise AffidavitError(OUTPUT_IS_INPUT, Where(file=str(path)))
         taken.add(place)
@@ -71,6 +71,14 @@ def known_history(terminal: Terminal, path: Path) -> "History":
     if len(known.findings) > _SHOWN:
         terminal.note(f"{len(known.findings) - _SHOWN} more lines of {path} are no runs")
     return known
+
+
+def _place(path: Path) -> Path:
+    """Return where a path leads; one that leads nowhere is told by whoever opens it."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return path
 
 
 def _files(name: str) -> Iterator[str]:

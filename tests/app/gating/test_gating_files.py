@@ -94,3 +94,17 @@ def test_several_files_are_one_input(tmp_path: Path, monkeypatch: pytest.MonkeyP
         files_named(["*.csv"])
     assert list(Lines("latency", []).blocks()) == []
     assert Lines("latency", []).as_input().digest is None
+
+
+def test_two_stars_within_a_name_are_no_pattern() -> None:
+    with pytest.raises(AffidavitError, match="no file can have this name"):
+        files_named(["a**b"])
+
+
+def test_a_folder_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> list[Path]:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(Path, "glob", gone)
+    with pytest.raises(AffidavitError, match="AF011"):
+        files_named(["*.jsonl"])

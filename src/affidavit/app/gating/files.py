@@ -14,8 +14,8 @@ from typing import Final, TypeVar
 
 from affidavit.app.gating.blocks import Block, OnBad, Stream, blocks_of
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults.input import FILE_MISSING
-from affidavit.base.files import open_to_read
+from affidavit.base.faults.input import FILE_MISSING, FILE_UNREADABLE
+from affidavit.base.files import is_there, open_to_read
 from affidavit.gates.report import Input
 from affidavit.gates.rows import refuse
 from affidavit.gates.tally import LISTED, Listing
@@ -130,16 +130,29 @@ def files_named(names: Iterable[str]) -> tuple[str, ...]:
     """
     found: list[str] = []
     for name in names:
-        if name == STANDARD_INPUT or not _MAGIC.intersection(name) or Path(name).exists():
+        if name == STANDARD_INPUT or not _MAGIC.intersection(name) or is_there(name):
             found.append(name)
             continue
-        pattern = Path(name)
-        root = Path(pattern.anchor)
-        matches = sorted(str(path) for path in root.glob(str(pattern.relative_to(root))))
+        matches = _matches(Path(name))
         if not matches:
             raise AffidavitError(FILE_MISSING, Where(file=name))
         found.extend(matches)
     return tuple(dict.fromkeys(found))
+
+
+def _matches(pattern: Path) -> list[str]:
+    root = Path(pattern.anchor)
+    try:
+        return sorted(str(path) for path in root.glob(str(pattern.relative_to(root))))
+    except (OSError, ValueError) as error:  # A folder that goes away, or `**` within a name.
+        where = Where(file=str(pattern))
+        raise AffidavitError(FILE_UNREADABLE, where, reason=_reason(error)) from None
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return "no file can have this name"
 
 
 def shown_name(name: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from affidavit.base.errors import AffidavitError
+from affidavit.base.faults.input import FILE_MISSING
 from affidavit.base.files import append_line_durably, open_to_read
 from affidavit.base.json_limits import LINE_LIMITS
 from affidavit.base.json_lines import read_lines
@@ -61,9 +62,12 @@ def require_history(path: Path) -> None:
 
     Its first line tells. One that a crash tore is the beginning of a run all the same.
     """
-    if not path.exists():
-        return
-    with open_to_read(path) as stream:
-        line = stream.read(LINE_LIMITS.max_bytes).lstrip().partition(b"\n")[0]
+    try:
+        with open_to_read(path) as stream:
+            line = stream.read(LINE_LIMITS.max_bytes).lstrip().partition(b"\n")[0]
+    except AffidavitError as error:
+        if error.fault is FILE_MISSING:
+            return
+        raise
     if line and not _BEGINNING.startswith(line[: len(_BEGINNING)]):
         run_from_line(line, 1, str(path))

@@ -10,7 +10,7 @@ import msgspec
 from affidavit.app.gating.driving import RecordV1
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import gates as gate_faults
-from affidavit.base.files import append_line_durably, read_bounded, write_atomically
+from affidavit.base.files import append_line_durably, is_there, read_bounded, write_atomically
 from affidavit.base.strict_json import decode
 from affidavit.gates.rag_rows import AnswerV1
 from affidavit.gates.rows import RowReader, refuse
@@ -52,7 +52,7 @@ class Recording:
         taken away: it never was a run, and would be an error for every reader of the file. Any
         other line that is no run is somebody's, and an error.
         """
-        if not self._path.exists():
+        if not is_there(self._path):
             return frozenset()
         raw = read_bounded(self._path, MAX_BYTES)
         whole = self._without_torn_end(raw)

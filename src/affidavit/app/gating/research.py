@@ -13,7 +13,7 @@ from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.faults.input import FILE_MISSING, FILE_UNREADABLE, FOLDER_MISSING
-from affidavit.base.files import digest_file, read_bounded
+from affidavit.base.files import digest_file, is_folder, read_bounded
 from affidavit.base.strict_json import decode
 from affidavit.gates.report import Input, Report
 from affidavit.gates.research import KIND, Run, research_report
@@ -96,7 +96,7 @@ class _Runs:
         return Input("outputs", shown_name(str(self._root)), digest, runs, self._bad.count)
 
     def _folders(self) -> Iterator[Path]:
-        if not self._root.is_dir():
+        if not is_folder(self._root):
             raise AffidavitError(FOLDER_MISSING, Where(file=str(self._root)))
         stored = {OUTPUT_FILE, EVENTS_FILE, MANIFESTS_FILE}
         for place, folders, files in os.walk(self._root, onerror=_unreadable):
@@ -106,12 +106,13 @@ class _Runs:
 
     def _run(self, folder: Path) -> Run:
         place = folder / OUTPUT_FILE
-        if not place.exists():
-            raise self._wrong(place, "the run has stored steps, but no output.json")
-        raw = read_bounded(place, MAX_BYTES)
         try:
+            raw = read_bounded(place, MAX_BYTES)
             value = decode(raw)
         except AffidavitError as error:
+            if error.fault is FILE_MISSING:
+                problem = "the run has stored steps, but no output.json"
+                raise self._wrong(place, problem) from None
             raise error.at(file=str(place)) from None
         output = OUTPUT.from_value(value, None, str(place))
         events, manifests = self._steps(folder, EVENTS_FILE), self._steps(folder, MANIFESTS_FILE)
@@ -124,10 +125,13 @@ class _Runs:
     def _steps(self, folder: Path, name: str) -> tuple[StepV1, ...] | None:
         """Return the steps of a file, or None where it was not stored."""
         place = folder / name
-        if not place.exists():
-            return None
         lines = Lines(name, [str(place)])
-        steps = tuple(row for _, row in lines.rows(STEP.from_chunk))
+        try:
+            steps = tuple(row for _, row in lines.rows(STEP.from_chunk))
+        except AffidavitError as error:
+            if error.fault is FILE_MISSING:
+                return None
+            raise
         self._note(place, digest_file(place))
         return steps
 
