@@ -139,10 +139,16 @@ STEPS: tuple[Step, ...] = (
         exit=1,
     ),
     Step(
+        "Record what a run does",
+        "A program of forty lines with `affidavit.record`: every call, passage, prompt and decision"
+        " is on the disk before the next one, so that a crash loses nothing.",
+        ("python", "samples/runs/record_run.py", "demo-output/run.jsonl"),
+    ),
+    Step(
         "What a run did, sealed",
-        "`samples/runs/record_run.py` recorded it, event by event; here it becomes one file.",
+        "The log becomes one file, the same to the last byte whoever seals it.",
         (
-            *("affidavit", "evidence", "seal", "samples/runs/support.jsonl"),
+            *("affidavit", "evidence", "seal", "demo-output/run.jsonl"),
             *("--pack", "cicd-starter", "--output", "demo-output/run.tar.gz"),
         ),
     ),
@@ -235,4 +241,6 @@ def demonstrate(steps: Sequence[Step], report: Path) -> int:
 
 
 if __name__ == "__main__":
+    # A recording never writes over an earlier one.
+    (OUTPUT / "run.jsonl").unlink(missing_ok=True)
     sys.exit(1 if demonstrate(STEPS, TRANSCRIPT) else 0)
