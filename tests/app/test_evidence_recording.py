@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.json_values import TEXTS, VALUES
 from tests.repository import ROOT
-from tests.seal.bundle_making import members_of, verified
+from tests.seal.bundle_making import members_of, sealed, verified
 
 import affidavit
 from affidavit.app.evidence.event_types import TYPES
 from affidavit.app.evidence.recording import Recorder
-from affidavit.app.evidence.run_log import MAX_LINE_BYTES
+from affidavit.app.evidence.run_log import MAX_LINE_BYTES, entry_line
 from affidavit.app.evidence.sealing import seal_run
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
+from affidavit.seal.bundle.drafting import Draft
 
 AT = "2026-01-31T14:30:00Z"
 
@@ -145,7 +149,16 @@ def test_a_log_cut_anywhere_is_sealed_or_refused_by_code(tmp_path: Path) -> None
         target.unlink()
 
 
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 A_SET: Any = {1}
+A_LIST: Any = [1]
+A_NUMBER: Any = 1
 SOME_BYTES: Any = b"x"
 REFUSED: dict[str, tuple[Callable[[Recorder], object], str, str | None]] = {
     "a set": (lambda r: r.tool_call("a", input=A_SET, output=1), "canon.type", "data.input"),
@@ -163,6 +176,48 @@ REFUSED: dict[str, tuple[Callable[[Recorder], object], str, str | None]] = {
     "half a surrogate": (lambda r: r.prompt("\ud800"), "json.unicode", "data.text"),
     "too large": (lambda r: r.prompt("a" * MAX_LINE_BYTES), "record.too_large", "data"),
     "a type that we do not have": (lambda r: r.event("affidavit.x", {}), "record.type", "type"),
+    "a type that is empty": (lambda r: r.event("", {}), "record.value", "type"),
+    "a type that is no text": (lambda r: r.event(A_NUMBER, {}), "record.value", "type"),
+    "a subject that is no text": (
+        lambda r: r.event("x", {}, subject=A_NUMBER),
+        "record.value",
+        "subject",
+    ),
+    "a flag that is a number": (
+        lambda r: r.event("x", {}, personal_data=A_NUMBER),
+        "record.value",
+        "personal_data",
+    ),
+    "a level deeper than a bundle goes": (
+        lambda r: r.event("x", nested(64)),
+        "json.depth",
+        f"data{'[0]' * 26}"[:79] + "…",
+    ),
+    "a key more than a bundle allows": (
+        lambda r: r.event("x", {str(number): 1 for number in range(10_001)}),
+        "limit.json_keys",
+        "data['9999']",
+    ),
+    "two keys that look the same": (
+        lambda r: r.event("x", {"\u00e9": 1, "e\u0301": 2}),
+        "canon.unicode_collision",
+        None,
+    ),
+    "a float that is written as an integer beyond 53 bits": (
+        lambda r: r.event("x", 1e17),
+        "json.number_domain",
+        "data",
+    ),
+    "parameters that are a list": (
+        lambda r: r.model_call("m", input=1, output=2, parameters=A_LIST),
+        "record.value",
+        "data.parameters",
+    ),
+    "a signal that nobody knows": (
+        lambda r: r.finish(absent_signals=["tools"]),
+        "record.value",
+        "data.absent_signals",
+    ),
 }
 
 
@@ -176,6 +231,45 @@ def test_a_value_that_cannot_be_kept_is_refused_at_the_call(
             call(run)
         assert run.path.read_bytes() == before
     assert (caught.value.fault.name, caught.value.where.field) == (fault, field)
+
+
+BAD_RUNS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "a clock that tells no time": ({"clock": lambda: "noon"}, "record.value", "time"),
+    "a clock without a zone": (
+        {"clock": lambda: "2026-01-31T14:30:00"},
+        "record.value",
+        "time",
+    ),
+    "an input that is not a number": ({"input": float("nan")}, "json.number_domain", "data.input"),
+    "a run id with a colon": ({"run_id": "a:b"}, "record.value", "run_id"),
+    "a run id that is no text": ({"run_id": 1}, "record.value", "id"),
+    "a run id of two thousand letters": ({"run_id": "a" * 2000}, "record.value", "run_id"),
+    "a source that is no address": ({"source": "here"}, "record.value", "source"),
+    "a source that is no text": ({"source": 1}, "record.value", "source"),
+    "a producer that is no text": ({"producer": 1}, "record.value", "producer"),
+}
+
+
+@pytest.mark.parametrize(("options", "fault", "field"), BAD_RUNS.values(), ids=BAD_RUNS.keys())
+def test_a_run_that_cannot_be_sealed_is_not_begun(
+    tmp_path: Path, options: dict[str, Any], fault: str, field: str
+) -> None:
+    with pytest.raises(AffidavitError) as caught, affidavit.record(tmp_path / "a.jsonl", **options):
+        pass
+    assert (caught.value.fault.name, caught.value.where.field) == (fault, field)
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(VALUES, TEXTS, st.none() | TEXTS)
+def test_what_is_recorded_can_be_sealed_and_verifies(
+    data: Any, kind: str, subject: str | None
+) -> None:
+    draft = Draft(kind, AT, data, subject)
+    try:
+        entry_line(draft)
+    except AffidavitError:
+        return
+    assert verified(sealed([draft])).exit is Exit.YES
 
 
 def test_the_largest_event_that_is_recorded_is_sealed(tmp_path: Path) -> None:

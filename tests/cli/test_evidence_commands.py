@@ -472,7 +472,17 @@ BAD_IMPORTS: dict[str, tuple[str, bytes, str]] = {
     "binary": ("a.json", bytes(range(256)), "AF0"),
     "broken UTF-8": ("a.json", b'"\xff"', "AF022"),
     "a time that is a number": ("a.json", b'{"type":"a","data":1,"time":1}', "AF641"),
-    "a time that is none": ("a.json", b'{"type":"a","data":1,"time":"x"}', "AF623"),
+    "a time that is none": ("a.json", b'{"type":"a","data":1,"time":"x"}', "AF646"),
+    "a document deeper than a bundle goes": (
+        "a.json",
+        b'{"schema_version":"affidavit-gate/1","x":' + b"[" * 62 + b"]" * 62 + b"}",
+        "a.json, field data.report.x",
+    ),
+    "a document larger than an event": (
+        "a.json",
+        b'{"type":"a","data":["' + b'","'.join([b"a" * 1000] * 1100) + b'"]}',
+        "AF640",
+    ),
     "a subject that is a number": ("a.json", b'{"type":"a","data":1,"subject":1}', "AF641"),
     "a bad second line": ("a.jsonl", b'{"type":"a","data":1}\n{"x":1}\n', "line 2"),
     "a very long line": ("a.jsonl", b'{"type":"a","data":"' + b"a" * 2_000_000, "AF030"),

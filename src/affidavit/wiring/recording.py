@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from affidavit.app.evidence.recording import Clock, Recorder
+from affidavit.app.evidence.run_log import VERSION, run_from
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults.bundles import BUNDLE_EVENT
 from affidavit.base.faults.input import FILE_UNWRITABLE
+from affidavit.base.faults.recordings import RECORD_VALUE
 from affidavit.base.json_limits import JsonValue
-from affidavit.seal.bundle.drafting import Run
 from affidavit.wiring.clock import now
 
 RUNS = Path(".affidavit") / "runs"
@@ -27,10 +27,19 @@ def recorder_for(
     is_path = isinstance(run, Path) or run.endswith(".jsonl")
     if not is_path and {"/", "\\"} & set(str(run)):
         problem = "a run id holds no slash; a path ends in .jsonl"
-        raise AffidavitError(BUNDLE_EVENT, Where(field="run_id"), problem=problem)
+        raise AffidavitError(RECORD_VALUE, Where(field="run_id"), problem=problem)
     path = Path(run) if is_path else RUNS / f"{run}.jsonl"
     name = run_id if run_id is not None else path.name.removesuffix(".jsonl")
-    described = Run(name, source, *producer, git)
+    described = run_from(
+        {
+            "affidavit_run": VERSION,
+            "id": name,
+            "source": source,
+            "producer": producer[0],
+            "producer_version": producer[1],
+            "git": git,
+        }
+    )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -4,7 +4,7 @@ What a file is, is told from its content. A document becomes one event, results 
 and a line of events one each. Where a document says when it was made, that is the event's time.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +13,7 @@ from affidavit.app.evidence import event_types as kinds
 from affidavit.app.evidence.bundle_files import About, write_bundle
 from affidavit.app.evidence.exact_receipts import receipt_data
 from affidavit.app.evidence.packs_block import NO_PACKS, PacksBlock
+from affidavit.app.evidence.run_log import entry_line, header_line
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import recordings as faults
 from affidavit.base.files import open_to_read, read_bounded
@@ -47,6 +48,7 @@ def import_files(
     files: Sequence[Path], target: Path, run: Run, at: str, packs: PacksBlock = NO_PACKS
 ) -> Contents:
     """Write a bundle of what stands in some files; `at` is the time of what has none."""
+    header_line(run)
     drafting = Drafting(run)
     lines = (drafting.line(draft) for file in files for draft in _placed(file, at))
     about = About(True, packs_applied=packs.packs_applied, mappings=packs.mappings)
@@ -66,11 +68,19 @@ def drafts_of_file(file: Path, at: str) -> Iterator[Draft]:
         with open_to_read(file) as stream:
             for number, value in decode_lines(read_lines(stream)):
                 try:
-                    yield from drafts_of_value(value, at)
+                    yield from _keepable(drafts_of_value(value, at))
                 except AffidavitError as error:
                     raise error.at(line=number) from None
         return
-    yield from drafts_of_value(decode(read_bounded(file, DOCUMENT_LIMITS.max_bytes)), at)
+    value = decode(read_bounded(file, DOCUMENT_LIMITS.max_bytes))
+    yield from _keepable(drafts_of_value(value, at))
+
+
+def _keepable(drafts: Iterable[Draft]) -> Iterator[Draft]:
+    """Yield events that a bundle can hold; what is larger or deeper is refused, with its place."""
+    for draft in drafts:
+        entry_line(draft)
+        yield draft
 
 
 def drafts_of_value(value: JsonValue, at: str) -> Iterator[Draft]:

@@ -14,12 +14,13 @@ from types import TracebackType
 
 from affidavit.app.evidence import event_types as kinds
 from affidavit.app.evidence.exact_receipts import receipt_data
-from affidavit.app.evidence.run_log import EntryV1, entry_line, header_line
+from affidavit.app.evidence.run_log import entry_line, header_line
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import recordings as faults
 from affidavit.base.files import append_line_durably
 from affidavit.base.json_limits import JsonValue
-from affidavit.seal.bundle.drafting import Run
+from affidavit.packs.signals import REGISTRY
+from affidavit.seal.bundle.drafting import Draft, Run
 
 Clock = Callable[[], str]
 Fields = Mapping[str, JsonValue]
@@ -37,12 +38,25 @@ class Recorder:
         self._is_open = False
 
     def __enter__(self) -> "Recorder":
-        if self.path.exists():
-            raise AffidavitError(faults.RECORD_EXISTS, Where(file=str(self.path)))
-        append_line_durably(self.path, header_line(self.run))
+        # Nothing is written before it is known that the first event can be.
+        lines = (
+            header_line(self.run),
+            entry_line(Draft(kinds.RUN_STARTED, self._clock(), _given(input=self._input))),
+        )
+        self._claim()
+        for line in lines:
+            append_line_durably(self.path, line)
         self._is_open = True
-        self.event(kinds.RUN_STARTED, _given(input=self._input))
         return self
+
+    def _claim(self) -> None:
+        """Make the file, which nobody has made; any other fault is met when it is written."""
+        try:
+            self.path.touch(exist_ok=False)
+        except FileExistsError:
+            raise AffidavitError(faults.RECORD_EXISTS, Where(file=str(self.path))) from None
+        except (OSError, ValueError):
+            return
 
     def __exit__(
         self,
@@ -64,14 +78,14 @@ class Recorder:
         secrets: bool = False,
     ) -> None:
         """Record any event. Types that begin with `affidavit.` are those of the table."""
-        if type.startswith(kinds.PREFIX) and type not in _KNOWN:
-            raise AffidavitError(faults.RECORD_TYPE, Where(field="type"), type=type)
-        entry = EntryV1(type, self._clock(), data, subject, personal_data, secrets)
-        line = entry_line(entry)
         with self._turn:
             if not self._is_open:
                 raise AffidavitError(faults.RECORD_CLOSED, Where(file=str(self.path)))
+            line = entry_line(Draft(type, self._clock(), data, subject, personal_data, secrets))
+            if type.startswith(kinds.PREFIX) and type not in _KNOWN:
+                raise AffidavitError(faults.RECORD_TYPE, Where(field="type"), type=type)
             append_line_durably(self.path, line)
+            self._is_open = type != kinds.RUN_FINISHED
 
     def finish(
         self,
@@ -82,10 +96,9 @@ class Recorder:
         absent_signals: list[str] | None = None,
     ) -> None:
         """Record that the run ends; `absent_signals` are kinds of evidence that it had none of."""
-        signals: JsonValue = None if absent_signals is None else list(absent_signals)
+        signals = None if absent_signals is None else _signals(absent_signals)
         data = _given(status=status, output=output, error=error, absent_signals=signals)
         self.event(kinds.RUN_FINISHED, data)
-        self._is_open = False
 
     def model_call(
         self,
@@ -98,7 +111,7 @@ class Recorder:
         **others: JsonValue,
     ) -> None:
         """Record that a model was called, with what it was given and what it said."""
-        settings: JsonValue = None if parameters is None else dict(parameters)
+        settings = None if parameters is None else _object("parameters", parameters)
         said: dict[str, JsonValue] = {"model": model, "input": input, "output": output}
         self.event(
             kinds.MODEL_CALL, {**others, **_given(provider=provider, parameters=settings), **said}
@@ -133,7 +146,7 @@ class Recorder:
 
     def environment(self, values: Fields) -> None:
         """Record where the run takes place: versions, system, settings."""
-        self.event(kinds.ENVIRONMENT, {"values": dict(values)})
+        self.event(kinds.ENVIRONMENT, {"values": _object("values", values)})
 
     def code_version(self, version: str, **others: JsonValue) -> None:
         """Record which code runs; `commit` and `digest` name it exactly."""
@@ -145,23 +158,23 @@ class Recorder:
 
     def check_run(self, check: Fields) -> None:
         """Record what `affidavit check` found."""
-        self.event(kinds.CHECK_RUN, {"check": dict(check)})
+        self.event(kinds.CHECK_RUN, {"check": _object("check", check)})
 
     def receipt(self, receipt: Fields) -> None:
         """Record a signed receipt of an answer."""
-        self.event(kinds.RECEIPT, receipt_data(receipt))
+        self.event(kinds.RECEIPT, receipt_data(_object("receipt", receipt)))
 
     def ledger(self, ledger: Fields) -> None:
         """Record an evidence ledger as it is exported."""
-        self.event(kinds.LEDGER, {"ledger": dict(ledger)})
+        self.event(kinds.LEDGER, {"ledger": _object("ledger", ledger)})
 
     def gate(self, report: Fields) -> None:
         """Record the report of a gate."""
-        self.event(kinds.GATE_REPORT, {"report": dict(report)})
+        self.event(kinds.GATE_REPORT, {"report": _object("report", report)})
 
     def soak_trial(self, trial: Fields) -> None:
         """Record one trial of a soak."""
-        self.event(kinds.SOAK_TRIAL, {"trial": dict(trial)})
+        self.event(kinds.SOAK_TRIAL, {"trial": _object("trial", trial)})
 
 
 _KNOWN = frozenset(each.name for each in kinds.TYPES)
@@ -170,3 +183,22 @@ _KNOWN = frozenset(each.name for each in kinds.TYPES)
 def _given(**values: JsonValue) -> dict[str, JsonValue]:
     """Return the values that were given."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _object(name: str, value: Fields) -> dict[str, JsonValue]:
+    """Return the members of a mapping of any kind, such as `os.environ`."""
+    if not isinstance(value, Mapping):
+        raise _refused(name, f"it is not a mapping, but of the type {type(value).__name__}")
+    return dict(value)
+
+
+def _signals(names: list[str]) -> list[JsonValue]:
+    """Return the signals that a run says it had none of; a name that is not known says nothing."""
+    for name in names:
+        if name not in REGISTRY:
+            raise _refused("absent_signals", f"no signal is called {name!a}; see docs/signals.md")
+    return list(names)
+
+
+def _refused(name: str, problem: str) -> AffidavitError:
+    return AffidavitError(faults.RECORD_VALUE, Where(field=f"data.{name}"), problem=problem)

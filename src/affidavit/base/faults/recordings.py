@@ -1,4 +1,4 @@
-"""AF632 to AF645: what is done with bundles: proofs, recordings, imports and redactions."""
+"""AF632 to AF646: what is done with bundles: proofs, recordings, imports and redactions."""
 
 from affidavit.base.errors import Fault
 from affidavit.base.exits import Exit
@@ -89,4 +89,10 @@ REVEAL_MISMATCH = Fault(
     "the value and its salt do not make the commitment that stands in the bundle: {problem}",
     "ask for the value and the salt again; this value is not the one that was redacted",
     Exit.TAMPERED,
+)
+RECORD_VALUE = Fault(
+    "AF646",
+    "record.value",
+    "this cannot stand in a bundle: {problem}",
+    "mend the value that is named, then record or import it again",
 )

@@ -9,7 +9,7 @@ import msgspec
 
 from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import bundles as faults
+from affidavit.base.faults.recordings import RECORD_VALUE
 from affidavit.base.json_limits import JsonValue
 from affidavit.seal.bundle.event import CONTENT_TYPE, Moment, content_hash
 from affidavit.seal.bundle.event_batches import FLAGS, Pattern, written_name, written_subject
@@ -31,7 +31,7 @@ class Run:
 
     def __post_init__(self) -> None:
         if not self.id or ":" in self.id:
-            raise _invalid("a run id is a text without a colon", "run_id")
+            raise _invalid("a run id is a text without a colon, and not empty", "run_id")
         if self.source.find(":") < 1:
             raise _invalid("a source is an address like urn:example:run", "source")
 
@@ -71,7 +71,7 @@ class Drafting:
         subject, number = written_subject(draft.subject), b"%d" % self._count
         hashed = b'{"data":%b%b%b,"type":%b}' % (data, self._pattern.hashed, subject, kind)
         content = hashlib.sha256(hashed).hexdigest().encode()
-        time = _checked_time(draft.time).encode()
+        time = checked_time(draft.time).encode()
         flags = FLAGS[draft.has_personal_data], FLAGS[draft.has_secrets]
         values = (content, *flags, number, data, number, subject, time, kind)
         return self._added(self._form % values, content)
@@ -107,7 +107,8 @@ def _pattern_of(run: Run) -> Pattern:
     return Pattern.of(run.id, run.source, run.producer, run.producer_version, run.git, CONTENT_TYPE)
 
 
-def _checked_time(text: str) -> str:
+def checked_time(text: str) -> str:
+    """Return a time that events can have: RFC 3339, with its zone."""
     try:
         msgspec.convert(text, Moment)
     except msgspec.ValidationError:
@@ -117,4 +118,4 @@ def _checked_time(text: str) -> str:
 
 
 def _invalid(problem: str, field: str) -> AffidavitError:
-    return AffidavitError(faults.BUNDLE_EVENT, Where(field=field), problem=problem)
+    return AffidavitError(RECORD_VALUE, Where(field=field), problem=problem)
