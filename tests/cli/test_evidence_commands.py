@@ -22,6 +22,7 @@ from tests.seal.bundle_making import (
 )
 
 from affidavit.base.canonical import jcs
+from affidavit.base.digest import digest_of
 from affidavit.base.exits import Exit
 from affidavit.seal.bundle.drafting import Draft
 
@@ -254,6 +255,7 @@ def test_a_proof_of_every_event(place: Path) -> None:
 
 
 def redacted(*options: str) -> Any:
+    Path("salts.json").unlink(missing_ok=True)
     return run(
         *("evidence", "redact", "run.tar.gz", *options, "-o", "public.tar.gz"),
         *("--salts", "salts.json"),
@@ -270,9 +272,8 @@ def test_redacted_values_are_commitments_that_can_be_revealed(place: Path) -> No
     assert b"twelve" not in members_of(raw)[1]
     manifest = json.loads(members_of(raw)[0])
     assert manifest["x-affidavit"]["redacted_values"] == 3
-    assert "made from sha256:" in run("evidence", "show", "public.tar.gz").stdout
+    assert manifest["x-affidavit"]["origin"] in run("evidence", "show", "public.tar.gz").stdout
     salts = json.loads((place / "salts.json").read_text())
-    assert manifest["x-affidavit"]["origin"] == salts["origin"]
     values = {"/data/output": [12], "/data/results/0/text": "twelve"}
     for each in salts["salts"]:
         value = "12" if each["event"] == 6 else values[each["path"]]
@@ -280,6 +281,95 @@ def test_redacted_values_are_commitments_that_can_be_revealed(place: Path) -> No
             (place / "revealed.json").write_text(json.dumps({**each, "value": revealed}))
             done = run("evidence", "redact", "public.tar.gz", "--reveal", "revealed.json")
             assert done.exit_code == wanted
+
+
+def test_the_origin_cannot_be_guessed_and_can_be_revealed(place: Path) -> None:
+    assert redacted("--path", "/data/verdict").exit_code == 0
+    before = digest_of((place / "run.tar.gz").read_bytes())
+    public = (place / "public.tar.gz").read_bytes()
+    # Bundles are reproducible: the plain digest would let anybody try "ship" and "hold".
+    assert before.encode() not in b"".join(members_of(public))
+    assert stat.S_IMODE((place / "salts.json").stat().st_mode) == 0o600
+    origin = json.loads((place / "salts.json").read_text())["origin"]
+    assert origin["origin"] == before
+    (place / "revealed.json").write_text(json.dumps(origin))
+    told = run("evidence", "redact", "public.tar.gz", "--reveal", "revealed.json")
+    assert (told.exit_code, before in told.stdout) == (0, True)
+    wire = documents(
+        run("evidence", "redact", "public.tar.gz", "--reveal", "revealed.json", "--json")
+    )
+    assert wire == {"valid": True, "origin": before}
+    unredacted = run("evidence", "redact", "run.tar.gz", "--reveal", "revealed.json")
+    assert (unredacted.exit_code, "AF645" in unredacted.stderr) == (4, True)
+
+
+LOOKALIKES: dict[str, object] = {
+    "a text": {"$redacted": "swordfish"},
+    "another algorithm": {"$redacted": {"alg": "rot13", "digest": "fjbeqsvfu", "size_bytes": 9}},
+    "a digest that is none": {
+        "$redacted": {"alg": "sha256-salted", "digest": "swordfish", "size_bytes": 9}
+    },
+    "a member more": {
+        "$redacted": {
+            "alg": "sha256-salted",
+            "digest": "sha256:" + "0" * 64,
+            "size_bytes": 9,
+            "was": "swordfish",
+        }
+    },
+    "a key beside it": {"$redacted": {"alg": "sha256-salted"}, "was": "swordfish"},
+}
+
+
+@pytest.mark.parametrize("value", LOOKALIKES.values(), ids=LOOKALIKES.keys())
+def test_what_only_looks_redacted_is_redacted(place: Path, value: Any) -> None:
+    (place / "run.tar.gz").write_bytes(sealed([Draft("t", AT, {"x": value})]))
+    assert redacted("--path", "/data/x").exit_code == 0
+    events = members_of((place / "public.tar.gz").read_bytes())[1]
+    assert b"swordfish" not in events
+    assert b"fjbeqsvfu" not in events
+
+
+def test_a_digest_of_what_was_there_goes_with_it(place: Path) -> None:
+    manifest, events = parts(sealed([Draft("t", AT, {"x": 1}), Draft("u", AT, {"y": 1})]))
+    for event in events:
+        event.update(assaysemanticdigest="sha256:" + "1" * 64, assaydigestprofile="p")
+    (place / "run.tar.gz").write_bytes(respoken(without_ours(manifest), events))
+    assert redacted("--path", "/data/x").exit_code == 0
+    first, second = parts((place / "public.tar.gz").read_bytes())[1]
+    assert "assaysemanticdigest" not in first
+    assert "assaydigestprofile" not in first
+    assert second["assaysemanticdigest"] == "sha256:" + "1" * 64
+
+
+def test_salts_are_not_written_over(place: Path) -> None:
+    (place / "salts.json").write_text("of another bundle")
+    words = ("--path", "/data/output", "-o", "public.tar.gz", "--salts", "salts.json")
+    result = run("evidence", "redact", "run.tar.gz", *words)
+    assert (result.exit_code, "AF647" in result.stderr) == (2, True)
+    assert (place / "salts.json").read_text() == "of another bundle"
+    assert not (place / "public.tar.gz").exists()
+
+
+def test_no_salts_are_left_of_a_bundle_that_could_not_be_written(place: Path) -> None:
+    words = ("--path", "/data/output", "-o", "no/public.tar.gz", "--salts", "salts.json")
+    result = run("evidence", "redact", "run.tar.gz", *words)
+    assert (result.exit_code, "AF01" in result.stderr) == (2, True)
+    assert not (place / "salts.json").exists()
+
+
+def test_a_commitment_too_deep_for_a_bundle_is_refused(place: Path) -> None:
+    value: Any = "secret"
+    for _ in range(63):
+        value = [value]
+    (place / "run.tar.gz").write_bytes(sealed([Draft("t", AT, value)]))
+    result = redacted("--path", "/data" + "/0" * 63)
+    assert (result.exit_code, "AF026" in result.stderr, "line 1" in result.stderr) == (
+        2,
+        True,
+        True,
+    )
+    assert sorted(path.name for path in place.iterdir()) == ["run.jsonl", "run.tar.gz"]
 
 
 def test_a_commitment_says_digest_and_size_and_hides_short_values(place: Path) -> None:
@@ -390,13 +480,20 @@ WRONG_REVELATIONS = {
         2,
     ),
     "an event that is not there": (
-        {"event": 99, "path": "/data/output", "value": 1, "salt": ""},
+        {"event": 99, "path": "/data/output", "value": 1, "salt": "0" * 64},
         4,
     ),
     "a value that is not redacted": (
-        {"event": 6, "path": "/data/model", "value": 1, "salt": ""},
+        {"event": 6, "path": "/data/model", "value": 1, "salt": "0" * 64},
         4,
     ),
+    "several values": ({"event": 5, "path": "/data/*", "value": 1, "salt": "0" * 64}, 4),
+    "a salt that is too short": (
+        {"event": 6, "path": "/data/output", "value": "12", "salt": "00"},
+        2,
+    ),
+    "an origin without its salt": ({"origin": "sha256:" + "0" * 64}, 2),
+    "another origin": ({"origin": "sha256:" + "0" * 64, "salt": "0" * 64}, 4),
 }
 
 

@@ -53,9 +53,9 @@ def redact(
 ) -> Exit:
     """Replace values of a bundle by commitments.
 
-    Each value becomes a salted digest and its size. The new bundle verifies and names the one that
-    it was made from. The salts are written apart, readable by you alone: with its salt a value can
-    be revealed and checked later, and without it not even a short one can be guessed.
+    Each value becomes a salted digest and its size. The new bundle verifies, and names the one that
+    it was made from behind a salt. The salts are written apart, readable by you alone: with its
+    salt a value can be revealed and checked later, and without it not even a short one is guessed.
     """
     if reveal is not None:
         return _reveal(terminal, bundle, reveal, limits)
@@ -83,11 +83,17 @@ def redact(
 
 
 def _reveal(terminal: Terminal, bundle: Path, reveal: Path, limits: str | None) -> Exit:
-    from affidavit.app.evidence.redacting import check_revealed
+    from affidavit.app.evidence.revealing import RevealedV1, check_revealed
 
     revealed = check_revealed(bundle, json_file(reveal), limits_from(limits))
-    if terminal.json:
-        terminal.print_json({"valid": True, "event": revealed.event, "path": revealed.path})
+    if isinstance(revealed, RevealedV1):
+        wire = {"event": revealed.event, "path": revealed.path}
+        told = f"It is the value of event {revealed.event} at {revealed.path}"
     else:
-        terminal.print(f"It is the value of event {revealed.event} at {revealed.path}")
+        wire = {"origin": revealed.origin}
+        told = f"It was made from the bundle with the digest {revealed.origin}"
+    if terminal.json:
+        terminal.print_json({"valid": True, **wire})
+    else:
+        terminal.print(told)
     return Exit.YES

@@ -61,7 +61,8 @@ def _show_portrait(terminal: Terminal, portrait: "Portrait") -> None:
         terminal.print("the run had finished" if known.ours.finished else "the run is unfinished")
         if known.ours.origin is not None:
             terminal.print(
-                f"{known.ours.redacted_values} values are redacted; made from {known.ours.origin}"
+                f"{known.ours.redacted_values} values are redacted;"
+                f" the commitment to the bundle before is {known.ours.origin}"
             )
     rows = (
         (section, what, str(count))

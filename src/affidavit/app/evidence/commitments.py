@@ -8,7 +8,9 @@ import hashlib
 import hmac
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
 
 from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError
@@ -21,6 +23,14 @@ ALGORITHM: Final = "sha256-salted"
 SALT_BYTES: Final = 32
 _ANY: Final = "*"
 _INDEX_DIGITS: Final = 10  # A longer number is no place in any list, and slow to read.
+
+
+class _SaidV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a commitment says, and nothing else: whatever says more was not made here."""
+
+    alg: Literal["sha256-salted"]
+    digest: Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
+    size_bytes: Annotated[int, msgspec.Meta(ge=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +51,31 @@ def pointer_from(text: str) -> Pointer:
 
 def commitment(value: JsonValue, salt: bytes) -> dict[str, JsonValue]:
     """Return what stands in the place of a value."""
-    written = jcs(value)
-    digest = hashlib.sha256(salt + written).hexdigest()
     said: dict[str, JsonValue] = {
         "alg": ALGORITHM,
-        "digest": f"sha256:{digest}",
-        "size_bytes": len(written),
+        "digest": salted_digest(value, salt),
+        "size_bytes": len(jcs(value)),
     }
     return {KEY: said}
 
 
+def salted_digest(value: JsonValue, salt: bytes) -> str:
+    """Return the digest of a value behind its salt."""
+    return f"sha256:{hashlib.sha256(salt + jcs(value)).hexdigest()}"
+
+
 def is_commitment(value: object) -> bool:
-    """Say whether a value was redacted."""
-    return isinstance(value, dict) and value.keys() == {KEY}
+    """Say whether a value was redacted: it is a commitment as we make them, to the letter.
+
+    What only looks like one may hold anything, and is redacted like any other value.
+    """
+    if not isinstance(value, dict) or value.keys() != {KEY}:
+        return False
+    try:
+        msgspec.convert(value[KEY], _SaidV1)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def holds(found: Mapping[str, Any], value: JsonValue, salt: bytes) -> bool:

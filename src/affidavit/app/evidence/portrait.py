@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from affidavit.app.evidence import event_types as kinds
+from affidavit.app.evidence.commitments import is_commitment
 from affidavit.seal.bundle.manifest import Manifest
 from affidavit.seal.bundle.reading import BundleReader
 
-REDACTED: Final = "$redacted"
 Said = Callable[[Mapping[str, Any]], str | None]
 
 
 def shown(value: object) -> str:
     """Return a value as one word of a table."""
-    if isinstance(value, dict) and REDACTED in value:
+    if is_commitment(value):
         return "(redacted)"
     return value if isinstance(value, str) else "(not a text)"
 

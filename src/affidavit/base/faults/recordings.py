@@ -1,4 +1,4 @@
-"""AF632 to AF646: what is done with bundles: proofs, recordings, imports and redactions."""
+"""AF632 to AF647: what is done with bundles: proofs, recordings, imports and redactions."""
 
 from affidavit.base.errors import Fault
 from affidavit.base.exits import Exit
@@ -81,7 +81,7 @@ REVEAL_FORMAT = Fault(
     "AF644",
     "redact.reveal_format",
     "this is not a revealed value: {problem}",
-    'give {{"event": N, "path": "/data/...", "salt": "...", "value": ...}} in a JSON file',
+    "take an entry of the salts file, add its value, and put it in a JSON file (docs/bundles.md)",
 )
 REVEAL_MISMATCH = Fault(
     "AF645",
@@ -95,4 +95,10 @@ RECORD_VALUE = Fault(
     "record.value",
     "this cannot stand in a bundle: {problem}",
     "mend the value that is named, then record or import it again",
+)
+REDACT_SALTS_EXIST = Fault(
+    "AF647",
+    "redact.salts_exist",
+    "there is a file already, and salts that are written over are lost for ever",
+    "name another file with --salts",
 )

@@ -74,7 +74,7 @@ class AssayBlockV1(msgspec.Struct, frozen=True):
 
 
 class AffidavitBlockV1(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The block `x-affidavit`. `origin` is the digest of the bundle that a redacted one was."""
+    """The block `x-affidavit`. `origin` commits, behind a salt, to what a redacted bundle was."""
 
     version: int
     merkle: str
