@@ -7,6 +7,7 @@ from affidavit.gates.comparison import Comparison, regressions
 from affidavit.gates.decision import Ruling, rule_on
 from affidavit.gates.metrics import RAG
 from affidavit.gates.offenders import Offender
+from affidavit.gates.rag_brought import Brought
 from affidavit.gates.rag_counts import RagCounts, outcome_of
 from affidavit.gates.rag_profiles import Profile, Seen
 from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagSettings
@@ -42,12 +43,14 @@ def rag_report(
     comparison: Comparison | None = None,
     fail_on_regression: bool = False,
     skipped: Listing = NOTHING_LISTED,
+    brought: Brought | None = None,
 ) -> Report:
     """Return the report of a run. `items` are kept for later comparisons, if they are given.
 
     `skipped` are the lines that were no rows, each with its place and what is wrong with it.
     """
     given = tuple(inputs)
+    along = brought or Brought()
     measures = counts.measures(allow_missing=policy.allow_missing)
     refusals = regressions(comparison) if fail_on_regression else ()
     ruling: Ruling = rule_on(
@@ -59,10 +62,11 @@ def rag_report(
         given,
         measures,
         tuple(offender.as_wire() for offender in offenders),
-        _warnings(counts, policy, given),
+        (*_warnings(counts, policy, given), *along.warnings),
         {
             **counts.listings,
             "traces_without_gold": counts.strays,
+            **along.listings,
             **({"skipped_lines": skipped} if skipped.total else {}),
         },
         _counts(counts),
@@ -73,6 +77,7 @@ def rag_report(
             "allow_missing": policy.allow_missing,
             "scu_rules": [rule.id for rule in policy.settings.scu_rules],
         },
+        along.details,
         items=None if items is None else groups_of(items),
         comparison=comparison,
     )

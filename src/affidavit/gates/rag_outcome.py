@@ -1,9 +1,10 @@
 """What an engine finds out about a gold set and its traces: all that a report is made of."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from affidavit.gates.offenders import Offender
+from affidavit.gates.rag_brought import Brought
 from affidavit.gates.rag_counts import RagCounts
 from affidavit.gates.rag_profiles import Profile
 from affidavit.gates.report import Input
@@ -22,3 +23,4 @@ class RagOutcome:
     offenders: tuple[Offender, ...]
     items: Iterable[tuple[str, Profile]] | None
     skipped: Listing
+    brought: Brought = field(default_factory=Brought)

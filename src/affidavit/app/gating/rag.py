@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from affidavit.app.gating.files import BadLines
 from affidavit.app.gating.rag_gold import Gold, items_again, read_gold
+from affidavit.app.gating.rag_imports import Questions
 from affidavit.app.gating.rag_large import found_in_shares
 from affidavit.app.gating.rag_parts import Bench
 from affidavit.app.gating.rag_request import RagRequest, inputs_of, skipped_of
@@ -17,13 +18,14 @@ from affidavit.base.faults import gates as faults
 from affidavit.gates.comparison import Comparison, compare
 from affidavit.gates.offenders import Offender, offender_of
 from affidavit.gates.rag import rag_report
+from affidavit.gates.rag_brought import Brought
 from affidavit.gates.rag_counts import RagCounts, outcome_of
 from affidavit.gates.rag_outcome import RagOutcome
 from affidavit.gates.rag_profiles import profile_of
 from affidavit.gates.rag_rows import hold_to_digest
 from affidavit.gates.rag_runs import ScoredItems, counts_from_runs
-from affidavit.gates.rag_scoring import RagScorer
 from affidavit.gates.report import Report
+from affidavit.gates.tally import NOTHING_LISTED
 
 
 def rag_gate(request: RagRequest, find_out: Callable[[RagRequest], RagOutcome]) -> Report:
@@ -38,6 +40,7 @@ def rag_gate(request: RagRequest, find_out: Callable[[RagRequest], RagOutcome]) 
         comparison=_compared(request, outcome),
         fail_on_regression=True,
         skipped=outcome.skipped,
+        brought=outcome.brought,
     )
 
 
@@ -65,7 +68,7 @@ def found_here(request: RagRequest, run: Run) -> RagOutcome:
 def _gold_beside(traces: tuple[Source, ...]) -> tuple[Source, ...]:
     for source in traces:
         if source.is_own:
-            raise AffidavitError(faults.GOLD_UNNAMED, Where(source.shown))
+            raise source.doubt or AffidavitError(faults.GOLD_UNNAMED, Where(source.shown))
     return traces
 
 
@@ -74,35 +77,36 @@ def _found(
 ) -> RagOutcome:
     settings = request.policy.settings
     bad_gold, bad_traces = BadLines(request.skip_bad), BadLines(request.skip_bad)
-    gold = read_gold(golds, RagScorer(settings), bad_gold, beside_traces=golds == sources)
+    is_beside = golds == sources
+    # In one file both are named alike; and our own traces have a name.
+    is_unnamed = not is_beside and not all(source.is_own for source in sources)
+    questions = Questions() if is_unnamed else None
+    gold = read_gold(golds, settings, bad_gold, beside_traces=is_beside, questions=questions)
     hold_to_digest(gold.digest or "", request.expect_gold_digest, golds[0].shown)
     bench = Bench(gold.ready, settings, request.skip_bad)
-    traces = score_traces(sources, bench, bad_traces, request.jobs, run)
+    traces = score_traces(sources, bench, bad_traces, request.jobs, run, questions)
     counts = counts_from_runs(gold.ready, traces.runs)
     return RagOutcome(
         counts,
         inputs_of(
             request, (golds, gold.digest, bad_gold), (sources, traces.digest, bad_traces), counts
         ),
-        tuple(_offenders(golds, sources, gold, traces, counts)),
+        tuple(_offenders(golds, gold, traces, counts, settings.refusal)),
         ScoredItems(gold.ready, traces.runs) if request.needs_items else None,
         skipped_of(bad_gold, bad_traces),
+        Brought(traces.scores, NOTHING_LISTED if questions is None else questions.same()),
     )
 
 
 def _offenders(
-    golds: tuple[Source, ...],
-    sources: tuple[Source, ...],
-    gold: Gold,
-    traces: Traces,
-    counts: RagCounts,
+    golds: tuple[Source, ...], gold: Gold, traces: Traces, counts: RagCounts, refusal: str
 ) -> Iterator[Offender]:
     """Yield the worst, with their rows read again."""
     qids = [qid for *_, qid in counts.offenders]
     numbers = {qid: gold.ready[qid].number for qid in qids}
     places = {qid: traces.runs.lines[number] for qid, number in numbers.items()}
-    items = items_again(golds, gold, qids)
-    found = traces_again(sources, traces, places.values())
+    items = items_again(golds, gold, qids, refusal)
+    found = traces_again(traces, places.values(), refusal)
     for qid in qids:
         again = found[places[qid]]
         profile = profile_of(traces.runs.codes[numbers[qid]])

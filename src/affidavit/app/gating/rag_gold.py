@@ -7,19 +7,14 @@ from dataclasses import dataclass, field
 from affidavit.app.gating.blocks import blocks_of
 from affidavit.app.gating.files import Digested, digest_of_files, opened
 from affidavit.app.gating.line_index import LineIndex, Stretch
+from affidavit.app.gating.rag_imports import Questions, imported_gold, pass_over
 from affidavit.app.gating.rag_sources import Source
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.files import digest_file
 from affidavit.base.places import excerpt
-from affidavit.gates.rag_rows import (
-    GoldV1,
-    gold_from_chunk,
-    gold_from_line,
-    gold_from_value,
-    qid_of,
-)
-from affidavit.gates.rag_scoring import RagScorer, Ready
+from affidavit.gates.rag_rows import GoldV1, gold_from_chunk, gold_from_line, qid_of
+from affidavit.gates.rag_scoring import RagScorer, RagSettings, Ready
 
 OnBad = Callable[[AffidavitError], None]
 
@@ -40,20 +35,28 @@ class Gold:
 
 
 def read_gold(
-    sources: Collection[Source], scorer: RagScorer, on_bad: OnBad, *, beside_traces: bool = False
+    sources: Collection[Source],
+    settings: RagSettings,
+    on_bad: OnBad,
+    *,
+    beside_traces: bool = False,
+    questions: Questions | None = None,
 ) -> Gold:
     """Read a gold set. An item that stands twice is an error: neither is the right one.
 
     In a file that holds the traces too an item may stand once per trace, if it stays the same.
+    `questions` are noted for traces that know their item by its question alone.
     """
-    gold = Gold()
+    gold, scorer = Gold(), RagScorer(settings)
     before = 0
     for source in sources:
         lines = _Counted()
         rows = _own_rows(source, gold, on_bad, before, lines)
         if not source.is_own:
-            rows = _imported_rows(source, on_bad, lines)
+            rows = _imported_rows(source, settings.refusal, on_bad, lines)
             gold.digests.append(digest_file(source.file))
+        if questions is not None:
+            rows = questions.noted(rows)
         for place, line, row in rows:
             qid = row.qid if isinstance(row.qid, str) else str(row.qid)
             known = gold.ready.get(qid)
@@ -90,25 +93,15 @@ def _own_rows(
 
 
 def _imported_rows(
-    source: Source, on_bad: OnBad, counted: _Counted
+    source: Source, refusal: str, on_bad: OnBad, counted: _Counted
 ) -> Iterator[tuple[int, int, GoldV1]]:
-    # Only those who have another tool's file wait for the formats to load.
-    from affidavit.formats.importing import read_rows
-
-    for row in read_rows(source.file, role="gold", format=source.format, on_bad=on_bad):
+    for row, item in imported_gold(source, refusal, on_bad):
         counted.count = row.position
-        if row.gold is None:
-            continue
-        try:
-            item = gold_from_value(row.gold, row.line, source.shown)
-        except AffidavitError as error:
-            on_bad(error)
-        else:
-            yield row.position, row.line, item
+        yield row.position, row.line, item
 
 
 def items_again(
-    sources: Collection[Source], gold: Gold, qids: Collection[str]
+    sources: Collection[Source], gold: Gold, qids: Collection[str], refusal: str
 ) -> dict[str, GoldV1]:
     """Read some gold items again."""
     if all(source.is_own for source in sources):
@@ -118,10 +111,6 @@ def items_again(
     wanted = set(qids)
     again: dict[str, GoldV1] = {}
     for source in sources:
-        rows = _imported_rows(source, _pass_over, _Counted())
-        again.update({qid_of(item): item for _, _, item in rows if qid_of(item) in wanted})
+        found = (item for _, item in imported_gold(source, refusal, pass_over))
+        again.update({qid_of(item): item for item in found if qid_of(item) in wanted})
     return again
-
-
-def _pass_over(error: AffidavitError) -> None:
-    """Say nothing: the line was told of when it was read first."""

@@ -26,13 +26,15 @@ _HEAD_BYTES: Final = 1 << 16
 class Source:
     """A file to read, how it is named, and the tool that wrote it.
 
-    One that `is_own` is JSON lines of ours, which are read the quick way.
+    One that `is_own` is JSON lines of ours, which are read the quick way. `doubt` is why it could
+    not be told what it is, if it is only taken for ours.
     """
 
     file: str
     shown: str
     is_own: bool = True
     format: "Format | None" = None
+    doubt: AffidavitError | None = None
 
 
 @contextmanager
@@ -78,11 +80,11 @@ def _told(file: str, shown: str, role: str) -> Source:
     try:
         found = detect(file)
     except AffidavitError as error:
+        where = Where(shown, error.where.line, error.where.field)
+        doubt = AffidavitError(error.fault, where, **error.values)
         if error.fault is not faults.IMPORT_UNKNOWN and file.endswith(_OWN_ENDINGS):
-            return Source(file, shown)
-        raise AffidavitError(
-            error.fault, Where(shown, error.where.line, error.where.field), **error.values
-        ) from None
+            return Source(file, shown, doubt=doubt)
+        raise doubt from None
     # Those who save a file with a byte order mark do not know it; only the quick way minds.
     is_own = found is Format.NATIVE and not head.startswith(BOM_UTF8)
     return Source(file, shown, is_own, found)

@@ -1,21 +1,21 @@
 """All traces of a run, scored: parts of files put together in the order of their lines."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from affidavit.app.gating.files import BadLines, digest_of_files
 from affidavit.app.gating.line_index import LineIndex, Stretch
+from affidavit.app.gating.rag_imports import Questions, imported_traces, pass_over
 from affidavit.app.gating.rag_parts import Bench, moved, parts_of, score_part
 from affidavit.app.gating.rag_sources import Source
-from affidavit.base.errors import AffidavitError
 from affidavit.base.files import digest_file
-from affidavit.gates.rag_rows import TraceV1, trace_from_line, trace_from_value
+from affidavit.gates.rag_brought import OtherScores
+from affidavit.gates.rag_rows import TraceV1, qid_of, trace_from_line
 from affidavit.gates.rag_runs import Runs, Scoring
 from affidavit.gates.rag_scoring import RagScorer
-
-if TYPE_CHECKING:
-    from affidavit.formats.importing import ImportedRow
 
 Shared = TypeVar("Shared")
 Item = TypeVar("Item")
@@ -45,6 +45,9 @@ class Traces:
     runs: Runs
     digests: list[str] = field(default_factory=list)
     index: LineIndex = field(default_factory=LineIndex)
+    imported: list[tuple[Source, int, int]] = field(default_factory=list)
+    """Files of other tools, and the places between which their rows are."""
+    scores: OtherScores = field(default_factory=OtherScores)
     before: int = 0
 
     @property
@@ -63,15 +66,23 @@ class FoundTrace:
 
 
 def score_traces(
-    sources: Iterable[Source], bench: Bench, bad: BadLines, jobs: int, run: Run
+    sources: Iterable[Source],
+    bench: Bench,
+    bad: BadLines,
+    jobs: int,
+    run: Run,
+    questions: Questions | None = None,
 ) -> Traces:
-    """Score the traces of all sources; more processes change nothing but the time."""
+    """Score the traces of all sources; more processes change nothing but the time.
+
+    `questions` tell which item a trace of another tool belongs to that has no name of its own.
+    """
     traces = Traces(Runs())
     for source in sources:
         if source.is_own:
             _score_own(source, bench, bad, jobs, run, traces)
         else:
-            _score_imported(source, bench, bad, traces)
+            _score_imported(source, bench, bad, questions, traces)
     return traces
 
 
@@ -99,61 +110,40 @@ def _score_own(
             traces.before += scored.lines
 
 
-def _score_imported(source: Source, bench: Bench, bad: BadLines, traces: Traces) -> None:
+def _score_imported(
+    source: Source, bench: Bench, bad: BadLines, questions: Questions | None, traces: Traces
+) -> None:
     scoring = Scoring(bench.gold, RagScorer(bench.settings))
     last = 0
 
     def rows() -> Iterator[tuple[int, TraceV1]]:
         nonlocal last
-        for row, trace in _imported(source, bad):
+        for row, trace in imported_traces(source, bench.settings.refusal, bad):
             last = row.position
+            traces.scores.take(row.scores)
+            if row.qid_derived and questions is not None and trace.qid not in bench.gold:
+                trace = replace(trace, qid=questions.qid_of(qid_of(trace)))
             yield traces.before + row.position, trace
 
     scoring.take(rows(), source.shown, bad)
     traces.runs = traces.runs + scoring.runs()
     traces.digests.append(digest_file(source.file))
+    traces.imported.append((source, traces.before, traces.before + last))
     traces.before += last
 
 
-def _imported(
-    source: Source, on_bad: Callable[[AffidavitError], None]
-) -> Iterator[tuple["ImportedRow", TraceV1]]:
-    # Only those who have another tool's file wait for the formats to load.
-    from affidavit.formats.importing import read_rows
-
-    for row in read_rows(source.file, role="trace", format=source.format, on_bad=on_bad):
-        if row.trace is None:
-            continue
-        try:
-            trace = trace_from_value(row.trace, row.line, source.shown)
-        except AffidavitError as error:
-            on_bad(error)
-        else:
-            yield row, trace
-
-
-def traces_again(
-    sources: Collection[Source], traces: Traces, places: Collection[int]
-) -> dict[int, FoundTrace]:
+def traces_again(traces: Traces, places: Iterable[int], refusal: str) -> dict[int, FoundTrace]:
     """Read some traces again, by their places."""
-    if all(source.is_own for source in sources):
-        return {
-            found.number: FoundTrace(
-                trace_from_line(found.raw, found.line, found.file), found.file, found.line
-            )
-            for found in traces.index.fetch(places)
-        }
+    rest = set(places)
     again: dict[int, FoundTrace] = {}
-    before = 0
-    for source in sources:
-        last = 0
-        for row, trace in _imported(source, _pass_over):
-            last = row.position
-            if before + last in places:
-                again[before + last] = FoundTrace(trace, source.shown, row.line)
-        before += last
+    for source, before, last in traces.imported:
+        wanted = {place for place in rest if before < place <= last}
+        rest -= wanted
+        rows = imported_traces(source, refusal, pass_over) if wanted else ()
+        for row, trace in rows:
+            if before + row.position in wanted:
+                again[before + row.position] = FoundTrace(trace, source.shown, row.line)
+    for found in traces.index.fetch(rest):
+        trace = trace_from_line(found.raw, found.line, found.file)
+        again[found.number] = FoundTrace(trace, found.file, found.line)
     return again
-
-
-def _pass_over(error: AffidavitError) -> None:
-    """Say nothing: the line was told of when it was read first."""

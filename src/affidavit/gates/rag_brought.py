@@ -1,0 +1,129 @@
+"""What a file of another tool brings along: scores of its own, and questions without a name.
+
+Nothing of it decides anything. The sums are exact, so the order of the rows cannot change a digit.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from affidavit.base.places import excerpt
+from affidavit.base.statistics import rounded
+from affidavit.gates.tally import LISTED, NOTHING_LISTED, Listing
+
+Score: TypeAlias = bool | int | float | str | None
+
+_SAID: Final = 10
+# Every double is a whole number of these, so that sums of them are sums of integers.
+_PARTS_OF_ONE: Final = 1 << 1074
+
+
+@dataclass(slots=True)
+class ScoreSum:
+    """All scores of one name; a yes is 1 and a no is 0."""
+
+    n: int = 0
+    parts: int = 0
+    least: float | None = None
+    most: float | None = None
+    not_measured: int = 0
+    labels: int = 0
+    """Scores that are words: they have no mean."""
+
+    def take(self, score: Score) -> None:
+        """Add a score."""
+        if score is None:
+            self.not_measured += 1
+        elif isinstance(score, str):
+            self.labels += 1
+        else:
+            value = float(score)
+            numerator, denominator = value.as_integer_ratio()
+            self.n += 1
+            self.parts += numerator * (_PARTS_OF_ONE // denominator)
+            self.least = value if self.least is None else min(self.least, value)
+            self.most = value if self.most is None else max(self.most, value)
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the figures, None if there is none."""
+        return float(Fraction(self.parts, self.n * _PARTS_OF_ONE)) if self.n else None
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the sum as a report shows it."""
+        return {
+            "n": self.n,
+            "mean": rounded(self.mean),
+            "min": rounded(self.least),
+            "max": rounded(self.most),
+            "not_measured": self.not_measured,
+            "labels": self.labels,
+        }
+
+
+@dataclass(slots=True)
+class OtherScores:
+    """The scores of a run by their names; of very many names the first are kept."""
+
+    sums: dict[str, ScoreSum] = field(default_factory=dict)
+    is_cut: bool = False
+
+    def take(self, scores: Mapping[str, Score]) -> None:
+        """Add the scores of a row."""
+        for name, score in scores.items():
+            self.sums.setdefault(name, ScoreSum()).take(score)
+        while len(self.sums) > LISTED:
+            # Whatever is left out comes after so many others, also if it stands in a later row.
+            del self.sums[max(self.sums)]
+            self.is_cut = True
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the scores as a report shows them, in the order of their names."""
+        return {name: self.sums[name].as_wire() for name in sorted(self.sums)}
+
+    def said(self) -> str:
+        """Return the means in one line; empty if there are no scores."""
+        means = [
+            f"{excerpt(name)} {rounded(mean, 3):g} (n {self.sums[name].n})"
+            for name in sorted(self.sums)
+            if (mean := self.sums[name].mean) is not None
+        ]
+        more = len(means) - _SAID
+        shown = [*means[:_SAID], f"{more} more"] if more > 0 else means
+        listed = ", ".join(shown) or "labels only" * bool(self.sums)
+        return listed + " and further names" * self.is_cut
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What other tools' files brought along.
+
+    `same_question` are gold items of which several have one question, so that a trace which is
+    known by its question alone belongs to none of them.
+    """
+
+    scores: OtherScores = field(default_factory=OtherScores)
+    same_question: Listing = NOTHING_LISTED
+
+    @property
+    def details(self) -> Mapping[str, object]:
+        """What a report has of the scores."""
+        return {"other_scores": self.scores.as_wire()} if self.scores.sums else {}
+
+    @property
+    def listings(self) -> Mapping[str, Listing]:
+        """What a report lists by name."""
+        return {"same_question": self.same_question} if self.same_question.total else {}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader must know of it."""
+        said = {
+            f"scores that the file brings: {self.scores.said()}; not used for the decision": (
+                self.scores.sums
+            ),
+            "gold items that have their question in common, so traces that are known by it alone"
+            f" belong to none of them: {self.same_question.total}": self.same_question.total,
+        }
+        return tuple(text for text, holds in said.items() if holds)

@@ -1,0 +1,147 @@
+"""`affidavit gate rag` with files of other tools: joined by name or by question, and decided."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.gate_files import lines, report_of
+from tests.cli.running import run
+
+FILES = Path(__file__).parent.parent / "formats" / "importing" / "files"
+LEAVE = "How many days of annual leave do I get?"
+NOTICE = 'How early must I ask, and what does "in advance" mean?'
+KEEP = "Can I keep what I don't use?"
+QUIZ = "Who won the staff quiz, and with how many points?"
+
+
+def gold_item(qid: str, question: str, claim: str, citation: str) -> dict[str, Any]:
+    claims, citations = [claim], [citation]
+    fields = {"gold_claim_substr": claims, "gold_citations": citations}
+    return {"qid": qid, "question": question, "answerable": True, **fields}
+
+
+GOLD = [
+    gold_item("leave-days", LEAVE, "15 days", "policy#4.1"),
+    gold_item("notice", f"  {NOTICE.upper()}\n", "2 weeks", "guide#2"),
+    gold_item("carryover", KEEP, "5 days at most", "policy#4.2"),
+    {"qid": "quiz", "question": QUIZ, "answerable": False},
+]
+
+
+@pytest.mark.parametrize(
+    "file", ["gen_ai.jsonl", "openinference.jsonl", "langfuse.json", "langfuse_otlp.jsonl"]
+)
+def test_recorded_traces_meet_our_own_gold_set(tmp_path: Path, file: str) -> None:
+    gold = lines(tmp_path / "gold.jsonl", GOLD)
+    code, report = report_of("rag", "--gold", gold, "--trace", str(FILES / file))
+    assert (code, report["decision"]) == (1, "no_ship")
+    assert report["counts"]["missing"] == report["listings"]["traces_without_gold"]["total"] == 0
+    precision = report["metrics"]["precision"]
+    assert (precision["numerator"], precision["denominator"]) == (2, 3)
+    assert report["metrics"]["under_refusal"]["value"] == 0
+    assert [each["qid"] for each in report["offenders"]] == ["carryover"]
+    assert report["offenders"][0]["claim"] == "All of it can be carried forward."
+
+
+def test_a_question_of_several_gold_items_joins_none_and_is_listed(tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", [*GOLD, {**GOLD[0], "qid": "leave-again"}])
+    _, report = report_of("rag", "--gold", gold, "--trace", str(FILES / "gen_ai.jsonl"))
+    same = {"total": 2, "first": ["leave-again", "leave-days"]}
+    assert report["listings"]["same_question"] == same
+    assert report["listings"]["missing_traces"] == same
+    assert report["listings"]["traces_without_gold"]["total"] == 1
+    assert any("their question in common" in warning for warning in report["warnings"])
+
+
+def test_traces_with_a_name_do_not_ask_for_the_question(tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", [*GOLD, {**GOLD[0], "qid": "leave-again"}])
+    _, report = report_of("rag", "--gold", gold, "--trace", str(FILES / "langfuse.json"))
+    assert "same_question" not in report["listings"]
+    assert report["listings"]["missing_traces"]["first"] == ["leave-again"]
+
+
+def test_a_gold_set_of_another_tool_has_the_same_names(tmp_path: Path) -> None:
+    named = [{"user_input": each["question"], "reference": "15 days"} for each in GOLD]
+    gold = lines(tmp_path / "gold.jsonl", named)
+    _, report = report_of("rag", "--gold", gold, "--trace", str(FILES / "gen_ai.jsonl"))
+    assert (report["counts"]["missing"], report["counts"]["shipped"]) == (0, 3)
+
+
+def test_gold_items_without_a_question_are_joined_by_nothing(tmp_path: Path) -> None:
+    gold = lines(tmp_path / "gold.jsonl", [{**each, "question": " "} for each in GOLD])
+    code, report = report_of("rag", "--gold", gold, "--trace", str(FILES / "gen_ai.jsonl"))
+    assert (code, report["counts"]["missing"]) == (3, 4)
+    assert "same_question" not in report["listings"]
+
+
+def test_the_refusal_token_is_the_reference_of_what_has_no_answer(tmp_path: Path) -> None:
+    rows = [
+        {"user_input": "one?", "response": "n/a", "reference": "n/a", "retrieved_contexts": ["x"]},
+        {"user_input": "two?", "response": "a lion", "reference": "a lion"},
+    ]
+    file = lines(tmp_path / "ragas.jsonl", rows)
+    _, report = report_of("rag", file, "--refusal", " n/a ")
+    assert (report["counts"]["unanswerable"], report["counts"]["refused"]) == (1, 1)
+    assert report["metrics"]["under_refusal"]["value"] == 0
+    _, report = report_of("rag", file)
+    assert (report["counts"]["unanswerable"], report["counts"]["refused"]) == (0, 0)
+    _, report = report_of("rag", "--gold", file, "--trace", file, "--refusal", "n/a")
+    assert report["counts"]["unanswerable"] == 1
+
+
+def test_scores_of_the_file_are_said_and_decide_nothing(tmp_path: Path) -> None:
+    row = {"user_input": "two?", "response": "a lion", "reference": "a lion"}
+    scored = [
+        {**row, "user_input": f"{n}?", "faithfulness": score, "grade": "C"}
+        for n, score in enumerate([0.1, 0.2, 0.3, None])
+    ]
+    outcomes = []
+    for name, rows in {"one": scored, "other": scored[::-1], "none": [row] * 4}.items():
+        file = lines(tmp_path / f"{name}.jsonl", rows)
+        _, report = report_of("rag", file)
+        outcomes.append((report["decision"], report["details"]))
+    summed = {"n": 3, "mean": 0.2, "min": 0.1, "max": 0.3, "not_measured": 1, "labels": 0}
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][1]["other_scores"]["faithfulness"] == summed
+    assert outcomes[0][1]["other_scores"]["grade"]["labels"] == 4
+    assert outcomes[2] == (outcomes[0][0], {})
+    told = run("gate", "rag", str(tmp_path / "one.jsonl")).stdout
+    said = "scores that the file brings: faithfulness 0.2 (n 3); not used for the decision"
+    assert told.count(said) == 1
+
+
+def test_the_worst_of_several_kinds_of_files(tmp_path: Path) -> None:
+    """Rows are found again in each, also behind blank lines and behind another tool's rows."""
+    gold = lines(tmp_path / "gold.jsonl", [*GOLD, {**GOLD[0], "qid": "own", "question": ""}])
+    wrong = {"qid": "own", "answer_json": {"claim": "It depends."}, "retrieved_ids": []}
+    stray = {**wrong, "qid": "stray"}
+    own = lines(tmp_path / "own.jsonl", ["", json.dumps(stray), "", json.dumps(wrong), ""])
+    tool = str(FILES / "gen_ai.jsonl")
+    for traces in ((own, tool), (tool, own)):
+        named = [word for trace in traces for word in ("--trace", trace)]
+        _, report = report_of("rag", "--gold", gold, *named)
+        found = {each["qid"]: (each["file"], each["line"]) for each in report["offenders"]}
+        assert found == {"own": (own, 4), "carryover": (tool, 7)}
+
+
+def test_lines_that_cannot_be_told_say_why(tmp_path: Path) -> None:
+    row = '{"user_input": "q", "response": "r", "reference": "r", "score": ' + "9" * 60 + "}"
+    result = run("gate", "rag", lines(tmp_path / "rows.jsonl", [row]))
+    assert result.exit_code == 2
+    assert "line 1" in result.stderr
+    assert "AF419" not in result.stderr
+
+
+def test_rows_that_are_none_of_ours_are_named_or_skipped(tmp_path: Path) -> None:
+    """In a list there are no lines: the place is the number of the row."""
+    file = tmp_path / "rows.json"
+    trace = {"qid": "leave-days", "answer_json": {"claim": "It is 15 days."}, "retrieved_ids": []}
+    bad = [{**GOLD[1], "gold_citations": "p"}, {"qid": "notice", "answer_json": {"claim": 7}}]
+    file.write_text(json.dumps([GOLD[0], trace, *bad]))
+    code, report = report_of("rag", "--skip-bad", str(file))
+    assert (code, report["counts"]["gold"], report["counts"]["traces"]) == (1, 1, 1)
+    assert [report["inputs"][role]["skipped"] for role in ("gold", "trace")] == [1, 1]
+    result = run("gate", "rag", str(file))
+    assert result.exit_code == 2
+    assert "AF406" in result.stderr
