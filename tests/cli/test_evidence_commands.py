@@ -2,13 +2,16 @@
 
 import json
 import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.app.test_evidence_recording import record_everything, recorder
 from tests.cli.running import REAL, run, run_process, start
+from tests.cli.test_closed_doors import as_nobody
 from tests.golden_files import Golden
 from tests.seal.bundle_making import (
     AT,
@@ -24,7 +27,8 @@ from tests.seal.bundle_making import (
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.exits import Exit
-from affidavit.seal.bundle.drafting import Draft
+from affidavit.cli.main import cli
+from affidavit.seal.bundle.drafting import Draft, Run
 
 
 def documents(result: Any) -> Any:
@@ -56,12 +60,73 @@ def test_seal_reports_a_torn_line_and_an_unfinished_run(place: Path) -> None:
     assert "torn" in result.stderr
     assert "unfinished" in result.stderr
     assert "unfinished" in run("evidence", "show", "cut.tar.gz").stdout
+    assert "unfinished" in run("evidence", "verify", "cut.tar.gz").stdout
+    both = run("evidence", "verify", "cut.tar.gz", "run.tar.gz")
+    assert (both.exit_code, both.stdout.count("unfinished")) == (0, 1)
+    wire = documents(run("evidence", "verify", "cut.tar.gz", "--json"))["bundles"][0]
+    assert (wire["valid"], wire["finished"]) == (True, False)
 
 
 def test_verify_shows_the_steps(place: Path, golden: Golden) -> None:
     result = run("evidence", "verify", "run.tar.gz")
     assert (result.exit_code, result.stderr) == (0, "")
     golden.check("evidence_verify.txt", result.stdout)
+
+
+def piped(raw: bytes, *words: str) -> Any:
+    return CliRunner().invoke(cli, ["evidence", "verify", "-", *words], input=raw)
+
+
+def test_a_bundle_from_a_pipe(place: Path) -> None:
+    raw = (place / "run.tar.gz").read_bytes()
+    whole = piped(raw, "--json")
+    wire = documents(whole)["bundles"][0]
+    assert (whole.exit_code, wire["bundle"], wire["valid"]) == (0, "standard input", True)
+    cut = piped(raw[:-9])
+    assert (cut.exit_code, "AF601" in cut.stdout, cut.stderr) == (4, True, "")
+    nothing = piped(b"", "run.tar.gz")
+    assert (nothing.exit_code, "AF600" in nothing.stdout) == (2, True)
+
+
+def test_a_pipe_is_one_bundle_and_nothing_is_none(place: Path) -> None:
+    twice = run("evidence", "verify", "-", "-")
+    assert (twice.exit_code, "AF001" in twice.stderr) == (2, True)
+    # An empty path would be the folder that one happens to be in, and its bundles verify.
+    empty = run("evidence", "verify", "")
+    assert (empty.exit_code, "AF001" in empty.stderr) == (2, True)
+
+
+def test_a_name_in_a_bundle_adds_no_lines(place: Path) -> None:
+    named = Run("a\nVerified all", "urn:x:y", "p\n\x1b[2J", "1\n2")
+    (place / "odd.tar.gz").write_bytes(sealed(run=named))
+    for command in ("verify", "show"):
+        shown = run("evidence", command, "odd.tar.gz").stdout
+        assert "a Verified all" in shown
+        assert "\nVerified all" not in shown
+        assert "\x1b" not in shown
+
+
+def test_links_in_a_circle_are_no_output(place: Path) -> None:
+    (place / "loop").symlink_to("loop")
+    result = run("evidence", "seal", "run.jsonl", "-o", "loop")
+    assert (result.exit_code, "AF014" in result.stderr) == (2, True)
+
+
+def test_a_folder_that_may_not_be_looked_into_is_not_passed_over() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        place.chmod(0o755)
+        (place / "closed").mkdir()
+        for folder in (place, place / "closed"):
+            (folder / "run.tar.gz").write_bytes(sealed())
+        run("evidence", "verify", name)  # Whatever is imported is imported before the door closes.
+        (place / "closed").chmod(0)
+        with as_nobody():
+            result = run("evidence", "verify", name)
+        (place / "closed").chmod(0o755)
+    assert result.exit_code == Exit.INPUT
+    assert "AF011" in result.stdout
+    assert "2 bundles: 1 verified, 1 not readable" in result.stdout
 
 
 def test_show_counts_and_lists(place: Path, golden: Golden) -> None:

@@ -9,6 +9,7 @@ from affidavit.cli.command import command
 from affidavit.cli.evidence_options import (
     applied_option,
     block_of,
+    in_words,
     output_option,
     refuse_to_replace,
 )
@@ -68,5 +69,6 @@ def import_evidence(
             }
         )
         return Exit.YES
-    terminal.print(f"{output}: {contents.count} events of {contents.run_id}, {contents.run_root}")
+    named = in_words(contents.run_id)
+    terminal.print(f"{output}: {contents.count} events of {named}, {contents.run_root}")
     return Exit.YES

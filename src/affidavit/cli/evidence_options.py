@@ -1,13 +1,16 @@
 """What the commands on bundles have in common: limits, JSON files, and how outcomes are said."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.json_limits import JsonValue
+from affidavit.base.places import excerpt
+from affidavit.cli.printable import on_one_line
 
 if TYPE_CHECKING:
     from affidavit.app.evidence.packs_block import PacksBlock
@@ -15,7 +18,18 @@ if TYPE_CHECKING:
 
 _MAX_BYTES: Final = 16 * 1024 * 1024
 
-bundle_path = click.Path(path_type=Path)
+
+class BundlePath(click.Path):
+    """A path that is not empty: an empty one would be the folder that one happens to be in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if value == "":
+            self.fail("the name is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+bundle_path = BundlePath(path_type=Path)
 limits_option = click.option(
     "--limits",
     help="Other limits: a JSON object, or @FILE that holds one; names as in docs/bundles.md.",
@@ -61,12 +75,18 @@ def refuse_to_replace(*outputs: Path | None, inputs: Sequence[Path]) -> None:
     """Refuse to write over what is being read, or two outputs over one another."""
     from affidavit.base.faults.check import OUTPUT_IS_INPUT
 
-    taken = {path.resolve() for path in inputs}
-    for output in outputs:
-        if output is not None:
-            if output.resolve() in taken:
-                raise AffidavitError(OUTPUT_IS_INPUT, Where(file=str(output)))
-            taken.add(output.resolve())
+    # Links that lead in a circle are no fault here: they are met when the file is written.
+    taken = set(map(os.path.realpath, inputs))
+    for output in filter(None, outputs):
+        place = os.path.realpath(output)
+        if place in taken:
+            raise AffidavitError(OUTPUT_IS_INPUT, Where(file=str(output)))
+        taken.add(place)
+
+
+def in_words(name: str) -> str:
+    """Return a name from a bundle as part of a line: it adds no lines of its own."""
+    return on_one_line(excerpt(name, 120))
 
 
 def json_file(path: Path) -> JsonValue:

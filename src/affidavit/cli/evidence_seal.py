@@ -9,6 +9,7 @@ from affidavit.cli.command import command
 from affidavit.cli.evidence_options import (
     applied_option,
     block_of,
+    in_words,
     output_option,
     refuse_to_replace,
 )
@@ -47,7 +48,7 @@ def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...
         terminal.print_json({"bundle": str(output), **sealed.as_wire()})
         return Exit.YES
     terminal.print(
-        f"{output}: {sealed.contents.count} events of {sealed.contents.run_id},"
+        f"{output}: {sealed.contents.count} events of {in_words(sealed.contents.run_id)},"
         f" {sealed.contents.run_root}"
     )
     return Exit.YES

@@ -8,7 +8,7 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.evidence_options import bundle_path, limits_from, limits_option
+from affidavit.cli.evidence_options import bundle_path, in_words, limits_from, limits_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -54,8 +54,8 @@ def show(
 
 def _show_portrait(terminal: Terminal, portrait: "Portrait") -> None:
     known = portrait.manifest.known
-    terminal.print(f"{known.event_count} events of {known.run_id}, {known.bundle_id}")
-    terminal.print(f"by {known.producer.name} {known.producer.version}")
+    terminal.print(f"{known.event_count} events of {in_words(known.run_id)}, {known.bundle_id}")
+    terminal.print(f"by {in_words(known.producer.name)} {in_words(known.producer.version)}")
     terminal.print(f"from {portrait.first_at} to {portrait.last_at}")
     if known.ours is not None:
         terminal.print("the run had finished" if known.ours.finished else "the run is unfinished")

@@ -1,7 +1,9 @@
 """`affidavit evidence verify`."""
 
+import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,19 +12,23 @@ import click
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.evidence_options import bundle_path, limits_from, limits_option
+from affidavit.cli.evidence_options import bundle_path, in_words, limits_from, limits_option
 from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
 if TYPE_CHECKING:
     from affidavit.app.evidence.verifying import BundleOutcome, VerifiedBundle
+    from affidavit.seal.bundle.limits import BundleLimits
 
 _WORDS: Final = {
     Exit.YES: Cell("verified", Tone.GOOD),
     Exit.INPUT: Cell("not readable", Tone.BAD),
     Exit.TAMPERED: Cell("tampered", Tone.BAD),
 }
+_PIPE: Final = Path("-")
+_HOLDS: Final = "all steps hold"
+_UNFINISHED: Final = "the run is unfinished"
 _TONES: Final = {
     "passed": Tone.GOOD,
     "failed": Tone.BAD,
@@ -35,6 +41,7 @@ _TONES: Final = {
     examples=(
         Example("affidavit evidence verify run.tar.gz", "the six steps"),
         Example("affidavit evidence verify bundles --json", "all of a folder, for machines"),
+        Example("cat run.tar.gz | affidavit evidence verify -", "from a pipe"),
         Example(
             "affidavit evidence verify big.tar.gz --limits '{\"max_events\": 1000000}'",
             "more events than the default allows",
@@ -51,25 +58,27 @@ _TONES: Final = {
     nargs=-1,
     required=True,
     type=bundle_path,
-    help="Bundles, and folders of them (.tar.gz).",
+    help="Bundles, and folders of them (.tar.gz); - for standard input.",
 )
 @limits_option
 def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) -> Exit:
     """Verify evidence bundles offline step by step.
 
     Six steps: container, manifest, events, totals, Merkle root, end. It stops at the first thing
-    that is wrong, and says what. Nothing is extracted. What a bundle says may still be untrue: this
-    shows that it is what was sealed.
+    that is wrong, and says what. Nothing is extracted. A bundle that somebody sealed anew verifies
+    too: compare its id or its Merkle root with one that you trust.
     """
     from affidavit.app.evidence.bundle_files import bundles_in
-    from affidavit.app.evidence.verifying import VerifiedBundle, verify_files
+    from affidavit.app.evidence.verifying import VerifiedBundle
     from affidavit.app.verifying import gravest
     from affidavit.base.faults.recordings import BUNDLES_NONE
 
     files = bundles_in(bundles)
     if not files:
         raise AffidavitError(BUNDLES_NONE)
-    each = verify_files(files, limits_from(limits))
+    if files.count(_PIPE) > 1:
+        raise click.UsageError("standard input can be one bundle only")
+    each = _outcomes(files, limits_from(limits))
     outcomes = tuple(
         each if len(files) == 1 else terminal.progress(each, "Verifying bundles", len(files))
     )
@@ -90,6 +99,18 @@ def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) ->
     else:
         _show_many(terminal, outcomes)
     return gravest(ends)
+
+
+def _outcomes(files: "Sequence[Path]", limits: "BundleLimits") -> "Iterator[BundleOutcome]":
+    from affidavit.app.evidence.verifying import verify_files, verify_stream
+
+    for file in files:
+        if file == _PIPE:
+            # A closed standard input is None: nothing was given.
+            stream = sys.stdin.buffer if sys.stdin else BytesIO()
+            yield verify_stream(stream, "standard input", limits)
+        else:
+            yield from verify_files((file,), limits)
 
 
 def _show_one(terminal: Terminal, outcome: "VerifiedBundle") -> None:
@@ -114,7 +135,12 @@ def _show_one(terminal: Terminal, outcome: "VerifiedBundle") -> None:
         terminal.print(f"Next: {verification.error.next_step}")
     elif verification.manifest is not None:
         known = verification.manifest.known
-        terminal.print(f"Verified: {known.event_count} events of {known.run_id}, {known.bundle_id}")
+        run_id = in_words(known.run_id)
+        terminal.print(f"Verified: {known.event_count} events of {run_id}, {known.bundle_id}")
+        if known.ours is not None:
+            terminal.print(f"Merkle root: {known.ours.merkle_root}")
+        if verification.is_unfinished:
+            terminal.print(f"But {_UNFINISHED}: its last event is not affidavit.run.finished")
 
 
 def _show_many(terminal: Terminal, outcomes: "Sequence[BundleOutcome]") -> None:
@@ -126,6 +152,7 @@ def _show_many(terminal: Terminal, outcomes: "Sequence[BundleOutcome]") -> None:
 
 def _row(outcome: "BundleOutcome") -> tuple[Cell | str, ...]:
     word = _WORDS[outcome.exit]
-    if outcome.error is None:
-        return (outcome.name, word, "", "all steps hold")
-    return (outcome.name, word, outcome.error.fault.code, outcome.error.message)
+    if outcome.error is not None:
+        return (outcome.name, word, outcome.error.fault.code, outcome.error.message)
+    unfinished = outcome.verification.is_unfinished
+    return (outcome.name, word, "", _HOLDS if not unfinished else f"{_HOLDS}; {_UNFINISHED}")

@@ -11,7 +11,7 @@ from typing import IO, Final
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
-from affidavit.base.files import open_to_read, write_atomically
+from affidavit.base.files import is_folder, open_to_read, write_atomically
 from affidavit.base.json_limits import JsonValue
 from affidavit.seal.bundle.drafting import Drafting
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
@@ -21,7 +21,6 @@ from affidavit.seal.bundle.writing import Packing
 
 ENDING: Final = ".tar.gz"
 _PIECE_BYTES: Final = 256 * 1024
-_SPOOLED_LINES: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +56,21 @@ def within(path: Path, error: AffidavitError) -> AffidavitError:
 
 
 def bundles_in(paths: Iterable[Path]) -> list[Path]:
-    """Return the bundles that are meant: those named, and those below folders, in order."""
-    return [file for path in paths for file in (_below(path) if path.is_dir() else (path,))]
+    """Return the bundles that are meant: those named, and those below folders, in order.
+
+    A folder that may not be looked into stands for what it might hold: it cannot be read either.
+    """
+    return [file for path in paths for file in (_below(path) if is_folder(path) else (path,))]
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    for place, folders, names in os.walk(folder):
+    closed: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=lambda e: closed.append(Path(e.filename))):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if not name.startswith(".") and name.endswith((ENDING, ".tgz")):
                 yield Path(place, name)
+    yield from closed
 
 
 def write_bundle(

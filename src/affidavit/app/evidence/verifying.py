@@ -9,6 +9,7 @@ from affidavit.app.evidence.bundle_files import within
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.files import open_to_read
+from affidavit.seal.bundle.inflating import ByteStream
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.steps import BundleVerification
 from affidavit.seal.bundle.verifying import verify_bundle
@@ -64,6 +65,13 @@ def verify_files(
     for path in paths:
         try:
             with open_to_read(path) as stream:
-                yield VerifiedBundle(str(path), verify_bundle(stream, limits))
+                yield verify_stream(stream, str(path), limits)
         except AffidavitError as error:
             yield UnreadableBundle(str(path), within(path, error))
+
+
+def verify_stream(
+    stream: ByteStream, name: str, limits: BundleLimits = DEFAULT_LIMITS
+) -> VerifiedBundle:
+    """Verify a bundle that comes from anywhere."""
+    return VerifiedBundle(name, verify_bundle(stream, limits))

@@ -81,13 +81,22 @@ class BundleVerification:
         """Yes: every step was done and holds."""
         return Exit.YES if self.error is None else self.error.fault.exit
 
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the bundle says that its run was cut off."""
+        ours = None if self.manifest is None else self.manifest.known.ours
+        return ours is not None and not ours.finished
+
     def as_wire(self) -> dict[str, object]:
         """Return the verification as machines get it."""
         known = None if self.manifest is None else self.manifest.known
+        ours = None if known is None else known.ours
         return {
             "bundle_id": None if known is None else known.bundle_id,
             "run_id": None if known is None else known.run_id,
             "event_count": None if known is None else known.event_count,
+            "merkle_root": None if ours is None else ours.merkle_root,
+            "finished": None if ours is None else ours.finished,
             "valid": self.exit is Exit.YES,
             "exit": int(self.exit),
             "error": None if self.error is None else _error_as_wire(self.error),
