@@ -97,7 +97,7 @@ def test_scores_of_the_file_are_said_and_decide_nothing(tmp_path: Path) -> None:
         for n, score in enumerate([0.1, 0.2, 0.3, None])
     ]
     outcomes = []
-    for name, rows in {"one": scored, "other": scored[::-1], "none": [row] * 4}.items():
+    for name, rows in (("one", scored), ("other", scored[::-1]), ("none", [row] * 4)):
         file = lines(tmp_path / f"{name}.jsonl", rows)
         _, report = report_of("rag", file)
         outcomes.append((report["decision"], report["details"]))

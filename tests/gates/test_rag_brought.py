@@ -1,6 +1,7 @@
 """What other tools' files bring along: summed up exactly, said, and never part of a decision."""
 
 import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from affidavit.gates.rag_counts import RagCounts
 from affidavit.gates.tally import Listing
 
 
-def summed(rows: list[dict[str, Score]]) -> OtherScores:
+def summed(rows: Iterable[Mapping[str, Score]]) -> OtherScores:
     scores = OtherScores()
     for row in rows:
         scores.take(row)
