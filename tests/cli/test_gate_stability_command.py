@@ -214,7 +214,10 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     assert len(place.read_text().splitlines()) == 4
 
 
-def test_a_run_that_the_user_stops_leaves_nothing_running(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_the_user_stops_leaves_nothing_running(
+    tmp_path: Path, sent: signal.Signals
+) -> None:
     gold = lines(tmp_path / "gold.jsonl", [GOLD])
     script = tmp_path / "slow.py"
     script.write_text(
@@ -237,7 +240,7 @@ def test_a_run_that_the_user_stops_leaves_nothing_running(tmp_path: Path) -> Non
     )
     with process:
         wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         _, told = process.communicate(timeout=30)
     assert (process.returncode, told.decode().splitlines()[-1][:5]) == (3, "AF002")
     pid = int((tmp_path / "pid").read_text())
@@ -334,4 +337,9 @@ def test_a_gold_item_without_a_question(tmp_path: Path) -> None:
 @pytest.mark.parametrize("refusal", ["", "  "], ids=["nothing", "spaces"])
 def test_a_refusal_has_words(refusal: str) -> None:
     ended = run("gate", "stability", "--gold", "g", "--runs", "r", "--refusal", refusal)
+    assert (ended.exit_code, code_of(ended)) == (2, "AF001")
+
+
+def test_standard_input_is_one_file() -> None:
+    ended = run("gate", "stability", "--gold", "-", "--runs", "-")
     assert (ended.exit_code, code_of(ended)) == (2, "AF001")

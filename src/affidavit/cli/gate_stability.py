@@ -1,8 +1,10 @@
 """`affidavit gate stability`."""
 
 import os
+import signal
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -128,6 +130,8 @@ def stability(
         raise click.UsageError("--refusal is empty, so an answer without words would be one")
     files = runs or ("runs/stability.jsonl",)
     frame.refuse_to_replace((gold, *files))
+    if [gold, *files].count("-") > 1:
+        raise click.UsageError("standard input can be one file only")
     if mode == "run":
         from affidavit.app.gating.driving import Pace
         from affidavit.wiring.pipelines import pipeline_named
@@ -162,6 +166,16 @@ def stability(
     return conclude(terminal, frame, report)
 
 
+@contextmanager
+def _stopped_by_a_signal() -> Iterator[None]:
+    """Stop as the user does when the system asks to, such as a job that is cancelled."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _record(
     terminal: Terminal,
     pipeline: "Pipeline",
@@ -187,8 +201,8 @@ def _record(
     terminal.note(f"{len(questions)} runs, {len(questions) - len(left)} of them recorded before")
     if left:
         recording.make_folder()
-    # Closed also if the user stops it, so that no command is left running.
-    with closing(drive(left, pipeline, pace, recording.keep, time)) as made:
+    # Closed also if it is stopped, so that no command is left running.
+    with _stopped_by_a_signal(), closing(drive(left, pipeline, pace, recording.keep, time)) as made:
         faults = sum(
             record.fault is not None for record in terminal.progress(made, "Asking", len(left))
         )
