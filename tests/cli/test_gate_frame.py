@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.cli.gate_files import lines
 from tests.cli.running import run
 
 from affidavit.base.errors import AffidavitError
@@ -129,3 +130,19 @@ def test_a_wrong_history_does_not_fill_the_screen(tmp_path: Path) -> None:
     assert ended.exit_code == 0
     assert ended.stderr.count("AF431") == 5
     assert "95 more lines" in ended.stderr
+
+
+def test_the_history_of_a_config_unless_another_is_named(tmp_path: Path) -> None:
+    lines(tmp_path / "rows.jsonl", [{"e2e_ms": 100}])
+    config = tmp_path / "affidavit.toml"
+    config.write_text(
+        '[gates]\nhistory = "eval/history.jsonl"\n[gates.latency]\nrows = "rows.jsonl"\n'
+    )
+    usual, other = tmp_path / "eval" / "history.jsonl", tmp_path / "other.jsonl"
+    for _ in range(2):
+        assert run("gate", "all", "-c", str(config)).exit_code == 0
+    once = len(usual.read_bytes().splitlines()) // 2
+    assert once
+    assert run("gate", "all", "-c", str(config), "--history", str(other)).exit_code == 0
+    assert len(usual.read_bytes().splitlines()) == 2 * once
+    assert len(other.read_bytes().splitlines()) == once

@@ -60,7 +60,6 @@ class Frame:
 
         `others` are files that the command writes besides. The JSON may replace the baseline.
         """
-        from affidavit.app.gating.history import require_history
         from affidavit.cli.gate_places import refuse_places, require_writable
 
         files = [*others, *(path for _, path in self.outputs())]
@@ -68,8 +67,10 @@ class Frame:
         kept = () if self.baseline in (None, self.report) else (self.baseline,)
         refuse_places((*history, *files), (*inputs, *filter(None, kept)))
         require_writable(files)
-        for path in history:
-            require_history(path)
+        if self.history is not None:
+            from affidavit.app.gating.history import require_history
+
+            require_history(self.history)
 
 
 def _path_option(name: str, help: str, variable: str | None = None) -> click.Option:

@@ -1,6 +1,5 @@
 """Puts together what `gate rag` needs: settings, rules of a file, a baseline, and an engine."""
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -114,6 +113,8 @@ def rules_from_file(path: Path) -> tuple[ScuRule, ...]:
             return rules_with(decode(raw), file)
         except AffidavitError as error:
             raise error.at(file=file) from None
+    import tomllib
+
     try:
         value = tomllib.loads(raw.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

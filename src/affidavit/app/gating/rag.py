@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from affidavit.app.gating.files import BadLines
 from affidavit.app.gating.rag_gold import Gold, items_again, read_gold
 from affidavit.app.gating.rag_imports import Questions
-from affidavit.app.gating.rag_large import found_in_shares
 from affidavit.app.gating.rag_parts import Bench
 from affidavit.app.gating.rag_request import RagRequest, inputs_of, skipped_of
 from affidavit.app.gating.rag_shares import shares_needed
@@ -61,6 +60,8 @@ def found_here(request: RagRequest, run: Run) -> RagOutcome:
         golds = named or _gold_beside(traces)
         count = shares_needed(golds, traces)
         if count:
+            from affidavit.app.gating.rag_large import found_in_shares
+
             return found_in_shares(request, golds, traces, count, run)
         return _found(request, golds, traces, run)
 
