@@ -215,9 +215,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_the_user_stops_leaves_nothing_running(
-    tmp_path: Path, sent: signal.Signals
-) -> None:
+def test_a_run_that_is_stopped_leaves_nothing_running(tmp_path: Path, sent: signal.Signals) -> None:
     gold = lines(tmp_path / "gold.jsonl", [GOLD])
     script = tmp_path / "slow.py"
     script.write_text(
