@@ -11,12 +11,11 @@ none of these occurs.
 
 import json
 import re
-import unicodedata
 from bisect import bisect_left
 from typing import Final
 
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults.input import JSON_DEPTH, NOT_CANONICAL, UNICODE_COLLISION
+from affidavit.base.faults.input import JSON_DEPTH, NOT_CANONICAL
 from affidavit.base.float_proof import is_float_free
 from affidavit.base.json_limits import DEEPEST, DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.json_tree import explain_unwritable, floats_in, levels, unwrapped
@@ -26,8 +25,9 @@ from affidavit.base.json_writing import (
     write_mended,
     write_sorted,
 )
-from affidavit.base.places import excerpt, line_and_column
+from affidavit.base.places import line_and_column
 from affidavit.base.strict_json import decode, decode_and_write
+from affidavit.base.twin_keys import refuse_twin_keys
 
 _DELETE: Final = 0x7F
 # One of these stands in orjson's text of every float between 0 and 1e-4: 0.00001, 1e-6.
@@ -151,14 +151,8 @@ def _may_order_differ(text: bytes) -> bool:
 def _refuse_twin_keys(value: JsonValue) -> None:
     for level in levels(value):
         for member in level:
-            if isinstance(member, dict):
-                first_of: dict[str, str] = {}
-                for key in member:
-                    first = first_of.setdefault(unicodedata.normalize("NFC", key), key)
-                    if first != key:
-                        raise AffidavitError(
-                            UNICODE_COLLISION, first=excerpt(first), second=excerpt(key)
-                        )
+            if isinstance(member, dict) and len(member) > 1:
+                refuse_twin_keys(member)
 
 
 def _first_difference(raw: bytes, canonical: bytes) -> int:
