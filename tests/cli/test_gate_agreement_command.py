@@ -202,3 +202,18 @@ def test_a_file_that_agrees_with_itself_is_refused(tmp_path: Path) -> None:
     other = str(tmp_path / "." / "s.jsonl")
     ended = run("gate", "agreement", "--scholar", labels, "--auditor", other)
     assert (ended.exit_code, code_of(ended)) == (2, "AF001")
+
+
+def test_a_baseline_without_an_item_in_common_keeps_it_open(tmp_path: Path) -> None:
+    last = str(tmp_path / "last.json")
+    options = ["--gates", "kappa=off"]
+    for name in ("old", "new"):
+        given = [{**pair, "qid": f"{name}-{pair['qid']}"} for pair in pairs(GOOD)]
+        lines(tmp_path / f"{name}.jsonl", given)
+    old, new = str(tmp_path / "old.jsonl"), str(tmp_path / "new.jsonl")
+    assert run("gate", "agreement", "--pairs", old, "--report", last, *options).exit_code == 0
+    options += ["--fail-on-regression", last]
+    assert run("gate", "agreement", "--pairs", old, *options).exit_code == 0
+    ended, report = report_of("agreement", "--pairs", new, *options)
+    assert (ended, report["decision"]) == (3, "inconclusive")
+    assert "no item was measured in both runs" in report["reasons"][0]

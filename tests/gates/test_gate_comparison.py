@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from affidavit.base.errors import AffidavitError
 from affidavit.gates.advice import advice_for
-from affidavit.gates.comparison import compare, outcomes_of_report, regressions
+from affidavit.gates.comparison import compare, doubts_of, outcomes_of_report, regressions
 from affidavit.gates.report import system_error_wire
 
 
@@ -37,6 +37,29 @@ COMPARED = {
 @pytest.mark.parametrize(("before", "now", "change"), COMPARED.values(), ids=COMPARED.keys())
 def test_compared(before: str, now: str, change: str) -> None:
     assert compare(outcomes(before), outcomes(now)).change == change
+
+
+OPEN = {
+    "no item in common": ("  ++", "++  ", True),
+    "nothing measured in both": ("??", "++", True),
+    "nothing at all": ("", "", True),
+    "flips that may be chance are measured": ("+++++", "-----", False),
+    "worse is worse": ("+" * 6, "-" * 6, False),
+    "as good": ("++-", "++-", False),
+    "one lost item cannot make it worse": ("+" * 20, "+" * 19 + "?", False),
+    "six lost items can": ("+" * 20, "+" * 14 + "?" * 6, True),
+    "six that are gone can": ("+" * 20, "+" * 14, True),
+    "six that were wrong cannot": ("+" * 14 + "-" * 6, "+" * 14 + "?" * 6, False),
+    "nor if as many were mended": ("-" * 6 + "+" * 6, "+" * 6 + "?" * 6, False),
+}
+
+
+@pytest.mark.parametrize(("before", "now", "is_open"), OPEN.values(), ids=OPEN.keys())
+def test_whether_it_is_open_if_a_run_is_worse(before: str, now: str, is_open: bool) -> None:
+    made = compare(outcomes(before), outcomes(now))
+    assert made.is_open is is_open
+    assert bool(doubts_of(made)) is is_open
+    assert doubts_of(None) == ()
 
 
 def test_what_flipped_and_what_was_not_compared() -> None:

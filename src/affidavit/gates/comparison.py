@@ -46,6 +46,17 @@ class Comparison:
     only_before: int
     only_now: int
 
+    @property
+    def is_open(self) -> bool:
+        """Whether what was not measured could make it a regression, or nothing can be compared."""
+        if self.change is Change.REGRESSED:
+            return False
+        broken, mended = self.broken.total, self.mended.total
+        at_worst = _chance(broken + self.lost.total, mended, self.compared - broken - mended)
+        if not self.compared or at_worst is None:
+            return True
+        return broken + self.lost.total > mended and at_worst < SIGNIFICANT
+
     def as_wire(self) -> dict[str, object]:
         """Return the comparison as a report shows it."""
         return {
@@ -135,6 +146,17 @@ def regressions(comparison: Comparison | None) -> tuple[str, ...]:
     if comparison is None or comparison.change is not Change.REGRESSED:
         return ()
     return (f"worse than the baseline: {comparison.why}",)
+
+
+def doubts_of(comparison: Comparison | None) -> tuple[str, ...]:
+    """Return why it is open whether a run is worse than its baseline.
+
+    That is so if no item can be compared, or if items that were right and are not measured now
+    would make it worse. Flips that may be chance are measured: they leave nothing open.
+    """
+    if comparison is None or not comparison.is_open:
+        return ()
+    return (f"whether it is worse than the baseline cannot be told: {comparison.why}",)
 
 
 class _ItemGroupV1(msgspec.Struct, frozen=True):

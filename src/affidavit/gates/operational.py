@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from affidavit.base.statistics import rounded
 from affidavit.gates import metrics
 from affidavit.gates.agreement import AgreementCounts
-from affidavit.gates.comparison import Comparison, regressions
+from affidavit.gates.comparison import Comparison, doubts_of, regressions
 from affidavit.gates.decision import rule_on
 from affidavit.gates.latency import LatencyCounts
 from affidavit.gates.report import Input, Item, Report
@@ -86,7 +86,7 @@ def agreement_report(
     ruling = rule_on(
         gates_with(overrides, AGREEMENT_GATES, metrics.AGREEMENT),
         measures,
-        doubts=(*_skipped(given), *(() if allow_missing else gaps)),
+        doubts=(*_skipped(given), *(() if allow_missing else gaps), *doubts_of(comparison)),
         refusals=regressions(comparison),
     )
     return Report(
@@ -130,7 +130,12 @@ def stability_report(
     ruling = rule_on(
         gates_with(overrides, STABILITY_GATES, metrics.STABILITY),
         measures,
-        doubts=(*_nothing(counts, each), *_skipped(given), *(() if allow_missing else gaps)),
+        doubts=(
+            *_nothing(counts, each),
+            *_skipped(given),
+            *(() if allow_missing else gaps),
+            *doubts_of(comparison),
+        ),
         refusals=regressions(comparison),
     )
     return Report(

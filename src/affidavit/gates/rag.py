@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from affidavit.gates.comparison import Comparison, regressions
+from affidavit.gates.comparison import Comparison, doubts_of, regressions
 from affidavit.gates.decision import Ruling, rule_on
 from affidavit.gates.metrics import RAG
 from affidavit.gates.offenders import Offender
@@ -52,9 +52,12 @@ def rag_report(
     given = tuple(inputs)
     along = brought or Brought()
     measures = counts.measures(allow_missing=policy.allow_missing)
-    refusals = regressions(comparison) if fail_on_regression else ()
+    watched = comparison if fail_on_regression else None
     ruling: Ruling = rule_on(
-        policy.gates(counts), measures, doubts=_doubts(counts, policy, given), refusals=refusals
+        policy.gates(counts),
+        measures,
+        doubts=(*_doubts(counts, policy, given), *doubts_of(watched)),
+        refusals=regressions(watched),
     )
     return Report(
         KIND,

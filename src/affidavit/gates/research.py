@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-from affidavit.gates.comparison import Comparison, compare, regressions
+from affidavit.gates.comparison import Comparison, compare, doubts_of, regressions
 from affidavit.gates.decision import Measure, measure_of, rule_on
 from affidavit.gates.metrics import RESEARCH
 from affidavit.gates.report import Input, Item, Report
@@ -141,7 +141,7 @@ def research_report(
     ruling = rule_on(
         gates_with(overrides, RESEARCH_GATES, RESEARCH),
         measures,
-        doubts=doubts,
+        doubts=(*doubts, *doubts_of(comparison)),
         refusals=regressions(comparison),
     )
     return Report(
