@@ -1,6 +1,7 @@
 """From rows to the decision: formulas, defects of the reference, laws of merging."""
 
 import random
+from array import array
 from dataclasses import replace
 from operator import itemgetter
 
@@ -451,6 +452,13 @@ def gold_sets(draw: st.DrawFn) -> dict[str, GoldV1]:
         qid: gold(**{f: getattr(item, f) for f in item.__struct_fields__} | {"qid": qid})
         for qid, item in named
     }
+
+
+def test_a_later_part_that_has_every_item_wins_whole() -> None:
+    first = Runs(array("q", [1, 2]), array("H", [5, 6]), 2)
+    later = Runs(array("q", [1, 2]), array("H", [7, 8]), 3).after(2)
+    last = Runs(array("q", [3, 4]), array("H", [7, 8]), 5)
+    assert first + later == later + first == last
 
 
 @given(gold_sets(), st.lists(traces, max_size=30), st.randoms(use_true_random=False))

@@ -44,6 +44,9 @@ class Runs:
         # Nothing read yet knows of no gold item at all.
         if not self.lines or not other.lines:
             lines, codes = self.lines or other.lines, self.codes or other.codes
+        elif min(other.lines) > max(self.lines):
+            # A later part that has all gold items: the usual case where traces are many.
+            lines, codes = other.lines, other.codes
         else:
             lines, codes = self.lines[:], self.codes[:]
             for number, (mine, theirs) in enumerate(zip(self.lines, other.lines, strict=True)):
@@ -55,7 +58,7 @@ class Runs:
         """Return the runs of a part that stands behind so many lines."""
         if not count:
             return self
-        moved = array("q", (line + count if line else 0 for line in self.lines))
+        moved = array("q", [line and line + count for line in self.lines])
         return Runs(moved, self.codes, self.traces, self.strays)
 
 

@@ -42,6 +42,29 @@ def test_a_line_longer_than_a_part_is_not_cut(tmp_path: Path) -> None:
     assert starts[:2] == [0, (3 << 20) + 1]
 
 
+MB = 1 << 20
+COUNTS = {
+    "one process reads the whole file": (1, 400 * MB, 0, 1),
+    "a small file is not worth it": (2, 7 * MB, 0, 1),
+    "no part is smaller than is worth it": (2, 12 * MB, 0, 3),
+    "many parts, so that nobody waits for the last": (2, 400 * MB, 10_000, 32),
+    "fewer if each has to tell of many gold items": (2, 400 * MB, 100_000, 8),
+    "but enough for all processes": (2, 40 * MB, 10_000_000, 4),
+}
+
+
+@pytest.mark.parametrize(("jobs", "size", "gold", "count"), COUNTS.values(), ids=COUNTS.keys())
+def test_how_many_parts(jobs: int, size: int, gold: int, count: int, tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    with file.open("wb") as stream:
+        for part in range(1, 400):  # A file of holes, with a line every so often.
+            stream.seek(size * part // 400)
+            stream.write(b"\n")
+        stream.truncate(size)
+    parts = parts_of(str(file), "t", jobs, gold)
+    assert sum(part.scores for part in parts) == count
+
+
 def test_a_closed_standard_input_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(AffidavitError, match="AF010: standard input"), opened("-"):

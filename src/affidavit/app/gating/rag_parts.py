@@ -20,7 +20,12 @@ from affidavit.gates.rag_scoring import RagScorer, RagSettings
 
 SMALLEST_PART_BYTES: Final = 4 << 20
 """Below it, handing out a part costs more than scoring it."""
-PARTS_PER_JOB: Final = 4
+MOST_PARTS_PER_JOB: Final = 16
+"""Many, so that no process waits long for the last part of another."""
+FEWEST_PARTS_PER_JOB: Final = 2
+PART_BYTES_PER_GOLD_ITEM: Final = 512
+"""Each part tells of every gold item: with more of them, parts that are too small cost more to put
+together than to score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +65,10 @@ class Scored:
     error: AffidavitError | None = None
 
 
-def parts_of(file: str, shown: str, jobs: int) -> list[Part]:
+def parts_of(file: str, shown: str, jobs: int, gold_items: int = 0) -> list[Part]:
     """Cut a file into parts for so many processes; one of them only digests."""
     size = Path(file).stat().st_size if jobs > 1 else 0
-    count = min(jobs * PARTS_PER_JOB, size // SMALLEST_PART_BYTES)
+    count = _count_of_parts(size, jobs, gold_items)
     if count <= 1:
         return [Part(file, shown, digests=True)]
     with open_to_read(file) as stream:
@@ -73,6 +78,12 @@ def parts_of(file: str, shown: str, jobs: int) -> list[Part]:
     bounds = [*sorted(cuts), size]
     ranges = [Part(file, shown, start, end) for start, end in pairwise(bounds) if start < end]
     return [Part(file, shown, digests=True, scores=False), *ranges]
+
+
+def _count_of_parts(size: int, jobs: int, gold_items: int) -> int:
+    worth_it = size // (PART_BYTES_PER_GOLD_ITEM * gold_items) if gold_items else size
+    wanted = max(jobs * FEWEST_PARTS_PER_JOB, min(jobs * MOST_PARTS_PER_JOB, worth_it))
+    return min(wanted, size // SMALLEST_PART_BYTES)
 
 
 def _line_start_from(

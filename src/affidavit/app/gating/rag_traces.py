@@ -89,7 +89,7 @@ def score_traces(
 def _score_own(
     source: Source, bench: Bench, bad: BadLines, jobs: int, run: Run, traces: Traces
 ) -> None:
-    parts = parts_of(source.file, source.shown, jobs)
+    parts = parts_of(source.file, source.shown, jobs, len(bench.gold))
     in_file = 0
     for part, scored in zip(
         parts, run(bench, score_part, parts, min(jobs, len(parts))), strict=True
