@@ -1,6 +1,7 @@
 """Recording a run, sealing it whatever happened to it, and importing what was kept as files."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -326,6 +327,22 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(AffidavitError), affidavit.record(tmp_path / "folder.jsonl"):
         pass
+
+
+def test_a_run_goes_on_after_an_event_for_which_there_was_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    with recorder(tmp_path) as run:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", lambda handle, data: write(handle, data[:9]))
+            with pytest.raises(AffidavitError):
+                run.verdict("hold")
+        run.verdict("ship")
+    seal_run(run.path, tmp_path / "run.tar.gz")
+    assert [event["data"] for event in events_of(tmp_path / "run.tar.gz")[1:-1]] == [
+        {"verdict": "ship"}
+    ]
 
 
 def test_threads_take_turns(tmp_path: Path) -> None:

@@ -153,7 +153,8 @@ def append_line_durably(path: FilePath, line: bytes) -> None:
     """Add one line and its newline to a log, and return when it is on the disk.
 
     Processes that append at the same time wait for one another, and a line goes out in one write.
-    A process that is killed while it writes may leave a torn last line: one without its newline.
+    A line for which there is no room is taken back: the log stays as it was. A process that is
+    killed while it writes may leave a torn last line: one without its newline.
     The next append ends it with a newline and leaves it where it is, so nothing is glued to it.
     Readers therefore treat a last line without a newline as torn, and report a line that does not
     parse by its number; a line that holds a JSON object never parses when it is torn.
@@ -172,6 +173,7 @@ def append_line_durably(path: FilePath, line: bytes) -> None:
             if size and not _ends_with_newline(handle):
                 data = b"\n" + data
             if os.write(handle, data) != len(data):
+                os.ftruncate(handle, size)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(handle)
         finally:
