@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.gate_files import BAD_FILES, GOLD, NONE, REFUSED, RIGHT, bad_files, code_of, lines
 from tests.cli.gate_files import report_of as gate_report
-from tests.cli.running import REAL, run, start
+from tests.cli.running import HEEDING_CTRL_C, REAL, run, start
 from tests.sources.pipeline_server import asking
 from tests.sources.test_pipelines import is_running
 
@@ -223,7 +223,7 @@ def test_a_run_that_is_stopped_leaves_nothing_running(tmp_path: Path, sent: sign
         "pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))\ntime.sleep(60)\n"
     )
     process = start(
-        REAL,
+        HEEDING_CTRL_C + REAL,
         *(
             "gate",
             "stability",
@@ -239,7 +239,10 @@ def test_a_run_that_is_stopped_leaves_nothing_running(tmp_path: Path, sent: sign
     with process:
         wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
         process.send_signal(sent)
-        _, told = process.communicate(timeout=30)
+        try:
+            _, told = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert (process.returncode, told.decode().splitlines()[-1][:5]) == (3, "AF002")
     pid = int((tmp_path / "pid").read_text())
     wait_until(lambda: not is_running(pid))
