@@ -1,5 +1,6 @@
 """`affidavit evidence`: sealing, verifying, showing, comparing, proving, redacting, importing."""
 
+import errno
 import json
 import stat
 import tempfile
@@ -517,6 +518,42 @@ def test_nothing_is_written_over_what_is_read(place: Path, words: tuple[str, ...
     assert {path: path.read_bytes() for path in place.iterdir()} == before
 
 
+HALVES = {
+    "a proof to check, and a bundle": (
+        *("prove", "run.tar.gz", "--check", "a", "--root", "b", "--event-file", "c"),
+    ),
+    "a proof to check, without its root": ("prove", "--check", "a", "--event-file", "c"),
+    "a proof to make, and a root": ("prove", "run.tar.gz", "--event", "1", "--root", "b"),
+    "no event": ("prove", "run.tar.gz"),
+    "a redaction and a revelation": (
+        *("redact", "run.tar.gz", "--path", "/data", "-o", "a", "--salts", "b", "--reveal", "c"),
+    ),
+    "a revelation with a path": ("redact", "run.tar.gz", "--reveal", "c", "--path", "/data"),
+}
+
+
+@pytest.mark.parametrize("words", HALVES.values(), ids=HALVES.keys())
+def test_no_option_is_passed_over_in_silence(place: Path, words: tuple[str, ...]) -> None:
+    result = run("evidence", *words)
+    assert (result.exit_code, "AF001" in result.stderr) == (2, True)
+
+
+def test_no_room_for_what_is_put_aside(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("affidavit.app.evidence.bundle_files.TemporaryFile", no_room)
+    result = run("evidence", "seal", "run.jsonl", "-o", "new.tar.gz")
+    assert (result.exit_code, "AF014: a temporary file" in result.stderr) == (2, True)
+    assert not (place / "new.tar.gz").exists()
+
+
+def test_an_output_that_fails_is_named_by_itself(place: Path) -> None:
+    words = ("--path", "/data/output", "-o", "no/public.tar.gz", "--salts", "salts.json")
+    result = run("evidence", "redact", "run.tar.gz", *words)
+    assert result.stderr.startswith("AF014: no/public.tar.gz: ")
+
+
 REFUSED_REDACTIONS = {
     "a place that no list can have": (("--path", "/data/results/" + "9" * 5000), "AF643"),
     "a path outside the data": (("--path", "/time"), "AF642"),
@@ -625,7 +662,32 @@ def test_lines_of_events_are_imported_with_their_times(place: Path) -> None:
     assert "2 events of in" in plain.stdout
 
 
+STARTED, STEP, FINISHED = (
+    {"type": kind, "data": {"status": "ok"}}
+    for kind in ("affidavit.run.started", "x", "affidavit.run.finished")
+)
+ENDINGS: dict[str, tuple[list[dict[str, Any]], bool | None, str]] = {
+    "events of no run": ([STEP, STEP], None, "no event says that a run began"),
+    "a run that was cut off": ([STARTED, STEP], False, "unfinished"),
+    "a run that ended": ([STARTED, STEP, FINISHED], True, "had finished"),
+    "a run that went on": ([STARTED, FINISHED, STEP], False, "unfinished"),
+}
+
+
+@pytest.mark.parametrize(("events", "wanted", "said"), ENDINGS.values(), ids=ENDINGS.keys())
+def test_whether_a_run_had_finished_is_what_its_events_say(
+    place: Path, events: list[dict[str, Any]], wanted: bool | None, said: str
+) -> None:
+    (place / "events.jsonl").write_text("".join(json.dumps(each) + "\n" for each in events))
+    assert imported("events.jsonl").exit_code == 0
+    wire = documents(run("evidence", "verify", "in.tar.gz", "--json"))["bundles"][0]
+    assert (wire["valid"], wire["finished"]) == (True, wanted)
+    assert said in run("evidence", "show", "in.tar.gz").stdout
+    assert run("evidence", "diff", "in.tar.gz", "in.tar.gz").exit_code == 0
+
+
 BAD_IMPORTS: dict[str, tuple[str, bytes, str]] = {
+    "the log of a run": ("a.json", b'{"affidavit_run":1}', "affidavit evidence seal"),
     "an unknown document": ("a.json", b'{"hello":1}', "AF641"),
     "a document without members": ("a.json", b"{}", "AF641"),
     "a list": ("a.json", b"[]", "AF641"),

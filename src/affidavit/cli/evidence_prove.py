@@ -16,6 +16,8 @@ from affidavit.cli.evidence_options import (
 from affidavit.cli.terminal import Terminal, json_bytes
 from affidavit.cli.tree import Example
 
+_EITHER = "name a bundle and --event to make a proof; or --check, --root and --event-file"
+
 
 @command(
     examples=(
@@ -57,10 +59,12 @@ def prove(
     With --event a proof is made; with --check one is checked, from the root that you trust and the
     one event alone: nothing else of the bundle has to be known.
     """
-    if check is not None:
+    if check is not None and root is not None and event_file is not None:
+        _refuse_both(bundle, event, output, event_out)
         return _check(terminal, check, root, event_file)
+    _refuse_both(check, root, event_file)
     if bundle is None or event is None:
-        raise click.UsageError("name a bundle and --event, or --check with --root and --event-file")
+        raise click.UsageError(_EITHER)
     from affidavit.app.evidence.proving import prove_event
     from affidavit.base.files import write_atomically
 
@@ -80,9 +84,13 @@ def prove(
     return Exit.YES
 
 
-def _check(terminal: Terminal, check: Path, root: str | None, event_file: Path | None) -> Exit:
-    if root is None or event_file is None:
-        raise click.UsageError("--check needs --root and --event-file")
+def _refuse_both(*others: object) -> None:
+    """Refuse what belongs to the other half of the command: it would be passed over in silence."""
+    if any(other is not None for other in others):
+        raise click.UsageError(_EITHER)
+
+
+def _check(terminal: Terminal, check: Path, root: str, event_file: Path) -> Exit:
     from affidavit.app.evidence.proving import check_proof
 
     proof = check_proof(json_file(check), root, json_file(event_file))

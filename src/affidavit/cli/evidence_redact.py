@@ -57,10 +57,10 @@ def redact(
     it was made from behind a salt. The salts are written apart, readable by you alone: with its
     salt a value can be revealed and checked later, and without it not even a short one is guessed.
     """
-    if reveal is not None:
+    if reveal is not None and not (paths or types or output or salts):
         return _reveal(terminal, bundle, reveal, limits)
-    if output is None or salts is None or not (paths or types):
-        raise click.UsageError("name --path or --type, and --output and --salts; or --reveal")
+    if reveal is not None or output is None or salts is None or not (paths or types):
+        raise click.UsageError("name --path or --type, and --output and --salts; or --reveal alone")
     from affidavit.app.evidence.redacting import redact_bundle, wanted_from
     from affidavit.wiring.keys import chance
 

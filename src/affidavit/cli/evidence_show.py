@@ -15,6 +15,12 @@ from affidavit.cli.tree import Example
 if TYPE_CHECKING:
     from affidavit.app.evidence.portrait import Portrait
 
+_ENDINGS = {
+    True: "the run had finished",
+    False: "the run is unfinished",
+    None: "no event says that a run began",
+}
+
 
 @command(
     examples=(
@@ -58,7 +64,7 @@ def _show_portrait(terminal: Terminal, portrait: "Portrait") -> None:
     terminal.print(f"by {in_words(known.producer.name)} {in_words(known.producer.version)}")
     terminal.print(f"from {portrait.first_at} to {portrait.last_at}")
     if known.ours is not None:
-        terminal.print("the run had finished" if known.ours.finished else "the run is unfinished")
+        terminal.print(_ENDINGS[known.ours.finished])
         if known.ours.origin is not None:
             terminal.print(
                 f"{known.ours.redacted_values} values are redacted;"

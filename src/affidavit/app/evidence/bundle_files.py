@@ -11,8 +11,10 @@ from typing import IO, Final
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
+from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.base.files import is_folder, open_to_read, write_atomically
 from affidavit.base.json_limits import JsonValue
+from affidavit.seal.bundle.archive import MEMBERS
 from affidavit.seal.bundle.drafting import Drafting
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.manifest import Contents, manifest_bytes
@@ -27,7 +29,7 @@ _PIECE_BYTES: Final = 256 * 1024
 class About:
     """What a manifest says beside its events."""
 
-    finished: bool
+    finished: bool | None
     ours: Mapping[str, JsonValue] | None = None
     kept: Mapping[str, JsonValue] | None = None
     packs_applied: tuple[Mapping[str, JsonValue], ...] = ()
@@ -48,7 +50,7 @@ def opened_bundle(path: Path, limits: BundleLimits = DEFAULT_LIMITS) -> Iterator
 def within(path: Path, error: AffidavitError) -> AffidavitError:
     """Return an error of a member of a bundle as an error of the bundle."""
     member = error.where.file
-    if member == str(path):
+    if member not in (None, *MEMBERS):
         return error
     file = str(path) if member is None else f"{path}: {member}"
     where = Where(file, error.where.line, error.where.field)
@@ -80,7 +82,7 @@ def write_bundle(
 
     Both members are put aside first: the manifest comes before the events and knows their digest.
     """
-    with TemporaryFile() as events, TemporaryFile() as body:
+    with _space_aside(), TemporaryFile() as events, TemporaryFile() as body:
         for line in lines:
             events.write(line)
         totals = drafting.finished_totals()
@@ -102,6 +104,17 @@ def write_bundle(
             body.write(piece)
         write_atomically(target, chain((packing.header(),), _pieces(body)))
     return contents
+
+
+@contextmanager
+def _space_aside() -> Iterator[None]:
+    """Say of what is put aside that it is no file of the user's, if there is no room for it."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"{error.strerror or error}; TMPDIR names another folder"
+        where = Where(file="a temporary file")
+        raise AffidavitError(FILE_UNWRITABLE, where, reason=reason) from None
 
 
 def _pieces(stream: IO[bytes]) -> Iterator[bytes]:

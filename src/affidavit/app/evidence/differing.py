@@ -97,4 +97,6 @@ def _in_section(
 
 def _ending(portrait: Portrait) -> list[str]:
     ours = portrait.manifest.known.ours
-    return [] if ours is None else ["finished" if ours.finished else "unfinished"]
+    if ours is None or ours.finished is None:
+        return []
+    return ["finished" if ours.finished else "unfinished"]

@@ -19,6 +19,7 @@ from affidavit.base.faults import recordings as faults
 from affidavit.base.files import open_to_read, read_bounded
 from affidavit.base.json_limits import DOCUMENT_LIMITS, JsonValue
 from affidavit.base.json_lines import decode_lines, read_lines
+from affidavit.base.places import excerpt
 from affidavit.base.strict_json import decode
 from affidavit.seal.bundle.drafting import Draft, Drafting, Run
 from affidavit.seal.bundle.manifest import Contents
@@ -50,9 +51,29 @@ def import_files(
     """Write a bundle of what stands in some files; `at` is the time of what has none."""
     header_line(run)
     drafting = Drafting(run)
-    lines = (drafting.line(draft) for file in files for draft in _placed(file, at))
-    about = About(True, packs_applied=packs.packs_applied, mappings=packs.mappings)
-    return write_bundle(target, drafting, lines, lambda: about)
+    bounds = _Bounds()
+    drafts = (draft for file in files for draft in _placed(file, at))
+    lines = (drafting.line(draft) for draft in bounds.watched(drafts))
+
+    def about() -> About:
+        return About(bounds.finished, packs_applied=packs.packs_applied, mappings=packs.mappings)
+
+    return write_bundle(target, drafting, lines, about)
+
+
+@dataclass(slots=True)
+class _Bounds:
+    """Whether a run has finished, as far as events say: they need not be of a run at all."""
+
+    finished: bool | None = None
+
+    def watched(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
+        for draft in drafts:
+            if draft.type == kinds.RUN_FINISHED:
+                self.finished = True
+            elif draft.type == kinds.RUN_STARTED or self.finished is not None:
+                self.finished = False
+            yield draft
 
 
 def _placed(file: Path, at: str) -> Iterator[Draft]:
@@ -101,7 +122,7 @@ def drafts_of_value(value: JsonValue, at: str) -> Iterator[Draft]:
         return
     tests = _promptfoo_tests(value)
     if tests is None:
-        raise _unknown(f"its members are {', '.join(sorted(value)[:6]) or 'none'}")
+        raise _unknown(_described(value))
     for test in tests:
         yield Draft(PROMPTFOO, at, test)
 
@@ -131,6 +152,12 @@ def _promptfoo_tests(value: Mapping[str, JsonValue]) -> list[JsonValue] | None:
         if isinstance(inner, dict) and "results" in inner:
             inner = inner["results"]
     return inner if isinstance(inner, list) else None
+
+
+def _described(value: Mapping[str, JsonValue]) -> str:
+    if "affidavit_run" in value:
+        return "it is the log of a run, which `affidavit evidence seal` makes a bundle of"
+    return f"its members are {excerpt(', '.join(sorted(value)[:6])) or 'none'}"
 
 
 def _unknown(problem: str) -> AffidavitError:

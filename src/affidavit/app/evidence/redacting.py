@@ -129,7 +129,7 @@ def redact_bundle(
                 "redacted_values": earlier + len(redaction.salts),
             }
             kept = {key: value for key, value in manifest.items() if key not in _WRITTEN_ANEW}
-            finished = known.ours is None or known.ours.finished
+            finished = None if known.ours is None else known.ours.finished
             producer = msgspec.to_builtins(known.producer)
             return About(finished, ours, kept, producer=producer)
 

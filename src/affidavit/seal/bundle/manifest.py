@@ -74,13 +74,16 @@ class AssayBlockV1(msgspec.Struct, frozen=True):
 
 
 class AffidavitBlockV1(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The block `x-affidavit`. `origin` commits, behind a salt, to what a redacted bundle was."""
+    """The block `x-affidavit`. `origin` commits, behind a salt, to what a redacted bundle was.
+
+    Whether the run had finished is left out where no event says that one began.
+    """
 
     version: int
     merkle: str
     merkle_root: str
     tree_size: int
-    finished: bool
+    finished: bool | None = None
     origin: str | None = None
     redacted_values: int = 0
     torn_bytes: int = 0
@@ -177,7 +180,7 @@ def manifest_bytes(
     contents: Contents,
     producer: Mapping[str, JsonValue],
     *,
-    finished: bool,
+    finished: bool | None,
     about: Mapping[str, JsonValue] | None = None,
     packs_applied: Sequence[Mapping[str, JsonValue]] = (),
     mappings: Sequence[Mapping[str, JsonValue]] = (),
@@ -192,7 +195,7 @@ def manifest_bytes(
         "merkle": MERKLE,
         "merkle_root": contents.merkle_root,
         "tree_size": contents.count,
-        "finished": finished,
+        **({} if finished is None else {"finished": finished}),
         **(about or {}),
     }
     events = {"path": EVENTS, "sha256": contents.sha256, "bytes": contents.size}

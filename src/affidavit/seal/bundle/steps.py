@@ -85,7 +85,7 @@ class BundleVerification:
     def is_unfinished(self) -> bool:
         """Whether the bundle says that its run was cut off."""
         ours = None if self.manifest is None else self.manifest.known.ours
-        return ours is not None and not ours.finished
+        return ours is not None and ours.finished is False
 
     def as_wire(self) -> dict[str, object]:
         """Return the verification as machines get it."""
