@@ -1,4 +1,4 @@
-"""The pages and schemas of packs, signals and lint reports, made from the code."""
+"""The pages and schemas of bundles, packs, signals and lint reports, made from the code."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,10 +7,14 @@ from typing import Any, Final
 
 import msgspec
 
+from affidavit.app.evidence.proving import ProofV1
+from affidavit.app.evidence.revealing import RevealedV1
 from affidavit.packs import wire_schema as v1
 from affidavit.packs.closure import gain_of
 from affidavit.packs.report_schema import ClosureReportV1, LintReportV1
 from affidavit.packs.signals import REGISTRY, REGISTRY_VERSION, TOTAL_WEIGHT, Carrier
+from affidavit.seal.bundle.event import EventV1
+from affidavit.seal.bundle.manifest import ManifestV1
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE: Final = "#/$defs/{name}"
@@ -49,6 +53,10 @@ def schemas() -> Mapping[Path, str]:
         "pack": pack_schema(),
         "lint-report": _schema_of(LintReportV1),
         "closure-report": _schema_of(ClosureReportV1),
+        "bundle-manifest": _schema_of(ManifestV1),
+        "bundle-event": _schema_of(EventV1),
+        "bundle-proof": _schema_of(ProofV1),
+        "bundle-revealed": _schema_of(RevealedV1),
     }
     return {
         Path(f"docs/schemas/{name}.schema.json"): _text(schema) for name, schema in made.items()

@@ -1,11 +1,41 @@
 """The page on bundles has every event type, every code beside Assay's, and every limit."""
 
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
 from tests.repository import ROOT
+from tests.seal.bundle_making import parts, sealed
 
 from affidavit.app.evidence.event_types import PREFIX, TYPES
+from affidavit.app.evidence.proving import prove_event
 from affidavit.base.faults import CATALOG
 from affidavit.seal.bundle.assay_codes import ASSAY_CODES, OURS_ALONE
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
+
+
+def follows(name: str, value: Any) -> bool:
+    text = (ROOT / "docs" / "schemas" / f"bundle-{name}.schema.json").read_text("utf-8")
+    Draft202012Validator.check_schema(json.loads(text))
+    return bool(Draft202012Validator(json.loads(text)).is_valid(value))
+
+
+def test_bundles_and_proofs_are_what_their_schemas_say(tmp_path: Path) -> None:
+    path = tmp_path / "run.tar.gz"
+    path.write_bytes(sealed(about={"origin": "sha256:" + "0" * 64, "redacted_values": 1}))
+    manifest, events = parts(path.read_bytes())
+    assert follows("manifest", manifest)
+    assert all(follows("event", event) for event in events)
+    assert follows("proof", msgspec.to_builtins(prove_event(path, 2)[0]))
+    assert follows("revealed", {"event": 1, "path": "/data/x", "salt": "0" * 64, "value": None})
+
+
+@pytest.mark.parametrize("name", ["manifest", "event", "proof", "revealed"])
+def test_the_schemas_refuse_what_is_none(name: str) -> None:
+    assert not follows(name, {"event": 1})
 
 
 def test_the_page_has_every_event_type() -> None:
