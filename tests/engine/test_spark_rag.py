@@ -11,7 +11,7 @@ from tests.engine.standin_rdd import StandIn
 
 from affidavit.app.gating.files import Lines
 from affidavit.base.errors import AffidavitError
-from affidavit.cli.gate_frame import report_bytes
+from affidavit.cli.gate_json import report_pieces
 from affidavit.engine import spark_rag
 from affidavit.engine.spark import Line, SparkInput
 from affidavit.wiring.gating import RagPlan, run_rag, spark_names
@@ -52,7 +52,7 @@ def on(engine: str, asked: RagPlan) -> bytes:
     from dataclasses import replace
 
     try:
-        return report_bytes(run_rag(replace(asked, engine=engine)).as_wire())
+        return b"".join(report_pieces(run_rag(replace(asked, engine=engine)).as_wire()))
     except AffidavitError as error:
         return str(error).encode()
 

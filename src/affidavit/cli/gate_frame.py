@@ -180,13 +180,15 @@ def conclude(
     wire = report.as_wire() if isinstance(report, Report) else dict(report)
     ended = report.ruling.exit if isinstance(report, Report) else exit
     with _remembered(terminal, frame.history, wire) as past:
-        # All are made before the first is written: nothing is left half done.
+        # All are made before the first is written, which is the JSON, in pieces: nothing is left
+        # half done.
         made = [(path, _rendered(name, wire, past)) for name, path in frame.outputs()]
         for path, data in made:
             write_atomically(path, data)
             terminal.note(f"wrote {path}")
     if terminal.json:
-        click.echo(report_bytes(wire), nl=False)
+        for piece in _rendered("report", wire):
+            click.echo(piece, nl=False)
     else:
         from affidavit.cli.gate_text import print_gate_report
 
@@ -194,19 +196,16 @@ def conclude(
     return ended
 
 
-def report_bytes(wire: Mapping[str, object]) -> bytes:
-    """Return the report as JSON: the same bytes in a file and on standard output."""
-    import msgspec
-
-    return msgspec.json.format(msgspec.json.encode(wire), indent=2) + b"\n"
-
-
-def _rendered(name: str, wire: Mapping[str, object], past: "Iterable[PastRunV1]") -> bytes:
+def _rendered(
+    name: str, wire: Mapping[str, object], past: "Iterable[PastRunV1]" = ()
+) -> Iterable[bytes]:
     if name == "report":
-        return report_bytes(wire)
+        from affidavit.cli.gate_json import report_pieces
+
+        return report_pieces(wire)
     renderer = import_module(f"affidavit.formats.gate_report.{name}")
     text: str = renderer.render(wire, past) if name == "html" else renderer.render(wire)
-    return text.encode("utf-8", "backslashreplace")
+    return (text.encode("utf-8", "backslashreplace"),)
 
 
 @contextmanager

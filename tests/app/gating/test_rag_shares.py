@@ -9,7 +9,7 @@ from tests.cli.test_gate_rag_command import answer, good, item, lines, many
 
 from affidavit.app.gating import rag_shares
 from affidavit.base.errors import AffidavitError
-from affidavit.cli.gate_frame import report_bytes
+from affidavit.cli.gate_json import report_pieces
 from affidavit.wiring.gating import RagPlan, run_rag
 
 
@@ -22,7 +22,7 @@ def plan(folder: Path, gold: bytes, *traces: bytes, **changes: Any) -> RagPlan:
 
 def said(asked: RagPlan) -> bytes:
     try:
-        return report_bytes(run_rag(asked).as_wire())
+        return b"".join(report_pieces(run_rag(asked).as_wire()))
     except AffidavitError as error:
         return str(error).encode()
 
