@@ -152,13 +152,10 @@ def write_atomically(
 def append_line_durably(path: FilePath, line: bytes) -> None:
     """Add one line and its newline to a log, and return when it is on the disk.
 
-    Processes that append at the same time wait for one another, and a line goes out in one write.
-    A line for which there is no room is taken back: the log stays as it was. A process that is
-    killed while it writes may leave a torn last line: one without its newline.
-    The next append ends it with a newline and leaves it where it is, so nothing is glued to it.
-    Readers therefore treat a last line without a newline as torn, and report a line that does not
-    parse by its number; a line that holds a JSON object never parses when it is torn.
-    Not covered: threads of one process, which have to take turns by themselves.
+    Processes that append at the same time wait for one another; threads of one process have to take
+    turns by themselves. A line for which there is no room is taken back. A killed process may leave
+    a torn last line, without its newline: the next append ends it there, so nothing is glued to it,
+    and readers report it by its number. A line that holds a JSON object never parses when torn.
     """
     if b"\n" in line:
         raise ValueError("a line of a log holds no newline")
