@@ -236,6 +236,49 @@ def test_diff_says_what_differs(place: Path, golden: Golden) -> None:
     assert wire["same"] is False
 
 
+def test_the_same_events_in_another_order_differ(place: Path) -> None:
+    drafts = [Draft("a", AT, 1), Draft("b", AT, 2)]
+    (place / "a.tar.gz").write_bytes(sealed(drafts))
+    (place / "b.tar.gz").write_bytes(sealed(drafts[::-1]))
+    result = run("evidence", "diff", "a.tar.gz", "b.tar.gz")
+    assert (result.exit_code, "order" in result.stdout) == (1, True)
+
+
+PLACES: dict[str, tuple[Any, Any, list[str]]] = {
+    "a value": ({"a": 1, "b": 2}, {"a": 1, "b": 3}, ["/data/b"]),
+    "a key that one side has": ({"a/b~": 1}, {}, ["/data/a~1b~0"]),
+    "a place in a list": ([1, {"x": [2]}], [1, {"x": [3]}], ["/data/1/x/0"]),
+    "lists of two lengths": ([1], [1, 2], ["/data"]),
+    "true is not one": ({"a": True}, {"a": 1}, ["/data/a"]),
+    "another kind of value": ({"a": []}, {"a": {}}, ["/data/a"]),
+    "more places than are listed": (
+        {str(n): 0 for n in range(99)},
+        {str(n): 1 for n in range(99)},
+        [f"/data/{n}" for n in sorted(map(str, range(99)))[:20]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("left", "right", "paths"), PLACES.values(), ids=PLACES.keys())
+def test_diff_says_where_events_differ(
+    place: Path, left: Any, right: Any, paths: list[str]
+) -> None:
+    for name, data in (("a", left), ("b", right)):
+        (place / f"{name}.tar.gz").write_bytes(sealed([Draft("s", AT, 0), Draft("t", AT, data)]))
+    wire = documents(run("evidence", "diff", "a.tar.gz", "b.tar.gz", "--json"))
+    assert wire["changed_events"] == [{"type": "t", "left": 1, "right": 1, "paths": paths}]
+
+
+def test_events_that_one_bundle_has_alone_are_listed_up_to_a_limit(place: Path) -> None:
+    more = [Draft("t", AT, number) for number in range(300)]
+    for name, drafts in (("a", [Draft("s", AT, 0)]), ("b", [Draft("s", AT, 0, "s"), *more])):
+        (place / f"{name}.tar.gz").write_bytes(sealed(drafts))
+    result = run("evidence", "diff", "a.tar.gz", "b.tar.gz")
+    assert "/subject" in result.stdout
+    assert "in one bundle only" in result.stdout
+    assert "100 of 301 events that differ are listed" in result.stderr
+
+
 def test_times_and_runs_are_no_difference(place: Path) -> None:
     first = [Draft("a", AT, 1)]
     (place / "a.tar.gz").write_bytes(sealed(first))

@@ -1,6 +1,7 @@
 """`affidavit evidence diff`."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +10,9 @@ from affidavit.cli.command import command
 from affidavit.cli.evidence_options import bundle_path, limits_from, limits_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
+
+if TYPE_CHECKING:
+    from affidavit.app.evidence.differing import Comparison
 
 
 @command(
@@ -25,8 +29,9 @@ from affidavit.cli.tree import Example
 def diff(terminal: Terminal, left: Path, right: Path, limits: str | None) -> Exit:
     """Show what differs between two evidence bundles.
 
-    Compared are events by content, types, models, tools, verdicts, policies and approvals, and
-    how often each stands. When something happened, and in which run, is no difference.
+    Compared are events by content, types, models, tools, verdicts, policies and approvals, how
+    often each stands, and their order. When something happened, and in which run, is no
+    difference. Events that differ are listed by number, with the places where they do.
     """
     from affidavit.app.evidence.differing import compare_bundles
 
@@ -43,4 +48,26 @@ def diff(terminal: Terminal, left: Path, right: Path, limits: str | None) -> Exi
                 for each in comparison.differences
             ),
         )
+        if comparison.changed:
+            _show_changed(terminal, comparison)
     return Exit.NO if comparison.differences else Exit.YES
+
+
+def _show_changed(terminal: Terminal, comparison: "Comparison") -> None:
+    terminal.table(
+        ("Left", "Right", "Type", "Where"),
+        (
+            (
+                "" if each.left is None else str(each.left),
+                "" if each.right is None else str(each.right),
+                each.type,
+                ", ".join(each.paths) or "in one bundle only",
+            )
+            for each in comparison.changed
+        ),
+    )
+    pairs = sum(
+        max(each.left, each.right) for each in comparison.differences if each.section == "events"
+    )
+    if pairs > len(comparison.changed):
+        terminal.note(f"{len(comparison.changed)} of {pairs} events that differ are listed")

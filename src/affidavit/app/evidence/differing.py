@@ -1,7 +1,7 @@
 """What differs between two bundles: events, types, models, tools, verdicts, policies, approvals.
 
 Two events are the same if their content hashes are: when they happened, and in which run, is no
-difference. How often counts: a tool that was called once more is one.
+difference. How often counts: a tool that was called once more is one. So does the order.
 """
 
 from collections import Counter
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from affidavit.app.evidence.bundle_files import opened_bundle
+from affidavit.app.evidence.changed_events import ChangedEvent, changed_events
 from affidavit.app.evidence.portrait import SECTIONS, Portrait, portrait_of
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
 
@@ -40,13 +41,19 @@ class Comparison:
     left: Portrait
     right: Portrait
     differences: tuple[Difference, ...]
+    changed: tuple[ChangedEvent, ...] = ()
 
     def as_wire(self) -> dict[str, object]:
         """Return the comparison as machines get it."""
         sides = {"left": self.left, "right": self.right}
         ids = {side: portrait.manifest.known.bundle_id for side, portrait in sides.items()}
         differences = [each.as_wire() for each in self.differences]
-        return {"bundle_ids": ids, "same": not differences, "differences": differences}
+        return {
+            "bundle_ids": ids,
+            "same": not differences,
+            "differences": differences,
+            "changed_events": [each.as_wire() for each in self.changed],
+        }
 
 
 def compare_bundles(left: Path, right: Path, limits: BundleLimits = DEFAULT_LIMITS) -> Comparison:
@@ -56,7 +63,10 @@ def compare_bundles(left: Path, right: Path, limits: BundleLimits = DEFAULT_LIMI
         with opened_bundle(path, limits) as reader:
             portraits.append(portrait_of(reader))
     first, second = portraits
-    return Comparison(first, second, tuple(_differences(first, second)))
+    differences = tuple(_differences(first, second))
+    only = (first.contents - second.contents, second.contents - first.contents)
+    changed = changed_events((left, only[0]), (right, only[1]), limits) if any(only) else ()
+    return Comparison(first, second, differences, tuple(changed))
 
 
 def _differences(left: Portrait, right: Portrait) -> list[Difference]:
@@ -67,7 +77,15 @@ def _differences(left: Portrait, right: Portrait) -> list[Difference]:
     ]
     events = _contents(left.contents, right.contents)
     flags = _in_section("finished", Counter(_ending(left)), Counter(_ending(right)))
-    return [*found, *_in_section("events", *events), *flags]
+    return [*found, *_in_section("events", *events), *_order(left, right), *flags]
+
+
+def _order(left: Portrait, right: Portrait) -> list[Difference]:
+    """Return that the same events stand in another order, which their run roots tell."""
+    sides = left.manifest.known, right.manifest.known
+    if left.contents != right.contents or sides[0].run_root == sides[1].run_root:
+        return []
+    return [Difference("order", "the same events", *(each.event_count for each in sides))]
 
 
 def _contents(
