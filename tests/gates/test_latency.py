@@ -221,3 +221,12 @@ def test_the_values_can_be_sliced() -> None:
     from affidavit.gates.latency import _Repeated
 
     assert _Repeated({2.0: 2, 1.0: 1})[0:3] == [1.0, 2.0, 2.0]
+
+
+def test_percentiles_have_their_n_and_interval() -> None:
+    made = Latencies({float(value): 1 for value in range(1, 101)}).figures
+    p95 = made["p95_ms"].as_wire()
+    assert (p95["denominator"], p95["ci95"]) == (100, [90.0, 100.0])
+    assert (made["p99_ms"].n, made["p99_ms"].ci95) == (100, None)
+    assert (made["tail_amplification"].n, made["tail_amplification"].ci95) == (100, None)
+    assert Latencies().figures["p50_ms"].n == 0

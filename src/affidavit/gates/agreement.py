@@ -146,7 +146,12 @@ class AgreementCounts:
             name: Measure(AGREEMENT[name], rate.value, rate, wilson(rate))
             for name, rate in shares.items()
         }
-        kappa = Measure(AGREEMENT["kappa"], found.kappa, None, kappa_interval(self.pairs))
+        kappa = Measure(
+            AGREEMENT["kappa"],
+            found.kappa,
+            ci95=kappa_interval(self.pairs),
+            count=found.observed.denominator,
+        )
         return {"percent_agreement": made["percent_agreement"], "kappa": kappa, **made}
 
     def details(self) -> dict[str, object]:

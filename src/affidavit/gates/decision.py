@@ -47,7 +47,7 @@ class Measure:
     """A figure with what it rests on.
 
     `still_open` of the items not measured may turn a gate: all of them, unless the user allowed
-    some to be missing. What is not a share has no numerator and denominator.
+    some to be missing. What is not a share has no numerator; `count` is how many it rests on.
     """
 
     metric: Metric
@@ -56,13 +56,19 @@ class Measure:
     ci95: Interval | None = None
     not_measured: int = 0
     still_open: int = 0
+    count: int | None = None
+
+    @property
+    def n(self) -> int | None:
+        """How many were measured."""
+        return self.count if self.rate is None else self.rate.denominator
 
     def as_wire(self) -> dict[str, object]:
         """Return the figure as a report shows it, rounded."""
         return {
             "value": rounded(self.value),
             "numerator": None if self.rate is None else self.rate.numerator,
-            "denominator": None if self.rate is None else self.rate.denominator,
+            "denominator": self.n,
             "ci95": _interval_wire(self.ci95),
             "not_measured": self.not_measured,
         }
@@ -100,7 +106,7 @@ class GateResult:
             "threshold": self.gate.threshold,
             "confidence": None if sure is None else rounded_percent(sure),
             "value": rounded(self.measure.value),
-            "n": None if self.measure.rate is None else self.measure.rate.denominator,
+            "n": self.measure.n,
             "ci95": _interval_wire(self.measure.ci95),
             "not_measured": self.measure.not_measured,
             "status": self.status.value,

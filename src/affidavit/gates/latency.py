@@ -18,7 +18,7 @@ import msgspec
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.statistics import percentile_of_sorted
+from affidavit.base.statistics import percentile_interval, percentile_of_sorted
 from affidavit.gates.decision import Measure
 from affidavit.gates.metrics import LATENCY
 from affidavit.gates.rows import RowReader, refuse
@@ -98,12 +98,16 @@ class Latencies:
     @cached_property
     def figures(self) -> Mapping[str, Measure]:
         """The percentiles, and P99 over P50; None where there is nothing to measure."""
-        ordered = _Repeated(self.seen)
+        ordered, n = _Repeated(self.seen), self.count
         found = {name: percentile_of_sorted(ordered, at) for name, at in PERCENTILES.items()}
+        sure = {name: percentile_interval(ordered, at) for name, at in PERCENTILES.items()}
         middle, tail = found["p50_ms"], found["p99_ms"]
         amplification = tail / middle if middle and tail is not None else None
         values = {**found, "tail_amplification": amplification}
-        return {name: Measure(LATENCY[name], value) for name, value in values.items()}
+        return {
+            name: Measure(LATENCY[name], value, ci95=sure.get(name), count=n)
+            for name, value in values.items()
+        }
 
 
 class _Repeated(Sequence[float]):

@@ -33,6 +33,7 @@ from affidavit.base.statistics.evaluation import (
 from affidavit.base.statistics.exact_tests import fisher_exact, mcnemar_exact
 from affidavit.base.statistics.intervals import Interval, clopper_pearson, wilson
 from affidavit.base.statistics.kappa import kappa_interval
+from affidavit.base.statistics.order_statistics import percentile_interval
 from affidavit.base.statistics.percentiles import percentile, percentile_of_sorted
 from affidavit.base.statistics.rates import Rate, mean
 from affidavit.base.statistics.reliability import pass_hat_k
@@ -68,6 +69,7 @@ __all__ = [
     "mean",
     "pass_hat_k",
     "percentile",
+    "percentile_interval",
     "percentile_of_sorted",
     "reliability_bins",
     "rounded",

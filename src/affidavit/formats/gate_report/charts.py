@@ -5,6 +5,7 @@ from typing import Final
 
 from affidavit.formats.gate_report import kinds, words
 from affidavit.formats.gate_report.detail_tables import detail_tables, load_of
+from affidavit.formats.gate_report.scales import scale_of
 from affidavit.formats.gate_report.svg import (
     Chart,
     canvas,
@@ -27,7 +28,6 @@ MOST_SPOTS: Final = 100
 _MOST_ROWS: Final = 40
 _EDGE: Final = 0.1
 """What is left free on either side, so that points and their labels are not cut."""
-_COEFFICIENTS: Final = frozenset({"kappa"})
 _GATE_KEY: Final = (
     "Point: the value. Line: its interval at 95%. Upright mark: the threshold. Green: what passes."
 )
@@ -56,7 +56,7 @@ def gate_chart(report: ReportV1) -> Chart:
     rows += [
         (name, metric)
         for name, metric in report.metrics.items()
-        if name not in gated and metric.ci95 is not None
+        if name not in gated and "/" not in name and metric.ci95 is not None
     ]
     drawn = rows[:_MOST_ROWS]
     parts = [_gate_row(n * _ROW, *row) for n, row in enumerate(drawn)]
@@ -68,19 +68,8 @@ def gate_chart(report: ReportV1) -> Chart:
     return Chart(title, said, drawing, key=_GATE_KEY)
 
 
-def _scale(name: str, made: GateV1 | MetricV1) -> tuple[float, float]:
-    metric = name.partition("/")[0]
-    if metric in _COEFFICIENTS:
-        ends = (made.value or 0.0, *(made.ci95 or ()))
-        return (-1.0 if min(ends) < 0 else 0.0), 1.0
-    if made.ci95 is not None:
-        return 0.0, 1.0
-    threshold = made.threshold if isinstance(made, GateV1) else 0.0
-    return 0.0, max(made.value or 0.0, threshold) * 1.25 or 1.0
-
-
 def _gate_row(top: float, name: str, made: GateV1 | MetricV1) -> str:
-    scale = _scale(name, made)
+    scale = scale_of(name, made)
     status = made.status if isinstance(made, GateV1) else "no_gate"
     wanted = words.wanted(made) if isinstance(made, GateV1) else "no gate"
     beside = made.threshold if isinstance(made, GateV1) else None
@@ -181,7 +170,8 @@ def _limits(gates: list[GateV1], across: dict[str, float], top: float) -> Iterat
         y = _down(gate.threshold, top)
         if not part:
             yield line(0, y, 1, y, "limit")
-            yield label(words.gate_name(gate), 0, y - 5, "limit-name")
+            # Beside the numbers of the scale, which stand at the edge.
+            yield label(words.gate_name(gate), percent(0.1), y - 5, "limit-name")
         elif part in across:
             yield line(max(0.0, across[part] - 0.04), y, min(1.0, across[part] + 0.04), y, "limit")
 
