@@ -30,6 +30,15 @@ EXITS: Final[Mapping[Exit, str]] = MappingProxyType(
 )
 GATES: Final = "--gates"
 _OPERATORS: Final = frozenset("=<>")
+_GATES_LIKE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "rag": "precision=0.80 chr>=0.75@95 over_refusal=off",
+        "latency": "p95_ms=1500 p95_ms/5rps<=2500 tail_amplification=4",
+        "agreement": "percent_agreement>=0.90@95 kappa=0.80 abstain_rate=off",
+        "stability": "stable>=0.90@95",
+        "research": "golden_recall=0.90 manifest_integrity=off",
+    }
+)
 RENDERED: Final = ("junit", "sarif", "markdown", "html")
 
 
@@ -78,14 +87,14 @@ def _path_option(name: str, help: str, variable: str | None = None) -> click.Opt
     return click.Option(names, type=click.Path(path_type=Path), help=help)
 
 
-def _shared_options() -> list[click.Option]:
+def _shared_options(examples: str) -> list[click.Option]:
     """Return the options that every gate has, new for each command, for click keeps them in it."""
     return [
         click.Option(
             [GATES, "gates"],
             multiple=True,
             metavar="GATE...",
-            help="Change gates: precision=0.80 chr>=0.75@95 over_refusal=off.",
+            help=f"Change gates: {examples}.",
         ),
         _path_option("report", "Write the report as JSON there."),
         _path_option("junit", "Write it as JUnit XML."),
@@ -120,7 +129,8 @@ class GateCommand(DocumentedCommand):
         without: tuple[str, ...] = (),
         **settings: Any,
     ) -> None:
-        shared = [option for option in _shared_options() if option.name not in without]
+        examples = _GATES_LIKE.get(name or "", _GATES_LIKE["rag"])
+        shared = [option for option in _shared_options(examples) if option.name not in without]
         super().__init__(name, params=[*(params or ()), *shared], **settings)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
