@@ -30,6 +30,7 @@ from affidavit.base.digest import digest_of
 from affidavit.base.exits import Exit
 from affidavit.cli.main import cli
 from affidavit.seal.bundle.drafting import Draft, Run
+from affidavit.seal.bundle.limits import BundleLimits
 
 
 def documents(result: Any) -> Any:
@@ -51,6 +52,17 @@ def test_seal_says_what_it_sealed(place: Path) -> None:
     wire = documents(result)
     assert (wire["event_count"], wire["finished"], wire["torn_bytes"]) == (17, True, 0)
     assert (place / "two.tar.gz").read_bytes() == (place / "run.tar.gz").read_bytes()
+
+
+def test_seal_says_what_the_readers_of_a_large_bundle_allow(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "limits" not in run("evidence", "seal", "run.jsonl", "-o", "two.tar.gz").stderr
+    monkeypatch.setattr(
+        "affidavit.app.evidence.bundle_files.DEFAULT_LIMITS", BundleLimits(max_events=16)
+    )
+    result = run("evidence", "seal", "run.jsonl", "-o", "two.tar.gz")
+    assert "--limits '{\"max_events\": 17}'" in result.stderr
 
 
 def test_seal_reports_a_torn_line_and_an_unfinished_run(place: Path) -> None:

@@ -10,6 +10,7 @@ from affidavit.cli.evidence_options import (
     applied_option,
     block_of,
     in_words,
+    note_limits,
     output_option,
     refuse_to_replace,
 )
@@ -59,6 +60,7 @@ def import_evidence(
     name = run_id if run_id is not None else output.name.partition(".")[0]
     run = Run(name, source, "affidavit", __version__)
     contents = import_files(files, output, run, time_of(at), block_of(pack_names))
+    note_limits(terminal, contents)
     if terminal.json:
         terminal.print_json(
             {

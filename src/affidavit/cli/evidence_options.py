@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,10 +12,12 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.json_limits import JsonValue
 from affidavit.base.places import excerpt
 from affidavit.cli.printable import on_one_line
+from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from affidavit.app.evidence.packs_block import PacksBlock
     from affidavit.seal.bundle.limits import BundleLimits
+    from affidavit.seal.bundle.manifest import Contents
 
 _MAX_BYTES: Final = 16 * 1024 * 1024
 
@@ -82,6 +85,14 @@ def refuse_to_replace(*outputs: Path | None, inputs: Sequence[Path]) -> None:
         if place in taken:
             raise AffidavitError(OUTPUT_IS_INPUT, Where(file=str(output)))
         taken.add(place)
+
+
+def note_limits(terminal: Terminal, contents: "Contents") -> None:
+    """Say what the readers of a large bundle have to allow: by default they refuse it."""
+    from affidavit.app.evidence.bundle_files import limits_to_raise
+
+    if limits := limits_to_raise(contents):
+        terminal.note(f"it is beyond the default limits: read it with --limits '{dumps(limits)}'")
 
 
 def in_words(name: str) -> str:

@@ -10,6 +10,7 @@ from affidavit.cli.evidence_options import (
     applied_option,
     block_of,
     in_words,
+    note_limits,
     output_option,
     refuse_to_replace,
 )
@@ -44,6 +45,7 @@ def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...
         terminal.note(f"the last line of {log} is torn: its {sealed.torn_bytes} bytes are left out")
     if not sealed.finished:
         terminal.note("the run is unfinished: its last event is not affidavit.run.finished")
+    note_limits(terminal, sealed.contents)
     if terminal.json:
         terminal.print_json({"bundle": str(output), **sealed.as_wire()})
         return Exit.YES

@@ -106,6 +106,21 @@ def write_bundle(
     return contents
 
 
+def limits_to_raise(contents: Contents) -> dict[str, int]:
+    """Return the limits that have to be raised to read a bundle back; none where defaults do.
+
+    How far it can be packed is not known before, so the limit on the packed bytes is not named.
+    """
+    # What is unpacked beside the events: a manifest, headers, and zeros.
+    unpacked = contents.size + DEFAULT_LIMITS.max_manifest_bytes
+    needed = {
+        "max_events": contents.count,
+        "max_events_bytes": contents.size,
+        "max_decode_bytes": unpacked,
+    }
+    return {name: size for name, size in needed.items() if size > getattr(DEFAULT_LIMITS, name)}
+
+
 @contextmanager
 def _space_aside() -> Iterator[None]:
     """Say of what is put aside that it is no file of the user's, if there is no room for it."""
