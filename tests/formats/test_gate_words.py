@@ -199,3 +199,10 @@ def test_parts_are_read_one_level_deep() -> None:
     with pytest.raises(AffidavitError) as caught:
         report_of({**whole, "parts": {"all": whole}})
     assert caught.value.where.field == "parts.all"
+
+
+def test_a_count_below_nothing_is_no_report() -> None:
+    wire = gate_samples.agreement()
+    wire["details"]["confusion"][0]["count"] = -1
+    with pytest.raises(AffidavitError, match="AF430"):
+        report_of(wire)

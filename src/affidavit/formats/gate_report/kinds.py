@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
 Share = float | None
+Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class RagOffenderV1(msgspec.Struct, frozen=True):
@@ -42,14 +43,14 @@ class QuestionV1(msgspec.Struct, frozen=True):
 
     qid: str
     answerable: bool
-    runs: int
-    no_answer: int = 0
+    runs: Count
+    no_answer: Count = 0
     acr: Share = None
     cghc: Share = None
     css: Share = None
     ned50: Share = None
     rcr: Share = None
-    refused: int = 0
+    refused: Count = 0
     scu_cons: bool | None = None
     failed: tuple[str, ...] = ()
     not_measured: tuple[str, ...] = ()
@@ -63,7 +64,7 @@ Offender = RagOffenderV1 | DisagreementV1 | QuestionV1
 class PercentilesV1(msgspec.Struct, frozen=True):
     """The latencies of one load, configuration or stage."""
 
-    n: int
+    n: Count
     p50_ms: float | None = None
     p90_ms: float | None = None
     p95_ms: float | None = None
@@ -104,7 +105,7 @@ class PairCountV1(msgspec.Struct, frozen=True):
 
     scholar: str
     auditor: str
-    count: int
+    count: Count
 
 
 class AgreementV1(msgspec.Struct, frozen=True):
@@ -113,7 +114,7 @@ class AgreementV1(msgspec.Struct, frozen=True):
     confusion: tuple[PairCountV1, ...] = ()
     base_rate: float | None = None
     expected_agreement: float | None = None
-    disagreements: int = 0
+    disagreements: Count = 0
 
 
 class RunCountsV1(msgspec.Struct, frozen=True):
@@ -121,9 +122,9 @@ class RunCountsV1(msgspec.Struct, frozen=True):
 
     seed: int
     jitter: str
-    right: int = 0
-    wrong: int = 0
-    not_measured: int = 0
+    right: Count = 0
+    wrong: Count = 0
+    not_measured: Count = 0
 
 
 class StabilityV1(msgspec.Struct, frozen=True):
@@ -137,9 +138,9 @@ class FigureV1(msgspec.Struct, frozen=True):
     """A figure of one run."""
 
     value: float | None = None
-    numerator: int | None = None
-    denominator: int | None = None
-    not_measured: int = 0
+    numerator: Count | None = None
+    denominator: Count | None = None
+    not_measured: Count = 0
 
 
 class RunV1(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from affidavit.formats.gate_report import kinds
 from affidavit.gates.rows import placed_problem
 
 Ci95 = tuple[float, float]
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = kinds.Count
 
 
 class InputV1(msgspec.Struct, frozen=True):
