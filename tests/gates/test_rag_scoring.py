@@ -188,6 +188,11 @@ def test_the_refusal_token_can_be_another() -> None:
     assert profile(FREE, trace(REFUSED), refusal="pass").seen is Seen.SHIPPED
 
 
+def test_silence_can_be_the_refusal_and_no_answer_comes_near_it() -> None:
+    assert profile(FREE, trace({"claim": " "}), refusal="").seen is Seen.REFUSED
+    assert not profile(FREE, trace({"claim": "It depends"}), refusal="").near_miss
+
+
 RETRIEVAL = {
     "all gold ids are in the first k": (["b", "a"], ["a", "b", "c"], 2, True, True),
     "one is beyond k": (["a", "c"], ["a", "b", "c"], 2, False, True),

@@ -132,7 +132,8 @@ class RagScorer:
         return K_HOLDS if contradicted is None else K_FAILS
 
     def _is_near_miss(self, folded: str) -> bool:
-        return self._folded_refusal in " ".join(folded.split())
+        # Where silence is the refusal, every answer would hold it.
+        return self._folded_refusal != "" and self._folded_refusal in " ".join(folded.split())
 
 
 def needles_of(substrings: Iterable[str] | None) -> tuple[str, ...]:
