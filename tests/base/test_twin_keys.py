@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.twin_keys import decomposed, refuse_twin_keys
+from affidavit.base.twin_keys import refuse_twin_keys
+from affidavit.base.unicode_forms import composed, decomposed
 
 # Letters that have parts, marks of several classes, Hangul in pieces, and plain ones.
 ODD = st.sampled_from("aé가각\u1100\u1161\u11a8Ångström\u0301\u0323\u0327\u0345\u0f71\u1e69\u212b")
@@ -17,8 +18,9 @@ TEXTS = st.text(ODD | st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
 @given(TEXTS, st.integers(1, 12))
-def test_it_is_unicodes_own_decomposition(text: str, times: int) -> None:
+def test_the_forms_are_unicodes_own(text: str, times: int) -> None:
     assert decomposed(text * times) == unicodedata.normalize("NFD", text * times)
+    assert composed(text * times) == unicodedata.normalize("NFC", text * times)
 
 
 @given(TEXTS, TEXTS)
@@ -38,4 +40,5 @@ def test_half_a_million_marks_cost_little() -> None:
     start = time.process_time()
     with pytest.raises(AffidavitError):
         refuse_twin_keys((marks, sorted_marks))
+    assert composed(marks) == composed(sorted_marks)
     assert time.process_time() - start < 2

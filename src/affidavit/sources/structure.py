@@ -6,7 +6,6 @@ mark, a table row between bars with its header before every cell, code between f
 """
 
 import re
-import unicodedata
 from enum import StrEnum
 from typing import Final
 
@@ -14,6 +13,7 @@ import msgspec
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
+from affidavit.base.unicode_forms import composed
 from affidavit.sources.findings import Finding, Warned
 from affidavit.sources.settings import Limits
 
@@ -92,7 +92,7 @@ def clean(text: str) -> str:
     if not text.isascii():
         if _HAS_TYPOGRAPHY.search(text):
             text = text.translate(_TYPOGRAPHY)
-        text = unicodedata.normalize("NFC", text)
+        text = composed(text)
     line = " ".join(text.split())
     return line if line.isprintable() else " ".join(_CONTROL.sub("", line).split())
 
