@@ -145,8 +145,8 @@ GOOD = [run(), run({**ABSTAINED, "run_id": "r2"})]
 
 DECISIONS = {
     "all gates pass": (GOOD, {}, "ship", None),
-    "a query has no run": (GOOD[:1], {}, "inconclusive", "abstention_accuracy was not measured"),
-    "no runs": ([], {}, "inconclusive", "evidence_coverage_rate was not measured"),
+    "a query has no run": (GOOD[:1], {}, "inconclusive", "1 of 2 golden queries have no run"),
+    "no runs": ([], {}, "inconclusive", "2 of 2 golden queries have no run"),
     "a manifest is missing": (
         [run(manifests="1"), GOOD[1]],
         {},
@@ -245,7 +245,7 @@ def test_a_query_without_a_run_is_listed() -> None:
     assert made.listings["queries_without_runs"].first == ("find y",)
     assert made.warnings == ("1 of 2 golden queries have no run",)
     strict = research_report(QUERIES, GOOD[:1], ())
-    assert strict.ruling.reasons[-1] == "1 of 2 golden queries have no run"
+    assert strict.ruling.reasons[0] == "1 of 2 golden queries have no run"
     assert strict.measures["abstention_accuracy"].not_measured == 1
 
 

@@ -192,7 +192,7 @@ def test_the_report_and_the_heat_map() -> None:
     fallen = stability_report(first, [steady], (), comparison=worse)
     assert fallen.ruling.decision == "no_ship"
     nothing = stability_report(StabilityCounts(), [], (), allow_missing=True)
-    assert nothing.ruling.reasons[-1] == "the gold set is empty"
+    assert nothing.ruling.reasons[0] == "the gold set is empty"
     strangers = stability_report(third, [none], (), overrides=["stable=off"], allow_missing=True)
     assert strangers.ruling.reasons[-1] == "no run has a qid of the gold set"
     assert first + StabilityCounts() == first

@@ -150,11 +150,15 @@ def rule_on(
         _try(gate, measures.get(gate.key, Measure(gate.metric, None))) for gate in gates
     )
     forbidden, doubted = tuple(refusals), tuple(doubts)
-    told = tuple(result.reason for result in results if result.status is not GateStatus.PASSED)
+    failed, unsure = (
+        tuple(result.reason for result in results if result.status is status)
+        for status in (GateStatus.FAILED, GateStatus.OPEN)
+    )
     seen = {result.status for result in results}
     if not results:
         doubted = ("there is no gate, so there is nothing to decide", *doubted)
-    reasons = (*forbidden, *told, *doubted)
+    # What is wrong with the run as a whole is why its gates are open: it is said before them.
+    reasons = (*forbidden, *failed, *doubted, *unsure)
     if forbidden or GateStatus.FAILED in seen:
         return Ruling(Decision.NO_SHIP, results, reasons)
     decision = Decision.INCONCLUSIVE if reasons else Decision.SHIP
