@@ -324,6 +324,9 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(AffidavitError) as caught:
         affidavit.record(tmp_path / "file" / "run.jsonl")
     assert caught.value.fault.name == "file.unwritable"
+    with pytest.raises(AffidavitError) as caught, affidavit.record(tmp_path / f"{'a' * 300}.jsonl"):
+        pass
+    assert caught.value.fault.name == "file.unwritable"
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(AffidavitError), affidavit.record(tmp_path / "folder.jsonl"):
         pass

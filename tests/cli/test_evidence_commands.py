@@ -90,6 +90,14 @@ def piped(raw: bytes, *words: str) -> Any:
     return CliRunner().invoke(cli, ["evidence", "verify", "-", *words], input=raw)
 
 
+def test_a_bundle_of_assays_has_no_merkle_root_to_show(place: Path) -> None:
+    manifest, events = parts()
+    (place / "theirs.tar.gz").write_bytes(respoken(without_ours(manifest), events))
+    shown = run("evidence", "verify", "theirs.tar.gz")
+    assert (shown.exit_code, "skipped" in shown.stdout) == (0, True)
+    assert "Merkle root: " not in shown.stdout
+
+
 def test_a_bundle_from_a_pipe(place: Path) -> None:
     raw = (place / "run.tar.gz").read_bytes()
     whole = piped(raw, "--json")

@@ -12,6 +12,7 @@ from tests.seal.bundle_making import parts, sealed
 
 from affidavit.app.evidence.event_types import PREFIX, TYPES
 from affidavit.app.evidence.proving import prove_event
+from affidavit.app.evidence.recording import Recorder
 from affidavit.base.faults import CATALOG
 from affidavit.seal.bundle.assay_codes import ASSAY_CODES, OURS_ALONE
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
@@ -46,6 +47,12 @@ def test_the_page_has_every_event_type() -> None:
         )
         assert f"| `{each.name}` | {each.says} | {fields} |" in page
         assert each.name.startswith(PREFIX)
+
+
+def test_the_page_names_every_call_of_a_recorder() -> None:
+    page = (ROOT / "docs" / "bundles.md").read_text("utf-8")
+    calls = [name for name in vars(Recorder) if not name.startswith("_")]
+    assert [name for name in calls if f"`{name}`" not in page and f"`{name}(" not in page] == []
 
 
 def test_the_page_has_every_code_beside_assays() -> None:
