@@ -110,7 +110,7 @@ def _cell(text: str) -> str:
     """Return a cell that stays one, and stays text.
 
     A qid is the user's: a tab or a line break in it must not make cells of its own, nor its first
-    letter a formula or a quote of a spreadsheet. What is changed becomes an escape, which can be read back.
+    letter a formula or a quote of a spreadsheet. What changes becomes an escape that can be read.
     """
     safe = visible(text.translate(_ESCAPES))
     return f"\\u{ord(safe[0]):04x}{safe[1:]}" if safe.startswith(_ACTS) else safe
