@@ -201,6 +201,11 @@ RETRIEVAL = {
     "nothing was retrieved": (["a"], [], 5, False, False),
     "no gold citations: not measured, not a hit": ([], ["a"], 5, None, None),
     "no such field: not measured": (["a"], DROP, 5, None, None),
+    "a gold text among ids: a miss cannot be told": (["text:1"], ["a"], 5, None, None),
+    "gold texts among ids: a miss cannot be told": (["text:1", "text:2"], ["a"], 5, None, None),
+    "a gold text among other texts": (["text:1"], ["text:2"], 5, False, False),
+    "gold texts among other texts": (["text:1", "text:2"], ["text:3"], 5, False, False),
+    "several gold ids, none retrieved": (["a", "b"], ["c"], 5, False, False),
 }
 
 

@@ -102,8 +102,8 @@ class RagScorer:
         retrieved = trace.retrieved_ids
         if answerable and wanted and retrieved is not None:
             top = retrieved[: self._k]
-            one = FOUND_ALL if wanted[0] in top else FOUND_NONE
-            code += one if len(wanted) == 1 else found_among(wanted, top)
+            is_all = len(wanted) == 1 and wanted[0] in top
+            code += FOUND_ALL if is_all else found_among(wanted, top)
         answer = trace.answer_json
         if answer is None:
             return code | SILENT
