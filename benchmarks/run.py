@@ -14,8 +14,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
 from pathlib import Path
 
 from affidavit.base.files import append_line_durably
@@ -69,8 +71,18 @@ def main(arguments: Sequence[str], results: Path = RESULTS) -> int:
 
 
 def measured(name: str, *, quick: bool) -> list[Figure]:
-    """Run one benchmark."""
+    """Run one benchmark, in a process of its own.
+
+    A child inherits the peak of its parent's memory, so that a large benchmark would be seen in
+    the memory of every later one; and what one has loaded must not slow the next one down.
+    """
     print(f"measuring {name} ...", file=sys.stderr)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
+        return alone.submit(figures_of, name, quick).result()
+
+
+def figures_of(name: str, quick: bool) -> list[Figure]:
+    """Return what a benchmark measures."""
     figures: list[Figure] = importlib.import_module(f"benchmarks.{name}").measure(quick=quick)
     return figures
 

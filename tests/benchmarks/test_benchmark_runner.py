@@ -23,6 +23,8 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         module.measure = lambda quick=False, figures=figures: figures  # type: ignore[attr-defined]  # made here
         monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(run, "BENCHMARKS", ("good", "bad"))
+    # Another process would not know them.
+    monkeypatch.setattr(run, "measured", lambda name, quick: run.figures_of(name, quick))
     return tmp_path / "results.jsonl"
 
 
@@ -125,3 +127,8 @@ def test_work_is_done_in_turns() -> None:
 def test_children_are_measured() -> None:
     idle = (sys.executable, "-c", "pass")
     assert all(seconds > 0 for seconds in startup.best_child_cpu_seconds(1, idle, idle))
+
+
+def test_a_benchmark_runs_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(startup, "measure", None)  # What this process has loaded is not used.
+    assert run.measured("startup", quick=True)[0].name == "affidavit --help"
