@@ -8,10 +8,10 @@ from tests.ledger.examples import seed_ledger
 
 from affidavit.app import batch
 from affidavit.app.batch import OutcomeV1, RowV1, Work
+from affidavit.base.decision import Decision
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
-from affidavit.ledger.gates import Decision
 
 
 def rows_of(tmp_path: Path, text: str) -> tuple[RowV1, ...]:

@@ -23,7 +23,7 @@ from affidavit.app.receipt_files import (
     subjects_of_input,
 )
 from affidavit.app.replaying import replay_receipt
-from affidavit.app.verifying import ReceiptVerifier, Unreadable, Verified, gravest
+from affidavit.app.verifying import ReceiptVerifier, Unreadable, Verified
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
@@ -149,21 +149,6 @@ def test_an_unknown_key_is_no_yes_and_the_line_that_decided_is_the_signature() -
     assert outcome.exit is Exit.UNKNOWN
     assert outcome.problem is not None
     assert (outcome.problem.name, outcome.problem.code) == ("signature", "AF334")
-
-
-GRAVE = {
-    "nothing verified is no yes": ((), Exit.UNKNOWN),
-    "all verified": ((Exit.YES, Exit.YES), Exit.YES),
-    "one that could not be told": ((Exit.YES, Exit.UNKNOWN), Exit.UNKNOWN),
-    "one that could not be read": ((Exit.UNKNOWN, Exit.INPUT), Exit.INPUT),
-    "one key that is not believed": ((Exit.INPUT, Exit.NO), Exit.NO),
-    "one that was tampered with": ((Exit.NO, Exit.TAMPERED, Exit.INPUT), Exit.TAMPERED),
-}
-
-
-@pytest.mark.parametrize(("ends", "wanted"), GRAVE.values(), ids=GRAVE.keys())
-def test_the_gravest_decides(ends: tuple[Exit, ...], wanted: Exit) -> None:
-    assert gravest(ends) is wanted
 
 
 def test_receipts_of_folders_and_lines_in_order(tmp_path: Path) -> None:

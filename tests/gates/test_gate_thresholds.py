@@ -2,11 +2,12 @@
 
 import pytest
 
+from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.statistics import Rate
 from affidavit.gates import metrics
-from affidavit.gates.decision import Decision, GateStatus, Measure, measure_of, rule_on
+from affidavit.gates.decision import Measure, measure_of, rule_on
 from affidavit.gates.tally import Tally
 from affidavit.gates.thresholds import RAG_GATES, RESEARCH_GATES, gates_with, parse_gate
 

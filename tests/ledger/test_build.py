@@ -6,13 +6,13 @@ import pytest
 from tests.ledger import examples
 from tests.ledger.small_ledgers import DOCUMENTS, ledger
 
+from affidavit.base.decision import Decision
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.ledger.build import adjudicate, replay
 from affidavit.ledger.claims import split_answer
 from affidavit.ledger.confidence import INTERPRETATIONS, interpretation, rounded
 from affidavit.ledger.findings import FindingKind
-from affidavit.ledger.gates import Decision
 from affidavit.ledger.model import Reading, SupportLevel, Verdict
 from affidavit.ledger.record import ConfidenceComponents, RiskType, Severity
 from affidavit.ledger.risk import RISKS

@@ -4,13 +4,12 @@ import pytest
 from tests.ledger.examples import ledger_of
 from tests.ledger.small_ledgers import ledger
 
+from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.ledger.gates import (
     DEFAULT_GATES,
-    Decision,
     Gate,
-    GateStatus,
     Metric,
     gates_with,
     parse_gate,
@@ -105,13 +104,13 @@ def test_reasons_name_the_claims() -> None:
 def test_what_was_not_measured_is_said() -> None:
     report = ledger("minor: A full 0.9").gates
     assert report.exit is Exit.UNKNOWN
-    assert report.results[0].status is GateStatus.NOT_MEASURED
+    assert report.results[0].status is GateStatus.OPEN
     assert report.reasons[0] == "coverage was not measured, so coverage>=0.85 cannot be decided"
 
 
 def test_no_claims_measure_nothing() -> None:
     report = ledger("", ("unresolved_citations<=0",)).gates
-    assert {result.status for result in report.results} == {GateStatus.NOT_MEASURED}
+    assert {result.status for result in report.results} == {GateStatus.OPEN}
     assert report.decision is Decision.INCONCLUSIVE
 
 

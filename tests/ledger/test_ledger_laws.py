@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.ledger.small_ledgers import ledger
 
+from affidavit.base.decision import Decision, GateStatus
 from affidavit.ledger.build import replay
 from affidavit.ledger.claims import split_answer
 from affidavit.ledger.confidence import confidence
-from affidavit.ledger.gates import Decision, GateStatus
 from affidavit.ledger.model import Claim
 from affidavit.ledger.record import ConfidenceComponents, Ledger
 from affidavit.ledger.wire import ledger_to_json

@@ -12,13 +12,13 @@ from typing import Annotated, Final
 
 import msgspec
 
+from affidavit.base.decision import Decision
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.exits import Exit
+from affidavit.base.exits import Exit, gravest
 from affidavit.base.faults import check as faults
 from affidavit.base.files import append_line_durably, read_bounded
 from affidavit.base.json_limits import JsonLimits, JsonValue
 from affidavit.base.json_lines import decode_lines, split_lines
-from affidavit.ledger.gates import EXITS, Decision
 from affidavit.ledger.record import Ledger
 from affidavit.ledger.rules import placed_problem
 
@@ -172,8 +172,4 @@ def failed(work: Work, error: AffidavitError) -> OutcomeV1:
 
 def batch_exit(outcomes: Iterable[OutcomeV1]) -> Exit:
     """Return how a batch ends: one answer that must not ship is enough to say no."""
-    decisions = {outcome.decision for outcome in outcomes}
-    for decision in (Decision.NO_SHIP, Decision.INCONCLUSIVE, Decision.SHIP):
-        if decision in decisions:
-            return EXITS[decision]
-    return Exit.UNKNOWN
+    return gravest(outcome.decision.exit for outcome in outcomes)

@@ -5,10 +5,10 @@ checks; here they come together. What cannot be read is an outcome too, so that 
 thousands hides none of the others.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from affidavit.app.receipt_files import Subject
 from affidavit.base.errors import AffidavitError, Where
@@ -19,8 +19,6 @@ from affidavit.checks.replay import Replay, replay
 from affidavit.seal.receipt import Receipt, receipt_from_bytes
 from affidavit.seal.steps import Status, Step, Verification, evidence_step, replay_step
 from affidavit.seal.verify import Trust, verify_receipt
-
-GRAVEST_FIRST: Final = (Exit.TAMPERED, Exit.NO, Exit.INPUT, Exit.UNKNOWN, Exit.YES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +134,6 @@ def steps_of_replay(receipt: Mapping[str, JsonValue], done: Replay) -> tuple[Ste
         ),
         replay_step(_of_kind(found, DifferenceKind.REPLAY, DifferenceKind.SHAPE)),
     )
-
-
-def gravest(exits: Iterable[Exit]) -> Exit:
-    """Return how many outcomes end together; where nothing was verified, nothing is told."""
-    ends = set(exits)
-    return next((exit for exit in GRAVEST_FIRST if exit in ends), Exit.UNKNOWN)
 
 
 def _of_kind(found: Sequence[Difference], *kinds: DifferenceKind) -> list[str]:

@@ -1,6 +1,8 @@
-"""The five ways a command can end."""
+"""The five ways a command can end, and how several ends make one."""
 
+from collections.abc import Iterable
 from enum import IntEnum
+from typing import Final
 
 
 class Exit(IntEnum):
@@ -20,3 +22,10 @@ MEANINGS = {
     Exit.UNKNOWN: "could not tell: evidence missing, nothing to measure, too few trials",
     Exit.TAMPERED: "tampered: a digest, signature or replay does not hold",
 }
+_GRAVEST_FIRST: Final = (Exit.TAMPERED, Exit.NO, Exit.INPUT, Exit.UNKNOWN, Exit.YES)
+
+
+def gravest(exits: Iterable[Exit]) -> Exit:
+    """Return how several things end together; where there is none, nothing is told."""
+    ends = set(exits)
+    return next((end for end in _GRAVEST_FIRST if end in ends), Exit.UNKNOWN)

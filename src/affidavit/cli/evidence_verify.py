@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.exits import Exit
+from affidavit.base.exits import Exit, gravest
 from affidavit.cli.command import command
 from affidavit.cli.evidence_options import bundle_path, in_words, limits_from, limits_option
 from affidavit.cli.tables import Cell, Tone
@@ -70,7 +70,6 @@ def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) ->
     """
     from affidavit.app.evidence.bundle_files import bundles_in
     from affidavit.app.evidence.verifying import VerifiedBundle
-    from affidavit.app.verifying import gravest
     from affidavit.base.faults.recordings import BUNDLES_NONE
 
     files = bundles_in(bundles)

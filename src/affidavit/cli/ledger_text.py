@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
+from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import check as faults
 from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal
 from affidavit.formats import ledger_words as words
-from affidavit.ledger.gates import Decision, GateStatus
 from affidavit.ledger.model import Verdict
 from affidavit.ledger.places import VERDICT_NAMES, full_place, short_place
 from affidavit.ledger.record import Ledger, LedgerEntry
@@ -22,7 +22,7 @@ VERDICT_TONES: Final = {
 STATUS_TONES: Final = {
     GateStatus.PASSED: Tone.GOOD,
     GateStatus.FAILED: Tone.BAD,
-    GateStatus.NOT_MEASURED: Tone.UNSURE,
+    GateStatus.OPEN: Tone.UNSURE,
 }
 DECISION_TONES: Final = {
     Decision.SHIP: Tone.GOOD,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.exits import Exit
+from affidavit.base.exits import Exit, gravest
 from affidavit.base.faults.input import FILE_TOO_LARGE
 from affidavit.cli.command import command
 from affidavit.cli.shared_options import existing_project_option, tsa_roots_option
@@ -87,7 +87,7 @@ def verify(
     fetched.
     """
     from affidavit.app.receipt_files import in_portions
-    from affidavit.app.verifying import ReceiptVerifier, gravest
+    from affidavit.app.verifying import ReceiptVerifier
     from affidavit.cli.verify_text import as_wire, refuse_nothing, show
     from affidavit.engine.local import run_in_order
     from affidavit.wiring.keys import moment_of

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from affidavit.app.verifying import Outcome, Unreadable, Verified, gravest
+from affidavit.app.verifying import Outcome, Unreadable, Verified
 from affidavit.base.errors import AffidavitError
-from affidavit.base.exits import Exit
+from affidavit.base.exits import Exit, gravest
 from affidavit.base.faults import answers as faults
 from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal

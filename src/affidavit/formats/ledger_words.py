@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from affidavit.base.decision import Decision, GateStatus
 from affidavit.ledger import places
-from affidavit.ledger.gates import Decision, Gate, GateStatus, Metric
+from affidavit.ledger.gates import Gate, Metric
 from affidavit.ledger.places import full_place
 from affidavit.ledger.record import Exhibit
 
@@ -20,7 +21,7 @@ STATUSES: Final[Mapping[GateStatus, str]] = MappingProxyType(
     {
         GateStatus.PASSED: "Pass",
         GateStatus.FAILED: "Fail",
-        GateStatus.NOT_MEASURED: "Not measured",
+        GateStatus.OPEN: "Not measured",
     }
 )
 METRICS: Final[Mapping[Metric, str]] = MappingProxyType(

@@ -6,40 +6,13 @@ would pass whatever they are, fails only if it would fail whatever they are, and
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from types import MappingProxyType
-from typing import Final
 
+from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.exits import Exit
 from affidavit.base.statistics import Interval, Rate, rounded, wilson
 from affidavit.gates.metrics import Kind, Metric
 from affidavit.gates.tally import Tally
 from affidavit.gates.thresholds import Gate, in_words, rounded_percent
-
-
-class GateStatus(StrEnum):
-    """How a gate came out; `not_measured` says that it could not be told."""
-
-    PASSED = "pass"
-    FAILED = "fail"
-    OPEN = "not_measured"
-
-
-class Decision(StrEnum):
-    """What the gates say together."""
-
-    SHIP = "ship"
-    NO_SHIP = "no_ship"
-    INCONCLUSIVE = "inconclusive"
-
-
-EXITS: Final[Mapping[Decision, Exit]] = MappingProxyType(
-    {
-        Decision.SHIP: Exit.YES,
-        Decision.NO_SHIP: Exit.NO,
-        Decision.INCONCLUSIVE: Exit.UNKNOWN,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +98,7 @@ class Ruling:
     @property
     def exit(self) -> Exit:
         """How a command ends that makes this decision."""
-        return EXITS[self.decision]
+        return self.decision.exit
 
     @property
     def failed(self) -> frozenset[str]:

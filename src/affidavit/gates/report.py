@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from affidavit.base.decision import Decision
 from affidavit.base.errors import AffidavitError
 from affidavit.gates.advice import Advice, advice_for
 from affidavit.gates.comparison import Comparison
-from affidavit.gates.decision import Decision, Measure, Ruling
+from affidavit.gates.decision import Measure, Ruling
 from affidavit.gates.tally import Listing
 
 SCHEMA_VERSION: Final = "affidavit-gate/1"

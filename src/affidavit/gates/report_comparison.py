@@ -11,12 +11,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from affidavit.base.decision import Decision
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import gates as faults
 from affidavit.base.statistics import rounded
 from affidavit.gates.comparison import OUTCOMES, Change, Comparison, compare
-from affidavit.gates.decision import Decision
 from affidavit.gates.metrics import BY_KIND
 from affidavit.gates.rows import placed_problem
 from affidavit.gates.stored import Version, release_of

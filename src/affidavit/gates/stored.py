@@ -5,9 +5,9 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
+from affidavit.base.decision import Decision
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.gates.decision import Decision
 from affidavit.gates.rows import placed_problem
 from affidavit.gates.tradeoff import Configuration
 

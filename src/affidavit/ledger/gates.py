@@ -12,6 +12,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
@@ -28,29 +29,6 @@ class Metric(StrEnum):
     UNRESOLVED_CITATIONS = "unresolved_citations"
 
 
-class GateStatus(StrEnum):
-    """How a gate came out."""
-
-    PASSED = "pass"
-    FAILED = "fail"
-    NOT_MEASURED = "not_measured"
-
-
-class Decision(StrEnum):
-    """What the gates say together."""
-
-    SHIP = "ship"
-    NO_SHIP = "no_ship"
-    INCONCLUSIVE = "inconclusive"
-
-
-EXITS: Final[Mapping[Decision, Exit]] = MappingProxyType(
-    {
-        Decision.SHIP: Exit.YES,
-        Decision.NO_SHIP: Exit.NO,
-        Decision.INCONCLUSIVE: Exit.UNKNOWN,
-    }
-)
 _RATES: Final = frozenset({Metric.COVERAGE, Metric.UNSUPPORTED, Metric.SUPPORTED})
 _MORE_IS_BETTER: Final = frozenset({Metric.COVERAGE, Metric.SUPPORTED})
 _ALIASES: Final[Mapping[str, Metric]] = MappingProxyType(
@@ -129,7 +107,7 @@ class GateReport:
     @property
     def exit(self) -> Exit:
         """How a command ends that makes this decision."""
-        return EXITS[self.decision]
+        return self.decision.exit
 
 
 def decide(gates: Iterable[Gate], measures: Mapping[Metric, Measure]) -> GateReport:
@@ -146,7 +124,7 @@ def decide(gates: Iterable[Gate], measures: Mapping[Metric, Measure]) -> GateRep
 def _try(gate: Gate, measure: Measure) -> GateResult:
     if measure.value is None:
         reason = f"{gate.metric} was not measured, so {gate} cannot be decided"
-        return GateResult(gate, None, GateStatus.NOT_MEASURED, reason)
+        return GateResult(gate, None, GateStatus.OPEN, reason)
     said = f"{gate.metric} is {_in_words(round(measure.value, 4))}"
     if gate.holds(measure.value):
         return GateResult(gate, measure.value, GateStatus.PASSED, f"{said}, as {gate} asks")

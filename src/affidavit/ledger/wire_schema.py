@@ -8,8 +8,8 @@ from typing import Annotated, Final
 
 import msgspec
 
+from affidavit.base.decision import Decision, GateStatus
 from affidavit.ledger.findings import FindingKind
-from affidavit.ledger.gates import Decision, GateStatus
 from affidavit.ledger.model import (
     ClaimType,
     Exemption,

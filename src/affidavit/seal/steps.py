@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from affidavit.base.errors import AffidavitError, Fault
-from affidavit.base.exits import Exit
+from affidavit.base.exits import Exit, gravest
 from affidavit.base.faults import receipts as faults
 
 ANCHOR, RECEIPT_ID, SIGNATURE, KEY, EVIDENCE, REPLAY = (
@@ -27,8 +27,6 @@ NUMBERS: Final = {ANCHOR: 1, RECEIPT_ID: 2, SIGNATURE: 3, KEY: 3, EVIDENCE: 4, R
 # What a verifier may do without: it was given nothing to check it with.
 _OPTIONAL: Final = frozenset({ANCHOR, KEY})
 _SHOWN: Final = 5  # Findings that a line names; the report has all.
-
-_GRAVEST_FIRST: Final = (Exit.TAMPERED, Exit.NO, Exit.INPUT, Exit.UNKNOWN)
 
 
 class Status(StrEnum):
@@ -89,7 +87,7 @@ class Verification(msgspec.Struct, frozen=True):
             if step.status is Status.FAILED
         }
         if failed:
-            return next(exit for exit in _GRAVEST_FIRST if exit in failed)
+            return gravest(failed)
         return Exit.YES if _is_complete(self.steps) else Exit.UNKNOWN
 
     def and_steps(self, *more: Step) -> "Verification":

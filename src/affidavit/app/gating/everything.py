@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from affidavit.base.decision import Decision
 from affidavit.base.errors import AffidavitError
-from affidavit.base.exits import Exit
-from affidavit.gates.decision import Decision
+from affidavit.base.exits import Exit, gravest
 from affidavit.gates.report import SCHEMA_VERSION, Report, system_error_wire
 
 KIND: Final = "all"
-_WORST_FIRST: Final = (Exit.TAMPERED, Exit.NO, Exit.INPUT, Exit.UNKNOWN, Exit.YES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,7 @@ class Everything:
     @property
     def exit(self) -> Exit:
         """How the command ends: as the worst of the gates does."""
-        ends = {part.exit for part in self.parts}
-        return next((end for end in _WORST_FIRST if end in ends), Exit.UNKNOWN)
+        return gravest(part.exit for part in self.parts)
 
     @property
     def decision(self) -> Decision:

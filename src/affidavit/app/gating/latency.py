@@ -8,9 +8,10 @@ from affidavit.app.gating.baselines import stored_value
 from affidavit.app.gating.files import BadLines, Lines
 from affidavit.app.gating.latency_files import latencies
 from affidavit.app.gating.skipping import with_skipped
+from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.files import digest_file
 from affidavit.gates import metrics
-from affidavit.gates.decision import Decision, GateStatus, rule_on
+from affidavit.gates.decision import rule_on
 from affidavit.gates.latency import LatencyCounts, latency_counts
 from affidavit.gates.operational import latency_report
 from affidavit.gates.report import Input, Report

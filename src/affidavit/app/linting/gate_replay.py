@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
+from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.errors import AffidavitError
 from affidavit.base.statistics import Rate
-from affidavit.gates.decision import Decision, GateStatus, Measure, rule_on
+from affidavit.gates.decision import Measure, rule_on
 from affidavit.gates.metrics import BY_KIND, Kind
 from affidavit.gates.report import SCHEMA_VERSION
 from affidavit.gates.thresholds import Gate, gates_with

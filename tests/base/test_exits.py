@@ -1,0 +1,36 @@
+"""How several ends make one: docs/adr/0005."""
+
+import pytest
+
+from affidavit.base.decision import Decision
+from affidavit.base.exits import Exit, gravest
+
+GRAVE = {
+    "nothing verified is no yes": ((), Exit.UNKNOWN),
+    "all verified": ((Exit.YES, Exit.YES), Exit.YES),
+    "one that could not be told": ((Exit.YES, Exit.UNKNOWN), Exit.UNKNOWN),
+    "one that could not be read": ((Exit.UNKNOWN, Exit.INPUT), Exit.INPUT),
+    "one key that is not believed": ((Exit.INPUT, Exit.NO), Exit.NO),
+    "one that was tampered with": ((Exit.NO, Exit.TAMPERED, Exit.INPUT), Exit.TAMPERED),
+}
+
+
+@pytest.mark.parametrize(("ends", "wanted"), GRAVE.values(), ids=GRAVE.keys())
+def test_the_gravest_decides(ends: tuple[Exit, ...], wanted: Exit) -> None:
+    assert gravest(ends) is wanted
+
+
+DECISIONS = {
+    "what may ship": (Decision.SHIP, Exit.YES),
+    "what may not": (Decision.NO_SHIP, Exit.NO),
+    "what nobody could tell is no yes": (Decision.INCONCLUSIVE, Exit.UNKNOWN),
+}
+
+
+@pytest.mark.parametrize(("decision", "wanted"), DECISIONS.values(), ids=DECISIONS.keys())
+def test_a_decision_ends_a_command(decision: Decision, wanted: Exit) -> None:
+    assert decision.exit is wanted
+
+
+def test_every_decision_has_its_end() -> None:
+    assert {decision for decision, _ in DECISIONS.values()} == set(Decision)
