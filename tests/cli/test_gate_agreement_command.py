@@ -131,7 +131,8 @@ def test_an_unknown_label_is_refused_not_skipped(tmp_path: Path) -> None:
     assert error["field"] == "scholar.label"
     ended, report = report_of("agreement", "--pairs", file, "--skip-bad")
     assert (ended, report["inputs"]["pairs"]["skipped"]) == (3, 1)
-    assert report["listings"]["skipped_lines"]["total"] == 1
+    (said,) = report["inputs"]["pairs"]["skipped_lines"]
+    assert said.startswith(f"{file}, line 21, field scholar.label")
 
 
 def test_against_an_earlier_report(tmp_path: Path) -> None:
@@ -194,7 +195,7 @@ def test_the_order_of_lines_changes_nothing(
     )
     for _, report in (one, two):
         report["inputs"]["pairs"].pop("digest")
-    assert one == two
+    assert json.dumps(one) == json.dumps(two)
 
 
 def test_a_file_that_agrees_with_itself_is_refused(tmp_path: Path) -> None:

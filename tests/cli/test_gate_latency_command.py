@@ -143,9 +143,9 @@ def test_bad_lines_can_be_skipped_and_are_said(tmp_path: Path) -> None:
     assert ended == 3
     assert report["inputs"]["latency"]["skipped"] == 2
     assert report["reasons"] == ["lines that were not rows and were skipped: 2"]
-    listed = report["listings"]["skipped_lines"]
-    assert listed["total"] == 2
-    assert listed["first"][0] == (
+    listed = report["inputs"]["latency"]["skipped_lines"]
+    assert len(listed) == 2
+    assert listed[0] == (
         f"{path}, line 4, field e2e_ms: this is not a measurement of latency: 'fast' is not a"
         " number (AF411)"
     )
@@ -286,4 +286,4 @@ def test_the_order_of_lines_changes_nothing(
     two = report_of("latency", lines(folder / "l.jsonl", shuffled))
     for _, report in (one, two):
         report["inputs"]["latency"].pop("digest")  # Of the bytes, so it tells the order.
-    assert one == two
+    assert json.dumps(one) == json.dumps(two)

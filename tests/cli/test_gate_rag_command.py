@@ -85,8 +85,8 @@ def test_no_ship_names_what_failed_and_what_to_do(folder: Folder) -> None:
     assert (code, report["decision"]) == (1, "no_ship")
     assert report["metrics"]["precision"]["numerator"] == 5
     first = report["offenders"][0]
-    assert (first["qid"], first["failed"], first["line"]) == ("A0", ["C", "H"], 1)
-    assert first["file"] == folder.trace
+    assert (first["qid"], first["failed"]) == ("A0", ["C", "H"])
+    assert report["inputs"]["trace"]["places"]["A0"] == {"file": folder.trace, "line": 1}
     assert first["question"] == GOLD["question"]
     assert first["retrieved_ids"] == TRACE["retrieved_ids"]
     assert [step["metrics"] for step in report["next_steps"]] == [["precision", "chr"]]
@@ -216,7 +216,7 @@ def test_a_malformed_line_is_named_and_can_be_skipped(folder: Folder) -> None:
     code, report = folder.report("--skip-bad", "--allow-missing")
     assert code == 0
     assert report["inputs"]["trace"]["skipped"] == 2
-    first, second = report["listings"]["skipped_lines"]["first"]
+    first, second = report["inputs"]["trace"]["skipped_lines"]
     assert first.startswith(f"{folder.trace}, line 4, field answer_json.claim")
     assert second.startswith(f"{folder.trace}, line 5")
     assert any("skipped: 2" in said for said in report["warnings"])
@@ -349,8 +349,8 @@ def test_the_last_trace_wins_over_files_too(folder: Folder) -> None:
     (folder.path / "again.jsonl").write_bytes(lines([answer("A5", WRONG)]))
     code, report = folder.report("--trace", str(folder.path / "again.jsonl"))
     assert (code, report["counts"]["duplicates"]) == (0, 1)
-    (offender,) = report["offenders"]
-    assert (offender["file"], offender["line"]) == (str(folder.path / "again.jsonl"), 1)
+    places = report["inputs"]["trace"]["places"]
+    assert places == {"A5": {"file": str(folder.path / "again.jsonl"), "line": 1}}
 
 
 def test_a_run_that_became_worse(folder: Folder) -> None:
@@ -422,22 +422,38 @@ def test_processes_change_no_byte(
 
 
 @pytest.mark.parametrize("salt", range(5))
-def test_the_order_of_lines_changes_nothing_but_what_names_the_file(
-    folder: Folder, salt: int
+@pytest.mark.parametrize("bad", [[], ["--skip-bad"]], ids=["whole", "with lines that are no rows"])
+def test_the_order_of_lines_changes_no_byte_but_what_names_the_files(
+    folder: Folder, salt: int, bad: list[str]
 ) -> None:
-    """Another order is another file: its digest and the lines of the offenders follow it."""
+    """Another order is another file: its digest and its lines are told in `inputs` alone."""
     gold, traces = many(100, salt)
     traces = list({row["qid"]: row for row in traces}.values())
+    traces += [{"qid": "no answer"}, {"qid": "nor here"}] if bad else []
     folder.write(gold, traces)
-    _, before = folder.report()
+    _, before = folder.report(*bad)
     folder.write(shuffled(gold, salt), shuffled(traces, salt))
-    _, after = folder.report()
-    for report in (before, after):
-        for given in report["inputs"].values():
-            given.pop("digest")
-        for offender in report["offenders"]:
-            offender.pop("line")
+    _, after = folder.report(*bad)
+    read, again = before.pop("inputs"), after.pop("inputs")
     assert json.dumps(before) == json.dumps(after)
+    assert read != again
+    for inputs in (read, again):
+        assert len(inputs["trace"].pop("places")) == len(before["offenders"]) == 10
+        assert len(inputs["trace"].pop("skipped_lines", ())) == (2 if bad else 0)
+        for given in inputs.values():
+            given.pop("digest")
+    assert json.dumps(read) == json.dumps(again)
+
+
+def test_places_name_the_lines_of_the_offenders(folder: Folder) -> None:
+    folder.write(*many(100, 1))
+    _, report = folder.report()
+    rows = Path(folder.trace).read_bytes().splitlines()
+    places = report["inputs"]["trace"]["places"]
+    assert [*places] == [offender["qid"] for offender in report["offenders"]]
+    for qid, place in places.items():
+        assert place["file"] == folder.trace
+        assert json.loads(rows[place["line"] - 1])["qid"] == qid
 
 
 @pytest.mark.parametrize("jobs", ["1", "2", "3"])
@@ -453,9 +469,10 @@ def test_the_first_bad_line_whoever_reads_it(
     refused = folder.gate("-j", jobs)
     assert refused.stderr.startswith(f"AF407: {folder.trace}, line 51, field answer_json")
     _, report = folder.report("-j", jobs, "--skip-bad")
-    listed = report["listings"]["skipped_lines"]
-    assert listed["total"] == report["inputs"]["trace"]["skipped"] == 3
-    assert [said.split(",")[1] for said in listed["first"]] == [" line 51", " line 52", " line 171"]
+    given = report["inputs"]["trace"]
+    assert given["skipped"] == 3
+    places = [said.split(",")[1] for said in given["skipped_lines"]]
+    assert places == [" line 51", " line 52", " line 171"]
 
 
 def test_more_processes_in_a_process_of_its_own(folder: Folder) -> None:

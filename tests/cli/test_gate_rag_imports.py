@@ -121,8 +121,10 @@ def test_the_worst_of_several_kinds_of_files(tmp_path: Path) -> None:
     for traces in ((own, tool), (tool, own)):
         named = [word for trace in traces for word in ("--trace", trace)]
         _, report = report_of("rag", "--gold", gold, *named)
-        found = {each["qid"]: (each["file"], each["line"]) for each in report["offenders"]}
-        assert found == {"own": (own, 4), "carryover": (tool, 7)}
+        assert report["inputs"]["trace"]["places"] == {
+            "own": {"file": own, "line": 4},
+            "carryover": {"file": tool, "line": 7},
+        }
 
 
 def test_lines_that_cannot_be_told_say_why(tmp_path: Path) -> None:

@@ -101,22 +101,25 @@ def test_every_offender_with_a_line_has_a_rule() -> None:
         (gate_samples.stability, "stability/unstable"),
     ):
         wire = make()
-        for offender in wire["offenders"]:
-            offender["line"] = 7
+        place = {"file": "rows.jsonl", "line": 7}
+        first = next(iter(wire["inputs"].values()))
+        first["places"] = {offender["qid"]: place for offender in wire["offenders"]}
         (run,) = log_of(wire)["runs"]
         assert {result["ruleId"] for result in run["results"]} == {rule}
 
 
-def test_standard_input_is_no_place() -> None:
+@pytest.mark.parametrize("name", ["-", "standard input", ""])
+def test_standard_input_is_no_place(name: str) -> None:
     wire = gate_samples.rag(5, 2)
-    wire["inputs"]["trace"]["path"] = "-"
+    for place in wire["inputs"]["trace"]["places"].values():
+        place["file"] = name
     assert log_of(wire)["runs"][0]["results"] == []
 
 
 def test_fingerprints_do_not_move_with_the_lines() -> None:
     wire, moved = gate_samples.rag(5, 2), gate_samples.rag(5, 2)
-    for offender in moved["offenders"]:
-        offender["line"] += 100
+    for place in moved["inputs"]["trace"]["places"].values():
+        place["line"] += 100
 
     def prints(given: gate_samples.Wire) -> list[Any]:
         return [each["partialFingerprints"] for each in log_of(given)["runs"][0]["results"]]

@@ -90,18 +90,18 @@ def found_on_spark(run: SparkRun) -> RagOutcome:
         return RagOutcome(
             counts,
             (
-                Input("gold", run.shown[0], digest, counts.items(), gold_bad.total),
+                Input("gold", run.shown[0], digest, counts.items(), gold_bad.total, gold_bad.first),
                 Input(
                     "trace",
                     run.shown[1],
                     run.digest([*given_traces.digests]),
                     counts.traces,
                     trace_bad.total,
+                    trace_bad.first,
                 ),
             ),
             _offenders(joined, counts, run.settings),
             items,
-            Listing(gold_bad.total + trace_bad.total, (*gold_bad.first, *trace_bad.first)[:LISTED]),
         )
 
 

@@ -12,7 +12,7 @@ from affidavit.gates.rag_rows import GoldV1, TraceV1, qid_of
 
 @dataclass(frozen=True, slots=True)
 class Offender:
-    """An item that came out wrong, and all that is needed to see why."""
+    """An item that came out wrong, all that is needed to see why, and where its trace stands."""
 
     qid: str
     why: str
@@ -27,7 +27,7 @@ class Offender:
     file: str | None = None
 
     def as_wire(self) -> dict[str, object]:
-        """Return the offender as a report shows it."""
+        """Return the offender as a report shows it; its place is told with the input."""
         return {
             "qid": self.qid,
             "why": self.why,
@@ -38,8 +38,6 @@ class Offender:
             "citations": list(self.citations),
             "retrieved_ids": list(self.retrieved_ids),
             "gold_citations": list(self.gold_citations),
-            "file": self.file,
-            "line": self.line,
         }
 
 

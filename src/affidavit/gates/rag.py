@@ -1,7 +1,8 @@
 """The RAG gates as a whole: from counts to a decision and its report."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from affidavit.gates.comparison import Comparison, doubts_of, regressions
 from affidavit.gates.decision import Ruling, rule_on
@@ -11,11 +12,13 @@ from affidavit.gates.rag_brought import Brought
 from affidavit.gates.rag_counts import RagCounts, outcome_of
 from affidavit.gates.rag_profiles import Profile, Seen
 from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagSettings
-from affidavit.gates.report import Checks, Input, ItemGroup, Report, grouped
-from affidavit.gates.tally import NOTHING_LISTED, Listing
+from affidavit.gates.report import Checks, Input, ItemGroup, Place, Report, grouped
+from affidavit.gates.tally import NOTHING_LISTED
 from affidavit.gates.thresholds import RAG_GATES, SCU_GATE, Gate, gates_with
 
-KIND = "rag"
+KIND: Final = "rag"
+TRACES: Final = "trace"
+"""The role of the input whose rows the offenders are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +45,11 @@ def rag_report(
     items: Iterable[tuple[str, Profile]] | None = None,
     comparison: Comparison | None = None,
     fail_on_regression: bool = False,
-    skipped: Listing = NOTHING_LISTED,
     brought: Brought | None = None,
 ) -> Report:
-    """Return the report of a run. `items` are kept for later comparisons, if they are given.
-
-    `skipped` are the lines that were no rows, each with its place and what is wrong with it.
-    """
-    given = tuple(inputs)
+    """Return the report of a run. `items` are kept for later comparisons, if they are given."""
+    worst = tuple(offenders)
+    given = tuple(_with_places(each, worst) for each in inputs)
     along = brought or Brought()
     measures = counts.measures(allow_missing=policy.allow_missing)
     watched = comparison if fail_on_regression else None
@@ -64,13 +64,12 @@ def rag_report(
         ruling,
         given,
         measures,
-        tuple(offender.as_wire() for offender in offenders),
+        tuple(offender.as_wire() for offender in worst),
         (*_warnings(counts, policy, given), *along.warnings),
         {
             **counts.listings,
             "traces_without_gold": counts.strays,
             **along.listings,
-            **({"skipped_lines": skipped} if skipped.total else {}),
         },
         _counts(counts),
         {
@@ -84,6 +83,17 @@ def rag_report(
         items=None if items is None else groups_of(items),
         comparison=comparison,
     )
+
+
+def _with_places(given: Input, offenders: tuple[Offender, ...]) -> Input:
+    if given.role != TRACES:
+        return given
+    placed = {
+        each.qid: Place(each.file or given.path, each.line)
+        for each in offenders
+        if each.line is not None
+    }
+    return replace(given, places=placed)
 
 
 def groups_of(items: Iterable[tuple[str, Profile]]) -> tuple[ItemGroup, ...]:

@@ -8,19 +8,17 @@ from affidavit.gates.rag_brought import Brought
 from affidavit.gates.rag_counts import RagCounts
 from affidavit.gates.rag_profiles import Profile
 from affidavit.gates.report import Input
-from affidavit.gates.tally import Listing
 
 
 @dataclass(frozen=True, slots=True)
 class RagOutcome:
     """Counts, the worst items with their rows, and every item if they were asked for.
 
-    Items may be gone through more than once. `skipped` are the lines that were no rows.
+    Items may be gone through more than once.
     """
 
     counts: RagCounts
     inputs: tuple[Input, ...]
     offenders: tuple[Offender, ...]
     items: Iterable[tuple[str, Profile]] | None
-    skipped: Listing
     brought: Brought = field(default_factory=Brought)

@@ -1,11 +1,12 @@
 """The report of a gate: one value that every page, file and command is made from.
 
 Machines rely on its form: a change of it is a new `schema_version`. Nothing in it depends on the
-clock, on the order of rows or on the number of processes.
+clock or on the number of processes, and nothing but `inputs` on the order of the rows: what names
+the files as they were read (digests, lines) stands there and nowhere else.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from affidavit.base.decision import Decision
@@ -21,23 +22,42 @@ OUTCOMES: Final[Mapping[bool | None, str]] = {True: "pass", False: "fail", None:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row stands."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Input:
-    """A file or table that was read: what it is, where it stood, and how much was in it."""
+    """A file or table that was read: what it is, where it stood, and how much was in it.
+
+    `skipped_lines` are the first lines that were no rows, each with its place and what is wrong
+    with it; `places` say where the rows of the offenders stand, by qid.
+    """
 
     role: str
     path: str
     digest: str | None
     rows: int
     skipped: int = 0
+    skipped_lines: tuple[str, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     def as_wire(self) -> dict[str, object]:
         """Return the input as a report shows it."""
-        return {
+        wire: dict[str, object] = {
             "path": self.path,
             "digest": self.digest,
             "rows": self.rows,
             "skipped": self.skipped,
         }
+        if self.skipped_lines:
+            wire["skipped_lines"] = list(self.skipped_lines)
+        if self.places:
+            wire["places"] = {qid: asdict(place) for qid, place in self.places.items()}
+        return wire
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,10 +93,9 @@ def test_a_question_that_was_asked_twice(tmp_path: Path) -> None:
     }
     offenders = report["offenders"]
     assert isinstance(offenders, list)
-    assert sorted((each["claim"], each["line"]) for each in offenders) == [
-        ("Nobody", 2),
-        ("None at all", 3),
-    ]
+    assert sorted(each["claim"] for each in offenders) == ["Nobody", "None at all"]
+    places = report["inputs"]["trace"]["places"].values()
+    assert sorted(place["line"] for place in places) == [2, 3]
 
 
 def test_a_question_whose_right_answer_changes(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from typing import Final
 
 from affidavit.app.gating.baselines import outcomes_before
 from affidavit.app.gating.files import BadLines, Lines
-from affidavit.app.gating.skipping import with_skipped
 from affidavit.formats.gate_report.words import visible
 from affidavit.gates.agreement import (
     LABELS,
@@ -54,11 +53,10 @@ class _Labelled:
 def gate_agreement(asked: AgreementGate) -> tuple[Report, AgreementCounts]:
     """Return the report and the counts, which hold every disagreement."""
     before = outcomes_before(asked.baseline, KIND)
-    bad = BadLines(asked.skip_bad)
     if asked.scholar is not None and asked.auditor is not None:
-        found = _from_labels(asked.scholar, asked.auditor, bad)
+        found = _from_labels(asked.scholar, asked.auditor, asked.skip_bad)
     else:
-        found = _from_pairs(asked.pairs, bad)
+        found = _from_pairs(asked.pairs, asked.skip_bad)
     counts, items = agreement_counts(found.pairs), agreement_items(found.pairs)
     outcomes = {item.name: item.outcome for item in items}
     report = agreement_report(
@@ -71,25 +69,25 @@ def gate_agreement(asked: AgreementGate) -> tuple[Report, AgreementCounts]:
         items=items,
         comparison=None if before is None else compare(before, outcomes),
     )
-    return with_skipped(report, bad), counts
+    return report, counts
 
 
-def _from_pairs(names: Iterable[str], bad: BadLines) -> _Labelled:
-    lines = Lines("pairs", names, bad)
+def _from_pairs(names: Iterable[str], skip_bad: bool) -> _Labelled:
+    lines = Lines("pairs", names, BadLines(skip_bad))
     rows = (row for _, row in lines.rows(PAIRS.from_chunk))
     last, duplicates = last_by(rows, lambda pair: str(pair.qid))
     return _Labelled(tuple(last.values()), (lines.as_input(),), duplicates)
 
 
-def _from_labels(scholar: str, auditor: str, bad: BadLines) -> _Labelled:
-    first, first_input, first_lost = _labels("scholar", scholar, bad)
-    second, second_input, second_lost = _labels("auditor", auditor, bad)
+def _from_labels(scholar: str, auditor: str, skip_bad: bool) -> _Labelled:
+    first, first_input, first_lost = _labels("scholar", scholar, skip_bad)
+    second, second_input, second_lost = _labels("auditor", auditor, skip_bad)
     pairs, unpaired = joined(first, second)
     return _Labelled(pairs, (first_input, second_input), first_lost + second_lost, unpaired)
 
 
-def _labels(role: str, name: str, bad: BadLines) -> tuple[dict[str, LabelV1], Input, int]:
-    lines = Lines(role, [name], bad)
+def _labels(role: str, name: str, skip_bad: bool) -> tuple[dict[str, LabelV1], Input, int]:
+    lines = Lines(role, [name], BadLines(skip_bad))
     rows = (row for _, row in lines.rows(LABELS.from_chunk))
     last, duplicates = last_by(rows, lambda label: str(label.qid))
     return last, lines.as_input(), duplicates

@@ -17,8 +17,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults.input import FILE_MISSING, FILE_UNREADABLE
 from affidavit.base.files import is_there, open_to_read
 from affidavit.gates.report import Input
-from affidavit.gates.rows import refuse
-from affidavit.gates.tally import LISTED, Listing
+from affidavit.gates.tally import LISTED
 
 Row = TypeVar("Row")
 RowsOf = Callable[[bytes, int, str | None, OnBad], Iterator[tuple[int, Row]]]
@@ -43,10 +42,9 @@ class BadLines:
         if len(self.first) < LISTED:
             self.first.append(error)
 
-    def listing(self) -> Listing:
-        """Return the lines as a report lists them: where each stands, and what is wrong with it."""
-        said = (f"{error.where}: {error.message} ({error.fault.code})" for error in self.first)
-        return Listing(self.count, tuple(said))
+    def said(self) -> tuple[str, ...]:
+        """Return the first of them: where each stands, and what is wrong with it."""
+        return tuple(f"{error.where}: {error.message} ({error.fault.code})" for error in self.first)
 
 
 class Digested:
@@ -73,13 +71,12 @@ class Lines:
     After the blocks were read to their end, `as_input` has the digest and the counts.
     """
 
-    def __init__(self, role: str, names: Iterable[str], bad: OnBad = refuse) -> None:
+    def __init__(self, role: str, names: Iterable[str], bad: BadLines | None = None) -> None:
         self.role = role
         self.given = tuple(names)
         self.files = files_named(self.given)
-        self._bad = bad
+        self._bad = BadLines() if bad is None else bad
         self._digests: list[str] = []
-        self._bad_before = self._skipped()
         self.rows_read = 0
 
     def blocks(self) -> Iterator[Block]:
@@ -108,11 +105,9 @@ class Lines:
             ", ".join(map(shown_name, self.given)),
             digest_of_files(self._digests),
             self.rows_read if rows is None else rows,
-            self._skipped() - self._bad_before,
+            self._bad.count,
+            self._bad.said(),
         )
-
-    def _skipped(self) -> int:
-        return self._bad.count if isinstance(self._bad, BadLines) else 0
 
 
 def digest_of_files(digests: list[str]) -> str | None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from affidavit.app.gating.baselines import stored_value
 from affidavit.app.gating.files import BadLines, Lines
 from affidavit.app.gating.latency_files import latencies
-from affidavit.app.gating.skipping import with_skipped
 from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.files import digest_file
 from affidavit.gates import metrics
@@ -49,7 +48,7 @@ def gate_latency(asked: LatencyGate) -> Report:
     whole = known.pop(None, None)
     precision = None if whole is None else whole.precision
     now = Configuration("this", counts.everything.figures["p95_ms"].value, precision)
-    report = latency_report(
+    return latency_report(
         counts,
         (lines.as_input(), *_accuracy_inputs(asked)),
         overrides=asked.gates,
@@ -60,7 +59,6 @@ def gate_latency(asked: LatencyGate) -> Report:
         refusals=_said(whole, Decision.NO_SHIP),
         doubts=_said(whole, Decision.INCONCLUSIVE),
     )
-    return with_skipped(report, bad)
 
 
 def _last_release(path: Path) -> Configuration:

@@ -8,7 +8,7 @@ from affidavit.app.gating.files import BadLines
 from affidavit.app.gating.rag_gold import Gold, items_again, read_gold
 from affidavit.app.gating.rag_imports import Questions
 from affidavit.app.gating.rag_parts import Bench
-from affidavit.app.gating.rag_request import RagRequest, inputs_of, skipped_of
+from affidavit.app.gating.rag_request import RagRequest, inputs_of
 from affidavit.app.gating.rag_shares import shares_needed
 from affidavit.app.gating.rag_sources import Source, sources_named
 from affidavit.app.gating.rag_traces import Run, Traces, score_traces, traces_again
@@ -38,7 +38,6 @@ def rag_gate(request: RagRequest, find_out: Callable[[RagRequest], RagOutcome]) 
         items=outcome.items if request.items else None,
         comparison=_compared(request, outcome),
         fail_on_regression=True,
-        skipped=outcome.skipped,
         brought=outcome.brought,
     )
 
@@ -94,7 +93,6 @@ def _found(
         ),
         tuple(_offenders(golds, gold, traces, counts, settings.refusal)),
         ScoredItems(gold.ready, traces.runs) if request.needs_items else None,
-        skipped_of(bad_gold, bad_traces),
         Brought(traces.scores, NOTHING_LISTED if questions is None else questions.same()),
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from affidavit.app.gating.files import BadLines
-from affidavit.app.gating.rag_request import RagRequest, inputs_of, skipped_of
+from affidavit.app.gating.rag_request import RagRequest, inputs_of
 from affidavit.app.gating.rag_shares import (
     Dealt,
     Decided,
@@ -62,7 +62,6 @@ def found_in_shares(
         ),
         tuple(_offenders(decided, gold, traces)),
         GroupedItems(decided.items) if request.needs_items else None,
-        skipped_of(bad_gold, bad_traces),
     )
 
 

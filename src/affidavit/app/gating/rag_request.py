@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 
 from affidavit.app.gating.files import BadLines, shown_name
 from affidavit.app.gating.rag_sources import Source
-from affidavit.gates.rag import RagPolicy
+from affidavit.gates.rag import TRACES, RagPolicy
 from affidavit.gates.rag_counts import RagCounts
 from affidavit.gates.report import Input
-from affidavit.gates.tally import LISTED, Listing
 
 Read = tuple[tuple[Source, ...], str | None, BadLines]
 """An input that was read: its files, its digest, and the lines that were no rows."""
@@ -38,15 +37,14 @@ def inputs_of(
 ) -> tuple[Input, Input]:
     """Return what a report says of the two inputs."""
     return (
-        Input("gold", _named(request.gold, gold[0]), gold[1], counts.items(), gold[2].count),
-        Input("trace", _named(request.trace, traces[0]), traces[1], counts.traces, traces[2].count),
+        _input("gold", request.gold, gold, counts.items()),
+        _input(TRACES, request.trace, traces, counts.traces),
     )
 
 
-def skipped_of(gold: BadLines, traces: BadLines) -> Listing:
-    """Return the lines that were no rows, in their order."""
-    first = (*gold.listing().first, *traces.listing().first)
-    return Listing(gold.count + traces.count, first[:LISTED])
+def _input(role: str, given: tuple[str, ...], read: Read, rows: int) -> Input:
+    sources, digest, bad = read
+    return Input(role, _named(given, sources), digest, rows, bad.count, bad.said())
 
 
 def _named(given: tuple[str, ...], sources: tuple[Source, ...]) -> str:

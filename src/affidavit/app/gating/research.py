@@ -8,7 +8,6 @@ from typing import Final
 
 from affidavit.app.gating.baselines import outcomes_before
 from affidavit.app.gating.files import BadLines, Lines, shown_name
-from affidavit.app.gating.skipping import with_skipped
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
@@ -44,7 +43,7 @@ def gate_research(asked: ResearchGate) -> Report:
     bad = BadLines(asked.skip_bad)
     runs = _Runs(asked.outputs, bad)
     found = tuple(runs.read())
-    report = research_report(
+    return research_report(
         queries,
         found,
         (golden, runs.as_input(len(found))),
@@ -52,7 +51,6 @@ def gate_research(asked: ResearchGate) -> Report:
         allow_missing=asked.allow_missing,
         comparison_with=before,
     )
-    return with_skipped(report, bad)
 
 
 def _golden(path: Path) -> tuple[tuple[GoldenV1, ...], Input]:
@@ -93,7 +91,9 @@ class _Runs:
         """Return what the report says of the folder; its digest is that of all files by name."""
         listed = "".join(sorted(self._digests)).encode("utf-8", "backslashreplace")
         digest = digest_of(listed) if self._digests else None
-        return Input("outputs", shown_name(str(self._root)), digest, runs, self._bad.count)
+        bad = self._bad
+        place = shown_name(str(self._root))
+        return Input("outputs", place, digest, runs, bad.count, bad.said())
 
     def _folders(self) -> Iterator[Path]:
         if not is_folder(self._root):

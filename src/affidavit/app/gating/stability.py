@@ -6,7 +6,6 @@ from pathlib import Path
 
 from affidavit.app.gating.baselines import outcomes_before
 from affidavit.app.gating.files import BadLines, Lines
-from affidavit.app.gating.skipping import with_skipped
 from affidavit.gates.comparison import Comparison, compare
 from affidavit.gates.operational import stability_report
 from affidavit.gates.rag_rows import GoldV1, gold_by_qid, gold_from_chunk, hold_to_digest
@@ -36,20 +35,19 @@ class StabilityGate:
 
 def gate_stability(asked: StabilityGate) -> Report:
     """Return the report of recorded runs; the last run of a question, seed and jitter counts."""
-    bad = BadLines(asked.skip_bad)
     before = outcomes_before(asked.baseline, KIND)
-    lines = Lines("gold", [asked.gold], bad)
+    lines = Lines("gold", [asked.gold], BadLines(asked.skip_bad))
     gold = gold_by_qid(lines.rows(gold_from_chunk), asked.gold)
     given = lines.as_input()
     hold_to_digest(given.digest or "", asked.expect_gold_digest, asked.gold)
-    recorded = Lines("runs", asked.runs, bad)
+    recorded = Lines("runs", asked.runs, BadLines(asked.skip_bad))
     rows = (row for _, row in recorded.rows(ROWS.from_chunk))
     last, duplicates = last_by(rows, lambda run: (str(run.qid), run.seed, run.jitter))
     by_qid: dict[str, list[RunV1]] = {}
     for (qid, _, _), run in sorted(last.items(), key=lambda each: each[0]):
         by_qid.setdefault(qid, []).append(run)
     figures, counts = _scored(gold, by_qid, asked.refusal.strip())
-    report = stability_report(
+    return stability_report(
         counts,
         figures,
         (given, recorded.as_input()),
@@ -59,7 +57,6 @@ def gate_stability(asked: StabilityGate) -> Report:
         allow_missing=asked.allow_missing,
         comparison=_compared(before, figures),
     )
-    return with_skipped(report, bad)
 
 
 def _scored(

@@ -22,8 +22,6 @@ class RagOffenderV1(msgspec.Struct, frozen=True):
     citations: tuple[str, ...] = ()
     retrieved_ids: tuple[str, ...] = ()
     gold_citations: tuple[str, ...] = ()
-    line: int | None = None
-    file: str | None = None
 
 
 class DisagreementV1(msgspec.Struct, frozen=True):
@@ -34,8 +32,6 @@ class DisagreementV1(msgspec.Struct, frozen=True):
     auditor: str
     final: str
     why: str
-    line: int | None = None
-    file: str | None = None
 
 
 class QuestionV1(msgspec.Struct, frozen=True):
@@ -54,8 +50,6 @@ class QuestionV1(msgspec.Struct, frozen=True):
     scu_cons: bool | None = None
     failed: tuple[str, ...] = ()
     not_measured: tuple[str, ...] = ()
-    line: int | None = None
-    file: str | None = None
 
 
 Offender = RagOffenderV1 | DisagreementV1 | QuestionV1

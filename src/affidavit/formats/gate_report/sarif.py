@@ -14,11 +14,11 @@ from affidavit import __version__
 from affidavit.base.digest import digest_of
 from affidavit.formats.gate_report import kinds, words
 from affidavit.formats.gate_report.tables import offender_table
-from affidavit.formats.gate_report.wire import ReportV1, each_part, report_of
+from affidavit.formats.gate_report.wire import PlaceV1, ReportV1, each_part, place_of, report_of
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_ROWS: Final = ("trace", "traces", "pairs", "runs", "scholar")
-"""The roles of the files that a line of an offender is in, the likeliest first."""
+_STANDARD_INPUT: Final = frozenset({"", "-", "standard input"})
+"""No file that a reader could open."""
 _RULES: Final[Mapping[str, str]] = {
     "rag/wrong_answer": "An answer that fails C, H or K",
     "rag/refused_answerable": "A question that has an answer was refused",
@@ -42,7 +42,8 @@ def _run(report: ReportV1) -> dict[str, Any]:
     results = [
         _result(report, offender, text, place)
         for offender, text in zip(offenders[: len(said)], said, strict=True)
-        if (place := _place(report, offender)) is not None
+        if (place := place_of(report, offender.qid)) is not None
+        and place.file not in _STANDARD_INPUT
     ]
     without_place = len(offenders) - len(results)
     rules = [
@@ -74,9 +75,8 @@ def _run(report: ReportV1) -> dict[str, Any]:
 
 
 def _result(
-    report: ReportV1, offender: kinds.Offender, text: str, place: tuple[str, int]
+    report: ReportV1, offender: kinds.Offender, text: str, place: PlaceV1
 ) -> dict[str, Any]:
-    file, line = place
     rule = f"{_word(report.kind)}/{_cause(offender)}"
     # The line is not part of it: a result is the same if rows before it come or go.
     identity = digest_of(json.dumps([rule, offender.qid]).encode()).removeprefix("sha256:")
@@ -87,8 +87,8 @@ def _result(
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": uri_of(file)},
-                    "region": {"startLine": line},
+                    "artifactLocation": {"uri": uri_of(place.file)},
+                    "region": {"startLine": place.line},
                 }
             }
         ],
@@ -104,15 +104,6 @@ def _cause(offender: kinds.Offender) -> str:
 
 def _word(text: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in text)[:60]
-
-
-def _place(report: ReportV1, offender: kinds.Offender) -> tuple[str, int] | None:
-    if offender.line is None or offender.line < 1:
-        return None
-    paths = [report.inputs[role].path for role in _ROWS if role in report.inputs]
-    file = offender.file or next(iter(paths), None)
-    # Standard input is no file that a reader could open.
-    return None if file in (None, "-", "") else (str(file), offender.line)
 
 
 def uri_of(path: str) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from affidavit.formats.gate_report import kinds, words
-from affidavit.formats.gate_report.wire import ListingV1, ReportV1
+from affidavit.formats.gate_report.wire import ListingV1, PlaceV1, ReportV1, place_of
 
 _IDS: Final = 8
 _MOST_OFFENDERS: Final = 50
@@ -94,7 +94,7 @@ def offender_table(report: ReportV1) -> ReportTable | None:
     else:
         columns = ("Question", "Runs", "Outside its limit", "Not measured")
         title, note = f"Questions that are not stable ({_of_all(report, len(offenders))})", ""
-    rows = tuple(Row(_offender(each)) for each in offenders[:_MOST_OFFENDERS])
+    rows = tuple(Row(_offender(report, each)) for each in offenders[:_MOST_OFFENDERS])
     return ReportTable(title, columns, rows, note=note)
 
 
@@ -107,9 +107,9 @@ def _of_all(report: ReportV1, shown: int) -> str:
     return str(shown) if total <= shown else f"{shown} of {total}"
 
 
-def _offender(offender: kinds.Offender) -> tuple[str, ...]:
+def _offender(report: ReportV1, offender: kinds.Offender) -> tuple[str, ...]:
     if isinstance(offender, kinds.RagOffenderV1):
-        return _rag_offender(offender)
+        return _rag_offender(offender, place_of(report, offender.qid))
     if isinstance(offender, kinds.DisagreementV1):
         why = words.why_in_words(offender.why)
         return offender.qid, offender.scholar, offender.auditor, offender.final, why
@@ -135,7 +135,7 @@ def _limit(name: str, question: kinds.QuestionV1) -> str:
     return f"{name} {words.figure(getattr(question, name, None))}"
 
 
-def _rag_offender(offender: kinds.RagOffenderV1) -> tuple[str, ...]:
+def _rag_offender(offender: kinds.RagOffenderV1, place: PlaceV1 | None) -> tuple[str, ...]:
     wrong = words.why_in_words(offender.why)
     if offender.failed:
         wrong += f" (fails {', '.join(offender.failed)})"
@@ -144,7 +144,7 @@ def _rag_offender(offender: kinds.RagOffenderV1) -> tuple[str, ...]:
         f" gold {words.listed(offender.gold_citations, _IDS)};"
         f" retrieved {words.listed(offender.retrieved_ids, _IDS)}"
     )
-    line = "" if offender.line is None else f" (line {offender.line})"
+    line = "" if place is None else f" (line {place.line})"
     asked = words.shortened(offender.question, _TEXT)
     question = f"{offender.qid}{line}: {asked}" if asked else f"{offender.qid}{line}"
     return question, wrong, words.shortened(offender.claim, _TEXT) or words.ABSENT, passages

@@ -18,13 +18,22 @@ Ci95 = tuple[float, float]
 Count = kinds.Count
 
 
+class PlaceV1(msgspec.Struct, frozen=True):
+    """Where a row stands."""
+
+    file: str
+    line: Annotated[int, msgspec.Meta(ge=1)]
+
+
 class InputV1(msgspec.Struct, frozen=True):
-    """A file that was read."""
+    """A file that was read; `places` say where the rows of the offenders stand, by qid."""
 
     path: str
     digest: str | None = None
     rows: Count = 0
     skipped: Count = 0
+    skipped_lines: tuple[str, ...] = ()
+    places: dict[str, PlaceV1] = {}
 
 
 class MetricV1(msgspec.Struct, frozen=True):
@@ -128,6 +137,12 @@ def report_of(wire: Mapping[str, object], file: str | None = None) -> ReportV1:
             )
         report_of(part, file)
     return report
+
+
+def place_of(report: ReportV1, qid: str) -> PlaceV1 | None:
+    """Return where the row of an offender stands, if that is known."""
+    found = (given.places[qid] for given in report.inputs.values() if qid in given.places)
+    return next(found, None)
 
 
 def each_part(report: ReportV1) -> Iterator[ReportV1]:

@@ -156,8 +156,15 @@ def listings_beyond_offenders(report: ReportV1) -> Iterator[tuple[str, str]]:
     named = {str(offender.get("qid")) for offender in report.offenders}
     for name, listing in report.listings.items():
         if listing.total and (len(listing.first) < listing.total or not named >= {*listing.first}):
-            title = f"{name.replace('_', ' ').capitalize()} ({listing.total})"
-            yield title, listed(listing.first, 10, listing.total)
+            yield _listed_as(name.replace("_", " "), listing.first, listing.total)
+    skipped = [line for given in report.inputs.values() for line in given.skipped_lines]
+    if skipped:
+        total = sum(given.skipped for given in report.inputs.values())
+        yield _listed_as("skipped lines", skipped, total)
+
+
+def _listed_as(title: str, names: Sequence[str], total: int) -> tuple[str, str]:
+    return f"{title.capitalize()} ({total})", listed(names, 10, total)
 
 
 def headline(report: ReportV1) -> str:
