@@ -179,7 +179,7 @@ BAD_INPUTS: dict[str, tuple[tuple[str, ...], int, str]] = {
     "a claim that is not there, for machines": (
         (ANSWER, *SOURCES, "--expand", "9", "--json"),
         2,
-        "AF272",
+        "AF001",
     ),
     "an ending that says nothing": ((ANSWER, *SOURCES, "-o", "{here}/report.xyz"), 2, "AF001"),
     "the answer would be replaced": (

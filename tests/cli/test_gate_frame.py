@@ -126,7 +126,8 @@ def test_a_wrong_history_does_not_fill_the_screen(tmp_path: Path) -> None:
     rows.write_text('{"e2e_ms": 5}\n')
     run("gate", "latency", str(rows), "--report", str(report), "--history", str(history))
     history.write_bytes(history.read_bytes() + b"{}\n" * 100)
-    ended = run("report", str(report), "--history", str(history))
+    page = tmp_path / "page.html"
+    ended = run("report", str(report), "--history", str(history), "--html", str(page))
     assert ended.exit_code == 0
     assert ended.stderr.count("AF431") == 5
     assert "95 more lines" in ended.stderr

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -11,13 +12,15 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import check as faults
 from affidavit.base.files import read_bounded
 from affidavit.cli.command import command
-from affidavit.cli.exporting import FORMATS, export_ledger, format_for
+from affidavit.cli.exporting import FORMATS, export_ledger, format_for, refuse_unused
+from affidavit.cli.given import refuse_given
 from affidavit.cli.shared_options import project_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 from affidavit.ledger.model import Document
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
+_OF_ONE_ANSWER: Final = ("chosen", "expand", "query", "title", "overrides")
 
 
 @command(
@@ -154,9 +157,10 @@ def check(
     )
     require_other_output(output, answer, sources)
     if answer.suffix.lower() == ".jsonl":
-        refuse_for_batches(chosen=chosen, expand=expand, query=query, title=title, claim=overrides)
+        refuse_given("is for one answer, not for a file of many", *_OF_ONE_ANSWER)
         return check_batch(terminal, answer, plan, generated_at, output, above_budget=yes)
     format_for(chosen, output)
+    refuse_unused(terminal, chosen, output)
     text = read_answer(answer)
     with terminal.watch("Reading sources") as progress:
         bench = benches.set_up_bench(plan, progress)
@@ -225,11 +229,3 @@ def require_other_output(output: Path | None, answer: Path, sources: tuple[Path,
     inputs = (answer.resolve(), *(source.resolve() for source in sources))
     if any(place == each or each in place.parents for each in inputs):
         raise AffidavitError(faults.OUTPUT_IS_INPUT, Where(file=str(output)))
-
-
-def refuse_for_batches(**options: object) -> None:
-    """Refuse options that a batch would ignore."""
-    for name, value in options.items():
-        if value:
-            option = "format" if name == "chosen" else name
-            raise click.UsageError(f"--{option} is for one answer, not for a file of many")

@@ -7,6 +7,7 @@ from typing import Any, Final
 import click
 
 from affidavit.base.exits import Exit
+from affidavit.cli.given import refuse_twice
 from affidavit.cli.options import CommonOption, common_options
 from affidavit.cli.tree import Example
 
@@ -39,8 +40,13 @@ class DocumentedCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse, and let every error of the parser say at which command it happened."""
+        written = list(args)
         try:
-            return super().parse_args(ctx, args)
+            left = super().parse_args(ctx, args)
+            if not ctx.resilient_parsing:
+                # Afterwards, for then --help has spoken. The parser alone knows what it met twice.
+                refuse_twice(ctx, self.make_parser(ctx).parse_args(written)[2])
+            return left
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise

@@ -16,6 +16,7 @@ from affidavit.cli.evidence_options import (
     limits_option,
     refuse_to_replace,
 )
+from affidavit.cli.given import refuse_given
 from affidavit.cli.lint_options import pack_option, packs_named
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
@@ -113,6 +114,7 @@ def lint(
     limits_asked = limits_from(limits)
     threshold = _threshold(fail_on)
     files = bundles_in(bundles)
+    _refuse_unused(terminal, form, explained)
     if explained is not None:
         return _explain(terminal, explained, files, packs, limits_asked, max_results)
     refuse_to_replace(report, inputs=files)
@@ -126,6 +128,13 @@ def lint(
     if form == "text" and not terminal.json:
         show(terminal, outcomes, packs)
     return exit_for(outcomes, threshold)
+
+
+def _refuse_unused(terminal: Terminal, form: str, explained: str | None) -> None:
+    if explained is not None:
+        refuse_given("is for a lint, not for --explain", "fail_on", "form", "report")
+    if terminal.json and form != "json":
+        refuse_given("and --json both say what to print", "form")
 
 
 def _threshold(text: str) -> "Severity | None":

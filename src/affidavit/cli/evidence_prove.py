@@ -13,6 +13,7 @@ from affidavit.cli.evidence_options import (
     limits_option,
     refuse_to_replace,
 )
+from affidavit.cli.given import refuse_given
 from affidavit.cli.terminal import Terminal, json_bytes
 from affidavit.cli.tree import Example
 
@@ -61,6 +62,7 @@ def prove(
     """
     if check is not None and root is not None and event_file is not None:
         _refuse_both(bundle, event, output, event_out)
+        refuse_given("is for a bundle: a proof is checked without one", "limits")
         return _check(terminal, check, root, event_file)
     _refuse_both(check, root, event_file)
     if bundle is None or event is None:

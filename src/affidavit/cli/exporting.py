@@ -9,6 +9,7 @@ import click
 
 import affidavit
 from affidavit.base.files import write_atomically
+from affidavit.cli.given import refuse_given
 from affidavit.cli.ledger_text import require_entries, show_entry, show_ledger
 from affidavit.cli.terminal import Terminal
 from affidavit.ledger.record import Ledger
@@ -59,6 +60,14 @@ def format_for(chosen: str | None, output: Path | None) -> str:
         endings = ", ".join(_ENDINGS)
         raise click.UsageError(f"{output} has no ending of {endings}; choose a --format")
     return implied
+
+
+def refuse_unused(terminal: Terminal, chosen: str | None, output: Path | None) -> None:
+    """Refuse what would not be printed: another format beside JSON, claims where no table is."""
+    if terminal.json and output is None and chosen != "json":
+        refuse_given("and --json both say what to print", "chosen")
+    if terminal.json or (output is None and format_for(chosen, output) != "table"):
+        refuse_given("is for the table, which is not printed", "expand")
 
 
 def export_ledger(

@@ -6,6 +6,7 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.gate_frame import Frame, conclude, gate_command
+from affidavit.cli.given import refuse_given
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -58,6 +59,8 @@ def agreement(
     labels = (scholar, auditor)
     if bool(pairs) is any(labels) or (any(labels) and not all(labels)):
         raise click.UsageError("give --pairs, or both --scholar and --auditor")
+    if pairs:
+        refuse_given("is for --scholar and --auditor: a pair lacks no label", "allow_missing")
     named = (("percent_agreement", pa_gate), ("kappa", kappa_gate), ("abstain_rate", abstain_gate))
     gates = (*frame.gates, *(f"{name}={value}" for name, value in named if value is not None))
     if (

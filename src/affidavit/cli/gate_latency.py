@@ -8,6 +8,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.files import is_there
 from affidavit.cli.gate_frame import Frame, conclude, gate_command
 from affidavit.cli.gate_places import Finite
+from affidavit.cli.given import refuse_given
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -75,9 +76,13 @@ def latency(
     from affidavit.app.gating.latency import LatencyGate, gate_latency
     from affidavit.gates.tradeoff import RollbackGuard
 
+    if frame.baseline is None:
+        refuse_given("is for --fail-on-regression", "slower_by", "worse_by")
     known = tuple(map(_accuracy, accuracy))
     if len({name for name, _ in known}) < len(known):
         raise click.UsageError("--accuracy names a configuration twice")
+    if all(name is not None for name, _ in known):
+        refuse_given("needs --accuracy with a report of this release", "worse_by")
     frame.refuse_to_replace((*files, *(path for _, path in known)))
     report = gate_latency(
         LatencyGate(

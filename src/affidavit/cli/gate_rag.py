@@ -6,6 +6,7 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.gate_frame import EXITS, Frame, conclude, gate_command
+from affidavit.cli.given import refuse_given
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -127,6 +128,7 @@ def rag(
         raise click.UsageError("there are no traces; name a file, or give --gold and --trace")
     if [*gold, *traces].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
+    _refuse_unused(engine, wants_items=items and not terminal.json and frame.report is None)
     frame.refuse_to_replace((*gold, *traces, *((scu_rules,) if scu_rules else ())))
     report = run_rag(
         RagPlan(
@@ -149,3 +151,13 @@ def rag(
         )
     )
     return conclude(terminal, frame, report)
+
+
+def _refuse_unused(engine: str, *, wants_items: bool) -> None:
+    """Refuse options of the other engine, and items where no JSON is to name them."""
+    if engine == "spark":
+        refuse_given("is for --engine local: Spark has its own", "jobs")
+    else:
+        refuse_given("is for --engine spark", "master")
+    if wants_items:
+        refuse_given("is for --report and --json, which name the items", "items")

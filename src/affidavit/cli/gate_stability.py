@@ -6,19 +6,25 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.gate_frame import Frame, conclude, gate_command
 from affidavit.cli.gate_places import Finite
+from affidavit.cli.given import refuse_given
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
 if TYPE_CHECKING:
     from affidavit.app.gating.driving import Pace
     from affidavit.sources.pipelines.pipeline import Pipeline
+
+_OF_RUNS: Final = (
+    *("url", "command", "body", "headers", "seeds", "jitters"),
+    *("reply", "timeout", "retries", "rps", "jobs"),
+)
 
 
 @gate_command(
@@ -149,8 +155,8 @@ def stability(
             environment=os.environ,
         )
         _record(terminal, pipeline, Pace(jobs, rps, retries, reply), gold, files[0], seeds, jitters)
-    elif url or command:
-        raise click.UsageError("--url and --command are for --mode run")
+    else:
+        refuse_given("is for --mode run", *_OF_RUNS)
     report = gate_stability(
         StabilityGate(
             gold,

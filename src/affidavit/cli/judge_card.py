@@ -4,6 +4,7 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
+from affidavit.cli.given import refuse_given
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -25,6 +26,7 @@ def card(terminal: Terminal, markdown: bool) -> Exit:
 
     found = cards.load_card()
     if terminal.json:
+        refuse_given("and --json both say what to print", "markdown")
         terminal.print_json(cards.card_as_wire(found))
         return Exit.YES
     if markdown:

@@ -6,6 +6,7 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
+from affidavit.cli.given import refuse_given
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -60,6 +61,8 @@ def report(
     from affidavit.cli.gate_places import known_history, refuse_places, require_writable
     from affidavit.cli.gate_text import print_gate_report
 
+    if html is None:
+        refuse_given("is for --html, which draws it", "history")
     wanted = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif}
     files = {name: path for name, path in wanted.items() if path is not None}
     read = (stored,) if history is None else (stored, history)

@@ -8,7 +8,7 @@ import click
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.exporting import EXPORTERS, FORMATS, export_ledger
+from affidavit.cli.exporting import EXPORTERS, FORMATS, export_ledger, refuse_unused
 from affidavit.cli.ledger_text import DECISION_TONES
 from affidavit.cli.shared_options import project_option
 from affidavit.cli.tables import Cell
@@ -101,6 +101,7 @@ def show(
     project: Path,
 ) -> Exit:
     """Show the ledger of a session."""
+    refuse_unused(terminal, chosen, output)
     export_ledger(terminal, Project(project).ledger(session), chosen, output, expand)
     return Exit.YES
 

@@ -12,6 +12,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit, gravest
 from affidavit.base.faults.input import FILE_TOO_LARGE
 from affidavit.cli.command import command
+from affidavit.cli.given import refuse_given
 from affidavit.cli.shared_options import existing_project_option, tsa_roots_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
@@ -93,6 +94,10 @@ def verify(
     from affidavit.wiring.keys import moment_of
     from affidavit.wiring.verifying import key_files, trust_from
 
+    if not tsa_roots:
+        refuse_given("needs --tsa-roots, whose authorities have the policy", "tsa_policy")
+    if keys:
+        refuse_given("is for the project's own keys, and --keys names others", "project")
     try:
         trusted = key_files(keys, project)
     except AffidavitError:
