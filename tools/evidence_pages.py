@@ -1,14 +1,16 @@
-"""The pages and schemas of bundles, packs, signals and lint reports, made from the code."""
+"""The pages and schemas of bundles, packs, signals and reports, made from the code."""
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 
 from affidavit.app.evidence.proving import ProofV1
 from affidavit.app.evidence.revealing import RevealedV1
+from affidavit.formats.gate_report import kinds
+from affidavit.formats.gate_report.wire import ReportV1
 from affidavit.packs import wire_schema as v1
 from affidavit.packs.closure import gain_of
 from affidavit.packs.report_schema import ClosureReportV1, LintReportV1
@@ -57,6 +59,7 @@ def schemas() -> Mapping[Path, str]:
         "bundle-event": _schema_of(EventV1),
         "bundle-proof": _schema_of(ProofV1),
         "bundle-revealed": _schema_of(RevealedV1),
+        "gate-report": gate_report_schema(),
     }
     return {
         Path(f"docs/schemas/{name}.schema.json"): _text(schema) for name, schema in made.items()
@@ -71,6 +74,28 @@ def _text(schema: Mapping[str, Any]) -> str:
 def _schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
     (reference,), parts = msgspec.json.schema_components((struct,), ref_template=_REFERENCE)
     return {"$schema": DIALECT, "title": struct.__name__, **reference, "$defs": parts}
+
+
+def gate_report_schema() -> dict[str, Any]:
+    """Return the schema of a gate's report: what is always there, and what a kind has of its own.
+
+    Reading is lenient about what a stored report leaves out; what we write always has it.
+    """
+    structs = (ReportV1, *get_args(kinds.Offender), *get_args(kinds.Details))
+    (report, *_), parts = msgspec.json.schema_components(structs, ref_template=_REFERENCE)
+    made = parts["ReportV1"]
+    always = ("reasons", "inputs", "metrics", "gates", "offenders", "warnings")
+    made["required"] = [*made["required"], *always]
+    parts["InputV1"]["required"] = ["path", "digest", "rows", "skipped"]
+    parts["MetricV1"]["required"] = sorted(parts["MetricV1"]["properties"])
+    made["properties"]["offenders"]["items"] = _any_of(get_args(kinds.Offender))
+    made["properties"]["details"] = _any_of(get_args(kinds.Details))
+    made["properties"]["parts"]["additionalProperties"] = report
+    return {"$schema": DIALECT, "title": "ReportV1", **report, "$defs": parts}
+
+
+def _any_of(structs: tuple[type[msgspec.Struct], ...]) -> dict[str, Any]:
+    return {"anyOf": [{"$ref": _REFERENCE.format(name=each.__name__)} for each in structs]}
 
 
 def pack_schema() -> dict[str, Any]:
