@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.cli.gate_files import lines
+from tests.cli.gate_files import code_of, lines
 from tests.cli.running import run
 
 from affidavit.base.errors import AffidavitError
@@ -147,3 +147,32 @@ def test_the_history_of_a_config_unless_another_is_named(tmp_path: Path) -> None
     assert run("gate", "all", "-c", str(config), "--history", str(other)).exit_code == 0
     assert len(usual.read_bytes().splitlines()) == 2 * once
     assert len(other.read_bytes().splitlines()) == once
+
+
+LATE = {
+    "rag": ["gate", "rag", "--gold", "none.jsonl", "--trace", "none.jsonl"],
+    "latency": ["gate", "latency", "none.csv"],
+    "agreement": ["gate", "agreement", "--pairs", "none.jsonl"],
+    "stability": ["gate", "stability", "--gold", "none.jsonl", "--runs", "none.jsonl"],
+    "research": ["gate", "research", "--golden", "none.json", "--outputs", "none"],
+}
+
+
+@pytest.mark.parametrize("arguments", LATE.values(), ids=LATE.keys())
+def test_a_gate_that_cannot_be_read_is_refused_before_anything_is_read(
+    arguments: list[str],
+) -> None:
+    assert run(*arguments).stderr.startswith(("AF010", "AF415"))
+    assert code_of(run(*arguments, "--gates", "precison=0.8")) == "AF401"
+    assert code_of(run(*arguments, "--gates", "nonsense")) == "AF400"
+
+
+def test_a_gate_of_its_own_option_is_refused_first_too() -> None:
+    assert code_of(run(*LATE["agreement"], "--kappa-gate", "2")) == "AF403"
+    given = ["--kappa-gate", "0.5", "--gates", "kappa=0.6"]
+    assert code_of(run(*LATE["agreement"], *given)) == "AF404"
+
+
+def test_seeds_that_cannot_be_read_are_refused_before_the_gold_set_is() -> None:
+    given = ["--mode", "run", "--command", "true", "--seeds", "many"]
+    assert code_of(run(*LATE["stability"], *given)) == "AF448"

@@ -159,6 +159,7 @@ def check(
     if answer.suffix.lower() == ".jsonl":
         refuse_given("is for one answer, not for a file of many", *_OF_ONE_ANSWER)
         return check_batch(terminal, answer, plan, generated_at, output, above_budget=yes)
+    said = dict(map(parse_override, overrides))
     format_for(chosen, output)
     refuse_unused(terminal, chosen, output)
     text = read_answer(answer)
@@ -172,7 +173,7 @@ def check(
         title or query or name_of(answer),
         generated_at[:10],
         generated_at,
-        dict(parse_override(each) for each in overrides),
+        said,
     )
     foretell(terminal, plan, [(asked, bench)], above_budget=yes)
     try:

@@ -1,5 +1,6 @@
 """`affidavit gate agreement`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -63,6 +64,7 @@ def agreement(
         refuse_given("is for --scholar and --auditor: a pair lacks no label", "allow_missing")
     named = (("percent_agreement", pa_gate), ("kappa", kappa_gate), ("abstain_rate", abstain_gate))
     gates = (*frame.gates, *(f"{name}={value}" for name, value in named if value is not None))
+    replace(frame, gates=gates).require_gates("agreement")
     if (
         scholar is not None
         and auditor is not None

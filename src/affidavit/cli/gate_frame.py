@@ -64,6 +64,13 @@ class Frame:
             if path is not None:
                 yield name, path
 
+    def require_gates(self, kind: str) -> None:
+        """Refuse gates that cannot be read, before anything is: a large set takes its time."""
+        from affidavit.gates.metrics import BY_KIND
+        from affidavit.gates.thresholds import gates_with
+
+        gates_with(self.gates, (), BY_KIND[kind])
+
     def refuse_to_replace(self, inputs: Iterable[str | Path], *others: Path) -> None:
         """Refuse, before anything is measured, to write over what is read or where nobody can.
 

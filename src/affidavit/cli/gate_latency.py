@@ -83,6 +83,7 @@ def latency(
         raise click.UsageError("--accuracy names a configuration twice")
     if all(name is not None for name, _ in known):
         refuse_given("needs --accuracy with a report of this release", "worse_by")
+    frame.require_gates("latency")
     frame.refuse_to_replace((*files, *(path for _, path in known)))
     report = gate_latency(
         LatencyGate(

@@ -129,6 +129,7 @@ def rag(
     if [*gold, *traces].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
     _refuse_unused(engine, wants_items=items and not terminal.json and frame.report is None)
+    frame.require_gates("rag")
     frame.refuse_to_replace((*gold, *traces, *((scu_rules,) if scu_rules else ())))
     report = run_rag(
         RagPlan(

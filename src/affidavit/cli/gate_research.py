@@ -51,6 +51,7 @@ def research(terminal: Terminal, frame: Frame, golden: Path, outputs: Path) -> E
     from affidavit.base.faults import gates as faults
     from affidavit.gates.report import system_error_wire
 
+    frame.require_gates("research")
     frame.refuse_to_replace((golden,))
     asked = ResearchGate(
         golden, outputs, frame.gates, frame.skip_bad, frame.allow_missing, frame.baseline

@@ -135,6 +135,7 @@ def stability(
     if not refusal.strip():
         raise click.UsageError("--refusal is empty, so an answer without words would be one")
     files = runs or ("runs/stability.jsonl",)
+    frame.require_gates("stability")
     frame.refuse_to_replace((gold, *files))
     if [gold, *files].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
@@ -198,8 +199,10 @@ def _record(
     from affidavit.gates.jitters import jitters_from, seeds_from
     from affidavit.gates.rag_rows import gold_by_qid, gold_from_chunk
 
+    # What is on the command line first: a typo must not cost the time of a large gold set.
+    asked = seeds_from(seeds), jitters_from(jitters)
     items = gold_by_qid(Lines("gold", [gold]).rows(gold_from_chunk), gold)
-    questions = questions_of(items.values(), seeds_from(seeds), jitters_from(jitters), gold)
+    questions = questions_of(items.values(), *asked, gold)
     recording = Recording(Path(file))
     left = unfinished(questions, pipeline, pace.form, recording.answered())
     if recording.was_torn:
