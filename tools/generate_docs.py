@@ -16,8 +16,8 @@ from affidavit.base.exits import MEANINGS, Exit
 from affidavit.base.faults import CATALOG
 from affidavit.cli.documented import DocumentedCommand
 from affidavit.cli.lazy import LazyGroup
-from affidavit.cli.main import cli
 from affidavit.cli.options import CommonOption
+from affidavit.cli.program import cli
 from tools.evidence_pages import schemas, signal_lines
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,12 +1,14 @@
 """Affidavit shows what an AI answer rests on."""
 
-from collections.abc import Callable as _Callable
-from pathlib import Path as _Path
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
+# Nothing is imported here while the program runs: it is the first thing that every command does.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable as _Callable
+    from pathlib import Path as _Path
+    from typing import Any as _Any
 
-if _TYPE_CHECKING:
     from affidavit.app.evidence.recording import Recorder as _Recorder
+del TYPE_CHECKING
 
 __all__ = ["__version__", "record"]
 
@@ -17,7 +19,7 @@ def record(
     run: "str | _Path",
     *,
     run_id: str | None = None,
-    input: _Any = None,
+    input: "_Any" = None,
     source: str = "urn:affidavit:run",
     producer: str = "affidavit",
     producer_version: str = __version__,

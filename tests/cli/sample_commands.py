@@ -10,7 +10,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults.input import FILE_MISSING
 from affidavit.cli.command import command
-from affidavit.cli.main import program
+from affidavit.cli.program import program
 from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Branch, Example, Leaf, Section

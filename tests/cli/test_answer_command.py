@@ -14,7 +14,7 @@ from tests.repository import ROOT
 from tests.seal.authority import Authority, found_authority
 
 from affidavit.base.errors import AffidavitError
-from affidavit.cli.main import cli
+from affidavit.cli.program import cli
 from affidavit.sources import time_stamps
 from affidavit.wiring import keys as wiring
 

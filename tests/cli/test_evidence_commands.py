@@ -28,7 +28,7 @@ from tests.seal.bundle_making import (
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.exits import Exit
-from affidavit.cli.main import cli
+from affidavit.cli.program import cli
 from affidavit.seal.bundle.drafting import Draft, Run
 from affidavit.seal.bundle.limits import BundleLimits
 

@@ -13,7 +13,7 @@ from tests.cli.running import REAL, run, run_process
 from tests.gates.making import ANSWER, GOLD, REFUSED, TRACE
 
 from affidavit.app.gating import blocks, rag_parts
-from affidavit.cli.main import cli
+from affidavit.cli.program import cli
 
 Row = dict[str, Any]
 FREE: Row = {name: value for name, value in GOLD.items() if name != "constraints"}

@@ -14,7 +14,7 @@ from affidavit.base.exits import Exit
 from affidavit.cli.commands import ROOT
 from affidavit.cli.documented import DocumentedCommand, example_lines
 from affidavit.cli.lazy import LazyGroup, command_at
-from affidavit.cli.main import cli
+from affidavit.cli.program import cli
 from affidavit.cli.tree import Branch, Example, Leaf
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from tests.cli.running import run
 
-from affidavit.cli.main import cli
+from affidavit.cli.program import cli
 
 LEAVE = "Employees receive 15 days of paid annual leave."
 ROWS: list[dict[str, Any]] = [

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.cli.running import SAMPLED, command_line, environment
+from tests.cli.running import REAL, SAMPLED, command_line, environment, start
 from tests.repository import ROOT
 
 FULL = Path("/dev/full")
@@ -51,3 +51,14 @@ def test_standard_output_is_closed(arguments: list[str]) -> None:
 
 def test_both_streams_are_closed() -> None:
     assert in_shell(">&- 2>&-", ["miss"]).returncode == 2
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["for people", "for machines"])
+def test_a_decision_whose_reader_has_gone(form: tuple[str, ...]) -> None:
+    """As docs/cli.md says: neither a yes nor a no, for nobody has seen it, and not a word."""
+    with start(REAL, "gate", "all", "-c", "samples/gates/affidavit.toml", *form) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (3, b"")

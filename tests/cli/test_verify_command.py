@@ -13,7 +13,7 @@ from tests.cli.running import REAL, run, run_on_terminal, run_process
 from tests.golden_files import Golden
 from tests.seal.samples import FLAT, KEY, MADE, OTHER_KEY
 
-from affidavit.cli.main import cli
+from affidavit.cli.program import cli
 from affidavit.seal.key_documents import registry_document
 from affidavit.seal.lifecycle import Registry
 

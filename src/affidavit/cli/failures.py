@@ -50,7 +50,13 @@ def error_from(error: BaseException) -> AffidavitError:
             return usage_error_from(error)
         case click.ClickException():
             return usage_error_from(click.UsageError(error.format_message()))
-        case click.Abort() | KeyboardInterrupt() | EOFError():
+        case (
+            click.Abort()
+            | KeyboardInterrupt()
+            | EOFError()
+            # Python wraps what happens in some corners of an import in an error of its own.
+            | Exception(__cause__=KeyboardInterrupt())
+        ):
             return AffidavitError(faults.INTERRUPTED)
         case ModuleNotFoundError():
             return _missing_extra(error) or _defect(error)

@@ -1,81 +1,61 @@
-"""The command `affidavit`: run a command line, and end with one of the five exit codes."""
+"""How `affidavit` begins: Ctrl-C ends it in one line from its first import on.
+
+Nothing is imported above the functions but what the interpreter has imported by itself.
+"""
 
 import os
 import sys
-import warnings
-from collections.abc import Sequence
-from io import TextIOWrapper
-from typing import Any, Final, NoReturn
 
-import click
-
-from affidavit import __version__
-from affidavit.base.exits import Exit
-from affidavit.cli.commands import COMPLETION_VARIABLE, ROOT
-from affidavit.cli.lazy import LazyGroup
-from affidavit.cli.options import Flags
-from affidavit.cli.tree import Branch
+# As affidavit.base.faults.input.INTERRUPTED says it, which is not there yet.
+_STOPPED = b"AF002: stopped by the user. Next: run the same command again\n"
+_COULD_NOT_TELL = 3
 
 
-class Program(LazyGroup):
-    """The group at the root: all that click would print or raise goes through `failures`."""
-
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> NoReturn:
-        """Run a command line and exit. The program has one name, however it was started."""
-        arguments = list(sys.argv[1:] if args is None else args)
-        flags = Flags()
-        try:
-            shell = os.environ.get(COMPLETION_VARIABLE)
-            ended = self._complete(shell) if shell else self._run(arguments, flags, extra)
-            if sys.stdout is not None:
-                # Now, not when the interpreter ends: a full disk or a closed pipe has a code.
-                sys.stdout.flush()
-        except BaseException as error:
-            # All of them: a library that calls sys.exit(0) must not turn into our yes.
-            from affidavit.cli.failures import report
-
-            ended = report(error, flags, arguments)
-        sys.exit(ended)
-
-    def _run(self, arguments: list[str], flags: Flags, extra: dict[str, Any]) -> Exit:
-        try:
-            with self.make_context(self.name, list(arguments), obj=flags, **extra) as context:
-                return Exit(self.invoke(context))
-        except click.exceptions.Exit as ended:
-            return Exit(ended.exit_code)
-
-    def _complete(self, instruction: str) -> Exit:
-        """Answer a shell that completes a command line."""
-        from click.shell_completion import shell_complete
-
-        return Exit(shell_complete(self, {}, ROOT.name, COMPLETION_VARIABLE, instruction))
+def main() -> None:
+    """Run `affidavit` as its user sees it, and exit."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        _stop()
 
 
-def program(branch: Branch) -> Program:
-    """Return the program of a table of commands."""
-    version = click.version_option(__version__, message="%(prog)s %(version)s")
-    made = Program(branch, context_settings={"help_option_names": ["-h", "--help"]})
-    version(made)
-    return made
+def _run() -> None:
+    import signal
+
+    # A shell that starts us in the background has us ignore the signal: then it stays ignored.
+    is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_heeded:
+        # Not by an exception: what is being imported might catch it, or wrap it in its own.
+        signal.signal(signal.SIGINT, _stop)
+    from affidavit.cli.program import cli
+
+    _be_quiet()
+    if is_heeded:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        cli.main()
+    finally:
+        if is_heeded:
+            # All is said. Who stops the interpreter at its own end needs no traceback.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-cli: Final = program(ROOT)
+def _be_quiet() -> None:
+    """Show no warnings of Python, and no letter that cannot be shown."""
+    import warnings
+    from io import TextIOWrapper
 
-
-def main() -> NoReturn:
-    """Run `affidavit` as its user sees it: no Python warnings, no letter that cannot be shown."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     for stream in (sys.stdout, sys.stderr):
         # A stream that was closed is None.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    cli.main()
+
+
+def _stop(*_: object) -> None:
+    """End at once: nothing is begun, so there is nothing to put in order."""
+    try:
+        os.write(2, _STOPPED)
+    finally:
+        os._exit(_COULD_NOT_TELL)
