@@ -61,6 +61,8 @@ class Ready(msgspec.Struct, frozen=True, gc=False):
     """The gold substrings that count, in folded case."""
     wanted: tuple[str, ...]
     """The gold citations."""
+    only: str | None
+    """The gold citation, if there is one and no other."""
     lock: frozenset[str] | None
     constraints: tuple[str, ...] | None
 
@@ -86,41 +88,51 @@ class RagScorer:
         lock = (self._locked(gold.constraints) or None) if gold.constraints else None
         base = (ANSWERABLE if gold.answerable else 0) + (CONSTRAINED if lock else 0)
         needles = needles_of(gold.gold_claim_substr) if gold.answerable else ()
+        wanted = gold.gold_citations or ()
         return Ready(
             number,
             base,
             needles,
-            gold.gold_citations or (),
+            wanted,
+            wanted[0] if len(wanted) == 1 else None,
             lock,
             gold.constraints if lock else None,
         )
 
     def code_of(self, ready: Ready, trace: TraceV1) -> int:
-        """Return the code of a gold item's profile with a trace."""
+        """Return the code of a gold item's profile with a trace.
+
+        The usual answer is told without a further call: one gold citation, which is retrieved and
+        cited, and a gold substring in the claim.
+        """
         code, wanted = ready.base, ready.wanted
         answerable = code & ANSWERABLE
         retrieved = trace.retrieved_ids
+        found = 0
         if answerable and wanted and retrieved is not None:
-            top = retrieved[: self._k]
-            is_all = len(wanted) == 1 and wanted[0] in top
-            code += FOUND_ALL if is_all else found_among(wanted, top)
+            top = retrieved if len(retrieved) <= self._k else retrieved[: self._k]
+            found = FOUND_ALL if ready.only in top else found_among(wanted, top)
+            code += found
         answer = trace.answer_json
         if answer is None:
             return code | SILENT
         claim = answer.claim
-        if claim.strip() == self._refusal:
+        if claim == self._refusal:
             return code | REFUSED
         folded = claim.casefold()
+        if self._last_word in folded:
+            if claim.strip() == self._refusal:
+                return code | REFUSED
+            code += NEAR_MISS if self._is_near_miss(folded) else 0
         needles = ready.needles
-        if needles:
-            code += C_HOLDS if needles[0] in folded else contained(needles, folded)
+        code += C_HOLDS if needles and needles[0] in folded else contained(needles, folded)
         # Nothing is a hit for an unanswerable item, whatever was or was not recorded.
         if answer.citations_recorded is not False or not answerable:
-            code += cited_among(wanted, answer.citations or (), retrieved, answerable)
+            cited = answer.citations
+            is_hit = found == FOUND_ALL and cited == wanted
+            code += H_HOLDS if is_hit else cited_among(wanted, cited or (), retrieved, answerable)
         if ready.lock:
             code += self._kept(ready, ready.lock, answer, folded)
-        if self._last_word in folded and self._is_near_miss(folded):
-            code += NEAR_MISS
         return code
 
     def _kept(self, ready: Ready, lock: frozenset[str], answer: AnswerV1, folded: str) -> int:
@@ -147,11 +159,11 @@ def needles_of(substrings: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def contained(needles: tuple[str, ...], folded_claim: str) -> int:
-    """Return C: any of the substrings stands in the claim."""
+    """Return C: any of the substrings stands in the claim; without any it is not measured."""
     for needle in needles:
         if needle in folded_claim:
             return C_HOLDS
-    return C_FAILS
+    return C_FAILS if needles else 0
 
 
 def found_among(wanted: tuple[str, ...], top: tuple[str, ...]) -> int:

@@ -125,7 +125,7 @@ class Locks:
         `folded` is the claim's case folding, if the caller has it.
         """
         said = claim.casefold() if folded is None else folded
-        if self._can_tell_by_words and not _holds_any(self._words, said):
+        if self._can_tell_by_words and _word_in(self._words, said) is None:
             return None
         for constraint in constraints:
             repeated, refutations = self._refutations(constraint)
@@ -136,7 +136,7 @@ class Locks:
         return None
 
     def _refutes(self, rule: ScuRule, pattern: str, claim: str, folded: str) -> bool:
-        if rule.words and not _holds_any(rule.words, folded):
+        if rule.words and _word_in(rule.words, folded) is None:
             return False
         return _matches(self._compiled(pattern), claim)
 
@@ -154,8 +154,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
 
-def _holds_any(words: tuple[str, ...], folded: str) -> bool:
-    return next(filter(folded.__contains__, words), None) is not None
+def _word_in(words: tuple[str, ...], folded: str) -> str | None:
+    """Return the first of the words that a claim holds; mostly it holds none."""
+    for word in words:
+        if word in folded:
+            return word
+    return None
 
 
 def _filled(pattern: str, groups: dict[str, str]) -> str:
