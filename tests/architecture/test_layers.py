@@ -24,6 +24,10 @@ BROKEN = {
         {"ledger/oops.py": "import affidavit.sources"},
         "affidavit.ledger is not allowed to import affidavit.sources",
     ),
+    "a core must not know the way there": (
+        {"http/__init__.py": "", "ledger/oops.py": "import affidavit.http"},
+        "affidavit.ledger is not allowed to import affidavit.http",
+    ),
     "siblings must not know one another": (
         {"judge/oops.py": "from affidavit import sources"},
         "affidavit.judge is not allowed to import affidavit.sources",
@@ -93,8 +97,11 @@ def test_a_contract_is_broken(tree: dict[str, str], said: str, tmp_path: Path) -
     assert said in found.stdout
 
 
-def test_the_decision_record_names_every_package() -> None:
-    record = (ROOT / "docs" / "adr" / "0001-layers.md").read_text("utf-8")
+RECORDS = ("0001-layers.md", "0016-one-way-over-http.md")
+
+
+def test_the_decision_records_name_every_package() -> None:
+    record = "".join((ROOT / "docs" / "adr" / name).read_text("utf-8") for name in RECORDS)
     packages = frozenset().union(*layers()) - {"__main__"}
     missing = sorted(name for name in packages if f"`{name}`" not in record)
     assert missing == []

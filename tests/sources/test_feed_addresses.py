@@ -4,6 +4,7 @@ import ipaddress
 
 import pytest
 
+from affidavit.http.address import Origin
 from affidavit.sources.feeds.addresses import allow_list_from, is_public
 from affidavit.sources.feeds.feed import SilentError
 
@@ -67,10 +68,10 @@ HOSTS = {
 def test_hosts(allow: tuple[str, ...], host: tuple[str, str, int], wanted: bool) -> None:
     allowed = allow_list_from(allow)
     if wanted:
-        allowed.require_host(*host)
+        allowed.require_host(Origin(*host))
     else:
         with pytest.raises(SilentError, match=r"^forbidden: "):
-            allowed.require_host(*host)
+            allowed.require_host(Origin(*host))
 
 
 NO_ENTRIES = ["", "https://example.com", "example.com/x", "*", "*.com", "a b", "x:0", "x:70000"]

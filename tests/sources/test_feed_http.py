@@ -1,6 +1,5 @@
 """JSON over HTTP: every fault of a server ends in its silence, in time, and tells no secret."""
 
-import datetime
 import socket
 import ssl
 import threading
@@ -8,9 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from tests.faulty_server import (
     JSON,
     Behaviour,
@@ -23,9 +19,11 @@ from tests.faulty_server import (
     pours,
     serving,
 )
+from tests.own_certificate import certificate_for, secure
 from tests.sources.feed_server import SOURCE, errand, feed_of, feed_to
 
-from affidavit.sources.feeds import addresses, http_exchange
+from affidavit.http import connection
+from affidavit.sources.feeds import addresses
 from affidavit.sources.feeds.addresses import allow_list_from
 from affidavit.sources.feeds.feed import SilentError
 from affidavit.sources.feeds.http_feed import AnyUrlFeed, Caller, HttpFeed
@@ -321,31 +319,6 @@ def test_a_name_that_leads_inside_is_not_followed(
         feed_to("http://api.example.com/", ("api.example.com",)).ask({}, errand())
 
 
-def certificate_for(folder: Path, host: str) -> tuple[Path, Path]:
-    """Write a certificate that is its own authority, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
-    start = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(start)
-        .not_valid_after(start + datetime.timedelta(days=36_500))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    (folder / "c.pem").write_bytes(made.public_bytes(pem))
-    plain = serialization.NoEncryption()
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
-    (folder / "k.pem").write_bytes(private)
-    return folder / "c.pem", folder / "k.pem"
-
-
 TRUSTED = {
     "an authority that is trusted": ("localhost", True, None),
     "one that is not": ("localhost", False, "forbidden: the certificate of localhost"),
@@ -362,13 +335,11 @@ def test_tls_is_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     certificate, key = certificate_for(tmp_path, host)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
     if is_trusted:
         trust = ssl.create_default_context(cafile=str(certificate))
-        monkeypatch.setattr(http_exchange, "_trust", lambda: trust)
+        monkeypatch.setattr(connection, "trust", lambda: trust)
     with serving(answers(200, b"1"), answers(302, Location="http://localhost/")) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
+        secure(server, certificate, key)
         url = f"https://localhost:{server.port}/"
         allow = (f"localhost:{server.port}", "localhost")
         if wanted is None:

@@ -11,8 +11,7 @@ from affidavit.base.faults import gate_runs as faults
 from affidavit.base.json_limits import JsonValue
 from affidavit.base.places import excerpt
 from affidavit.base.strict_json import decode
-from affidavit.sources.feeds.feed import SilentError
-from affidavit.sources.feeds.http_exchange import address_of
+from affidavit.http.address import Flaw, address_from
 from affidavit.sources.pipelines.command_pipeline import CommandPipeline
 from affidavit.sources.pipelines.http_pipeline import HttpPipeline
 from affidavit.sources.pipelines.pipeline import SLOTS, Pipeline, slots_in
@@ -55,11 +54,9 @@ def _http(
     timeout_seconds: float,
     environment: Mapping[str, str],
 ) -> HttpPipeline:
-    try:
-        address = address_of(url)
-    except SilentError as error:
-        problem = str(error).partition(": ")[2]
-        raise AffidavitError(faults.PIPELINE_URL, url=excerpt(url), problem=problem) from None
+    address = address_from(url)
+    if isinstance(address, Flaw):
+        raise AffidavitError(faults.PIPELINE_URL, url=excerpt(url), problem=address)
     spoken, secrets = {}, []
     for header in headers:
         name, text, hidden = _spoken(header, environment)

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import feeds as faults
 from affidavit.checks.paths import find_path_problem
+from affidavit.http.address import origin_of
 from affidavit.sources.feeds import settings as kinds
-from affidavit.sources.feeds.addresses import USUAL_PORTS, AllowList
+from affidavit.sources.feeds.addresses import AllowList
 from affidavit.sources.feeds.feed import SilentError
 from affidavit.sources.feeds.file_reading import FORMATS
 from affidavit.sources.feeds.http_exchange import address_of
@@ -81,9 +82,7 @@ def _require_url(url: str, required: tuple[str, ...], allowed: AllowList) -> Non
     if "{" in urlsplit(url).netloc:
         raise wrong_field("url", "a slot may stand in the path and the query only")
     try:
-        parts = address_of(url)
-        port = parts.port or USUAL_PORTS[parts.scheme]
-        allowed.require_host(parts.scheme, parts.hostname or "", port)
+        allowed.require_host(origin_of(address_of(url)))
     except SilentError as error:
         raise wrong_field("url", str(error).partition(": ")[2]) from None
     _require_slots("url", url, required)

@@ -18,8 +18,9 @@ import msgspec
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import judge as faults
 from affidavit.base.places import excerpt
+from affidavit.http.outcome import Answer
 from affidavit.judge.chat.completion import Completion, MalformedError, completion_from, error_text
-from affidavit.judge.chat.endpoint import Endpoint, HttpReply, NoReplyError
+from affidavit.judge.chat.endpoint import Endpoint, NoReplyError
 from affidavit.judge.chat.request import body_of
 from affidavit.judge.chat.settings import ChatV1, Format
 from affidavit.judge.chat.spending import Spending
@@ -88,7 +89,7 @@ class ChatClient:
         self._endpoint.close()
 
     def _attempt(self, messages: list[dict[str, str]]) -> Answered:
-        first_refusal: HttpReply | None = None
+        first_refusal: Answer | None = None
         while True:
             form = self._formats[0]
             body = msgspec.json.encode(body_of(self._settings, messages, form))
@@ -104,7 +105,7 @@ class ChatClient:
                 self._refuse(first_refusal)
             self._formats.pop(0)
 
-    def _send(self, body: bytes) -> HttpReply:
+    def _send(self, body: bytes) -> Answer:
         self.spending.require_room(len(body))
         self._keep_rate()
         self.spending.requests += 1
@@ -115,7 +116,7 @@ class ChatClient:
                 self.spending.count(len(body), None)
             raise
 
-    def _completion(self, reply: HttpReply, body_bytes: int) -> Completion:
+    def _completion(self, reply: Answer, body_bytes: int) -> Completion:
         try:
             completion = completion_from(reply, self._endpoint.hide)
         except MalformedError:
@@ -135,7 +136,7 @@ class ChatClient:
             now = self._next_start
         self._next_start = now + 60.0 / rate
 
-    def _put_off(self, reply: HttpReply) -> NoReplyError:
+    def _put_off(self, reply: Answer) -> NoReplyError:
         """Take the server's wish into the next pause; one that is too long ends the run."""
         asked, problem = asked_pause(reply) or 0.0, self._refusal(reply)
         if asked > _LONGEST_ASKED_PAUSE:
@@ -144,11 +145,11 @@ class ChatClient:
         self._pause = max(self._pause, asked)
         return NoReplyError(problem, sent=False)
 
-    def _refusal(self, reply: HttpReply) -> str:
+    def _refusal(self, reply: Answer) -> str:
         said = self._endpoint.hide(error_text(reply))
         return f"HTTP {reply.status}" + (f" ({said})" if said else "")
 
-    def _refuse(self, reply: HttpReply) -> NoReturn:
+    def _refuse(self, reply: Answer) -> NoReturn:
         endpoint = self._settings.endpoint
         if 300 <= reply.status < 400:
             target = excerpt(self._endpoint.hide(reply.headers.get("location", "nowhere")), 200)
@@ -165,14 +166,14 @@ class ChatClient:
         )
 
 
-def _names_form(reply: HttpReply) -> bool:
+def _names_form(reply: Answer) -> bool:
     """Tell whether the form of the answer may be why a server refuses."""
     if reply.status in _FORMAT_REFUSED:
         return True
     return reply.status >= 500 and b"response_format" in reply.body
 
 
-def asked_pause(reply: HttpReply) -> float | None:
+def asked_pause(reply: Answer) -> float | None:
     """Return the seconds that `Retry-After` asks for, as a number or as a date.
 
     A date is compared with the server's own, so that two clocks need not agree.

@@ -9,7 +9,7 @@ import msgspec
 from affidavit.base.errors import AffidavitError
 from affidavit.base.places import excerpt
 from affidavit.base.strict_json import decode
-from affidavit.judge.chat.endpoint import HttpReply
+from affidavit.http.outcome import Answer
 from affidavit.judge.chat.spending import Usage
 from affidavit.ledger.rules import placed_problem
 
@@ -57,7 +57,7 @@ class Completion:
     usage: Usage | None
 
 
-def completion_from(reply: HttpReply, hide: Callable[[str], str]) -> Completion:
+def completion_from(reply: Answer, hide: Callable[[str], str]) -> Completion:
     """Return the completion of an answer with status 200, or raise MalformedError."""
     kind = reply.headers.get("content-type", "none").partition(";")[0].strip().lower()
     if kind != "application/json" and not kind.endswith("+json"):
@@ -82,7 +82,7 @@ def completion_from(reply: HttpReply, hide: Callable[[str], str]) -> Completion:
     return Completion(hide(content), choice.finish_reason or "unknown", usage)
 
 
-def error_text(reply: HttpReply) -> str:
+def error_text(reply: Answer) -> str:
     """Return what a server says of its refusal: its own message, or the start of its text."""
     try:
         value = decode(reply.body)

@@ -6,10 +6,10 @@ from typing import Final
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import judge as faults
+from affidavit.http.secret import is_worth_hiding
 
 _KEY: Final = re.compile(r"[!-~]{1,4096}")
 _SHOWN: Final = "[key]"
-_LEAST_SECRET: Final = 6  # "none" and "EMPTY" are what servers without keys are given.
 
 
 class Secret:
@@ -26,9 +26,7 @@ class Secret:
 
     def hide(self, text: str) -> str:
         """Return a text of the server without the key, which some servers echo."""
-        if len(self._value) < _LEAST_SECRET:
-            return text
-        return text.replace(self._value, _SHOWN)
+        return text.replace(self._value, _SHOWN) if is_worth_hiding(self._value) else text
 
     def __repr__(self) -> str:
         return _SHOWN

@@ -10,6 +10,7 @@ import msgspec
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import judge as faults
+from affidavit.http.address import Flaw, address_from
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -93,18 +94,15 @@ def chat_settings(wire: ChatV1) -> ChatV1:
 
 
 def _check_address(wire: ChatV1) -> None:
-    try:
-        address = urlsplit(wire.base_url)
-        host, _ = address.hostname, address.port
-    except ValueError:
+    address = address_from(wire.base_url)
+    if address is Flaw.UNREADABLE:
         _refuse("base_url", "this is not an address")
-    printable = wire.base_url.isascii() and wire.base_url.isprintable() and " " not in wire.base_url
-    if address.scheme not in ("http", "https") or not host or not printable:
+    if address is Flaw.UNUSABLE:
         _refuse("base_url", "the address must begin with https:// or http:// and name a host")
     # A name, password or query in an address is where keys hide; the file must not hold one.
-    if "@" in address.netloc or "?" in wire.base_url or "#" in wire.base_url:
+    if address is Flaw.HAS_USER or "?" in wire.base_url or "#" in wire.base_url:
         _refuse("base_url", "the address may hold no user, password, query or fragment")
-    if address.scheme == "http" and wire.api_key_env and host not in LOOPBACK:
+    if address.scheme == "http" and wire.api_key_env and address.hostname not in LOOPBACK:
         _refuse("base_url", "a key is sent over https only, unless the server is on this machine")
 
 

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from affidavit.http.address import USUAL_PORTS, Origin
 from affidavit.sources.feeds.feed import Silence, SilentError
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-USUAL_PORTS: Final = {"https": 443, "http": 80}
 _NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]{0,62}(?:\.[a-z0-9_-]{1,63})*)\.?")
 _PORT: Final = re.compile(r"(.*):([0-9]{1,5})")
 _LOOPBACK: Final = (ipaddress.ip_network("127.0.0.1/32"), ipaddress.ip_network("::1/128"))
@@ -45,11 +45,12 @@ class AllowList:
 
     entries: tuple[Entry, ...] = ()
 
-    def require_host(self, scheme: str, host: str, port: int) -> None:
+    def require_host(self, origin: Origin) -> None:
         """Raise unless the list names the host with this port."""
+        host, port = origin.host, origin.port
         address = _find_address(host)
         for entry in self.entries:
-            if port != (USUAL_PORTS[scheme] if entry.port is None else entry.port):
+            if port != (USUAL_PORTS[origin.scheme] if entry.port is None else entry.port):
                 continue
             if address is None and entry.name == host.rstrip("."):
                 return

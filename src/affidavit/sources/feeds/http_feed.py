@@ -14,9 +14,10 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.json_limits import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.checks.facts import Source
+from affidavit.http.outcome import Answer
 from affidavit.sources.feeds.addresses import AllowList
 from affidavit.sources.feeds.feed import Args, Errand, Reply, Silence, SilentError
-from affidavit.sources.feeds.http_exchange import Request, Response, fetched
+from affidavit.sources.feeds.http_exchange import Wanted, fetched
 from affidavit.sources.feeds.observed import Timing, find_http_date
 from affidavit.sources.feeds.secret import Outgoing, refuse_echo, spoken_from
 from affidavit.sources.feeds.settings import FromEnvironmentV1, Spoken
@@ -42,15 +43,15 @@ class Caller:
 
     def get(
         self, url: str, errand: Errand, secrets: tuple[str, ...] = ()
-    ) -> tuple[JsonValue, Response]:
+    ) -> tuple[JsonValue, Answer]:
         """Return the JSON at an address and the answer that it came with."""
         headers = spoken_from(self.headers, self.environment)
         plain, secret = self._told_apart(headers)
-        request = Request(url, _STANDING | plain, secret, self.max_bytes)
-        response = fetched(request, self.allowed, errand)
-        raw = json_from(response, self.max_bytes)
+        wanted = Wanted(url, _STANDING | plain, secret, self.max_bytes)
+        answer = fetched(wanted, self.allowed, errand)
+        raw = json_from(answer, self.max_bytes)
         refuse_echo(raw, (*secrets, *headers.secrets))
-        return raw, response
+        return raw, answer
 
     def _told_apart(self, headers: Outgoing) -> tuple[dict[str, str], dict[str, str]]:
         plain: dict[str, str] = {}
@@ -81,8 +82,8 @@ class HttpFeed:
         url = filled_url(self.url, args)
         if outgoing.texts:
             url += ("&" if "?" in url else "?") + urlencode(outgoing.texts, quote_via=quote)
-        raw, response = self.caller.get(url, errand, outgoing.secrets)
-        return Reply(raw, http_moment(self.timing, raw, response, errand))
+        raw, answer = self.caller.get(url, errand, outgoing.secrets)
+        return Reply(raw, http_moment(self.timing, raw, answer, errand))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,8 @@ class AnyUrlFeed:
 
     def ask(self, args: Args, errand: Errand) -> Reply:
         """Return what the server answers."""
-        raw, response = self.caller.get(single_argument("url", args), errand)
-        return Reply(raw, http_moment(self.timing, raw, response, errand))
+        raw, answer = self.caller.get(single_argument("url", args), errand)
+        return Reply(raw, http_moment(self.timing, raw, answer, errand))
 
 
 def filled_url(url: str, args: Args) -> str:
@@ -108,29 +109,29 @@ def filled_url(url: str, args: Args) -> str:
     return made
 
 
-def http_moment(timing: Timing, raw: JsonValue, response: Response, errand: Errand) -> str | None:
+def http_moment(timing: Timing, raw: JsonValue, answer: Answer, errand: Errand) -> str | None:
     """Return when an HTTP answer was observed, by the rule of `observed`."""
     return timing.moment(
         raw,
         errand.asked_at,
-        modified=find_http_date(response.headers.get("last-modified")),
-        answered=find_http_date(response.headers.get("date")),
+        modified=find_http_date(answer.headers.get("last-modified")),
+        answered=find_http_date(answer.headers.get("date")),
     )
 
 
-def json_from(response: Response, max_bytes: int) -> JsonValue:
+def json_from(answer: Answer, max_bytes: int) -> JsonValue:
     """Return the JSON of an answer, or raise the silence."""
-    kind, _, parameters = response.headers.get("content-type", "").partition(";")
+    kind, _, parameters = answer.headers.get("content-type", "").partition(";")
     if not _JSON_TYPE.fullmatch(kind.strip()):
         said = kind.strip().lower() if re.fullmatch(r"[\w.+/-]{1,60}", kind.strip()) else "nothing"
         raise SilentError(Silence.CONTENT, f"the answer says it is {said}, not JSON")
     charset = re.search(r"charset\s*=\s*\"?([\w-]+)", parameters, re.IGNORECASE)
     if charset and charset[1].lower() not in ("utf-8", "utf8"):
         raise SilentError(Silence.CONTENT, "the answer says that its text is not UTF-8")
-    if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+    if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise SilentError(Silence.CONTENT, "the answer is compressed, which was not asked for")
     try:
-        return decode(response.body, JsonLimits(max_bytes, DOCUMENT_LIMITS.max_depth))
+        return decode(answer.body, JsonLimits(max_bytes, DOCUMENT_LIMITS.max_depth))
     except AffidavitError as error:
         problem = f"the body is not strict JSON ({error.fault.name})"
         raise SilentError(Silence.MALFORMED, problem) from None

@@ -17,7 +17,8 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.json_limits import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.checks.facts import Source
-from affidavit.sources.feeds.addresses import USUAL_PORTS, AllowList, require_addresses
+from affidavit.http.address import origin_of
+from affidavit.sources.feeds.addresses import AllowList, require_addresses
 from affidavit.sources.feeds.event_loop import run_errand
 from affidavit.sources.feeds.feed import Args, Errand, Reply, Silence, SilentError
 from affidavit.sources.feeds.http_exchange import address_of
@@ -47,7 +48,7 @@ class McpFeed:
         outgoing = spoken_from(settings.headers if settings.url else settings.env, self.environment)
         arguments = args if settings.arguments is None else filled(settings.arguments, args)
         if settings.url is not None:
-            self._require_host(settings.url)
+            self.allowed.require_host(origin_of(address_of(settings.url)))
         work = self._called(arguments, outgoing, errand)
         check = partial(require_addresses, self.allowed)
         try:
@@ -60,11 +61,6 @@ class McpFeed:
         raw = result_from(result, settings.max_bytes)
         refuse_echo(raw, outgoing.secrets)
         return Reply(raw, settings.moment(raw, errand.asked_at))
-
-    def _require_host(self, url: str) -> None:
-        parts = address_of(url)
-        host, port = parts.hostname or "", parts.port or USUAL_PORTS[parts.scheme]
-        self.allowed.require_host(parts.scheme, host, port)
 
     async def _called(self, arguments: Any, outgoing: Outgoing, errand: Errand) -> Any:
         import anyio

@@ -8,11 +8,11 @@ from typing import Final
 
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.json_limits import JsonValue
+from affidavit.http.secret import is_worth_hiding
 from affidavit.sources.feeds.feed import Silence, SilentError
 from affidavit.sources.feeds.settings import FromEnvironmentV1, Spoken
 
 _SENDABLE: Final = re.compile(r"[ -~]{1,4096}")
-_LEAST_SECRET: Final = 6  # "none" and "EMPTY" are what servers without keys are given.
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def secret_from(setting: FromEnvironmentV1, environment: Mapping[str, str]) -> s
 
 def refuse_echo(raw: JsonValue, secrets: tuple[str, ...]) -> None:
     """Raise if an answer repeats a secret: it would stand in a receipt for everyone to read."""
-    hidden = [secret for secret in secrets if len(secret) >= _LEAST_SECRET]
+    hidden = list(filter(is_worth_hiding, secrets))
     if not hidden:
         return
     text = sorted_compact(raw).decode("ascii")
