@@ -11,10 +11,11 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import packs as faults
 from affidavit.cli.command import command
 from affidavit.cli.evidence_options import (
-    bundle_path,
     limits_from,
     limits_option,
+    piped_bundle_path,
     refuse_to_replace,
+    require_one_pipe,
 )
 from affidavit.cli.given import refuse_given
 from affidavit.cli.lint_options import pack_option, packs_named
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
             "what a rule checks, and why it fired",
         ),
         Example("affidavit evidence lint run.tar.gz --format sarif", "for code scanning"),
+        Example("cat run.tar.gz | affidavit evidence lint -", "from a pipe"),
     ),
     exits={
         Exit.YES: "every bundle verifies, and nothing at or above --fail-on was found",
@@ -54,8 +56,8 @@ if TYPE_CHECKING:
 @click.argument(
     "bundles",
     nargs=-1,
-    type=bundle_path,
-    help="Evidence bundles, or folders of them.",
+    type=piped_bundle_path,
+    help="Evidence bundles, or folders of them; - for standard input.",
 )
 @pack_option
 @click.option(
@@ -114,6 +116,7 @@ def lint(
     limits_asked = limits_from(limits)
     threshold = _threshold(fail_on)
     files = bundles_in(bundles)
+    require_one_pipe(files)
     _refuse_unused(terminal, form, explained)
     if explained is not None:
         return _explain(terminal, explained, files, packs, limits_asked, max_results)

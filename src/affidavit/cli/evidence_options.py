@@ -29,10 +29,13 @@ class BundlePath(click.Path):
         """Return the path."""
         if value == "":
             self.fail("the name is empty", param, ctx)
+        if value == "-" and not self.allow_dash:
+            self.fail("standard input can be read once only; name a file", param, ctx)
         return super().convert(value, param, ctx)
 
 
 bundle_path = BundlePath(path_type=Path)
+piped_bundle_path = BundlePath(path_type=Path, allow_dash=True)
 limits_option = click.option(
     "--limits",
     help="Other limits: a JSON object, or @FILE that holds one; names as in docs/bundles.md.",
@@ -72,6 +75,14 @@ def limits_from(text: str | None) -> "BundleLimits":
         except AffidavitError as error:
             raise error.at(file=str(file)) from None
     return limits_from_wire(decode(text.encode()))
+
+
+def require_one_pipe(files: Sequence[Path]) -> None:
+    """Refuse to read standard input twice."""
+    from affidavit.app.evidence.bundle_files import STANDARD_INPUT
+
+    if files.count(STANDARD_INPUT) > 1:
+        raise click.UsageError("standard input can be one bundle only")
 
 
 def refuse_to_replace(*outputs: Path | None, inputs: Sequence[Path]) -> None:

@@ -7,10 +7,10 @@ import click
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
 from affidavit.cli.evidence_options import (
-    bundle_path,
     json_file,
     limits_from,
     limits_option,
+    piped_bundle_path,
     refuse_to_replace,
 )
 from affidavit.cli.given import refuse_given
@@ -36,7 +36,12 @@ _EITHER = "name a bundle and --event to make a proof; or --check, --root and --e
         Exit.TAMPERED: "the proof does not hold, or the bundle contradicts itself",
     },
 )
-@click.argument("bundle", required=False, type=bundle_path, help="The bundle to prove from.")
+@click.argument(
+    "bundle",
+    required=False,
+    type=piped_bundle_path,
+    help="The bundle to prove from; - for standard input.",
+)
 @click.option("--event", type=click.IntRange(0), help="The event's number, from 0.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="Where the proof goes.")
 @click.option("--event-out", type=click.Path(path_type=Path), help="Where the event goes.")

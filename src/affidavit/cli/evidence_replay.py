@@ -7,7 +7,7 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.evidence_options import bundle_path, limits_from, limits_option
+from affidavit.cli.evidence_options import limits_from, limits_option, piped_bundle_path
 from affidavit.cli.lint_options import pack_option, packs_named
 from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         Exit.TAMPERED: "something recorded does not follow, or the bundle does not verify",
     },
 )
-@click.argument("bundle", type=bundle_path, help="The evidence bundle.")
+@click.argument("bundle", type=piped_bundle_path, help="The evidence bundle; - for standard input.")
 @click.option(
     "--report", type=click.Path(path_type=Path), help="A lint report to hold against the bundle."
 )
@@ -66,17 +66,17 @@ def replay(
             }
         )
     else:
-        _show(terminal, bundle, done, linted)
+        _show(terminal, done, linted)
     return done.exit
 
 
-def _show(terminal: Terminal, bundle: Path, done: "Replay", linted: "Linted") -> None:
+def _show(terminal: Terminal, done: "Replay", linted: "Linted") -> None:
     if done.rows:
         terminal.table(("Line", "What", "Result", "Detail"), map(_row, done.rows))
     for kind, count in sorted(done.not_run.items()):
         terminal.print(f"Not run again: {count} of {kind}")
     counts = ", ".join(f"{n} {outcome}" for outcome, n in sorted(done.counts.items()))
-    terminal.print(f"{bundle}: {counts or 'nothing is recorded that could be run again'}")
+    terminal.print(f"{linted.path}: {counts or 'nothing is recorded that could be run again'}")
     closure = linted.result.closure
     terminal.print(f"Closure {closure.score} (confidence {closure.confidence.value})")
     told = {

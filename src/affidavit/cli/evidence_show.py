@@ -8,7 +8,7 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.evidence_options import bundle_path, in_words, limits_from, limits_option
+from affidavit.cli.evidence_options import in_words, limits_from, limits_option, piped_bundle_path
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -33,7 +33,7 @@ _ENDINGS = {
         Exit.TAMPERED: "the bundle contradicts itself, so nothing of it is shown",
     },
 )
-@click.argument("bundle", type=bundle_path, help="The bundle.")
+@click.argument("bundle", type=piped_bundle_path, help="The bundle; - for standard input.")
 @click.option("--events", is_flag=True, help="List the events too.")
 @click.option("--type", "types", multiple=True, help="List the events of this type. Repeatable.")
 @limits_option

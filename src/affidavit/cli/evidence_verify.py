@@ -1,9 +1,7 @@
 """`affidavit evidence verify`."""
 
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from io import BytesIO
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,21 +10,25 @@ import click
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit, gravest
 from affidavit.cli.command import command
-from affidavit.cli.evidence_options import bundle_path, in_words, limits_from, limits_option
+from affidavit.cli.evidence_options import (
+    in_words,
+    limits_from,
+    limits_option,
+    piped_bundle_path,
+    require_one_pipe,
+)
 from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
 if TYPE_CHECKING:
     from affidavit.app.evidence.verifying import BundleOutcome, VerifiedBundle
-    from affidavit.seal.bundle.limits import BundleLimits
 
 _WORDS: Final = {
     Exit.YES: Cell("verified", Tone.GOOD),
     Exit.INPUT: Cell("not readable", Tone.BAD),
     Exit.TAMPERED: Cell("tampered", Tone.BAD),
 }
-_PIPE: Final = Path("-")
 _HOLDS: Final = "all steps hold"
 _UNFINISHED: Final = "the run is unfinished"
 _TONES: Final = {
@@ -57,7 +59,7 @@ _TONES: Final = {
     "bundles",
     nargs=-1,
     required=True,
-    type=bundle_path,
+    type=piped_bundle_path,
     help="Bundles, and folders of them (.tar.gz); - for standard input.",
 )
 @limits_option
@@ -69,15 +71,14 @@ def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) ->
     too: compare its id or its Merkle root with one that you trust.
     """
     from affidavit.app.evidence.bundle_files import bundles_in
-    from affidavit.app.evidence.verifying import VerifiedBundle
+    from affidavit.app.evidence.verifying import VerifiedBundle, verify_files
     from affidavit.base.faults.recordings import BUNDLES_NONE
 
     files = bundles_in(bundles)
     if not files:
         raise AffidavitError(BUNDLES_NONE)
-    if files.count(_PIPE) > 1:
-        raise click.UsageError("standard input can be one bundle only")
-    each = _outcomes(files, limits_from(limits))
+    require_one_pipe(files)
+    each = verify_files(files, limits_from(limits))
     outcomes = tuple(
         each if len(files) == 1 else terminal.progress(each, "Verifying bundles", len(files))
     )
@@ -98,18 +99,6 @@ def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) ->
     else:
         _show_many(terminal, outcomes)
     return gravest(ends)
-
-
-def _outcomes(files: "Sequence[Path]", limits: "BundleLimits") -> "Iterator[BundleOutcome]":
-    from affidavit.app.evidence.verifying import verify_files, verify_stream
-
-    for file in files:
-        if file == _PIPE:
-            # A closed standard input is None: nothing was given.
-            stream = sys.stdin.buffer if sys.stdin else BytesIO()
-            yield verify_stream(stream, "standard input", limits)
-        else:
-            yield from verify_files((file,), limits)
 
 
 def _show_one(terminal: Terminal, outcome: "VerifiedBundle") -> None:

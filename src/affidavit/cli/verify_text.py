@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from affidavit.app.verifying import Outcome, Unreadable, Verified
+from affidavit.app.unreadable import Unreadable
+from affidavit.app.verifying import Outcome, Verified
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit, gravest
 from affidavit.base.faults import answers as faults

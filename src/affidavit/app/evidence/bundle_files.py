@@ -1,9 +1,11 @@
 """Bundles as files: found, opened, and written so that a crash leaves none or a whole one."""
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -22,6 +24,7 @@ from affidavit.seal.bundle.reading import BundleReader, read_bundle
 from affidavit.seal.bundle.writing import Packing
 
 ENDING: Final = ".tar.gz"
+STANDARD_INPUT: Final = Path("-")
 _PIECE_BYTES: Final = 256 * 1024
 
 
@@ -40,11 +43,27 @@ class About:
 @contextmanager
 def opened_bundle(path: Path, limits: BundleLimits = DEFAULT_LIMITS) -> Iterator[BundleReader]:
     """Open a bundle to read it. What is wrong inside is raised with the file's name before it."""
-    with open_to_read(path) as stream:
+    with bundle_stream(path) as stream:
         try:
             yield read_bundle(stream, limits)
         except AffidavitError as error:
             raise within(path, error) from None
+
+
+@contextmanager
+def bundle_stream(path: Path) -> Iterator[IO[bytes]]:
+    """Open the bytes that a path names; of standard input they can be had once."""
+    if path == STANDARD_INPUT:
+        # One that is closed is None: nothing was given.
+        yield BytesIO() if sys.stdin is None else sys.stdin.buffer
+        return
+    with open_to_read(path) as stream:
+        yield stream
+
+
+def shown_name(path: Path) -> str:
+    """Return how a bundle is called in what people and machines are told."""
+    return "standard input" if path == STANDARD_INPUT else str(path)
 
 
 def within(path: Path, error: AffidavitError) -> AffidavitError:
@@ -52,7 +71,7 @@ def within(path: Path, error: AffidavitError) -> AffidavitError:
     member = error.where.file
     if member not in (None, *MEMBERS):
         return error
-    file = str(path) if member is None else f"{path}: {member}"
+    file = shown_name(path) if member is None else f"{shown_name(path)}: {member}"
     where = Where(file, error.where.line, error.where.field)
     return AffidavitError(error.fault, where, **error.values)
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from affidavit.app.evidence.bundle_files import within
+from affidavit.app.evidence.bundle_files import bundle_stream, shown_name, within
+from affidavit.app.unreadable import Unreadable
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.base.files import open_to_read
 from affidavit.seal.bundle.inflating import ByteStream
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.steps import BundleVerification
@@ -37,25 +37,7 @@ class VerifiedBundle:
         return {"bundle": self.name, **self.verification.as_wire()}
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadableBundle:
-    """What should have been a bundle, and why its file could not be read."""
-
-    name: str
-    error: AffidavitError
-
-    @property
-    def exit(self) -> Exit:
-        """Never a yes."""
-        return self.error.fault.exit
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the outcome as machines get it."""
-        wire = {"valid": False, "exit": int(self.exit), "error": self.error.as_wire()}
-        return {"bundle": self.name, **wire}
-
-
-BundleOutcome: TypeAlias = VerifiedBundle | UnreadableBundle
+BundleOutcome: TypeAlias = VerifiedBundle | Unreadable
 
 
 def verify_files(
@@ -64,10 +46,10 @@ def verify_files(
     """Verify each file; one that is bad hides none of the others."""
     for path in paths:
         try:
-            with open_to_read(path) as stream:
-                yield verify_stream(stream, str(path), limits)
+            with bundle_stream(path) as stream:
+                yield verify_stream(stream, shown_name(path), limits)
         except AffidavitError as error:
-            yield UnreadableBundle(str(path), within(path, error))
+            yield Unreadable("bundle", shown_name(path), within(path, error))
 
 
 def verify_stream(

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from affidavit.app.evidence.bundle_files import within
+from affidavit.app.evidence.bundle_files import bundle_stream, shown_name, within
 from affidavit.base.errors import AffidavitError
-from affidavit.base.files import open_to_read
 from affidavit.packs.lint import LintPass, LintResult
 from affidavit.packs.model import Pack
 from affidavit.seal.bundle.limits import BundleLimits
@@ -72,7 +71,7 @@ def lint_bundle(
 
     `also` is called with each line and its number, in the same pass.
     """
-    with open_to_read(path) as opened:
+    with bundle_stream(path) as opened:
         stream = _Digesting(opened)
         try:
             reader = read_bundle(stream, limits)
@@ -84,7 +83,7 @@ def lint_bundle(
                         also(number, line)
         except AffidavitError as error:
             raise within(path, error) from None
-        return Linted(str(path), stream.finished(), reader.manifest, done.finish())
+        return Linted(shown_name(path), stream.finished(), reader.manifest, done.finish())
 
 
 def lint_bundles(
@@ -95,4 +94,4 @@ def lint_bundles(
         try:
             yield lint_bundle(path, packs, limits, max_results)
         except AffidavitError as error:
-            yield Refused(str(path), error)
+            yield Refused(shown_name(path), error)
