@@ -23,7 +23,8 @@ from affidavit.app.receipt_files import (
     subjects_of_input,
 )
 from affidavit.app.replaying import replay_receipt
-from affidavit.app.verifying import ReceiptVerifier, Unreadable, Verified
+from affidavit.app.unreadable import Unreadable
+from affidavit.app.verifying import ReceiptVerifier, Verified
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from affidavit.app.receipt_files import Subject
+from affidavit.app.unreadable import Unreadable
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.json_limits import JsonValue
@@ -57,24 +58,6 @@ class Verified:
         return {"receipt": self.name, **self.verification.as_wire(), "said": self.said}
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """What should have been a receipt, and why it could not be read as one."""
-
-    name: str
-    error: AffidavitError
-
-    @property
-    def exit(self) -> Exit:
-        """Never a yes."""
-        return self.error.fault.exit
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the outcome as machines get it."""
-        error = self.error.as_wire()
-        return {"receipt": self.name, "valid": False, "exit": int(self.exit), "error": error}
-
-
 Outcome: TypeAlias = Verified | Unreadable
 
 
@@ -94,7 +77,7 @@ class ReceiptVerifier:
         try:
             receipt = receipt_of(subject)
         except AffidavitError as error:
-            return Unreadable(subject.name, error)
+            return Unreadable("receipt", subject.name, error)
         verification = verify_steps(receipt, self.trust, self.at)
         return Verified(subject.name, _said(receipt.value), verification)
 

@@ -12,7 +12,8 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import HTTPRouteHandler
 from litestar.handlers.base import BaseRouteHandler
 
-from affidavit.app.verifying import Outcome, Unreadable
+from affidavit.app.unreadable import Unreadable
+from affidavit.app.verifying import Outcome
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import CATALOG
 from affidavit.base.faults import service as faults
