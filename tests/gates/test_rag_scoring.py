@@ -11,6 +11,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.gates.rag_counts import failed_checks, outcome_of
 from affidavit.gates.rag_profiles import Seen
 from affidavit.gates.rag_rows import GoldV1, TraceV1
+from affidavit.gates.rag_scoring import cites
 from affidavit.gates.scu import RULES, Locks, rules_with
 
 LONG = gold()
@@ -269,3 +270,15 @@ def test_a_claim_without_the_words_of_a_rule_never_matches_it(parts: list[str], 
     claim = " ".join(parts)
     wordless = Locks(replace(rule, words=()) for rule in RULES)
     assert Locks().contradiction([lock], claim) == wordless.contradiction([lock], claim)
+
+
+FEW_IDS = st.lists(st.sampled_from(["p1", "p2", "p3", "text:x"]), max_size=4)
+
+
+@given(FEW_IDS, FEW_IDS, FEW_IDS, st.booleans())
+def test_the_quick_way_to_a_hit_tells_what_the_rule_tells(
+    right: list[str], cited: list[str], retrieved: list[str], answerable: bool
+) -> None:
+    item = gold(gold_citations=right, answerable=answerable)
+    run = trace({"citations": cited}, retrieved_ids=retrieved)
+    assert profile(item, run).cites is cites(item, tuple(cited), tuple(retrieved))

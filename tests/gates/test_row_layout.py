@@ -42,6 +42,7 @@ ALIKE = {
     "a known field missing in some lines": text(
         {**FLAT, "q_id": "b"}, FLAT, {**FLAT, "answer_json": {"claim": "c", "model": "m"}}
     ),
+    "another field in some lines": text(FLAT, {**FLAT, "more": {"a": 1}}, FLAT),
     "without the last line feed": text(FLAT)[:-1],
     "no white space": json.dumps(FLAT, separators=(",", ":")).encode(),
     "colons in texts that are read": text({**FLAT, "qid": "a: b"}, FLAT),
@@ -76,7 +77,6 @@ LEFT = {
     "the end of a key in a text": text({**FLAT, "qid": 'a": b'}),
     "keys that need escapes": text({**FLAT, 'a "b"': 1}),
     "very many keys": text({**FLAT, **{f"k{n}": n for n in range(201)}}),
-    "another field": text(FLAT, {**FLAT, "more": 1}),
     "a field that is not there": text(FLAT, {**FLAT, "ts": 1} | {"ts": 1, "qid": "b"}, {"x": 1}),
     "not an object": b"[]\n",
     "not JSON": b"{\n",
@@ -99,6 +99,27 @@ def test_layouts_are_not_kept_without_end() -> None:
         assert one.rows(text({**FLAT, f"x{number}": 1}), 1) is not None
     assert one.rows(text({**FLAT, "one more": 1}), 1) is None
     assert one.rows(text({**FLAT, "x0": 1}), 1) is not None
+
+
+def test_what_some_lines_lack_is_asked_of_no_later_ones() -> None:
+    one = reader()
+    short = {"qid": "b", "answer_json": {"claim": "c"}}
+    first, second = one.rows(text(FLAT), 1), one.rows(text(short), 1)
+    third = one.rows(text(FLAT, short, FLAT), 3)
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    assert type(first[0]) is not type(second[0]) is type(third[0])
+
+
+def test_lines_that_are_no_rows_teach_nothing() -> None:
+    one = reader()
+    before = one.rows(text(FLAT), 1)
+    assert one.rows(text(FLAT, {"x": 1}), 2) is None
+    after = one.rows(text(FLAT), 1)
+    assert before is not None
+    assert after is not None
+    assert type(before[0]) is type(after[0])
 
 
 def test_rows_without_an_inner_object() -> None:
