@@ -141,5 +141,11 @@ def test_nothing_to_measure_is_no_pass() -> None:
 
 
 def test_rows_that_are_none_fail_in_one_line() -> None:
-    with pytest.raises(pytest.fail.Exception, match="AF4"):
+    with pytest.raises(pytest.fail.Exception, match=r"^AF4.*: the rows of trace") as caught:
         assert_gate(gold=[FREE], trace=[{"qid": "A0001"}])
+    assert "affidavit-pytest" not in str(caught.value)
+
+
+def test_a_file_that_is_missing_keeps_its_name() -> None:
+    with pytest.raises(pytest.fail.Exception, match=r"^AF010: none\.jsonl: "):
+        assert_gate(gold=[FREE], trace="none.jsonl")

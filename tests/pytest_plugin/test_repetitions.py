@@ -120,11 +120,64 @@ def test_what_cannot_be_checked_is_one_line(pytester: pytest.Pytester) -> None:
             affidavit.assert_grounded("A claim.", Path("none"), judge="lexical")
         """
     )
-    result = pytester.runpytest()
+    result = pytester.runpytest("--affidavit-report", "out.json")
     result.assert_outcomes(failed=1)
     said = [line for line in result.outlines if line.startswith("AF216: none:")]
     assert len(said) == 1
     result.stdout.no_fnmatch_line("*During handling*")
+    (test,) = json.loads((pytester.path / "out.json").read_text())["tests"]
+    (check,) = test["each"][0]["checks"]
+    assert (check["check"], check["decision"]) == ("grounded", "inconclusive")
+    assert check["reasons"] == said
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_first_test(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(test_it="def test_it():\n    open('ran', 'w').close()")
+    result = pytester.runpytest("--affidavit-report", "none/out.json")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: AF014: none/out.json: *"])
+    assert not (pytester.path / "ran").exists()
+
+
+def test_a_report_that_can_no_longer_be_written_hides_no_failure(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        test_it="""
+        from pathlib import Path
+
+        def test_it():
+            Path("out.json").unlink()
+            Path("out.json").mkdir()
+            assert 1 == 2
+        """
+    )
+    result = pytester.runpytest("--affidavit-report", "out.json")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["*assert 1 == 2*", "ERROR: AF01*out.json*", "FAILED *test_it*"])
+
+
+MARKS = {
+    "none at all": "repeat=0",
+    "a word": "repeat='many'",
+    "a truth": "repeat=True",
+    "another name": "times=3",
+    "no name": "3",
+}
+
+
+@pytest.mark.parametrize("mark", MARKS.values(), ids=MARKS.keys())
+def test_a_mark_that_means_nothing_is_refused(mark: str, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it=f"import pytest\n\n@pytest.mark.affidavit({mark})\ndef test_it():\n    pass"
+    )
+    result = pytester.runpytest()
+    assert result.ret != 0
+    said = [line for line in result.outlines if "repeat=N" in line]
+    assert said[0].startswith("test_it.py::test_it: ")
+    result.stdout.no_fnmatch_line("*hooks.py*")
 
 
 def test_skips_and_broken_fixtures(pytester: pytest.Pytester) -> None:

@@ -2,6 +2,8 @@
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +29,13 @@ def assert_gate(
     are what the options of `affidavit gate rag` are. Returns the report.
     """
     __tracebackhide__ = True
-    with one_clear_line(), tempfile.TemporaryDirectory(prefix="affidavit-pytest-") as scratch:
+    with one_clear_line("gate"), _scratch() as scratch:
         from affidavit.wiring.gating import RagPlan, run_rag
 
         report = run_rag(
             RagPlan(
-                () if gold is None else files_of(gold, Path(scratch) / "gold.jsonl"),
-                files_of(trace, Path(scratch) / "trace.jsonl"),
+                () if gold is None else files_of(gold, scratch / "gold.jsonl"),
+                files_of(trace, scratch / "trace.jsonl"),
                 (gates,) if isinstance(gates, str) else tuple(gates),
                 **settings,
             )
@@ -42,6 +44,22 @@ def assert_gate(
     if report.ruling.decision.value != "ship":
         raise AssertionError("\n".join(_explained(report)))
     return report
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """Give a folder for rows; an error names them and not a file that is gone when it is read."""
+    from affidavit.base.errors import AffidavitError
+
+    with tempfile.TemporaryDirectory(prefix="affidavit-pytest-") as name:
+        try:
+            yield Path(name)
+        except AffidavitError as error:
+            file = Path(error.where.file or "")
+            if file.parent != Path(name):
+                raise
+            where = replace(error.where, file=f"the rows of {file.stem}")
+            raise AffidavitError(error.fault, where, **error.values) from None
 
 
 def files_of(rows: Rows, place: Path) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ def assert_grounded(
     what the options of `affidavit check` are. Returns the ledger, for closer assertions.
     """
     __tracebackhide__ = True
-    with one_clear_line():
+    with one_clear_line("grounded"):
         ledger = _ledger_of(
             answer,
             (sources,) if isinstance(sources, str | Path) else tuple(sources),

@@ -70,13 +70,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if mark is None and "affidavit" not in metafunc.fixturenames:
         return
     chosen = metafunc.config.getoption("--affidavit-repeat")
-    total = chosen if chosen > 1 or mark is None else int(mark.kwargs.get("repeat", 1))
+    marked = _repetitions(mark, metafunc.definition.nodeid)
+    total = chosen if chosen > 1 else marked
     if total > 1:
         if _REPETITION not in metafunc.fixturenames:
             metafunc.fixturenames.append(_REPETITION)
         numbers = range(1, total + 1)
         names = [run_name(number, total) for number in numbers]
         metafunc.parametrize(_REPETITION, numbers, indirect=True, ids=names)
+
+
+def _repetitions(mark: pytest.Mark | None, name: str) -> int:
+    """Return how often a mark has its test run; a word or a zero there is a slip, not a wish."""
+    if mark is None:
+        return 1
+    repeat = mark.kwargs.get("repeat", 1)
+    if mark.args or mark.kwargs.keys() - {"repeat"} or type(repeat) is not int or repeat < 1:
+        said = f"{name}: the mark affidavit takes repeat=N, a number from 1 on"
+        raise pytest.fail.Exception(said, pytrace=False)
+    return repeat
 
 
 @pytest.hookimpl(wrapper=True)
@@ -98,6 +110,13 @@ class Outcomes:
         self._config = config
         self._tests: dict[str, RepeatedTest] = {}
         self._runs: dict[str, RunOutcome] = {}
+        self._problem = ""
+
+    def pytest_sessionstart(self) -> None:
+        """Refuse a place for the report before the first test, not after the last."""
+        self._write()
+        if self._problem:
+            raise pytest.UsageError(self._problem)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember a phase of a test: one that fails is worse than what came before."""
@@ -119,17 +138,25 @@ class Outcomes:
         run.checks = found
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """List each repetition."""
+        """List each repetition, and say what kept the report from being written."""
         repeated = [test for test in self._tests.values() if test.runs[0].run is not None]
         if repeated:
             terminalreporter.section("affidavit: repeated tests")
         for test in repeated:
             for line in test.lines():
                 terminalreporter.write_line(line)
+        if self._problem:
+            terminalreporter.write_line(f"ERROR: {self._problem}", red=True)
 
-    def pytest_sessionfinish(self) -> None:
-        """Write the report; the workers of xdist leave it to their leader."""
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the report; what keeps it from being written must not hide what failed."""
+        self._write()
+        if self._problem:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    def _write(self) -> None:
         path = self._config.getoption("--affidavit-report")
+        # The workers of xdist leave it to their leader.
         if path is None or hasattr(self._config, "workerinput"):
             return
         from affidavit.base.errors import AffidavitError
@@ -142,7 +169,7 @@ class Outcomes:
         try:
             write_atomically(path, json.dumps(wire, indent=2, ensure_ascii=False).encode() + b"\n")
         except AffidavitError as error:
-            raise pytest.UsageError(str(error)) from None
+            self._problem = str(error)
 
 
 def reason_of(report: pytest.TestReport) -> str:

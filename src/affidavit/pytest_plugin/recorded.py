@@ -21,10 +21,11 @@ def taken() -> list[dict[str, object]]:
 
 
 @contextmanager
-def one_clear_line() -> Iterator[None]:
+def one_clear_line(kind: str) -> Iterator[None]:
     """Turn an error of the catalog, or an extra that is missing, into a failure of one line.
 
-    A traceback through our own modules would tell a user nothing.
+    A traceback through our own modules would tell a user nothing. A check that could not be made
+    decided nothing, and stands in the report as that.
     """
     __tracebackhide__ = True
     from affidavit.base.errors import AffidavitError
@@ -32,9 +33,13 @@ def one_clear_line() -> Iterator[None]:
     try:
         yield
     except AffidavitError as error:
-        raise pytest.fail.Exception(str(error), pytrace=False) from None
+        said = str(error)
     except ModuleNotFoundError as error:
-        raise pytest.fail.Exception(_missing(error), pytrace=False) from None
+        said = _missing(error)
+    else:
+        return
+    note(kind, "inconclusive", (said,))
+    raise pytest.fail.Exception(said, pytrace=False) from None
 
 
 def _missing(error: ModuleNotFoundError) -> str:
