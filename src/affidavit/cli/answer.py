@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults.answers import KEY_NONE
-from affidavit.base.faults.input import FILE_TOO_LARGE
 from affidavit.cli.command import command
+from affidavit.cli.piped import bytes_of, name_of_input
 from affidavit.cli.shared_options import (
     existing_project_option,
     issuer_option,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 SELF_ANCHOR: Final = "self"
 MAX_REQUEST_BYTES: Final = 4 * 1024 * 1024
-_PIPE: Final = Path("-")
 _TONES: Final = {
     "supported": Tone.GOOD,
     "evidenced": Tone.GOOD,
@@ -136,7 +135,6 @@ def read_request(
     """Return what is asked: by a file, by a pipe, or in so many words."""
     from affidavit.app.answering import AnswerRequest, request_from_wire
     from affidavit.app.asking import require_deadline
-    from affidavit.base.files import read_bounded
     from affidavit.base.strict_json import decode
 
     if (checks is None) == (question is None):
@@ -144,8 +142,8 @@ def read_request(
     if checks is None:
         request = AnswerRequest((), question)
     else:
-        name = "standard input" if checks == _PIPE else str(checks)
-        raw = _piped(name) if checks == _PIPE else read_bounded(checks, MAX_REQUEST_BYTES)
+        name = name_of_input(checks)
+        raw = bytes_of(checks, MAX_REQUEST_BYTES)
         try:
             value = decode(raw)
         except AffidavitError as error:
@@ -155,14 +153,6 @@ def read_request(
         return request
     require_deadline(deadline_ms)
     return replace(request, deadline_ms=deadline_ms)
-
-
-def _piped(name: str) -> bytes:
-    # A closed standard input is None: nothing was given.
-    raw = sys.stdin.buffer.read(MAX_REQUEST_BYTES + 1) if sys.stdin else b""
-    if len(raw) > MAX_REQUEST_BYTES:
-        raise AffidavitError(FILE_TOO_LARGE, Where(file=name), limit=MAX_REQUEST_BYTES)
-    return raw
 
 
 def signing_key(project: Path, key_id: str | None) -> "SigningKey":

@@ -1,6 +1,5 @@
 """`affidavit check`."""
 
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -10,11 +9,20 @@ from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import check as faults
-from affidavit.base.files import read_bounded
+from affidavit.base.files import is_there
 from affidavit.cli.command import command
-from affidavit.cli.exporting import FORMATS, export_ledger, format_for, refuse_unused
+from affidavit.cli.exporting import (
+    expand_option,
+    export_ledger,
+    format_for,
+    format_option,
+    output_option,
+    refuse_unused,
+)
 from affidavit.cli.given import refuse_given
-from affidavit.cli.shared_options import project_option
+from affidavit.cli.piped import PIPE, bytes_of, name_of_input
+from affidavit.cli.places import place_of, require_writable
+from affidavit.cli.shared_options import jobs_option, project_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 from affidavit.ledger.model import Document
@@ -70,11 +78,9 @@ _OF_ONE_ANSWER: Final = ("chosen", "expand", "query", "title", "overrides")
 )
 @click.option("--query", help="The question that was answered; claims about it weigh more.")
 @click.option("--title", help="How the report names the session; by default the question.")
-@click.option("--format", "chosen", type=click.Choice(FORMATS), help="What to write.")
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path), help="Where to write it; by its ending."
-)
-@click.option("--expand", multiple=True, type=int, help="Show claim N with its evidence.")
+@format_option
+@output_option
+@expand_option
 @click.option(
     "--gate",
     "gates",
@@ -103,14 +109,7 @@ _OF_ONE_ANSWER: Final = ("chosen", "expand", "query", "title", "overrides")
 )
 @click.option("--yes", is_flag=True, help="Start although the judge's budget may not suffice.")
 @click.option("--at", help="The answer's day or time, for outdated sources; by default now.")
-@click.option(
-    "--jobs",
-    "-j",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 256),
-    help="How many processes read documents and check answers.",
-)
+@jobs_option("How many processes read documents and check answers.")
 @project_option
 def check(
     terminal: Terminal,
@@ -161,6 +160,7 @@ def check(
         return check_batch(terminal, answer, plan, generated_at, output, above_budget=yes)
     said = dict(map(parse_override, overrides))
     format_for(chosen, output)
+    require_writable(() if output is None else (output,))
     refuse_unused(terminal, chosen, output)
     text = read_answer(answer)
     with terminal.watch("Reading sources") as progress:
@@ -189,13 +189,7 @@ def check(
 
 def read_answer(path: Path) -> str:
     """Return the text of an answer, which must not be empty."""
-    if path == Path("-"):
-        # A closed standard input is None: nothing was given.
-        data = sys.stdin.buffer.read(MAX_ANSWER_BYTES + 1) if sys.stdin else b""
-        where = Where(file="standard input")
-    else:
-        data = read_bounded(path, MAX_ANSWER_BYTES)
-        where = Where(file=str(path))
+    data, where = bytes_of(path, MAX_ANSWER_BYTES), Where(file=name_of_input(path))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -209,7 +203,7 @@ def read_answer(path: Path) -> str:
 
 def name_of(answer: Path) -> str:
     """Return how a session is named after its file, also if the name is no text."""
-    if answer == Path("-"):
+    if answer == PIPE:
         return "Standard input"
     return answer.name.encode("utf-8", "backslashreplace").decode()
 
@@ -224,9 +218,9 @@ def require_other_sources(answer: str, documents: tuple[Document, ...]) -> None:
 
 def require_other_output(output: Path | None, answer: Path, sources: tuple[Path, ...]) -> None:
     """Refuse to write over what is being checked."""
-    if output is None or not output.exists():
+    if output is None or not is_there(output):
         return
-    place = output.resolve()
-    inputs = (answer.resolve(), *(source.resolve() for source in sources))
+    place = place_of(output)
+    inputs = tuple(map(place_of, (answer, *sources)))
     if any(place == each or each in place.parents for each in inputs):
         raise AffidavitError(faults.OUTPUT_IS_INPUT, Where(file=str(output)))

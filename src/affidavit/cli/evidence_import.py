@@ -9,11 +9,11 @@ from affidavit.cli.command import command
 from affidavit.cli.evidence_options import (
     applied_option,
     block_of,
-    in_words,
     note_limits,
     output_option,
-    refuse_to_replace,
+    show_sealed,
 )
+from affidavit.cli.places import require_places
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -56,7 +56,7 @@ def import_evidence(
     from affidavit.seal.bundle.drafting import Run
     from affidavit.wiring.clock import time_of
 
-    refuse_to_replace(output, inputs=files)
+    require_places([output], files)
     name = run_id if run_id is not None else output.name.partition(".")[0]
     run = Run(name, source, "affidavit", __version__)
     contents = import_files(files, output, run, time_of(at), block_of(pack_names))
@@ -71,6 +71,5 @@ def import_evidence(
             }
         )
         return Exit.YES
-    named = in_words(contents.run_id)
-    terminal.print(f"{output}: {contents.count} events of {named}, {contents.run_root}")
+    show_sealed(terminal, output, contents)
     return Exit.YES

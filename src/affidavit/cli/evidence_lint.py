@@ -14,11 +14,11 @@ from affidavit.cli.evidence_options import (
     limits_from,
     limits_option,
     piped_bundle_path,
-    refuse_to_replace,
     require_one_pipe,
 )
 from affidavit.cli.given import refuse_given
 from affidavit.cli.lint_options import pack_option, packs_named
+from affidavit.cli.places import require_places
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -120,7 +120,7 @@ def lint(
     _refuse_unused(terminal, form, explained)
     if explained is not None:
         return _explain(terminal, explained, files, packs, limits_asked, max_results)
-    refuse_to_replace(report, inputs=files)
+    require_places([report], files)
     if not files:
         raise AffidavitError(faults.BUNDLES_NONE)
     found = lint_bundles(files, packs, limits_asked, max_results)

@@ -1,6 +1,5 @@
 """What the commands on bundles have in common: limits, JSON files, and how outcomes are said."""
 
-import os
 from collections.abc import Sequence
 from json import dumps
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.errors import AffidavitError
 from affidavit.base.json_limits import JsonValue
 from affidavit.base.places import excerpt
 from affidavit.cli.printable import on_one_line
@@ -85,17 +84,10 @@ def require_one_pipe(files: Sequence[Path]) -> None:
         raise click.UsageError("standard input can be one bundle only")
 
 
-def refuse_to_replace(*outputs: Path | None, inputs: Sequence[Path]) -> None:
-    """Refuse to write over what is being read, or two outputs over one another."""
-    from affidavit.base.faults.check import OUTPUT_IS_INPUT
-
-    # Links that lead in a circle are no fault here: they are met when the file is written.
-    taken = set(map(os.path.realpath, inputs))
-    for output in filter(None, outputs):
-        place = os.path.realpath(output)
-        if place in taken:
-            raise AffidavitError(OUTPUT_IS_INPUT, Where(file=str(output)))
-        taken.add(place)
+def show_sealed(terminal: Terminal, output: Path, contents: "Contents") -> None:
+    """Say what was written, in one line."""
+    named = in_words(contents.run_id)
+    terminal.print(f"{output}: {contents.count} events of {named}, {contents.run_root}")
 
 
 def note_limits(terminal: Terminal, contents: "Contents") -> None:

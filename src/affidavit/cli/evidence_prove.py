@@ -11,9 +11,9 @@ from affidavit.cli.evidence_options import (
     limits_from,
     limits_option,
     piped_bundle_path,
-    refuse_to_replace,
 )
 from affidavit.cli.given import refuse_given
+from affidavit.cli.places import require_places
 from affidavit.cli.terminal import Terminal, json_bytes
 from affidavit.cli.tree import Example
 
@@ -75,7 +75,7 @@ def prove(
     from affidavit.app.evidence.proving import prove_event
     from affidavit.base.files import write_atomically
 
-    refuse_to_replace(output, event_out, inputs=[bundle])
+    require_places([output, event_out], [bundle])
     proof, line = prove_event(bundle, event, limits_from(limits))
     wire = {name: getattr(proof, name) for name in proof.__struct_fields__}
     if event_out is not None:

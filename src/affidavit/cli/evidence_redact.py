@@ -11,8 +11,8 @@ from affidavit.cli.evidence_options import (
     json_file,
     limits_from,
     limits_option,
-    refuse_to_replace,
 )
+from affidavit.cli.places import require_places
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -64,7 +64,7 @@ def redact(
     from affidavit.app.evidence.redacting import redact_bundle, wanted_from
     from affidavit.wiring.keys import chance
 
-    refuse_to_replace(output, salts, inputs=[bundle])
+    require_places([output, salts], [bundle])
     wanted = wanted_from(paths, types)
     contents, count = redact_bundle(bundle, output, salts, wanted, chance, limits_from(limits))
     if terminal.json:

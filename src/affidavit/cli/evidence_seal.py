@@ -9,11 +9,11 @@ from affidavit.cli.command import command
 from affidavit.cli.evidence_options import (
     applied_option,
     block_of,
-    in_words,
     note_limits,
     output_option,
-    refuse_to_replace,
+    show_sealed,
 )
+from affidavit.cli.places import require_places
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -39,7 +39,7 @@ def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...
     """
     from affidavit.app.evidence.sealing import seal_run
 
-    refuse_to_replace(output, inputs=[log])
+    require_places([output], [log])
     sealed = seal_run(log, output, block_of(pack_names))
     if sealed.torn_bytes:
         terminal.note(f"the last line of {log} is torn: its {sealed.torn_bytes} bytes are left out")
@@ -49,8 +49,5 @@ def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...
     if terminal.json:
         terminal.print_json({"bundle": str(output), **sealed.as_wire()})
         return Exit.YES
-    terminal.print(
-        f"{output}: {sealed.contents.count} events of {in_words(sealed.contents.run_id)},"
-        f" {sealed.contents.run_root}"
-    )
+    show_sealed(terminal, output, sealed.contents)
     return Exit.YES

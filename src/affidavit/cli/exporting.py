@@ -49,6 +49,17 @@ _ENDINGS: Final = MappingProxyType(
 )
 
 
+format_option = click.option(
+    "--format", "chosen", type=click.Choice(FORMATS), help="What to write."
+)
+output_option = click.option(
+    "--output", "-o", type=click.Path(path_type=Path), help="Where to write it; by its ending."
+)
+expand_option = click.option(
+    "--expand", multiple=True, type=int, help="Show claim N with its evidence."
+)
+
+
 def format_for(chosen: str | None, output: Path | None) -> str:
     """Return the format that was asked for, or the one that the output's name implies."""
     if chosen is not None:

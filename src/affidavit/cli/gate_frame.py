@@ -76,12 +76,13 @@ class Frame:
 
         `others` are files that the command writes besides. The JSON may replace the baseline.
         """
-        from affidavit.cli.gate_places import refuse_places, require_writable
+        from affidavit.cli.gate_places import files_read
+        from affidavit.cli.places import refuse_places, require_writable
 
         files = [*others, *(path for _, path in self.outputs())]
         history = () if self.history is None else (self.history,)
         kept = () if self.baseline in (None, self.report) else (self.baseline,)
-        refuse_places((*history, *files), (*inputs, *filter(None, kept)))
+        refuse_places((*history, *files), files_read((*inputs, *filter(None, kept))))
         require_writable(files)
         if self.history is not None:
             from affidavit.app.gating.history import require_history

@@ -7,8 +7,8 @@ import click
 from affidavit.base.exits import Exit
 from affidavit.base.files import is_there
 from affidavit.cli.gate_frame import Frame, conclude, gate_command
-from affidavit.cli.gate_places import Finite
 from affidavit.cli.given import refuse_given
+from affidavit.cli.shared_options import Finite
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 

@@ -7,6 +7,7 @@ import click
 from affidavit.base.exits import Exit
 from affidavit.cli.gate_frame import EXITS, Frame, conclude, gate_command
 from affidavit.cli.given import refuse_given
+from affidavit.cli.shared_options import jobs_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -84,14 +85,7 @@ ENGINES = ("local", "spark")
     default=True,
     help="Whether the report names every item, for --fail-on-regression and compare.",
 )
-@click.option(
-    "--jobs",
-    "-j",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 256),
-    help="How many processes read; the report is the same to the last byte.",
-)
+@jobs_option("How many processes read; the report is the same to the last byte.")
 @click.option(
     "--engine",
     default="local",

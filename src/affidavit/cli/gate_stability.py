@@ -12,8 +12,8 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.gate_frame import Frame, conclude, gate_command
-from affidavit.cli.gate_places import Finite
 from affidavit.cli.given import refuse_given
+from affidavit.cli.shared_options import Finite, jobs_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -96,14 +96,7 @@ _OF_RUNS: Final = (
     help="Run: how often a question that did not get there is sent again.",
 )
 @click.option("--rps", type=Finite(0.001), help="Run: at most so many a second.")
-@click.option(
-    "--jobs",
-    "-j",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 256),
-    help="Run: how many questions at once.",
-)
+@jobs_option("Run: how many questions at once.")
 def stability(
     terminal: Terminal,
     frame: Frame,

@@ -12,13 +12,13 @@ from affidavit.cli.command import command
 from affidavit.cli.judge_costs import costs_of_rows
 from affidavit.cli.judge_options import (
     interval_of,
-    jobs_option,
     judge_option,
-    refuse_same_file,
+    reading_jobs_option,
     scorer_for,
     shown,
     yes_option,
 )
+from affidavit.cli.places import require_places
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Write the rules even if they are not better.")
 @judge_option
 @yes_option
-@jobs_option
+@reading_jobs_option
 def calibrate(
     terminal: Terminal,
     labels: Path,
@@ -75,7 +75,7 @@ def calibrate(
     from affidavit.base.files import digest_file, write_atomically
     from affidavit.wiring.judging import judged_file
 
-    refuse_same_file(output, labels)
+    require_places([output], [labels])
     digest = digest_file(labels)
     scorer = scorer_for(None, judge_name)
     outcomes = terminal.progress(judged_file(labels, scorer, jobs), "Reading labels")

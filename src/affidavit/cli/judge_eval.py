@@ -13,14 +13,14 @@ from affidavit.cli.command import command
 from affidavit.cli.judge_costs import costs_of_rows
 from affidavit.cli.judge_options import (
     interval_of,
-    jobs_option,
     judge_option,
-    refuse_same_file,
+    reading_jobs_option,
     rules_option,
     scorer_for,
     shown,
     yes_option,
 )
+from affidavit.cli.places import require_places
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 @rules_option
 @judge_option
 @yes_option
-@jobs_option
+@reading_jobs_option
 def evaluate(
     terminal: Terminal,
     sets: tuple[Path, ...],
@@ -71,7 +71,7 @@ def evaluate(
     true, false, 1 and 0 are read too. Measured is "supported" against the rest, and "contradicted"
     where the label says so. Every figure has an interval at 95%.
     """
-    refuse_same_file(html, *sets)
+    require_places([html], sets)
     scorer = scorer_for(rules, judge_name)
     with costs_of_rows(terminal, scorer, sets, above_budget=yes):
         reports = [_measured(terminal, path, scorer, jobs) for path in sets]

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from affidavit.cli.shared_options import jobs_option
+
 if TYPE_CHECKING:
     from affidavit.base.statistics import Estimate
     from affidavit.wiring.judging import Scorer
@@ -21,14 +23,7 @@ judge_option = click.option(
 yes_option = click.option(
     "--yes", is_flag=True, help="Start although the judge's budget may not suffice."
 )
-jobs_option = click.option(
-    "--jobs",
-    "-j",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 256),
-    help="How many processes read; the result is the same.",
-)
+reading_jobs_option = jobs_option("How many processes read; the result is the same.")
 
 
 def scorer_for(rules: Path | None, judge_name: str | None) -> "Scorer":
@@ -42,15 +37,6 @@ def scorer_for(rules: Path | None, judge_name: str | None) -> "Scorer":
     if rules is not None:
         set_by = rules_from_toml(read_bounded(rules, MAX_RULES_BYTES), str(rules))
     return Scorer(set_by, judge_named(judge_name))
-
-
-def refuse_same_file(output: Path | None, *inputs: Path) -> None:
-    """Refuse to write over what is being read."""
-    from affidavit.base.errors import AffidavitError, Where
-    from affidavit.base.faults import check as faults
-
-    if output is not None and any(output.resolve() == each.resolve() for each in inputs):
-        raise AffidavitError(faults.OUTPUT_IS_INPUT, Where(file=str(output)))
 
 
 def shown(estimate: "Estimate") -> str:

@@ -12,13 +12,13 @@ from affidavit.base.faults import judging as faults
 from affidavit.cli.command import command
 from affidavit.cli.judge_costs import costs_of_rows
 from affidavit.cli.judge_options import (
-    jobs_option,
     judge_option,
-    refuse_same_file,
+    reading_jobs_option,
     rules_option,
     scorer_for,
     yes_option,
 )
+from affidavit.cli.places import require_places
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 @rules_option
 @judge_option
 @yes_option
-@jobs_option
+@reading_jobs_option
 def score(
     terminal: Terminal,
     rows: Path,
@@ -80,7 +80,7 @@ def score(
     """
     from affidavit.wiring.judging import judged_file, required
 
-    refuse_same_file(output, rows)
+    require_places([output], [rows])
     scorer = scorer_for(rules, judge_name)
     outcomes = judged_file(rows, scorer, jobs)
     watched = terminal.progress(outcomes if keep_going else required(outcomes), "Scoring rows")

@@ -58,16 +58,16 @@ def report(
     from affidavit.app.gating.history import History
     from affidavit.app.gating.report_files import in_form, read_report
     from affidavit.base.files import write_atomically
-    from affidavit.cli.gate_places import known_history, refuse_places, require_writable
+    from affidavit.cli.gate_places import known_history
     from affidavit.cli.gate_text import print_gate_report
+    from affidavit.cli.places import require_places
 
     if html is None:
         refuse_given("is for --html, which draws it", "history")
     wanted = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif}
     files = {name: path for name, path in wanted.items() if path is not None}
     read = (stored,) if history is None else (stored, history)
-    refuse_places(files.values(), read)
-    require_writable(files.values())
+    require_places(files.values(), read)
     wire = read_report(stored)
     past = History() if history is None else known_history(terminal, history)
     # All are made before the first is written: nothing is left half done.

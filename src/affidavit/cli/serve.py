@@ -1,14 +1,13 @@
 """`affidavit serve`."""
 
-import math
 from pathlib import Path
-from typing import Any
 
 import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
 from affidavit.cli.shared_options import (
+    Finite,
     existing_project_option,
     issuer_option,
     routes_option,
@@ -17,19 +16,6 @@ from affidavit.cli.shared_options import (
 )
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
-
-
-class Rate(click.FloatRange):
-    """A number of requests a second; NaN is none, though it is within every range."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return the rate."""
-        rate: float = super().convert(value, param, ctx)
-        if math.isnan(rate):
-            self.fail(f"{value!r} is not a number", param, ctx)
-        return rate
 
 
 @command(
@@ -73,14 +59,14 @@ class Rate(click.FloatRange):
     "--key-rate",
     default=100.0,
     show_default=True,
-    type=Rate(0, 1e6),
+    type=Finite(0, 1e6),
     help="Requests a second for each API key and process; 0 is no limit.",
 )
 @click.option(
     "--address-rate",
     default=50.0,
     show_default=True,
-    type=Rate(0, 1e6),
+    type=Finite(0, 1e6),
     help="The same for each address without a key.",
 )
 @click.option(

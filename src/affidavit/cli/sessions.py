@@ -8,7 +8,14 @@ import click
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.exporting import EXPORTERS, FORMATS, export_ledger, refuse_unused
+from affidavit.cli.exporting import (
+    EXPORTERS,
+    expand_option,
+    export_ledger,
+    format_option,
+    output_option,
+    refuse_unused,
+)
 from affidavit.cli.ledger_text import DECISION_TONES
 from affidavit.cli.shared_options import project_option
 from affidavit.cli.tables import Cell
@@ -86,11 +93,9 @@ def _line(ledger: Ledger) -> dict[str, object]:
     },
 )
 @session_argument
-@click.option("--format", "chosen", type=click.Choice(FORMATS), help="What to write.")
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path), help="Where to write it; by its ending."
-)
-@click.option("--expand", multiple=True, type=int, help="Show claim N with its evidence.")
+@format_option
+@output_option
+@expand_option
 @project_option
 def show(
     terminal: Terminal,

@@ -1,13 +1,29 @@
-"""Options that several commands have: where the project is, its tools, and whom to trust."""
+"""Options that several commands have: the project, its tools, whom to trust, how many at once."""
 
+import math
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults.input import FOLDER_MISSING
 from affidavit.base.files import is_folder
+
+
+class Finite(click.FloatRange):
+    """A number within a range; NaN is within every range, and infinity within open ones."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return number
 
 
 def _require_folder(context: click.Context, option: click.Parameter, given: Path) -> Path:
@@ -45,3 +61,10 @@ tsa_roots_option = click.option(
     type=click.Path(path_type=Path),
     help="Certificates (PEM) of the time stamp authorities that you trust. Repeatable.",
 )
+
+
+def jobs_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that says how many at once; what it is that many of, a command says."""
+    return click.option(
+        "--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help=help
+    )

@@ -1,6 +1,5 @@
 """`affidavit verify`."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -8,20 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit, gravest
-from affidavit.base.faults.input import FILE_TOO_LARGE
 from affidavit.cli.command import command
 from affidavit.cli.given import refuse_given
-from affidavit.cli.shared_options import existing_project_option, tsa_roots_option
+from affidavit.cli.piped import PIPE, PIPE_NAME, bytes_of
+from affidavit.cli.shared_options import existing_project_option, jobs_option, tsa_roots_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
 if TYPE_CHECKING:
     from affidavit.app.receipt_files import Subject
 
-PIPE = Path("-")
-PIPE_NAME = "standard input"
 MAX_INPUT_BYTES = 256 * 1024 * 1024
 _PORTION = 64  # Receipts handed to a process at a time: some 10 ms of work.
 
@@ -61,14 +58,7 @@ _PORTION = 64  # Receipts handed to a process at a time: some 10 ms of work.
 @click.option("--tsa-policy", help="The policy (an object identifier) that time stamps must have.")
 @click.option("--stamp-required", is_flag=True, help="Ask for an independent time stamp.")
 @click.option("--at", help="The day or time of the verification; by default now.")
-@click.option(
-    "--jobs",
-    "-j",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 256),
-    help="How many processes verify.",
-)
+@jobs_option("How many processes verify.")
 @existing_project_option
 def verify(
     terminal: Terminal,
@@ -125,7 +115,9 @@ def find_subjects(receipts: Sequence[Path]) -> tuple["Iterator[Subject]", int | 
     from affidavit.app.receipt_files import LINE_ENDINGS, files_in, subjects_in, subjects_of_input
 
     files = files_in(path for path in receipts if path != PIPE)
-    piped = subjects_of_input(_piped(), PIPE_NAME) if PIPE in receipts else []
+    piped = (
+        subjects_of_input(bytes_of(PIPE, MAX_INPUT_BYTES), PIPE_NAME) if PIPE in receipts else []
+    )
     has_lines = any(file.suffix.lower() in LINE_ENDINGS for file in files)
     total = None if has_lines else len(files) + len(piped)
     return chain(piped, subjects_in(files)), total
@@ -144,12 +136,8 @@ def subject_named(path: Path) -> "Subject":
     """Return the one receipt that a path names, or that standard input holds."""
     from affidavit.app.receipt_files import Subject
 
-    return Subject(PIPE_NAME, None, _piped()) if path == PIPE else Subject(str(path))
-
-
-def _piped() -> bytes:
-    # A closed standard input is None: nothing was given.
-    raw = sys.stdin.buffer.read(MAX_INPUT_BYTES + 1) if sys.stdin else b""
-    if len(raw) > MAX_INPUT_BYTES:
-        raise AffidavitError(FILE_TOO_LARGE, Where(file=PIPE_NAME), limit=MAX_INPUT_BYTES)
-    return raw
+    return (
+        Subject(PIPE_NAME, None, bytes_of(PIPE, MAX_INPUT_BYTES))
+        if path == PIPE
+        else Subject(str(path))
+    )

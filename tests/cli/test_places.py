@@ -1,0 +1,69 @@
+"""Where nothing may be written is said before the work, by every command that writes a file."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.cli.gate_files import code_of
+from tests.cli.running import run
+
+from affidavit.cli import check
+from affidavit.cli.program import cli
+
+# IN is read and OUT is written.
+WRITING = {
+    "check": ["check", "IN", "--sources", "docs", "-o", "OUT", "--format", "json"],
+    "judge eval": ["judge", "eval", "IN", "--html", "OUT"],
+    "judge score": ["judge", "score", "IN", "-o", "OUT"],
+    "judge calibrate": ["judge", "calibrate", "--labels", "IN", "-o", "OUT"],
+    "evidence seal": ["evidence", "seal", "IN", "-o", "OUT"],
+    "evidence import": ["evidence", "import", "IN", "-o", "OUT"],
+    "evidence lint": ["evidence", "lint", "IN", "--report", "OUT"],
+    "evidence prove": ["evidence", "prove", "IN", "--event", "0", "-o", "OUT"],
+    "evidence redact": ["evidence", "redact", "IN", "--type", "x", "-o", "OUT", "--salts", "s"],
+    "report": ["report", "IN", "--markdown", "OUT"],
+    "gate rag": ["gate", "rag", "IN", "--report", "OUT"],
+}
+writing = pytest.mark.parametrize("words", WRITING.values(), ids=WRITING.keys())
+
+
+def named(words: list[str], read: str, written: str) -> list[str]:
+    return [{"IN": read, "OUT": written}.get(word, word) for word in words]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "input").write_text("{}\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "folder").mkdir()
+    return tmp_path
+
+
+@writing
+def test_a_folder_that_is_not_there_is_told_before_an_input_that_is_not(words: list[str]) -> None:
+    assert code_of(run(*named(words, "missing", "none/out"))) == "AF014"
+
+
+@writing
+def test_a_folder_instead_of_a_file(words: list[str]) -> None:
+    assert code_of(run(*named(words, "missing", "folder"))) == "AF012"
+
+
+@writing
+def test_what_is_read_is_not_replaced_also_by_another_name(words: list[str], place: Path) -> None:
+    (place / "link").symlink_to("input")
+    assert code_of(run(*named(words, "input", "docs/../link"))) == "AF281"
+    assert (place / "input").read_text() == "{}\n"
+
+
+@writing
+def test_links_that_lead_in_a_circle_are_no_defect(words: list[str], place: Path) -> None:
+    (place / "loop").symlink_to("loop")
+    assert code_of(run(*named(words, "missing", "loop"))) != "AF004"
+
+
+def test_an_answer_from_a_pipe_that_is_too_long_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "MAX_ANSWER_BYTES", 10)
+    result = CliRunner().invoke(cli, ["check", "-", "--sources", "docs"], input="x" * 11)
+    assert (result.exit_code, code_of(result)) == (2, "AF013")
