@@ -114,6 +114,8 @@ BAD_CSV = {
     "a load without end": ("e2e_ms,rps\n1,inf\n", 2, "rps"),
     "a column twice": ("e2e_ms,qid,e2e_ms\n1,a,2\n", 1, "e2e_ms"),
     "a NaN": (CSV + "3,c,nan,,,,,\n", 4, "e2e_ms"),
+    "a mark between thousands": (CSV + "3,c,1_000,,,,,\n", 4, "e2e_ms"),
+    "a list in one document": ('[{"e2e_ms": 1}, {"e2e_ms": 2}]\n', 1, None),
 }
 
 
@@ -125,6 +127,13 @@ def test_a_bad_line_of_csv(tmp_path: Path, text: str, line: int, field: str | No
     assert result.exit_code == 2
     error = json.loads(result.stdout)["error"]
     assert (error["code"], error["line"], error["field"]) == ("AF411", line, field)
+
+
+def test_an_answer_that_did_not_come_may_stand_in_csv(tmp_path: Path) -> None:
+    path = tmp_path / "l.csv"
+    path.write_text("qid,e2e_ms,fault\na,12,\nb,,timeout\n")
+    ended, report = report_of("latency", str(path))
+    assert (ended, report["counts"]) == (3, {"answers": 1, "no_answer": 1})
 
 
 def test_many_lines_and_several_files(tmp_path: Path) -> None:

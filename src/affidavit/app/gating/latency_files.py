@@ -15,6 +15,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.json_lines import split_lines
 from affidavit.base.places import excerpt
+from affidavit.base.plain_numbers import number_in
 from affidavit.base.strict_json import decode
 from affidavit.formats.importing.csv_text import delimiter_of
 from affidavit.gates.latency import (
@@ -25,7 +26,7 @@ from affidavit.gates.latency import (
 )
 
 _NUMBERS: Final = frozenset({"e2e_ms", "rps", *STAGES})
-_TEXTS: Final = frozenset({"qid", "config"})
+_TEXTS: Final = frozenset({"qid", "config", "fault"})
 
 
 def latencies(lines: Lines, bad: OnBad) -> Iterator[LatencyV1]:
@@ -77,6 +78,8 @@ class _Table:
                 self._bad(error)
 
     def _cells(self, text: str, line: int) -> list[str]:
+        if self._head is None and text.startswith("["):
+            raise self._wrong("it begins a list; write one object on each line instead", line)
         self._delimiter = self._delimiter or delimiter_of(text.encode())
         try:
             return next(csv.reader([text], delimiter=self._delimiter, strict=True))
@@ -109,10 +112,10 @@ class _Table:
         return fields
 
     def _number(self, text: str, name: str, line: int) -> float:
-        try:
-            return float(text)
-        except ValueError:
-            raise self._wrong(f"{excerpt(text)!r} is not a number", line, name) from None
+        number = number_in(text)
+        if number is None:
+            raise self._wrong(f"{excerpt(text)!r} is not a number", line, name)
+        return number
 
     def _knobs(self, text: str, line: int) -> object:
         try:
