@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.cli.test_gate_rag_command import answer, good, item, lines, many
 
-from affidavit.app.gating import rag_shares
+from affidavit.app.gating import blocks, rag_dealing, rag_parts, rag_shares
+from affidavit.app.gating.rag_dealing import Piece, rows_in
 from affidavit.base.errors import AffidavitError
 from affidavit.cli.gate_json import report_pieces
 from affidavit.wiring.gating import RagPlan, run_rag
@@ -62,10 +63,25 @@ def test_the_same_bytes(
 
 
 def test_a_file_that_is_changed_meanwhile_stops_the_run(tmp_path: Path) -> None:
-    from array import array
-
-    file = tmp_path / "0.jsonl"
-    file.write_bytes(b"{\n")
-    share = rag_shares.Share(file, array("q", [1]))
+    piece = Piece(tmp_path / "0.jsonl", tmp_path / "0.places")
+    piece.lines.write_bytes(b"{\n")
+    piece.places.write_bytes(bytes(8))
     with pytest.raises(AffidavitError, match="AF020"):
-        list(rag_shares._rows(share, rag_shares.GOLD.from_chunk))
+        list(rows_in([piece], rag_shares.GOLD.from_chunk))
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+@pytest.mark.parametrize("name", ["every kind of row", "several files", "bad lines, skipped"])
+def test_parts_are_dealt_out_by_themselves(
+    tmp_path: Path, name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Little is held before it is written, and a file has several parts: still the same bytes."""
+    files, changes = CASES[name]
+    asked = plan(tmp_path, *files, **changes)
+    whole = said(asked)
+    monkeypatch.setattr(rag_shares, "LARGE_GOLD_BYTES", 0)
+    monkeypatch.setattr(rag_shares, "SHARE_BYTES", 5000)
+    monkeypatch.setattr(rag_parts, "SMALLEST_PART_BYTES", 3000)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 700)
+    monkeypatch.setattr(rag_dealing, "HELD_BYTES", 2000)
+    assert said(replace(asked, jobs=jobs)) == whole

@@ -5,15 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from affidavit.app.gating.files import BadLines
+from affidavit.app.gating.rag_dealing import Dealt, deal
 from affidavit.app.gating.rag_request import RagRequest, inputs_of
-from affidavit.app.gating.rag_shares import (
-    Dealt,
-    Decided,
-    GroupedItems,
-    Work,
-    deal,
-    decide_share,
-)
+from affidavit.app.gating.rag_shares import Decided, GroupedItems, Work, decide_share
 from affidavit.app.gating.rag_sources import Source
 from affidavit.app.gating.rag_traces import Run
 from affidavit.base.errors import AffidavitError, Where
@@ -43,11 +37,13 @@ def found_in_shares(
     bad_gold, bad_traces = BadLines(request.skip_bad), BadLines(request.skip_bad)
     with tempfile.TemporaryDirectory(prefix="affidavit-") as place:
         folder = Path(place)
-        gold = deal(golds, gold_from_chunk, folder / "gold", count, bad_gold)
+        gold = deal(golds, gold_from_chunk, folder / "gold", count, bad_gold, request.jobs, run)
         hold_to_digest(gold.digest or "", request.expect_gold_digest, golds[0].shown)
-        traces = deal(sources, traces_from_chunk, folder / "trace", count, bad_traces)
+        traces = deal(
+            sources, traces_from_chunk, folder / "trace", count, bad_traces, request.jobs, run
+        )
         works = [
-            Work(mine, theirs, request.policy.settings, request.needs_items)
+            Work(tuple(mine), tuple(theirs), request.policy.settings, request.needs_items)
             for mine, theirs in zip(gold.shares, traces.shares, strict=True)
         ]
         decided = _merged(run(None, decide_share, works, request.jobs))

@@ -152,6 +152,17 @@ class _Work:
         )
 
 
+def pass_on(
+    found: BadLines, error: AffidavitError | None, bad: BadLines, lines_before: int
+) -> None:
+    """Tell of the bad lines of a part, and of what stopped it, with the lines of the file."""
+    for each in found.first:
+        bad(moved(each, lines_before))
+    bad.count += found.count - len(found.first)
+    if error is not None:
+        raise moved(error, lines_before)
+
+
 def moved(error: AffidavitError, lines: int) -> AffidavitError:
     """Return an error of a part with the line of the file that it names."""
     if error.where.line is None:

@@ -1,25 +1,21 @@
-"""A gold set that is too large to be held at once: rows are dealt out by their qid, then scored.
+"""A gold set that is too large to be held at once, decided share by share.
 
-All rows of a qid go to the same share, in the order of their lines. So a share is decided by
+All rows of a qid are in the same share, in the order of their lines. So a share is decided by
 itself, and the counts of all shares are added: memory is that of one share, whatever the size.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
-from operator import itemgetter
 from pathlib import Path
-from typing import IO, Final, TypeVar
+from typing import Final
 
-from affidavit.app.gating.blocks import BLOCK_BYTES, OnBad, blocks_of
-from affidavit.app.gating.files import Digested, digest_of_files, opened
-from affidavit.app.gating.line_index import LineIndex, Stretch
+from affidavit.app.gating.rag_dealing import Piece, rows_in
 from affidavit.app.gating.rag_sources import Source
 from affidavit.gates.rag_counts import RagCounts
 from affidavit.gates.rag_profiles import Profile, profile_of
-from affidavit.gates.rag_rows import GOLD, TRACE, GoldV1, TraceV1, qid_of
+from affidavit.gates.rag_rows import GOLD, TRACE, qid_of
 from affidavit.gates.rag_runs import Scoring, codes_from_runs, counts_from_runs
 from affidavit.gates.rag_scoring import RagScorer, RagSettings, Ready
 
@@ -28,38 +24,13 @@ LARGE_GOLD_BYTES: Final = 32 << 20
 SHARE_BYTES: Final = 8 << 20
 MOST_SHARES: Final = 200
 
-Row = TypeVar("Row", GoldV1, TraceV1)
-RowsOf = Callable[[bytes, int, str | None, OnBad], Iterator[tuple[int, Row]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """Some of the rows of an input: their lines in a file, and the places where they stood."""
-
-    file: Path
-    places: "array[int]" = field(default_factory=lambda: array("q"))
-
-
-@dataclass(slots=True)
-class Dealt:
-    """An input that was dealt out."""
-
-    shares: tuple[Share, ...]
-    digests: list[str] = field(default_factory=list)
-    index: LineIndex = field(default_factory=LineIndex)
-
-    @property
-    def digest(self) -> str | None:
-        """The digest of the input."""
-        return digest_of_files(self.digests)
-
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """A share of the gold set and that of the traces with the same qids."""
 
-    gold: Share
-    traces: Share
+    gold: tuple[Piece, ...]
+    traces: tuple[Piece, ...]
     settings: RagSettings
     items: bool
 
@@ -86,73 +57,13 @@ def shares_needed(golds: Iterable[Source], sources: Iterable[Source]) -> int:
     return min(MOST_SHARES, size // SHARE_BYTES + 1)
 
 
-def deal(
-    sources: Iterable[Source], rows_of: RowsOf[Row], folder: Path, count: int, bad: OnBad
-) -> Dealt:
-    """Deal the rows of an input into so many files."""
-    dealt = Dealt(tuple(Share(folder / f"{number}.jsonl") for number in range(count)))
-    before = 0
-    folder.mkdir()
-    with ExitStack() as stack:
-        files = [stack.enter_context(share.file.open("wb")) for share in dealt.shares]
-        for source in sources:
-            before += _deal_one(source, rows_of, dealt, files, before, bad)
-    return dealt
-
-
-def _deal_one(
-    source: Source,
-    rows_of: RowsOf[Row],
-    dealt: Dealt,
-    files: Sequence[IO[bytes]],
-    before: int,
-    bad: OnBad,
-) -> int:
-    """Deal out one file, and return how many lines it has."""
-    seen, count = Digested(), len(files)
-    lines, offsets = array("q"), array("q")
-    total = 0
-    with opened(source.file) as stream:
-        for block in blocks_of(stream, source.shown, bad, seen):
-            lines.append(block.first_line)
-            offsets.append(block.offset)
-            total += block.lines
-            texts = block.raw.split(b"\n")
-            hands: list[list[bytes]] = [[] for _ in files]
-            for line, row in rows_of(block.raw, block.first_line, source.shown, bad):
-                # Which share it is decides nothing, so the hash of this process will do.
-                qid = row.qid
-                share = hash(qid if isinstance(qid, str) else qid_of(row)) % count
-                hands[share].append(texts[line - block.first_line])
-                dealt.shares[share].places.append(before + line)
-            for file, dealt_out in zip(files, hands, strict=True):
-                file.writelines((b"\n".join(dealt_out), b"\n") if dealt_out else ())
-    dealt.digests.append(seen.digest)
-    dealt.index.stretches.append(Stretch(source.file, source.shown, before, 0, lines, offsets))
-    return total
-
-
-def _rows(share: Share, rows_of: RowsOf[Row]) -> Iterator[tuple[int, Row]]:
-    with share.file.open("rb", buffering=BLOCK_BYTES) as stream:
-        for block in blocks_of(stream, share.file.name):
-            rows = rows_of(block.raw, block.first_line, None, _cannot_be_bad)
-            start = block.first_line - 1
-            places = share.places[start : start + block.lines]
-            yield from zip(places, map(itemgetter(1), rows), strict=True)
-
-
-def _cannot_be_bad(error: Exception) -> None:
-    """Stop: only rows were dealt out, so the file was changed meanwhile."""
-    raise error
-
-
 def decide_share(_: None, work: Work) -> Decided:
     """Score the traces of a share against its gold items."""
     scorer = RagScorer(work.settings)
     ready: dict[str, Ready] = {}
     places = array("q")
     twice = None
-    for place, row in _rows(work.gold, GOLD.from_chunk):
+    for place, row in rows_in(work.gold, GOLD.from_chunk):
         qid = qid_of(row)
         if qid not in ready:
             ready[qid] = scorer.ready(row, len(places))
@@ -160,7 +71,7 @@ def decide_share(_: None, work: Work) -> Decided:
         elif twice is None:
             twice = (place, qid)
     scoring = Scoring(ready, scorer)
-    scoring.take(_rows(work.traces, TRACE.from_chunk))
+    scoring.take(rows_in(work.traces, TRACE.from_chunk))
     runs = scoring.runs()
     counts = counts_from_runs(ready, runs)
     numbers = {qid: ready[qid].number for *_, qid in counts.offenders}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from affidavit.app.gating.files import BadLines, digest_of_files
 from affidavit.app.gating.line_index import LineIndex, Stretch
 from affidavit.app.gating.rag_imports import Questions, imported_traces, pass_over
-from affidavit.app.gating.rag_parts import Bench, moved, parts_of, score_part
+from affidavit.app.gating.rag_parts import Bench, parts_of, pass_on, score_part
 from affidavit.app.gating.rag_sources import Source
 from affidavit.base.files import digest_file
 from affidavit.gates.rag_brought import OtherScores
@@ -94,11 +94,7 @@ def _score_own(
     for part, scored in zip(
         parts, run(bench, score_part, parts, min(jobs, len(parts))), strict=True
     ):
-        for error in scored.bad.first:
-            bad(moved(error, in_file))
-        bad.count += scored.bad.count - len(scored.bad.first)
-        if scored.error is not None:
-            raise moved(scored.error, in_file)
+        pass_on(scored.bad, scored.error, bad, in_file)
         if scored.digest is not None:
             traces.digests.append(scored.digest)
         if part.scores:
