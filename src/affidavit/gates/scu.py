@@ -179,4 +179,4 @@ def _is_negated(claim: str, match: re.Match[str]) -> bool:
 
 def locked(constraints: Iterable[str]) -> frozenset[str]:
     """Return the locked set: order, repetitions and the white space around do not count."""
-    return frozenset(text.strip() for text in constraints) - {""}
+    return frozenset(filter(None, map(str.strip, constraints)))

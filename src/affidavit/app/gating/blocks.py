@@ -9,7 +9,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults.input import JSON_LONG_LINE
 from affidavit.base.json_limits import LINE_LIMITS
 from affidavit.base.json_lines import split_lines
-from affidavit.gates.rows import refuse
+from affidavit.gates.rows import lines_in, refuse
 
 OnBad = Callable[[AffidavitError], None]
 Stream = BufferedReader | IO[bytes]
@@ -108,7 +108,7 @@ class _Reading:
             size, raw = size + lost, b"\n" + after
         if len(raw) > MAX_LINE_BYTES:
             raw = self._without_long_lines(raw)
-        lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
+        lines = lines_in(raw)
         block = Block(raw, self._line, self._offset, self._file, lines)
         self._line += lines
         self._offset += size

@@ -4,6 +4,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from affidavit.app.gating.files import opened
 
@@ -48,7 +49,5 @@ class LineIndex:
             block = bisect_right(stretch.lines, own) - 1
             with opened(stretch.file) as stream:
                 stream.seek(stretch.offsets[block])
-                for _ in range(own - stretch.lines[block]):
-                    stream.readline()
-                raw = stream.readline()
+                raw = next(islice(stream, own - stretch.lines[block], None), b"")
             yield FoundLine(number, raw, stretch.shown, stretch.before_in_file + own)

@@ -4,6 +4,8 @@ from array import array
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from affidavit.app.gating.blocks import blocks_of
 from affidavit.app.gating.files import Digested, digest_of_files, opened
 from affidavit.app.gating.line_index import LineIndex, Stretch
@@ -13,7 +15,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.files import digest_file
 from affidavit.base.places import excerpt
-from affidavit.gates.rag_rows import GoldV1, gold_from_chunk, gold_from_line, qid_of
+from affidavit.gates.rag_rows import GOLD, GoldV1, gold_from_line, nameless_gold, qid_of
 from affidavit.gates.rag_scoring import RagScorer, RagSettings, Ready
 
 OnBad = Callable[[AffidavitError], None]
@@ -48,6 +50,7 @@ def read_gold(
     `questions` are noted for traces that know their item by its question alone.
     """
     gold, scorer = Gold(), RagScorer(settings)
+    ready, places = gold.ready, gold.places
     before = 0
     for source in sources:
         lines = _Counted()
@@ -59,11 +62,11 @@ def read_gold(
             rows = questions.noted(rows)
         for place, line, row in rows:
             qid = row.qid if isinstance(row.qid, str) else str(row.qid)
-            known = gold.ready.get(qid)
-            if known is None:
-                gold.ready[qid] = scorer.ready(row, len(gold.places))
-                gold.places.append(before + place)
-            elif not beside_traces or scorer.ready(row, known.number) != known:
+            item = scorer.ready(row, len(places))
+            known = ready.setdefault(qid, item)
+            if known is item:
+                places.append(before + place)
+            elif not beside_traces or replace(item, number=known.number) != known:
                 where = Where(source.shown, line, "qid")
                 raise AffidavitError(faults.GOLD_TWICE, where, qid=excerpt(qid))
         before += lines.count
@@ -86,8 +89,12 @@ def _own_rows(
             lines.append(block.first_line)
             offsets.append(block.offset)
             counted.count += block.lines
-            for line, row in gold_from_chunk(block.raw, block.first_line, source.shown, on_bad):
-                yield line, line, row
+            rows = GOLD.from_chunk(block.raw, block.first_line, source.shown, on_bad, block.lines)
+            for line, row in rows:
+                if row.qid == "":
+                    on_bad(nameless_gold(line, source.shown))
+                else:
+                    yield line, line, row
     gold.digests.append(seen.digest)
     gold.index.stretches.append(Stretch(source.file, source.shown, before, 0, lines, offsets))
 
