@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from affidavit.base.json_limits import JsonValue
 from affidavit.checks.outcomes import Outcome, not_evaluable, outcome_of
-from affidavit.checks.values import find_exact, kind_of, shown
+from affidavit.checks.values import Exact, find_exact, kind_of, shown
 
 Comparison: TypeAlias = Callable[[JsonValue, JsonValue], Outcome]
 _FORM: Final = "a number, or a text of digits such as 12 or -0.5"
@@ -19,14 +19,19 @@ _FORM: Final = "a number, or a text of digits such as 12 or -0.5"
 
 def _compared(holds: Callable[[Any, Any], bool]) -> Comparison:
     def compare(seen: JsonValue, wanted: JsonValue) -> Outcome:
-        left, right = find_exact(seen), find_exact(wanted)
-        if left is None:
-            return _no_number("the evidence", seen)
-        if right is None:
-            return _no_number("what is expected", wanted)
-        return outcome_of(holds(left, right))
+        pair = _pair(seen, wanted)
+        return pair if isinstance(pair, Outcome) else outcome_of(holds(*pair))
 
     return compare
+
+
+def _pair(seen: JsonValue, wanted: JsonValue) -> tuple[Exact, Exact] | Outcome:
+    left, right = find_exact(seen), find_exact(wanted)
+    if left is None:
+        return _no_number("the evidence", seen)
+    if right is None:
+        return _no_number("what is expected", wanted)
+    return left, right
 
 
 less: Final = _compared(operator.lt)
@@ -66,13 +71,11 @@ def pct_within(seen: JsonValue, wanted: JsonValue, tol: JsonValue) -> Outcome:
 
 def _gap(seen: JsonValue, wanted: JsonValue) -> tuple[Fraction, Fraction] | Outcome:
     """Return how far apart two numbers are, and the size of the expected one."""
-    left, right = find_exact(seen), find_exact(wanted)
-    if left is None:
-        return _no_number("the evidence", seen)
-    if right is None:
-        return _no_number("what is expected", wanted)
-    expected = Fraction(right)
-    return abs(Fraction(left) - expected), abs(expected)
+    pair = _pair(seen, wanted)
+    if isinstance(pair, Outcome):
+        return pair
+    left, expected = map(Fraction, pair)
+    return abs(left - expected), abs(expected)
 
 
 def _fraction(tol: JsonValue) -> Fraction:

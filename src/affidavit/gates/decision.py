@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.exits import Exit
 from affidavit.base.statistics import Interval, Rate, rounded, wilson
+from affidavit.base.thresholds import in_words
 from affidavit.gates.metrics import Kind, Metric
 from affidavit.gates.tally import Tally
-from affidavit.gates.thresholds import Gate, in_words, rounded_percent
+from affidavit.gates.thresholds import Gate, rounded_percent
 
 
 @dataclass(frozen=True, slots=True)

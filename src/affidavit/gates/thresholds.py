@@ -13,6 +13,7 @@ from typing import Final
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import gates as faults
 from affidavit.base.places import excerpt
+from affidavit.base.thresholds import holds, in_words
 from affidavit.gates import metrics as tables
 from affidavit.gates.metrics import RANGES, Kind, Metric, Metrics
 
@@ -51,14 +52,7 @@ class Gate:
 
     def holds(self, value: float) -> bool:
         """Tell whether a value satisfies the gate; both are unrounded."""
-        if value == self.threshold:
-            return self.operator.endswith("=")
-        return (value > self.threshold) is self.operator.startswith(">")
-
-
-def in_words(number: float) -> str:
-    """Return a number as short as it can be read back."""
-    return str(int(number)) if number == int(number) else repr(number)
+        return holds(value, self.operator, self.threshold)
 
 
 def rounded_percent(share: float) -> float:

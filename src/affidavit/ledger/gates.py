@@ -16,6 +16,7 @@ from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
+from affidavit.base.thresholds import holds, in_words
 
 
 class Metric(StrEnum):
@@ -50,17 +51,11 @@ class Gate:
     threshold: float
 
     def __str__(self) -> str:
-        return f"{self.metric}{self.operator}{_in_words(self.threshold)}"
+        return f"{self.metric}{self.operator}{in_words(self.threshold)}"
 
     def holds(self, value: float) -> bool:
         """Tell whether a measured value satisfies the gate."""
-        if value == self.threshold:
-            return self.operator.endswith("=")
-        return (value > self.threshold) is self.operator.startswith(">")
-
-
-def _in_words(number: float) -> str:
-    return str(int(number)) if number == int(number) else repr(number)
+        return holds(value, self.operator, self.threshold)
 
 
 DEFAULT_GATES: Final = (
@@ -125,7 +120,7 @@ def _try(gate: Gate, measure: Measure) -> GateResult:
     if measure.value is None:
         reason = f"{gate.metric} was not measured, so {gate} cannot be decided"
         return GateResult(gate, None, GateStatus.OPEN, reason)
-    said = f"{gate.metric} is {_in_words(round(measure.value, 4))}"
+    said = f"{gate.metric} is {in_words(round(measure.value, 4))}"
     if gate.holds(measure.value):
         return GateResult(gate, measure.value, GateStatus.PASSED, f"{said}, as {gate} asks")
     claims = f": {', '.join(measure.claims)}" if measure.claims else ""

@@ -66,8 +66,12 @@ def _member(values: list[Any], step: str) -> Any:
 def pointer_from(text: str) -> Pointer:
     """Read a pointer; a `~` that is neither ~0 nor ~1 stands for itself."""
     body = text.removeprefix("/")
-    steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in body.split("/"))
-    return Pointer(text, steps if body else ())
+    return Pointer(text, steps_of(body) if body else ())
+
+
+def steps_of(body: str) -> tuple[str, ...]:
+    """Return the steps that stand between the slashes, by RFC 6901, section 4."""
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in body.split("/"))
 
 
 def below(pointer: str, step: str | int) -> str:

@@ -17,6 +17,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import recordings as faults
 from affidavit.base.json_limits import JsonValue
 from affidavit.base.places import excerpt
+from affidavit.packs.pointers import below, steps_of
 
 KEY: Final = "$redacted"
 ALGORITHM: Final = "sha256-salted"
@@ -43,7 +44,7 @@ class Pointer:
 
 def pointer_from(text: str) -> Pointer:
     """Return a pointer (RFC 6901), or refuse one that does not lead into the data of an event."""
-    steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:])
+    steps = steps_of(text.removeprefix("/"))
     if not text.startswith("/data") or steps[0] != "data":
         raise AffidavitError(faults.REDACT_PATH, path=excerpt(text))
     return Pointer(text, steps[1:])
@@ -89,7 +90,7 @@ def places_of(event: dict[str, Any], pointer: Pointer) -> Iterator[tuple[Any, An
     places: list[tuple[Any, Any, str]] = [(event, "data", "/data")]
     for step in pointer.steps:
         places = [
-            (value, key, f"{path}/{_escaped(key)}")
+            (value, key, below(path, key))
             for holder, at, path in places
             for value in (holder[at],)
             for key in _keys(value, step)
@@ -106,7 +107,3 @@ def _keys(value: Any, step: str) -> list[Any]:
         is_index = step.isdecimal() and len(step) < _INDEX_DIGITS and int(step) < len(value)
         return [int(step)] if is_index else []
     return []
-
-
-def _escaped(key: str | int) -> str:
-    return str(key).replace("~", "~0").replace("/", "~1")

@@ -10,11 +10,12 @@ from collections.abc import Callable, Container, Generator, Iterable
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import msgspec
 
 from affidavit.base.canonical import jcs
+from affidavit.base.clock import Clock
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gate_runs as faults
@@ -54,18 +55,6 @@ class _ReplyV1(msgspec.Struct, frozen=True):
     citations: tuple[str, ...] | None = None
     constraints_echo: tuple[str, ...] | None = None
     retrieved_ids: tuple[str, ...] | None = None
-
-
-class Clock(Protocol):
-    """Time that passes; a test has its own."""
-
-    def monotonic(self) -> float:
-        """Return seconds since some moment."""
-        ...
-
-    def sleep(self, seconds: float, /) -> None:
-        """Wait."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

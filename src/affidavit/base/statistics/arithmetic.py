@@ -11,24 +11,31 @@ from decimal import (
     ROUND_HALF_EVEN,
     Context,
     Decimal,
+    DecimalException,
     DivisionByZero,
     InvalidOperation,
     Overflow,
 )
 from typing import Final
 
+
+def context_of(digits: int, *traps: type[DecimalException]) -> Context:
+    """Return a context in which every field is given: any importer can change the defaults."""
+    return Context(
+        prec=digits,
+        rounding=ROUND_HALF_EVEN,
+        Emin=-999_999,
+        Emax=999_999,
+        capitals=1,
+        clamp=0,
+        flags=[],
+        traps=list(traps),
+    )
+
+
 # Forty digits leave more than twenty after the largest cancellation here (ln of a million's
-# factorial against its parts). Every field is given: the defaults can be changed by any importer.
-PRECISE: Final = Context(
-    prec=40,
-    rounding=ROUND_HALF_EVEN,
-    Emin=-999_999,
-    Emax=999_999,
-    capitals=1,
-    clamp=0,
-    flags=[],
-    traps=[DivisionByZero, InvalidOperation, Overflow],
-)
+# factorial against its parts).
+PRECISE: Final = context_of(40, DivisionByZero, InvalidOperation, Overflow)
 
 
 def decimal_of(value: float) -> Decimal:

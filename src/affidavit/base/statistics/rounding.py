@@ -1,24 +1,15 @@
 """The one rule by which a number of a report is rounded."""
 
-from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from math import isfinite
 from typing import Final, overload
 
-from affidavit.base.statistics.arithmetic import decimal_of
+from affidavit.base.statistics.arithmetic import context_of, decimal_of
 
 REPORT_DECIMALS: Final = 6
 
 # The largest double has 309 digits before the point.
-_WIDE: Final = Context(
-    prec=400,
-    rounding=ROUND_HALF_EVEN,
-    Emin=-999_999,
-    Emax=999_999,
-    capitals=1,
-    clamp=0,
-    flags=[],
-    traps=[InvalidOperation],
-)
+_WIDE: Final = context_of(400, InvalidOperation)
 
 
 @overload

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from affidavit.base.thresholds import in_words
 from affidavit.formats.gate_report.wire import GateV1, ReportV1
-from affidavit.gates.thresholds import in_words
 
 ABSENT: Final = "–"
+_LONGEST_NAME: Final = 80
 DECISIONS: Final[Mapping[str, str]] = MappingProxyType(
     {"ship": "Ship", "no_ship": "Do not ship", "inconclusive": "Could not tell"}
 )
@@ -142,12 +143,17 @@ def shortened(text: str, longest: int) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
+def named(name: str) -> str:
+    """Return a name of the user's, such as a qid, no longer than a report has room for."""
+    return shortened(name, _LONGEST_NAME)
+
+
 def listed(names: Sequence[str], most: int, total: int | None = None) -> str:
     """Return the first names and how many more there are."""
     if not names:
         return ABSENT
     more = (len(names) if total is None else total) - min(len(names), most)
-    said = ", ".join(shortened(name, 80) for name in names[:most])
+    said = ", ".join(map(named, names[:most]))
     return f"{said} and {more} more" if more > 0 else said
 
 

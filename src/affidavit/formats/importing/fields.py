@@ -4,14 +4,15 @@ A value of the wrong kind is a problem of the row with the name of the field, ne
 empty cell of a table and a null are the same: nothing is said.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from affidavit.formats.importing.listed_text import find_list
 from affidavit.formats.importing.model import Chunk, RowProblem, Score
 
 Row: TypeAlias = Mapping[str, object]
+Made = TypeVar("Made")
 
 LONGEST_LABEL: Final = 64
 
@@ -47,20 +48,22 @@ def as_text(value: object, name: str) -> str:
 
 def texts(row: Row, *names: str, separator: str | None = None) -> tuple[str, ...] | None:
     """Return a list of texts; one text alone is a list of one, unless it has the separator."""
-    found = find(row, *names)
-    if found is None:
-        return None
-    name, value = found
-    return tuple(as_text(one, name) for one in _listed(value, name, separator))
+    return _each(row, names, separator, as_text)
 
 
 def chunks(row: Row, *names: str, separator: str | None = None) -> tuple[Chunk, ...] | None:
     """Return passages: texts, or objects with an id and a text as the tools spell them."""
+    return _each(row, names, separator, chunk_from)
+
+
+def _each(
+    row: Row, names: Iterable[str], separator: str | None, made: Callable[[object, str], Made]
+) -> tuple[Made, ...] | None:
     found = find(row, *names)
     if found is None:
         return None
     name, value = found
-    return tuple(chunk_from(one, name) for one in _listed(value, name, separator))
+    return tuple(made(one, name) for one in _listed(value, name, separator))
 
 
 def chunk_from(value: object, name: str) -> Chunk:

@@ -11,10 +11,11 @@ the older way, then for JSON without a schema, and then by the prompt alone.
 import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Final, NoReturn, Protocol
+from typing import Final, NoReturn
 
 import msgspec
 
+from affidavit.base.clock import Clock
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import judge as faults
 from affidavit.base.places import excerpt
@@ -30,18 +31,6 @@ _FORMAT_REFUSED: Final = frozenset({400, 422})
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 30.0
 _LONGEST_ASKED_PAUSE: Final = 300.0
-
-
-class Clock(Protocol):
-    """Time that passes; a test has its own."""
-
-    def monotonic(self) -> float:
-        """Return seconds since some moment."""
-        ...
-
-    def sleep(self, seconds: float, /) -> None:
-        """Wait."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ import msgspec
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError
-from affidavit.base.faults import evidence as evidence_faults
 from affidavit.base.faults import judge as faults
 from affidavit.judge.chat.cache import ReplyCache, ReplyEntryV1
 from affidavit.judge.chat.client import ChatClient
@@ -22,11 +21,11 @@ from affidavit.judge.chat.request import body_of
 from affidavit.judge.chat.secret import secret_from
 from affidavit.judge.chat.settings import ChatV1
 from affidavit.judge.chat.spending import Estimate, Spending
+from affidavit.judge.claim_limit import require_claim
 from affidavit.judge.lexical import select_window
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading
 
 VERSION: Final = "1"
-MAX_CLAIM_CHARACTERS: Final = 10_000
 _CUT: Final = "length"
 
 
@@ -64,7 +63,7 @@ class ChatJudge:
 
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
         """Return one reading per chunk, in the order of the chunks."""
-        _require_claim(claim)
+        require_claim(claim)
         try:
             outcomes = [self._outcome(claim, chunk) for chunk in chunks]
         finally:
@@ -151,13 +150,6 @@ def chat_judge(settings: ChatV1, folder: Path, environment: Mapping[str, str]) -
     key = None if variable is None else secret_from(variable, environment)
     client = ChatClient(settings, Endpoint(settings, key), Spending(settings))
     return ChatJudge(settings, client, ReplyCache(folder))
-
-
-def _require_claim(claim: str) -> None:
-    if len(claim) > MAX_CLAIM_CHARACTERS:
-        raise AffidavitError(
-            evidence_faults.CLAIM_TOO_LONG, length=len(claim), limit=MAX_CLAIM_CHARACTERS
-        )
 
 
 def _sendable(text: str) -> str:

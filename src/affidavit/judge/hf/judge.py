@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from affidavit.base.errors import AffidavitError
-from affidavit.base.faults import evidence as evidence_faults
+from affidavit.judge.claim_limit import require_claim
 from affidavit.judge.hf.labels import meanings_of
 from affidavit.judge.hf.model import Scored, folder_of, load, weights_digest
 from affidavit.judge.hf.settings import HfV1, Meaning
@@ -13,7 +12,6 @@ from affidavit.judge.lexical import select_window
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportLevel
 
 VERSION: Final = "1"
-MAX_CLAIM_CHARACTERS: Final = 10_000
 
 
 class Scorer(Protocol):
@@ -50,10 +48,7 @@ class HfJudge:
 
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
         """Return one reading per chunk, in the order of the chunks."""
-        if len(claim) > MAX_CLAIM_CHARACTERS:
-            raise AffidavitError(
-                evidence_faults.CLAIM_TOO_LONG, length=len(claim), limit=MAX_CLAIM_CHARACTERS
-            )
+        require_claim(claim)
         return tuple(self._reading(claim, chunk) for chunk in chunks)
 
     def _reading(self, claim: str, chunk: Chunk) -> Reading:

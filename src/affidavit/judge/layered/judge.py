@@ -6,13 +6,12 @@ from functools import cached_property
 from typing import Final
 
 from affidavit.base.digest import sha256_hex
-from affidavit.base.errors import AffidavitError
-from affidavit.base.faults import evidence as faults
+from affidavit.judge.claim_limit import require_claim
 from affidavit.judge.encoder import encoder_digest, load_encoder
 from affidavit.judge.layered.combiner import Combiner, shipped_combiner
 from affidavit.judge.layered.weighing import OWN_THRESHOLDS, Weighing, scores_of, settled
 from affidavit.judge.lexical.claims import claim_of
-from affidavit.judge.lexical.judge import MAX_CLAIM_CHARACTERS, LexicalJudge
+from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.judge.lexical.windows import select_window
 from affidavit.judge.thresholded import decided_anew
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading
@@ -35,10 +34,7 @@ class LayeredJudge:
 
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
         """Return one reading per chunk, in the order of the chunks."""
-        if len(claim) > MAX_CLAIM_CHARACTERS:
-            raise AffidavitError(
-                faults.CLAIM_TOO_LONG, length=len(claim), limit=MAX_CLAIM_CHARACTERS
-            )
+        require_claim(claim)
         by_sentence = [self._weigh(sentence, chunks) for sentence in sentences_of(claim)]
         return tuple(_reading(list(found)) for found in zip(*by_sentence, strict=True))
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from affidavit.base.errors import AffidavitError
-from affidavit.base.faults import evidence as faults
+from affidavit.judge.claim_limit import require_claim
 from affidavit.judge.lexical.claims import ClaimText, claim_of
 from affidavit.judge.lexical.decide import NOTHING_SHARED, Decision, decide
 from affidavit.judge.lexical.examine import examine_part
@@ -15,7 +14,6 @@ from affidavit.judge.lexical.tables import tables_digest
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportLevel
 
 VERSION: Final = "1"
-MAX_CLAIM_CHARACTERS: Final = 10_000  # The ledger's claims have 500; a page is no claim.
 _MARGIN: Final = 0.1  # A statement that shares so much less of the claim does not contradict it.
 _NO_WORDS: Final = replace(NOTHING_SHARED, note="the claim has no word that could be checked")
 _VERBATIM: Final = Decision(
@@ -36,10 +34,7 @@ class LexicalJudge:
 
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
         """Return one reading per chunk, in the order of the chunks."""
-        if len(claim) > MAX_CLAIM_CHARACTERS:
-            raise AffidavitError(
-                faults.CLAIM_TOO_LONG, length=len(claim), limit=MAX_CLAIM_CHARACTERS
-            )
+        require_claim(claim)
         ready = claim_of(claim)
         found = [_decide_chunk(ready, chunk) for chunk in chunks]
         supporting = [
