@@ -8,6 +8,7 @@ from tests.formats import gate_samples
 from affidavit.base.errors import AffidavitError
 from affidavit.formats.gate_report import words
 from affidavit.formats.gate_report.detail_tables import SHOWN, detail_tables
+from affidavit.formats.gate_report.html import render
 from affidavit.formats.gate_report.tables import gate_table, offender_table
 from affidavit.formats.gate_report.wire import each_part, report_of
 
@@ -116,9 +117,46 @@ def test_the_limits_of_an_unstable_question_in_words() -> None:
     table = offender_table(report_of({**wire, "offenders": [question]}))
     assert table is not None
     assert table.rows[0].cells[2] == (
-        "refused in 0 of 9 runs, and there is no answer,"
+        "has no answer, but was refused in 0 of 9 runs only,"
         " constraints not echoed in every run, acr 0.6667"
     )
+
+
+def test_what_was_not_measured_of_an_offender_is_said() -> None:
+    wire = gate_samples.rag()
+    offender = {**wire["offenders"][0], "failed": ["C"], "not_measured": ["H"]}
+    table = offender_table(report_of({**wire, "offenders": [offender]}))
+    assert table is not None
+    assert table.rows[0].cells[1] == "wrong answer (fails C; H not measured)"
+
+
+LONG = "x" * 100_000
+
+
+def _with_long_names(kind: str) -> dict[str, Any]:
+    wire = gate_samples.KINDS[kind]()
+    wire["offenders"] = [{**each, "qid": LONG} for each in wire["offenders"]]
+    details = wire["details"]
+    for questions in (details.get("questions", []), details.get("by_run", [])):
+        for each in questions:
+            each.update({"qid": LONG} if "qid" in each else {"jitter": LONG})
+    for run in details.get("runs", []):
+        run.update(run_id=LONG, query=LONG)
+    if kind == "latency":
+        details["config"] = {LONG: {"n": 1}}
+        details["tradeoff"]["frontier"][0]["config"] = LONG
+    return wire
+
+
+@pytest.mark.parametrize("kind", ["rag", "latency", "agreement", "stability", "research"])
+def test_names_of_any_length_leave_a_report_readable(kind: str) -> None:
+    wire = _with_long_names(kind)
+    assert len(str(wire)) > 100_000
+    report = report_of(wire)
+    tables = [*detail_tables(report), offender_table(report)]
+    cells = [cell for table in tables if table for row in table.rows for cell in row.cells]
+    assert max(map(len, cells)) < 3_000
+    assert len(render(wire)) < 200_000
 
 
 def test_runs_without_an_answer_are_said() -> None:

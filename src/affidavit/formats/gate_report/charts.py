@@ -204,7 +204,8 @@ def frontier_chart(tradeoff: kinds.TradeoffV1, table: ReportTable) -> Chart:
     for made, p95, precision in known:
         x, y = spots[made.config]
         state = "hollow" if made.config not in kept else "pass" if made.passes else "no_gate"
-        says = f"{made.config}: P95 {words.figure(p95, digits=1)} ms, precision {precision}"
+        name, said = words.named(made.config), words.figure(p95, digits=1)
+        says = f"{name}: P95 {said} ms, precision {precision}"
         parts.append(dot(x, y, f"point {state}", says, 6))
         named = f"{words.shortened(made.config, 20)}: {words.figure(precision, digits=3)}"
         # The frontier rises: there is room below and to the right of a point, at its end above.
@@ -216,7 +217,8 @@ def frontier_chart(tradeoff: kinds.TradeoffV1, table: ReportTable) -> Chart:
     parts.append(label("slower, by P95", "100%", _PLOT + 18, "tick", "end"))
     parts.append(label("more precise", 0, 8, "tick"))
     said = "; ".join(
-        f"{made.config} P95 {words.figure(p95, digits=1)} ms, precision {words.figure(precision)}"
+        f"{words.named(made.config)} P95 {words.figure(p95, digits=1)} ms,"
+        f" precision {words.figure(precision)}"
         for made, p95, precision in known
     )
     title = "Configurations worth having"

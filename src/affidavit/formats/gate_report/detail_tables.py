@@ -10,6 +10,7 @@ from affidavit.formats.gate_report.wire import ReportV1
 SHOWN: Final = 50
 """How many rows such a table shows; its title says how many there are."""
 _IDS: Final = 8
+_QUERY: Final = 160
 _LABELS: Final = 30
 """The agents have four; a report that was written by another hand may have any number."""
 
@@ -55,7 +56,7 @@ def _percentiles(title: str, column: str, parts: Mapping[str, kinds.PercentilesV
     rows = tuple(
         Row(
             (
-                name,
+                words.named(name),
                 str(part.n),
                 *(words.figure(value, digits=1) for value in _milliseconds(part)),
                 words.figure(part.tail_amplification, digits=2),
@@ -78,7 +79,7 @@ def _frontier(tradeoff: kinds.TradeoffV1) -> ReportTable:
     rows = tuple(
         Row(
             (
-                made.config,
+                words.named(made.config),
                 words.figure(made.p95_ms, digits=1),
                 words.figure(made.precision),
                 uses.get(made.config, words.ABSENT),
@@ -120,7 +121,15 @@ def _runs_by_place(details: kinds.StabilityV1) -> Iterator[ReportTable]:
     if not details.by_run:
         return
     rows = tuple(
-        Row((str(run.seed), run.jitter, str(run.right), str(run.wrong), str(run.not_measured)))
+        Row(
+            (
+                str(run.seed),
+                words.named(run.jitter),
+                str(run.right),
+                str(run.wrong),
+                str(run.not_measured),
+            )
+        )
         for run in details.by_run
     )
     title, shown = _cut("By seed and jitter", rows)
@@ -135,8 +144,8 @@ def _research(details: kinds.ResearchV1) -> Iterator[ReportTable]:
     rows = tuple(
         Row(
             (
-                run.run_id,
-                run.query or words.ABSENT,
+                words.named(run.run_id),
+                words.shortened(run.query or words.ABSENT, _QUERY),
                 *(_of(run.metrics.get(name)) for name in names),
             )
         )

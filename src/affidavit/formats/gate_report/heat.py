@@ -90,7 +90,7 @@ def questions(details: kinds.StabilityV1) -> Heat:
     shown = ordered[:MOST_ROWS]
     rows = tuple(
         (
-            f"{made.qid}" if made.answerable else f"{made.qid} (no answer)",
+            words.named(made.qid) + ("" if made.answerable else " (has no answer)"),
             tuple(_figure(made, name) for name in _FIGURES),
         )
         for made in shown
@@ -128,7 +128,9 @@ def runs(details: kinds.StabilityV1) -> Heat:
     )
     left = len(seeds) - len(rows)
     note = "Right of those that could be measured." + (f" {left} more seeds." if left else "")
-    return Heat("Right answers by seed and jitter", "Seed", tuple(jitters), rows, note)
+    return Heat(
+        "Right answers by seed and jitter", "Seed", tuple(map(words.named, jitters)), rows, note
+    )
 
 
 def _run(made: kinds.RunCountsV1 | None) -> HeatCell:
@@ -151,7 +153,7 @@ def research(details: kinds.ResearchV1) -> Heat:
     names = names[:MOST_COLUMNS]
     rows = tuple(
         (
-            f"{made.run_id}: {words.shortened(made.query or 'no golden query', 60)}",
+            f"{words.named(made.run_id)}: {words.shortened(made.query or 'no golden query', 60)}",
             tuple(_research_cell(made.metrics.get(name)) for name in names),
         )
         for made in details.runs[:MOST_ROWS]

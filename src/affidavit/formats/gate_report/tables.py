@@ -112,10 +112,11 @@ def _offender(report: ReportV1, offender: kinds.Offender) -> tuple[str, ...]:
         return _rag_offender(offender, place_of(report, offender.qid))
     if isinstance(offender, kinds.DisagreementV1):
         why = words.why_in_words(offender.why)
-        return offender.qid, offender.scholar, offender.auditor, offender.final, why
+        labels = (offender.scholar, offender.auditor, offender.final)
+        return words.named(offender.qid), *map(words.named, labels), why
     failed = [_limit(name, offender) for name in offender.failed]
     return (
-        offender.qid,
+        words.named(offender.qid),
         _runs(offender),
         words.listed(failed, _IDS),
         words.listed(offender.not_measured, _IDS),
@@ -129,7 +130,7 @@ def _runs(question: kinds.QuestionV1) -> str:
 
 def _limit(name: str, question: kinds.QuestionV1) -> str:
     if name == "refused_always":
-        return f"refused in {question.refused} of {question.runs} runs, and there is no answer"
+        return f"has no answer, but was refused in {question.refused} of {question.runs} runs only"
     if name == "scu_cons":
         return "constraints not echoed in every run"
     return f"{name} {words.figure(getattr(question, name, None))}"
@@ -137,8 +138,11 @@ def _limit(name: str, question: kinds.QuestionV1) -> str:
 
 def _rag_offender(offender: kinds.RagOffenderV1, place: PlaceV1 | None) -> tuple[str, ...]:
     wrong = words.why_in_words(offender.why)
-    if offender.failed:
-        wrong += f" (fails {', '.join(offender.failed)})"
+    checks = [f"fails {', '.join(offender.failed)}"] if offender.failed else []
+    if offender.not_measured:
+        checks.append(f"{', '.join(offender.not_measured)} not measured")
+    if checks:
+        wrong += f" ({'; '.join(checks)})"
     passages = (
         f"cited {words.listed(offender.citations, _IDS)};"
         f" gold {words.listed(offender.gold_citations, _IDS)};"
@@ -146,5 +150,6 @@ def _rag_offender(offender: kinds.RagOffenderV1, place: PlaceV1 | None) -> tuple
     )
     line = "" if place is None else f" (line {place.line})"
     asked = words.shortened(offender.question, _TEXT)
-    question = f"{offender.qid}{line}: {asked}" if asked else f"{offender.qid}{line}"
+    name = f"{words.named(offender.qid)}{line}"
+    question = f"{name}: {asked}" if asked else name
     return question, wrong, words.shortened(offender.claim, _TEXT) or words.ABSENT, passages
