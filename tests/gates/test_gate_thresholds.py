@@ -65,7 +65,10 @@ REFUSED = {
     "the wrong direction of a rate that should be low": ("under>=0.8", "AF402"),
     "a share above 1": ("precision=80", "AF403"),
     "a share below 0": ("chr=-0.1", "AF403"),
-    "infinite": ("scu_violations=inf", "AF403"),
+    "infinite": ("scu_violations=1e999", "AF403"),
+    "infinite, as a word": ("scu_violations=inf", "AF400"),
+    "a mark between digits": ("precision=0.8_5", "AF400"),
+    "a part, where there are none": ("precision/5rps>=0.8", "AF401"),
     "half a violation": ("scu_violations=0.5", "AF403"),
     "twice": ("chr=0.5,chr=0.6", "AF404"),
     "twice, by another name": ("under=0.5,under_refusal=0.6", "AF404"),
@@ -81,6 +84,29 @@ def test_refused(text: str, code: str) -> None:
     with pytest.raises(AffidavitError) as caught:
         gates_with([text], RAG_GATES, metrics.RAG)
     assert caught.value.fault.code == code
+
+
+LONG = "9" * 100_000
+TOO_LONG = {
+    "a number": f"precision={LONG}",
+    "in the wrong direction": f"precision<={LONG}",
+    "a name": f"p{LONG}=1",
+    "a confidence": f"precision>=0.8@{LONG}",
+    "a part": f"chr/{LONG}=1",
+}
+
+
+@pytest.mark.parametrize("text", TOO_LONG.values(), ids=TOO_LONG.keys())
+def test_what_is_refused_is_quoted_in_a_line(text: str) -> None:
+    with pytest.raises(AffidavitError) as caught:
+        gates_with([text], RAG_GATES, metrics.RAG)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_load_without_rows_is_named() -> None:
+    ruling = rule_on(gates_with(["p95/7rps=900"], (), metrics.LATENCY), {})
+    assert ruling.decision is Decision.INCONCLUSIVE
+    assert ruling.reasons[0].startswith("p95_ms/7rps was not measured, because no row of 7rps was:")
 
 
 P, F, U = GateStatus.PASSED, GateStatus.FAILED, GateStatus.OPEN

@@ -146,11 +146,9 @@ def _try(gate: Gate, measure: Measure) -> GateResult:
 
 def _judged(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:
     if measure.value is None:
+        empty = gate.metric.empty if gate.part is None else f"no row of {gate.part} was"
         advice = f"add what is missing, or leave the gate out with {gate.key}=off"
-        return (
-            GateStatus.OPEN,
-            f"{gate.key} was not measured, because {gate.metric.empty}: {advice}",
-        )
+        return GateStatus.OPEN, f"{gate.key} was not measured, because {empty}: {advice}"
     said = f"{gate.key} is {_shown(measure.value)}{_counted(measure)}"
     best, worst = _extremes(gate, measure.value, measure)
     if not gate.holds(best):

@@ -8,11 +8,12 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import gates as faults
 from affidavit.base.places import excerpt
+from affidavit.base.plain_numbers import number_in
 from affidavit.base.thresholds import holds, in_words
 from affidavit.gates import metrics as tables
 from affidavit.gates.metrics import RANGES, Kind, Metric, Metrics
@@ -31,7 +32,7 @@ _MOST_CONFIDENCE: Final = 99.9
 class Gate:
     """A metric and the threshold that it must reach (`>=`, `>`) or keep (`<=`, `<`).
 
-    `part` names a slice of the rows, such as a load; `confidence` asks that the bound of the
+    `part` names a slice of the rows, the load of a latency; `confidence` asks that the bound of the
     Wilson interval holds too.
     """
 
@@ -94,12 +95,17 @@ def parse_gate(text: str, metrics: Metrics) -> tuple[str, Gate | None]:
     if found is None:
         raise AffidavitError(faults.GATE_SYNTAX, text=excerpt(text))
     metric = _metric_named(found["name"], metrics)
+    if found["part"] is not None and metric.kind is not Kind.AMOUNT:
+        _refuse_metric(f"{metric.name}/{found['part']}", metrics)
     if found["operator"] == "=" and found["number"] == "off" and found["confidence"] is None:
         return Gate(metric, "=", 0, found["part"]).key, None
     operator = metric.operator if found["operator"].strip("=") == "" else found["operator"]
     if operator[0] != metric.operator[0]:
         raise AffidavitError(
-            faults.GATE_DIRECTION, text=text, metric=metric.name, operator=metric.operator
+            faults.GATE_DIRECTION,
+            text=excerpt(text),
+            metric=metric.name,
+            operator=metric.operator,
         )
     threshold = _threshold(metric, found["number"], text)
     confidence = _confidence(metric, found["confidence"], text)
@@ -111,26 +117,23 @@ def _metric_named(name: str, metrics: Metrics) -> Metric:
     for metric in metrics.values():
         if name == metric.name or name in metric.aliases:
             return metric
-    raise AffidavitError(faults.GATE_METRIC, metric=name, known=", ".join(metrics))
+    _refuse_metric(name, metrics)
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+def _refuse_metric(name: str, metrics: Metrics) -> NoReturn:
+    raise AffidavitError(faults.GATE_METRIC, metric=excerpt(name), known=", ".join(metrics))
 
 
 def _threshold(metric: Metric, number: str, text: str) -> float:
-    value = _number(number)
-    if math.isnan(value):
+    value = number_in(number)
+    if value is None:
         raise AffidavitError(faults.GATE_SYNTAX, text=excerpt(text))
     low = -1 if metric.kind is Kind.COEFFICIENT else 0
     high = 1 if metric.kind in (Kind.SHARE, Kind.COEFFICIENT) else math.inf
     is_whole = metric.kind is not Kind.COUNT or value % 1 == 0
     if not math.isfinite(value) or not low <= value <= high or not is_whole:
         raise AffidavitError(
-            faults.GATE_RANGE, text=text, metric=metric.name, range=RANGES[metric.kind]
+            faults.GATE_RANGE, text=excerpt(text), metric=metric.name, range=RANGES[metric.kind]
         )
     return value + 0.0  # "-0" is 0.
 
@@ -138,14 +141,14 @@ def _threshold(metric: Metric, number: str, text: str) -> float:
 def _confidence(metric: Metric, percent: str | None, text: str) -> float | None:
     if percent is None:
         return None
-    value = _number(percent)
+    value = number_in(percent)
     if metric.kind is not Kind.SHARE:
         problem = f"{metric.name} is not a share"
-    elif not _LEAST_CONFIDENCE <= value <= _MOST_CONFIDENCE:
-        problem = f"{percent} is not a percentage from 50 to 99.9"
+    elif value is None or not _LEAST_CONFIDENCE <= value <= _MOST_CONFIDENCE:
+        problem = f"{excerpt(percent)} is not a percentage from 50 to 99.9"
     else:
         return value / 100
-    raise AffidavitError(faults.GATE_CONFIDENCE, text=text, problem=problem)
+    raise AffidavitError(faults.GATE_CONFIDENCE, text=excerpt(text), problem=problem)
 
 
 RAG_GATES: Final = defaults_of(
