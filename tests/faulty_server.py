@@ -5,7 +5,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from typing import Any
 
 Behaviour = Callable[["Handler"], None]
@@ -82,17 +82,25 @@ class Faulty(ThreadingHTTPServer):
 
 
 @contextmanager
+def in_a_thread(server: HTTPServer) -> Iterator[None]:
+    """Let a server serve for a while."""
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+@contextmanager
 def serving(*behaviours: Behaviour) -> Iterator[Faulty]:
     """Run a server with these behaviours."""
-    with Faulty(behaviours) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with Faulty(behaviours) as server, in_a_thread(server):
         try:
             yield server
         finally:
             server.over.set()
-            server.shutdown()
-            thread.join()
 
 
 def answers(status: int, body: bytes = b"", kind: str = JSON, **headers: str) -> Behaviour:

@@ -10,12 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rights import as_nobody
 
 from affidavit.base.errors import AffidavitError, Fault
 from affidavit.base.faults.input import (
@@ -52,18 +52,6 @@ def fault_of(action: Callable[[], object]) -> tuple[Fault, str | None, object]:
 def names_in(folder: Path | None = None) -> list[str]:
     """Return the names in a folder, or in the current one."""
     return sorted(path.name for path in (folder or Path()).iterdir())
-
-
-@contextmanager
-def as_nobody() -> Iterator[None]:
-    """Give up root's rights for a while, if the tests have them."""
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(user)
 
 
 def failing(number: int) -> Callable[..., None]:

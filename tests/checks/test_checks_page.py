@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import msgspec
 import pytest
 import yaml
 from tests.checks import making
-from tests.repository import ROOT
+from tests.rule_tables import examples_in, page_named, require_test
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.strict_json import decode
@@ -25,19 +26,8 @@ from affidavit.checks.unit import Check, check_from_wire, checks_from_wire
 from affidavit.checks.values import find_exact
 from affidavit.checks.verdicts import Verdict, compose
 
-PAGE = (ROOT / "docs" / "checks.md").read_text("utf-8")
-ROW = re.compile(r"^\| ([A-Z]\d+) \| (.*) \|$", re.MULTILINE)
+PAGE = page_named("checks.md")
 SOURCE = re.compile(r"(\w+)(?:/(\w+))? (?:failed|(.+) (none|-?\d+))")
-
-
-def rows() -> dict[str, tuple[str, ...]]:
-    """Return the examples of the page by the id of their rule: the cells behind the rule's text."""
-    found = {}
-    for row in ROW.finditer(PAGE):
-        _, *cells = (cell.strip() for cell in row[2].split("|"))
-        assert row[1] not in found, f"{row[1]} stands twice"
-        found[row[1]] = tuple(cell.strip("`") for cell in cells)
-    return found
 
 
 def value_of(cell: str) -> Any:
@@ -137,11 +127,6 @@ def said_of(made: object) -> str:
     return " ".join((str(block["confidence"]), *marks))
 
 
-def check_is_a_test(name: str) -> None:
-    tests = (ROOT / "tests" / "checks").glob("test_*.py")
-    assert any(f"def {name}(" in path.read_text("utf-8") for path in tests)
-
-
 def check_pattern(pattern: str, text: str, wanted: str) -> None:
     made = pattern_of(pattern)
     assert not isinstance(made, str)
@@ -171,16 +156,16 @@ CHECKS: dict[str, Callable[..., None]] = {
     "E": check_verdict,
     "C": check_composite,
     "F": check_fact,
-    "B": check_is_a_test,
-    "R": check_is_a_test,
+    "B": partial(require_test, "checks"),
+    "R": partial(require_test, "checks"),
     "T": check_pattern,
 }
 SPECIAL: dict[str, Callable[..., None]] = {
-    **dict.fromkeys((f"F{number}" for number in range(13, 18)), check_is_a_test),
+    **dict.fromkeys((f"F{number}" for number in range(13, 18)), partial(require_test, "checks")),
     **dict.fromkeys(("T8", "T9", "T10", "T11"), check_question),
     **dict.fromkeys((f"T{number}" for number in range(12, 18)), check_route),
 }
-ROWS = rows()
+ROWS = examples_in(PAGE)
 
 
 @pytest.mark.parametrize(("name", "cells"), ROWS.items(), ids=ROWS.keys())

@@ -1,9 +1,10 @@
 """A time stamp authority on loopback, and ones that fail in every way a user can meet."""
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.faulty_server import in_a_thread
 
 
 @contextmanager
@@ -23,13 +24,6 @@ def serving(answer: Callable[[bytes], tuple[int, bytes]]) -> Iterator[str]:
         def log_message(self, *said: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, in_a_thread(server):
+        server.daemon_threads = True
         yield f"http://127.0.0.1:{server.server_port}/tsr?policy=1"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -1,32 +1,19 @@
 """Files and folders that may not be read, names that are none: one line with a code, every time."""
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from tests.cli.running import run
 from tests.repository import ROOT
+from tests.rights import as_nobody
 
 KEYS = ".affidavit/keys"
 REGISTRY = f"{KEYS}/registry.json"
 API_KEYS = ".affidavit/api-keys.json"
-
-
-@contextmanager
-def as_nobody() -> Iterator[None]:
-    """Give up root's rights for a while, if the tests have them."""
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(user)
 
 
 @pytest.fixture

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from tests.gates import making
-from tests.repository import ROOT
+from tests.rule_tables import examples_in, page_named, require_test
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.strict_json import decode
@@ -26,18 +27,7 @@ from affidavit.gates.stability import run_outcome
 from affidavit.gates.tally import Tally
 from affidavit.gates.thresholds import RAG_GATES, gates_with
 
-PAGE = (ROOT / "docs" / "gates.md").read_text("utf-8")
-ROW = re.compile(r"^\| ([A-Z]\d+) \| (.*) \|$", re.MULTILINE)
-
-
-def rows() -> dict[str, tuple[str, ...]]:
-    """Return the examples of the page by the id of their rule: the cells behind the rule's text."""
-    found = {}
-    for row in ROW.finditer(PAGE):
-        _, *cells = (cell.strip() for cell in row[2].split("|"))
-        assert row[1] not in found, f"{row[1]} stands twice"
-        found[row[1]] = tuple(cell.strip("`") for cell in cells)
-    return found
+PAGE = page_named("gates.md")
 
 
 def value_of(cell: str) -> Any:
@@ -114,11 +104,6 @@ def check_comparison(before: str, now: str, wanted: str) -> None:
     assert compare(*runs).change == wanted
 
 
-def check_is_a_test(name: str) -> None:
-    tests = (ROOT / "tests" / "gates").glob("test_*.py")
-    assert any(f"def {name}(" in path.read_text("utf-8") for path in tests)
-
-
 CHECKS: dict[str, Callable[..., None]] = {
     "R": check_row,
     "C": check_score,
@@ -127,12 +112,12 @@ CHECKS: dict[str, Callable[..., None]] = {
     "G": check_spelling,
     "D": check_gate,
     "B": check_comparison,
-    "L": check_is_a_test,
-    "A": check_is_a_test,
-    "S": check_is_a_test,
-    "E": check_is_a_test,
+    "L": partial(require_test, "gates"),
+    "A": partial(require_test, "gates"),
+    "S": partial(require_test, "gates"),
+    "E": partial(require_test, "gates"),
 }
-ROWS = rows()
+ROWS = examples_in(PAGE)
 
 
 @pytest.mark.parametrize(("name", "cells"), ROWS.items(), ids=ROWS.keys())

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 from tests.ledger import examples, small_ledgers
-from tests.repository import ROOT
+from tests.rule_tables import examples_in, page_named, require_test
 
 from affidavit.base.errors import AffidavitError
 from affidavit.ledger.citations import resolve, shelf_of
@@ -15,25 +15,7 @@ from affidavit.ledger.kinds import claim_type
 from affidavit.ledger.remarks import find_exemption
 from affidavit.ledger.rules import rules_from_toml
 
-PAGE = (ROOT / "docs" / "ledger.md").read_text("utf-8")
-ROW = re.compile(r"\| ([A-Z]\d+) \| (.*) \|")
-BETWEEN_CELLS = re.compile(r"(?<!\\) ?\|")
-
-
-def rows() -> dict[str, tuple[str, ...]]:
-    """Return the examples of the page by the id of their rule: the cells behind the rule's text."""
-    found = {}
-    for row in ROW.finditer(PAGE):
-        cells = [cell.strip() for cell in BETWEEN_CELLS.split(row[2])]
-        assert row[1] not in found, f"{row[1]} stands twice"
-        found[row[1]] = tuple(map(written, cells[1:]))
-    return found
-
-
-def written(cell: str) -> str:
-    code = re.fullmatch(r"(`+)(.*)\1", cell)
-    text = code[2] if code else cell
-    return text.replace("\\|", "|").replace("\u23ce", "\n").replace("~~~", "```")
+PAGE = page_named("ledger.md")
 
 
 def parts(text: str, mark: str = " \u2016 ") -> list[str]:
@@ -111,11 +93,6 @@ def check_rules_file(text: str, wanted: str) -> None:
     assert error.where.file == "rules.toml"
 
 
-def check_is_a_test(name: str) -> None:
-    tests = (ROOT / "tests" / "ledger").glob("test_*.py")
-    assert any(f"def {name}(" in path.read_text("utf-8") for path in tests)
-
-
 CHECKS: dict[str, Callable[..., None]] = {
     "S": check_split,
     "C": check_split,
@@ -130,11 +107,11 @@ CHECKS: dict[str, Callable[..., None]] = {
     "U": check_summary,
     "G": check_gates,
     "R": check_rules_file,
-    "B": check_is_a_test,
-    "M": check_is_a_test,
+    "B": partial(require_test, "ledger"),
+    "M": partial(require_test, "ledger"),
 }
 SPECIAL = dict.fromkeys(("A6", "A7", "A8", "A9"), check_citation)
-ROWS = rows()
+ROWS = examples_in(PAGE)
 
 
 @pytest.mark.parametrize(("name", "cells"), ROWS.items(), ids=ROWS.keys())

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.faulty_server import in_a_thread
+
 
 class Handler(BaseHTTPRequestHandler):
     """Answers what the question's first word asks for."""
@@ -96,11 +98,8 @@ class Asked(ThreadingHTTPServer):
 @contextmanager
 def asking() -> Iterator[Asked]:
     """Run the server."""
-    with Asked() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with Asked() as server, in_a_thread(server):
         try:
             yield server
         finally:
             server.over.set()
-            server.shutdown()

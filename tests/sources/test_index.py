@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from affidavit.base.digest import chunk_digest, chunk_hash
 from affidavit.base.errors import AffidavitError
@@ -110,21 +111,10 @@ def test_order_and_size(index: SourceIndex) -> None:
 
 
 def test_equal_scores_come_by_id(tmp_path: Path) -> None:
-    texts = [read(f"The reading room opens at nine.\n\n{n}", f"{n}.md") for n in range(5)]
+    opens = "The reading room opens at nine."
+    texts = [read(f"{opens}\n\n{n}", f"{n}.md") for n in range(5)]
     same = [
-        IngestedDocument(
-            filename=item.filename,
-            digest=item.digest,
-            media_type="",
-            title="",
-            date=None,
-            page_count=None,
-            page_marks=(),
-            findings=(),
-            passages=(
-                Passage(f"chk_{9 - n}", "0", "The reading room opens at nine.", 0, 31, None, ()),
-            ),
-        )
+        replace(item, passages=(Passage(f"chk_{9 - n}", "0", opens, 0, len(opens), None, ()),))
         for n, item in enumerate(texts)
     ]
     with build_index(tmp_path, "k", same) as index:
@@ -150,18 +140,7 @@ def test_a_chunk_knows_where_it_stands(index: SourceIndex) -> None:
 
 def test_pages_of_a_chunk_that_runs_over_one(tmp_path: Path) -> None:
     item = read("One sentence here.", "a.md")
-    (passage,) = item.passages
-    paged = IngestedDocument(
-        filename="a.pdf",
-        digest=item.digest,
-        media_type="",
-        title="",
-        date=None,
-        page_count=2,
-        page_marks=((0, 4), (4, 5)),
-        findings=(),
-        passages=(passage,),
-    )
+    paged = replace(item, filename="a.pdf", page_count=2, page_marks=((0, 4), (4, 5)))
     with build_index(tmp_path, "k", [paged]) as index:
         (hit,) = index.search("sentence")
         assert [index.page_at(hit.chunk, at) for at in (0, 3, 4, 9)] == [4, 4, 5, 5]
@@ -194,18 +173,7 @@ def test_two_texts_of_one_hash_are_told_apart(
     )
     digests = {clash[0].text: "a" * 20 + "b" * 44, clash[1].text: "a" * 20 + "c" * 44}
     monkeypatch.setattr(opened, "chunk_digest", digests.__getitem__)
-    document = IngestedDocument(
-        filename="a.md",
-        digest=item.digest,
-        media_type="",
-        title="",
-        date=None,
-        page_count=None,
-        page_marks=(),
-        findings=(),
-        passages=clash,
-    )
-    with build_index(tmp_path, "k", [document]) as index:
+    with build_index(tmp_path, "k", [replace(item, passages=clash)]) as index:
         with pytest.raises(AffidavitError, match=r"AF222.*2 passages.*aaaab{4}, .*aaaac{4}"):
             index.resolve("aaaaaaaa")
         assert [chunk.text for chunk in index.resolve("a" * 20 + "c")] == [clash[1].text]
