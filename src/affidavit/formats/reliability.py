@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from affidavit.base.statistics import ReliabilityBin
+from affidavit.formats.page_templates import page_templates
 from affidavit.ledger.model import JudgeIdentity
 
 SIZE: Final = 320
@@ -44,16 +45,7 @@ class ReliabilitySet:
 
 def reliability_html(sets: Sequence[ReliabilitySet], judge: JudgeIdentity, version: str) -> str:
     """Return the page. Everything that came from outside is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("affidavit.formats"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    template = environment.get_template("reliability.html.j2")
+    template = page_templates().get_template("reliability.html.j2")
     return template.render(
         sets=[_view(each) for each in sets],
         judge=judge,
