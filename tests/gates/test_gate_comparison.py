@@ -113,6 +113,11 @@ def test_the_outcomes_of_a_report() -> None:
     assert outcomes_of_report(REPORT, "rag") == {"a": True, "b": False, "c": None}
 
 
+def test_a_report_of_all_gates_holds_that_of_each() -> None:
+    whole = {"schema_version": "affidavit-gate/1", "kind": "all", "parts": {"rag": REPORT}}
+    assert outcomes_of_report(whole, "rag") == outcomes_of_report(REPORT, "rag")
+
+
 BAD = {
     "another schema": ({**REPORT, "schema_version": "affidavit-gate/2"}, "schema_version"),
     "without items": ({"schema_version": "affidavit-gate/1", "kind": "rag"}, "items"),
@@ -121,6 +126,17 @@ BAD = {
         "items[0].outcome",
     ),
     "of another gate": ({**REPORT, "kind": "latency"}, "kind"),
+    "of another gate, which has no items": (
+        {"schema_version": "affidavit-gate/1", "kind": "latency"},
+        "kind",
+    ),
+    "of all gates, but without this one": ({**REPORT, "kind": "all", "parts": {}}, "kind"),
+    "of all gates, with parts that are none": ({**REPORT, "kind": "all", "parts": 1}, "kind"),
+    "of all gates, under the name of another": (
+        {**REPORT, "kind": "all", "parts": {"rag": {**REPORT, "kind": "latency"}}},
+        "kind",
+    ),
+    "of no gate": ({**REPORT, "kind": 1}, "kind"),
     "not an object": ([], None),
 }
 

@@ -11,6 +11,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.statistics import mcnemar_exact, rounded
 from affidavit.gates.rows import placed_problem
+from affidavit.gates.stored import report_of_kind
 from affidavit.gates.tally import Listing, listing_of
 
 SIGNIFICANT: Final = 0.05
@@ -176,15 +177,10 @@ OUTCOMES: Final[Mapping[str, bool | None]] = {"pass": True, "fail": False, "not_
 def outcomes_of_report(value: object, kind: str, file: str | None = None) -> dict[str, bool | None]:
     """Return the outcome of each item of a report of the same kind, as it was written."""
     try:
-        baseline = msgspec.convert(value, _BaselineV1)
+        baseline = msgspec.convert(report_of_kind(value, kind, file), _BaselineV1)
     except msgspec.ValidationError as error:
         problem, field = placed_problem(error)
         raise AffidavitError(
             faults.BASELINE_MALFORMED, Where(file=file, field=field), problem=problem
         ) from None
-    if baseline.kind != kind:
-        problem = f"it is of the gate {baseline.kind!r}, not {kind!r}"
-        raise AffidavitError(
-            faults.BASELINE_MALFORMED, Where(file=file, field="kind"), problem=problem
-        )
     return {qid: OUTCOMES[group.outcome] for group in baseline.items for qid in group.qids}

@@ -1,5 +1,6 @@
 """What a stored report says to other gates: its precision, and what a release took."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
@@ -8,6 +9,7 @@ import msgspec
 from affidavit.base.decision import Decision
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
+from affidavit.base.places import excerpt
 from affidavit.gates.rows import placed_problem
 from affidavit.gates.tradeoff import Configuration
 
@@ -55,6 +57,21 @@ class Accuracy:
     precision: float | None
 
 
+def report_of_kind(value: object, kind: str, file: str | None = None) -> object:
+    """Return the report of one kind of gate: the value itself, or its part of a report of all.
+
+    What a project keeps is often the report of all its gates. Another kind is said before any
+    field is looked for that only this kind has.
+    """
+    found = value.get("kind") if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or not isinstance(found, str) or found == kind:
+        return value
+    parts = value.get("parts")
+    if found == "all" and isinstance(parts, Mapping) and kind in parts:
+        return report_of_kind(parts[kind], kind, file)
+    raise _refused(f"it is of the gate {excerpt(found)!r}, not {kind!r}", file, "kind")
+
+
 def accuracy_of(value: object, file: str | None = None) -> Accuracy:
     """Return what a report of `gate rag` says; one without a precision is refused.
 
@@ -72,13 +89,10 @@ def release_of(value: object, file: str | None = None) -> Configuration:
 
 def _converted(value: object, form: type[Stored], kind: str, file: str | None) -> Stored:
     try:
-        report = msgspec.convert(value, form)
+        return msgspec.convert(report_of_kind(value, kind, file), form)
     except msgspec.ValidationError as error:
         problem, field = placed_problem(error)
         raise _refused(problem, file, field) from None
-    if report.kind != kind:
-        raise _refused(f"it is of the gate {report.kind!r}, not {kind!r}", file, "kind")
-    return report
 
 
 def _refused(problem: str, file: str | None, field: str | None) -> AffidavitError:
