@@ -44,6 +44,35 @@ def compared(folder: Path, before: object, now: object) -> tuple[int, dict[str, 
     return result.exit_code, json.loads(result.stdout)
 
 
+OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "the same gold set": ({"inputs": {"gold": {"digest": "a"}}}, {}, ""),
+    "another gold set": (
+        {"inputs": {"gold": {"digest": "a"}}},
+        {"inputs": {"gold": {"digest": "b"}}},
+        "the gold set is another one, so items may ask for something else",
+    ),
+    "other golden queries": (
+        {"inputs": {"golden": {"digest": "a"}}},
+        {"inputs": {"golden": {"digest": ["b"]}}},
+        "the gold set is another one, so items may ask for something else",
+    ),
+    "another k": (
+        {"settings": {"k": 5, "refusal": "no"}},
+        {"settings": {"k": 9, "refusal": "no", "new": 1}},
+        "the settings differ: k",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "now", "said"), OTHERWISE.values(), ids=OTHERWISE.keys())
+def test_what_was_measured_otherwise_is_said(
+    before: dict[str, Any], now: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    ended, made = compared(tmp_path, report("+", **before), report("+", **{**before, **now}))
+    why = "none of 1 items became wrong, and 0 became right"
+    assert (ended, made["why"]) == (0, f"{why}; but {said}" if said else why)
+
+
 COMPARED: dict[str, tuple[dict[str, Any], dict[str, Any], int, str]] = {
     "better": (report("------"), report("++++++"), 0, "improved"),
     "worse": (report("++++++"), report("------"), 1, "regressed"),

@@ -5,7 +5,7 @@ item (C, H and K, or those of a stable question) are compared in the same way, t
 comes from. Latencies have no items; the rollback guard stands in for the test.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -44,6 +44,8 @@ class StoredReportV1(msgspec.Struct, frozen=True):
     schema_version: Version
     kind: str
     decision: Decision
+    inputs: dict[str, dict[str, Any]] = {}
+    settings: dict[str, Any] = {}
     metrics: dict[str, _MetricV1] = {}
     items: tuple[dict[str, Literal["pass", "fail", "not_measured"] | list[str]], ...] | None = None
     details: dict[str, Any] = {}
@@ -165,9 +167,20 @@ def compare_reports(
         change, why = Change.CANNOT_TELL, "one of the reports has no items to compare"
     else:
         change, why = checks[_OUTCOME].change, checks[_OUTCOME].why
+    why = "; but ".join([why, *_measured_otherwise(first, second)])
     return ReportComparison(
         first.kind, change, why, (first.decision, second.decision), checks, _moved(first, second)
     )
+
+
+def _measured_otherwise(first: StoredReportV1, second: StoredReportV1) -> Iterator[str]:
+    """Yield what makes the same name of an item stand for something else."""
+    was, is_now = (made.inputs.get("gold") or made.inputs.get("golden") for made in (first, second))
+    if was and is_now and was.get("digest") != is_now.get("digest"):
+        yield "the gold set is another one, so items may ask for something else"
+    common = sorted(first.settings.keys() & second.settings.keys())
+    if other := [name for name in common if first.settings[name] != second.settings[name]]:
+        yield f"the settings differ: {', '.join(other)}"
 
 
 def _compare_parts(
