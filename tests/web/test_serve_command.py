@@ -171,7 +171,7 @@ def test_addresses_where_nobody_can_listen(host: str, reason: str) -> None:
 def test_a_rate_that_is_no_number(project: Path) -> None:
     result = run("serve", "--key-rate", "nan", "--project", str(project))
     assert (result.exit_code, result.stderr[:5]) == (2, "AF001")
-    assert "'nan' is not a number" in result.stderr
+    assert "'nan' is not a finite number" in result.stderr
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_was_sent(project: Path) -> None:
