@@ -7,7 +7,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.statistics import Rate
 from affidavit.gates import metrics
-from affidavit.gates.decision import Measure, measure_of, rule_on
+from affidavit.gates.decision import GateResult, Measure, measure_of, rule_on
 from affidavit.gates.tally import Tally
 from affidavit.gates.thresholds import RAG_GATES, RESEARCH_GATES, gates_with, parse_gate
 
@@ -101,6 +101,42 @@ def test_what_is_refused_is_quoted_in_a_line(text: str) -> None:
     with pytest.raises(AffidavitError) as caught:
         gates_with([text], RAG_GATES, metrics.RAG)
     assert len(str(caught.value)) < 400
+
+
+ENOUGH = {
+    "all right": ("precision>=0.80@95", (8, 0), "(16 would do at this rate)"),
+    "near the threshold": ("precision>=0.80@95", (5, 1), "(554 would do at this rate)"),
+    "a rate that should be low": ("under<=0.05@95", (0, 10), "(73 would do at this rate)"),
+    "what is open counts as bad": ("precision>=0.80@95", (8, 0, 1), "(78 would do at this rate)"),
+    "the threshold itself": ("precision>=0.80@95", (4, 1), "(no number would do at this rate)"),
+    "what no number can show": ("precision=1@95", (9, 0), "(no number would do at this rate)"),
+}
+
+
+@pytest.mark.parametrize(("text", "counts", "said"), ENOUGH.values(), ids=ENOUGH.keys())
+def test_how_many_items_would_do(text: str, counts: tuple[int, ...], said: str) -> None:
+    _, gate = parse_gate(text, metrics.RAG)
+    assert gate is not None
+    measure = measure_of(gate.metric, Tally(*counts))
+    (result,) = rule_on([gate], {gate.key: measure}).results
+    assert result.status is GateStatus.OPEN
+    assert result.reason.endswith(said)
+
+
+@pytest.mark.parametrize("share", [0.85, 0.9, 0.95, 1.0])
+def test_so_many_would_do_and_no_fewer(share: float) -> None:
+    _, gate = parse_gate("precision>=0.80@95", metrics.RAG)
+    assert gate is not None
+
+    def tried(items: int) -> GateResult:
+        right = round(items * share)
+        tally = Tally(right, items - right)
+        return rule_on([gate], {gate.key: measure_of(gate.metric, tally)}).results[0]
+
+    told = int(tried(20 if share < 1 else 5).reason.rpartition("(")[2].split()[0])
+    whole = -(-told // 20) * 20 if share < 1 else told
+    assert tried(whole).status is GateStatus.PASSED
+    assert tried(whole - (20 if share < 1 else 1)).status is GateStatus.OPEN
 
 
 def test_a_load_without_rows_is_named() -> None:

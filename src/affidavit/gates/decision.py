@@ -6,10 +6,12 @@ would pass whatever they are, fails only if it would fail whatever they are, and
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import ceil
 
 from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.exits import Exit
 from affidavit.base.statistics import Interval, Rate, rounded, wilson
+from affidavit.base.statistics.normal import z_value
 from affidavit.base.thresholds import in_words
 from affidavit.gates.metrics import Kind, Metric
 from affidavit.gates.tally import Tally
@@ -160,7 +162,8 @@ def _judged(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:
     if bound is not None and not gate.holds(bound):
         return (
             GateStatus.OPEN,
-            f"{said}, but its interval reaches to {_shown(bound)}: too few items for {gate}",
+            f"{said}, but its interval reaches to {_shown(bound)}: too few items for {gate}"
+            f" ({_enough(gate, measure)} would do at this rate)",
         )
     return GateStatus.PASSED, f"{said}, as {gate} asks"
 
@@ -179,11 +182,28 @@ def _bound(gate: Gate, measure: Measure) -> float | None:
     """Return the worse bound of the interval that the gate asks for, with all that is open bad."""
     if gate.confidence is None or measure.rate is None:
         return None
-    more_is_better = gate.metric.more_is_better
-    bad = 0 if more_is_better else measure.still_open
-    rate = Rate(measure.rate.numerator + bad, measure.rate.denominator + measure.still_open)
-    interval = wilson(rate, gate.confidence) or Interval(0, 1)
-    return interval.low if more_is_better else interval.high
+    interval = wilson(_worst_rate(gate, measure), gate.confidence) or Interval(0, 1)
+    return interval.low if gate.metric.more_is_better else interval.high
+
+
+def _worst_rate(gate: Gate, measure: Measure) -> Rate:
+    found, left = measure.rate or Rate(0, 0), measure.still_open
+    bad = 0 if gate.metric.more_is_better else left
+    return Rate(found.numerator + bad, found.denominator + left)
+
+
+def _enough(gate: Gate, measure: Measure) -> str:
+    """Return how many items would show what the gate asks, if they came out as these did.
+
+    The bounds of Wilson's interval are where the score test turns, so that the number of items can
+    be solved for. Where the rate is the threshold itself, none is large enough.
+    """
+    share = _worst_rate(gate, measure).value or 0.0
+    distance = abs(share - gate.threshold)
+    if not distance:
+        return "no number"
+    z = z_value(gate.confidence or 0.0)
+    return str(ceil(z * z * gate.threshold * (1 - gate.threshold) / distance**2))
 
 
 def _shown(value: float) -> str:
