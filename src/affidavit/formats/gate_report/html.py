@@ -14,23 +14,15 @@ from affidavit.formats.gate_report.past import PastRunV1
 from affidavit.formats.gate_report.tables import gate_table, input_table, offender_table
 from affidavit.formats.gate_report.trend import trends_of
 from affidavit.formats.gate_report.wire import ReportV1, each_part, report_of
+from affidavit.formats.page_templates import page_templates
 
 
 def render(wire: Mapping[str, object], history: Iterable[PastRunV1] = ()) -> str:
     """Return the page; with a history it shows how the figures went."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     report, runs = report_of(wire), tuple(history)
-    environment = Environment(
-        loader=PackageLoader("affidavit.formats"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["visible"] = words.visible
-    template = environment.get_template("gate_report.html.j2")
-    return template.render(
+    templates = page_templates()
+    templates.filters["visible"] = words.visible
+    return templates.get_template("gate_report.html.j2").render(
         title=words.kind_in_words(report),
         whole=_head(report),
         parts=[_view(part, runs) for part in each_part(report)],
