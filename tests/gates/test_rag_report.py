@@ -3,7 +3,7 @@
 import random
 from array import array
 from dataclasses import replace
-from operator import itemgetter
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -24,6 +24,7 @@ from affidavit.gates.rag_runs import (
     counts_from_runs,
     gold_set,
     items_from_runs,
+    put_together,
     runs_of,
 )
 from affidavit.gates.rag_scoring import RagScorer
@@ -454,46 +455,33 @@ def gold_sets(draw: st.DrawFn) -> dict[str, GoldV1]:
     }
 
 
-def test_a_later_part_that_has_every_item_wins_whole() -> None:
-    first = Runs(array("q", [1, 2]), array("H", [5, 6]), 2)
-    later = Runs(array("q", [1, 2]), array("H", [7, 8]), 3).after(2)
-    last = Runs(array("q", [3, 4]), array("H", [7, 8]), 5)
-    assert first + later == later + first == last
+def test_what_a_later_part_lacks_is_that_of_the_one_before() -> None:
+    first = Runs(array("q", [1, 2, 0]), array("H", [5, 6, 0]), 2)
+    later = Runs(array("q", [0, 1, 0]), array("H", [0, 8, 0]), 1)
+    wanted = Runs(array("q", [1, 3, 0]), array("H", [5, 8, 0]), 3)
+    assert put_together([(0, Runs()), (0, first), (2, later)]) == wanted
 
 
-@given(gold_sets(), st.lists(traces, max_size=30), st.randoms(use_true_random=False))
-def test_parts_of_the_traces_merge(
-    items: dict[str, GoldV1], runs: list[TraceV1], chance: random.Random
+@given(gold_sets(), st.lists(traces, max_size=30), st.lists(st.integers(0, 30), max_size=3))
+def test_parts_that_do_not_know_what_stands_before_them_make_the_whole(
+    items: dict[str, GoldV1], runs: list[TraceV1], cuts: list[int]
 ) -> None:
     ready = gold_set(items, SCORER)
-    placed = [*enumerate(runs, 1)]
-    whole = runs_of(placed, ready, SCORER)
-    chance.shuffle(placed)
-    cut, end = sorted((chance.randint(0, len(placed)), chance.randint(0, len(placed))))
-    first, second, third = (
-        runs_of(sorted(part, key=itemgetter(0)), ready, SCORER)
-        for part in (placed[:cut], placed[cut:end], placed[end:])
-    )
-    assert (first + second) + third == first + (second + third) == whole
-    assert third + second + first == whole + Runs() == Runs() + whole
+    bounds = [0, *sorted(min(cut, len(runs)) for cut in cuts), len(runs)]
+    parts = [
+        (start, runs_of(enumerate(runs[start:end], 1), ready, SCORER))
+        for start, end in pairwise(bounds)
+    ]
+    whole = runs_of(enumerate(runs, 1), ready, SCORER)
+    assert put_together(parts) == whole
+    assert put_together([(0, put_together(parts[:2])), *parts[2:]]) == whole
+    for number, qid in enumerate(items):
+        lines = [line for line, run in enumerate(runs, 1) if qid_of(run) == qid]
+        assert whole.lines[number] == (lines[-1] if lines else 0)
     known = [run for run in runs if qid_of(run) in items]
     made = counts_from_runs(ready, whole)
     assert made.duplicates == len(known) - len({qid_of(run) for run in known})
     assert made.strays.total == len(runs) - len(known)
-
-
-@given(gold_sets(), st.lists(traces, max_size=30), st.integers(0, 30))
-def test_a_part_does_not_know_how_many_lines_stand_before_it(
-    items: dict[str, GoldV1], runs: list[TraceV1], cut: int
-) -> None:
-    ready = gold_set(items, SCORER)
-    first = runs_of(enumerate(runs[:cut], 1), ready, SCORER)
-    second = runs_of(enumerate(runs[cut:], 1), ready, SCORER)
-    whole = runs_of(enumerate(runs, 1), ready, SCORER)
-    assert first + second.after(len(runs[:cut])) == whole
-    for number, qid in enumerate(items):
-        lines = [line for line, run in enumerate(runs, 1) if qid_of(run) == qid]
-        assert whole.lines[number] == (lines[-1] if lines else 0)
 
 
 def test_a_trace_without_a_name_is_told_of_and_passed_over() -> None:

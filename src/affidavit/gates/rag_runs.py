@@ -1,14 +1,14 @@
 """Which trace of a question counts: the last one, wherever its part of the file was read.
 
-A part of the traces is scored by itself; of two traces of one qid the one on the later line wins.
-So parts merge in any order. What is kept does not grow with the number of traces: ten bytes for
-a gold item, and the first names of traces that no gold item has.
+A part of the traces is scored by itself, in any order and any process; parts are put together in
+the order of their lines, and of two traces of one qid the later one wins. What is kept does not
+grow with the number of traces: ten bytes for a gold item, and the first names of traces that no
+gold item has.
 """
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 
 from affidavit.base.errors import AffidavitError
 from affidavit.gates.rag_counting import counts_of_codes
@@ -40,26 +40,28 @@ class Runs:
     traces: int = 0
     strays: Listing = NOTHING_LISTED
 
-    def __add__(self, other: "Runs") -> "Runs":
-        # Nothing read yet knows of no gold item at all.
-        if not self.lines or not other.lines:
-            lines, codes = self.lines or other.lines, self.codes or other.codes
-        elif min(other.lines) > max(self.lines):
-            # A later part that has all gold items: the usual case where traces are many.
-            lines, codes = other.lines, other.codes
-        else:
-            lines, codes = self.lines[:], self.codes[:]
-            for number, (mine, theirs) in enumerate(zip(self.lines, other.lines, strict=True)):
-                if theirs > mine:
-                    lines[number], codes[number] = theirs, other.codes[number]
-        return Runs(lines, codes, self.traces + other.traces, self.strays + other.strays)
 
-    def after(self, count: int) -> "Runs":
-        """Return the runs of a part that stands behind so many lines."""
-        if not count:
-            return self
-        moved = array("q", [line and line + count for line in self.lines])
-        return Runs(moved, self.codes, self.traces, self.strays)
+def put_together(parts: Sequence[tuple[int, Runs]]) -> Runs:
+    """Return the runs of parts that follow one another, each with how many lines stand before it.
+
+    The last part is looked at first: where traces are many it has every gold item, and no other
+    part is asked for one.
+    """
+    lines, codes = array("q"), array("H")
+    for before, runs in reversed(parts):
+        if not lines:
+            lines = array("q", [line and line + before for line in runs.lines])
+            codes = runs.codes[:]
+        elif 0 in lines:
+            for number, line in enumerate(runs.lines):
+                if line and not lines[number]:
+                    lines[number], codes[number] = line + before, runs.codes[number]
+    return Runs(
+        lines,
+        codes,
+        sum(runs.traces for _, runs in parts),
+        sum((runs.strays for _, runs in parts), NOTHING_LISTED),
+    )
 
 
 class Scoring:
@@ -68,8 +70,8 @@ class Scoring:
     def __init__(self, gold: GoldSet, scorer: RagScorer) -> None:
         self._gold = gold
         self._code_of = scorer.code_of
-        self._lines = array("q", repeat(0, len(gold)))
-        self._codes = array("H", repeat(0, len(gold)))
+        self._lines = array("q", bytes(8 * len(gold)))
+        self._codes = array("H", bytes(2 * len(gold)))
         self._traces = 0
         self._stray_names: set[str] = set()
         self._strays = 0

@@ -46,9 +46,9 @@ MB = 1 << 20
 COUNTS = {
     "one process reads the whole file": (1, 400 * MB, 0, 1),
     "a small file is not worth it": (2, 7 * MB, 0, 1),
-    "no part is smaller than is worth it": (2, 12 * MB, 0, 3),
-    "many parts, so that nobody waits for the last": (2, 400 * MB, 10_000, 32),
-    "fewer if each has to tell of many gold items": (2, 400 * MB, 100_000, 8),
+    "no part is smaller than is worth it": (2, 8 * MB, 0, 4),
+    "smaller and smaller parts, so that nobody waits for the last": (2, 400 * MB, 10_000, 17),
+    "fewer if each has to tell of many gold items": (2, 400 * MB, 400_000, 6),
     "but enough for all processes": (2, 40 * MB, 10_000_000, 4),
 }
 
@@ -63,6 +63,17 @@ def test_how_many_parts(jobs: int, size: int, gold: int, count: int, tmp_path: P
         stream.truncate(size)
     parts = parts_of(str(file), "t", jobs, gold)
     assert sum(part.scores for part in parts) == count
+
+
+def test_large_parts_come_first(tmp_path: Path) -> None:
+    file = tmp_path / "trace.jsonl"
+    file.write_bytes(b"0123456\n" * 1000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rag_parts, "SMALLEST_PART_BYTES", 500)
+        sizes = [(part.end or 0) - part.start for part in parts_of(str(file), "t", 2)[1:]]
+    assert sizes[:4] == [2000, 1504, 1128, 840]
+    assert all(size <= 1008 for size in sizes[4:])
+    assert sum(sizes) == 8000
 
 
 def test_a_closed_standard_input_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:

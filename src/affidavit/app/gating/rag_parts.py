@@ -10,22 +10,24 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from affidavit.app.gating.blocks import BLOCK_BYTES, blocks_of
+from affidavit.app.gating.blocks import blocks_of
 from affidavit.app.gating.files import BadLines, Digested, opened
 from affidavit.base.errors import AffidavitError
-from affidavit.base.files import open_to_read
+from affidavit.base.files import digest_file, open_to_read
 from affidavit.gates.rag_rows import TRACE
 from affidavit.gates.rag_runs import GoldSet, Runs, Scoring
 from affidavit.gates.rag_scoring import RagScorer, RagSettings
 
-SMALLEST_PART_BYTES: Final = 4 << 20
-"""Below it, handing out a part costs more than scoring it."""
-MOST_PARTS_PER_JOB: Final = 16
-"""Many, so that no process waits long for the last part of another."""
-FEWEST_PARTS_PER_JOB: Final = 2
-PART_BYTES_PER_GOLD_ITEM: Final = 512
-"""Each part tells of every gold item: with more of them, parts that are too small cost more to put
-together than to score."""
+SMALLEST_PART_BYTES: Final = 2 << 20
+"""Below it, handing out a part costs too much of the time that it takes."""
+FEWEST_PARTS: Final = 4
+"""A file that is too small for so many is scored before other processes have started."""
+PARTS_LEFT_PER_JOB: Final = 2
+"""A part is what is left of the file, divided by so many for each process: large ones first, as
+each of them costs a little, and small ones last, so that no process waits long for another."""
+PART_BYTES_PER_GOLD_ITEM: Final = 128
+"""Each part tells of every gold item: with many of them, a small part costs more to tell of than to
+score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +70,27 @@ class Scored:
 def parts_of(file: str, shown: str, jobs: int, gold_items: int = 0) -> list[Part]:
     """Cut a file into parts for so many processes; one of them only digests."""
     size = Path(file).stat().st_size if jobs > 1 else 0
-    count = _count_of_parts(size, jobs, gold_items)
-    if count <= 1:
+    places = _places_of_parts(size, jobs, gold_items)
+    if len(places) <= 1:
         return [Part(file, shown, digests=True)]
     with open_to_read(file) as stream:
-        cuts = {
-            _line_start_from(stream.seek, stream.readline, size * n // count) for n in range(count)
-        }
+        cuts = {_line_start_from(stream.seek, stream.readline, place) for place in places}
     bounds = [*sorted(cuts), size]
     ranges = [Part(file, shown, start, end) for start, end in pairwise(bounds) if start < end]
     return [Part(file, shown, digests=True, scores=False), *ranges]
 
 
-def _count_of_parts(size: int, jobs: int, gold_items: int) -> int:
-    worth_it = size // (PART_BYTES_PER_GOLD_ITEM * gold_items) if gold_items else size
-    wanted = max(jobs * FEWEST_PARTS_PER_JOB, min(jobs * MOST_PARTS_PER_JOB, worth_it))
-    return min(wanted, size // SMALLEST_PART_BYTES)
+def _places_of_parts(size: int, jobs: int, gold_items: int) -> list[int]:
+    """Return about where parts begin."""
+    left_for = jobs * PARTS_LEFT_PER_JOB
+    worth_it = min(PART_BYTES_PER_GOLD_ITEM * gold_items, size // left_for)
+    smallest = max(SMALLEST_PART_BYTES, worth_it)
+    places = [0]
+    if size < FEWEST_PARTS * smallest:
+        return places
+    while (left := size - places[-1]) >= 2 * smallest:
+        places.append(places[-1] + max(smallest, left // left_for))
+    return places
 
 
 def _line_start_from(
@@ -106,7 +113,7 @@ def score_part(bench: Bench, part: Part) -> Scored:
     work = _Work(bench, part)
     error = None
     try:
-        work.digest() if not part.scores else work.score()
+        work.score() if part.scores else work.digest()
     except AffidavitError as caught:
         error = caught
     return work.done(error)
@@ -119,18 +126,16 @@ class _Work:
         self._part = part
         self._scoring = Scoring(bench.gold, RagScorer(bench.settings))
         self._bad = BadLines(bench.skip_bad)
-        self._seen = Digested()
+        self._digest: str | None = None
         self._lines, self._offsets = array("q"), array("q")
         self._count = 0
 
     def digest(self) -> None:
-        with opened(self._part.file) as stream:
-            while piece := stream.read(BLOCK_BYTES):
-                self._seen(piece)
+        self._digest = digest_file(self._part.file)
 
     def score(self) -> None:
-        part, bad = self._part, self._bad
-        watch = self._seen if part.digests else len
+        part, bad, seen = self._part, self._bad, Digested()
+        watch = seen if part.digests else len
         with opened(part.file) as stream:
             stream.seek(part.start)
             for block in blocks_of(stream, part.shown, bad, watch, start=part.start, end=part.end):
@@ -139,15 +144,15 @@ class _Work:
                 self._count += block.lines
                 rows = TRACE.from_chunk(block.raw, block.first_line, part.shown, bad, block.lines)
                 self._scoring.take(rows, part.shown, bad)
+        self._digest = seen.digest if part.digests else None
 
     def done(self, error: AffidavitError | None) -> Scored:
-        digest = self._seen.digest if self._part.digests else None
         return Scored(
             self._scoring.runs(),
             self._count,
             (self._lines, self._offsets),
             self._bad,
-            digest,
+            self._digest,
             error,
         )
 

@@ -14,7 +14,7 @@ from affidavit.app.gating.rag_sources import Source
 from affidavit.base.files import digest_file
 from affidavit.gates.rag_brought import OtherScores
 from affidavit.gates.rag_rows import TraceV1, qid_of, trace_from_line
-from affidavit.gates.rag_runs import Runs, Scoring
+from affidavit.gates.rag_runs import Runs, Scoring, put_together
 from affidavit.gates.rag_scoring import RagScorer
 
 Shared = TypeVar("Shared")
@@ -90,7 +90,7 @@ def _score_own(
     source: Source, bench: Bench, bad: BadLines, jobs: int, run: Run, traces: Traces
 ) -> None:
     parts = parts_of(source.file, source.shown, jobs, len(bench.gold))
-    in_file = 0
+    found, in_file = [(0, traces.runs)], 0
     for part, scored in zip(
         parts, run(bench, score_part, parts, min(jobs, len(parts))), strict=True
     ):
@@ -98,12 +98,13 @@ def _score_own(
         if scored.digest is not None:
             traces.digests.append(scored.digest)
         if part.scores:
-            traces.runs = traces.runs + scored.runs.after(traces.before)
+            found.append((traces.before, scored.runs))
             traces.index.stretches.append(
                 Stretch(source.file, source.shown, traces.before, in_file, *scored.blocks)
             )
             in_file += scored.lines
             traces.before += scored.lines
+    traces.runs = put_together(found)
 
 
 def _score_imported(
@@ -122,7 +123,7 @@ def _score_imported(
             yield traces.before + row.position, trace
 
     scoring.take(rows(), source.shown, bad)
-    traces.runs = traces.runs + scoring.runs()
+    traces.runs = put_together([(0, traces.runs), (0, scoring.runs())])
     traces.digests.append(digest_file(source.file))
     traces.imported.append((source, traces.before, traces.before + last))
     traces.before += last
