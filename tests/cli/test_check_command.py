@@ -240,7 +240,7 @@ def test_a_document_that_cannot_be_read_is_said_and_stops_nothing(tmp_path: Path
     assert kinds == ["source"]
 
 
-def test_a_citation_is_resolved(project: Path, exported: dict[str, object]) -> None:
+def test_a_citation_is_resolved(project: Path, exported: dict[str, object], tmp_path: Path) -> None:
     entries = exported["entries"]
     assert isinstance(entries, list)
     cited = entries[0]["evidence"]["chunk_ids"][0]
@@ -250,7 +250,7 @@ def test_a_citation_is_resolved(project: Path, exported: dict[str, object]) -> N
     again = run("cite", cited, "--sources", str(LEAVE / "sources"), "--json")
     assert json.loads(again.stdout)["resolved"] is True
     assert run("cite", "zzzz", "--project", str(project)).exit_code == 2
-    nowhere = run("cite", cited, "--project", str(project / "none"))
+    nowhere = run("cite", cited, "--project", str(tmp_path))
     assert (nowhere.exit_code, nowhere.stderr[:5]) == (3, "AF284")
     missing = run("cite", "00000000", "--project", str(project))
     assert missing.exit_code == 1

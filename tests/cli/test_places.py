@@ -67,3 +67,64 @@ def test_an_answer_from_a_pipe_that_is_too_long_is_not_cut(monkeypatch: pytest.M
     monkeypatch.setattr(check, "MAX_ANSWER_BYTES", 10)
     result = CliRunner().invoke(cli, ["check", "-", "--sources", "docs"], input="x" * 11)
     assert (result.exit_code, code_of(result)) == (2, "AF013")
+
+
+REPLACED = {
+    "rules by a report": ["check", "answer.md", "-s", "docs", "--rules", "input", "-o", "input"],
+    "rules by scores": ["judge", "score", "rows.jsonl", "--rules", "input", "-o", "input"],
+    "rules by diagrams": ["judge", "eval", "rows.jsonl", "--rules", "input", "--html", "input"],
+    "checks by their receipt": ["answer", "input", "-o", "input"],
+    "tools by a receipt": ["answer", "checks.json", "--tools", "input", "-o", "input"],
+}
+
+
+@pytest.mark.parametrize("words", REPLACED.values(), ids=REPLACED.keys())
+def test_what_is_read_besides_is_not_replaced(words: list[str], place: Path) -> None:
+    (place / "input").write_text("")
+    given = [*words, *(["--format", "json"] if words[0] == "check" else [])]
+    assert code_of(run(*given)) == "AF281"
+
+
+def test_a_receipt_goes_into_no_folder_and_no_tool_is_asked() -> None:
+    assert code_of(run("answer", "missing.json", "-o", "folder")) == "AF012"
+
+
+def test_public_keys_do_not_replace_what_the_project_keeps(place: Path) -> None:
+    assert run("keys", "new").exit_code == 0
+    kept = {path: path.read_bytes() for path in (place / ".affidavit" / "keys").iterdir()}
+    assert len(kept) > 1
+    for path in kept:
+        assert code_of(run("keys", "export", "-o", str(path))) == "AF281"
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+NO_NAMES = {
+    "an empty answer": ["check", "", "--sources", "docs"],
+    "empty sources": ["check", "input", "--sources", ""],
+    "an empty output": ["evidence", "import", "input", "-o", ""],
+    "a dash as the output": ["check", "input", "--sources", "docs", "-o", "-"],
+    "a dash among what is read twice": ["evidence", "diff", "input", "-"],
+}
+
+
+@pytest.mark.parametrize("words", NO_NAMES.values(), ids=NO_NAMES.keys())
+def test_a_name_that_is_none(words: list[str]) -> None:
+    result = run(*words)
+    assert code_of(result) == "AF001"
+    assert "the name is empty" in result.stderr or "a dash does not stand" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["sessions", "list"], ["sessions", "show", "last"], ["cite", "00f66349"]],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("project", ["nowhere", "input"], ids=["nowhere", "a file"])
+def test_a_project_that_is_not_there_has_no_sessions(words: list[str], project: str) -> None:
+    assert code_of(run(*words, "--project", project)) == "AF016"
+
+
+def test_a_check_makes_its_project_but_not_in_a_file() -> None:
+    given = ["check", "input", "--sources", "docs", "--project"]
+    assert code_of(run(*given, "input")) == "AF016"
+    assert code_of(run(*given, "new")) != "AF016"

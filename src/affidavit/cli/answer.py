@@ -12,6 +12,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults.answers import KEY_NONE
 from affidavit.cli.command import command
 from affidavit.cli.piped import bytes_of, name_of_input
+from affidavit.cli.places import refuse_folder, refuse_places
 from affidavit.cli.shared_options import (
     existing_project_option,
     issuer_option,
@@ -108,6 +109,9 @@ def answer(
     from affidavit.wiring.answers import receipt_path, set_up, write_receipt
 
     require_authority_for(anchor, anchor_required)
+    if output is not None:
+        refuse_places([output], [checks, tools, routes])
+        refuse_folder(output)
     request = read_request(checks, question, deadline_ms)
     setup = set_up(tools, routes, project)
     signer = signing_key(project, key)

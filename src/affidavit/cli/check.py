@@ -154,7 +154,7 @@ def check(
         jobs,
         judge_named(judge),
     )
-    require_other_output(output, answer, sources)
+    require_other_output(output, answer, *sources, *((rules,) if rules else ()))
     if answer.suffix.lower() == ".jsonl":
         refuse_given("is for one answer, not for a file of many", *_OF_ONE_ANSWER)
         return check_batch(terminal, answer, plan, generated_at, output, above_budget=yes)
@@ -216,11 +216,10 @@ def require_other_sources(answer: str, documents: tuple[Document, ...]) -> None:
             raise AffidavitError(faults.ANSWER_IS_SOURCE, filename=document.filename)
 
 
-def require_other_output(output: Path | None, answer: Path, sources: tuple[Path, ...]) -> None:
-    """Refuse to write over what is being checked."""
+def require_other_output(output: Path | None, *inputs: Path) -> None:
+    """Refuse to write over what is being read, or over anything in a folder that is."""
     if output is None or not is_there(output):
         return
     place = place_of(output)
-    inputs = tuple(map(place_of, (answer, *sources)))
-    if any(place == each or each in place.parents for each in inputs):
+    if any(each == place or each in place.parents for each in map(place_of, inputs)):
         raise AffidavitError(faults.OUTPUT_IS_INPUT, Where(file=str(output)))

@@ -7,7 +7,7 @@ import click
 from affidavit.app.citing import CitationResolution
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.shared_options import project_option
+from affidavit.cli.shared_options import existing_project_option
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
 
@@ -31,7 +31,7 @@ from affidavit.cli.tree import Example
     type=click.Path(path_type=Path),
     help="Documents or folders; by default everything that this project has indexed.",
 )
-@project_option
+@existing_project_option
 def cite(terminal: Terminal, hash: str, sources: tuple[Path, ...], project: Path) -> Exit:
     """Show the passage that a citation names."""
     from affidavit.app.citing import resolve_citation

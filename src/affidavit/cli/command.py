@@ -15,6 +15,25 @@ from affidavit.cli.tree import Example
 Values = ParamSpec("Values")
 
 
+class NamedPath(click.Path):
+    """A path as every command takes it: only its name is looked at here.
+
+    What is wrong with a file says whoever opens it, by a code of its own. An empty name would be
+    the folder that one happens to be in, and a dash a file that nobody meant.
+    """
+
+    def __init__(self, *, allow_dash: bool, path_type: type[Any] | None) -> None:
+        super().__init__(readable=False, allow_dash=allow_dash, path_type=path_type)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if value == "":
+            self.fail("the name is empty", param, ctx)
+        if value == "-" and not self.allow_dash:
+            self.fail("a dash does not stand for a pipe here; name a file", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def command(
     *,
     examples: tuple[Example, ...],
@@ -38,9 +57,10 @@ def command(
 
         made = click.command(cls=kind, examples=examples, exits=exits, **settings)(run)
         for parameter in made.params:
-            # Whoever opens the file says what is wrong with it, by a code of its own.
             if isinstance(parameter.type, click.Path):
-                parameter.type.readable = False
+                parameter.type = NamedPath(
+                    allow_dash=parameter.type.allow_dash, path_type=parameter.type.type
+                )
         return made
 
     return decorate

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -20,21 +20,9 @@ if TYPE_CHECKING:
 
 _MAX_BYTES: Final = 16 * 1024 * 1024
 
-
-class BundlePath(click.Path):
-    """A path that is not empty: an empty one would be the folder that one happens to be in."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path."""
-        if value == "":
-            self.fail("the name is empty", param, ctx)
-        if value == "-" and not self.allow_dash:
-            self.fail("standard input can be read once only; name a file", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-bundle_path = BundlePath(path_type=Path)
-piped_bundle_path = BundlePath(path_type=Path, allow_dash=True)
+# Two of the commands read a bundle twice, so they cannot take it from a pipe.
+bundle_path = click.Path(path_type=Path)
+piped_bundle_path = click.Path(path_type=Path, allow_dash=True)
 limits_option = click.option(
     "--limits",
     help="Other limits: a JSON object, or @FILE that holds one; names as in docs/bundles.md.",
@@ -66,14 +54,12 @@ def limits_from(text: str | None) -> "BundleLimits":
 
     if text is None:
         return DEFAULT_LIMITS
-    if text.startswith("@"):
-        file = Path(text[1:])
-        value = json_file(file)
-        try:
-            return limits_from_wire(value)
-        except AffidavitError as error:
-            raise error.at(file=str(file)) from None
-    return limits_from_wire(decode(text.encode()))
+    name = text[1:] if text.startswith("@") else "--limits"
+    try:
+        value = json_file(Path(name)) if text.startswith("@") else decode(text.encode())
+        return limits_from_wire(value)
+    except AffidavitError as error:
+        raise error.at(file=name) from None
 
 
 def require_one_pipe(files: Sequence[Path]) -> None:

@@ -55,6 +55,9 @@ def show(
     _show_portrait(terminal, portrait)
     if chosen is not None:
         terminal.table(("Event", "Time", "Type", "Data"), _rows(listed))
+        for each in types:
+            if all(event["type"] != each for event in listed):
+                terminal.note(f"no event is of the type {each}")
     return Exit.YES
 
 

@@ -80,7 +80,7 @@ def score(
     """
     from affidavit.wiring.judging import judged_file, required
 
-    require_places([output], [rows])
+    require_places([output], [rows, rules])
     scorer = scorer_for(rules, judge_name)
     outcomes = judged_file(rows, scorer, jobs)
     watched = terminal.progress(outcomes if keep_going else required(outcomes), "Scoring rows")

@@ -8,6 +8,7 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
+from affidavit.cli.places import refuse_places
 from affidavit.cli.shared_options import existing_project_option
 from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal, json_bytes
@@ -119,7 +120,11 @@ def export(terminal: Terminal, registry: bool, output: Path | None, project: Pat
     from affidavit.base.files import write_atomically
     from affidavit.wiring.keys import key_folder
 
-    document = export_keys(key_folder(project), lifecycles=registry)
+    folder = key_folder(project)
+    if output is not None:
+        # In the place of the registry it would forget the lives of the keys; of a key, the key.
+        refuse_places([output], folder.registry_path.parent.glob("*"))
+    document = export_keys(folder, lifecycles=registry)
     if output is None:
         terminal.print_json(document)
         return Exit.YES

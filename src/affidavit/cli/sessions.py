@@ -17,7 +17,7 @@ from affidavit.cli.exporting import (
     refuse_unused,
 )
 from affidavit.cli.ledger_text import DECISION_TONES
-from affidavit.cli.shared_options import project_option
+from affidavit.cli.shared_options import existing_project_option
 from affidavit.cli.tables import Cell
 from affidavit.cli.terminal import Terminal
 from affidavit.cli.tree import Example
@@ -37,7 +37,7 @@ session_argument = click.argument(
         Exit.TAMPERED: "listed, but some were changed or damaged after they were made",
     },
 )
-@project_option
+@existing_project_option
 def list_sessions(terminal: Terminal, project: Path) -> Exit:
     """List the sessions that are kept."""
     home = Project(project)
@@ -96,7 +96,7 @@ def _line(ledger: Ledger) -> dict[str, object]:
 @format_option
 @output_option
 @expand_option
-@project_option
+@existing_project_option
 def show(
     terminal: Terminal,
     session: str,
@@ -120,7 +120,7 @@ def show(
 )
 @session_argument
 @click.option("--no-browser", is_flag=True, help="Only write the report and say where it is.")
-@project_option
+@existing_project_option
 def open_session(terminal: Terminal, session: str, no_browser: bool, project: Path) -> Exit:
     """Open the report of a session in the browser."""
     from affidavit.base.files import write_atomically
@@ -143,7 +143,7 @@ def open_session(terminal: Terminal, session: str, no_browser: bool, project: Pa
     exits={Exit.YES: "deleted"},
 )
 @session_argument
-@project_option
+@existing_project_option
 def delete(terminal: Terminal, session: str, project: Path) -> Exit:
     """Delete the ledger of a session."""
     sessions = Project(project).sessions

@@ -10,7 +10,7 @@ import click
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults.input import FOLDER_MISSING
-from affidavit.base.files import is_folder
+from affidavit.base.files import is_folder, is_there
 
 
 class Finite(click.FloatRange):
@@ -33,6 +33,11 @@ def _require_folder(context: click.Context, option: click.Parameter, given: Path
     return given
 
 
+def _refuse_file(context: click.Context, option: click.Parameter, given: Path) -> Path:
+    # A folder that is not there yet is made; in a file there is no place for it.
+    return _require_folder(context, option, given) if is_there(given) else given
+
+
 _project = partial(
     click.option,
     "--project",
@@ -40,7 +45,7 @@ _project = partial(
     type=click.Path(path_type=Path),
     help="Where the folder .affidavit is; by default here.",
 )
-project_option = _project()
+project_option = _project(callback=_refuse_file)
 existing_project_option = _project(callback=_require_folder)
 tools_option = click.option(
     "--tools",
