@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.base.errors import AffidavitError
+from affidavit.gates import metrics
 from affidavit.gates.advice import advice_for
 from affidavit.gates.comparison import compare, doubts_of, outcomes_of_report, regressions
 from affidavit.gates.report import system_error_wire
@@ -169,3 +170,30 @@ ADVISED = {
 @pytest.mark.parametrize(("failed", "patterns"), ADVISED.values(), ids=ADVISED.keys())
 def test_what_to_do_next(failed: set[str], patterns: list[str | None]) -> None:
     assert [advice.as_wire()["pattern"] for advice in advice_for(failed)] == patterns
+
+
+MISSING = {
+    "nothing is open": (set(), {"citations_not_measured"}, 0),
+    "what is open has another cause": ({"under_refusal"}, {"citations_not_measured"}, 0),
+    "nothing is listed": ({"chr"}, set(), 0),
+    "citations": ({"chr"}, {"citations_not_measured", "containment_not_measured"}, 1),
+    "citations and texts": (
+        {"precision", "chr"},
+        {"citations_not_measured", "containment_not_measured", "recall_not_measured"},
+        2,
+    ),
+    "retrieval": ({"recall_at_k"}, {"recall_not_measured"}, 1),
+}
+
+
+@pytest.mark.parametrize(("unsure", "listed", "count"), MISSING.values(), ids=MISSING.keys())
+def test_what_to_do_about_what_was_not_measured(
+    unsure: set[str], listed: set[str], count: int
+) -> None:
+    assert len(advice_for((), unsure, listed)) == count
+
+
+def test_every_metric_has_its_advice() -> None:
+    for known in metrics.BY_KIND.values():
+        for name in known:
+            assert [advice.metrics for advice in advice_for({name})] == [(name,)]

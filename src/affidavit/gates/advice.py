@@ -1,6 +1,7 @@
-"""What to do next, by the metric that failed.
+"""What to do next, by the metric that failed or could not be measured.
 
-Origin: section 5 of the RAG document, "Reading the score", with the names of its patterns.
+Origin: section 5 of the RAG document, "Reading the score", with the names of its patterns. Of
+latency, agreement and research the documents say what is measured; what is advised there is ours.
 """
 
 from collections.abc import Collection, Mapping
@@ -35,8 +36,8 @@ _BY_METRIC: Final[Mapping[str, Advice]] = MappingProxyType(
         for advice in (
             Advice(
                 ("precision",),
-                "the right passages are cited, but the claim or its constraints are not right:"
-                " look which of C, H and K fails among the offenders",
+                "answers are not right, though their citations do not fail: look which of C, H and"
+                " K fails among the offenders",
                 _DRIFT,
             ),
             Advice(
@@ -80,17 +81,91 @@ _BY_METRIC: Final[Mapping[str, Advice]] = MappingProxyType(
                 " normalise text and vectors in one way",
                 "pattern_vectorstore_fragmentation",
             ),
+            *(
+                Advice(
+                    (name,),
+                    "answers take too long: see which stage takes the time, and whether it grows"
+                    " with the load",
+                )
+                for name in ("p50_ms", "p90_ms", "p95_ms", "p99_ms")
+            ),
+            Advice(
+                ("tail_amplification",),
+                "the slowest answers take many times what the usual one does: look for queues,"
+                " retries and cold starts under the highest load",
+            ),
+            Advice(
+                ("percent_agreement",),
+                "the agents differ: read where they do, and give both the same rules and sources",
+            ),
+            Advice(
+                ("kappa",),
+                "the agents agree little beyond chance: read where they differ, and mind the base"
+                " rate, since with one label almost alone kappa is low",
+            ),
+            Advice(
+                ("abstain_rate",),
+                "an agent abstains too often: see whether it gets the passages and the question",
+            ),
+            Advice(
+                ("evidence_coverage_rate",),
+                "claims are called verified without an evidence record that has a quote, a span"
+                " and a source: record it, or leave the claim a candidate",
+            ),
+            Advice(
+                ("golden_recall",),
+                "required evidence was not found: see run by run which ids are missing, and mend"
+                " retrieval",
+            ),
+            Advice(
+                ("abstention_accuracy",),
+                "runs without evidence went on: have them stop with NO_EVIDENCE and verify nothing",
+            ),
+            Advice(
+                ("manifest_integrity",),
+                "steps have no context manifest: write a line of manifests.jsonl for each step_id"
+                " of events.jsonl",
+            ),
         )
+    }
+)
+_BY_LISTING: Final[Mapping[str, Advice]] = MappingProxyType(
+    {
+        "citations_not_measured": Advice(
+            ("precision", "chr"),
+            "what these answers cite cannot be judged: have the pipeline record the ids that it"
+            " cites and retrieves, or write marks such as [2] into its answers, and give gold items"
+            " their citations; without them leave both gates out with precision=off chr=off",
+        ),
+        "containment_not_measured": Advice(
+            ("precision",),
+            "gold items have no text of five letters or more that a right answer holds: add it to"
+            " their gold_claim_substr",
+        ),
+        "recall_not_measured": Advice(
+            ("recall_at_k", "chr_at_k"),
+            "retrieval cannot be judged: record retrieved_ids, and give gold items their citations",
+        ),
     }
 )
 
 
-def advice_for(failed: Collection[str]) -> tuple[Advice, ...]:
-    """Return what to do about the metrics that failed, in the order of the document."""
+def advice_for(
+    failed: Collection[str], unsure: Collection[str] = (), listed: Collection[str] = ()
+) -> tuple[Advice, ...]:
+    """Return what to do about the metrics that failed, in the order of the document.
+
+    Then what to do about gates that are open (`unsure`), by the listings that have names in them.
+    """
     drifts = {"precision", "chr"} <= set(failed)
     singles = (
         advice
         for name, advice in _BY_METRIC.items()
         if name in failed and not (drifts and name in _BOTH.metrics)
     )
-    return (_BOTH, *singles) if drifts else tuple(singles)
+    missing = (
+        advice
+        for name, advice in _BY_LISTING.items()
+        if name in listed and not set(unsure).isdisjoint(advice.metrics)
+    )
+    return (*((_BOTH,) if drifts else ()), *singles, *missing)

@@ -106,8 +106,16 @@ class Ruling:
     @property
     def failed(self) -> frozenset[str]:
         """The names of the metrics whose gates failed."""
+        return self._named(GateStatus.FAILED)
+
+    @property
+    def unsure(self) -> frozenset[str]:
+        """The names of the metrics whose gates are open."""
+        return self._named(GateStatus.OPEN)
+
+    def _named(self, status: GateStatus) -> frozenset[str]:
         return frozenset(
-            result.gate.metric.name for result in self.results if result.status is GateStatus.FAILED
+            result.gate.metric.name for result in self.results if result.status is status
         )
 
 

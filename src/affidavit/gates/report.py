@@ -114,8 +114,9 @@ class Report:
 
     @property
     def next_steps(self) -> tuple[Advice, ...]:
-        """What to do about the gates that failed."""
-        return advice_for(self.ruling.failed)
+        """What to do about the gates that failed, and about those that are open."""
+        listed = [name for name, listing in self.listings.items() if listing.total]
+        return advice_for(self.ruling.failed, self.ruling.unsure, listed)
 
     def as_wire(self) -> dict[str, object]:
         """Return the report as JSON has it."""
