@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import click
 import pytest
 from tests.cli.running import run, run_sample
+from tests.repository import ROOT as ROOT_FOLDER
 
 from affidavit.cli.commands import ROOT
 from affidavit.cli.lazy import command_at
@@ -68,6 +69,10 @@ UNUSED = {
     "a project whose keys are not used": (
         ["verify", "receipt.json", "--keys", "keys.json", "--project", "."],
         "--project is for the project's own keys, and --keys names others",
+    ),
+    "routes of checks": (
+        ["answer", str(ROOT_FOLDER / "samples/answers/checks.json"), "--routes", "routes.yaml"],
+        "--routes is for a question: checks say themselves what they ask",
     ),
     "limits where no bundle is read": (
         [

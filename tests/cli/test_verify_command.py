@@ -224,6 +224,12 @@ def test_a_replay_names_every_difference(golden: Golden) -> None:
     assert [each["path"] for each in wire["replay"]["differences"]] == ["confidence", "verdict"]
 
 
+def test_a_route_table_for_a_receipt_without_a_question_is_said_to_be_idle(place: Path) -> None:
+    (place / "routes.yaml").write_text(json.dumps(ROUTES))
+    given = ["replay", str(place / "receipt.json"), "--routes", str(place / "routes.yaml")]
+    assert "--routes had nothing to compile again" in run(*given).stderr
+
+
 def test_a_replay_from_the_question_on(tmp_path: Path) -> None:
     routes, other = tmp_path / "routes.yaml", tmp_path / "other.yaml"
     routes.write_text(json.dumps(ROUTES))
@@ -237,3 +243,4 @@ def test_a_replay_from_the_question_on(tmp_path: Path) -> None:
         "routes.yaml": 0,
         "other.yaml": 3,
     }
+    assert not any("nothing to compile" in result.stderr for result in ends.values())

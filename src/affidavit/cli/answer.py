@@ -11,6 +11,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults.answers import KEY_NONE
 from affidavit.cli.command import command
+from affidavit.cli.given import refuse_given
 from affidavit.cli.piped import bytes_of, name_of_input
 from affidavit.cli.places import refuse_folder, refuse_places
 from affidavit.cli.shared_options import (
@@ -113,6 +114,8 @@ def answer(
         refuse_places([output], [checks, tools, routes])
         refuse_folder(output)
     request = read_request(checks, question, deadline_ms)
+    if request.question is None:
+        refuse_given("is for a question: checks say themselves what they ask", "routes")
     setup = set_up(tools, routes, project)
     signer = signing_key(project, key)
     desk = setup.desk(issuer or setup.issuer or signer.public.id)

@@ -48,7 +48,10 @@ def replay(terminal: Terminal, receipt: Path, routes: Path | None) -> Exit:
     from affidavit.wiring.routes import load_routes
 
     table = None if routes is None else load_routes(routes)
-    done = replay_receipt(receipt_of(subject_named(receipt)), table)
+    read = receipt_of(subject_named(receipt))
+    if table is not None and "question" not in read.value:
+        terminal.note("this receipt answers no question, so --routes had nothing to compile again")
+    done = replay_receipt(read, table)
     if terminal.json:
         terminal.print_json({"exit": int(done.exit), "holds": not done.differences, "replay": done})
     else:
