@@ -79,3 +79,21 @@ def test_ctrl_c_at_any_time(milliseconds: int) -> None:
         _, err = process.communicate(timeout=60)
     assert b"affidavit%ccli" % ord(os.sep) not in err
     assert process.returncode in ((3,) if err == STOPPED else (0, 1, -signal.SIGINT)), err
+
+
+def test_a_second_ctrl_c_while_the_first_is_told(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In this process, where what ends it at once can be watched."""
+
+    def stopped() -> None:
+        raise KeyboardInterrupt
+
+    def ended(code: int) -> None:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(main, "_run", stopped)
+    monkeypatch.setattr(os, "_exit", ended)
+    with pytest.raises(SystemExit) as found:
+        main.main()
+    assert (found.value.code, capfd.readouterr().err.encode()) == (3, STOPPED)
