@@ -8,7 +8,7 @@ import pytest
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.gates.report import Input, system_error_wire
-from affidavit.gates.research import Run, matched, research_report, run_counts
+from affidavit.gates.research import AMISS, Run, matched, research_report, run_counts
 from affidavit.gates.research_rows import OUTPUT, STEP, GoldenV1, golden_queries
 
 EVIDENCE = {
@@ -283,3 +283,20 @@ def test_an_output_that_is_none() -> None:
     with pytest.raises(AffidavitError) as caught:
         run({"claims": [{**CLAIM, "status": "open"}]})
     assert (caught.value.fault.code, caught.value.where.field) == ("AF416", "claims[0].status")
+
+
+def test_what_is_amiss_is_named_with_its_run() -> None:
+    bad = run({"evidence": []}, "1 2 3", "2")
+    went_on = run({"run_id": "r2", **ABSTAINED, "stop_reason": "OBJECTIVE_ACHIEVED"})
+    listed = research_report(QUERIES, [bad, went_on], ()).as_wire()["listings"]
+    assert isinstance(listed, dict)
+    assert {name: listing["first"] for name, listing in listed.items() if listing["total"]} == {
+        "claims_without_evidence": ["r1: k1"],
+        "evidence_not_found": ["r1: e1"],
+        "runs_that_did_not_abstain": ["r2"],
+        "steps_without_manifest": ["r1: 1", "r1: 3"],
+    }
+
+
+def test_nothing_is_amiss_in_good_runs() -> None:
+    assert not any(research_report(QUERIES, GOOD, ()).listings[name].total for name in AMISS)

@@ -114,8 +114,8 @@ _BY_METRIC: Final[Mapping[str, Advice]] = MappingProxyType(
             ),
             Advice(
                 ("golden_recall",),
-                "required evidence was not found: see run by run which ids are missing, and mend"
-                " retrieval",
+                "required evidence was not found, as is listed: see whether the index holds it, and"
+                " mend retrieval",
             ),
             Advice(
                 ("abstention_accuracy",),

@@ -5,8 +5,9 @@ a run's own word about its success counts for nothing, except the reason for whi
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
+from typing import Final
 
 from affidavit.gates.comparison import Comparison, compare, doubts_of, regressions
 from affidavit.gates.decision import Measure, measure_of, rule_on
@@ -17,6 +18,13 @@ from affidavit.gates.tally import NOTHING_LISTED, Listing, Tally, all_of, listin
 from affidavit.gates.thresholds import RESEARCH_GATES, gates_with
 
 KIND = "research"
+AMISS: Final = (
+    "claims_without_evidence",
+    "evidence_not_found",
+    "runs_that_did_not_abstain",
+    "steps_without_manifest",
+)
+"""What is listed by name of what a figure counts as a miss, each with its run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +42,19 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class ResearchCounts:
-    """The figures of some runs by name, and the runs that no golden query asks for."""
+    """The figures of some runs by name, what is amiss, and the runs that no query asks for."""
 
     tallies: Mapping[str, Tally]
     unmatched: Listing = NOTHING_LISTED
+    amiss: Mapping[str, Listing] = field(
+        default_factory=lambda: dict.fromkeys(AMISS, NOTHING_LISTED)
+    )
 
     def __add__(self, other: "ResearchCounts") -> "ResearchCounts":
         return ResearchCounts(
             {name: self.tallies[name] + other.tallies[name] for name in RESEARCH},
             self.unmatched + other.unmatched,
+            {name: self.amiss[name] + other.amiss[name] for name in AMISS},
         )
 
     def measures(self, *, allow_missing: bool = False) -> dict[str, Measure]:
@@ -61,25 +73,34 @@ def run_counts(run: Run, query: GoldenV1 | None) -> ResearchCounts:
     output = run.output
     complete = {record.evidence_id for record in output.evidence if record.counts}
     verified = [claim for claim in output.claims if claim.status == "verified"]
-    covered = sum(bool(claim.evidence_ids & complete) for claim in verified)
+    bare = [claim.claim_id for claim in verified if not claim.evidence_ids & complete]
     steps = _steps(run.events or (), output.run_id)
-    recorded = steps & _steps(run.manifests, output.run_id)
-    unknown = int(run.events is None)
+    unrecorded = steps - _steps(run.manifests, output.run_id)
     required = frozenset() if query is None else frozenset(query.required_evidence_ids)
-    found = required & complete
-    abstained = Tally()
-    if query is not None and not query.evidence_sufficient:
-        is_right = output.stop_reason == "NO_EVIDENCE" and not verified
-        abstained = Tally(int(is_right), int(not is_right))
+    lacking = required - complete
+    is_to_abstain = query is not None and not query.evidence_sufficient
+    went_on = is_to_abstain and not (output.stop_reason == "NO_EVIDENCE" and not verified)
     return ResearchCounts(
         {
-            "evidence_coverage_rate": Tally(covered, len(verified) - covered),
-            "golden_recall": Tally(len(found), len(required) - len(found)),
-            "abstention_accuracy": abstained,
-            "manifest_integrity": Tally(len(recorded), len(steps) - len(recorded), unknown),
+            "evidence_coverage_rate": Tally(len(verified) - len(bare), len(bare)),
+            "golden_recall": Tally(len(required - lacking), len(lacking)),
+            "abstention_accuracy": Tally(int(is_to_abstain and not went_on), int(went_on)),
+            "manifest_integrity": Tally(
+                len(steps - unrecorded), len(unrecorded), int(run.events is None)
+            ),
         },
         listing_of((output.run_id,) if query is None else ()),
+        {
+            "claims_without_evidence": _listed(output.run_id, bare),
+            "evidence_not_found": _listed(output.run_id, lacking),
+            "runs_that_did_not_abstain": listing_of((output.run_id,) if went_on else ()),
+            "steps_without_manifest": _listed(output.run_id, unrecorded),
+        },
     )
+
+
+def _listed(run_id: str, names: Iterable[int | str]) -> Listing:
+    return listing_of(f"{run_id}: {name}" for name in names)
 
 
 def _steps(rows: Iterable[StepV1], run_id: str) -> frozenset[int | str]:
@@ -150,7 +171,11 @@ def research_report(
         given,
         measures,
         warnings=_warnings(total, gap if absent and allow_missing else None),
-        listings={"queries_without_runs": missing, "runs_without_query": total.unmatched},
+        listings={
+            "queries_without_runs": missing,
+            "runs_without_query": total.unmatched,
+            **total.amiss,
+        },
         counts={"golden": len(golden), "runs": len(each)},
         settings={"allow_missing": allow_missing},
         details={"runs": [_run_wire(*row) for row in each]},
