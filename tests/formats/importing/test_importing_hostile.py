@@ -1,5 +1,6 @@
 """Files that are broken, foreign or meant to do harm: one coded error with its place, each time."""
 
+import gzip
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -30,7 +31,9 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "UTF-16": ("question,answer\na,b\n".encode("utf-16"), "AF422"),
     "Windows-1252": ("question,answer\na,Müller\n".encode("cp1252"), "AF422"),
     "Windows-1252 in the header": ("question,Größe\n".encode("cp1252"), "AF422"),
-    "an image": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "AF422"),
+    "an image": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "AF428"),
+    "a compressed file": (gzip.compress(lines(GOOD)), "AF428"),
+    "a PDF": (b"%PDF-1.7\n\xe2\xe3", "AF428"),
     "nothing but zeros": (b"\0" * 100, "AF420"),
     "a number": (b"3", "AF420"),
     "a list of numbers": (b"[1, 2]", "AF420"),
@@ -119,7 +122,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         ),
         "AF421 [0]",
     ),
-    "a spreadsheet": (archive(("xl/workbook.xml", b"x")), "AF423"),
+    "a spreadsheet": (archive(("xl/workbook.xml", b"x")), "AF428"),
     "an archive that was cut": (archive(HEADER, ("samples/a.json", SAMPLE))[:60], "AF423"),
     "a bomb": (archive(HEADER, ("samples/a.json", b" " * 20_000_000)), "AF423"),
     "a sample that is not JSON": (archive(HEADER, ("samples/a.json", b"{")), "AF020 1"),

@@ -160,3 +160,6 @@ SPARK_INPUT = Fault(
     "Spark cannot read standard input",
     "name a file or an address that Spark reads",
 )
+IMPORT_PACKED = Fault(
+    "AF428", "import.packed", "the file is {what}, so its rows cannot be read", "{remedy}"
+)

@@ -26,6 +26,7 @@ _HARMLESS: Final = 1024 * 1024
 _ENCRYPTED: Final = 0x1
 _ZSTANDARD: Final = 93
 _LOCAL_HEADER: Final = struct.Struct("<4s22xHH")
+_MARK_OF_A_WORKBOOK: Final = "xl/workbook.xml"
 _MARKS_OF_A_LOG: Final = frozenset({"header.json", "_journal/start.json"})
 
 
@@ -51,6 +52,9 @@ def _members(stream: BufferedReader, file: str) -> list[zipfile.ZipInfo]:
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, struct.error):
         raise _broken("its zip archive is damaged", file) from None
     names = {member.filename for member in members}
+    if _MARK_OF_A_WORKBOOK in names:
+        what, remedy = "an Excel workbook", "save the sheet as CSV UTF-8"
+        raise AffidavitError(faults.IMPORT_PACKED, Where(file), what=what, remedy=remedy)
     if not names & _MARKS_OF_A_LOG:
         raise _broken("it is a zip, but not a log of Inspect", file)
     if len(names) != len(members):

@@ -40,7 +40,7 @@ def detect(path: str | Path, format: Format | None = None) -> Format:
     """
     file = str(path)
     with open_to_read(path) as stream:
-        container = container_of(stream)
+        container = container_of(stream, file)
         values = values_in(stream, container, file, _pass_over)
         dialect, _ = _told(stream, container, values, file, format)
     return Format.NATIVE if dialect is None else dialect.format
@@ -63,7 +63,7 @@ def read_rows(
     choices = Choices(role, refusal, reference_as_claim)
     file = str(path)
     with open_to_read(path) as stream:
-        container = container_of(stream)
+        container = container_of(stream, file)
         values = values_in(stream, container, file, on_bad)
         dialect, sample = _told(stream, container, values, file, format)
         if dialect is None:
