@@ -63,6 +63,8 @@ def main(arguments: Sequence[str], results: Path = RESULTS) -> int:
     if unknown := [name for name in chosen.names if name not in BENCHMARKS]:
         parser.error(f"no benchmark is named {', '.join(unknown)}; there are {BENCHMARKS}")
     names = tuple(chosen.names) or BENCHMARKS
+    # What users run was compiled when they first ran it, or installed it, as the peers were.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     figures = tuple(figure for name in names for figure in measured(name, quick=chosen.quick))
     print("\n".join(table(figures)))
     line = json.dumps(record(names, figures, quick=chosen.quick), ensure_ascii=False)
