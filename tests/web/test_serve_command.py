@@ -129,6 +129,37 @@ def test_two_processes(project: Path) -> None:
         assert service.end() == (0, [])
 
 
+def sockets_of_children(pid: int) -> list[int]:
+    """Return how many sockets each process below one has open."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
+    found = []
+    for child in children:
+        with contextlib.suppress(OSError):
+            links = [link.readlink() for link in Path(f"/proc/{child}/fd").iterdir()]
+            found.append(sum(str(link).startswith("socket:") for link in links))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="/proc tells who has what open")
+def test_connections_that_come_at_once_are_shared_between_the_processes(project: Path) -> None:
+    with serving(project, "--workers", "2", "-q") as service:
+        port = int(service.url.rpartition(":")[2])
+        deadline = time.monotonic() + 60
+        more: list[int] = []
+        # Again until both serve: the second one may be ready later.
+        while more != [0, 8, 8] and time.monotonic() < deadline:
+            time.sleep(0.2)
+            before = sockets_of_children(service.process.pid)
+            with contextlib.ExitStack() as clients:
+                for _ in range(16):
+                    made = socket.create_connection(("127.0.0.1", port), timeout=10)
+                    clients.enter_context(made)
+                time.sleep(0.3)
+                after = sockets_of_children(service.process.pid)
+            more = sorted(b - a for a, b in zip(before, after, strict=False))
+        assert more == [0, 8, 8]  # Besides the two, there is one that counts semaphores.
+
+
 def test_it_is_not_opened_to_others_without_a_key(tmp_path: Path) -> None:
     make_project(tmp_path)
     arguments = ("serve", "--host", "0.0.0.0", "--project", str(tmp_path))  # noqa: S104 - refused

@@ -17,6 +17,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.wiring.loopback import is_loopback
 from affidavit.wiring.service import ServicePlan, api_key_file
+from affidavit.wiring.usher import ushered
 from affidavit.wiring.web_settings import WebSettings
 
 # By name, as ASGI servers are told: the service stands above, and is nothing we may know.
@@ -96,7 +97,8 @@ def serve(
         made,
         factory=True,
         workers=workers,
-        http="auto",
+        http="h11",  # What is tested is what runs, whatever else is installed.
+        loop="asyncio",
         ws="none",
         lifespan="off",
         log_config=None,
@@ -111,7 +113,17 @@ def serve(
         if workers == 1:
             uvicorn.Server(config).run([listening])
         else:
-            Multiprocess(config, sockets=[listening]).run()
+            serve_in_processes(config, listening)
+
+
+def serve_in_processes(config: uvicorn.Config, listening: socket.socket) -> None:
+    """Serve in several processes, which get the connections in turn where the system can do it."""
+    if not hasattr(socket, "send_fds"):
+        Multiprocess(config, sockets=[listening]).run()
+        return
+    with ushered(listening) as invitation:
+        invited: Any = [invitation]  # It is a socket where it arrives.
+        Multiprocess(config, sockets=invited).run()
 
 
 @contextlib.contextmanager
