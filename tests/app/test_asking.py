@@ -12,7 +12,14 @@ import pytest
 from tests.faulty_server import answers, drips, hangs, serving
 from tests.sources.feed_server import feed_of, feed_to
 
-from affidavit.app.asking import AskedSource, Evidence, Toolbox, ToolFeeds, gather
+from affidavit.app.asking import (
+    AskedSource,
+    Evidence,
+    NotAtHandError,
+    Toolbox,
+    ToolFeeds,
+    gather,
+)
 from affidavit.app.crew import Crew
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_limits import JsonValue
@@ -217,6 +224,51 @@ def test_files_for_which_there_is_no_hand() -> None:
     evidence = asked([tool("u", quick), tool("v", quick)], {"tool": "u"}, {"tool": "v"}, crew=crew)
     over.set()
     assert all(reason_of(found).startswith("quick: busy: ") for found in evidence.by_check.values())
+
+
+def test_without_a_crew_the_caller_goes_itself() -> None:
+    seen: list[int] = []
+
+    def who(args: Args, errand: Errand) -> JsonValue:
+        seen.append(threading.get_ident())
+        return 5
+
+    feed = local(who, "here")
+    tools = [tool("t", feed), tool("u", feed, local(is_silent, "silent"))]
+    evidence = asked(tools, {"tool": "t"}, {"tool": "u"}, crew=None)
+    assert all(isinstance(fact, Fact) for fact in evidence.by_check.values())
+    assert seen == [threading.get_ident()] * 2
+    with_crew = asked(tools, {"tool": "t"}, {"tool": "u"})
+    assert with_crew == evidence
+
+
+NOT_AT_HAND = {
+    "a source that is elsewhere": ("told", None, 6_000),
+    "a source that has little time": ("file", 999, 6_000),
+    "an answer that has little time": ("file", None, 999),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "timeout_ms", "deadline_ms"), NOT_AT_HAND.values(), ids=NOT_AT_HAND.keys()
+)
+def test_what_is_not_at_hand(kind: str, timeout_ms: int | None, deadline_ms: int) -> None:
+    called: list[Args] = []
+    there = local(lambda args, errand: called.append(args), "there")
+    other = Told(lambda args, errand: called.append(args), Source("other", "other", kind))
+    tools = [tool("t", there), tool("u", other, timeout_ms=timeout_ms)]
+    with pytest.raises(NotAtHandError):
+        asked(tools, {"tool": "t"}, {"tool": "u"}, crew=None, deadline_ms=deadline_ms)
+    assert called == []
+
+
+@pytest.mark.parametrize("crew", [None, Crew()], ids=["by the caller", "by a crew"])
+def test_the_deadline_counts_from_when_the_caller_says(crew: Crew | None) -> None:
+    begun = time.monotonic() - 10
+    hanging = local(waits if crew else lambda args, errand: 1, "here")
+    evidence = asked([tool("t", hanging)], {"tool": "t"}, crew=crew, since=begun)
+    assert time.monotonic() - begun < 15
+    assert reason_of(evidence.by_check["c0"]) == "here: late: no answer within 6000 ms"
 
 
 @pytest.mark.parametrize("given", [0, -1, 60_001, True])

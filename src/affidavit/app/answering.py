@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from affidavit.app.asking import DEFAULT_DEADLINE_MS, Toolbox, gather, require_deadline
+from affidavit.app.asking import CREW, DEFAULT_DEADLINE_MS, Toolbox, gather, require_deadline
+from affidavit.app.crew import Crew
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import answers as faults
@@ -45,13 +46,18 @@ class AnswerRequest:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Who answers, with which tools and routes, and by which clock."""
+    """Who answers, with which tools and routes, and by which clock; and who goes to the sources.
+
+    `crew` and `since` are those of `gather`.
+    """
 
     issuer: str
     toolbox: Toolbox
     routes: RouteTable
     now: Callable[[], str]
     served_by: Mapping[str, JsonValue] | None = None
+    crew: Crew | None = CREW
+    since: float | None = None
 
     @property
     def coverage(self) -> dict[str, Any]:
@@ -117,7 +123,13 @@ def _checked(
     checks: tuple[Check, ...], routed: Routed | None, request: AnswerRequest, desk: Desk
 ) -> Body:
     evidence = gather(
-        checks, desk.toolbox, now=desk.now, signed=True, deadline_ms=request.deadline_ms
+        checks,
+        desk.toolbox,
+        now=desk.now,
+        signed=True,
+        deadline_ms=request.deadline_ms,
+        crew=desk.crew,
+        since=desk.since,
     )
     tools = desk.toolbox.tools
     results = evaluate(checks, tools, evidence.by_check, evidence.at)

@@ -4,6 +4,9 @@ The answer comes by the deadline whatever a source does: one that is late is a s
 reason, and its thread is left to end by itself. Equal questions (the same tool, the same
 arguments) are asked once. The time of the answer is taken after the last source, so that nothing
 is dated after it.
+
+To send somebody costs more than to look into a file that is known. So a caller who is watched, and
+need not come back if a file hangs, may go without a crew, as far as everything is at hand.
 """
 
 import time
@@ -37,10 +40,16 @@ MAX_DEADLINE_MS: Final = 60_000
 Question: TypeAlias = tuple[str, bytes]
 Answer: TypeAlias = SourceAnswer | SourceSilence
 
-_CREW: Final = Crew()
+CREW: Final = Crew()
 # Kinds of source that answer from this machine, most often at once; and how long that is believed.
 _LOCAL: Final = frozenset({"file", "folder", "lock", "installed"})
 _PATIENCE_SECONDS: Final = 0.005
+# What a source must be allowed for a caller to go itself: time enough to be missed, and replaced.
+_UNHURRIED_MS: Final = 1_000
+
+
+class NotAtHandError(Exception):
+    """A source is elsewhere, or has little time: somebody who waits must send a crew to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +113,16 @@ def gather(
     now: Callable[[], str],
     signed: bool,
     deadline_ms: int = DEFAULT_DEADLINE_MS,
-    crew: Crew = _CREW,
+    crew: Crew | None = CREW,
+    since: float | None = None,
 ) -> Evidence:
-    """Return the evidence for the checks by the deadline; `now` is the clock."""
+    """Return the evidence for the checks by the deadline; `now` is the clock.
+
+    The deadline counts from `since` if that is given, a moment of the monotonic clock. Without a
+    crew the caller asks itself, or raises `NotAtHandError` before any source was asked.
+    """
     require_deadline(deadline_ms)
-    start, asked_at = time.monotonic(), now()
+    start, asked_at = time.monotonic() if since is None else since, now()
     asked: dict[Question, list[_Asked]] = {}
     questions: dict[str, Question] = {}
     for check in needs_evidence(checks, toolbox.tools):
@@ -119,7 +133,11 @@ def gather(
                 _errand_to(source, check.args, asked_at, start, deadline_ms)
                 for source in toolbox.by_name[check.tool].sources
             ]
-    _ask_all([one for several in asked.values() for one in several], crew)
+    errands = [one for several in asked.values() for one in several]
+    if crew is None:
+        _ask_here(errands)
+    else:
+        _ask_all(errands, crew)
     at = now()
     facts = {
         question: _fact_of(toolbox.by_name[question[0]].tool, several, at, signed)
@@ -133,6 +151,16 @@ def _errand_to(
 ) -> _Asked:
     allowed_ms = min(deadline_ms, source.timeout_ms or deadline_ms)
     return _Asked(source, args, Errand(asked_at, start + allowed_ms / 1000), allowed_ms)
+
+
+def _ask_here(asked: Sequence[_Asked]) -> None:
+    """Go to one source after another; what comes late does not count here either."""
+    for one in asked:
+        if one.source.feed.source.kind not in _LOCAL or one.allowed_ms < _UNHURRIED_MS:
+            raise NotAtHandError
+    for one in asked:
+        said = _answer_to(one)
+        one.answer = said if time.monotonic() < one.errand.until else _lateness(one)
 
 
 def _ask_all(asked: Sequence[_Asked], crew: Crew) -> None:
@@ -172,8 +200,7 @@ def _take(waiting: Iterable[_Asked]) -> None:
         if one.said is not None:
             one.answer = one.said
         elif one.errand.until <= moment:
-            late = SilentError(Silence.LATE, f"no answer within {one.allowed_ms} ms")
-            one.answer = _silence(one, late)
+            one.answer = _lateness(one)
             one.errand.abandon()
 
 
@@ -197,6 +224,10 @@ def _answer_to(one: _Asked) -> Answer:
         # A feed that fails in a way nobody thought of must not cost the other sources their say.
         unknown = SilentError(Silence.FAILED, f"the feed ended in {type(error).__name__}")
         return _silence(one, unknown)
+
+
+def _lateness(one: _Asked) -> SourceSilence:
+    return _silence(one, SilentError(Silence.LATE, f"no answer within {one.allowed_ms} ms"))
 
 
 def _silence(one: _Asked, error: SilentError) -> SourceSilence:

@@ -1,11 +1,13 @@
 """Puts together what the service works with, from what the user named. It crosses processes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from affidavit.app.answering import Desk, answer, request_from_wire
+from affidavit.app.asking import CREW, NotAtHandError
+from affidavit.app.crew import Crew
 from affidavit.app.keys import export_keys
 from affidavit.app.receipt_files import Subject
 from affidavit.app.verifying import Outcome, ReceiptVerifier
@@ -55,12 +57,19 @@ class ProjectCounter:
         self._signing = KeptFrom(registry, self._signing_key)
         self._trust = KeptFrom(registry, self._trusted)
 
-    def answer(self, raw: bytes, limits: JsonLimits) -> bytes:
-        """Return the signed receipt for a request."""
-        request = request_from_wire(decode(raw, limits))
-        key = self._signing.get()
-        # It was written once, to be signed, so it holds nothing that has no form.
-        return sorted_compact_decoded(answer(request, self._desk(key), key))
+    def answer(self, raw: bytes, limits: JsonLimits, since: float) -> bytes:
+        """Return the signed receipt for a request, whose deadline counts from `since`."""
+        return self._receipt(raw, limits, CREW, since)
+
+    def find_answer_at_hand(self, raw: bytes, limits: JsonLimits) -> bytes | None:
+        """Return the same if no source has to be waited for.
+
+        It hangs if a file does, so the caller has to watch whether it comes back.
+        """
+        try:
+            return self._receipt(raw, limits, None, None)
+        except NotAtHandError:
+            return None
 
     def verify(self, raw: bytes, name: str) -> Outcome:
         """Return the steps of verifying a receipt, with the keys of the project and those named."""
@@ -80,6 +89,15 @@ class ProjectCounter:
         """Raise why nothing could be signed or verified now."""
         self._signing.get()
         self._trust.get()
+
+    def _receipt(
+        self, raw: bytes, limits: JsonLimits, crew: Crew | None, since: float | None
+    ) -> bytes:
+        request = request_from_wire(decode(raw, limits))
+        key = self._signing.get()
+        desk = replace(self._desk(key), crew=crew, since=since)
+        # It was written once, to be signed, so it holds nothing that has no form.
+        return sorted_compact_decoded(answer(request, desk, key))
 
     def _desk(self, key: SigningKey) -> Desk:
         return self._setup.desk(self._plan.issuer or self._setup.issuer or key.public.id)

@@ -1,0 +1,156 @@
+"""Short work is done by one thread, one piece after another; nobody waits for one that hangs."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.web.asking import CHECKS, Service, make_project
+
+from affidavit.app.asking import CREW
+from affidavit.web.quick_hand import QuickHand
+from affidavit.wiring.service import ProjectCounter, ServicePlan
+from affidavit.wiring.web_settings import WebSettings
+
+
+@contextmanager
+def hanging() -> Iterator[threading.Event]:
+    """Yield what work may wait for; whatever happens, it comes in the end."""
+    over = threading.Event()
+    try:
+        yield over
+    finally:
+        over.set()
+
+
+def test_one_piece_after_another() -> None:
+    running: list[int] = []
+    seen: list[tuple[int, int]] = []
+
+    def piece(number: int) -> int:
+        running.append(number)
+        assert running == [number]
+        time.sleep(0.001)
+        seen.append((number, threading.get_ident()))
+        running.clear()
+        return number
+
+    async def many() -> list[int | None]:
+        hand = QuickHand(patience_seconds=30)
+        coming = [hand.find(lambda number=number: piece(number)) for number in range(20)]
+        return await asyncio.gather(*coming)
+
+    assert asyncio.run(many()) == list(range(20))
+    assert [number for number, _ in seen] == list(range(20))
+    assert {thread for _, thread in seen} != {threading.get_ident()}
+    assert len({thread for _, thread in seen}) == 1
+
+
+def test_an_error_is_the_askers() -> None:
+    async def ask() -> str | None:
+        hand = QuickHand(patience_seconds=30)
+        with pytest.raises(ZeroDivisionError):
+            await hand.find(lambda: 1 // 0)
+        assert hand.waiting == 0
+        return await hand.find(lambda: "and goes on")
+
+    assert asyncio.run(ask()) == "and goes on"
+
+
+def test_one_hand_serves_one_loop_after_another() -> None:
+    hand = QuickHand(patience_seconds=30)
+    assert [asyncio.run(hand.find(lambda: 5)) for _ in range(3)] == [5, 5, 5]
+
+
+def test_all_who_wait_behind_one_that_hangs_go_another_way() -> None:
+    begun: list[str] = []
+
+    async def ask(over: threading.Event) -> None:
+        hand = QuickHand(patience_seconds=0.05, rest_seconds=0)
+        stuck = asyncio.ensure_future(hand.find(lambda: over.wait(30)))
+        behind = asyncio.ensure_future(hand.find(lambda: begun.append("behind")))
+        assert [await stuck, await behind] == [None, None]
+        assert (hand.waiting, begun) == (0, [])
+        # As long as it has not come back, nobody waits at all.
+        assert await hand.find(lambda: begun.append("later")) is None
+        over.set()
+        for _ in range(500):
+            if await hand.find(lambda: "back") == "back":
+                break
+            await asyncio.sleep(0.01)
+        else:
+            pytest.fail("it was not asked again")
+        assert begun == []  # What nobody waited for any more was not begun.
+
+    with hanging() as over:
+        asyncio.run(ask(over))
+
+
+def test_after_one_that_hung_it_has_a_rest() -> None:
+    async def ask(over: threading.Event) -> None:
+        hand = QuickHand(patience_seconds=0.05, rest_seconds=3600)
+        assert await hand.find(lambda: over.wait(30)) is None
+        over.set()
+        await asyncio.sleep(0.1)
+        assert await hand.find(lambda: 5) is None
+
+    with hanging() as over:
+        asyncio.run(ask(over))
+
+
+def test_who_waits_in_a_line_that_moves_goes_on_waiting() -> None:
+    def piece() -> int:
+        time.sleep(0.02)
+        return 5
+
+    async def ask() -> list[int | None]:
+        hand = QuickHand(patience_seconds=0.3)
+        return await asyncio.gather(*(hand.find(piece) for _ in range(30)))
+
+    assert asyncio.run(ask()) == [5] * 30
+
+
+def test_a_loop_that_has_gone_is_no_error() -> None:
+    hand = QuickHand(patience_seconds=0.02, rest_seconds=0)
+    with hanging() as over:
+        assert asyncio.run(hand.find(lambda: over.wait(30))) is None
+    for _ in range(500):
+        if asyncio.run(hand.find(lambda: 5)) == 5:
+            return
+        time.sleep(0.01)
+    pytest.fail("the thread has ended")
+
+
+def test_a_file_that_hangs_does_not_hold_up_a_receipt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = Service(make_project(tmp_path))
+    with hanging() as over:
+        monkeypatch.setattr(
+            ProjectCounter, "find_answer_at_hand", lambda *_: over.wait(30) and b"too late"
+        )
+        replies = [service.post("/v1/answer", CHECKS) for _ in range(2)]
+    assert [reply.json["verdict"] for reply in replies] == ["contradicted"] * 2
+
+
+def test_what_is_at_hand_needs_no_crew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = ProjectCounter(ServicePlan(make_project(tmp_path)))
+    limits = WebSettings().json_limits
+    monkeypatch.setattr(type(CREW), "start", lambda *_: pytest.fail("somebody was sent"))
+    found = counter.find_answer_at_hand(json.dumps(CHECKS).encode(), limits)
+    assert found is not None
+    assert json.loads(found)["verdict"] == "contradicted"
+    slow = json.dumps([{"id": "a", "tool": "slow"}]).encode()
+    assert counter.find_answer_at_hand(slow, limits) is None
+
+
+def test_a_long_request_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = Service(make_project(tmp_path))
+    monkeypatch.setattr(ProjectCounter, "find_answer_at_hand", lambda *_: pytest.fail("asked"))
+    body = b" " * 65_536 + b'{"question":"What is nowhere covered?"}'
+    reply = service.ask("POST", "/v1/answer", body, {"content-type": "application/json"})
+    assert (reply.status, reply.json["verdict"]) == (200, "outside_evidence_coverage")
