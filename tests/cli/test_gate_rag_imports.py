@@ -147,3 +147,22 @@ def test_rows_that_are_none_of_ours_are_named_or_skipped(tmp_path: Path) -> None
     result = run("gate", "rag", str(file))
     assert result.exit_code == 2
     assert "AF406" in result.stderr
+
+
+@pytest.mark.parametrize("raw", [b"", b"\n \n"], ids=["no byte", "blank lines"])
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
+def test_a_file_with_nothing_in_it_decides_nothing(tmp_path: Path, name: str, raw: bytes) -> None:
+    """It could be of any tool: that it is empty is all that can be said."""
+    file = tmp_path / name
+    file.write_bytes(raw)
+    code, report = report_of("rag", str(file))
+    assert (code, report["decision"]) == (3, "inconclusive")
+    assert report["reasons"][0] == "the gold set is empty"
+
+
+def test_a_file_with_nothing_in_it_beside_one_with_rows(tmp_path: Path) -> None:
+    empty = lines(tmp_path / "empty.jsonl", [])
+    row = {"user_input": "one?", "response": "a lion", "reference": "a lion"}
+    _, alone = report_of("rag", lines(tmp_path / "ragas.jsonl", [row]))
+    _, both = report_of("rag", empty, str(tmp_path / "ragas.jsonl"))
+    assert both["counts"] == alone["counts"]

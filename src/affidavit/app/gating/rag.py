@@ -67,7 +67,7 @@ def found_here(request: RagRequest, run: Run) -> RagOutcome:
 
 def _gold_beside(traces: tuple[Source, ...]) -> tuple[Source, ...]:
     for source in traces:
-        if source.is_own:
+        if source.is_own and not source.is_empty:
             raise source.doubt or AffidavitError(faults.GOLD_UNNAMED, Where(source.shown))
     return traces
 

@@ -27,7 +27,7 @@ class Source:
     """A file to read, how it is named, and the tool that wrote it.
 
     One that `is_own` is JSON lines of ours, which are read the quick way. `doubt` is why it could
-    not be told what it is, if it is only taken for ours.
+    not be told what it is, if it is only taken for ours. Nothing at all is in one that `is_empty`.
     """
 
     file: str
@@ -35,6 +35,7 @@ class Source:
     is_own: bool = True
     format: "Format | None" = None
     doubt: AffidavitError | None = None
+    is_empty: bool = False
 
 
 @contextmanager
@@ -74,7 +75,7 @@ def _told(file: str, shown: str, role: str) -> Source:
         head = stream.read(_HEAD_BYTES).lstrip()
     first_line = head.partition(b"\n")[0]
     if not head or (first_line.startswith(b"{") and _OWN_KEYS[role] in first_line):
-        return Source(file, shown)
+        return Source(file, shown, is_empty=not head)
     from affidavit.formats.importing import Format, detect
 
     try:
