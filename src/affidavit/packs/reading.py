@@ -183,8 +183,8 @@ class _Reader:
         place = _PLACE.search(text)
         problem, inner = (text, "") if place is None else (text[: place.start()], place[1])
         where = ".".join(part for part in (field, inner) if part)
-        # A reader knows no regular expressions; the page on packs has the rule.
-        problem = _PATTERN.sub("of another form", problem)
+        # Not everybody reads regular expressions; names are all that has one.
+        problem = _PATTERN.sub("of lower-case letters, digits and hyphens", problem)
         problem = problem[:1].lower() + problem[1:].replace("`", "'")
         raise self._error(faults.PACK_FIELD, where, problem=problem)
 
