@@ -7,6 +7,7 @@ from html import escape
 from os import environ
 from pathlib import Path
 
+import pypdfium2 as pdfium
 import pytest
 from lxml import etree
 from msgspec.structs import replace
@@ -278,10 +279,22 @@ CHROMIUM = (
 )
 
 
-@pytest.mark.skipif(
-    CHROMIUM is None and environ.get("CI") != "true",
-    reason="no Chromium here; `make browser` installs it",
-)
+def chromium(*arguments: str, folder: Path) -> str:
+    """Return what Chromium says; a test that needs it is skipped where there is none."""
+    if CHROMIUM is None and environ.get("CI") != "true":
+        pytest.skip("no Chromium here; `make browser` installs it")
+    assert CHROMIUM is not None, "CI needs Chromium; `make browser` installs it"
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars")
+    done = subprocess.run(
+        [CHROMIUM, *flags, f"--user-data-dir={folder / 'profile'}", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=90,
+    )
+    return done.stdout
+
+
 @pytest.mark.parametrize("width", [320, 400, 1280])
 def test_nothing_is_wider_than_the_window(width: int, tmp_path: Path) -> None:
     whole = {
@@ -295,22 +308,21 @@ def test_nothing_is_wider_than_the_window(width: int, tmp_path: Path) -> None:
     measure = "document.title = document.querySelector('iframe').contentDocument.body.scrollWidth"
     file = tmp_path / "page.html"
     file.write_text(f"<title>none</title>{frame}<script>onload = () => {{ {measure} }}</script>")
-    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars")
-    assert CHROMIUM is not None, "CI needs Chromium; `make browser` installs it"
-    done = subprocess.run(
-        [
-            *(CHROMIUM, *flags, f"--user-data-dir={tmp_path / 'profile'}"),
-            "--dump-dom",
-            file.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=90,
-    )
-    found = re.search(r"<title>(\d+)</title>", done.stdout)
+    shown = chromium("--dump-dom", file.as_uri(), folder=tmp_path)
+    found = re.search(r"<title>(\d+)</title>", shown)
     assert found is not None
     assert int(found[1]) <= width
+
+
+def test_on_paper_nothing_is_folded_away(tmp_path: Path) -> None:
+    file, paper = tmp_path / "page.html", tmp_path / "page.pdf"
+    file.write_text(render(gate_samples.latency(), past()))
+    chromium("--no-pdf-header-footer", f"--print-to-pdf={paper}", file.as_uri(), folder=tmp_path)
+    with pdfium.PdfDocument(paper) as pages:
+        said = "".join(page.get_textpage().get_text_bounded() for page in pages)
+    text = "".join(said.split())  # A name may be broken where its column ends.
+    assert "runs/latency.jsonl" in text  # What was read.
+    assert "P99/P50" in text  # The numbers of a drawing.
 
 
 STEPS = {

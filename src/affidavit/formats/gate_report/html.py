@@ -21,7 +21,7 @@ def render(wire: Mapping[str, object], history: Iterable[PastRunV1] = ()) -> str
     """Return the page; with a history it shows how the figures went."""
     report, runs = report_of(wire), tuple(history)
     templates = page_templates()
-    templates.filters["visible"] = words.visible
+    templates.filters.update(visible=words.visible, listed=words.listed)
     return templates.get_template("gate_report.html.j2").render(
         title=words.kind_in_words(report),
         whole=_head(report),
