@@ -137,6 +137,15 @@ def test_the_rag_gates_alone_with_thresholds(runner: Runner) -> None:
     assert decide(runner, **files, BASELINE=str(before))["code"] == "0"
 
 
+@pytest.mark.parametrize("name", ["GOLD", "GATES", "BASELINE"])
+def test_what_would_be_ignored_is_refused(name: str, runner: Runner) -> None:
+    start(runner.work)
+    done = runner.run("Decide", OUTPUT="out", CONFIG=DEFAULTS["config"], **{name: "x=1"})
+    assert done.returncode == 2
+    assert done.stdout.startswith("::error::gold, gates and baseline go with trace")
+    assert runner.outputs() == {}
+
+
 def test_a_run_that_stops_leaves_no_old_report(runner: Runner) -> None:
     start(runner.work)
     decide(runner)
