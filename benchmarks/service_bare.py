@@ -8,9 +8,8 @@ from typing import Any
 
 import uvicorn
 from litestar import Litestar, Request, Response, post
-from uvicorn.supervisors import Multiprocess
 
-from affidavit.wiring.serving import Address, listen_at
+from affidavit.wiring.serving import Address, listen_at, serve_in_processes
 
 ANSWER = b'{"said":"%s"}' % (b"x" * 7000)
 
@@ -30,9 +29,11 @@ if __name__ == "__main__":
     config = uvicorn.Config(
         "benchmarks.service_bare:app",
         workers=workers,
+        http="h11",
+        loop="asyncio",
         lifespan="off",
         log_config=None,
         access_log=False,
     )
     with listen_at(Address("127.0.0.1", port)) as listening:
-        Multiprocess(config, sockets=[listening]).run()
+        serve_in_processes(config, listening)

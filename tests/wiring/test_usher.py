@@ -119,11 +119,13 @@ def test_without_anybody_to_hand_them_out_a_process_ends(monkeypatch: pytest.Mon
     raised: list[int] = []
     monkeypatch.setattr(signal, "raise_signal", raised.append)
     with handed_out() as (_, invitation):
-        process = arrived(invitation)
-        process.listen(1)
-    with closing(process), pytest.raises(BlockingIOError):
-        process.accept()
-    assert raised == [signal.SIGTERM]
+        serves, just_started = arrived(invitation), arrived(invitation)
+        serves.listen(1)
+    just_started.listen(1)
+    for process in (serves, just_started):
+        with closing(process), pytest.raises(BlockingIOError):
+            process.accept()
+    assert raised == [signal.SIGTERM] * 2
 
 
 def crossed(invitation: Any) -> HandedSocket:

@@ -49,7 +49,8 @@ class HandedSocket(socket.socket):
 
     def listen(self, backlog: int = 0, /) -> None:
         """Make it known that this process serves; how many may wait is not for it to say."""
-        with closing(self._desk), closing(self._other_end):
+        # If the desk has gone, so has whoever hands them out, and `accept` will say so.
+        with closing(self._desk), closing(self._other_end), suppress(OSError):
             socket.send_fds(self._desk, [_SIGN], [self._other_end.fileno()])
 
     def accept(self) -> tuple[socket.socket, Any]:
