@@ -200,6 +200,14 @@ ACCURACY = {
 }
 
 
+def test_a_configuration_that_is_misspelt_is_said(tmp_path: Path) -> None:
+    file = lines(tmp_path / "l.jsonl", [{"e2e_ms": 5, "config": "small"}])
+    accuracy = rag_report(tmp_path, "rag.json", 0.9)
+    _, report = report_of("latency", file, f"--accuracy=smal={accuracy}")
+    said = "no configuration has both a latency and a precision, of smal, small"
+    assert report["warnings"] == [said]
+
+
 @pytest.mark.parametrize(("precision", "decision", "exit"), ACCURACY.values(), ids=ACCURACY.keys())
 def test_the_accuracy_of_the_release(
     tmp_path: Path, precision: float | None, decision: str, exit: int

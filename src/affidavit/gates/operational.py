@@ -1,7 +1,9 @@
 """The reports of latency, agreement and stability, each from its counts."""
 
 from collections.abc import Iterable
+from typing import Final
 
+from affidavit.base.places import excerpt
 from affidavit.base.statistics import rounded
 from affidavit.gates import metrics
 from affidavit.gates.agreement import AgreementCounts
@@ -19,6 +21,8 @@ from affidavit.gates.thresholds import (
     gates_with,
 )
 from affidavit.gates.tradeoff import Configuration, RollbackGuard, Tradeoff
+
+_NAMED: Final = 8
 
 
 def latency_report(
@@ -55,7 +59,10 @@ def latency_report(
         ruling,
         given,
         measures,
-        warnings=_said("questions without an answer, which have no latency", counts.silent),
+        warnings=(
+            *_said("questions without an answer, which have no latency", counts.silent),
+            *_halves(tradeoff),
+        ),
         counts={"answers": counts.everything.count, "no_answer": counts.silent},
         details={
             **counts.details(),
@@ -66,6 +73,14 @@ def latency_report(
             },
         },
     )
+
+
+def _halves(tradeoff: Tradeoff | None) -> tuple[str, ...]:
+    """Say that no configuration has both figures: a name may be misspelt on one side."""
+    if tradeoff is None or tradeoff.frontier:
+        return ()
+    names = ", ".join(excerpt(name) for name in tradeoff.not_measured[:_NAMED])
+    return (f"no configuration has both a latency and a precision, of {names}",)
 
 
 def agreement_report(
