@@ -107,13 +107,10 @@ class Locks:
     """The rules, made ready for constraints as they come; the same ones come again and again."""
 
     def __init__(self, rules: Iterable[ScuRule] = RULES) -> None:
-        given = tuple(rules)
-        self._locks = tuple(
-            (rule, re.compile(rule.lock, re.IGNORECASE | re.DOTALL)) for rule in given
-        )
+        self._rules = tuple(rules)
         # Most claims hold no word of any rule, and then no constraint need be looked at.
-        self._words = tuple({word for rule in given for word in rule.words})
-        self._can_tell_by_words = all(rule.words for rule in given)
+        self._words = tuple({word for rule in self._rules for word in rule.words})
+        self._can_tell_by_words = all(rule.words for rule in self._rules)
         self._refutations = lru_cache(maxsize=4096)(self._refutations_of)
         self._compiled = lru_cache(maxsize=4096)(_compiled)
 
@@ -143,8 +140,8 @@ class Locks:
     def _refutations_of(self, constraint: str) -> tuple[str, tuple[tuple[ScuRule, str], ...]]:
         """Return what a claim would say that repeats the constraint, and what would refute it."""
         made = []
-        for rule, lock in self._locks:
-            found = lock.search(constraint)
+        for rule in self._rules:
+            found = self._compiled(rule.lock).search(constraint)
             if found is not None:
                 made.append((rule, _filled(rule.claim, found.groupdict(default=""))))
         return constraint.casefold().rstrip(" .!"), tuple(made)

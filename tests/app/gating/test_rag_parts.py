@@ -121,3 +121,13 @@ def test_rows_that_cannot_be_imported(tmp_path: Path) -> None:
     report = imported(tmp_path, rows, skip_bad=True)
     skipped = [given["skipped"] for given in report["inputs"].values()]
     assert all(skipped)
+
+
+def test_a_gold_item_without_a_name_is_told_with_its_line(tmp_path: Path) -> None:
+    gold, trace = tmp_path / "gold.jsonl", tmp_path / "trace.jsonl"
+    gold.write_text('{"qid": "a", "answerable": true}\n{"qid": "", "answerable": true}\n')
+    trace.write_text('{"qid": "a", "answer_json": null}\n')
+    with pytest.raises(AffidavitError, match=r"gold.jsonl, line 2, field qid"):
+        run_rag(RagPlan((str(gold),), (str(trace),)))
+    report = run_rag(RagPlan((str(gold),), (str(trace),), skip_bad=True))
+    assert [given.skipped for given in report.inputs] == [1, 0]
