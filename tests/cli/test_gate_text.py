@@ -43,6 +43,17 @@ def test_on_a_terminal_no_table_is_wider(kind: str, golden: Golden) -> None:
     golden.check(f"gate_{kind}_on_terminal.txt", text)
 
 
+def test_a_name_of_the_user_is_never_changed() -> None:
+    named = PRINT.replace(
+        "print_gate_report(Terminal(Flags()), gate_samples.KINDS[sys.argv[1]]())",
+        "wire = gate_samples.rag(5, 5); wire['offenders'][0]['qid'] = 'an_id_of_mine';"
+        "print_gate_report(Terminal(Flags()), wire)",
+    )
+    _, shown = run_on_terminal(named, columns=200)
+    assert "an_id_of_mine" in shown
+    assert "under refusal" in shown
+
+
 def test_no_color_is_respected() -> None:
     _, shown = run_on_terminal(PRINT, "rag", env={"NO_COLOR": "1"})
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]", shown)

@@ -88,7 +88,8 @@ def _print_decision(terminal: Terminal, report: ReportV1) -> None:
 def _for_screen(table: ReportTable) -> ReportTable:
     """Return a table whose long names are folded between words, so that it fits into 80 columns.
 
-    A pipe has no width: there a metric keeps the name that a gate is written with.
+    A pipe has no width: there a metric keeps the name that a gate is written with. Whatever else
+    has a name, a question or a configuration, keeps it everywhere.
     """
     rows = tuple(
         replace(row, cells=(_spaced(row.cells[0]), *map(_unbroken, row.cells[1:])))
@@ -98,7 +99,8 @@ def _for_screen(table: ReportTable) -> ReportTable:
 
 
 def _spaced(name: str) -> str:
-    return name.replace("_", " ")
+    metric, slash, part = name.partition("/")
+    return metric.replace("_", " ") + slash + part if metric in words.METRICS else name
 
 
 def _unbroken(cell: str) -> str:
