@@ -1,5 +1,6 @@
 """What each operation does: read the body, call one use case in a thread, give its result."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -11,7 +12,6 @@ from anyio.to_thread import run_sync
 from litestar import Request, Response
 from litestar.connection import ASGIConnection
 from litestar.handlers import HTTPRouteHandler
-from litestar.handlers.base import BaseRouteHandler
 
 from affidavit.app.unreadable import Unreadable
 from affidavit.app.verifying import Outcome
@@ -155,7 +155,7 @@ class Handlers:
         _require_json(request)
         seconds = self.settings.body_seconds
         try:
-            with anyio.fail_after(seconds):
+            async with asyncio.timeout(seconds):
                 return await request.body()
         except TimeoutError:
             raise AffidavitError(faults.BODY_LATE, seconds=f"{seconds:g}") from None
@@ -188,17 +188,14 @@ def visit_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Visit:
 
 
 def _route(operation: Operation, handler: Handler) -> HTTPRouteHandler:
-    def guard(connection: ASGIConnection[Any, Any, Any, Any], route: BaseRouteHandler) -> None:
-        if operation.scope is not None:
-            visit_of(connection).caller.require(operation.scope)
-
     async def handle(request: Asked) -> Response[bytes]:
+        # Here, not in a guard: for that the framework copies the request, and the route with it.
+        if operation.scope is not None:
+            visit_of(request).caller.require(operation.scope)
         return await handler(request)
 
     path = operation.path.replace("{code}", "{code:str}")
-    made = HTTPRouteHandler(
-        path, http_method=operation.method, status_code=200, guards=[guard], media_type=JSON
-    )
+    made = HTTPRouteHandler(path, http_method=operation.method, status_code=200, media_type=JSON)
     return made(handle)
 
 
