@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -146,6 +146,20 @@ def test_what_is_at_hand_needs_no_crew(tmp_path: Path, monkeypatch: pytest.Monke
     assert json.loads(found)["verdict"] == "contradicted"
     slow = json.dumps([{"id": "a", "tool": "slow"}]).encode()
     assert counter.find_answer_at_hand(slow, limits) is None
+
+
+def test_nothing_else_about_a_request_needs_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def find_here(hand: QuickHand, work: Callable[[], object]) -> object:
+        return work()
+
+    service = Service(make_project(tmp_path))
+    monkeypatch.setattr(QuickHand, "find", find_here)
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: pytest.fail("a thread"))
+    reply = service.post("/v1/answer", CHECKS)
+    assert (reply.status, reply.json["verdict"]) == (200, "contradicted")
+    assert service.post("/v1/verify", reply.json).json["valid"] is True
 
 
 def test_a_long_request_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
