@@ -208,6 +208,7 @@ def test_one_configuration_for_both_uses() -> None:
     assert table.note == "Beaten in both by another: k10."
 
 
+GATE = {"metric": "precision", "op": ">=", "threshold": 0.8, "value": 0.9, "status": "pass"}
 BAD = {
     "no decision": ({"decision": "maybe"}, "decision"),
     "a value that is a text": ({"metrics": {"precision": {"value": "1"}}}, "metrics[...].value"),
@@ -215,6 +216,19 @@ BAD = {
     "details that are not of the kind": ({"kind": "latency", "details": {"load": 3}}, "load"),
     "an offender without a name": ({"offenders": [{"why": "x"}]}, "qid"),
     "another schema": ({"schema_version": "affidavit-gate/9"}, "schema_version"),
+    "a pass without a value": ({"gates": [{**GATE, "value": None}]}, "gates[0].status"),
+    "to ship, although a gate fails": (
+        {"decision": "ship", "gates": [{**GATE, "status": "fail"}]},
+        "decision",
+    ),
+    "to ship, although a gate is open": (
+        {"decision": "ship", "gates": [{**GATE, "status": "not_measured"}]},
+        "decision",
+    ),
+    "to ship, although a part is not": (
+        {"decision": "ship", "gates": [GATE], "parts": {"rag": gate_samples.rag(9, 1)}},
+        "decision",
+    ),
 }
 
 

@@ -129,14 +129,27 @@ def report_of(wire: Mapping[str, object], file: str | None = None) -> ReportV1:
         raise AffidavitError(
             faults.REPORT_MALFORMED, Where(file=file, field=field), problem=problem
         ) from None
-    for name, part in report.parts.items():
-        if part.get("parts"):
-            problem = "a part has parts of its own"
-            raise AffidavitError(
-                faults.REPORT_MALFORMED, Where(file=file, field=f"parts.{name}"), problem=problem
-            )
+    for field, problem in _contradictions(report):
+        raise AffidavitError(
+            faults.REPORT_MALFORMED, Where(file=file, field=field), problem=problem
+        )
+    for part in report.parts.values():
         report_of(part, file)
     return report
+
+
+def _contradictions(report: ReportV1) -> Iterator[tuple[str, str]]:
+    """Yield what no gate writes: a report of another hand must not show as a pass what is none."""
+    for place, gate in enumerate(report.gates):
+        if gate.status == "pass" and gate.value is None:
+            yield f"gates[{place}].status", "what was not measured does not pass"
+        if gate.status != "pass" and report.decision == "ship":
+            yield "decision", f"it is to ship, although {gate.metric} does not pass"
+    for name, part in report.parts.items():
+        if part.get("parts"):
+            yield f"parts.{name}", "a part has parts of its own"
+        if report.decision == "ship" != part.get("decision"):
+            yield "decision", f"it is to ship, although its part {name} is not"
 
 
 def place_of(report: ReportV1, qid: str) -> PlaceV1 | None:
