@@ -614,6 +614,33 @@ def test_observations_of_a_trace_stand_anywhere(tmp_path: Path) -> None:
     assert trace(row)["answer_json"]["claim"] == "five"
 
 
+HEADS = {
+    "with capitals": ("Question,Answer,Expected Answer", {}),
+    "in capitals": ("QUESTION,ANSWER,EXPECTED", {}),
+    "the plain name goes before one that is like it": (
+        "question,answer,expected,Question",
+        {"Question": "x"},
+    ),
+    "wherever it stands": ("Q,answer,expected,q", {"Q": "What?"}),
+}
+
+
+@pytest.mark.parametrize(("head", "scores"), HEADS.values(), ids=HEADS.keys())
+def test_columns_are_known_in_any_case(head: str, scores: dict[str, str], tmp_path: Path) -> None:
+    cells = ["What?", "It is blue", "blue", "x"][: head.count(",") + 1]
+    (row,) = rows_from(tmp_path, f"{head}\n{','.join(cells)}\n".encode())
+    assert gold(row)["question"] == ("x" if "Q" in scores else "What?")
+    assert gold(row)["gold_claim_substr"] == ("blue",)
+    assert trace(row)["answer_json"]["claim"] == "It is blue"
+    assert dict(row.scores) == scores
+
+
+def test_two_columns_that_are_alike_leave_the_first(tmp_path: Path) -> None:
+    (row,) = rows_from(tmp_path, b"Question,QUESTION,answer,expected\nWhat?,x,blue,blue\n")
+    assert gold(row)["question"] == "What?"
+    assert dict(row.scores) == {"QUESTION": "x"}
+
+
 def test_a_table_of_csv(tmp_path: Path) -> None:
     table = '\ufeffqid;question;answer;answerable;score\r\n1;"q\r\nq";;TRUE;nan\r\n\r\n'
     (row,) = rows_from(tmp_path, table.encode())

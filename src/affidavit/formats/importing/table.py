@@ -1,8 +1,9 @@
 """Plain rows with the names that people give their columns, ours among them."""
 
+from collections.abc import Iterable
 from typing import Final
 
-from affidavit.formats.importing.dialect import Dialect
+from affidavit.formats.importing.dialect import Dialect, itself_or_its_elements
 from affidavit.formats.importing.fields import (
     Row,
     chunks,
@@ -55,6 +56,28 @@ def record(row: Row) -> Record:
     )
 
 
+def rows_by_plain_names(value: object) -> Iterable[object] | None:
+    """Unfold a document into rows in which `Expected Answer` is `expected_answer`.
+
+    People begin the head of a column with a capital. A column that has the plain name itself goes
+    before one that is only like it, and the first of several that are alike before the others.
+    """
+    rows = itself_or_its_elements(value)
+    return None if rows is None else map(_plainly_named, rows)
+
+
+def _plainly_named(row: object) -> object:
+    if not isinstance(row, dict):
+        return row
+    plain: dict[str, str] = {}
+    for name in row:
+        word = "_".join(name.lower().split())
+        if word != name and word in _TAKEN and word not in row:
+            plain.setdefault(word, name)
+    names = {name: word for word, name in plain.items()}
+    return {names.get(name, name): value for name, value in row.items()} if names else row
+
+
 TABLE: Final = Dialect(
     Format.TABLE,
     (
@@ -63,4 +86,5 @@ TABLE: Final = Dialect(
         *((asked, said) for asked in QUESTIONS for said in REFERENCES),
     ),
     by_record(record),
+    rows_by_plain_names,
 )
