@@ -10,9 +10,8 @@ left to a closer look.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -28,8 +27,7 @@ _NONE: Final = frozenset[str]()
 _CANNOT_BE_READ: Final = (msgspec.DecodeError, RecursionError, ValueError)
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
+class _Names(NamedTuple):
     """The names in some objects: those that stand in all of them, and those in any."""
 
     always: frozenset[str]
