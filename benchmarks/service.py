@@ -148,13 +148,20 @@ def running(command: list[str], port: int) -> Iterator[int]:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         try:
             for _ in range(300):
-                with contextlib.suppress(OSError):
-                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                    break
+                # A connection waits until a process serves: only an answer says that one does.
+                with contextlib.suppress(OSError), connected(port) as probe:
+                    probe.sendall(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+                    if probe.recv(1):
+                        break
                 time.sleep(0.1)
             yield process.pid
         finally:
             process.terminate()
+
+
+def connected(port: int) -> socket.socket:
+    """Return a connection to a server of this machine."""
+    return socket.create_connection(("127.0.0.1", port), timeout=30)
 
 
 def free_port() -> int:

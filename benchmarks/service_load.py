@@ -91,6 +91,8 @@ async def load(
         runs = (ask_on(connection, until) for connection in connections)
         asked = [one for run in await asyncio.gather(*runs) for one in run]
     counted = [one for one in asked if one.due >= start + WARM_UP_SECONDS]
+    if not counted:
+        raise SystemExit("nothing that was asked after the warm-up was answered")
     waits = sorted(one.done - one.due for one in counted)
     return {
         "all": len(asked),

@@ -88,6 +88,19 @@ def test_a_process_that_has_gone_is_left_out() -> None:
                 assert is_served(client, stays)
 
 
+def test_where_all_have_gone_a_client_is_told_and_the_next_one_waits() -> None:
+    with handed_out() as (address, invitation):
+        with closing(arrived(invitation)) as goes:
+            goes.listen(1)
+            with connected(address) as client:
+                assert is_served(client, goes)
+        with connected(address) as client, suppress(ConnectionResetError):
+            assert client.recv(1) == b""
+        with connected(address) as client, closing(arrived(invitation)) as comes:
+            comes.listen(1)
+            assert is_served(client, comes)
+
+
 def test_a_client_that_left_is_no_error() -> None:
     with handed_out() as (address, invitation), closing(arrived(invitation)) as process:
         process.listen(1)
