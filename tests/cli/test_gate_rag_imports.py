@@ -166,3 +166,38 @@ def test_a_file_with_nothing_in_it_beside_one_with_rows(tmp_path: Path) -> None:
     _, alone = report_of("rag", lines(tmp_path / "ragas.jsonl", [row]))
     _, both = report_of("rag", empty, str(tmp_path / "ragas.jsonl"))
     assert both["counts"] == alone["counts"]
+
+
+SAID_OTHERWISE = {
+    "user_input": "What is the capital of France?",
+    "reference": "Paris is the capital of the whole country of France.",
+    "response": "The capital of France is Paris.",
+}
+ENOUGH = ("--gates", "precision=off", "chr=off", "containment=0.80", "under_refusal=off")
+
+
+def test_a_reference_that_is_a_sentence_is_said_to_be_asked_for_letter_by_letter(
+    tmp_path: Path,
+) -> None:
+    rows = [SAID_OTHERWISE, {"user_input": "Who?", "reference": "Victor Hugo", "response": "Hugo"}]
+    code, report = report_of("rag", lines(tmp_path / "ragas.jsonl", rows))
+    (said,) = (each for each in report["warnings"] if each.startswith("references of more"))
+    assert (code, said[:36]) == (1, "references of more than 8 words: 1; ")
+    held = {**SAID_OTHERWISE, "response": SAID_OTHERWISE["reference"]}
+    _, report = report_of("rag", lines(tmp_path / "ragas.jsonl", [held]))
+    assert report["warnings"] == []
+
+
+def test_a_file_without_citations_is_decided_by_the_gold_texts_if_that_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    """Of itself it stays open, and says how to decide without them."""
+    row = {"user_input": "What is it?", "reference": "a lion", "response": "It is a lion."}
+    file = lines(tmp_path / "ragas.jsonl", [row])
+    code, report = report_of("rag", file)
+    assert (code, report["metrics"]["precision"]["not_measured"]) == (3, 1)
+    assert any("containment=0.80" in step["do"] for step in report["next_steps"])
+    code, report = report_of("rag", file, *ENOUGH)
+    assert (code, report["decision"], report["metrics"]["containment"]["value"]) == (0, "ship", 1)
+    wrong = lines(tmp_path / "wrong.jsonl", [{**row, "response": "It is a dog."}])
+    assert report_of("rag", wrong, *ENOUGH)[0] == 1

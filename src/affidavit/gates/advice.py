@@ -76,6 +76,11 @@ _BY_METRIC: Final[Mapping[str, Advice]] = MappingProxyType(
                 " mend the index first",
             ),
             Advice(
+                ("containment",),
+                "answers do not hold the gold text letter for letter: read the offenders; where"
+                " other words are right too, add them to the item's gold_claim_substr",
+            ),
+            Advice(
                 ("stable",),
                 "answers flip between runs or environments: compare the index manifests, and"
                 " normalise text and vectors in one way",
@@ -135,7 +140,8 @@ _BY_LISTING: Final[Mapping[str, Advice]] = MappingProxyType(
             ("precision", "chr"),
             "what these answers cite cannot be judged: have the pipeline record the ids that it"
             " cites and retrieves, or write marks such as [2] into its answers, and give gold items"
-            " their citations; without them leave both gates out with precision=off chr=off",
+            " their citations; without them decide by the gold texts alone, with"
+            " --gates precision=off chr=off containment=0.80",
         ),
         "containment_not_measured": Advice(
             ("precision",),

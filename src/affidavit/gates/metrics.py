@@ -63,6 +63,7 @@ RAG: Final[Metrics] = _table(
     Metric("scu_violations", Kind.COUNT, False, "no shipped answer has constraints to keep"),
     Metric("recall_at_k", Kind.SHARE, True, _ANSWERABLE, ("recall", "recall@k")),
     Metric("chr_at_k", Kind.SHARE, True, _ANSWERABLE, ("chr@k",)),
+    Metric("containment", Kind.SHARE, True, "no shipped answer has a gold text to hold", ("c",)),
 )
 
 LATENCY: Final[Metrics] = _table(

@@ -3,7 +3,7 @@
 Nothing of it decides anything. The sums are exact, so the order of the rows cannot change a digit.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, TypeAlias
@@ -14,6 +14,8 @@ from affidavit.gates.tally import LISTED, NOTHING_LISTED, Listing
 
 Score: TypeAlias = bool | int | float | str | None
 
+LONGEST_TEXT: Final = 8
+"""In words. Who writes a text for others to repeat writes a few; more of them are a sentence."""
 _SAID: Final = 10
 # Every double is a whole number of these, so that sums of them are sums of integers.
 _PARTS_OF_ONE: Final = 1 << 1074
@@ -95,16 +97,24 @@ class OtherScores:
         return listed + " and further names" * self.is_cut
 
 
+def is_sentence(texts: Iterable[str]) -> bool:
+    """Tell whether all texts that an answer may hold are longer than one would repeat."""
+    given = tuple(texts)
+    return bool(given) and all(len(text.split()) > LONGEST_TEXT for text in given)
+
+
 @dataclass(frozen=True, slots=True)
 class Brought:
     """What other tools' files brought along.
 
     `same_question` are gold items of which several have one question, so that a trace which is
-    known by its question alone belongs to none of them.
+    known by its question alone belongs to none of them. `sentences` is how many references are too
+    long to be repeated by chance.
     """
 
     scores: OtherScores = field(default_factory=OtherScores)
     same_question: Listing = NOTHING_LISTED
+    sentences: int = 0
 
     @property
     def details(self) -> Mapping[str, object]:
@@ -125,5 +135,8 @@ class Brought:
             ),
             "gold items that have their question in common, so traces that are known by it alone"
             f" belong to none of them: {self.same_question.total}": self.same_question.total,
+            f"references of more than {LONGEST_TEXT} words: {self.sentences}; an answer must hold"
+            " one letter for letter, so the same in other words counts as wrong: give these"
+            " questions short texts (gold_claim_substr) in a gold set of their own": self.sentences,
         }
         return tuple(text for text, holds in said.items() if holds)

@@ -1,6 +1,7 @@
 """The figures of the RAG gates, from sums over profiles.
 
 Origin: section 2 of the RAG document. S is shipped, R refused, A answerable, U unanswerable.
+`containment` is ours: C alone, for files of tools that keep no citations.
 """
 
 from collections import Counter
@@ -73,6 +74,15 @@ def _of_questions(seen: Seen, *, answerable: bool) -> Callable[[Profile], Mark]:
     return mark
 
 
+def _of_answers(outcome: Callable[[Profile], bool | None]) -> Callable[[Profile], Mark]:
+    shipped = _of_shipped(outcome)
+
+    def mark(profile: Profile) -> Mark:
+        return shipped(profile) if profile.answerable else Mark.APART
+
+    return mark
+
+
 def _of_retrieval(outcome: Callable[[Profile], bool | None]) -> Callable[[Profile], Mark]:
     def mark(profile: Profile) -> Mark:
         if not profile.answerable:
@@ -93,12 +103,17 @@ MARKS: Final[Mapping[str, Callable[[Profile], Mark]]] = MappingProxyType(
         "scu_violations": _of_constrained(lambda profile: profile.keeps is False),
         "recall_at_k": _of_retrieval(lambda profile: profile.recalls),
         "chr_at_k": _of_retrieval(lambda profile: profile.reachable),
+        "containment": _of_answers(lambda profile: profile.contains),
     }
 )
 
 
 def _is_shipped_answer(profile: Profile) -> bool:
     return profile.seen is Seen.SHIPPED and profile.answerable
+
+
+def _lacks_its_text(profile: Profile) -> bool:
+    return _is_shipped_answer(profile) and profile.contains is False
 
 
 LISTED_BY: Final[Mapping[str, Callable[[Profile], bool]]] = MappingProxyType(
@@ -181,6 +196,10 @@ class RagCounts:
     def uses_scu(self) -> bool:
         """Tell whether any gold item has constraints."""
         return any(profile.constrained for profile in self.profiles)
+
+    def lacks_texts(self) -> bool:
+        """Tell whether an answer does not hold a gold text that it should."""
+        return any(map(_lacks_its_text, self.profiles))
 
     def measures(self, *, allow_missing: bool = False) -> dict[str, Measure]:
         """Return every figure by its name."""

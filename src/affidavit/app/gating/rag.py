@@ -93,7 +93,11 @@ def _found(
         ),
         tuple(_offenders(golds, gold, traces, counts, settings.refusal)),
         ScoredItems(gold.ready, traces.runs) if request.needs_items else None,
-        Brought(traces.scores, NOTHING_LISTED if questions is None else questions.same()),
+        Brought(
+            traces.scores,
+            NOTHING_LISTED if questions is None else questions.same(),
+            gold.sentences if counts.lacks_texts() else 0,
+        ),
     )
 
 

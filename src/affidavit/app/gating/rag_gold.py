@@ -15,6 +15,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.files import digest_file
 from affidavit.base.places import excerpt
+from affidavit.gates.rag_brought import is_sentence
 from affidavit.gates.rag_rows import GOLD, GoldV1, gold_from_line, nameless_gold, qid_of
 from affidavit.gates.rag_scoring import RagScorer, RagSettings, Ready
 
@@ -29,6 +30,8 @@ class Gold:
     places: "array[int]" = field(default_factory=lambda: array("q"))
     digests: list[str] = field(default_factory=list)
     index: LineIndex = field(default_factory=LineIndex)
+    sentences: int = 0
+    """Items of other tools whose reference is a whole sentence."""
 
     @property
     def digest(self) -> str | None:
@@ -66,6 +69,8 @@ def read_gold(
             known = ready.setdefault(qid, item)
             if known is item:
                 places.append(before + place)
+                if not source.is_own and is_sentence(row.gold_claim_substr or ()):
+                    gold.sentences += 1
             elif not beside_traces or replace(item, number=known.number) != known:
                 where = Where(source.shown, line, "qid")
                 raise AffidavitError(faults.GOLD_TWICE, where, qid=excerpt(qid))

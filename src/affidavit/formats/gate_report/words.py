@@ -36,6 +36,7 @@ METRICS: Final[Mapping[str, str]] = MappingProxyType(
         "scu_violations": "answers that break a constraint",
         "recall_at_k": "all gold passages among the first k",
         "chr_at_k": "a gold passage among the first k",
+        "containment": "answers that hold a gold text",
         "p50_ms": "median, milliseconds",
         "p90_ms": "90th percentile, milliseconds",
         "p95_ms": "95th percentile, milliseconds",
