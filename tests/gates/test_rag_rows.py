@@ -147,6 +147,23 @@ def test_blank_lines_are_passed_over_and_counted() -> None:
     assert [*gold_from_chunk(b"")] == [*traces_from_chunk(b"\n")] == []
 
 
+TWO = b'{"answer_json": null, "qid": "a"} {"answer_json": null, "qid": "b"}\n'
+AS_MANY_ROWS_AS_LINES = {
+    "a blank line before": b"\n" + TWO,
+    "a blank line behind": TWO + b"\n",
+    "a line of white space": TWO + b" \t\n",
+    "a line that ends as on Windows": TWO + b"\r\n",
+    "a blank line that has no end": TWO + b" ",
+}
+
+
+@pytest.mark.parametrize("raw", AS_MANY_ROWS_AS_LINES.values(), ids=AS_MANY_ROWS_AS_LINES.keys())
+def test_two_rows_on_a_line_are_not_hidden_by_a_blank_one(raw: bytes) -> None:
+    with pytest.raises(AffidavitError, match="AF023") as caught:
+        list(traces_from_chunk(raw))
+    assert caught.value.where.line == (2 if raw.startswith(b"\n") else 1)
+
+
 def test_a_key_twice_hides_in_no_chunk() -> None:
     twice = b'{"qid": "a", "qid": "b", "answer_json": null}'
     without = b'{"q_id": "c", "answer_json": null}'

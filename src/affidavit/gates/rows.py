@@ -23,6 +23,7 @@ from affidavit.gates.row_layout import LayoutReader
 Row = TypeVar("Row", bound=msgspec.Struct)
 Key = TypeVar("Key", bound=Hashable)
 
+_MAY_BE_BLANK: Final = re.compile(rb"\n[\n\r\t ]")
 # A printable ASCII letter that is written as an escape: no writer does it, so a key may be hidden.
 _HIDDEN_LETTER: Final = re.compile(rb"\\u00[2-7]")
 _LIMITS: Final = JsonLimits(max_bytes=LINE_LIMITS.max_bytes, max_string=LINE_LIMITS.max_bytes)
@@ -71,11 +72,14 @@ class RowReader(Generic[Row]):
         reading them one by one; `on_bad` is told of each that is no row. `lines` is how many there
         are, if the caller has counted them.
         """
-        if lines is None:
-            lines = lines_in(raw)
-        rows = self._layouts.rows(raw, lines) if self._layouts is not None else None
-        if rows is None:
-            rows = self._rows_at_once(raw, lines)
+        rows = None
+        # Decoders pass over blank lines and take two values on one: as many rows as lines are a
+        # row on each only if no line is blank.
+        if not raw[:1].isspace() and _MAY_BE_BLANK.search(raw) is None:
+            count = lines_in(raw) if lines is None else lines
+            rows = self._layouts.rows(raw, count) if self._layouts is not None else None
+            if rows is None:
+                rows = self._rows_at_once(raw, count)
         if rows is not None:
             return enumerate(rows, first_line)
         return self._one_by_one(raw, first_line, file, on_bad)
