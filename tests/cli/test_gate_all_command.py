@@ -182,7 +182,7 @@ def test_a_near_name_is_offered(tmp_path: Path) -> None:
 
 
 FILES: dict[str, tuple[bytes | None, str]] = {
-    "missing": (None, "AF010"),
+    "missing": (None, "AF454"),
     "not text": (b"\xff\xfe", "AF450"),
 }
 

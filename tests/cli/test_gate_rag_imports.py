@@ -201,3 +201,18 @@ def test_a_file_without_citations_is_decided_by_the_gold_texts_if_that_is_asked_
     assert (code, report["decision"], report["metrics"]["containment"]["value"]) == (0, "ship", 1)
     wrong = lines(tmp_path / "wrong.jsonl", [{**row, "response": "It is a dog."}])
     assert report_of("rag", wrong, *ENOUGH)[0] == 1
+
+
+def test_what_an_offender_cites_is_null_where_nobody_recorded_it(tmp_path: Path) -> None:
+    """No list says that it cited nothing."""
+    row = {"user_input": "What is it?", "reference": "a lion", "response": "It is a dog."}
+    _, report = report_of("rag", lines(tmp_path / "ragas.jsonl", [row]))
+    (offender,) = report["offenders"]
+    assert (offender["citations"], offender["retrieved_ids"]) == (None, None)
+    told = run("gate", "rag", str(tmp_path / "ragas.jsonl")).stdout
+    assert "cited not recorded; gold –; retrieved not recorded" in told
+
+
+def test_a_refusal_token_without_a_letter_is_refused() -> None:
+    ended = run("gate", "rag", "results.csv", "--refusal", " ")
+    assert (ended.exit_code, ended.stderr[:6]) == (2, "AF001:")

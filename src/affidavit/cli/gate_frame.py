@@ -74,15 +74,16 @@ class Frame:
     def refuse_to_replace(self, inputs: Iterable[str | Path], *others: Path) -> None:
         """Refuse, before anything is measured, to write over what is read or where nobody can.
 
-        `others` are files that the command writes besides. The JSON may replace the baseline.
+        `others` are files that the command writes besides. The baseline is read too: a run that is
+        worse would take its place, and be the measure of the next.
         """
         from affidavit.cli.gate_places import files_read
         from affidavit.cli.places import refuse_places, require_writable
 
         files = [*others, *(path for _, path in self.outputs())]
         history = () if self.history is None else (self.history,)
-        kept = () if self.baseline in (None, self.report) else (self.baseline,)
-        refuse_places((*history, *files), files_read((*inputs, *filter(None, kept))))
+        kept = () if self.baseline is None else (self.baseline,)
+        refuse_places((*history, *files), files_read((*inputs, *kept)))
         require_writable(files)
         if self.history is not None:
             from affidavit.app.gating.history import require_history

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from affidavit.gates.rag_counts import failed_checks
 from affidavit.gates.rag_profiles import Profile, Seen
-from affidavit.gates.rag_rows import GoldV1, TraceV1, qid_of
+from affidavit.gates.rag_rows import AnswerV1, GoldV1, TraceV1, qid_of
 
 
 @dataclass(frozen=True, slots=True)
 class Offender:
-    """An item that came out wrong, all that is needed to see why, and where its trace stands."""
+    """An item that came out wrong, all that is needed to see why, and where its trace stands.
+
+    What was not recorded is None: nothing cited is something else.
+    """
 
     qid: str
     why: str
@@ -20,8 +23,8 @@ class Offender:
     not_measured: tuple[str, ...]
     question: str
     claim: str
-    citations: tuple[str, ...]
-    retrieved_ids: tuple[str, ...]
+    citations: tuple[str, ...] | None
+    retrieved_ids: tuple[str, ...] | None
     gold_citations: tuple[str, ...]
     line: int | None = None
     file: str | None = None
@@ -35,8 +38,8 @@ class Offender:
             "not_measured": list(self.not_measured),
             "question": self.question,
             "claim": self.claim,
-            "citations": list(self.citations),
-            "retrieved_ids": list(self.retrieved_ids),
+            "citations": None if self.citations is None else list(self.citations),
+            "retrieved_ids": None if self.retrieved_ids is None else list(self.retrieved_ids),
             "gold_citations": list(self.gold_citations),
         }
 
@@ -57,12 +60,16 @@ def offender_of(
         _not_measured(profile),
         gold.question,
         "" if answer is None else answer.claim,
-        (answer.citations if answer is not None else None) or (),
-        trace.retrieved_ids or (),
+        None if answer is None else _citations(answer),
+        trace.retrieved_ids,
         gold.gold_citations or (),
         line,
         file,
     )
+
+
+def _citations(answer: AnswerV1) -> tuple[str, ...] | None:
+    return None if answer.citations_recorded is False else answer.citations or ()
 
 
 def _why(profile: Profile) -> str:

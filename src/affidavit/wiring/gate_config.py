@@ -16,6 +16,7 @@ import msgspec
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gate_runs as faults
+from affidavit.base.faults.input import FILE_MISSING
 from affidavit.base.files import read_bounded
 from affidavit.gates.metrics import BY_KIND
 from affidavit.gates.report import Report
@@ -57,7 +58,13 @@ class GateConfig:
 
 def load_gate_config(path: Path) -> GateConfig:
     """Return the gates of a config file; one that configures none is an error."""
-    text, value = _toml(read_bounded(path, MAX_BYTES), str(path))
+    try:
+        raw = read_bounded(path, MAX_BYTES)
+    except AffidavitError as error:
+        if error.fault is FILE_MISSING:
+            raise AffidavitError(faults.CONFIG_MISSING, error.where) from None
+        raise
+    text, value = _toml(raw, str(path))
     try:
         return _config(value.get("gates"), path.parent)
     except AffidavitError as error:

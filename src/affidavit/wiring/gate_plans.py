@@ -58,11 +58,6 @@ class _Files:
     def path(self, name: str | None) -> Path | None:
         return None if name is None else Path(self.one(name))
 
-    def baseline(self, given: settings.GateV1) -> Path | None:
-        # Not an input: a run may put its report in the place of the last one's.
-        name = given.fail_on_regression
-        return None if name is None else self._folder / name
-
 
 def _texts(given: str | tuple[str, ...]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else given
@@ -80,7 +75,7 @@ def _rag(given: settings.RagV1, found: _Files) -> Callable[[], Report]:
         allow_missing=given.allow_missing,
         skip_bad=given.skip_bad,
         expect_gold_digest=given.expect_gold_digest,
-        baseline=found.baseline(given),
+        baseline=found.path(given.fail_on_regression),
         jobs=given.jobs,
     )
     return lambda: run_rag(plan)
@@ -100,7 +95,7 @@ def _latency(given: settings.LatencyV1, found: _Files) -> Callable[[], Report]:
         tuple(known),
         RollbackGuard(given.slower_by, given.worse_by),
         given.skip_bad,
-        found.baseline(given),
+        found.path(given.fail_on_regression),
     )
     return lambda: gate_latency(gate)
 
@@ -113,7 +108,7 @@ def _agreement(given: settings.AgreementV1, found: _Files) -> Callable[[], Repor
         _texts(given.gates),
         given.skip_bad,
         given.allow_missing,
-        found.baseline(given),
+        found.path(given.fail_on_regression),
     )
     return lambda: gate_agreement(gate)[0]
 
@@ -126,7 +121,7 @@ def _stability(given: settings.StabilityV1, found: _Files) -> Callable[[], Repor
         given.refusal,
         given.skip_bad,
         given.allow_missing,
-        found.baseline(given),
+        found.path(given.fail_on_regression),
         given.expect_gold_digest,
     )
     return lambda: gate_stability(gate)
@@ -139,6 +134,6 @@ def _research(given: settings.ResearchV1, found: _Files) -> Callable[[], Report]
         _texts(given.gates),
         given.skip_bad,
         given.allow_missing,
-        found.baseline(given),
+        found.path(given.fail_on_regression),
     )
     return lambda: gate_research(gate)

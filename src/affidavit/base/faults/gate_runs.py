@@ -82,3 +82,9 @@ CONFIG_EMPTY = Fault(
     "the file configures no gate, so there is nothing to decide",
     "add a table such as [gates.rag] with gold and trace, or start with `affidavit init`",
 )
+CONFIG_MISSING = Fault(
+    "AF454",
+    "gates.missing",
+    "there is no such file, so no gate is configured",
+    "name another with -c, or start with `affidavit init`, which writes one",
+)

@@ -19,8 +19,8 @@ class RagOffenderV1(msgspec.Struct, frozen=True):
     not_measured: tuple[str, ...] = ()
     question: str = ""
     claim: str = ""
-    citations: tuple[str, ...] = ()
-    retrieved_ids: tuple[str, ...] = ()
+    citations: tuple[str, ...] | None = None
+    retrieved_ids: tuple[str, ...] | None = None
     gold_citations: tuple[str, ...] = ()
 
 

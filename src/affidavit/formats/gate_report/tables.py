@@ -136,6 +136,10 @@ def _limit(name: str, question: kinds.QuestionV1) -> str:
     return f"{name} {words.figure(getattr(question, name, None))}"
 
 
+def _recorded(ids: tuple[str, ...] | None) -> str:
+    return "not recorded" if ids is None else words.listed(ids, _IDS)
+
+
 def _rag_offender(offender: kinds.RagOffenderV1, place: PlaceV1 | None) -> tuple[str, ...]:
     wrong = words.why_in_words(offender.why)
     checks = [f"fails {', '.join(offender.failed)}"] if offender.failed else []
@@ -144,9 +148,9 @@ def _rag_offender(offender: kinds.RagOffenderV1, place: PlaceV1 | None) -> tuple
     if checks:
         wrong += f" ({'; '.join(checks)})"
     passages = (
-        f"cited {words.listed(offender.citations, _IDS)};"
+        f"cited {_recorded(offender.citations)};"
         f" gold {words.listed(offender.gold_citations, _IDS)};"
-        f" retrieved {words.listed(offender.retrieved_ids, _IDS)}"
+        f" retrieved {_recorded(offender.retrieved_ids)}"
     )
     line = "" if place is None else f" (line {place.line})"
     asked = words.shortened(offender.question, _TEXT)
