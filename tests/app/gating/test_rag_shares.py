@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.cli.test_gate_rag_command import answer, good, item, lines, many
 
-from affidavit.app.gating import blocks, rag_dealing, rag_parts, rag_shares
+from affidavit.app.gating import blocks, rag_dealing, rag_parts, rag_shares, rag_sources
 from affidavit.app.gating.rag_dealing import Piece, rows_in
 from affidavit.base.errors import AffidavitError
 from affidavit.cli.gate_json import report_pieces
@@ -57,8 +57,8 @@ def test_the_same_bytes(
 ) -> None:
     asked = plan(tmp_path, *files, **changes)
     whole = said(replace(asked, jobs=1))
-    monkeypatch.setattr(rag_shares, "LARGE_GOLD_BYTES", 0)
-    monkeypatch.setattr(rag_shares, "SHARE_BYTES", 5000)
+    monkeypatch.setattr(rag_sources, "LARGE_GOLD_BYTES", 0)
+    monkeypatch.setattr(rag_sources, "SHARE_BYTES", 5000)
     assert said(asked) == whole
 
 
@@ -79,8 +79,8 @@ def test_parts_are_dealt_out_by_themselves(
     files, changes = CASES[name]
     asked = plan(tmp_path, *files, **changes)
     whole = said(asked)
-    monkeypatch.setattr(rag_shares, "LARGE_GOLD_BYTES", 0)
-    monkeypatch.setattr(rag_shares, "SHARE_BYTES", 5000)
+    monkeypatch.setattr(rag_sources, "LARGE_GOLD_BYTES", 0)
+    monkeypatch.setattr(rag_sources, "SHARE_BYTES", 5000)
     monkeypatch.setattr(rag_parts, "SMALLEST_PART_BYTES", 3000)
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 700)
     monkeypatch.setattr(rag_dealing, "HELD_BYTES", 2000)

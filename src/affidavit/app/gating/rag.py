@@ -9,8 +9,7 @@ from affidavit.app.gating.rag_gold import Gold, items_again, read_gold
 from affidavit.app.gating.rag_imports import Questions
 from affidavit.app.gating.rag_parts import Bench
 from affidavit.app.gating.rag_request import RagRequest, inputs_of
-from affidavit.app.gating.rag_shares import shares_needed
-from affidavit.app.gating.rag_sources import Source, sources_named
+from affidavit.app.gating.rag_sources import Source, shares_needed, sources_named
 from affidavit.app.gating.rag_traces import Run, Traces, score_traces, traces_again
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults

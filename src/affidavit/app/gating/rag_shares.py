@@ -5,24 +5,15 @@ itself, and the counts of all shares are added: memory is that of one share, wha
 """
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
-from typing import Final
 
 from affidavit.app.gating.rag_dealing import Piece, rows_in
-from affidavit.app.gating.rag_sources import Source
 from affidavit.gates.rag_counts import RagCounts
 from affidavit.gates.rag_profiles import Profile, profile_of
 from affidavit.gates.rag_rows import GOLD, TRACE, qid_of
 from affidavit.gates.rag_runs import Scoring, codes_from_runs, counts_from_runs
 from affidavit.gates.rag_scoring import RagScorer, RagSettings, Ready
-
-LARGE_GOLD_BYTES: Final = 32 << 20
-"""About 100,000 items; fewer are quicker held at once."""
-SHARE_BYTES: Final = 8 << 20
-MOST_SHARES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +37,6 @@ class Decided:
     worst: dict[str, tuple[int, int, int]]
     items: dict[int, list[str]]
     twice: tuple[int, str] | None
-
-
-def shares_needed(golds: Iterable[Source], sources: Iterable[Source]) -> int:
-    """Return how many shares a gold set is dealt into; none if it is small, or another tool's."""
-    given = tuple(golds)
-    size = sum(Path(source.file).stat().st_size for source in given)
-    if size <= LARGE_GOLD_BYTES or not all(source.is_own for source in chain(given, sources)):
-        return 0
-    return min(MOST_SHARES, size // SHARE_BYTES + 1)
 
 
 def decide_share(_: None, work: Work) -> Decided:

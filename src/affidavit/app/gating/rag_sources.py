@@ -5,6 +5,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 _OWN_KEYS: Final = {"gold": b'"answerable"', "trace": b'"answer_json"'}
 _OWN_ENDINGS: Final = (".jsonl", ".ndjson")
 _HEAD_BYTES: Final = 1 << 16
+LARGE_GOLD_BYTES: Final = 32 << 20
+"""About 100,000 items; fewer are quicker held at once."""
+SHARE_BYTES: Final = 8 << 20
+MOST_SHARES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +94,12 @@ def _told(file: str, shown: str, role: str) -> Source:
     # Those who save a file with a byte order mark do not know it; only the quick way minds.
     is_own = found is Format.NATIVE and not head.startswith(BOM_UTF8)
     return Source(file, shown, is_own, found)
+
+
+def shares_needed(golds: Iterable[Source], sources: Iterable[Source]) -> int:
+    """Return how many shares a gold set is dealt into; none if it is small, or another tool's."""
+    given = tuple(golds)
+    size = sum(Path(source.file).stat().st_size for source in given)
+    if size <= LARGE_GOLD_BYTES or not all(source.is_own for source in chain(given, sources)):
+        return 0
+    return min(MOST_SHARES, size // SHARE_BYTES + 1)
