@@ -63,8 +63,11 @@ REFUSED = {
     "the wrong way round, counts": ("contradictions>=1", "AF234.*contradictions<="),
     "over one": ("coverage>=85", "AF235.*from 0 to 1"),
     "below nothing": ("coverage>=-1", "AF235"),
-    "endless": ("contradictions<=inf", "AF235.*whole number"),
-    "not a number": ("coverage>=nan", "AF235"),
+    "endless": ("contradictions<=inf", "AF232"),
+    "too many digits": ("contradictions<=1e999", "AF235.*whole number"),
+    "a number as programs write it": ("contradictions<=1_000", "AF232"),
+    "digits of another script": ("contradictions<=٣", "AF232"),
+    "not a number": ("coverage>=nan", "AF232"),
     "half a claim": ("contradictions<=0.5", "AF235.*whole number"),
 }
 

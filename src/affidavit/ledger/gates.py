@@ -16,6 +16,7 @@ from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
+from affidavit.base.plain_numbers import number_in
 from affidavit.base.thresholds import holds, in_words
 
 
@@ -168,10 +169,9 @@ def _metric_named(name: str) -> Metric:
 
 
 def _threshold(metric: Metric, number: str, text: str) -> float:
-    try:
-        value = float(number)
-    except ValueError:
-        raise AffidavitError(faults.GATE_SYNTAX, text=text) from None
+    value = number_in(number)
+    if value is None:
+        raise AffidavitError(faults.GATE_SYNTAX, text=text)
     is_rate = metric in _RATES
     if not math.isfinite(value) or value < 0 or (value > 1 if is_rate else value != int(value)):
         wanted = "a share from 0 to 1" if is_rate else "a whole number from 0 on"
