@@ -110,6 +110,11 @@ ENOUGH = {
     "what is open counts as bad": ("precision>=0.80@95", (8, 0, 1), "(78 would do at this rate)"),
     "the threshold itself": ("precision>=0.80@95", (4, 1), "(no number would do at this rate)"),
     "what no number can show": ("precision=1@95", (9, 0), "(no number would do at this rate)"),
+    "more than there are": (
+        "under<=1e-200@95",
+        (0, 10),
+        "(more than 1000000000000 would do at this rate)",
+    ),
 }
 
 

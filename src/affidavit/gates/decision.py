@@ -7,6 +7,7 @@ would pass whatever they are, fails only if it would fail whatever they are, and
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
+from typing import Final
 
 from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.exits import Exit
@@ -16,6 +17,9 @@ from affidavit.base.thresholds import in_words
 from affidavit.gates.metrics import Kind, Metric
 from affidavit.gates.tally import Tally
 from affidavit.gates.thresholds import Gate, rounded_percent
+
+_MOST_ITEMS: Final = 10**12
+"""Nobody has more; and where the square of a distance is too small for a number, it is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +215,10 @@ def _enough(gate: Gate, measure: Measure) -> str:
     if not distance:
         return "no number"
     z = z_value(gate.confidence or 0.0)
-    return str(ceil(z * z * gate.threshold * (1 - gate.threshold) / distance**2))
+    spread = z * z * gate.threshold * (1 - gate.threshold)
+    if spread > _MOST_ITEMS * distance**2:
+        return f"more than {_MOST_ITEMS}"
+    return str(ceil(spread / distance**2))
 
 
 def _shown(value: float) -> str:
