@@ -154,11 +154,15 @@ AS_MANY_ROWS_AS_LINES = {
     "a line of white space": TWO + b" \t\n",
     "a line that ends as on Windows": TWO + b"\r\n",
     "a blank line that has no end": TWO + b" ",
+    "a row on two lines": TWO.replace(b', "qid": "b"', b',\n"qid": "b"'),
+    "a row on two lines that looks like two": TWO.replace(
+        b'{"answer_json": null, "qid": "b"}', b'{"qid": "b", "answer_json":\n{"claim": "c"}}'
+    ),
 }
 
 
 @pytest.mark.parametrize("raw", AS_MANY_ROWS_AS_LINES.values(), ids=AS_MANY_ROWS_AS_LINES.keys())
-def test_two_rows_on_a_line_are_not_hidden_by_a_blank_one(raw: bytes) -> None:
+def test_two_rows_on_a_line_are_hidden_by_no_other_line(raw: bytes) -> None:
     with pytest.raises(AffidavitError, match="AF023") as caught:
         list(traces_from_chunk(raw))
     assert caught.value.where.line == (2 if raw.startswith(b"\n") else 1)

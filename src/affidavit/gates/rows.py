@@ -23,7 +23,8 @@ from affidavit.gates.row_layout import LayoutReader
 Row = TypeVar("Row", bound=msgspec.Struct)
 Key = TypeVar("Key", bound=Hashable)
 
-_MAY_BE_BLANK: Final = re.compile(rb"\n[\n\r\t ]")
+# A line feed that stands elsewhere than between the end of one object and the start of another.
+_WITHIN_A_ROW: Final = re.compile(rb"\n(?:[^{]|(?<!\}\n)(?<!\}\r\n))")
 # A printable ASCII letter that is written as an escape: no writer does it, so a key may be hidden.
 _HIDDEN_LETTER: Final = re.compile(rb"\\u00[2-7]")
 _LIMITS: Final = JsonLimits(max_bytes=LINE_LIMITS.max_bytes, max_string=LINE_LIMITS.max_bytes)
@@ -73,9 +74,9 @@ class RowReader(Generic[Row]):
         are, if the caller has counted them.
         """
         rows = None
-        # Decoders pass over blank lines and take two values on one: as many rows as lines are a
-        # row on each only if no line is blank.
-        if not raw[:1].isspace() and _MAY_BE_BLANK.search(raw) is None:
+        # Decoders pass over blank lines, and take two values on one line and one on two: as many
+        # rows as lines are a row on each only if every line feed stands between two of them.
+        if raw.startswith(b"{") and _WITHIN_A_ROW.search(raw) is None:
             count = lines_in(raw) if lines is None else lines
             rows = self._layouts.rows(raw, count) if self._layouts is not None else None
             if rows is None:
