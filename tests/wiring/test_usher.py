@@ -1,7 +1,11 @@
 """Connections are handed to the processes of a service in turn, as long as they are there."""
 
+import errno
+import os
+import select
 import signal
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from copy import copy
@@ -126,6 +130,88 @@ def test_a_process_that_takes_nothing_does_not_hold_up_the_others() -> None:
                 taken += 1
                 awake.settimeout(0.001)
         assert taken > MORE_THAN_MAY_WAIT / 2
+
+
+@contextmanager
+def no_descriptor_free() -> Iterator[None]:
+    """Let this process open nothing more for a while."""
+    import resource  # Not there where nothing can be handed over.
+
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest_free = os.dup(0)
+    os.close(lowest_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, most[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, most)
+
+
+def test_a_process_without_a_free_descriptor_loses_a_connection_but_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raised: list[int] = []
+    monkeypatch.setattr(signal, "raise_signal", raised.append)
+    with handed_out() as (address, invitation), closing(arrived(invitation)) as process:
+        process.listen(1)
+        with connected(address):
+            assert select.select([process], [], [], SECONDS)[0]
+            # What asyncio knows as "try again in a second".
+            with no_descriptor_free(), pytest.raises(OSError, match="Too many open files"):
+                process.accept()
+        with connected(address) as client:
+            assert is_served(client, process)
+    assert raised == []
+
+
+def test_whoever_hands_them_out_goes_on_if_it_had_no_descriptor_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked, receive = threading.Event(), socket.recv_fds
+
+    def received(*given: Any) -> Any:
+        try:
+            return receive(*given)
+        finally:
+            looked.set()
+
+    monkeypatch.setattr(socket, "recv_fds", received)
+    with (
+        handed_out() as (address, invitation),
+        closing(arrived(invitation)) as process,
+        connected(address) as client,
+    ):
+        with no_descriptor_free():
+            socket.send_fds(invitation.desk, [b"!"], [process.fileno()])
+            assert looked.wait(SECONDS)
+        process.listen(1)
+        assert is_served(client, process)
+
+
+def test_a_process_is_not_left_out_because_too_much_is_on_its_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Linux counts the descriptors that a user has on their way, over all processes together."""
+    is_full, refused = threading.Event(), threading.Event()
+    send = socket.send_fds
+
+    def sent(end: socket.socket, *rest: Any) -> int:
+        if is_full.is_set():
+            refused.set()
+            raise OSError(errno.ETOOMANYREFS, os.strerror(errno.ETOOMANYREFS))
+        return send(end, *rest)
+
+    monkeypatch.setattr(socket, "send_fds", sent)
+    with handed_out() as (address, invitation), closing(arrived(invitation)) as process:
+        process.listen(1)
+        with connected(address) as client:
+            assert is_served(client, process)
+        is_full.set()
+        with connected(address):
+            assert refused.wait(SECONDS)
+        is_full.clear()
+        with connected(address) as client:
+            assert is_served(client, process)
 
 
 def test_without_anybody_to_hand_them_out_a_process_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,8 @@ next process over a socket of its own. A process makes itself known when it is r
 is left out when it has gone.
 """
 
+import errno
+import os
 import select
 import signal
 import socket
@@ -74,7 +76,10 @@ def _arrived(desk: Any, family: int) -> HandedSocket:
 
 
 def _received(end: socket.socket) -> int | None:
-    _, handed, _, _ = socket.recv_fds(end, len(_SIGN), 1, _CLOSED_ELSEWHERE)
+    said, handed, _, _ = socket.recv_fds(end, len(_SIGN), 1, _CLOSED_ELSEWHERE)
+    if said and not handed:
+        # It was sent, and the system had no descriptor free for it here: that is not the end.
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
     return handed[0] if handed else None
 
 
@@ -99,14 +104,14 @@ def _usher(listening: socket.socket, desk: socket.socket) -> None:
     while True:
         # While nobody serves, connections wait in the queue of the system.
         came, _, _ = select.select([desk, listening] if processes else [desk], [], [])
-        if desk in came:
-            known = _received(desk)
-            if known is None:
-                break
-            process = socket.socket(fileno=known)
-            process.setblocking(False)
-            processes.append(process)
         with suppress(OSError):  # It left before it was let in, or there is no descriptor free.
+            if desk in came:
+                known = _received(desk)
+                if known is None:
+                    break
+                process = socket.socket(fileno=known)
+                process.setblocking(False)
+                processes.append(process)
             if listening in came:
                 _hand_over(listening.accept()[0], processes)
     for process in processes:
@@ -120,10 +125,12 @@ def _hand_over(connection: socket.socket, processes: "deque[socket.socket]") -> 
             process = processes[0]
             try:
                 socket.send_fds(process, [_SIGN], [connection.fileno()])
-            except BlockingIOError:
-                processes.rotate(-1)  # It has hundreds that it did not look at yet.
-            except OSError:
+            except ConnectionError:
                 processes.popleft().close()
+            except OSError:
+                # It has hundreds that it did not look at yet, or all have more than the system is
+                # willing to keep for them.
+                processes.rotate(-1)
             else:
                 processes.rotate(-1)
                 return
