@@ -176,6 +176,7 @@ def test_whoever_hands_them_out_goes_on_if_it_had_no_descriptor_free(
             looked.set()
 
     monkeypatch.setattr(socket, "recv_fds", received)
+    monkeypatch.setattr(signal, "raise_signal", lambda _: None)
     with (
         handed_out() as (address, invitation),
         closing(arrived(invitation)) as process,
@@ -202,6 +203,7 @@ def test_a_process_is_not_left_out_because_too_much_is_on_its_way(
         return send(end, *rest)
 
     monkeypatch.setattr(socket, "send_fds", sent)
+    monkeypatch.setattr(signal, "raise_signal", lambda _: None)
     with handed_out() as (address, invitation), closing(arrived(invitation)) as process:
         process.listen(1)
         with connected(address) as client:
