@@ -1,5 +1,6 @@
 """`affidavit gate rag` with files of other tools: joined by name or by question, and decided."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,14 @@ def test_lines_that_cannot_be_told_say_why(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "line 1" in result.stderr
     assert "AF419" not in result.stderr
+
+
+def test_what_is_packed_is_said_to_be_whatever_its_name(tmp_path: Path) -> None:
+    packed = tmp_path / "trace.jsonl"
+    packed.write_bytes(gzip.compress(b"{}"))
+    gold = lines(tmp_path / "gold.jsonl", GOLD)
+    result = run("gate", "rag", "--gold", gold, "--trace", str(packed), "--skip-bad")
+    assert (result.exit_code, result.stderr[:5]) == (2, "AF428")
 
 
 def test_rows_that_are_none_of_ours_are_named_or_skipped(tmp_path: Path) -> None:

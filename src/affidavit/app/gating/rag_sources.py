@@ -88,7 +88,8 @@ def _told(file: str, shown: str, role: str) -> Source:
     except AffidavitError as error:
         where = Where(shown, error.where.line, error.where.field)
         doubt = AffidavitError(error.fault, where, **error.values)
-        if error.fault is not faults.IMPORT_UNKNOWN and file.endswith(_OWN_ENDINGS):
+        is_said_of_lines = error.fault not in (faults.IMPORT_UNKNOWN, faults.IMPORT_PACKED)
+        if is_said_of_lines and file.endswith(_OWN_ENDINGS):
             return Source(file, shown, doubt=doubt)
         raise doubt from None
     # Those who save a file with a byte order mark do not know it; only the quick way minds.
