@@ -159,6 +159,16 @@ def test_a_report_that_can_no_longer_be_written_hides_no_failure(
     result.stdout.fnmatch_lines(["*assert 1 == 2*", "ERROR: AF01*out.json*", "FAILED *test_it*"])
 
 
+def test_half_a_letter_does_not_keep_the_report_from_being_written(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(test_it="def test_it(affidavit):\n    assert 0, 'half \\udc80 letter'")
+    result = pytester.runpytest("--affidavit-repeat", "2", "--affidavit-report", "out.json")
+    result.assert_outcomes(failed=2)
+    (test,) = json.loads((pytester.path / "out.json").read_text("utf-8"))["tests"]
+    assert test["each"][0]["reason"] == "AssertionError: half ? letter"
+
+
 MARKS = {
     "none at all": "repeat=0",
     "a word": "repeat='many'",

@@ -166,8 +166,10 @@ class Outcomes:
             "schema_version": SCHEMA,
             "tests": [self._tests[name].as_wire() for name in sorted(self._tests)],
         }
+        # Half a letter, which a failing test may quote, has no place in UTF-8.
+        text = json.dumps(wire, indent=2, ensure_ascii=False).encode("utf-8", "replace")
         try:
-            write_atomically(path, json.dumps(wire, indent=2, ensure_ascii=False).encode() + b"\n")
+            write_atomically(path, text + b"\n")
         except AffidavitError as error:
             self._problem = str(error)
 
