@@ -69,10 +69,23 @@ def files_of(rows: Rows, place: Path) -> tuple[str, ...]:
     given = tuple(rows)
     if given and all(isinstance(each, str | Path) for each in given):
         return tuple(map(str, given))
+    place.write_bytes(b"".join(_lines(given, place)))
+    return (str(place),)
+
+
+def _lines(rows: Iterable[object], place: Path) -> Iterator[bytes]:
     import msgspec
 
-    place.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in given))
-    return (str(place),)
+    from affidavit.base.errors import AffidavitError, Where
+    from affidavit.base.faults import gates as faults
+
+    for number, row in enumerate(rows, 1):
+        try:
+            yield msgspec.json.encode(row) + b"\n"
+        except (TypeError, UnicodeEncodeError, RecursionError) as error:
+            fault = faults.GOLD_ROW if place.stem == "gold" else faults.TRACE_ROW
+            problem = f"JSON cannot hold it ({error})"
+            raise AffidavitError(fault, Where(str(place), number), problem=problem) from None
 
 
 def _explained(report: "Report") -> Iterator[str]:
