@@ -108,10 +108,24 @@ def test_who_waits_in_a_line_that_moves_goes_on_waiting() -> None:
         return 5
 
     async def ask() -> list[int | None]:
-        hand = QuickHand(patience_seconds=0.3)
+        hand = QuickHand(patience_seconds=0.3, longest_seconds=30)
         return await asyncio.gather(*(hand.find(piece) for _ in range(30)))
 
     assert asyncio.run(ask()) == [5] * 30
+
+
+def test_who_has_waited_long_goes_another_way_though_the_line_moves() -> None:
+    def piece() -> int:
+        time.sleep(0.1)
+        return 5
+
+    async def ask() -> None:
+        hand = QuickHand(patience_seconds=0.5, longest_seconds=0.5, rest_seconds=3600)
+        found = await asyncio.gather(*(hand.find(piece) for _ in range(20)))
+        assert (found[0], found[-1]) == (5, None)
+        assert await hand.find(piece) is None  # Those who come now do not wait at all.
+
+    asyncio.run(ask())
 
 
 def test_a_loop_that_has_gone_is_no_error() -> None:

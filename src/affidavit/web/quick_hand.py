@@ -5,8 +5,9 @@ a file it loses its turn and waits for all the others, and the loop that reads t
 among them. Done one after another, the same work costs a third less, and waits less.
 
 Whoever asks watches. If not one piece was finished for a while, the one at work hangs (a mount that
-is gone) or was not short, and all who wait go another way. The thread cannot be ended; it is left
-alone until it has come back.
+is gone) or was not short, and all who wait go another way. So does who has waited long in a line
+that moves (a mount that is slow): there is a deadline to keep. The thread cannot be ended; it is
+left alone until it has come back.
 """
 
 import asyncio
@@ -21,6 +22,8 @@ Result = TypeVar("Result")
 Piece: TypeAlias = tuple[Callable[[], Any], "asyncio.Future[Any]"]
 
 PATIENCE_SECONDS: Final = 0.25
+LONGEST_SECONDS: Final = 0.5
+"""How long anybody waits here: half of the least that is allowed to a request that comes here."""
 REST_SECONDS: Final = 1.0
 """How long nothing more is asked of it after it kept somebody waiting: to try again costs twice."""
 
@@ -31,9 +34,11 @@ class QuickHand:
     def __init__(
         self,
         patience_seconds: float = PATIENCE_SECONDS,
+        longest_seconds: float = LONGEST_SECONDS,
         rest_seconds: float = REST_SECONDS,
     ) -> None:
         self._patience_seconds = patience_seconds
+        self._longest_seconds = longest_seconds
         self._rest_seconds = rest_seconds
         self._pieces: SimpleQueue[Piece] = SimpleQueue()
         self._thread: Thread | None = None
@@ -60,12 +65,13 @@ class QuickHand:
             coming.cancel()  # What nobody waits for any more is not begun.
 
     async def _watched(self, coming: "asyncio.Future[Result | None]") -> Result | None:
+        until = time.monotonic() + self._longest_seconds
         while True:
             finished = self._finished
             await asyncio.wait((coming,), timeout=self._patience_seconds)
             if coming.done():
                 return coming.result()
-            if finished == self._finished:
+            if finished == self._finished or time.monotonic() >= until:
                 self._missed_after = finished
                 self._rests_until = time.monotonic() + self._rest_seconds
                 return None
