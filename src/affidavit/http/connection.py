@@ -51,7 +51,9 @@ def _secured(plug: socket.socket, host: str, patience: Patience) -> ssl.SSLSocke
             made.do_handshake()
     except (OSError, ValueError) as error:
         plug.close()
-        return no_answer_from(error, Stage.SECURING)
+        # A socket that we shut looks like a server that has hung up.
+        cause = error if patience.seconds_left() else TimeoutError()
+        return no_answer_from(cause, Stage.SECURING)
     return made
 
 
