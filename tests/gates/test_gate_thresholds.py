@@ -150,6 +150,13 @@ def test_a_load_without_rows_is_named() -> None:
     assert ruling.reasons[0].startswith("p95_ms/7rps was not measured, because no row of 7rps was:")
 
 
+def test_a_load_with_rows_is_not_said_to_have_none() -> None:
+    gates = gates_with(["tail/7rps=3"], (), metrics.LATENCY)
+    measure = Measure(metrics.LATENCY["tail_amplification"], None, count=2)
+    (reason,) = rule_on(gates, {"tail_amplification/7rps": measure}).reasons
+    assert "because there is no median above 0:" in reason
+
+
 P, F, U = GateStatus.PASSED, GateStatus.FAILED, GateStatus.OPEN
 
 # The gate, the tally (hits, misses, unknown, absent), whether items may be missing, the outcome.

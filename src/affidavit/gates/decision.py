@@ -160,7 +160,8 @@ def _try(gate: Gate, measure: Measure) -> GateResult:
 
 def _judged(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:
     if measure.value is None:
-        empty = gate.metric.empty if gate.part is None else f"no row of {gate.part} was"
+        is_bare = gate.part is not None and not measure.n
+        empty = f"no row of {gate.part} was" if is_bare else gate.metric.empty
         advice = f"add what is missing, or leave the gate out with {gate.key}=off"
         return GateStatus.OPEN, f"{gate.key} was not measured, because {empty}: {advice}"
     said = f"{gate.key} is {_shown(measure.value)}{_counted(measure)}"
