@@ -1,11 +1,13 @@
 """Where nothing may be written is said before the work, by every command that writes a file."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from tests.cli.gate_files import code_of
 from tests.cli.running import run
+from tests.repository import ROOT
 
 from affidavit.cli import check
 from affidavit.cli.program import cli
@@ -87,6 +89,21 @@ def test_what_is_read_besides_is_not_replaced(words: list[str], place: Path) -> 
 
 def test_a_receipt_goes_into_no_folder_and_no_tool_is_asked() -> None:
     assert code_of(run("answer", "missing.json", "-o", "folder")) == "AF012"
+
+
+def test_a_receipt_does_not_replace_what_the_project_has_of_its_own(place: Path) -> None:
+    shutil.copytree(ROOT / "samples" / "answers", place, dirs_exist_ok=True)
+    assert run("keys", "new").exit_code == 0
+    (key,) = (place / ".affidavit" / "keys").glob("*.pem")
+    for path in (
+        place / "affidavit.toml",
+        place / "routes.yaml",
+        key,
+        key.parent / "registry.json",
+    ):
+        before = path.read_bytes()
+        assert code_of(run("answer", "checks.json", "-o", str(path))) == "AF281"
+        assert path.read_bytes() == before
 
 
 def test_public_keys_do_not_replace_what_the_project_keeps(place: Path) -> None:

@@ -108,6 +108,7 @@ def answer(
     from affidavit.app.answering import answer as answer_request
     from affidavit.app.answering import exit_of
     from affidavit.wiring.answers import receipt_path, set_up, write_receipt
+    from affidavit.wiring.keys import key_folder
 
     require_authority_for(anchor, anchor_required)
     if output is not None:
@@ -117,6 +118,10 @@ def answer(
     if request.question is None:
         refuse_given("is for a question: checks say themselves what they ask", "routes")
     setup = set_up(tools, routes, project)
+    if output is not None:
+        # What the project has of its own is named by nobody, and lost as easily.
+        keys = key_folder(project).registry_path.parent.glob("*")
+        refuse_places([output], [setup.config, setup.routes_file, *keys])
     signer = signing_key(project, key)
     desk = setup.desk(issuer or setup.issuer or signer.public.id)
     with terminal.watch("Asking the tools"):
