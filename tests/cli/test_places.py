@@ -75,6 +75,28 @@ REPLACED = {
     "rules by a report": ["check", "answer.md", "-s", "docs", "--rules", "input", "-o", "input"],
     "rules by scores": ["judge", "score", "rows.jsonl", "--rules", "input", "-o", "input"],
     "rules by diagrams": ["judge", "eval", "rows.jsonl", "--rules", "input", "--html", "input"],
+    "a judge by a report": [
+        "check",
+        "answer.md",
+        "-s",
+        "docs",
+        "--judge",
+        "j.toml",
+        "-o",
+        "j.toml",
+    ],
+    "a judge by scores": ["judge", "score", "rows.jsonl", "--judge", "j.toml", "-o", "j.toml"],
+    "a judge by diagrams": ["judge", "eval", "rows.jsonl", "--judge", "j.toml", "--html", "j.toml"],
+    "a judge by rules": [
+        "judge",
+        "calibrate",
+        "--labels",
+        "x",
+        "--judge",
+        "j.toml",
+        "-o",
+        "j.toml",
+    ],
     "checks by their receipt": ["answer", "input", "-o", "input"],
     "tools by a receipt": ["answer", "checks.json", "--tools", "input", "-o", "input"],
 }
@@ -83,6 +105,7 @@ REPLACED = {
 @pytest.mark.parametrize("words", REPLACED.values(), ids=REPLACED.keys())
 def test_what_is_read_besides_is_not_replaced(words: list[str], place: Path) -> None:
     (place / "input").write_text("")
+    (place / "j.toml").write_text('[hf]\nmodel = "none"\n')
     given = [*words, *(["--format", "json"] if words[0] == "check" else [])]
     assert code_of(run(*given)) == "AF281"
 

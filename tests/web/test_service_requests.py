@@ -1,6 +1,7 @@
 """What the service answers: receipts that verify, and for every mistake its status and code."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from tests.web.asking import CHECKS, JSON, LOCAL, Reply, Service, ask, asked, make_project
 
 from affidavit.base.faults import CATALOG
+from affidavit.checks.patterns import words_of
 from affidavit.web.openapi import openapi_document
 from affidavit.web.operations import OPERATIONS
 from affidavit.web.problems import STATUSES
@@ -101,6 +103,8 @@ REFUSED: dict[str, tuple[tuple[str, str], bytes, dict[str, str], int, str, str |
     "neither checks nor question": (ANSWER, b"{}", JSON, 422, "AF370", None),
     "an unknown member": (ANSWER, b'{"question":"a","x":1}', JSON, 422, "AF370", None),
     "an empty question": (ANSWER, b'{"question":" ?"}', JSON, 422, "AF314", None),
+    "marks alone": (ANSWER, b'{"question":". !"}', JSON, 422, "AF314", None),
+    "a line feed of mainframes": (ANSWER, b'{"question":"\\u0085"}', JSON, 422, "AF314", None),
     "too long a deadline": (
         ANSWER,
         b'{"question":"a","deadline_ms":60001}',
@@ -313,3 +317,11 @@ def test_every_example_of_the_document_is_answered(service: Service) -> None:
                 assert reply.status == 200, (name, reply.json)
                 count += 1
     assert count == 4
+
+
+def test_the_schema_of_a_question_knows_what_a_word_is() -> None:
+    """Written out, for each dialect of regular expressions has another white space."""
+    request = DOCUMENT["components"]["schemas"]["QuestionRequestV1"]
+    pattern = re.compile(request["properties"]["question"]["pattern"])
+    for letter in map(chr, (*range(0xD800), *range(0xE000, 0x110000))):
+        assert bool(pattern.search(letter)) is bool(words_of(letter)), repr(letter)

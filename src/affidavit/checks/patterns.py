@@ -58,8 +58,9 @@ def find_slot_name(given: JsonValue) -> str | None:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, without the marks at its end."""
-    return text.rstrip().rstrip(_END_MARKS).split()
+    """Return the words of a text, without the marks at its end; marks alone are no words."""
+    words = text.rstrip().rstrip(_END_MARKS).split()
+    return words if any(word.strip(_END_MARKS) for word in words) else []
 
 
 def is_interrogative(text: str) -> bool:

@@ -142,7 +142,7 @@ def check(
     from affidavit.ledger.wire import ledger_to_json
     from affidavit.wiring import benches
     from affidavit.wiring.clock import time_of
-    from affidavit.wiring.judges import judge_named
+    from affidavit.wiring.judges import file_of, judge_named
     from affidavit.wiring.project import Project
 
     generated_at = time_of(at)
@@ -154,7 +154,9 @@ def check(
         jobs,
         judge_named(judge),
     )
-    require_other_output(output, answer, *sources, *((rules,) if rules else ()))
+    require_other_output(
+        output, answer, *sources, *map(Path, filter(None, (rules, file_of(judge))))
+    )
     if answer.suffix.lower() == ".jsonl":
         refuse_given("is for one answer, not for a file of many", *_OF_ONE_ANSWER)
         return check_batch(terminal, answer, plan, generated_at, output, above_budget=yes)

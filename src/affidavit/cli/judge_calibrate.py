@@ -73,9 +73,10 @@ def calibrate(
     from affidavit.app.judging.calibrating import calibrate as calibrate_rows
     from affidavit.app.judging.rules_file import calibration_as_wire, rules_file
     from affidavit.base.files import digest_file, write_atomically
+    from affidavit.wiring.judges import file_of
     from affidavit.wiring.judging import judged_file
 
-    require_places([output], [labels])
+    require_places([output], [labels, file_of(judge_name)])
     digest = digest_file(labels)
     scorer = scorer_for(None, judge_name)
     outcomes = terminal.progress(judged_file(labels, scorer, jobs), "Reading labels")

@@ -71,7 +71,9 @@ def evaluate(
     true, false, 1 and 0 are read too. Measured is "supported" against the rest, and "contradicted"
     where the label says so. Every figure has an interval at 95%.
     """
-    require_places([html], [*sets, rules])
+    from affidavit.wiring.judges import file_of
+
+    require_places([html], [*sets, rules, file_of(judge_name)])
     scorer = scorer_for(rules, judge_name)
     with costs_of_rows(terminal, scorer, sets, above_budget=yes):
         reports = [_measured(terminal, path, scorer, jobs) for path in sets]

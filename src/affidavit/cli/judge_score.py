@@ -78,9 +78,10 @@ def score(
     one line is written: {id, verdict, support, contradiction, confidence, snippet, notes}. The
     verdict is the one that `affidavit check` would give.
     """
+    from affidavit.wiring.judges import file_of
     from affidavit.wiring.judging import judged_file, required
 
-    require_places([output], [rows, rules])
+    require_places([output], [rows, rules, file_of(judge_name)])
     scorer = scorer_for(rules, judge_name)
     outcomes = judged_file(rows, scorer, jobs)
     watched = terminal.progress(outcomes if keep_going else required(outcomes), "Scoring rows")

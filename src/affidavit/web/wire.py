@@ -4,7 +4,7 @@ What is asked is read by the rules of the checks themselves, which these describ
 two together.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -15,9 +15,11 @@ from affidavit.checks.wire_schema import AnswerV1, RefusalV1
 
 Deadline = Annotated[int, msgspec.Meta(ge=1, le=MAX_DEADLINE_MS)]
 Checks = Annotated[list[Check], msgspec.Meta(min_length=1)]
-# A word is what white space and the marks at the end leave.
+# A word is what white space and the marks at the end leave. What is white space is written out:
+# `\s` is another set in each dialect of regular expressions.
+_WHITE_SPACE: Final = r"\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 Question = Annotated[
-    str, msgspec.Meta(max_length=MAX_QUESTION_LETTERS, pattern=r"[^\s\x1c-\x1f?!.]")
+    str, msgspec.Meta(max_length=MAX_QUESTION_LETTERS, pattern=rf"[^{_WHITE_SPACE}?!.]")
 ]
 Moment = Annotated[
     str,

@@ -53,13 +53,18 @@ class JudgeFileV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hf: HfV1 | None = None
 
 
+def file_of(text: str | None) -> str | None:
+    """Return the file that `--judge` names, if it names one."""
+    return text if text is not None and text.lower().endswith(".toml") else None
+
+
 def judge_named(text: str | None) -> JudgeChoice:
     """Return the choice that `--judge` stands for: a name, or a file that ends in .toml."""
     if text is None:
         return DEFAULT_JUDGE
     if text in frozenset(BuiltIn):
         return BuiltIn(text)
-    if not text.lower().endswith(".toml"):
+    if file_of(text) is None:
         known = ", ".join(BuiltIn)
         raise AffidavitError(faults.JUDGE_UNKNOWN, name=text, known=known)
     data = read_bounded(text, MAX_SETTINGS_BYTES)
