@@ -154,9 +154,7 @@ def check(
         jobs,
         judge_named(judge),
     )
-    require_other_output(
-        output, answer, *sources, *map(Path, filter(None, (rules, file_of(judge))))
-    )
+    require_other_output(output, answer, *sources, rules, file_of(judge))
     if answer.suffix.lower() == ".jsonl":
         refuse_given("is for one answer, not for a file of many", *_OF_ONE_ANSWER)
         return check_batch(terminal, answer, plan, generated_at, output, above_budget=yes)
@@ -218,10 +216,11 @@ def require_other_sources(answer: str, documents: tuple[Document, ...]) -> None:
             raise AffidavitError(faults.ANSWER_IS_SOURCE, filename=document.filename)
 
 
-def require_other_output(output: Path | None, *inputs: Path) -> None:
+def require_other_output(output: Path | None, *inputs: str | Path | None) -> None:
     """Refuse to write over what is being read, or over anything in a folder that is."""
     if output is None or not is_there(output):
         return
     place = place_of(output)
-    if any(each == place or each in place.parents for each in map(place_of, inputs)):
+    read = [place_of(Path(name)) for name in inputs if name is not None]
+    if any(each == place or each in place.parents for each in read):
         raise AffidavitError(faults.OUTPUT_IS_INPUT, Where(file=str(output)))
