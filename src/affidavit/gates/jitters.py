@@ -60,10 +60,6 @@ JITTERS: Final[Mapping[str, Callable[[str], str]]] = MappingProxyType(
         "order": _order,
     }
 )
-DEFAULT_JITTERS: Final = ("none", "ws", "punct", "syn")
-DEFAULT_SEEDS: Final = (0, 1, 2, 3, 4)
-
-
 _SEEDS: Final = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
 _MOST_SEEDS: Final = 10_000
 
