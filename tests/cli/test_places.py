@@ -120,6 +120,28 @@ def test_public_keys_do_not_replace_what_the_project_keeps(place: Path) -> None:
     assert {path: path.read_bytes() for path in kept} == kept
 
 
+def test_the_lines_of_a_batch_go_into_a_folder_that_can_be_made(place: Path) -> None:
+    (place / "answers.jsonl").write_text('{"id": "1", "answer": "It rains."}\n')
+    (place / "docs" / "a.txt").write_text("It rains. Take a coat.")
+    given = ("check", "answers.jsonl", "--sources", "docs", "--project", "project", "-o")
+    assert code_of(run(*given, "input/out.jsonl")) == "AF014"
+    assert not (place / "project").exists()
+    assert run(*given, "new/out.jsonl").exit_code == 0
+    assert (place / "new" / "out.jsonl").exists()
+
+
+def test_a_project_in_which_a_file_stands_where_a_folder_goes(place: Path) -> None:
+    (place / "answer.md").write_text("It rains.")
+    (place / "docs" / "a.txt").write_text("It rains. Take a coat.")
+    check_it = ("check", "answer.md", "--sources", "docs")
+    assert run(*check_it).exit_code == 0
+    (place / ".affidavit" / "reports").touch()
+    assert code_of(run("sessions", "open", "last", "--no-browser")) == "AF014"
+    shutil.rmtree(place / ".affidavit" / "sessions")
+    (place / ".affidavit" / "sessions").touch()
+    assert code_of(run(*check_it)) == "AF014"
+
+
 NO_NAMES = {
     "an empty answer": ["check", "", "--sources", "docs"],
     "empty sources": ["check", "input", "--sources", ""],

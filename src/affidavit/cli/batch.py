@@ -1,5 +1,6 @@
 """`affidavit check answers.jsonl`: many answers, one line each."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -7,8 +8,10 @@ import msgspec
 from affidavit.app.batch import OutcomeV1, Work, batch_exit, read_rows, run_batch
 from affidavit.base.digest import sha256_hex
 from affidavit.base.exits import Exit
+from affidavit.base.files import is_there
 from affidavit.cli.judge_costs import account, foretell
 from affidavit.cli.ledger_text import DECISION_TONES
+from affidavit.cli.places import require_writable
 from affidavit.cli.tables import Cell
 from affidavit.cli.terminal import Terminal
 from affidavit.engine.local import run_in_order
@@ -27,10 +30,13 @@ def check_batch(
 ) -> Exit:
     """Check every row of a file; a second run goes on where the first one stopped."""
     rows = read_rows(file)
+    results = output or plan.project.batch(sha256_hex(str(file.resolve()).encode())[:16])
+    with suppress(OSError):  # What is next says why.
+        results.parent.mkdir(parents=True, exist_ok=True)
+    if not is_there(results):
+        require_writable([results])
     work = RowCheck(plan, file.parent, generated_at)
     foretell(terminal, plan, work.readable(rows), above_budget=above_budget)
-    results = output or plan.project.batch(sha256_hex(str(file.resolve()).encode())[:16])
-    results.parent.mkdir(parents=True, exist_ok=True)
     works = (Work(row, work.key(row)) for row in rows)
     outcomes = list(
         terminal.progress(

@@ -1,6 +1,7 @@
 """`affidavit sessions`: the ledgers that a project has kept."""
 
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -127,7 +128,8 @@ def open_session(terminal: Terminal, session: str, no_browser: bool, project: Pa
 
     ledger = Project(project).ledger(session)
     report = Project(project).folder / "reports" / f"{ledger.session_id}.html"
-    report.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # Writing fails next, and says why.
+        report.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(report, EXPORTERS["html"](ledger))
     if terminal.json:
         terminal.print_json({"report": str(report)})

@@ -5,6 +5,7 @@ from its inputs, so the same check again replaces the same file.
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -58,7 +59,8 @@ class FolderSessions:
     def save(self, session_id: str, ledger: bytes) -> StoredSession:
         """Keep a ledger; a crash leaves the earlier one or this one, whole."""
         stored = self._at(session_id)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        with suppress(OSError):  # Writing fails next, and says why.
+            self._folder.mkdir(parents=True, exist_ok=True)
         write_atomically(stored.path, ledger)
         return stored
 
