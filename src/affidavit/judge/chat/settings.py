@@ -64,11 +64,6 @@ class ChatV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The forms of answer to ask for, in order."""
         return FORMATS if self.response_format == "auto" else (self.response_format,)
 
-    @property
-    def has_prices(self) -> bool:
-        """Whether a cost can be told at all."""
-        return self.price_per_million_input is not None
-
     def asked_with(self) -> dict[str, object]:
         """Return what decides over a reply beside the texts: this is cached and identified by."""
         return {
