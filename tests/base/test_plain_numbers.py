@@ -1,6 +1,7 @@
 """What a number looks like where people write it."""
 
 import math
+import time
 
 import pytest
 
@@ -32,3 +33,12 @@ NUMBERS = {
 @pytest.mark.parametrize(("text", "wanted"), NUMBERS.values(), ids=NUMBERS.keys())
 def test_number_in(text: str, wanted: float | None) -> None:
     assert number_in(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 20_000 + "x", "9" * 20_000 + ".x", "." + "9" * 20_000 + "x"]
+)
+def test_a_long_row_of_digits_is_looked_at_once(text: str) -> None:
+    before = time.process_time()
+    assert number_in(text) is None
+    assert time.process_time() - before < 1

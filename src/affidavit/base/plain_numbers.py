@@ -7,7 +7,8 @@ measurements or a gate those are slips, and what is read there must not depend o
 import re
 from typing import Final
 
-_NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+# Digits can be taken in one way only: with two, a long row of them would be tried in all.
+_NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 def number_in(text: str) -> float | None:
