@@ -78,6 +78,22 @@ def test_a_gate_is_refused(text: str, message: str) -> None:
         parse_gate(text)
 
 
+LONG = "9" * 100_000
+TOO_LONG = {
+    "no gate": f"coverage>={LONG}x",
+    "a number": f"coverage>={LONG}",
+    "in the wrong direction": f"coverage<={LONG}",
+    "a name": f"{'x' * 100_000}>=1",
+}
+
+
+@pytest.mark.parametrize("text", TOO_LONG.values(), ids=TOO_LONG.keys())
+def test_what_is_refused_is_quoted_in_a_line(text: str) -> None:
+    with pytest.raises(AffidavitError) as caught:
+        parse_gate(text)
+    assert len(str(caught.value)) < 400
+
+
 def test_a_gate_replaces_that_of_its_metric_and_keeps_its_place() -> None:
     gates = gates_with(["unsupported<=0.1", "coverage=off", "supported>=0.5"])
     assert [str(gate) for gate in gates] == [

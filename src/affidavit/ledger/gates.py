@@ -16,6 +16,7 @@ from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
+from affidavit.base.places import excerpt
 from affidavit.base.plain_numbers import number_in
 from affidavit.base.thresholds import holds, in_words
 
@@ -150,13 +151,15 @@ def parse_gate(text: str) -> tuple[Metric, Gate | None]:
     """Read `coverage>=0.9`, or `coverage=off`, which has no gate."""
     found = _GATE.fullmatch(text.strip())
     if found is None:
-        raise AffidavitError(faults.GATE_SYNTAX, text=text)
+        raise AffidavitError(faults.GATE_SYNTAX, text=excerpt(text))
     metric = _metric_named(found[1])
     if found[4]:
         return metric, None
     operator = ">=" if metric in _MORE_IS_BETTER else "<="
     if found[2][0] != operator[0]:
-        raise AffidavitError(faults.GATE_DIRECTION, text=text, metric=metric, operator=operator)
+        raise AffidavitError(
+            faults.GATE_DIRECTION, text=excerpt(text), metric=metric, operator=operator
+        )
     return metric, Gate(metric, found[2], _threshold(metric, found[3], text))
 
 
@@ -165,15 +168,15 @@ def _metric_named(name: str) -> Metric:
         return Metric(name)
     if name in _ALIASES:
         return _ALIASES[name]
-    raise AffidavitError(faults.GATE_METRIC, metric=name, known=", ".join(Metric))
+    raise AffidavitError(faults.GATE_METRIC, metric=excerpt(name), known=", ".join(Metric))
 
 
 def _threshold(metric: Metric, number: str, text: str) -> float:
     value = number_in(number)
     if value is None:
-        raise AffidavitError(faults.GATE_SYNTAX, text=text)
+        raise AffidavitError(faults.GATE_SYNTAX, text=excerpt(text))
     is_rate = metric in _RATES
     if not math.isfinite(value) or value < 0 or (value > 1 if is_rate else value != int(value)):
         wanted = "a share from 0 to 1" if is_rate else "a whole number from 0 on"
-        raise AffidavitError(faults.GATE_RANGE, text=text, metric=metric, range=wanted)
+        raise AffidavitError(faults.GATE_RANGE, text=excerpt(text), metric=metric, range=wanted)
     return abs(value)  # "-0" is 0.
