@@ -258,3 +258,10 @@ def test_a_count_below_nothing_is_no_report() -> None:
     wire["details"]["confusion"][0]["count"] = -1
     with pytest.raises(AffidavitError, match="AF430"):
         report_of(wire)
+
+
+def test_a_skipped_line_in_a_deep_folder_says_what_is_wrong() -> None:
+    line = f"{'folder/' * 20}trace.jsonl, line 3: this is not JSON (AF020)"
+    given = {"trace": {"path": "trace.jsonl", "skipped": 1, "skipped_lines": [line]}}
+    report = report_of({**gate_samples.rag(), "inputs": given})
+    assert dict(words.listings_beyond_offenders(report))["Skipped lines (1)"] == line

@@ -9,7 +9,10 @@ from affidavit.base.thresholds import in_words
 from affidavit.formats.gate_report.wire import GateV1, ReportV1
 
 ABSENT: Final = "–"
+_NAMES: Final = 10
 _LONGEST_NAME: Final = 80
+_LONGEST_LINE: Final = 300
+"""Of a skipped line its place comes first, and a path may be long; what is wrong is behind it."""
 DECISIONS: Final[Mapping[str, str]] = MappingProxyType(
     {"ship": "Ship", "no_ship": "Do not ship", "inconclusive": "Could not tell"}
 )
@@ -149,12 +152,14 @@ def named(name: str) -> str:
     return shortened(name, _LONGEST_NAME)
 
 
-def listed(names: Sequence[str], most: int, total: int | None = None) -> str:
+def listed(
+    names: Sequence[str], most: int, total: int | None = None, longest: int = _LONGEST_NAME
+) -> str:
     """Return the first names and how many more there are."""
     if not names:
         return ABSENT
     more = (len(names) if total is None else total) - min(len(names), most)
-    said = ", ".join(map(named, names[:most]))
+    said = ", ".join(shortened(name, longest) for name in names[:most])
     return f"{said} and {more} more" if more > 0 else said
 
 
@@ -163,15 +168,16 @@ def listings_beyond_offenders(report: ReportV1) -> Iterator[tuple[str, str]]:
     named = {str(offender.get("qid")) for offender in report.offenders}
     for name, listing in report.listings.items():
         if listing.total and (len(listing.first) < listing.total or not named >= {*listing.first}):
-            yield _listed_as(name.replace("_", " "), listing.first, listing.total)
+            said = listed(listing.first, _NAMES, listing.total)
+            yield _titled(name.replace("_", " "), listing.total), said
     skipped = [line for given in report.inputs.values() for line in given.skipped_lines]
     if skipped:
         total = sum(given.skipped for given in report.inputs.values())
-        yield _listed_as("skipped lines", skipped, total)
+        yield _titled("skipped lines", total), listed(skipped, _NAMES, total, _LONGEST_LINE)
 
 
-def _listed_as(title: str, names: Sequence[str], total: int) -> tuple[str, str]:
-    return f"{title.capitalize()} ({total})", listed(names, 10, total)
+def _titled(title: str, total: int) -> str:
+    return f"{title.capitalize()} ({total})"
 
 
 def headline(report: ReportV1) -> str:
