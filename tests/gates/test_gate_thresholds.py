@@ -1,5 +1,7 @@
 """Gates as they are written, in every spelling, and how they come out."""
 
+import time
+
 import pytest
 
 from affidavit.base.decision import Decision, GateStatus
@@ -101,6 +103,14 @@ def test_what_is_refused_is_quoted_in_a_line(text: str) -> None:
     with pytest.raises(AffidavitError) as caught:
         gates_with([text], RAG_GATES, metrics.RAG)
     assert len(str(caught.value)) < 400
+
+
+def test_a_long_row_of_spaces_is_passed_over_at_once() -> None:
+    before = time.process_time()
+    gates = gates_with([f"precision{' ' * 20_000}>=0.9 chr=off"], RAG_GATES, metrics.RAG)
+    gates_with([" " * 20_000], RAG_GATES, metrics.RAG)
+    assert time.process_time() - before < 1
+    assert str(gates[0]) == "precision>=0.9"
 
 
 ENOUGH = {

@@ -86,7 +86,9 @@ def gates_with(
 
 def _words(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
-        yield from _SPACED.sub(r"\1", text).replace(",", " ").split()
+        # A long row of spaces would be tried from each of them.
+        spaced = " ".join(text.split())
+        yield from _SPACED.sub(r"\1", spaced).replace(",", " ").split()
 
 
 def parse_gate(text: str, metrics: Metrics) -> tuple[str, Gate | None]:
