@@ -1,6 +1,8 @@
 """Every command that reads a bundle once reads it from standard input, too."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,4 +76,17 @@ def test_a_lint_from_a_pipe_beside_a_file(tmp_path: Path) -> None:
 def test_a_standard_input_that_is_closed_holds_nothing() -> None:
     code = f"import sys; sys.stdin = None; {REAL}"
     done = run_process(code, "evidence", "lint", "-")
+    assert (done.returncode, done.stderr.startswith(b"AF600: standard input")) == (2, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such standard input on Windows")
+def test_a_standard_input_that_can_only_be_written_to_holds_nothing(tmp_path: Path) -> None:
+    """As `nohup` gives it."""
+    with (tmp_path / "out").open("wb") as unreadable:
+        done = subprocess.run(
+            [sys.executable, "-m", "affidavit", "evidence", "lint", "-"],
+            stdin=unreadable,
+            capture_output=True,
+            check=False,
+        )
     assert (done.returncode, done.stderr.startswith(b"AF600: standard input")) == (2, True)

@@ -30,6 +30,7 @@ def _run() -> None:
     from affidavit.cli.program import cli
 
     _be_quiet()
+    _close_what_cannot_be_read()
     if is_heeded:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -51,6 +52,21 @@ def _be_quiet() -> None:
         # A stream that was closed is None.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _close_what_cannot_be_read() -> None:
+    """Take a standard input that is open for writing alone, as `nohup` gives it, for a closed one.
+
+    Python takes it for one that can be read, until somebody reads.
+    """
+    try:
+        import fcntl
+
+        flags = fcntl.fcntl(0, fcntl.F_GETFL)
+    except (ImportError, OSError):  # There is no such thing here, or it is closed already.
+        return
+    if flags & os.O_ACCMODE == os.O_WRONLY:
+        sys.stdin = None
 
 
 def _stop(*_: object) -> None:
