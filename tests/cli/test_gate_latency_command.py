@@ -208,6 +208,13 @@ def test_a_configuration_that_is_misspelt_is_said(tmp_path: Path) -> None:
     assert report["warnings"] == [said]
 
 
+def test_names_that_are_no_text_stand_in_the_report_as_escapes(tmp_path: Path) -> None:
+    file = lines(tmp_path / "l.jsonl", rows(100))
+    accuracy = rag_report(tmp_path, "rag\udcff.json", 0.9)
+    _, report = report_of("latency", file, f"--accuracy=big\udcff={accuracy}")
+    assert report["inputs"]["accuracy of big\\udcff"]["path"].endswith("rag\\udcff.json")
+
+
 @pytest.mark.parametrize(("precision", "decision", "exit"), ACCURACY.values(), ids=ACCURACY.keys())
 def test_the_accuracy_of_the_release(
     tmp_path: Path, precision: float | None, decision: str, exit: int

@@ -104,4 +104,5 @@ def _accuracy(text: str) -> tuple[str | None, Path]:
     name, found, path = text.rpartition("=")
     if not found or is_there(text):
         return None, Path(text)
-    return name, Path(path)
+    # Bytes that are no text become escapes: the name stands in the report.
+    return name.encode("utf-8", "backslashreplace").decode(), Path(path)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from affidavit.app.gating.baselines import stored_value
-from affidavit.app.gating.files import BadLines, Lines
+from affidavit.app.gating.files import BadLines, Lines, shown_name
 from affidavit.app.gating.latency_files import latencies
 from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.files import digest_file
@@ -68,7 +68,7 @@ def _last_release(path: Path) -> Configuration:
 def _accuracy_inputs(asked: LatencyGate) -> Iterable[Input]:
     for name, path in asked.accuracy:
         role = "accuracy" if name is None else f"accuracy of {name}"
-        yield Input(role, str(path), digest_file(path), 1)
+        yield Input(role, shown_name(str(path)), digest_file(path), 1)
 
 
 def _said(accuracy: Accuracy | None, decision: Decision) -> tuple[str, ...]:
