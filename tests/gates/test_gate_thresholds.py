@@ -71,6 +71,7 @@ REFUSED = {
     "infinite, as a word": ("scu_violations=inf", "AF400"),
     "a mark between digits": ("precision=0.8_5", "AF400"),
     "a part, where there are none": ("precision/5rps>=0.8", "AF401"),
+    "a part that is no text": ("precision/\udcff>=0.8", "AF400"),
     "half a violation": ("scu_violations=0.5", "AF403"),
     "twice": ("chr=0.5,chr=0.6", "AF404"),
     "twice, by another name": ("under=0.5,under_refusal=0.6", "AF404"),

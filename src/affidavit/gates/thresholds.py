@@ -18,9 +18,10 @@ from affidavit.base.thresholds import holds, in_words
 from affidavit.gates import metrics as tables
 from affidavit.gates.metrics import RANGES, Kind, Metric, Metrics
 
-# The name may end in "@k", as the documents write recall; a confidence follows the number.
+# The name may end in "@k", as the documents write recall; a confidence follows the number. A part
+# stands in the report: half a letter, which a command line may bring, has no place there.
 _GATE: Final = re.compile(
-    r"(?P<name>[a-z][a-z0-9_]*(?:@k)?)(?:/(?P<part>[^\s<>=@,/]+))?"
+    r"(?P<name>[a-z][a-z0-9_]*(?:@k)?)(?:/(?P<part>[^\s<>=@,/\ud800-\udfff]+))?"
     r"\s*(?P<operator>>=|<=|>|<|==|=)\s*(?P<number>[^\s@]+?)(?:@(?P<confidence>[^\s@%]+)%?)?",
 )
 _SPACED: Final = re.compile(r"\s*(>=|<=|==|=|>|<)\s*")
