@@ -122,6 +122,8 @@ def rag(
         raise click.UsageError("there are no traces; name a file, or give --gold and --trace")
     if not refusal.strip():
         raise click.UsageError("--refusal is empty, so an answer without words would be one")
+    if refusal.encode("utf-8", "replace").decode() != refusal:
+        raise click.UsageError("--refusal is not text in UTF-8, so no answer can be it")
     if [*gold, *traces].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
     _refuse_unused(engine, wants_items=items and not terminal.json and frame.report is None)
