@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-import os
+import shutil
+import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.cli.running import REAL, run, run_process
 from tests.gates.making import ANSWER, GOLD, REFUSED, TRACE
+from tests.rights import as_nobody
 
 from affidavit.app.gating import blocks, rag_parts
 from affidavit.cli.program import cli
@@ -262,10 +264,20 @@ def test_files_that_cannot_be_read(folder: Folder) -> None:
         assert (result.exit_code, result.stderr[:5]) == (2, code)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission(folder: Folder) -> None:
-    Path(folder.trace).chmod(0)
-    assert folder.gate().stderr[:5] == "AF011"
+@pytest.mark.parametrize("closed", ["gold.jsonl", "trace.jsonl"])
+def test_a_file_without_permission(folder: Folder, closed: str) -> None:
+    with tempfile.TemporaryDirectory() as place:  # The folders of pytest are closed to others.
+        Path(place).chmod(0o755)
+        for name, file in (("gold.jsonl", folder.gold), ("trace.jsonl", folder.trace)):
+            shutil.copy(file, Path(place, name))
+        line = ("gate", "rag", "--gold", f"{place}/gold.jsonl", "--trace", f"{place}/trace.jsonl")
+        # Whatever is imported on the way is imported before rights are given up.
+        assert run(*line).exit_code == 0
+        Path(place, closed).chmod(0)
+        with as_nobody():
+            refused = run(*line)
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith(f"AF011: {place}/{closed}: ")
 
 
 USAGE = {
