@@ -53,7 +53,8 @@ class Round:
 
 def measure(quick: bool = False) -> list[Figure]:
     """Measure how much comes through, and how late it comes at half the load."""
-    rounds, seconds = (2, 1.5) if quick else (5, 3.0)
+    # Long ones: a service that is held up more and more looks well in a short one.
+    rounds, seconds = (2, 1.5) if quick else (3, 10.0)
     most, half, bare_most, bare_half = [], [], [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -70,31 +71,31 @@ def measure(quick: bool = False) -> list[Figure]:
 
 
 def throughput(rounds: list[Round], bare: list[Round]) -> Figure:
-    """Return how much came through in the best round."""
-    best, limit = (max(each, key=lambda one: one.per_second) for each in (rounds, bare))
+    """Return how much came through in the worst round, beside the worst of the framework."""
+    worst, limit = (min(each, key=lambda one: one.per_second) for each in (rounds, bare))
     return Figure(
         "POST /v1/answer, receipts a second",
         f"at least {RECEIPTS_A_SECOND} on two cores",
-        best.per_second,
+        worst.per_second,
         "higher",
         RECEIPTS_A_SECOND,
-        f"rounds {', '.join(f'{one.per_second:.0f}' for one in rounds)}; {best.cpu_ms:.2f} ms CPU"
-        f" and {best.waited_ms:.2f} ms of waiting for a core each; the bare framework"
+        f"rounds {', '.join(f'{one.per_second:.0f}' for one in rounds)}; {worst.cpu_ms:.2f} ms CPU"
+        f" and {worst.waited_ms:.2f} ms of waiting for a core each; the bare framework"
         f" {limit.per_second:.0f} a second, {limit.cpu_ms:.2f} ms; driver on the same cores",
     )
 
 
 def lateness(rounds: list[Round], bare: list[Round]) -> Figure:
-    """Return how late the answers of the best round came."""
-    best, limit = (min(each, key=lambda one: one.p99_ms) for each in (rounds, bare))
+    """Return how late the answers of the worst round came, beside the worst of the framework."""
+    worst, limit = (max(each, key=lambda one: one.p99_ms) for each in (rounds, bare))
     return Figure(
         "POST /v1/answer, p99 in ms at half that load",
         f"under {P99_MS:.0f} ms",
-        best.p99_ms,
+        worst.p99_ms,
         "lower",
         P99_MS,
-        f"rounds {', '.join(f'{one.p99_ms:.0f}' for one in rounds)}; median {best.p50_ms:.1f} ms;"
-        f" {best.waited_ms:.2f} ms of waiting for a core each; the bare framework"
+        f"rounds {', '.join(f'{one.p99_ms:.0f}' for one in rounds)}; median {worst.p50_ms:.1f} ms;"
+        f" {worst.waited_ms:.2f} ms of waiting for a core each; the bare framework"
         f" {limit.p99_ms:.1f} ms, rounds {', '.join(f'{one.p99_ms:.0f}' for one in bare)}",
     )
 
