@@ -11,11 +11,16 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from affidavit.base.exits import Exit
-from affidavit.seal.bundle.drafting import Draft, Drafting, Run
 from affidavit.seal.bundle.limits import BundleLimits
 from affidavit.seal.bundle.manifest import manifest_bytes
-from affidavit.seal.bundle.verifying import verify_bundle
-from affidavit.seal.bundle.writing import LEVEL, Packing
+from affidavit.seal.bundle.reader import verify_bundle
+from affidavit.seal.bundle.writer import (
+    COMPRESSION_LEVEL,
+    BundlePacker,
+    EventDraft,
+    EventWriter,
+    RunIdentity,
+)
 from benchmarks.figure import Figure, best_cpu_seconds
 
 EVENTS = 1_000_000
@@ -25,7 +30,7 @@ MEGABYTE = 1 << 20
 LIMITS = BundleLimits(
     max_bundle_bytes=1 << 40, max_decode_bytes=1 << 40, max_events_bytes=1 << 40, max_events=1 << 40
 )
-RUN = Run("benchmark", "urn:affidavit:run", "affidavit", "0.1.0")
+RUN = RunIdentity("benchmark", "urn:affidavit:run", "affidavit", "0.1.0")
 PEAK = """
 import resource, sys
 from benchmarks.bundles import verified
@@ -98,7 +103,7 @@ def writing(path: Path, count: int, rounds: int) -> list[Figure]:
     ]
 
 
-def drafts(count: int) -> Iterator[Draft]:
+def drafts(count: int) -> Iterator[EventDraft]:
     """Yield model and tool calls that differ in their words."""
     chance = random.Random(7)  # noqa: S311 - a benchmark that can be repeated
     letters = "abcdefghijklmnopqrstuvwxyz"
@@ -109,16 +114,16 @@ def drafts(count: int) -> Iterator[Draft]:
         if number % 3:
             found = {"hits": chance.randrange(100)}
             data = {"tool": "search", "input": {"q": asked}, "output": found}
-            yield Draft("affidavit.tool.call", at, data)
+            yield EventDraft("affidavit.tool.call", at, data)
         else:
             said = " ".join(chance.choices(words, k=5))
             data = {"model": "m-1", "input": asked, "output": said}
-            yield Draft("affidavit.model.call", at, data)
+            yield EventDraft("affidavit.model.call", at, data)
 
 
-def write(path: Path, chosen: Iterator[Draft]) -> None:
+def write(path: Path, chosen: Iterator[EventDraft]) -> None:
     """Write a bundle as the product does: lines aside, then the archive, then its header."""
-    drafting = Drafting(RUN)
+    drafting = EventWriter(RUN)
     with tempfile.TemporaryFile() as lines, tempfile.TemporaryFile() as body:
         for draft in chosen:
             lines.write(drafting.line(draft))
@@ -126,7 +131,7 @@ def write(path: Path, chosen: Iterator[Draft]) -> None:
         contents = totals.contents(RUN.id)
         manifest = manifest_bytes(contents, RUN.producer_as_wire(), finished=True)
         lines.seek(0)
-        packing = Packing()
+        packing = BundlePacker()
         pieces = iter(lambda: lines.read(PORTION), b"")
         for piece in packing.body(manifest, pieces, totals.size):
             body.write(piece)
@@ -161,7 +166,7 @@ def unpack(path: Path, raw: Path) -> None:
 
 def deflated_and_hashed(raw: Path) -> str:
     """Deflate and hash a file, and do nothing else."""
-    deflate, digest = zlib.compressobj(LEVEL, zlib.DEFLATED, 31), hashlib.sha256()
+    deflate, digest = zlib.compressobj(COMPRESSION_LEVEL, zlib.DEFLATED, 31), hashlib.sha256()
     with raw.open("rb") as stream:
         while piece := stream.read(PORTION):
             digest.update(piece)

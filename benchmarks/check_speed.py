@@ -18,12 +18,12 @@ _CHECK = """
 import json, sys, time
 from pathlib import Path
 import nupunkt, tantivy
-from affidavit.app.checking import AskedAnswer, check_answer
+from affidavit.app.check import AskedAnswer, check_answer
 from affidavit.ledger.rules import DEFAULT_RULES
 from affidavit.ledger.wire import ledger_to_json
-from affidavit.wiring.benches import BenchPlan, set_up_bench
-from affidavit.wiring.judges import BuiltIn
-from affidavit.wiring.project import Project
+from affidavit.app.check import BenchPlan, set_up_bench
+from affidavit.app.judges import BuiltIn
+from affidavit.app.project import Project
 start = time.process_time()
 project, sources = Project(Path(sys.argv[2])), (Path(sys.argv[1]),)
 plan = BenchPlan(project, sources, DEFAULT_RULES, 8, judge=BuiltIn.LEXICAL)

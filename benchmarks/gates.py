@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / ".interop" / "peers" / "bin" / "python"
 _SCORE = """
 import json, sys, time
-from affidavit.wiring.gating import RagPlan, run_rag
+from affidavit.app.gate_rag import RagPlan, run_rag
 start = time.process_time()
 run_rag(RagPlan((sys.argv[1],), (sys.argv[2],)))
 print(json.dumps({"seconds": time.process_time() - start}))

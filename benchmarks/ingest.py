@@ -30,8 +30,8 @@ _OURS = """
 import json, resource, sys, time
 from pathlib import Path
 import lxml.etree, markdown_it, nupunkt, pypdfium2, selectolax.lexbor, tantivy
-from affidavit.sources.ingest import index_sources
-from affidavit.sources.settings import SourceSettings
+from affidavit.documents.ingest import index_sources
+from affidavit.documents.settings import SourceSettings
 start = time.process_time()
 found = index_sources([Path(sys.argv[1])], Path(sys.argv[2]), SourceSettings(), jobs=0)
 seconds = time.process_time() - start

@@ -7,8 +7,8 @@ import tempfile
 from itertools import cycle, islice
 from pathlib import Path
 
-from affidavit.app.linting.linting import lint_bundle
-from affidavit.app.linting.loading import load_packs
+from affidavit.app.lint import lint_bundle
+from affidavit.app.pack_files import load_packs
 from affidavit.packs.model import Pack
 from benchmarks.bundles import (
     EVENTS,

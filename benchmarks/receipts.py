@@ -8,25 +8,34 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from dynamicfeed_verify import verify as public_verify
 
-from affidavit.app.verifying import verify_steps
+from affidavit.app.verify import verify_steps
 from affidavit.base.exits import Exit
-from affidavit.checks.body import Occasion, answer_body
-from affidavit.checks.evaluate import CheckResult, evaluate
-from affidavit.checks.facts import Fact, Source, SourceAnswer, Unavailable, fact_from_answers
-from affidavit.checks.tools import Tool
-from affidavit.checks.unit import Check, checks_from_wire
-from affidavit.seal.key_documents import trusted_keys_from
+from affidavit.base.timestamps import find_timestamp
+from affidavit.checks.check import Check, checks_from_wire
+from affidavit.checks.evaluation import CheckResult, evaluate
+from affidavit.checks.facts import (
+    EvidenceSource,
+    EvidenceUnavailable,
+    Fact,
+    SourceAnswer,
+    fact_from_answers,
+)
+from affidavit.checks.receipt_body import ReceiptContext, answer_body
+from affidavit.checks.tool import Tool
+from affidavit.seal.key_registry import trusted_keys_from
 from affidavit.seal.keys import signing_key_from
-from affidavit.seal.moments import find_moment
-from affidavit.seal.receipt import canonical_forms, receipt_from_bytes, seal_receipt
-from affidavit.seal.verify import Trust
+from affidavit.seal.receipt_verification import ReceiptTrust
+from affidavit.seal.receipts import canonical_forms, receipt_from_bytes, seal_receipt
 from benchmarks.figure import Figure, best_cpu_seconds
 
 AT = "2026-01-31T14:30:00Z"
 KEY = signing_key_from(bytes(range(32)))
 TOOL = Tool("leave_days", ("kind",), "results.0.days", "days", "CC0-1.0", 86_400)
 TOOLS = {TOOL.name: TOOL}
-SOURCES = (Source("hr", "hr.example", "file", "leave.json"), Source("pay", "pay.example", "file"))
+SOURCES = (
+    EvidenceSource("hr", "hr.example", "file", "leave.json"),
+    EvidenceSource("pay", "pay.example", "file"),
+)
 CHECKS_IN_4_KB = 2
 REPEATED = 50
 
@@ -41,8 +50,8 @@ def verifying(rounds: int) -> list[Figure]:
     """Compare a whole verification, from the file's bytes on, with what checks only a signature."""
     receipt = sealed(CHECKS_IN_4_KB)
     raw = json.dumps(receipt, separators=(",", ":")).encode()
-    trust = Trust(trusted_keys_from([{KEY.public.id: KEY.public.text}]))
-    made = find_moment(AT)
+    trust = ReceiptTrust(trusted_keys_from([{KEY.public.id: KEY.public.text}]))
+    made = find_timestamp(AT)
     assert made is not None
     now = made + timedelta(days=1)
     read = receipt_from_bytes(raw)
@@ -127,7 +136,7 @@ def checks(count: int) -> tuple[Check, ...]:
     )
 
 
-def fact_for(check: Check) -> Fact | Unavailable:
+def fact_for(check: Check) -> Fact | EvidenceUnavailable:
     """Return what two sources say."""
     raw = {"results": [{**check.args, "days": 15, "since": "2024-01-01", "by": "collective"}]}
     answers = [SourceAnswer(source, raw, AT) for source in SOURCES]
@@ -138,4 +147,4 @@ def sealed(count: int) -> dict[str, Any]:
     """Return a signed receipt with some checks."""
     asked = checks(count)
     results = evaluate(asked, TOOLS, {check.id: fact_for(check) for check in asked}, AT)
-    return seal_receipt(answer_body(results, TOOLS, Occasion("leave.example", AT)), KEY)
+    return seal_receipt(answer_body(results, TOOLS, ReceiptContext("leave.example", AT)), KEY)

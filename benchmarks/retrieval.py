@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from affidavit.sources.index.opened import Hit, SourceIndex
-from affidavit.sources.ingest import index_sources
-from affidavit.sources.settings import Chunking, SourceSettings
+from affidavit.documents.index import SearchHit, SourceIndex
+from affidavit.documents.ingest import index_sources
+from affidavit.documents.settings import ChunkSettings, DocumentSettings
 from benchmarks.figure import Figure
 from benchmarks.manuals import MANUALS, unpack_manuals
 
@@ -35,7 +35,7 @@ def measure(quick: bool = False) -> list[Figure]:
     """Return the share of questions whose answer is among the first eight passages."""
     del quick
     with tempfile.TemporaryDirectory() as scratch:
-        ranks, seconds = ranks_and_seconds(Path(scratch), Chunking())
+        ranks, seconds = ranks_and_seconds(Path(scratch), ChunkSettings())
     shares = {k: sum(rank is not None and rank <= k for rank in ranks) for k in (1, 3, TOP)}
     found = shares[TOP] / len(ranks)
     detail = ", ".join(f"{count} of {len(ranks)} in the top {k}" for k, count in shares.items())
@@ -52,12 +52,12 @@ def measure(quick: bool = False) -> list[Figure]:
     ]
 
 
-def ranks_and_seconds(folder: Path, chunking: Chunking) -> tuple[list[int | None], float]:
+def ranks_and_seconds(folder: Path, chunking: ChunkSettings) -> tuple[list[int | None], float]:
     """Return the rank of the first answer for every question, and the CPU time of the searches."""
     manuals = folder / "manuals"
     manuals.mkdir(parents=True)
     unpack_manuals(manuals, *MANUALS)
-    settings = SourceSettings(chunking=chunking)
+    settings = DocumentSettings(chunking=chunking)
     with index_sources([manuals], folder / "cache", settings, jobs=0).index as index:
         start = time.process_time()
         ranks = [rank_of_answer(question, index) for question in read_questions()]
@@ -70,7 +70,7 @@ def rank_of_answer(question: Question, index: SourceIndex) -> int | None:
     return next((at for at, hit in enumerate(hits, 1) if answers(question, hit, index)), None)
 
 
-def answers(question: Question, hit: Hit, index: SourceIndex) -> bool:
+def answers(question: Question, hit: SearchHit, index: SourceIndex) -> bool:
     """Tell whether a passage holds one of the quotes."""
     filename = index.document(hit.chunk.document_id).filename
     text = " ".join(hit.chunk.text.split())
@@ -95,7 +95,7 @@ if __name__ == "__main__":
     for target in (500, 700, 1000, 1500, 2000):
         for overlap in (0, 120, 250):
             with tempfile.TemporaryDirectory() as place:
-                sizes = Chunking(target_characters=target, overlap_characters=overlap)
+                sizes = ChunkSettings(target_characters=target, overlap_characters=overlap)
                 found_at, _ = ranks_and_seconds(Path(place), sizes)
             row = [sum(rank is not None and rank <= k for rank in found_at) for k in (1, 3, 8, 20)]
             print(f"target {target:5} overlap {overlap:4}: in the top 1, 3, 8, 20: {row}")

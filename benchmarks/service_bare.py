@@ -9,7 +9,7 @@ from typing import Any
 import uvicorn
 from litestar import Litestar, Request, Response, post
 
-from affidavit.wiring.serving import Address, listen_at, serve_in_processes
+from affidavit.web.server import ListenAddress, listen_at, serve_in_processes
 
 ANSWER = b'{"said":"%s"}' % (b"x" * 7000)
 
@@ -35,5 +35,5 @@ if __name__ == "__main__":
         log_config=None,
         access_log=False,
     )
-    with listen_at(Address("127.0.0.1", port)) as listening:
+    with listen_at(ListenAddress("127.0.0.1", port)) as listening:
         serve_in_processes(config, listening)

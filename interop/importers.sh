@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 home=.interop/importers
-kept=tests/formats/importing/files
+kept=tests/importers/files
 if ! cat requirements/importers.txt requirements/importers-no-deps.txt | cmp -s - "$home/.ready"; then
   test -x "$home/bin/python" || .venv/bin/python -m venv "$home"
   # RAGChecker's own needs are gigabytes of models' libraries; its file format is all that is used.
@@ -52,7 +52,7 @@ else
 fi
 
 AFFIDAVIT_IMPORT_FILES=$folder/files .venv/bin/python -m pytest -q -p no:cacheprovider \
-  tests/formats/importing/test_importing_real_files.py
+  tests/importers/test_importing_real_files.py
 if [ "${1:-}" = --keep ]; then
   rm -rf "$kept"
   cp -r "$folder/files" "$kept"

@@ -7,11 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-from affidavit.app.asking import gather
+from affidavit.app.clock import now
+from affidavit.app.tool_config import load_toolbox
+from affidavit.app.tool_queries import gather_evidence
+from affidavit.checks.check import checks_from_wire
 from affidavit.checks.facts import Fact
-from affidavit.checks.unit import checks_from_wire
-from affidavit.wiring.clock import now
-from affidavit.wiring.tools_config import load_toolbox
 
 SERVER = Path(__file__).with_name("mcp_server.py")
 
@@ -42,7 +42,9 @@ tools:
 def said(box: object, tool: str, country: str, deadline_ms: int = 30_000) -> object:
     """Return the value that a tool gives, or why there is none."""
     checks = checks_from_wire([{"id": "c", "tool": tool, "args": {"country": country}}])
-    found = gather(checks, box, now=now, signed=True, deadline_ms=deadline_ms).by_check["c"]
+    found = gather_evidence(checks, box, now=now, signed=True, deadline_ms=deadline_ms).by_check[
+        "c"
+    ]
     return found.object["raw"] if isinstance(found, Fact) else found.reason
 
 

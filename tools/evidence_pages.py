@@ -7,16 +7,15 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from affidavit.app.evidence.proving import ProofV1
-from affidavit.app.evidence.revealing import RevealedV1
-from affidavit.formats.gate_report import kinds
-from affidavit.formats.gate_report.wire import ReportV1
-from affidavit.packs import wire_schema as v1
-from affidavit.packs.closure import gain_of
+from affidavit.app.bundle_disclosure import ProofV1, RevealedV1
+from affidavit.decision import stored_report
+from affidavit.decision.stored_report import StoredReport
+from affidavit.packs import schema as v1
+from affidavit.packs.closure import score_gain
 from affidavit.packs.report_schema import ClosureReportV1, LintReportV1
 from affidavit.packs.signals import REGISTRY, REGISTRY_VERSION, TOTAL_WEIGHT, Carrier
-from affidavit.seal.bundle.event import EventV1
-from affidavit.seal.bundle.manifest import ManifestV1
+from affidavit.seal.bundle.events import EventV1
+from affidavit.seal.bundle.manifest import BundleManifestV1
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE: Final = "#/$defs/{name}"
@@ -55,7 +54,7 @@ def schemas() -> Mapping[Path, str]:
         "pack": pack_schema(),
         "lint-report": _schema_of(LintReportV1),
         "closure-report": _schema_of(ClosureReportV1),
-        "bundle-manifest": _schema_of(ManifestV1),
+        "bundle-manifest": _schema_of(BundleManifestV1),
         "bundle-event": _schema_of(EventV1),
         "bundle-proof": _schema_of(ProofV1),
         "bundle-revealed": _schema_of(RevealedV1),
@@ -81,17 +80,21 @@ def gate_report_schema() -> dict[str, Any]:
 
     Reading is lenient about what a stored report leaves out; what we write always has it.
     """
-    structs = (ReportV1, *get_args(kinds.Offender), *get_args(kinds.Details))
+    structs = (
+        StoredReport,
+        *get_args(stored_report.StoredOffender),
+        *get_args(stored_report.Details),
+    )
     (report, *_), parts = msgspec.json.schema_components(structs, ref_template=_REFERENCE)
-    made = parts["ReportV1"]
+    made = parts["StoredReport"]
     always = ("reasons", "inputs", "metrics", "gates", "offenders", "warnings")
     made["required"] = [*made["required"], *always]
-    parts["InputV1"]["required"] = ["path", "digest", "rows", "skipped"]
-    parts["MetricV1"]["required"] = sorted(parts["MetricV1"]["properties"])
-    made["properties"]["offenders"]["items"] = _any_of(get_args(kinds.Offender))
-    made["properties"]["details"] = _any_of(get_args(kinds.Details))
+    parts["StoredInput"]["required"] = ["path", "digest", "rows", "skipped"]
+    parts["StoredMeasure"]["required"] = sorted(parts["StoredMeasure"]["properties"])
+    made["properties"]["offenders"]["items"] = _any_of(get_args(stored_report.StoredOffender))
+    made["properties"]["details"] = _any_of(get_args(stored_report.Details))
     made["properties"]["parts"]["additionalProperties"] = report
-    return {"$schema": DIALECT, "title": "ReportV1", **report, "$defs": parts}
+    return {"$schema": DIALECT, "title": "StoredReport", **report, "$defs": parts}
 
 
 def _any_of(structs: tuple[type[msgspec.Struct], ...]) -> dict[str, Any]:
@@ -121,7 +124,7 @@ def signal_lines() -> Iterator[str]:
     yield from _INTRODUCTION.format(version=REGISTRY_VERSION, total=TOTAL_WEIGHT).splitlines()
     for signal in REGISTRY.values():
         yield from ("", f"## {signal.name}", "", f"{signal.says[0].upper()}{signal.says[1:]}.", "")
-        adds = f" (adds {gain_of(signal.name)})" if signal.weight else ""
+        adds = f" (adds {score_gain(signal.name)})" if signal.weight else ""
         yield f"- Weight: {signal.weight}{adds}"
         yield f"- To capture it: {signal.advice}."
         yield ""

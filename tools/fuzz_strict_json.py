@@ -24,9 +24,8 @@ import rfc8785
 with atheris.instrument_imports(include=["affidavit.base"]):
     from affidavit.base.canonical import is_canonical, jcs, sorted_compact
     from affidavit.base.errors import AffidavitError
-    from affidavit.base.json_diagnosis import explain_refusal
-    from affidavit.base.json_limits import DOCUMENT_LIMITS, JsonLimits
-    from affidavit.base.strict_json import decode
+    from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits
+    from affidavit.base.strict_json import decode, refusal_error
 
 ROOT = Path(__file__).resolve().parent.parent
 FOUND = ROOT / ".interop"
@@ -76,7 +75,7 @@ def examine(raw: bytes) -> None:
             assert str(found).startswith(f"{found.fault.code}: ")
             assert UNEXPLAINED not in str(found), "only the fast reading refuses this"
         else:
-            refusal = str(explain_refusal(raw, limits))
+            refusal = str(refusal_error(raw, limits))
             assert UNEXPLAINED in refusal, f"only the slow reading refuses this: {refusal}"
             if limits is DOCUMENT_LIMITS:
                 assert repr(found) == repr(json.loads(raw.decode()))

@@ -10,14 +10,12 @@ from pathlib import Path
 
 import click
 
-from affidavit.app.judging.card import card_markdown, load_card
 from affidavit.base.errors import Fault
-from affidavit.base.exits import MEANINGS, Exit
+from affidavit.base.exits import EXIT_MEANINGS, Exit
 from affidavit.base.faults import CATALOG
-from affidavit.cli.documented import DocumentedCommand
-from affidavit.cli.lazy import LazyGroup
-from affidavit.cli.options import CommonOption
+from affidavit.cli.command_classes import CommonOption, DocumentedCommand, LazyGroup
 from affidavit.cli.program import cli
+from affidavit.reports.judge_card import card_markdown, load_card
 from tools.evidence_pages import schemas, signal_lines
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,7 +45,9 @@ def cli_lines(program: LazyGroup) -> Iterator[str]:
     yield "Every command of `affidavit`, its options, its exit codes and an example."
     yield "`affidavit COMMAND --help` shows the same at the terminal."
     yield from ("", "## Exit codes", "")
-    yield from _table(("Code", "Meaning"), [(f"`{int(code)}`", MEANINGS[code]) for code in Exit])
+    yield from _table(
+        ("Code", "Meaning"), [(f"`{int(code)}`", EXIT_MEANINGS[code]) for code in Exit]
+    )
     yield ""
     yield "A command whose reader has gone (`affidavit ... | head`) ends with 3, without a message."
     yield from ("", "## Output", "")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from affidavit.gates.jitters import jittered, run_id
+from affidavit.gates.jitter import apply_jitter, jitter_run_id
 
 FOLDER = Path(__file__).resolve().parent.parent / "samples" / "gates"
 QUESTIONS = {
@@ -69,10 +69,10 @@ def files() -> dict[str, str]:
     runs = [
         {
             "qid": qid,
-            "run_id": run_id(qid, seed, jitter),
+            "run_id": jitter_run_id(qid, seed, jitter),
             "seed": seed,
             "jitter": jitter,
-            **answer(jittered(question, jitter), seed),
+            **answer(apply_jitter(question, jitter), seed),
         }
         for qid, question in everything.items()
         for seed in SEEDS

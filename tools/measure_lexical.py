@@ -19,7 +19,7 @@ from zlib import crc32
 
 import numpy as np
 
-from affidavit.judge.lexical import LexicalJudge
+from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.ledger.model import Chunk, Reading, Span, SupportLevel
 from tools.train_judge import families
 from tools.train_judge.restate import restate

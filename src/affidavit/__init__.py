@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from pathlib import Path as _Path
     from typing import Any as _Any
 
-    from affidavit.app.evidence.recording import Recorder as _Recorder
+    from affidavit.app.recording import Recorder as _Recorder
 del TYPE_CHECKING
 
 __all__ = ["__version__", "record"]
@@ -30,7 +30,7 @@ def record(
 
     `run` is a path that ends in .jsonl, or a run id, whose log is then kept in .affidavit/runs.
     """
-    from affidavit.wiring.recording import recorder_for
+    from affidavit.app.recording import recorder_for
 
     return recorder_for(
         run,

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from tests.repository import ROOT
 
-from affidavit.app.starting import start
+from affidavit.app.init_project import create_project_files
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS: dict[str, dict[str, Any]] = {step["name"]: step for step in ACTION["runs"]["steps"]}
@@ -116,7 +116,7 @@ def decide(runner: Runner, **given: str) -> Mapping[str, str]:
 
 
 def test_what_a_project_configures_is_decided(runner: Runner) -> None:
-    start(runner.work)
+    create_project_files(runner.work)
     said = decide(runner)
     assert said == {"code": "0", "report": "out/report.json", "decision": "ship"}
     assert runner.files["GITHUB_STEP_SUMMARY"].read_text().startswith("<!-- affidavit:all -->")
@@ -125,7 +125,7 @@ def test_what_a_project_configures_is_decided(runner: Runner) -> None:
 
 
 def test_the_rag_gates_alone_with_thresholds(runner: Runner) -> None:
-    start(runner.work)
+    create_project_files(runner.work)
     files = {"GOLD": "eval/gold.jsonl", "TRACE": "eval/trace.jsonl"}
     said = decide(runner, **files, GATES="precision=0.90 chr=0.75")
     assert (said["code"], said["decision"]) == ("1", "no_ship")
@@ -139,7 +139,7 @@ def test_the_rag_gates_alone_with_thresholds(runner: Runner) -> None:
 
 @pytest.mark.parametrize("name", ["GOLD", "GATES", "BASELINE"])
 def test_what_would_be_ignored_is_refused(name: str, runner: Runner) -> None:
-    start(runner.work)
+    create_project_files(runner.work)
     done = runner.run("Decide", OUTPUT="out", CONFIG=DEFAULTS["config"], **{name: "x=1"})
     assert done.returncode == 2
     assert done.stdout.startswith("::error::gold, gates and baseline go with trace")
@@ -147,7 +147,7 @@ def test_what_would_be_ignored_is_refused(name: str, runner: Runner) -> None:
 
 
 def test_a_run_that_stops_leaves_no_old_report(runner: Runner) -> None:
-    start(runner.work)
+    create_project_files(runner.work)
     decide(runner)
     runner.files["GITHUB_OUTPUT"].write_text("")
     (runner.work / "affidavit.toml").write_text("[gates")

@@ -7,12 +7,18 @@ from typing import Any
 
 from tests.checks.making import AT, ROUTES
 
-from affidavit.app.answering import Desk
-from affidavit.app.asking import AskedSource, Toolbox, ToolFeeds
-from affidavit.checks.facts import Source
+from affidavit.app.answer import AnswerContext
+from affidavit.app.tool_queries import ToolSet, ToolSource, ToolWithSources
+from affidavit.checks.facts import EvidenceSource
 from affidavit.checks.routes import routes_from_wire
-from affidavit.checks.tools import Tool
-from affidavit.sources.feeds.feed import Args, Errand, Reply, Silence, SilentError
+from affidavit.checks.tool import Tool
+from affidavit.tools.feed import (
+    CheckArguments,
+    FailureReason,
+    SourceFailedError,
+    SourceReply,
+    SourceRequest,
+)
 
 
 @dataclass
@@ -22,34 +28,34 @@ class TalkingFeed:
     raw: Any
     origin: str = "example.org"
     hangs: bool = False
-    asked: list[Args] = field(default_factory=list)
+    asked: list[CheckArguments] = field(default_factory=list)
 
     @property
-    def source(self) -> Source:
-        return Source(self.origin, self.origin, "file")
+    def source(self) -> EvidenceSource:
+        return EvidenceSource(self.origin, self.origin, "file")
 
-    def ask(self, args: Args, errand: Errand) -> Reply:
+    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
         self.asked.append(args)
         if self.hangs:
             threading.Event().wait(5)
         if self.raw is None:
-            raise SilentError(Silence.UNREACHABLE, "nobody is there")
-        return Reply(self.raw, errand.asked_at)
+            raise SourceFailedError(FailureReason.UNREACHABLE, "nobody is there")
+        return SourceReply(self.raw, errand.asked_at)
 
 
-def toolbox(feeds: Mapping[str, TalkingFeed]) -> Toolbox:
+def toolbox(feeds: Mapping[str, TalkingFeed]) -> ToolSet:
     """Tools that need a `product`, by name."""
-    return Toolbox(
+    return ToolSet(
         {
-            name: ToolFeeds(
+            name: ToolWithSources(
                 Tool(name, ("product",), "results.0.latest_version", max_age_s=60),
-                (AskedSource(feed),),
+                (ToolSource(feed),),
             )
             for name, feed in feeds.items()
         }
     )
 
 
-def desk(**feeds: TalkingFeed) -> Desk:
+def desk(**feeds: TalkingFeed) -> AnswerContext:
     """A desk with these tools, and the routes of the tests of checks."""
-    return Desk("example.com", toolbox(feeds), routes_from_wire(ROUTES), lambda: AT)
+    return AnswerContext("example.com", toolbox(feeds), routes_from_wire(ROUTES), lambda: AT)

@@ -10,21 +10,25 @@ from tests.app.desks import TalkingFeed, desk
 from tests.checks.making import AT, PYTHON, RESULT
 from tests.seal.samples import FLAT_KEYS, KEY
 
-from affidavit.app.anchoring import with_self_anchor
-from affidavit.app.answering import AnswerRequest, answer, exit_of, request_from_wire
-from affidavit.app.replaying import replay_receipt
-from affidavit.app.verifying import verify_steps
+from affidavit.app.answer import (
+    AnswerRequest,
+    answer_request,
+    exit_for_receipt,
+    request_from_wire,
+    with_self_anchor,
+)
+from affidavit.app.verify import replay_receipt, verify_steps
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.strict_json import decode
-from affidavit.seal.moments import find_moment
-from affidavit.seal.receipt import receipt_from
-from affidavit.seal.verify import Trust
+from affidavit.base.timestamps import find_timestamp
+from affidavit.seal.receipt_verification import ReceiptTrust
+from affidavit.seal.receipts import receipt_from
 
-NOW = find_moment(AT)
+NOW = find_timestamp(AT)
 assert NOW is not None
-TRUST = Trust(FLAT_KEYS)
+TRUST = ReceiptTrust(FLAT_KEYS)
 
 
 def test_a_bare_list_and_an_object_ask_the_same() -> None:
@@ -66,7 +70,7 @@ def test_refused(wire: Any, code: str, field: str | None) -> None:
 
 def asked(*checks: Any, **feeds: TalkingFeed) -> dict[str, Any]:
     given = feeds or {"software_version": TalkingFeed(RESULT)}
-    return answer(request_from_wire(list(checks), None), desk(**given), KEY)
+    return answer_request(request_from_wire(list(checks), None), desk(**given), KEY)
 
 
 OTHER = {**PYTHON, "expect": {"op": "semver_lt", "value": "3"}}
@@ -92,7 +96,7 @@ SPEC: dict[str, tuple[dict[str, Any], str, float, Exit]] = {
         Exit.UNKNOWN,
     ),
     "a question is looked up": (
-        answer(
+        answer_request(
             AnswerRequest((), "What is the latest version of Python?"),
             desk(software_version=TalkingFeed(RESULT)),
             KEY,
@@ -102,7 +106,7 @@ SPEC: dict[str, tuple[dict[str, Any], str, float, Exit]] = {
         Exit.YES,
     ),
     "a statement is adjudicated": (
-        answer(
+        answer_request(
             AnswerRequest((), "The latest version of Python is 3.9"),
             desk(software_version=TalkingFeed(RESULT)),
             KEY,
@@ -112,7 +116,7 @@ SPEC: dict[str, tuple[dict[str, Any], str, float, Exit]] = {
         Exit.NO,
     ),
     "what no route matches is refused": (
-        answer(AnswerRequest((), "Who made it?"), desk(), KEY),
+        answer_request(AnswerRequest((), "Who made it?"), desk(), KEY),
         "outside_evidence_coverage",
         0.0,
         Exit.UNKNOWN,
@@ -125,13 +129,13 @@ SPEC: dict[str, tuple[dict[str, Any], str, float, Exit]] = {
 )
 def test_answers(receipt: dict[str, Any], verdict: str, confidence: float, end: Exit) -> None:
     assert (receipt["verdict"], receipt["confidence"]) == (verdict, confidence)
-    assert exit_of(receipt) is end
+    assert exit_for_receipt(receipt) is end
     assert verify_steps(receipt_from(receipt), TRUST, NOW).exit is Exit.YES
 
 
 def test_a_refusal_carries_the_coverage_and_asks_nothing() -> None:
     feed = TalkingFeed(RESULT)
-    receipt: dict[str, Any] = answer(
+    receipt: dict[str, Any] = answer_request(
         AnswerRequest((), "Who made it?"), desk(software_version=feed), KEY
     )
     assert receipt["coverage"]["families"][0]["tool"] == "software_version"
@@ -145,7 +149,7 @@ def test_a_source_that_hangs_is_lost_by_the_deadline_and_the_rest_stands() -> No
         {"checks": [OTHER, {**PYTHON, "id": "slow", "tool": "slow"}], "deadline_ms": 200}
     )
     begun = time.monotonic()
-    receipt: dict[str, Any] = answer(
+    receipt: dict[str, Any] = answer_request(
         request,
         desk(software_version=TalkingFeed(RESULT), slow=TalkingFeed(RESULT, hangs=True)),
         KEY,
@@ -200,7 +204,7 @@ def test_a_fresh_receipt_always_verifies_and_replays(checks: list[Any], seen: An
         "software_version": TalkingFeed({"results": [{"latest_version": seen}]}),
         "silent": TalkingFeed(None),
     }
-    receipt = with_self_anchor(answer(request_from_wire(checks), desk(**feeds), KEY))
+    receipt = with_self_anchor(answer_request(request_from_wire(checks), desk(**feeds), KEY))
     again = receipt_from(decode(sorted_compact(receipt)))
     assert verify_steps(again, TRUST, NOW).exit is Exit.YES
     assert replay_receipt(again).exit is Exit.YES

@@ -10,24 +10,31 @@ from pathlib import Path
 
 import pytest
 from tests.faulty_server import answers, drips, hangs, serving
-from tests.sources.feed_server import feed_of, feed_to
+from tests.tools.feed_server import feed_of, feed_to
 
-from affidavit.app.asking import (
-    AskedSource,
-    Evidence,
-    NotAtHandError,
-    Toolbox,
-    ToolFeeds,
-    gather,
+from affidavit.app.tool_queries import (
+    DaemonThreadPool,
+    GatheredEvidence,
+    NotImmediateError,
+    ToolSet,
+    ToolSource,
+    ToolWithSources,
+    gather_evidence,
 )
-from affidavit.app.crew import Crew
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import JsonValue
-from affidavit.checks.facts import Fact, Source, Unavailable
-from affidavit.checks.tools import Tool
-from affidavit.checks.unit import checks_from_wire
-from affidavit.sources.feeds import addresses
-from affidavit.sources.feeds.feed import Args, Errand, Feed, Reply, Silence, SilentError
+from affidavit.base.json_values import JsonValue
+from affidavit.checks.check import checks_from_wire
+from affidavit.checks.facts import EvidenceSource, EvidenceUnavailable, Fact
+from affidavit.checks.tool import Tool
+from affidavit.tools import allow_list
+from affidavit.tools.feed import (
+    CheckArguments,
+    FailureReason,
+    Feed,
+    SourceFailedError,
+    SourceReply,
+    SourceRequest,
+)
 
 AT = "2026-01-31T14:30:00Z"
 
@@ -36,47 +43,49 @@ AT = "2026-01-31T14:30:00Z"
 class Told:
     """A feed that does as it is told."""
 
-    does: Callable[[Args, Errand], JsonValue]
-    source: Source = field(default_factory=lambda: Source("told", "told", "test"))
+    does: Callable[[CheckArguments, SourceRequest], JsonValue]
+    source: EvidenceSource = field(default_factory=lambda: EvidenceSource("told", "told", "test"))
     observed_at: str | None = AT
 
-    def ask(self, args: Args, errand: Errand) -> Reply:
-        return Reply(self.does(args, errand), self.observed_at)
+    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+        return SourceReply(self.does(args, errand), self.observed_at)
 
 
-def tool(name: str, *feeds: Feed, timeout_ms: int | None = None) -> ToolFeeds:
+def tool(name: str, *feeds: Feed, timeout_ms: int | None = None) -> ToolWithSources:
     declared = Tool(name, value_path=None, max_age_s=60)
-    return ToolFeeds(declared, tuple(AskedSource(feed, timeout_ms) for feed in feeds))
+    return ToolWithSources(declared, tuple(ToolSource(feed, timeout_ms) for feed in feeds))
 
 
-def asked(tools: list[ToolFeeds], *checks: dict[str, JsonValue], **options: object) -> Evidence:
-    box = Toolbox({entry.tool.name: entry for entry in tools})
+def asked(
+    tools: list[ToolWithSources], *checks: dict[str, JsonValue], **options: object
+) -> GatheredEvidence:
+    box = ToolSet({entry.tool.name: entry for entry in tools})
     wire: list[JsonValue] = [{"id": f"c{n}", **check} for n, check in enumerate(checks)]
     made = checks_from_wire(wire)
-    return gather(made, box, now=lambda: AT, signed=True, **options)
+    return gather_evidence(made, box, now=lambda: AT, signed=True, **options)
 
 
-def reason_of(found: Fact | Unavailable) -> str:
-    assert isinstance(found, Unavailable)
+def reason_of(found: Fact | EvidenceUnavailable) -> str:
+    assert isinstance(found, EvidenceUnavailable)
     return found.reason
 
 
-def waits(args: Args, errand: Errand) -> JsonValue:
+def waits(args: CheckArguments, errand: SourceRequest) -> JsonValue:
     over = threading.Event()
     errand.on_abandon(over.set)
     over.wait(30)
     return "too late to count"
 
 
-def breaks(args: Args, errand: Errand) -> JsonValue:
+def breaks(args: CheckArguments, errand: SourceRequest) -> JsonValue:
     raise RuntimeError("what stands here is not shown: hunter2")
 
 
-def is_silent(args: Args, errand: Errand) -> JsonValue:
-    raise SilentError(Silence.MISSING, "there is no such thing")
+def is_silent(args: CheckArguments, errand: SourceRequest) -> JsonValue:
+    raise SourceFailedError(FailureReason.MISSING, "there is no such thing")
 
 
-def leaves(args: Args, errand: Errand) -> JsonValue:
+def leaves(args: CheckArguments, errand: SourceRequest) -> JsonValue:
     raise SystemExit(7)
 
 
@@ -89,7 +98,7 @@ SILENCES = {
 
 
 @pytest.mark.parametrize(("does", "wanted"), SILENCES.values(), ids=SILENCES.keys())
-def test_a_silence(does: Callable[[Args, Errand], JsonValue], wanted: str) -> None:
+def test_a_silence(does: Callable[[CheckArguments, SourceRequest], JsonValue], wanted: str) -> None:
     evidence = asked([tool("t", Told(does))], {"tool": "t"}, deadline_ms=200)
     assert reason_of(evidence.by_check["c0"]) == wanted
 
@@ -97,19 +106,19 @@ def test_a_silence(does: Callable[[Args, Errand], JsonValue], wanted: str) -> No
 def test_sources_are_asked_at_the_same_time() -> None:
     together = threading.Barrier(6)
 
-    def meets(args: Args, errand: Errand) -> JsonValue:
+    def meets(args: CheckArguments, errand: SourceRequest) -> JsonValue:
         together.wait(10)
         return 1
 
-    entry = tool("t", Told(meets), Told(meets, Source("b", "b", "test")))
+    entry = tool("t", Told(meets), Told(meets, EvidenceSource("b", "b", "test")))
     evidence = asked([entry], *({"tool": "t", "args": {"n": n}} for n in range(3)))
     assert all(isinstance(found, Fact) for found in evidence.by_check.values())
 
 
 def test_equal_questions_are_asked_once() -> None:
-    calls: list[Args] = []
+    calls: list[CheckArguments] = []
 
-    def counts(args: Args, errand: Errand) -> JsonValue:
+    def counts(args: CheckArguments, errand: SourceRequest) -> JsonValue:
         calls.append(args)
         return 1
 
@@ -120,7 +129,7 @@ def test_equal_questions_are_asked_once() -> None:
 
 
 def test_a_late_source_costs_the_others_nothing() -> None:
-    quick = Told(lambda args, errand: 5, Source("quick", "quick", "test"))
+    quick = Told(lambda args, errand: 5, EvidenceSource("quick", "quick", "test"))
     start = time.monotonic()
     evidence = asked([tool("t", Told(waits), quick)], {"tool": "t"}, deadline_ms=300)
     assert time.monotonic() - start < 2
@@ -143,9 +152,9 @@ def test_a_source_may_have_less_time_than_the_answer() -> None:
 def test_the_time_of_the_answer_is_taken_last() -> None:
     times = iter(("2026-01-31T14:30:00Z", "2026-01-31T14:30:07Z"))
     slow = Told(lambda args, errand: errand.asked_at, observed_at="2026-01-31T14:30:06Z")
-    box = Toolbox({"t": tool("t", slow)})
+    box = ToolSet({"t": tool("t", slow)})
     checks = checks_from_wire([{"id": "c", "tool": "t"}])
-    evidence = gather(checks, box, now=lambda: next(times), signed=True)
+    evidence = gather_evidence(checks, box, now=lambda: next(times), signed=True)
     fact = evidence.by_check["c"]
     assert isinstance(fact, Fact)
     assert evidence.at == fact.object["assessed_at"] == "2026-01-31T14:30:07Z"
@@ -156,17 +165,17 @@ def test_the_time_of_the_answer_is_taken_last() -> None:
 def test_only_what_needs_evidence_is_asked() -> None:
     called = []
     told = Told(lambda args, errand: called.append(args))
-    needing = ToolFeeds(Tool("t", required_args=("city",)), (AskedSource(told),))
+    needing = ToolWithSources(Tool("t", required_args=("city",)), (ToolSource(told),))
     evidence = asked([needing], {"tool": "t"}, {"tool": "unknown"})
     assert evidence.by_check == {}
     assert called == []
 
 
 def test_too_many_hanging_sources_are_counted() -> None:
-    crew = Crew(max_hands=1)
+    crew = DaemonThreadPool(max_hands=1)
     over = threading.Event()
 
-    def hangs_on(args: Args, errand: Errand) -> JsonValue:
+    def hangs_on(args: CheckArguments, errand: SourceRequest) -> JsonValue:
         over.wait(30)
         return 1
 
@@ -184,20 +193,20 @@ def test_too_many_hanging_sources_are_counted() -> None:
     pytest.fail("the hand that was free again took no work")
 
 
-def local(does: Callable[[Args, Errand], JsonValue], name: str) -> Told:
-    return Told(does, Source(name, name, "file"))
+def local(does: Callable[[CheckArguments, SourceRequest], JsonValue], name: str) -> Told:
+    return Told(does, EvidenceSource(name, name, "file"))
 
 
 def test_one_hand_looks_into_all_files() -> None:
     seen = set()
 
-    def who(args: Args, errand: Errand) -> JsonValue:
+    def who(args: CheckArguments, errand: SourceRequest) -> JsonValue:
         seen.add(threading.get_ident())
         return 1
 
     tools = [tool(f"t{number}", local(who, "a"), local(who, "b")) for number in range(5)]
     checks: list[dict[str, JsonValue]] = [{"tool": f"t{number}"} for number in range(5)]
-    evidence = asked(tools, *checks, crew=Crew(max_hands=1))
+    evidence = asked(tools, *checks, crew=DaemonThreadPool(max_hands=1))
     assert all(isinstance(fact, Fact) for fact in evidence.by_check.values())
     assert len(seen) == 1
 
@@ -216,7 +225,7 @@ def test_a_file_that_hangs_holds_no_other_one_up() -> None:
 
 
 def test_files_for_which_there_is_no_hand() -> None:
-    crew = Crew(max_hands=1)
+    crew = DaemonThreadPool(max_hands=1)
     over = threading.Event()
     hanging = Told(lambda args, errand: over.wait(30))
     asked([tool("t", hanging)], {"tool": "t"}, deadline_ms=50, crew=crew)
@@ -229,7 +238,7 @@ def test_files_for_which_there_is_no_hand() -> None:
 def test_without_a_crew_the_caller_goes_itself() -> None:
     seen: list[int] = []
 
-    def who(args: Args, errand: Errand) -> JsonValue:
+    def who(args: CheckArguments, errand: SourceRequest) -> JsonValue:
         seen.append(threading.get_ident())
         return 5
 
@@ -253,17 +262,17 @@ NOT_AT_HAND = {
     ("kind", "timeout_ms", "deadline_ms"), NOT_AT_HAND.values(), ids=NOT_AT_HAND.keys()
 )
 def test_what_is_not_at_hand(kind: str, timeout_ms: int | None, deadline_ms: int) -> None:
-    called: list[Args] = []
+    called: list[CheckArguments] = []
     there = local(lambda args, errand: called.append(args), "there")
-    other = Told(lambda args, errand: called.append(args), Source("other", "other", kind))
+    other = Told(lambda args, errand: called.append(args), EvidenceSource("other", "other", kind))
     tools = [tool("t", there), tool("u", other, timeout_ms=timeout_ms)]
-    with pytest.raises(NotAtHandError):
+    with pytest.raises(NotImmediateError):
         asked(tools, {"tool": "t"}, {"tool": "u"}, crew=None, deadline_ms=deadline_ms)
     assert called == []
 
 
-@pytest.mark.parametrize("crew", [None, Crew()], ids=["by the caller", "by a crew"])
-def test_the_deadline_counts_from_when_the_caller_says(crew: Crew | None) -> None:
+@pytest.mark.parametrize("crew", [None, DaemonThreadPool()], ids=["by the caller", "by a crew"])
+def test_the_deadline_counts_from_when_the_caller_says(crew: DaemonThreadPool | None) -> None:
     begun = time.monotonic() - 10
     hanging = local(waits if crew else lambda args, errand: 1, "here")
     evidence = asked([tool("t", hanging)], {"tool": "t"}, crew=crew, since=begun)
@@ -289,7 +298,7 @@ def test_a_server_that_holds_us_up(behaviour: Callable[..., None]) -> None:
 
 def test_a_name_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
-    monkeypatch.setattr(addresses.socket, "getaddrinfo", lambda *_, **__: over.wait(30) and [])
+    monkeypatch.setattr(allow_list.socket, "getaddrinfo", lambda *_, **__: over.wait(30) and [])
     feed = feed_to("http://api.example.com/", ("api.example.com",))
     start = time.monotonic()
     evidence = asked([tool("t", feed)], {"tool": "t"}, deadline_ms=200)
@@ -300,9 +309,9 @@ def test_a_name_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 HANGING = """
 import os, time
-from affidavit.app.asking import gather
-from affidavit.checks.unit import checks_from_wire
-from affidavit.wiring.tools_config import load_toolbox
+from affidavit.app.tool_queries import gather
+from affidavit.checks.check import checks_from_wire
+from affidavit.app.tool_config import load_toolbox
 
 box = load_toolbox("affidavit.toml", os.environ)
 checks = checks_from_wire([{"id": "c", "tool": "slow", "args": {"secs": 60}}])

@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 from tests.ledger.examples import seed_ledger
 
-from affidavit.app import batch
-from affidavit.app.batch import OutcomeV1, RowV1, Work
-from affidavit.base.decision import Decision
+from affidavit.app import check
+from affidavit.app.check import BatchItem, BatchOutcomeV1, BatchRowV1
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
+from affidavit.decision.decision import Decision
 
 
-def rows_of(tmp_path: Path, text: str) -> tuple[RowV1, ...]:
+def rows_of(tmp_path: Path, text: str) -> tuple[BatchRowV1, ...]:
     file = tmp_path / "answers.jsonl"
     file.write_text(text, encoding="utf-8")
-    return batch.read_rows(file)
+    return check.read_batch_rows(file)
 
 
 def test_rows_may_leave_out_what_is_not_known(tmp_path: Path) -> None:
@@ -25,8 +25,8 @@ def test_rows_may_leave_out_what_is_not_known(tmp_path: Path) -> None:
         '{"id":"a","answer":"Yes."}\n\n{"id":"b","answer":"No.","query":"?","sources":["x.md"]}\n'
     )
     first, second = rows_of(tmp_path, text)
-    assert first == RowV1("a", "Yes.")
-    assert second == RowV1("b", "No.", "?", ("x.md",))
+    assert first == BatchRowV1("a", "Yes.")
+    assert second == BatchRowV1("b", "No.", "?", ("x.md",))
 
 
 REFUSED = {
@@ -58,12 +58,12 @@ def test_refused(tmp_path: Path, text: str, name: str, line: int | None, field: 
         assert error.where.field == field
 
 
-def works(*ids: str, key: str = "k") -> tuple[Work, ...]:
-    return tuple(Work(RowV1(each, f"answer {each}"), key) for each in ids)
+def works(*ids: str, key: str = "k") -> tuple[BatchItem, ...]:
+    return tuple(BatchItem(BatchRowV1(each, f"answer {each}"), key) for each in ids)
 
 
-def holds(work: Work, outcome: OutcomeV1) -> bool:
-    return outcome == batch.outcome_of(work, seed_ledger())
+def holds(work: BatchItem, outcome: BatchOutcomeV1) -> bool:
+    return outcome == check.batch_outcome(work, seed_ledger())
 
 
 class Checker:
@@ -72,17 +72,17 @@ class Checker:
     def __init__(self) -> None:
         self.checked: list[str] = []
 
-    def __call__(self, fresh: Iterable[Work]) -> Iterator[OutcomeV1]:
+    def __call__(self, fresh: Iterable[BatchItem]) -> Iterator[BatchOutcomeV1]:
         for work in fresh:
             self.checked.append(work.row.id)
-            yield batch.outcome_of(work, seed_ledger())
+            yield check.batch_outcome(work, seed_ledger())
 
 
 def test_a_second_run_checks_nothing_again(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     first, second = Checker(), Checker()
-    once = list(batch.run_batch(works("a", "b", "c"), results, first, holds))
-    again = list(batch.run_batch(works("a", "b", "c"), results, second, holds))
+    once = list(check.run_batch(works("a", "b", "c"), results, first, holds))
+    again = list(check.run_batch(works("a", "b", "c"), results, second, holds))
     assert first.checked == ["a", "b", "c"]
     assert second.checked == []
     assert again == once
@@ -90,38 +90,38 @@ def test_a_second_run_checks_nothing_again(tmp_path: Path) -> None:
 
 def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
-    stopped = batch.run_batch(works("a", "b", "c"), results, Checker(), holds)
+    stopped = check.run_batch(works("a", "b", "c"), results, Checker(), holds)
     next(stopped)
     next(stopped)
     resumed = Checker()
-    assert len(list(batch.run_batch(works("a", "b", "c"), results, resumed, holds))) == 3
+    assert len(list(check.run_batch(works("a", "b", "c"), results, resumed, holds))) == 3
     assert resumed.checked == ["c"]
 
 
 def test_a_torn_line_loses_no_finished_answer(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
-    list(batch.run_batch(works("a", "b"), results, Checker(), holds))
+    list(check.run_batch(works("a", "b"), results, Checker(), holds))
     results.write_bytes(results.read_bytes()[:-20])
     resumed = Checker()
-    outcomes = list(batch.run_batch(works("a", "b"), results, resumed, holds))
+    outcomes = list(check.run_batch(works("a", "b"), results, resumed, holds))
     assert resumed.checked == ["b"]
     assert [outcome.id for outcome in outcomes] == ["a", "b"]
-    assert set(batch.finished(results)) == {"a", "b"}
+    assert set(check.finished_outcomes(results)) == {"a", "b"}
 
 
 def test_what_was_decided_by_other_inputs_is_made_again(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
-    list(batch.run_batch(works("a", key="old"), results, Checker(), holds))
+    list(check.run_batch(works("a", key="old"), results, Checker(), holds))
     resumed = Checker()
-    (outcome,) = batch.run_batch(works("a", key="new"), results, resumed, holds)
+    (outcome,) = check.run_batch(works("a", key="new"), results, resumed, holds)
     assert resumed.checked == ["a"]
     assert outcome.key == "new"
-    assert batch.finished(results)["a"].key == "new"
+    assert check.finished_outcomes(results)["a"].key == "new"
 
 
 def test_an_answer_that_could_not_be_checked_is_inconclusive() -> None:
     (work,) = works("a")
-    outcome = batch.failed(work, AffidavitError(faults.SOURCES_NONE))
+    outcome = check.failed_outcome(work, AffidavitError(faults.SOURCES_NONE))
     assert outcome.decision is Decision.INCONCLUSIVE
     assert outcome.evidence_coverage is None
     assert outcome.error is not None
@@ -130,10 +130,10 @@ def test_an_answer_that_could_not_be_checked_is_inconclusive() -> None:
 
 def test_a_line_that_was_changed_is_not_believed(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
-    list(batch.run_batch(works("a", "b"), results, Checker(), holds))
+    list(check.run_batch(works("a", "b"), results, Checker(), holds))
     results.write_bytes(results.read_bytes().replace(b'"no_ship"', b'"ship"', 1))
     resumed = Checker()
-    outcomes = list(batch.run_batch(works("a", "b"), results, resumed, holds))
+    outcomes = list(check.run_batch(works("a", "b"), results, resumed, holds))
     assert resumed.checked == ["a"]
     assert {outcome.decision for outcome in outcomes} == {Decision.NO_SHIP}
 
@@ -142,7 +142,7 @@ def test_a_file_of_something_else_is_not_written_to(tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("Dear diary\n")
     with pytest.raises(AffidavitError) as caught:
-        list(batch.run_batch(works("a"), notes, Checker(), holds))
+        list(check.run_batch(works("a"), notes, Checker(), holds))
     assert caught.value.fault.name == "batch.results_foreign"
     assert notes.read_text() == "Dear diary\n"
 
@@ -151,12 +151,12 @@ def test_what_failed_is_tried_again(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     error = AffidavitError(faults.SOURCES_NONE)
     list(
-        batch.run_batch(
-            works("a"), results, lambda rows: (batch.failed(r, error) for r in rows), holds
+        check.run_batch(
+            works("a"), results, lambda rows: (check.failed_outcome(r, error) for r in rows), holds
         )
     )
     resumed = Checker()
-    list(batch.run_batch(works("a"), results, resumed, holds))
+    list(check.run_batch(works("a"), results, resumed, holds))
     assert resumed.checked == ["a"]
 
 
@@ -171,5 +171,5 @@ ENDS = {
 @pytest.mark.parametrize(("decisions", "wanted"), ENDS.values(), ids=ENDS.keys())
 def test_how_a_batch_ends(decisions: tuple[Decision, ...], wanted: Exit) -> None:
     (work,) = works("a")
-    outcomes = [OutcomeV1(work.row.id, work.key, decision) for decision in decisions]
-    assert batch.batch_exit(outcomes) is wanted
+    outcomes = [BatchOutcomeV1(work.row.id, work.key, decision) for decision in decisions]
+    assert check.batch_exit(outcomes) is wanted

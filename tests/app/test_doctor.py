@@ -9,14 +9,25 @@ from typing import Any
 
 import pytest
 
-from affidavit.app.doctor import Examination, Package, State, examine
-from affidavit.app.doctor import trials as trial_module
-from affidavit.app.doctor.imports import problems_importing
-from affidavit.app.doctor.packages import Installed, find_installed, is_older
-from affidavit.app.doctor.trials import ATTEMPTS, Attempt, TrialFailed, make_trial
-from affidavit.app.extras import Needs, needs_from
+from affidavit.app import doctor as trial_module
+from affidavit.app.doctor import (
+    ATTEMPTS,
+    Attempt,
+    Examination,
+    HealthState,
+    Installed,
+    Needs,
+    PackageHealth,
+    TrialFailed,
+    examine,
+    find_installed,
+    is_older,
+    make_trial,
+    needs_from,
+    problems_importing,
+)
 from affidavit.base.errors import AffidavitError, Fault
-from affidavit.base.faults.encoder import ENCODER_MISSING
+from affidavit.base.faults.evidence import ENCODER_MISSING
 from affidavit.base.faults.input import FILE_MISSING
 
 NEEDS = needs_from(["Click>=8.5", "lxml>=5.3; extra == 'ledger'", "numpy>=2; extra == 'ledger'"])
@@ -41,24 +52,29 @@ def examined(
 
 
 FOUND = {
-    "all is there": (FULL, {}, True, State.OK),
-    "an extra is a choice": ({"click": CLICK}, {}, True, State.MISSING),
-    "an extra in part": ({"click": CLICK, "lxml": LXML}, {}, True, State.MISSING),
-    "an extra that cannot be imported": (FULL, {"numpy": "ImportError: x"}, False, State.BROKEN),
+    "all is there": (FULL, {}, True, HealthState.OK),
+    "an extra is a choice": ({"click": CLICK}, {}, True, HealthState.MISSING),
+    "an extra in part": ({"click": CLICK, "lxml": LXML}, {}, True, HealthState.MISSING),
+    "an extra that cannot be imported": (
+        FULL,
+        {"numpy": "ImportError: x"},
+        False,
+        HealthState.BROKEN,
+    ),
     "an extra that is too old": (
         {**FULL, "numpy": Installed("1.26", ())},
         {},
         False,
-        State.BROKEN,
+        HealthState.BROKEN,
     ),
-    "the core is not a choice": ({"lxml": LXML, "numpy": NUMPY}, {}, False, State.OK),
-    "the core cannot be imported": (FULL, {"click": "ImportError: x"}, False, State.OK),
+    "the core is not a choice": ({"lxml": LXML, "numpy": NUMPY}, {}, False, HealthState.OK),
+    "the core cannot be imported": (FULL, {"click": "ImportError: x"}, False, HealthState.OK),
 }
 
 
 @pytest.mark.parametrize(("installed", "problems", "ok", "extra"), FOUND.values(), ids=FOUND.keys())
 def test_what_is_installed(
-    installed: dict[str, Installed], problems: dict[str, str], ok: bool, extra: State
+    installed: dict[str, Installed], problems: dict[str, str], ok: bool, extra: HealthState
 ) -> None:
     found = examined(installed, problems)
     assert found.ok is ok
@@ -68,7 +84,7 @@ def test_what_is_installed(
 def test_every_finding_says_what_to_do() -> None:
     found = examined({"lxml": LXML, "numpy": NUMPY}, {"lxml": "ImportError: no libxml2"})
     (click,) = found.core
-    assert (click.state, click.next_step) == (State.MISSING, "pip install 'Click>=8.5'")
+    assert (click.state, click.next_step) == (HealthState.MISSING, "pip install 'Click>=8.5'")
     (ledger,) = found.extras
     lxml, numpy = ledger.packages
     assert lxml.detail == "ImportError: no libxml2"
@@ -90,15 +106,15 @@ def test_affidavit_that_is_not_installed_says_so() -> None:
     found = examined(FULL, needs=None)
     assert not found.ok
     assert (found.core, found.extras) == ((), ())
-    assert found.trials[0].state is State.BROKEN
+    assert found.trials[0].state is HealthState.BROKEN
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.name)
 def test_what_affidavit_lives_on_works_here(attempt: Attempt) -> None:
     trial = make_trial(attempt, {})
-    if trial.state is State.MISSING and not os.environ.get("CI"):
+    if trial.state is HealthState.MISSING and not os.environ.get("CI"):
         pytest.skip(f"{trial.name}: {trial.detail}")
-    assert (trial.state, trial.next_step) == (State.OK, None), trial.detail
+    assert (trial.state, trial.next_step) == (HealthState.OK, None), trial.detail
 
 
 def lies() -> Mapping[str, tuple[str, str, object]]:
@@ -127,7 +143,7 @@ def test_a_trial_can_fail(
     (attempt,) = (attempt for attempt in ATTEMPTS if attempt.name == name)
     with pytest.raises(TrialFailed):
         attempt.run()
-    assert make_trial(attempt, {}).state is State.BROKEN
+    assert make_trial(attempt, {}).state is HealthState.BROKEN
 
 
 def test_a_database_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +164,7 @@ def test_an_error_of_our_own_is_told_in_its_words() -> None:
         raise AffidavitError(FILE_MISSING)
 
     trial = make_trial(Attempt("x", miss, (), "look"), {})
-    assert (trial.state, trial.detail) == (State.BROKEN, "there is no such file")
+    assert (trial.state, trial.detail) == (HealthState.BROKEN, "there is no such file")
 
 
 def test_a_library_that_is_known_to_be_broken_is_not_tried() -> None:
@@ -162,20 +178,27 @@ def test_a_library_that_is_known_to_be_broken_is_not_tried() -> None:
 
 
 ABSENT = {
-    "a library of an extra": (State.MISSING, FILE_MISSING, True, State.MISSING),
-    "a library of the core": (State.MISSING, FILE_MISSING, False, State.BROKEN),
-    "a library that is there and broken": (State.BROKEN, FILE_MISSING, True, State.BROKEN),
-    "the encoder's files": (State.OK, ENCODER_MISSING, True, State.MISSING),
-    "a file that is no choice": (State.OK, FILE_MISSING, True, State.BROKEN),
+    "a library of an extra": (HealthState.MISSING, FILE_MISSING, True, HealthState.MISSING),
+    "a library of the core": (HealthState.MISSING, FILE_MISSING, False, HealthState.BROKEN),
+    "a library that is there and broken": (
+        HealthState.BROKEN,
+        FILE_MISSING,
+        True,
+        HealthState.BROKEN,
+    ),
+    "the encoder's files": (HealthState.OK, ENCODER_MISSING, True, HealthState.MISSING),
+    "a file that is no choice": (HealthState.OK, FILE_MISSING, True, HealthState.BROKEN),
 }
 
 
 @pytest.mark.parametrize(("library", "fault", "optional", "wanted"), ABSENT.values(), ids=ABSENT)
-def test_what_may_be_absent(library: State, fault: Fault, optional: bool, wanted: State) -> None:
+def test_what_may_be_absent(
+    library: HealthState, fault: Fault, optional: bool, wanted: HealthState
+) -> None:
     def miss() -> str:
         raise AffidavitError(fault)
 
-    packages = {"lib": Package("lib", "", None, library, None, None)}
+    packages = {"lib": PackageHealth("lib", "", None, library, None, None)}
     attempt = Attempt("x", miss, ("lib",), "install", optional)
     assert make_trial(attempt, packages).state is wanted
     found = examined(FULL, attempts=(Attempt("x", miss, (), "install", optional),))

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from tests.gates.making import gold
 
-from affidavit.app.gating.driving import (
-    GIVE_UP_AFTER,
-    Pace,
-    RecordV1,
+from affidavit.app.gate_stability import (
+    MAX_FAILURES_IN_A_ROW,
+    RunFile,
+    RunOptions,
+    RunRecordV1,
     answer_from,
-    drive,
     questions_of,
-    unfinished,
+    run_pipeline,
+    unfinished_questions,
 )
-from affidavit.app.gating.recording import Recording
 from affidavit.base.errors import AffidavitError
-from affidavit.sources.pipelines.pipeline import NoAnswerError, Question
+from affidavit.tools.pipelines import PipelineError, PipelineQuestion
 
 ANSWER = b'{"answer_json": {"claim": "c", "citations": ["p1"]}, "retrieved_ids": ["p1"]}'
 ITEMS = [gold(qid="a", question="List it"), gold(qid=7, question="Why")]
@@ -28,13 +28,13 @@ ITEMS = [gold(qid="a", question="List it"), gold(qid=7, question="Why")]
 class Stub:
     """A pipeline that does what a function says."""
 
-    def __init__(self, act: Callable[[Question], bytes], identity: str = "stub") -> None:
+    def __init__(self, act: Callable[[PipelineQuestion], bytes], identity: str = "stub") -> None:
         self.act = act
         self.identity = identity
-        self.asked: list[Question] = []
+        self.asked: list[PipelineQuestion] = []
         self.is_closed = False
 
-    def ask(self, question: Question) -> bytes:
+    def ask(self, question: PipelineQuestion) -> bytes:
         self.asked.append(question)
         return self.act(question)
 
@@ -57,19 +57,21 @@ class StillClock:
         self.now += seconds
 
 
-def fail(problem: str, *, in_transport: bool = False) -> Callable[[Question], bytes]:
-    def act(question: Question) -> bytes:
-        raise NoAnswerError(problem, in_transport=in_transport)
+def fail(problem: str, *, in_transport: bool = False) -> Callable[[PipelineQuestion], bytes]:
+    def act(question: PipelineQuestion) -> bytes:
+        raise PipelineError(problem, in_transport=in_transport)
 
     return act
 
 
 def driven(
-    stub: Stub, pace: Pace | None = None, clock: StillClock | None = None, count: int = 1
-) -> list[RecordV1]:
-    kept: list[RecordV1] = []
-    questions = [Question(f"q{n}", "Why", n, "none") for n in range(count)]
-    made = [*drive(questions, stub, pace or Pace(), kept.append, clock or StillClock())]
+    stub: Stub, pace: RunOptions | None = None, clock: StillClock | None = None, count: int = 1
+) -> list[RunRecordV1]:
+    kept: list[RunRecordV1] = []
+    questions = [PipelineQuestion(f"q{n}", "Why", n, "none") for n in range(count)]
+    made = [
+        *run_pipeline(questions, stub, pace or RunOptions(), kept.append, clock or StillClock())
+    ]
     assert made == kept
     assert stub.is_closed
     return made
@@ -113,26 +115,26 @@ def test_what_did_not_come_is_a_fault() -> None:
 def test_only_the_way_there_is_tried_again() -> None:
     clock, tries = StillClock(), iter([True, True, False])
 
-    def act(question: Question) -> bytes:
+    def act(question: PipelineQuestion) -> bytes:
         if next(tries):
-            raise NoAnswerError("gone", in_transport=True)
+            raise PipelineError("gone", in_transport=True)
         return ANSWER
 
-    (record,) = driven(Stub(act), Pace(retries=2), clock)
+    (record,) = driven(Stub(act), RunOptions(retries=2), clock)
     assert record.fault is None
     assert clock.waits == [0.5, 1.0]
-    (lost,) = driven(Stub(fail("gone", in_transport=True)), Pace(retries=1))
+    (lost,) = driven(Stub(fail("gone", in_transport=True)), RunOptions(retries=1))
     assert (lost.fault, lost.e2e_ms) == ("gone", None)
 
 
 def test_a_pipeline_that_is_not_there_is_given_up() -> None:
     stub = Stub(fail("no connection", in_transport=True))
-    kept: list[RecordV1] = []
-    questions = [Question(f"q{n}", "Why", 0, "none") for n in range(50)]
+    kept: list[RunRecordV1] = []
+    questions = [PipelineQuestion(f"q{n}", "Why", 0, "none") for n in range(50)]
     with pytest.raises(AffidavitError) as caught:
-        list(drive(questions, stub, Pace(retries=0), kept.append, StillClock()))
+        list(run_pipeline(questions, stub, RunOptions(retries=0), kept.append, StillClock()))
     assert (caught.value.fault.code, caught.value.fault.exit) == ("AF446", 3)
-    assert len(kept) == GIVE_UP_AFTER
+    assert len(kept) == MAX_FAILURES_IN_A_ROW
 
 
 def test_a_server_that_refuses_is_there() -> None:
@@ -141,7 +143,7 @@ def test_a_server_that_refuses_is_there() -> None:
 
 def test_the_pace_is_kept() -> None:
     clock = StillClock()
-    driven(Stub(lambda question: ANSWER), Pace(per_second=4), clock, count=3)
+    driven(Stub(lambda question: ANSWER), RunOptions(per_second=4), clock, count=3)
     assert clock.waits == [0.25, 0.25]
 
 
@@ -149,7 +151,7 @@ def test_several_at_once_and_never_more() -> None:
     turn, at_once, most = threading.Lock(), 0, 0
     together = threading.Barrier(3)
 
-    def act(question: Question) -> bytes:
+    def act(question: PipelineQuestion) -> bytes:
         nonlocal at_once, most
         with turn:
             at_once += 1
@@ -159,17 +161,25 @@ def test_several_at_once_and_never_more() -> None:
             at_once -= 1
         return ANSWER
 
-    made = driven(Stub(act), Pace(jobs=3), count=9)
+    made = driven(Stub(act), RunOptions(jobs=3), count=9)
     assert (most, len(made)) == (3, 9)
 
 
 def test_a_defect_is_raised_and_the_pipeline_closed() -> None:
-    def act(question: Question) -> bytes:
+    def act(question: PipelineQuestion) -> bytes:
         raise KeyError("defect")
 
     stub = Stub(act)
     with pytest.raises(KeyError):
-        list(drive([Question("q", "W", 0, "none")], stub, Pace(), lambda _: None, StillClock()))
+        list(
+            run_pipeline(
+                [PipelineQuestion("q", "W", 0, "none")],
+                stub,
+                RunOptions(),
+                lambda _: None,
+                StillClock(),
+            )
+        )
     assert stub.is_closed
 
 
@@ -198,25 +208,25 @@ def test_answer(raw: bytes, form: str, wanted: tuple[object, ...]) -> None:
 
 @pytest.mark.parametrize(("raw", "form", "problem"), NO_ANSWERS.values(), ids=NO_ANSWERS.keys())
 def test_no_answer(raw: bytes, form: str, problem: str) -> None:
-    with pytest.raises(NoAnswerError) as caught:
+    with pytest.raises(PipelineError) as caught:
         answer_from(raw, form)  # type: ignore[arg-type] # from a table
     assert caught.value.problem.startswith(problem)
     assert not caught.value.in_transport
 
 
 def test_what_is_recorded_is_not_asked_again(tmp_path: Path) -> None:
-    recording = Recording(tmp_path / "runs.jsonl")
+    recording = RunFile(tmp_path / "runs.jsonl")
     questions = questions_of(ITEMS, (0,), ("none", "ws"))
     stub = Stub(lambda question: ANSWER if question.qid == "a" else fail("HTTP 500")(question))
     assert recording.answered() == frozenset()
-    assert len([*drive(questions, stub, Pace(), recording.keep, StillClock())]) == 4
-    left = unfinished(questions, stub, "json", recording.answered())
+    assert len([*run_pipeline(questions, stub, RunOptions(), recording.keep, StillClock())]) == 4
+    left = unfinished_questions(questions, stub, "json", recording.answered())
     assert [each.qid for each in left] == ["7", "7"]
     changed = questions_of([gold(qid="a", question="Other")], (0,), ("none",))
-    assert unfinished(changed, stub, "json", recording.answered()) == changed
+    assert unfinished_questions(changed, stub, "json", recording.answered()) == changed
     other = Stub(stub.act, "another pipeline")
-    assert len(unfinished(questions, other, "json", recording.answered())) == 4
-    assert len(unfinished(questions, stub, "text", recording.answered())) == 4
+    assert len(unfinished_questions(questions, other, "json", recording.answered())) == 4
+    assert len(unfinished_questions(questions, stub, "text", recording.answered())) == 4
     assert not recording.was_torn
 
 
@@ -241,7 +251,7 @@ def test_a_file_that_was_torn(
 ) -> None:
     path = tmp_path / "runs.jsonl"
     path.write_bytes(raw)
-    recording = Recording(path)
+    recording = RunFile(path)
     assert recording.answered() == keys
     assert recording.was_torn is torn
     assert path.read_bytes() == (raw if left is None else left)
@@ -260,27 +270,31 @@ def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path, raw: bytes)
     path = tmp_path / "notes.txt"
     path.write_bytes(raw)
     with pytest.raises(AffidavitError) as caught:
-        Recording(path).answered()
+        RunFile(path).answered()
     assert (caught.value.where.file, caught.value.where.line) == (str(path), 1)
     assert path.read_bytes() == raw
 
 
 def test_a_folder_that_cannot_be_made_is_told_when_a_run_is_kept(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    recording = Recording(tmp_path / "file" / "runs" / "runs.jsonl")
+    recording = RunFile(tmp_path / "file" / "runs" / "runs.jsonl")
     recording.make_folder()
     questions = questions_of([gold(qid="a", question="Other")], (0,), ("none",))
     with pytest.raises(AffidavitError, match="AF014"):
-        [*drive(questions, Stub(lambda _: ANSWER), Pace(), recording.keep, StillClock())]
+        [
+            *run_pipeline(
+                questions, Stub(lambda _: ANSWER), RunOptions(), recording.keep, StillClock()
+            )
+        ]
 
 
 def test_a_line_is_a_row_for_the_other_gates(tmp_path: Path) -> None:
-    recording = Recording(tmp_path / "runs.jsonl")
+    recording = RunFile(tmp_path / "runs.jsonl")
     list(
-        drive(
+        run_pipeline(
             questions_of(ITEMS[:1], (0,), ("none",)),
             Stub(lambda q: ANSWER),
-            Pace(),
+            RunOptions(),
             recording.keep,
             StillClock(),
         )

@@ -18,13 +18,11 @@ from tests.repository import ROOT
 from tests.seal.bundle_making import members_of, sealed, verified
 
 import affidavit
-from affidavit.app.evidence.event_types import TYPES
-from affidavit.app.evidence.recording import Recorder
-from affidavit.app.evidence.run_log import MAX_LINE_BYTES, entry_line
-from affidavit.app.evidence.sealing import seal_run
+from affidavit.app.bundle_sealing import seal_run
+from affidavit.app.recording import EVENT_TYPES, MAX_LINE_BYTES, Recorder, entry_line
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.seal.bundle.drafting import Draft
+from affidavit.seal.bundle.writer import EventDraft
 
 AT = "2026-01-31T14:30:00Z"
 
@@ -74,11 +72,11 @@ def test_everything_that_can_be_recorded(tmp_path: Path) -> None:
         record_everything(run)
     sealed = seal_run(run.path, tmp_path / "run.tar.gz")
     events = events_of(tmp_path / "run.tar.gz")
-    assert {event["type"] for event in events} == {each.name for each in TYPES}
+    assert {event["type"] for event in events} == {each.name for each in EVENT_TYPES}
     assert sealed.finished
     assert manifest_of(tmp_path / "run.tar.gz")["x-affidavit"]["finished"] is True
     for event in events:
-        kind = next(each for each in TYPES if each.name == event["type"])
+        kind = next(each for each in EVENT_TYPES if each.name == event["type"])
         assert set(kind.required) <= set(event["data"]) <= {*kind.required, *kind.optional}
     assert [event["time"] for event in events] == sorted(event["time"] for event in events)
     approval = next(event for event in events if event["type"].endswith("approval"))
@@ -265,7 +263,7 @@ def test_a_run_that_cannot_be_sealed_is_not_begun(
 def test_what_is_recorded_can_be_sealed_and_verifies(
     data: Any, kind: str, subject: str | None
 ) -> None:
-    draft = Draft(kind, AT, data, subject)
+    draft = EventDraft(kind, AT, data, subject)
     try:
         entry_line(draft)
     except AffidavitError:

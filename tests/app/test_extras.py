@@ -6,7 +6,7 @@ from importlib import metadata
 import pytest
 from tests.repository import ROOT
 
-from affidavit.app.extras import Needs, Requirement, find_extra_with, find_needs, needs_from
+from affidavit.app.doctor import Needs, Requirement, find_extra_with, find_needs, needs_from
 
 LINES = (
     "click>=8.5",

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from tests.formats import gate_samples
+from tests.reports import gate_samples
 
-from affidavit.app.gating.history import append, read
+from affidavit.app.gate_reports import append_run, read_history
 from affidavit.base.errors import AffidavitError
 
 AT = "2026-11-16T08:00:00Z"
@@ -13,9 +13,9 @@ AT = "2026-11-16T08:00:00Z"
 
 def test_every_run_adds_a_line(tmp_path: Path) -> None:
     path = tmp_path / "eval" / "history.jsonl"
-    append(path, gate_samples.rag(), AT)
-    append(path, gate_samples.latency(), "2026-11-17T08:00:00Z")
-    history = read(path)
+    append_run(path, gate_samples.rag(), AT)
+    append_run(path, gate_samples.latency(), "2026-11-17T08:00:00Z")
+    history = read_history(path)
     assert [(run.at[:10], run.kind, run.decision) for run in history.runs] == [
         ("2026-11-16", "rag", "inconclusive"),
         ("2026-11-17", "latency", "no_ship"),
@@ -35,8 +35,8 @@ def test_a_report_of_several_gates_adds_a_line_for_each(tmp_path: Path) -> None:
         "decision": "no_ship",
         "parts": {"rag": gate_samples.rag(), "latency": gate_samples.latency()},
     }
-    append(path, whole, AT)
-    assert [run.kind for run in read(path).runs] == ["rag", "latency"]
+    append_run(path, whole, AT)
+    assert [run.kind for run in read_history(path).runs] == ["rag", "latency"]
 
 
 TORN = {
@@ -52,11 +52,11 @@ TORN = {
 @pytest.mark.parametrize("line", TORN.values(), ids=TORN.keys())
 def test_a_line_that_is_none_is_reported_and_the_rest_is_kept(line: bytes, tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl"
-    append(path, gate_samples.rag(), AT)
+    append_run(path, gate_samples.rag(), AT)
     path.write_bytes(path.read_bytes() + line)
-    append(path, gate_samples.rag(), AT)
+    append_run(path, gate_samples.rag(), AT)
     path.write_bytes(path.read_bytes() + b"\r\n\n")
-    history = read(path)
+    history = read_history(path)
     assert len(history.runs) == 2
     (finding,) = history.findings
     assert (finding.fault.code, finding.where.file, finding.where.line) == ("AF431", str(path), 2)
@@ -65,14 +65,14 @@ def test_a_line_that_is_none_is_reported_and_the_rest_is_kept(line: bytes, tmp_p
 def test_what_is_no_report_is_not_appended(tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl"
     with pytest.raises(AffidavitError):
-        append(path, {"kind": "rag"}, AT)
+        append_run(path, {"kind": "rag"}, AT)
     assert not path.exists()
 
 
 def test_a_place_that_cannot_be_written_has_a_code(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(AffidavitError) as caught:
-        append(tmp_path / "file" / "h.jsonl", gate_samples.rag(), AT)
+        append_run(tmp_path / "file" / "h.jsonl", gate_samples.rag(), AT)
     assert caught.value.fault.code.startswith("AF0")
 
 
@@ -80,11 +80,11 @@ def test_a_line_without_end_is_refused_with_its_file(tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl"
     path.write_bytes(b"x" * (2 * 1024 * 1024))
     with pytest.raises(AffidavitError) as caught:
-        read(path)
+        read_history(path)
     assert caught.value.where.file == str(path)
 
 
 def test_a_history_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(AffidavitError) as caught:
-        read(tmp_path / "none.jsonl")
+        read_history(tmp_path / "none.jsonl")
     assert caught.value.fault.name == "file.missing"

@@ -7,32 +7,41 @@ from hashlib import sha256
 import pytest
 from tests.app.stub_judge import StubJudge
 
-from affidavit.app.judging.calibrating import calibrate, fit, require_labels
-from affidavit.app.judging.card import (
+from affidavit.app.judge_calibration import (
+    calibrate,
+    calibration_as_wire,
+    fit_thresholds,
+    require_labels,
+    rules_file,
+)
+from affidavit.app.judge_evaluation import (
+    confusion_rows,
+    evaluate_set,
+    evaluation_as_wire,
+    figures_of,
+    label_rows,
+)
+from affidavit.app.judge_scoring import JudgedRow, RowFault, RowOutcome
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import evidence
+from affidavit.ledger.model import Verdict
+from affidavit.ledger.rules import JudgeThresholds, rules_digest, rules_from_toml
+from affidavit.reports.judge_card import (
     Card,
     CardV1,
-    FileV1,
-    ManifestV1,
+    WeightsFileV1,
+    WeightsManifestV1,
     card_as_wire,
     card_markdown,
     load_card,
 )
-from affidavit.app.judging.evaluating import evaluate_set, labelled
-from affidavit.app.judging.reporting import confusion_rows, figures_of, report_as_wire
-from affidavit.app.judging.rules_file import calibration_as_wire, rules_file
-from affidavit.app.judging.scoring import Judged, Outcome, RowFault
-from affidavit.base.errors import AffidavitError
-from affidavit.base.faults import evidence, judging
-from affidavit.ledger.model import Verdict
-from affidavit.ledger.rules import rules_digest, rules_from_toml
-from affidavit.ledger.thresholds import JudgeThresholds
 
 OWN = JudgeThresholds()
 
 
-def row(label: str, support: float, contradiction: float = 0.0, at: int = 1) -> Judged:
+def row(label: str, support: float, contradiction: float = 0.0, at: int = 1) -> JudgedRow:
     """Return a row as the judge's own thresholds decide it."""
-    return Judged(
+    return JudgedRow(
         id=str(at),
         line=at,
         verdict=OWN.verdict(support, contradiction),
@@ -47,7 +56,7 @@ def row(label: str, support: float, contradiction: float = 0.0, at: int = 1) -> 
     )
 
 
-def many(label: str, count: int, low: float, high: float, against: float = 0.0) -> list[Judged]:
+def many(label: str, count: int, low: float, high: float, against: float = 0.0) -> list[JudgedRow]:
     """Return rows whose support spreads evenly from `low` to `high`."""
     step = (high - low) / count
     start = sum(map(ord, label)) * 1000
@@ -89,7 +98,7 @@ def test_supported_is_measured_against_the_rest_and_contradicted_where_it_is_sai
 
 def test_every_figure_is_reported_with_its_interval() -> None:
     report = evaluate_set("mixed", MIXED)
-    wire = report_as_wire(report)
+    wire = evaluation_as_wire(report)
     figures = wire["supported"]["figures"]
     assert figures["balanced_accuracy"]["value"] == pytest.approx(0.583333)
     assert all(each["low"] <= each["value"] <= each["high"] for each in figures.values())
@@ -99,14 +108,14 @@ def test_every_figure_is_reported_with_its_interval() -> None:
 
 
 def test_what_no_judge_can_read_is_not_measured_and_said() -> None:
-    unread = RowFault("9", 9, AffidavitError(judging.CLAIM_EMPTY))
+    unread = RowFault("9", 9, AffidavitError(evidence.CLAIM_EMPTY))
     long = RowFault("10", 10, AffidavitError(evidence.CLAIM_TOO_LONG, length=2, limit=1))
     report = evaluate_set("some", [*MIXED, unread, long])
     assert (report.count, report.support.count, len(report.not_measured)) == (10, 8, 2)
 
 
 def test_a_broken_row_or_label_stops_it() -> None:
-    broken = RowFault("9", 9, AffidavitError(judging.ROW_MALFORMED, problem="x"))
+    broken = RowFault("9", 9, AffidavitError(evidence.ROW_MALFORMED, problem="x"))
     with pytest.raises(AffidavitError, match="AF285"):
         evaluate_set("x", [broken])
     with pytest.raises(AffidavitError, match="AF287: line 1"):
@@ -116,7 +125,7 @@ def test_a_broken_row_or_label_stops_it() -> None:
 def test_nothing_is_not_measured() -> None:
     report = evaluate_set("empty", [])
     assert report.support.count == 0
-    figures = report_as_wire(report)["supported"]["figures"]
+    figures = evaluation_as_wire(report)["supported"]["figures"]
     assert {each["value"] for each in figures.values()} == {None}
 
 
@@ -152,7 +161,7 @@ def test_labels_of_chance_are_no_better_and_that_is_said() -> None:
         for at in range(60)
     ]  # fmt: skip
     found = calibrate(chance)
-    fitted_on_all = fit(labelled(chance)[0])
+    fitted_on_all = fit_thresholds(label_rows(chance)[0])
     assert fitted_on_all == found.thresholds
     balanced = found.after.counts.balanced_accuracy.value
     assert balanced is not None
@@ -173,14 +182,14 @@ def test_partial_and_refuted_labels_move_their_own_thresholds() -> None:
         *many("neutral", 20, 0.0, 0.4),
         *many("refuted", 20, 0.0, 0.4, against=0.3),
     ]
-    found = fit(labelled(rows)[0])
+    found = fit_thresholds(label_rows(rows)[0])
     assert 0 < found.contradicted_from <= 0.3
     decided = [found.verdict(each.support, each.contradiction) for each in rows]
     wanted = [Verdict.SUPPORTED, Verdict.WEAK, Verdict.NOT_FOUND, Verdict.CONTRADICTED]
     assert decided == [verdict for verdict in wanted for _ in range(20)]
 
 
-TOO_FEW: dict[str, tuple[list[Judged], str]] = {
+TOO_FEW: dict[str, tuple[list[JudgedRow], str]] = {
     "none at all": (
         [],
         "15 more that are supported and 15 more that are not supported and 20 more",
@@ -195,7 +204,7 @@ TOO_FEW: dict[str, tuple[list[Judged], str]] = {
 
 
 @pytest.mark.parametrize(("rows", "said"), TOO_FEW.values(), ids=TOO_FEW.keys())
-def test_too_few_labels_say_how_many_more_of_which_kind(rows: list[Judged], said: str) -> None:
+def test_too_few_labels_say_how_many_more_of_which_kind(rows: list[JudgedRow], said: str) -> None:
     with pytest.raises(AffidavitError, match=said) as caught:
         calibrate(rows)
     assert caught.value.fault.exit == 3
@@ -203,7 +212,7 @@ def test_too_few_labels_say_how_many_more_of_which_kind(rows: list[Judged], said
 
 def test_just_enough_labels_are_enough() -> None:
     rows = [*many("supported", 35, 0, 1), *many("neutral", 15, 0, 1)]
-    require_labels(labelled(rows)[0])
+    require_labels(label_rows(rows)[0])
 
 
 def test_the_rules_file_is_read_back_with_its_digest() -> None:
@@ -221,7 +230,7 @@ def test_the_rules_file_is_read_back_with_its_digest() -> None:
 
 
 def test_kappa_that_is_not_measured_is_none() -> None:
-    def outcomes() -> Iterator[Outcome]:
+    def outcomes() -> Iterator[RowOutcome]:
         yield from many("supported", 30, 0.6, 1.0)
         yield from many("neutral", 30, 0.6, 1.0)
 
@@ -268,7 +277,7 @@ def card(**parts: object) -> Card:
         **parts,
     }
     text = "{{ identity }}\n{{ figures }}\n{{ calibration }}\n{{ manifest }}\n"
-    weights = ManifestV1({"model.onnx": FileV1(33_785_260, "4caf")}, 128)
+    weights = WeightsManifestV1({"model.onnx": WeightsFileV1(33_785_260, "4caf")}, 128)
     return Card(msgspec.convert(wire, CardV1), weights, text)
 
 

@@ -12,31 +12,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.app.stub_judge import StubJudge
 
-from affidavit.app.judging.labels import MEANINGS, meaning_of
-from affidavit.app.judging.rows import Line, batches, lines_of, name_of, row_of, value_of
-from affidavit.app.judging.scoring import (
+from affidavit.app.judge_evaluation import MEANINGS, meaning_of
+from affidavit.app.judge_scoring import (
     NO_EVIDENCE,
-    Judged,
+    JudgedRow,
     RowFault,
+    RowLine,
+    batches,
     judge_row,
     outcome_of_line,
+    row_from_value,
+    row_lines_of,
+    row_name,
+    row_value,
     score_line,
 )
 from affidavit.base.errors import AffidavitError
-from affidavit.judge.lexical import LexicalJudge
+from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.judge.thresholded import with_thresholds
 from affidavit.ledger.model import Verdict
-from affidavit.ledger.rules import DEFAULT_RULES
-from affidavit.ledger.thresholds import JudgeThresholds
+from affidavit.ledger.rules import DEFAULT_RULES, JudgeThresholds
 
 
-def line(number: int = 1, **row: Any) -> Line:
-    return Line(number, json.dumps(row).encode())
+def line(number: int = 1, **row: Any) -> RowLine:
+    return RowLine(number, json.dumps(row).encode())
 
 
-def judged(**row: Any) -> Judged:
+def judged(**row: Any) -> JudgedRow:
     found = outcome_of_line(line(**row), StubJudge(), DEFAULT_RULES)
-    assert isinstance(found, Judged), found
+    assert isinstance(found, JudgedRow), found
     return found
 
 
@@ -45,7 +49,7 @@ def stream(data: bytes) -> BufferedReader:
 
 
 def lines_in(data: bytes) -> list[tuple[int, bytes]]:
-    return [(each.number, each.text) for each in lines_of(stream(data))]
+    return [(each.number, each.text) for each in row_lines_of(stream(data))]
 
 
 # Lines.
@@ -93,13 +97,13 @@ def test_a_failing_disk_is_said() -> None:
             return b"{}"
 
     with pytest.raises(AffidavitError, match=r"AF011.*Input/output error"):
-        list(lines_of(Opened(Failing())))  # type: ignore[arg-type]  # it reads like a raw file
+        list(row_lines_of(Opened(Failing())))  # type: ignore[arg-type]  # it reads like a raw file
 
 
 def test_batches_end_by_rows_and_by_bytes() -> None:
-    small = [Line(number, b"x") for number in range(70)]
+    small = [RowLine(number, b"x") for number in range(70)]
     assert [len(batch) for batch in batches(small)] == [32, 32, 6]
-    large = [Line(number, b"x" * 700_000) for number in range(3)]
+    large = [RowLine(number, b"x" * 700_000) for number in range(3)]
     assert [len(batch) for batch in batches(large)] == [2, 1]
 
 
@@ -132,7 +136,7 @@ ROWS = {
 @pytest.mark.parametrize(("row", "wanted"), ROWS.values(), ids=ROWS.keys())
 def test_rows(row: dict[str, Any], wanted: tuple[Any, ...]) -> None:
     given = line(**row)
-    found = row_of(value_of(given), given)
+    found = row_from_value(row_value(given), given)
     assert (found.id, found.claim, found.evidence, found.label) == wanted
 
 
@@ -154,7 +158,7 @@ MALFORMED = {
 def test_a_row_that_cannot_be_judged_says_where(
     text: bytes, code: str, name: str, field: str | None
 ) -> None:
-    found = outcome_of_line(Line(9, text), StubJudge(), DEFAULT_RULES)
+    found = outcome_of_line(RowLine(9, text), StubJudge(), DEFAULT_RULES)
     assert isinstance(found, RowFault)
     assert (found.id, found.line, found.error.where.line) == (name, 9, 9)
     assert found.error.fault.code.startswith(code)
@@ -168,8 +172,8 @@ def test_a_row_that_cannot_be_judged_says_where(
 
 
 def test_a_name_is_found_even_where_the_row_is_wrong() -> None:
-    assert name_of({"id": [1]}, Line(4, b"")) == "4"
-    assert name_of("text", Line(4, b"")) == "4"
+    assert row_name({"id": [1]}, RowLine(4, b"")) == "4"
+    assert row_name("text", RowLine(4, b"")) == "4"
 
 
 # Scores.
@@ -233,7 +237,7 @@ def test_a_claim_may_rest_on_two_texts() -> None:
     claim = "The pump has two stages. The motor was built in Turin."
     texts = ["The pump has two stages.", "The motor was built in Turin."]
     given = line(claim=claim, evidence=texts)
-    row = row_of(value_of(given), given)
+    row = row_from_value(row_value(given), given)
     assert judge_row(row, LexicalJudge(), DEFAULT_RULES).verdict is Verdict.SUPPORTED
 
 
@@ -244,7 +248,7 @@ def test_with_thresholds_a_score_is_what_the_thresholds_say(
     rules = replace(DEFAULT_RULES, judge=thresholds)
     given = line(claim="c", evidence=f"{support} {against}")
     found = judge_row(
-        row_of(value_of(given), given), with_thresholds(StubJudge(), thresholds), rules
+        row_from_value(row_value(given), given), with_thresholds(StubJudge(), thresholds), rules
     )
     assert found.verdict is thresholds.verdict(support, against)
     assert found.shown_support == thresholds.shifted(support)

@@ -8,24 +8,36 @@ import pytest
 from tests.packs.test_builtin_packs import GOOD
 from tests.seal.bundle_making import AT, sealed
 
-from affidavit.app.linting.beginning import begin_pack
-from affidavit.app.linting.linting import Linted, Refused, lint_bundle, lint_bundles
-from affidavit.app.linting.loading import built_in_pack, load_pack, load_packs, packs_in
-from affidavit.app.linting.report import exit_for, report_as_wire
+from affidavit.app.lint import (
+    LintedBundle,
+    UnverifiedBundle,
+    exit_for,
+    lint_bundle,
+    lint_bundles,
+    lint_report_as_wire,
+)
+from affidavit.app.pack_files import (
+    built_in_pack,
+    create_pack,
+    load_pack,
+    load_packs,
+    pack_folder,
+    packs_in,
+)
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.files import digest_file
 from affidavit.packs.model import Severity
-from affidavit.seal.bundle.drafting import Draft
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
-from affidavit.wiring.pack_folder import pack_folder
+from affidavit.seal.bundle.writer import EventDraft
 
 STARTER = (built_in_pack("cicd-starter"),)
 
 
-def drafts_of(events: list[dict[str, Any]]) -> list[Draft]:
+def drafts_of(events: list[dict[str, Any]]) -> list[EventDraft]:
     return [
-        Draft(each["type"], AT, each["data"], has_personal_data=each["assaypii"]) for each in events
+        EventDraft(each["type"], AT, each["data"], has_personal_data=each["assaypii"])
+        for each in events
     ]
 
 
@@ -49,7 +61,7 @@ def test_a_tampered_bundle_is_not_linted(bundle: Path) -> None:
     raw[-20] ^= 1
     bundle.write_bytes(raw)
     (outcome,) = lint_bundles([bundle], STARTER, DEFAULT_LIMITS, 500)
-    assert isinstance(outcome, Refused)
+    assert isinstance(outcome, UnverifiedBundle)
     assert str(bundle) in str(outcome.error)
     assert exit_for([outcome], Severity.ERROR) in (Exit.INPUT, Exit.TAMPERED)
 
@@ -63,7 +75,7 @@ def test_the_limits_hold(bundle: Path) -> None:
 def test_the_gravest_end_wins(bundle: Path, tmp_path: Path) -> None:
     (linted,) = lint_bundles([bundle], STARTER, DEFAULT_LIMITS, 500)
     (missing,) = lint_bundles([tmp_path / "no.tar.gz"], STARTER, DEFAULT_LIMITS, 500)
-    assert isinstance(linted, Linted)
+    assert isinstance(linted, LintedBundle)
     assert exit_for([linted], Severity.INFO) is Exit.YES
     assert exit_for([linted, missing], Severity.INFO) is Exit.INPUT
     assert exit_for([], Severity.INFO) is Exit.UNKNOWN
@@ -87,7 +99,7 @@ def test_the_threshold(fail_on: Severity | None, wanted: Exit, tmp_path: Path) -
 
 def test_a_report_is_the_same_every_time(bundle: Path) -> None:
     reports = [
-        report_as_wire(
+        lint_report_as_wire(
             list(lint_bundles([bundle], STARTER, DEFAULT_LIMITS, 500)), STARTER, None, 500
         )
         for _ in range(2)
@@ -163,13 +175,13 @@ def test_packs_that_collide_are_not_run(tmp_path: Path) -> None:
 
 def test_a_pack_to_begin_with_is_valid(tmp_path: Path) -> None:
     path = tmp_path / "ours.yaml"
-    pack = begin_pack("ours", path)
+    pack = create_pack("ours", path)
     assert (pack.remarks, load_pack(str(path), None)) == ((), pack)
     with pytest.raises(AffidavitError) as caught:
-        begin_pack("ours", path)
+        create_pack("ours", path)
     assert caught.value.fault.code == "AF660"
     with pytest.raises(AffidavitError) as caught:
-        begin_pack("Not a name", tmp_path / "x.yaml")
+        create_pack("Not a name", tmp_path / "x.yaml")
     assert caught.value.fault.code == "AF650"
     assert not (tmp_path / "x.yaml").exists()
 

@@ -17,15 +17,15 @@ from tests.seal.bundle_making import sealed
 from tests.seal.samples import KEY
 
 import affidavit
-from affidavit.app.evidence.exact_receipts import receipt_data
-from affidavit.app.linting.replaying import Outcome, Replay
+from affidavit.app.bundle_replay import BundleReplay, ReplayOutcome
+from affidavit.app.recording import receipt_data
 from affidavit.base.canonical import jcs, sorted_compact
 from affidavit.base.exits import Exit
 from affidavit.base.strict_json import decode
-from affidavit.gates.rag import RagPolicy, rag_report
+from affidavit.gates.rag_report import RagPolicy, rag_report
 from affidavit.ledger.wire import ledger_to_json
 from affidavit.packs.events import decode_head
-from affidavit.seal.receipt import seal_receipt
+from affidavit.seal.receipts import seal_receipt
 
 RECEIPT, LEDGER, GATE = "affidavit.answer.receipt", "affidavit.ledger", "affidavit.gate.report"
 
@@ -62,8 +62,8 @@ def with_verdict(value: dict[str, Any], verdict: str) -> dict[str, Any]:
     return {**value, "entries": [{**first, "verdict": verdict}, *rest]}
 
 
-def replayed(kind: str, data: Any) -> Replay:
-    done = Replay()
+def replayed(kind: str, data: Any) -> BundleReplay:
+    done = BundleReplay()
     done.feed(1, decode_head(line_of(event(kind, data))))
     return done
 
@@ -94,54 +94,54 @@ LATENCY: dict[str, Any] = {
 GATES: list[dict[str, Any]] = LATENCY["gates"]
 
 # What is recorded; how it comes out, and words of the detail.
-SPEC: dict[str, tuple[str, Any, Outcome, str]] = {
-    "a receipt": (RECEIPT, exact(receipt()), Outcome.SAME, ""),
+SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
+    "a receipt": (RECEIPT, exact(receipt()), ReplayOutcome.SAME, ""),
     "a receipt with another verdict": (
         RECEIPT,
         exact(receipt(verdict="contradicted")),
-        Outcome.DIFFERS,
+        ReplayOutcome.DIFFERS,
         "verdict",
     ),
     "a receipt and another text": (
         RECEIPT,
         {**exact(receipt()), "receipt": receipt(verdict="contradicted")},
-        Outcome.DIFFERS,
+        ReplayOutcome.DIFFERS,
         "different things",
     ),
     "a changed receipt without its exact text": (
         RECEIPT,
         {"receipt": receipt(verdict="contradicted")},
-        Outcome.NOT_RUN,
+        ReplayOutcome.NOT_RUN,
         "exact text",
     ),
-    "what is no receipt": (RECEIPT, {"receipt": {"x": 1}}, Outcome.NOT_RUN, "no receipt"),
-    "no receipt at all": (RECEIPT, {}, Outcome.NOT_RUN, "has no receipt"),
-    "data that is no object": (RECEIPT, "x", Outcome.NOT_RUN, "has no receipt"),
+    "what is no receipt": (RECEIPT, {"receipt": {"x": 1}}, ReplayOutcome.NOT_RUN, "no receipt"),
+    "no receipt at all": (RECEIPT, {}, ReplayOutcome.NOT_RUN, "has no receipt"),
+    "data that is no object": (RECEIPT, "x", ReplayOutcome.NOT_RUN, "has no receipt"),
     "a redacted receipt": (
         RECEIPT,
         {"receipt": {**receipt(), "note": COMMITMENT}},
-        Outcome.NOT_RUN,
+        ReplayOutcome.NOT_RUN,
         "redacted",
     ),
-    "a ledger": (LEDGER, {"ledger": stored_ledger()}, Outcome.SAME, ""),
+    "a ledger": (LEDGER, {"ledger": stored_ledger()}, ReplayOutcome.SAME, ""),
     "a ledger with another verdict": (
         LEDGER,
         {"ledger": with_verdict(stored_ledger(), "contradicted")},
-        Outcome.DIFFERS,
+        ReplayOutcome.DIFFERS,
         "do not follow",
     ),
-    "what is no ledger": (LEDGER, {"ledger": {}}, Outcome.NOT_RUN, "no ledger"),
-    "a gate report": (GATE, {"report": SHIP}, Outcome.SAME, ""),
+    "what is no ledger": (LEDGER, {"ledger": {}}, ReplayOutcome.NOT_RUN, "no ledger"),
+    "a gate report": (GATE, {"report": SHIP}, ReplayOutcome.SAME, ""),
     "a gate report with confidence": (
         GATE,
         {"report": report("precision>=0.80@95", *CHR_OFF)},
-        Outcome.SAME,
+        ReplayOutcome.SAME,
         "",
     ),
     "a gate that failed": (
         GATE,
         {"report": report("over_refusal=0", *CHR_OFF)},
-        Outcome.SAME,
+        ReplayOutcome.SAME,
         "",
     ),
     "a gate on a count": (
@@ -161,71 +161,71 @@ SPEC: dict[str, tuple[str, Any, Outcome, str]] = {
                 },
             }
         },
-        Outcome.SAME,
+        ReplayOutcome.SAME,
         "",
     ),
-    "a gate without a figure": (GATE, {"report": report()}, Outcome.SAME, ""),
+    "a gate without a figure": (GATE, {"report": report()}, ReplayOutcome.SAME, ""),
     "another decision": (
         GATE,
         {"report": {**SHIP, "decision": "no_ship"}},
-        Outcome.DIFFERS,
+        ReplayOutcome.DIFFERS,
         "the decision is recorded as no_ship, and follows as ship",
     ),
     "a decision that something else spoke against": (
         GATE,
         {"report": {**SHIP, "decision": "inconclusive", "reasons": ["a gap"]}},
-        Outcome.SAME,
+        ReplayOutcome.SAME,
         "",
     ),
     "a gate that is recorded as failed": (
         GATE,
         {"report": with_gate({**SHIP, "decision": "no_ship"}, status="fail")},
-        Outcome.DIFFERS,
+        ReplayOutcome.DIFFERS,
         "recorded as fail, and follows as pass",
     ),
     "a gate on another figure": (
         GATE,
         {"report": with_gate(SHIP, value=0.5)},
-        Outcome.DIFFERS,
+        ReplayOutcome.DIFFERS,
         "was decided on 0.5",
     ),
     "a gate on nothing": (
         GATE,
         {"report": with_gate(SHIP, metric="recall_at_k", value=None, status="not_measured")},
-        Outcome.DIFFERS,
+        ReplayOutcome.DIFFERS,
         "decided on None",
     ),
     "a gate on a figure that is not listed": (
         GATE,
         {"report": {**with_gate(SHIP, value=None), "metrics": {}}},
-        Outcome.DIFFERS,
+        ReplayOutcome.DIFFERS,
         "follows as not_measured",
     ),
     "missing items were allowed": (
         GATE,
         {"report": {**SHIP, "settings": {"allow_missing": True}}},
-        Outcome.SAME,
+        ReplayOutcome.SAME,
         "",
     ),
-    "a figure beside its threshold": (GATE, {"report": LATENCY}, Outcome.SAME, ""),
+    "a figure beside its threshold": (GATE, {"report": LATENCY}, ReplayOutcome.SAME, ""),
     "a gate that nobody knows": (
         GATE,
         {"report": with_gate(SHIP, metric="beauty")},
-        Outcome.NOT_RUN,
+        ReplayOutcome.NOT_RUN,
         "beauty",
     ),
     "a report of another kind": (
         GATE,
         {"report": {**SHIP, "kind": "other"}},
-        Outcome.NOT_RUN,
+        ReplayOutcome.NOT_RUN,
         "not replayed",
     ),
-    "what is no report": (GATE, {"report": {"x": 1}}, Outcome.NOT_RUN, "no gate report"),
+    "what is no report": (GATE, {"report": {"x": 1}}, ReplayOutcome.NOT_RUN, "no gate report"),
 }
 
 
 @pytest.mark.parametrize(("kind", "data", "outcome", "words"), SPEC.values(), ids=SPEC.keys())
-def test_what_is_run_again(kind: str, data: Any, outcome: Outcome, words: str) -> None:
+def test_what_is_run_again(kind: str, data: Any, outcome: ReplayOutcome, words: str) -> None:
     done = replayed(kind, data)
     assert done.rows
     assert {row.outcome for row in done.rows} == {outcome}
@@ -245,15 +245,17 @@ def test_how_a_replay_ends() -> None:
 
 
 def test_many_rows_are_counted_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("affidavit.app.linting.replaying.MAX_ROWS", 2)
-    done = Replay()
+    monkeypatch.setattr("affidavit.app.bundle_replay.MAX_ROWS", 2)
+    done = BundleReplay()
     for line in range(5):
         done.feed(line, decode_head(line_of(event(GATE, {"report": SHIP}))))
     bad = event(GATE, {"report": {**SHIP, "decision": "no_ship"}})
     for line in range(5):
         done.feed(line, decode_head(line_of(bad)))
-    assert [row.outcome for row in done.rows] == [Outcome.SAME] * 2 + [Outcome.DIFFERS] * 2
-    assert done.counts == {Outcome.SAME: 5, Outcome.DIFFERS: 5}
+    assert [row.outcome for row in done.rows] == [ReplayOutcome.SAME] * 2 + [
+        ReplayOutcome.DIFFERS
+    ] * 2
+    assert done.counts == {ReplayOutcome.SAME: 5, ReplayOutcome.DIFFERS: 5}
 
 
 @pytest.fixture

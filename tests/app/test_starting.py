@@ -11,7 +11,7 @@ import pytest
 import yaml
 from tests.cli.running import run
 
-from affidavit.app.starting import STARTERS, start, starter
+from affidavit.app.init_project import STARTER_FILES, create_project_files, starter_content
 
 NAMES = ("affidavit.toml", "eval/gold.jsonl", "eval/trace.jsonl", ".github/workflows/affidavit.yml")
 
@@ -47,9 +47,9 @@ def test_what_is_there_is_kept_and_said(tmp_path: Path) -> None:
 
 def test_force_writes_over_it(tmp_path: Path) -> None:
     (tmp_path / "affidavit.toml").write_text("mine")
-    started = start(tmp_path, force=True)
+    started = create_project_files(tmp_path, force=True)
     assert (started.written, started.kept) == (NAMES, ())
-    assert (tmp_path / "affidavit.toml").read_bytes() == starter("affidavit.toml")
+    assert (tmp_path / "affidavit.toml").read_bytes() == starter_content("affidavit.toml")
 
 
 def test_json(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_place_that_cannot_be_written_has_a_code(tmp_path: Path) -> None:
 
 
 def test_every_setting_of_the_config_is_explained() -> None:
-    lines = starter("affidavit.toml").decode().splitlines()
+    lines = starter_content("affidavit.toml").decode().splitlines()
     for before, line in pairwise(lines):
         if " = " in line and not line.startswith("#"):
             assert before.startswith("#"), line
@@ -77,9 +77,9 @@ def test_every_setting_of_the_config_is_explained() -> None:
 
 
 def test_the_tables_that_are_commented_out_are_right_too(tmp_path: Path) -> None:
-    from affidavit.wiring.gate_config import load_gate_config
+    from affidavit.app.gate_all import load_gate_config
 
-    lines = starter("affidavit.toml").decode().splitlines()
+    lines = starter_content("affidavit.toml").decode().splitlines()
     shown = [
         line.removeprefix("# ")
         for line in lines
@@ -95,7 +95,7 @@ def test_the_tables_that_are_commented_out_are_right_too(tmp_path: Path) -> None
 
 
 def test_the_workflow_is_one() -> None:
-    workflow = yaml.safe_load(starter(".github/workflows/affidavit.yml"))
+    workflow = yaml.safe_load(starter_content(".github/workflows/affidavit.yml"))
     steps = workflow["jobs"]["gates"]["steps"]
     assert all("uses" in step or "run" in step for step in steps)
     for step in steps:
@@ -105,10 +105,10 @@ def test_the_workflow_is_one() -> None:
 
 
 def test_every_starter_is_in_the_package() -> None:
-    assert all(starter(name) for name in STARTERS)
+    assert all(starter_content(name) for name in STARTER_FILES)
 
 
 @pytest.mark.parametrize("name", ["eval/gold.jsonl", "eval/trace.jsonl"])
 def test_the_samples_are_lines_of_json(name: str) -> None:
-    rows = [json.loads(line) for line in starter(name).decode().splitlines()]
+    rows = [json.loads(line) for line in starter_content(name).decode().splitlines()]
     assert [row["qid"] for row in rows] == [f"q{n}" for n in range(1, 9)]

@@ -13,38 +13,36 @@ from tests.app.desks import TalkingFeed, desk
 from tests.checks.making import AT, PYTHON, RESULT, ROUTES
 from tests.seal.samples import FLAT_KEYS, KEY
 
-from affidavit.app.anchoring import with_self_anchor
-from affidavit.app.answering import AnswerRequest, answer, request_from_wire
-from affidavit.app.receipt_files import (
-    Subject,
+from affidavit.app.answer import AnswerRequest, answer_request, request_from_wire, with_self_anchor
+from affidavit.app.verify import ReceiptVerifier, VerifiedReceipt, replay_receipt
+from affidavit.app.verify_inputs import (
+    ReceiptInput,
+    UnreadableInput,
     files_in,
-    in_portions,
-    subjects_in,
-    subjects_of_input,
+    in_batches,
+    receipt_inputs_from,
+    receipt_inputs_in,
 )
-from affidavit.app.replaying import replay_receipt
-from affidavit.app.unreadable import Unreadable
-from affidavit.app.verifying import ReceiptVerifier, Verified
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.strict_json import decode
+from affidavit.base.timestamps import find_timestamp
 from affidavit.checks.routes import routes_from_wire
 from affidavit.engine.local import run_in_order
-from affidavit.seal.key_documents import NO_KEYS
-from affidavit.seal.moments import find_moment
-from affidavit.seal.receipt import receipt_from, seal_receipt
-from affidavit.seal.verify import Trust
+from affidavit.seal.key_registry import NO_KEYS
+from affidavit.seal.receipt_verification import ReceiptTrust
+from affidavit.seal.receipts import receipt_from, seal_receipt
 
-NOW = find_moment(AT)
+NOW = find_timestamp(AT)
 assert NOW is not None
-VERIFIER = ReceiptVerifier(Trust(FLAT_KEYS), NOW)
+VERIFIER = ReceiptVerifier(ReceiptTrust(FLAT_KEYS), NOW)
 
 
 def fresh(**request: Any) -> dict[str, Any]:
     wire = request or {"checks": [PYTHON]}
     feeds = {"software_version": TalkingFeed(RESULT)}
-    return with_self_anchor(answer(request_from_wire(wire), desk(**feeds), KEY))
+    return with_self_anchor(answer_request(request_from_wire(wire), desk(**feeds), KEY))
 
 
 RECEIPT = fresh()
@@ -52,13 +50,13 @@ FILE = json.dumps(RECEIPT, indent=1).encode()
 CANONICAL = sorted_compact(RECEIPT)
 
 
-def outcome_of(raw: bytes) -> Verified | Unreadable:
-    return VERIFIER.verify(Subject("a.json", None, raw))
+def outcome_of(raw: bytes) -> VerifiedReceipt | UnreadableInput:
+    return VERIFIER.verify(ReceiptInput("a.json", None, raw))
 
 
 def test_the_control_is_verified() -> None:
     outcome = outcome_of(FILE)
-    assert isinstance(outcome, Verified)
+    assert isinstance(outcome, VerifiedReceipt)
     assert (outcome.exit, outcome.problem) == (Exit.YES, None)
     assert outcome.said.verdict == "supported"
 
@@ -139,14 +137,14 @@ def test_what_is_wrong_is_named(raw: bytes, end: Exit, code: str | None) -> None
     assert outcome.exit is end
     assert outcome.as_wire()["exit"] == int(end)
     assert outcome.as_wire()["valid"] is False
-    if isinstance(outcome, Verified):
+    if isinstance(outcome, VerifiedReceipt):
         assert outcome.problem is not None
         assert outcome.problem.code == code
 
 
 def test_an_unknown_key_is_no_yes_and_the_line_that_decided_is_the_signature() -> None:
-    outcome = ReceiptVerifier(Trust(NO_KEYS), NOW).verify(Subject("a", None, FILE))
-    assert isinstance(outcome, Verified)
+    outcome = ReceiptVerifier(ReceiptTrust(NO_KEYS), NOW).verify(ReceiptInput("a", None, FILE))
+    assert isinstance(outcome, VerifiedReceipt)
     assert outcome.exit is Exit.UNKNOWN
     assert outcome.problem is not None
     assert (outcome.problem.name, outcome.problem.code) == ("signature", "AF334")
@@ -159,7 +157,7 @@ def test_receipts_of_folders_and_lines_in_order(tmp_path: Path) -> None:
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "c.json").write_bytes(b"{}")
     (tmp_path / "notes.txt").write_bytes(b"no receipt")
-    subjects = list(subjects_in(files_in([tmp_path, tmp_path / "b.json"])))
+    subjects = list(receipt_inputs_in(files_in([tmp_path, tmp_path / "b.json"])))
     assert [Path(subject.name).name for subject in subjects] == [
         "b.json",
         "a.JSONL:1",
@@ -170,32 +168,34 @@ def test_receipts_of_folders_and_lines_in_order(tmp_path: Path) -> None:
 
 
 def test_a_pipe_holds_one_document_or_one_a_line() -> None:
-    assert [subject.line for subject in subjects_of_input(FILE, "in")] == [None]
-    assert [subject.line for subject in subjects_of_input(CANONICAL, "in")] == [None]
+    assert [subject.line for subject in receipt_inputs_from(FILE, "in")] == [None]
+    assert [subject.line for subject in receipt_inputs_from(CANONICAL, "in")] == [None]
     lines = CANONICAL + b"\n\n" + CANONICAL + b"\n"
-    assert [subject.line for subject in subjects_of_input(lines, "in")] == [1, 3]
+    assert [subject.line for subject in receipt_inputs_from(lines, "in")] == [1, 3]
 
 
 def test_a_bad_line_is_named_by_its_own_number() -> None:
-    outcome = VERIFIER.verify(Subject("all.jsonl", 7, b'{"schema": "answer/v1"}'))
-    assert isinstance(outcome, Unreadable)
+    outcome = VERIFIER.verify(ReceiptInput("all.jsonl", 7, b'{"schema": "answer/v1"}'))
+    assert isinstance(outcome, UnreadableInput)
     assert (outcome.error.where.file, outcome.error.where.line) == ("all.jsonl", 7)
 
 
 def test_a_line_beyond_the_limit_is_refused_with_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("affidavit.app.receipt_files._MAX_BYTES", 10)
+    monkeypatch.setattr("affidavit.app.verify_inputs._MAX_BYTES", 10)
     path = tmp_path / "long.jsonl"
     path.write_bytes(CANONICAL)
     with pytest.raises(AffidavitError) as refused:
-        list(subjects_in([path]))
+        list(receipt_inputs_in([path]))
     assert (refused.value.where.file, refused.value.where.line) == (str(path), 1)
 
 
 def test_several_processes_say_the_same_in_the_same_order() -> None:
-    subjects = [Subject("a", number, raw) for number, raw in enumerate((FILE, b"{", CANONICAL))]
-    portions = list(in_portions(subjects, 2))
+    subjects = [
+        ReceiptInput("a", number, raw) for number, raw in enumerate((FILE, b"{", CANONICAL))
+    ]
+    portions = list(in_batches(subjects, 2))
     assert [len(portion) for portion in portions] == [2, 1]
     (first, second) = run_in_order(VERIFIER, portions, 2)
     assert [outcome.as_wire() for outcome in (*first, *second)] == [
@@ -229,6 +229,6 @@ def test_a_question_is_replayed_with_the_table_that_routed_it() -> None:
 
 
 def test_a_refusal_has_one_row() -> None:
-    refusal = answer(AnswerRequest((), "Why?"), desk(), KEY)
+    refusal = answer_request(AnswerRequest((), "Why?"), desk(), KEY)
     (row,) = replay_receipt(receipt_from(refusal)).rows
     assert (row.signed.verdict, row.is_same) == ("outside_evidence_coverage", True)

@@ -94,9 +94,9 @@ def test_what_the_readme_shows_is_what_is_printed() -> None:
 
 
 def test_the_readme_has_the_exit_codes_of_the_product() -> None:
-    from affidavit.base.exits import MEANINGS
+    from affidavit.base.exits import EXIT_MEANINGS
 
-    rows = "".join(f"| {code:d} | {meaning} |\n" for code, meaning in MEANINGS.items())
+    rows = "".join(f"| {code:d} | {meaning} |\n" for code, meaning in EXIT_MEANINGS.items())
     assert rows in (ROOT / "README.md").read_text("utf-8")
     assert rows in (ROOT / "docs" / "adr" / "0005-exit-codes.md").read_text("utf-8")
 

@@ -25,8 +25,8 @@ BROKEN = {
         "affidavit.ledger is not allowed to import affidavit.sources",
     ),
     "a core must not know the way there": (
-        {"http/__init__.py": "", "ledger/oops.py": "import affidavit.http"},
-        "affidavit.ledger is not allowed to import affidavit.http",
+        {"http/__init__.py": "", "ledger/oops.py": "import affidavit.base.http_client"},
+        "affidavit.ledger is not allowed to import affidavit.base.http_client",
     ),
     "siblings must not know one another": (
         {"judge/oops.py": "from affidavit import sources"},

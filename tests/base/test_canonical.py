@@ -15,10 +15,10 @@ import orjson
 import pytest
 import rfc8785
 
-from affidavit.base import float_proof
+from affidavit.base import canonical
 from affidavit.base.canonical import is_canonical, jcs, require_canonical, sorted_compact
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import DEEPEST, JsonLimits
+from affidavit.base.json_values import MAX_DEPTH, JsonLimits
 
 
 def by_json(value: Any) -> bytes:
@@ -167,7 +167,7 @@ REFUSED = {
     "a UUID beside a float": ([0.5, UUID], "canon.type", "[1]"),
     "a fragment of orjson's": ([orjson.Fragment(b"1 ,")], "canon.type", "[0]"),
     "a value that holds itself": (cyclic(), "json.depth", None),
-    "a level more than can be written": (nested(DEEPEST + 1, 1), "json.depth", None),
+    "a level more than can be written": (nested(MAX_DEPTH + 1, 1), "json.depth", None),
 }
 
 
@@ -185,15 +185,15 @@ def test_refused(write: Any, value: Any, name: str, field: str | None) -> None:
 @pytest.mark.parametrize("inner", [1, 1e-7, "é", 2.0], ids=["integer", "tiny", "text", "whole"])
 def test_the_deepest_that_is_written(inner: Any) -> None:
     # Also on the paths that orjson does not take alone.
-    value = nested(DEEPEST, inner)
+    value = nested(MAX_DEPTH, inner)
     assert sorted_compact(value) == by_json(value)
-    assert jcs(value) == b"[" * DEEPEST + jcs(inner) + b"]" * DEEPEST
+    assert jcs(value) == b"[" * MAX_DEPTH + jcs(inner) + b"]" * MAX_DEPTH
 
 
 def test_orjson_writes_no_deeper_than_we_say() -> None:
-    orjson.dumps(nested(DEEPEST, 1))
+    orjson.dumps(nested(MAX_DEPTH, 1))
     with pytest.raises(TypeError, match="Recursion"):
-        orjson.dumps(nested(DEEPEST + 1, 1))
+        orjson.dumps(nested(MAX_DEPTH + 1, 1))
 
 
 def with_little_stack(work: Any) -> Any:
@@ -210,13 +210,13 @@ def with_little_stack(work: Any) -> Any:
 
 
 def test_a_full_stack_is_no_crash() -> None:
-    value = nested(DEEPEST, 1)
+    value = nested(MAX_DEPTH, 1)
     assert with_little_stack(lambda: jcs(value)) == by_json(value)
     assert with_little_stack(lambda: sorted_compact(value)) == by_json(value)
 
     def name_of_refusal() -> str:
         try:
-            return "written" if sorted_compact(nested(DEEPEST, "é")) else "empty"
+            return "written" if sorted_compact(nested(MAX_DEPTH, "é")) else "empty"
         except AffidavitError as error:
             return error.fault.name
 
@@ -225,9 +225,9 @@ def test_a_full_stack_is_no_crash() -> None:
 
 
 def test_a_refusal_without_a_cause_is_still_coded() -> None:
-    from affidavit.base.json_tree import explain_unwritable
+    from affidavit.base.json_values import unwritable_error
 
-    assert explain_unwritable([1]).fault.name == "canon.type"
+    assert unwritable_error([1]).fault.name == "canon.type"
 
 
 # Values in which 0xCB or 0xC4 occurs in the packed form without a float or UUID.
@@ -259,7 +259,7 @@ def test_bytes_that_look_like_floats(value: Any) -> None:
 
 
 def test_most_are_proved_free_of_floats() -> None:
-    proved = [name for name, value in PACKED.items() if float_proof.is_float_free(value, True)]
+    proved = [name for name, value in PACKED.items() if canonical.is_float_free(value, True)]
     assert set(PACKED) - set(proved) <= {"many integers", "many integers, negative"}
 
 
@@ -289,11 +289,11 @@ def test_threads_do_not_share_a_buffer() -> None:
 
 
 def test_a_large_buffer_is_not_kept() -> None:
-    float_proof._spare.clear()
-    assert float_proof.is_float_free(["x" * 2_000_000], True)
-    assert float_proof._spare == []
-    assert float_proof.is_float_free(["x"], True)
-    assert len(float_proof._spare) == 1
+    canonical._spare.clear()
+    assert canonical.is_float_free(["x" * 2_000_000], True)
+    assert canonical._spare == []
+    assert canonical.is_float_free(["x"], True)
+    assert len(canonical._spare) == 1
 
 
 CANONICAL = {

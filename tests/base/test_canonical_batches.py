@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.json_values import TOKENS, VALUES
 
-from affidavit.base.canonical import is_canonical, jcs
-from affidavit.base.canonical_batches import are_canonical
-from affidavit.base.json_limits import JsonLimits
+from affidavit.base.canonical import are_all_canonical, is_canonical, jcs
+from affidavit.base.json_values import JsonLimits
 
 LIMITS = JsonLimits(max_depth=4, max_keys=4, max_string=100)
 
@@ -46,22 +45,22 @@ NOT_PROVED = {
 
 @pytest.mark.parametrize("texts", PROVED.values(), ids=PROVED.keys())
 def test_it_is_proved(texts: list[bytes]) -> None:
-    assert are_canonical(texts, JsonLimits(max_depth=4))
+    assert are_all_canonical(texts, JsonLimits(max_depth=4))
 
 
 @pytest.mark.parametrize("text", NOT_PROVED.values(), ids=NOT_PROVED.keys())
 def test_it_is_not_proved(text: bytes) -> None:
-    assert not are_canonical([b"1", text, b"2"], LIMITS)
+    assert not are_all_canonical([b"1", text, b"2"], LIMITS)
 
 
 @given(st.lists(VALUES, max_size=4))
 def test_what_is_proved_is_canonical(values: list[object]) -> None:
     texts = [jcs(value) for value in values]
-    if are_canonical(texts, JsonLimits()):
+    if are_all_canonical(texts, JsonLimits()):
         assert all(map(is_canonical, texts))
 
 
 @given(st.lists(st.sampled_from(TOKENS), max_size=6).map(b"".join))
 def test_what_is_nearly_json_is_proved_only_if_it_is(text: bytes) -> None:
-    if are_canonical([b"1", text], JsonLimits()):
+    if are_all_canonical([b"1", text], JsonLimits()):
         assert is_canonical(text)

@@ -11,7 +11,7 @@ from affidavit.base.canonical import (
     sorted_compact,
     sorted_compact_decoded,
 )
-from affidavit.base.json_limits import JsonValue
+from affidavit.base.json_values import JsonValue
 
 SMALL = st.floats(-1e-3, 1e-3)
 

@@ -13,9 +13,15 @@ import rfc8785
 from hypothesis import given
 from tests.json_values import ASCII_FLOAT_FREE, FLOAT_FREE, VALUES, same
 
-from affidavit.base.canonical import is_canonical, jcs, require_canonical, sorted_compact
-from affidavit.base.float_proof import is_float_free
-from affidavit.base.json_writing import is_ecmascript_text, is_python_text
+from affidavit.base.canonical import (
+    is_canonical,
+    is_ecmascript_text,
+    is_float_free,
+    is_python_text,
+    jcs,
+    require_canonical,
+    sorted_compact,
+)
 from affidavit.base.strict_json import decode
 
 LONG_DIGITS = re.compile(rb"[0-9]{16}")

@@ -9,7 +9,7 @@ import pytest
 
 from affidavit.base import faults
 from affidavit.base.errors import NOWHERE, AffidavitError, Fault, Where
-from affidavit.base.exits import MEANINGS, Exit
+from affidavit.base.exits import EXIT_MEANINGS, Exit
 from affidavit.base.faults import CATALOG
 from affidavit.base.faults.input import DEFECT, FILE_MISSING, FILE_TOO_LARGE
 
@@ -118,4 +118,4 @@ def test_the_catalog_is_read_only() -> None:
 
 def test_exit_codes_are_the_documented_five() -> None:
     assert [int(code) for code in Exit] == [0, 1, 2, 3, 4]
-    assert list(MEANINGS) == list(Exit)
+    assert list(EXIT_MEANINGS) == list(Exit)

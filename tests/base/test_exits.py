@@ -2,8 +2,8 @@
 
 import pytest
 
-from affidavit.base.decision import Decision
-from affidavit.base.exits import Exit, gravest
+from affidavit.base.exits import Exit, worst_exit
+from affidavit.decision.decision import Decision
 
 GRAVE = {
     "nothing verified is no yes": ((), Exit.UNKNOWN),
@@ -17,7 +17,7 @@ GRAVE = {
 
 @pytest.mark.parametrize(("ends", "wanted"), GRAVE.values(), ids=GRAVE.keys())
 def test_the_gravest_decides(ends: tuple[Exit, ...], wanted: Exit) -> None:
-    assert gravest(ends) is wanted
+    assert worst_exit(ends) is wanted
 
 
 DECISIONS = {

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from affidavit.base.plain_numbers import number_in
+from affidavit.decision.thresholds import parse_number
 
 NUMBERS = {
     "a whole number": ("812", 812.0),
@@ -32,7 +32,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize(("text", "wanted"), NUMBERS.values(), ids=NUMBERS.keys())
 def test_number_in(text: str, wanted: float | None) -> None:
-    assert number_in(text) == wanted
+    assert parse_number(text) == wanted
 
 
 @pytest.mark.parametrize(
@@ -40,5 +40,5 @@ def test_number_in(text: str, wanted: float | None) -> None:
 )
 def test_a_long_row_of_digits_is_looked_at_once(text: str) -> None:
     before = time.process_time()
-    assert number_in(text) is None
+    assert parse_number(text) is None
     assert time.process_time() - before < 1

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.base.statistics import (
+from affidavit.base.statistics.agreement import (
     Agreement,
     LabelUse,
-    Rate,
     agreement,
     agreement_from_counts,
-    rounded,
 )
+from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics.rates import Rate
 
 PAIRS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abcd")), max_size=60)
 

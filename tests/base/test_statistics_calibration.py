@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from affidavit.base.statistics import (
+from affidavit.base.statistics.classification import (
     Estimate,
-    Interval,
     ReliabilityBin,
     ScoredLabel,
     auroc,
@@ -19,6 +18,7 @@ from affidavit.base.statistics import (
     reliability_bins,
     with_prior,
 )
+from affidavit.base.statistics.rates import Interval
 
 PROBABILITIES = st.floats(0, 1)
 PRIORS = st.floats(0.001, 0.999)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from affidavit.base.statistics import Interval, Rate, clopper_pearson, wilson
-from affidavit.base.statistics.normal import z_value
+from affidavit.base.statistics.rates import Interval, Rate, clopper_pearson, wilson, z_value
 
 Method = Callable[[Rate, float], Interval | None]
 METHODS: dict[str, Method] = {"wilson": wilson, "clopper_pearson": clopper_pearson}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from affidavit.base import json_diagnosis
+from affidavit.base import strict_json
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import DEEPEST, DOCUMENT_LIMITS, JsonLimits
+from affidavit.base.json_values import DOCUMENT_LIMITS, MAX_DEPTH, JsonLimits
 from affidavit.base.strict_json import decode
 
 ACCEPTED = {
@@ -274,9 +274,9 @@ LIMITS = {
     "no level at all": (b"1", JsonLimits(max_depth=0), None),
     "no level at all, and a list": (b"[]", JsonLimits(max_depth=0), "json.depth"),
     "one level": (b'{"a":1}', JsonLimits(max_depth=1), None),
-    "deeper than can be written": (nested(300), JsonLimits(max_depth=DEEPEST), "json.depth"),
-    "the deepest that can be allowed": (nested(DEEPEST), JsonLimits(max_depth=DEEPEST), None),
-    "deeper than the decoder goes": (nested(2000), JsonLimits(max_depth=DEEPEST), "json.depth"),
+    "deeper than can be written": (nested(300), JsonLimits(max_depth=MAX_DEPTH), "json.depth"),
+    "the deepest that can be allowed": (nested(MAX_DEPTH), JsonLimits(max_depth=MAX_DEPTH), None),
+    "deeper than the decoder goes": (nested(2000), JsonLimits(max_depth=MAX_DEPTH), "json.depth"),
     "as many keys as allowed": (b'{"a":1,"b":{"c":1,"d":2}}', JsonLimits(max_keys=2), None),
     "a key more": (b'[{"a":1,"b":2,"c":3}]', JsonLimits(max_keys=2), "limit.json_keys"),
     "a key more, deep": (b'{"a":{"a":1,"b":2,"c":3}}', JsonLimits(max_keys=2), "limit.json_keys"),
@@ -302,13 +302,13 @@ def test_limits(raw: bytes, limits: JsonLimits, name: str | None) -> None:
     assert caught.value.message
 
 
-@pytest.mark.parametrize("depth", [-1, DEEPEST + 1])
+@pytest.mark.parametrize("depth", [-1, MAX_DEPTH + 1])
 def test_a_depth_that_cannot_be_held_is_not_a_limit(depth: int) -> None:
-    with pytest.raises(ValueError, match=f"from 0 to {DEEPEST}"):
+    with pytest.raises(ValueError, match=f"from 0 to {MAX_DEPTH}"):
         JsonLimits(max_depth=depth)
 
 
 def test_the_diagnosis_never_contradicts_a_refusal() -> None:
     # Should the decoder ever refuse what the grammar allows, it stays refused, by code.
-    error = json_diagnosis.explain_refusal(b"{}", DOCUMENT_LIMITS)
+    error = strict_json.refusal_error(b"{}", DOCUMENT_LIMITS)
     assert error.fault.name == "json.syntax"

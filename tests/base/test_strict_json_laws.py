@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from tests.json_values import NEARLY_JSON, VALUES, reference_decode, same
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_diagnosis import explain_refusal
-from affidavit.base.json_limits import DOCUMENT_LIMITS, JsonLimits
-from affidavit.base.strict_json import decode
+from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits
+from affidavit.base.strict_json import decode, refusal_error
 
 
 def outcome(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> object:
@@ -41,7 +40,7 @@ def test_the_two_readings_agree(raw: bytes, depth: int, keys: int, characters: i
     # The diagnosis finds a fault in exactly what the decoder refuses, within any limits.
     limits = JsonLimits(max_depth=depth, max_keys=keys, max_string=characters)
     is_refused = isinstance(outcome(raw, limits), AffidavitError)
-    assert ("the decoder does not accept it" not in str(explain_refusal(raw, limits))) is is_refused
+    assert ("the decoder does not accept it" not in str(refusal_error(raw, limits))) is is_refused
 
 
 @given(VALUES)

@@ -5,8 +5,8 @@ import io
 import pytest
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import JsonLimits
-from affidavit.base.json_lines import decode_lines, read_lines, split_lines
+from affidavit.base.json_values import JsonLimits
+from affidavit.base.strict_json import decode_lines, read_lines, split_lines
 
 TEN = JsonLimits(max_bytes=10)
 

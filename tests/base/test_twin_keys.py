@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from affidavit.base.canonical import refuse_colliding_keys
 from affidavit.base.errors import AffidavitError
-from affidavit.base.twin_keys import refuse_twin_keys
-from affidavit.base.unicode_forms import composed, decomposed
+from affidavit.base.text import to_nfc, to_nfd
 
 # Letters that have parts, marks of several classes, Hangul in pieces, and plain ones.
 ODD = st.sampled_from("aé가각\u1100\u1161\u11a8Ångström\u0301\u0323\u0327\u0345\u0f71\u1e69\u212b")
@@ -19,18 +19,18 @@ TEXTS = st.text(ODD | st.characters(exclude_categories=["Cs"]), max_size=40)
 
 @given(TEXTS, st.integers(1, 12))
 def test_the_forms_are_unicodes_own(text: str, times: int) -> None:
-    assert decomposed(text * times) == unicodedata.normalize("NFD", text * times)
-    assert composed(text * times) == unicodedata.normalize("NFC", text * times)
+    assert to_nfd(text * times) == unicodedata.normalize("NFD", text * times)
+    assert to_nfc(text * times) == unicodedata.normalize("NFC", text * times)
 
 
 @given(TEXTS, TEXTS)
 def test_twins_are_those_that_are_equal_in_nfc(first: str, second: str) -> None:
     are_twins = unicodedata.normalize("NFC", first) == unicodedata.normalize("NFC", second)
     if first == second or not are_twins:
-        refuse_twin_keys((first, second))
+        refuse_colliding_keys((first, second))
         return
     with pytest.raises(AffidavitError) as caught:
-        refuse_twin_keys((first, second))
+        refuse_colliding_keys((first, second))
     assert caught.value.fault.name == "canon.unicode_collision"
 
 
@@ -39,6 +39,6 @@ def test_half_a_million_marks_cost_little() -> None:
     sorted_marks = "a" + "\u0323" * 250_000 + "\u0301" * 250_000
     start = time.process_time()
     with pytest.raises(AffidavitError):
-        refuse_twin_keys((marks, sorted_marks))
-    assert composed(marks) == composed(sorted_marks)
+        refuse_colliding_keys((marks, sorted_marks))
+    assert to_nfc(marks) == to_nfc(sorted_marks)
     assert time.process_time() - start < 2

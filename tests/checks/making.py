@@ -4,24 +4,24 @@ from typing import Any
 
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.strict_json import decode
-from affidavit.checks.body import Body, Occasion, Routed, answer_body
-from affidavit.checks.evaluate import CheckResult, evaluate
+from affidavit.checks.check import Check, checks_from_wire
+from affidavit.checks.evaluation import CheckResult, evaluate
 from affidavit.checks.facts import (
+    EvidenceSource,
+    EvidenceUnavailable,
     Fact,
-    Source,
     SourceAnswer,
-    SourceSilence,
-    Unavailable,
+    SourceFailure,
     fact_from_answers,
 )
+from affidavit.checks.receipt_body import QuestionRoute, ReceiptBody, ReceiptContext, answer_body
 from affidavit.checks.routes import RouteTable, routes_from_wire
-from affidavit.checks.tools import Tool
-from affidavit.checks.unit import Check, checks_from_wire
+from affidavit.checks.tool import Tool
 
 AT = "2026-01-31T14:30:00Z"
 EARLIER = "2026-01-31T14:29:50Z"
-INDEX = Source("index", "example.org", "http", "https://example.org/python.json", "CC0-1.0")
-MIRROR = Source("mirror", "example.net", "file")
+INDEX = EvidenceSource("index", "example.org", "http", "https://example.org/python.json", "CC0-1.0")
+MIRROR = EvidenceSource("mirror", "example.net", "file")
 
 VERSION = Tool(
     "software_version",
@@ -90,7 +90,9 @@ def outcome(raw: Any, expect: Any, observed_at: str | None = EARLIER) -> CheckRe
     return result
 
 
-def evidence_for(asked: tuple[Check, ...], raw: Any = None) -> dict[str, Fact | Unavailable]:
+def evidence_for(
+    asked: tuple[Check, ...], raw: Any = None
+) -> dict[str, Fact | EvidenceUnavailable]:
     """The same result for every check of a known tool."""
     return {
         check.id: fact(RESULT if raw is None else raw, TOOLS[check.tool], check.args)
@@ -99,20 +101,24 @@ def evidence_for(asked: tuple[Check, ...], raw: Any = None) -> dict[str, Fact | 
     }
 
 
-def body(*wire: Any, routed: Routed | None = None, lost: tuple[str, ...] = ()) -> Body:
+def body(
+    *wire: Any, routed: QuestionRoute | None = None, lost: tuple[str, ...] = ()
+) -> ReceiptBody:
     """An answer's body as a reader gets it: written and decoded."""
     asked = checks(*(wire or (PYTHON,)))
     evidence = evidence_for(asked)
-    evidence |= {name: Unavailable("the source did not answer within 6000 ms") for name in lost}
+    evidence |= {
+        name: EvidenceUnavailable("the source did not answer within 6000 ms") for name in lost
+    }
     results = evaluate(asked, TOOLS, evidence, AT)
-    return reread(answer_body(results, TOOLS, Occasion("example.com", AT, routed)))
+    return reread(answer_body(results, TOOLS, ReceiptContext("example.com", AT, routed)))
 
 
-def reread(made: Body) -> Body:
+def reread(made: ReceiptBody) -> ReceiptBody:
     again = decode(sorted_compact(made))
     assert isinstance(again, dict)
     return again
 
 
-def silence(source: Source = MIRROR) -> SourceSilence:
-    return SourceSilence(source, "HTTP 500")
+def silence(source: EvidenceSource = MIRROR) -> SourceFailure:
+    return SourceFailure(source, "HTTP 500")

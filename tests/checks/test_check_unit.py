@@ -6,7 +6,7 @@ import pytest
 from tests.checks.making import PYTHON, checks
 
 from affidavit.base.errors import AffidavitError
-from affidavit.checks.unit import checks_from_wire
+from affidavit.checks.check import checks_from_wire
 
 GOOD: dict[str, Any] = {"id": "a", "tool": "t"}
 

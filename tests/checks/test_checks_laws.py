@@ -9,16 +9,15 @@ from hypothesis import strategies as st
 from tests.checks.making import AT, PLAIN, TOOLS, fact, reread
 from tests.json_values import SCALARS, VALUES
 
-from affidavit.checks.body import Body, Occasion, answer_body
-from affidavit.checks.equality import find_equal
-from affidavit.checks.evaluate import evaluate
-from affidavit.checks.facts import Unavailable
-from affidavit.checks.operators import OPERATORS, Operand
-from affidavit.checks.outcomes import Held
-from affidavit.checks.patterns import find_slots, pattern_of, words_of
-from affidavit.checks.replay import replay
-from affidavit.checks.unit import checks_from_wire
-from affidavit.checks.verdicts import Overall, Verdict, compose
+from affidavit.checks.check import checks_from_wire
+from affidavit.checks.evaluation import evaluate
+from affidavit.checks.expectations import ExpectationOutcome
+from affidavit.checks.facts import EvidenceUnavailable
+from affidavit.checks.operators import OPERATORS, Operand, find_equal
+from affidavit.checks.receipt_body import ReceiptBody, ReceiptContext, answer_body
+from affidavit.checks.replay import replay_body
+from affidavit.checks.routes import match_pattern, parse_pattern, words_of
+from affidavit.checks.verdicts import AnswerVerdict, CheckVerdict, compose
 
 SIZES = st.integers(0, 1000) | st.floats(0, 1000)
 OPERANDS: dict[Operand, st.SearchStrategy[dict[str, Any]]] = {
@@ -40,7 +39,7 @@ def expectations(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def bodies(draw: st.DrawFn) -> Body:
+def bodies(draw: st.DrawFn) -> ReceiptBody:
     """Answers of every kind, over results of every kind."""
     count = draw(st.integers(1, 4))
     wire, evidence = [], {}
@@ -62,16 +61,18 @@ def bodies(draw: st.DrawFn) -> Body:
         observed_at = draw(st.sampled_from([None, AT, "2020-01-01T00:00:00Z"]))
         lost = draw(st.integers(0, 4)) == 0
         evidence[name] = (
-            Unavailable("HTTP 500") if lost else fact(raw, PLAIN, check["args"], observed_at)
+            EvidenceUnavailable("HTTP 500")
+            if lost
+            else fact(raw, PLAIN, check["args"], observed_at)
         )
     results = evaluate(checks_from_wire(wire), TOOLS, evidence, AT)
-    return reread(answer_body(results, TOOLS, Occasion("example.com", AT)))
+    return reread(answer_body(results, TOOLS, ReceiptContext("example.com", AT)))
 
 
 @settings(max_examples=50)
 @given(bodies())
-def test_the_replay_of_a_fresh_body_holds(made: Body) -> None:
-    assert replay(made).differences == ()
+def test_the_replay_of_a_fresh_body_holds(made: ReceiptBody) -> None:
+    assert replay_body(made).differences == ()
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -89,7 +90,9 @@ GIVEN = {"issuer", "disclaimers", "attestation"}
 
 @settings(max_examples=50)
 @given(bodies(), st.data())
-def test_a_change_of_any_verdict_value_or_digest_is_found(made: Body, data: st.DataObject) -> None:
+def test_a_change_of_any_verdict_value_or_digest_is_found(
+    made: ReceiptBody, data: st.DataObject
+) -> None:
     open_places = [
         place
         for place in places(made)
@@ -103,7 +106,7 @@ def test_a_change_of_any_verdict_value_or_digest_is_found(made: Body, data: st.D
     old = holder[place[-1]]
     new = data.draw(SCALARS.filter(lambda value: repr(value) != repr(old)))
     holder[place[-1]] = new
-    found = replay(changed)
+    found = replay_body(changed)
     # What was asked may be changed into something that gives the same verdict: that is another
     # receipt, which only its signature tells from this one.
     if not found.differences:
@@ -113,27 +116,27 @@ def test_a_change_of_any_verdict_value_or_digest_is_found(made: Body, data: st.D
 
 @settings(max_examples=50)
 @given(bodies(), st.data())
-def test_a_digest_that_is_changed_is_found(made: Body, data: st.DataObject) -> None:
+def test_a_digest_that_is_changed_is_found(made: ReceiptBody, data: st.DataObject) -> None:
     if not made["evidence_index"]:
         return
     digest = data.draw(st.sampled_from(sorted(made["evidence_index"])))
     at = data.draw(st.integers(len("sha256:"), len(digest) - 1))
     other = digest[:at] + ("1" if digest[at] == "0" else "0") + digest[at + 1 :]
     made["evidence_index"][other] = made["evidence_index"].pop(digest)
-    assert {difference.kind.step for difference in replay(made).differences} >= {4}
+    assert {difference.kind.step for difference in replay_body(made).differences} >= {4}
 
 
 @given(VALUES | st.dictionaries(st.text(max_size=5), VALUES))
 def test_replay_answers_whatever_it_is_given(value: Any) -> None:
     receipt = value if isinstance(value, dict) else {"checks": value}
-    assert not replay(receipt).holds
+    assert not replay_body(receipt).holds
 
 
 WEIGHED = st.builds(
     lambda verdict, required, confidence: SimpleNamespace(
         verdict=verdict, required=required, confidence=confidence
     ),
-    st.sampled_from(Verdict),
+    st.sampled_from(CheckVerdict),
     st.booleans(),
     st.sampled_from([0.2, 0.4, 0.5, 0.8, 0.95]),
 )
@@ -159,10 +162,12 @@ def test_a_further_required_check_never_makes_an_answer_better(
 ) -> None:
     one.required = True
     before, after = compose(results), compose([*results, one])
-    if before.verdict is Overall.CONTRADICTED:
-        assert after.verdict is Overall.CONTRADICTED
-    if after.verdict in (Overall.SUPPORTED, Overall.EVIDENCED) and any(r.required for r in results):
-        assert before.verdict in (Overall.SUPPORTED, Overall.EVIDENCED)
+    if before.verdict is AnswerVerdict.CONTRADICTED:
+        assert after.verdict is AnswerVerdict.CONTRADICTED
+    if after.verdict in (AnswerVerdict.SUPPORTED, AnswerVerdict.EVIDENCED) and any(
+        r.required for r in results
+    ):
+        assert before.verdict in (AnswerVerdict.SUPPORTED, AnswerVerdict.EVIDENCED)
         assert after.confidence <= before.confidence
 
 
@@ -180,7 +185,7 @@ def test_every_operator_answers_whatever_it_is_given(
     expect = {"op": op, **data.draw(OPERANDS[OPERATORS[op].operand])}
     (check,) = checks_from_wire([{"id": "c", "tool": "plain", "expect": expect}])
     (result,) = evaluate([check], TOOLS, {"c": fact(raw)}, AT)
-    assert result.seen[0].held in Held
+    assert result.seen[0].held in ExpectationOutcome
     assert result.explain
 
 
@@ -189,7 +194,7 @@ WORDS = st.lists(st.sampled_from("abc"), min_size=1, max_size=5)
 
 @given(WORDS, WORDS, WORDS)
 def test_a_pattern_finds_what_was_put_into_it(first: Any, taken: Any, last: Any) -> None:
-    pattern = pattern_of(" ".join([*first, "{x}", *last]))
+    pattern = parse_pattern(" ".join([*first, "{x}", *last]))
     assert not isinstance(pattern, str)
-    found = find_slots(pattern, words_of(" ".join([*first, *taken, *last]).upper()))
+    found = match_pattern(pattern, words_of(" ".join([*first, *taken, *last]).upper()))
     assert found == {"x": " ".join(taken).upper()}

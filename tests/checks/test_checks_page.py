@@ -14,17 +14,27 @@ from tests.rule_tables import examples_in, page_named, require_test
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.strict_json import decode
-from affidavit.checks.evaluate import evaluate
-from affidavit.checks.facts import Fact, Source, SourceAnswer, SourceSilence, fact_from_answers
-from affidavit.checks.moments import moment_from
+from affidavit.checks.check import Check, check_from_wire, checks_from_wire
+from affidavit.checks.evaluation import evaluate
+from affidavit.checks.facts import (
+    EvidenceSource,
+    Fact,
+    SourceAnswer,
+    SourceFailure,
+    fact_from_answers,
+)
 from affidavit.checks.operators import OPERATORS
-from affidavit.checks.paths import look_at
-from affidavit.checks.patterns import find_slots, pattern_of, words_of
-from affidavit.checks.routes import find_route, routes_from_wire
-from affidavit.checks.tools import Tolerance, Tool
-from affidavit.checks.unit import Check, check_from_wire, checks_from_wire
-from affidavit.checks.values import find_exact
-from affidavit.checks.verdicts import Verdict, compose
+from affidavit.checks.routes import (
+    compile_question,
+    match_pattern,
+    parse_pattern,
+    routes_from_wire,
+    words_of,
+)
+from affidavit.checks.timestamps import parse_timestamp
+from affidavit.checks.tool import Tolerance, Tool
+from affidavit.checks.values import find_number, look_up_path
+from affidavit.checks.verdicts import CheckVerdict, compose
 
 PAGE = page_named("checks.md")
 SOURCE = re.compile(r"(\w+)(?:/(\w+))? (?:failed|(.+) (none|-?\d+))")
@@ -47,12 +57,12 @@ def refusal(read: Callable[[], object]) -> str:
 
 
 def check_path(evidence: str, path: str, wanted: str) -> None:
-    look = look_at(value_of(evidence), path)
+    look = look_up_path(value_of(evidence), path)
     assert look.why == wanted if not look.found else look.value == value_of(wanted)
 
 
 def check_number(value: str, wanted: str) -> None:
-    found = find_exact(value_of(value))
+    found = find_number(value_of(value))
     assert ("none" if found is None else str(found)) == wanted
 
 
@@ -78,7 +88,7 @@ def check_composite(results: str, wanted: str) -> None:
         words = text.removeprefix("optional ").split()
         weighed.append(
             SimpleNamespace(
-                verdict=Verdict(words[0]),
+                verdict=CheckVerdict(words[0]),
                 required=not text.startswith("optional "),
                 confidence=float(words[1]) if words[1:] else None,
             )
@@ -99,20 +109,20 @@ def check_fact(sources: str, wanted: str) -> None:
     assert said_of(made) == wanted
 
 
-def source_of(text: str) -> SourceAnswer | SourceSilence:
+def source_of(text: str) -> SourceAnswer | SourceFailure:
     match = SOURCE.fullmatch(text)
     assert match
     name, part, value, age = match.groups()
-    source = Source(f"{name}{part or ''}", name, "file")
+    source = EvidenceSource(f"{name}{part or ''}", name, "file")
     if value is None:
-        return SourceSilence(source, "no connection")
+        return SourceFailure(source, "no connection")
     return SourceAnswer(source, value_of(value), None if age == "none" else before(int(age)))
 
 
 def before(seconds: int) -> str:
     late = 14 * 3600 + 30 * 60 - seconds
     text = f"2026-01-31T{late // 3600:02}:{late // 60 % 60:02}:{late % 60:02}Z"
-    assert moment_from(making.AT) - moment_from(text) == seconds * 10**9
+    assert parse_timestamp(making.AT) - parse_timestamp(text) == seconds * 10**9
     return text
 
 
@@ -128,15 +138,15 @@ def said_of(made: object) -> str:
 
 
 def check_pattern(pattern: str, text: str, wanted: str) -> None:
-    made = pattern_of(pattern)
+    made = parse_pattern(pattern)
     assert not isinstance(made, str)
-    found = find_slots(made, words_of(text))
+    found = match_pattern(made, words_of(text))
     said = None if found is None else ", ".join(f"{name}={took}" for name, took in found.items())
     assert (said or "none") == wanted
 
 
 def check_question(question: str, wanted: str) -> None:
-    compiled = find_route(making.table(), question)
+    compiled = compile_question(making.table(), question)
     if compiled is None:
         assert wanted == "refused"
     else:

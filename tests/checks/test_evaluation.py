@@ -7,10 +7,10 @@ import pytest
 from tests.checks.making import AT, PYTHON, RESULT, TOOLS, VERSION, checks, evidence_for, fact
 
 from affidavit.base.errors import AffidavitError
-from affidavit.checks.evaluate import evaluate, needs_evidence
-from affidavit.checks.facts import Unavailable
-from affidavit.checks.tools import missing_args
-from affidavit.checks.verdicts import Verdict, compose
+from affidavit.checks.evaluation import checks_needing_evidence, evaluate
+from affidavit.checks.facts import EvidenceUnavailable
+from affidavit.checks.tool import missing_args
+from affidavit.checks.verdicts import CheckVerdict, compose
 
 
 def one(wire: dict[str, Any], evidence: Any = None) -> Any:
@@ -22,7 +22,7 @@ def one(wire: dict[str, Any], evidence: Any = None) -> Any:
 
 def test_the_seeds_check() -> None:
     result = one({})
-    assert result.verdict is Verdict.SUPPORTED
+    assert result.verdict is CheckVerdict.SUPPORTED
     assert result.explain == 'results.0.latest_version: saw "3.13.1"; semver_gte "3.13" holds'
     assert result.confidence == 0.8
     assert result.required
@@ -31,7 +31,7 @@ def test_the_seeds_check() -> None:
 @pytest.mark.parametrize("args", [{}, {"product": None}, {"product": " "}, {"Product": "python"}])
 def test_a_missing_argument_is_named(args: dict[str, Any]) -> None:
     result = one({"args": args})
-    assert result.verdict is Verdict.NOT_EVALUABLE
+    assert result.verdict is CheckVerdict.NOT_EVALUABLE
     assert '"product"' in result.explain
     assert result.confidence is None
 
@@ -41,8 +41,8 @@ def test_false_and_zero_are_arguments() -> None:
 
 
 def test_lost_evidence_says_why() -> None:
-    result = one({}, Unavailable("mirror: HTTP 500"))
-    assert result.verdict is Verdict.EVIDENCE_UNAVAILABLE
+    result = one({}, EvidenceUnavailable("mirror: HTTP 500"))
+    assert result.verdict is CheckVerdict.EVIDENCE_UNAVAILABLE
     assert result.explain == "no evidence: mirror: HTTP 500"
     assert result.unavailable == "mirror: HTTP 500"
 
@@ -50,27 +50,27 @@ def test_lost_evidence_says_why() -> None:
 def test_evidence_that_was_never_sought_is_unavailable() -> None:
     asked = checks(PYTHON)
     (result,) = evaluate(asked, TOOLS, {}, AT)
-    assert result.verdict is Verdict.EVIDENCE_UNAVAILABLE
+    assert result.verdict is CheckVerdict.EVIDENCE_UNAVAILABLE
     assert result.unavailable == "the tool was not asked"
 
 
 def test_an_unknown_tool_is_outside_the_coverage() -> None:
-    result = one({"tool": "oracle"}, Unavailable("x"))
-    assert result.verdict is Verdict.OUTSIDE_EVIDENCE_COVERAGE
+    result = one({"tool": "oracle"}, EvidenceUnavailable("x"))
+    assert result.verdict is CheckVerdict.OUTSIDE_EVIDENCE_COVERAGE
     assert '"oracle"' in result.explain
 
 
 def test_observing_records_the_value() -> None:
     asked = checks({**PYTHON, "observe": True}, {"id": "all", "tool": "plain"})
     by_path, whole = evaluate(asked, TOOLS, evidence_for(asked), AT)
-    assert (by_path.verdict, by_path.value) == (Verdict.VALUE, "3.13.1")
-    assert (whole.verdict, whole.value) == (Verdict.VALUE, RESULT)
+    assert (by_path.verdict, by_path.value) == (CheckVerdict.VALUE, "3.13.1")
+    assert (whole.verdict, whole.value) == (CheckVerdict.VALUE, RESULT)
     assert "the primary value: saw an object" in whole.explain
 
 
 def test_observing_nothing_lists_what_is_there() -> None:
     result = one({"expect": {"op": "exists", "path": "version"}, "observe": True})
-    assert result.verdict is Verdict.NOT_EVALUABLE
+    assert result.verdict is CheckVerdict.NOT_EVALUABLE
     assert result.explain.startswith("version: the result has no key")
     assert '"results"' in result.explain
     assert result.value is msgspec.UNSET
@@ -79,18 +79,18 @@ def test_observing_nothing_lists_what_is_there() -> None:
 def test_a_primary_value_that_is_missing_lists_what_is_there() -> None:
     found = fact({"results": [{"latest": "3.13"}]}, VERSION, PYTHON["args"])
     result = one({"expect": {"op": "eq", "value": "3.13"}}, found)
-    assert result.verdict is Verdict.NOT_EVALUABLE
+    assert result.verdict is CheckVerdict.NOT_EVALUABLE
     assert 'results.0 has no key "latest_version", but the key "latest"' in result.explain
 
 
 def test_checks_over_the_cap_are_not_made() -> None:
     asked = checks(*({**PYTHON, "id": f"c{number}"} for number in range(22)))
-    assert len(needs_evidence(asked, TOOLS)) == 20
+    assert len(checks_needing_evidence(asked, TOOLS)) == 20
     results = evaluate(asked, TOOLS, evidence_for(asked), AT)
     assert [result.verdict for result in results[19:]] == [
-        Verdict.SUPPORTED,
-        Verdict.NOT_CHECKED,
-        Verdict.NOT_CHECKED,
+        CheckVerdict.SUPPORTED,
+        CheckVerdict.NOT_CHECKED,
+        CheckVerdict.NOT_CHECKED,
     ]
     assert compose(results).verdict == "insufficient_evidence"
     assert not compose(results).degraded
@@ -98,7 +98,7 @@ def test_checks_over_the_cap_are_not_made() -> None:
 
 def test_only_what_can_be_asked_is_asked() -> None:
     asked = checks(PYTHON, {**PYTHON, "id": "b", "args": {}}, {"id": "c", "tool": "oracle"})
-    assert [check.id for check in needs_evidence(asked, TOOLS)] == ["py"]
+    assert [check.id for check in checks_needing_evidence(asked, TOOLS)] == ["py"]
 
 
 def test_evidence_of_another_question_is_refused() -> None:

@@ -8,15 +8,15 @@ from tests.checks.making import AT, EARLIER, INDEX, MIRROR, RESULT, VERSION, fac
 
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.digest import digest_of
-from affidavit.checks.agreement import Signals, agrees
+from affidavit.checks.fact_confidence import FactSignals, values_agree
 from affidavit.checks.facts import (
+    EvidenceUnavailable,
     Fact,
     SourceAnswer,
-    Unavailable,
     fact_digest,
     fact_from_answers,
 )
-from affidavit.checks.tools import Tolerance, Tool
+from affidavit.checks.tool import Tolerance, Tool
 
 ARGS: dict[str, Any] = {"product": "python"}
 
@@ -96,7 +96,7 @@ def test_a_result_that_json_cannot_hold_is_no_answer() -> None:
     found = fact_from_answers(
         VERSION, ARGS, [SourceAnswer(INDEX, {"n": float("nan")}, AT)], AT, signed=True
     )
-    assert isinstance(found, Unavailable)
+    assert isinstance(found, EvidenceUnavailable)
     assert found.reason.startswith("index: the number nan")
     rest = made(SourceAnswer(INDEX, {"n": 2**60}, AT), SourceAnswer(MIRROR, RESULT, AT)).object
     assert rest["sources"][0]["status"] == "unavailable"
@@ -105,7 +105,7 @@ def test_a_result_that_json_cannot_hold_is_no_answer() -> None:
 
 def test_no_sources_no_evidence() -> None:
     found = fact_from_answers(VERSION, ARGS, [], AT, signed=True)
-    assert found == Unavailable("the tool has no sources")
+    assert found == EvidenceUnavailable("the tool has no sources")
 
 
 def test_a_source_without_the_value_is_recorded() -> None:
@@ -175,19 +175,19 @@ AGREEMENT: dict[str, tuple[Any, Any, Tolerance | None, bool]] = {
     ("value", "primary", "tolerance", "wanted"), AGREEMENT.values(), ids=AGREEMENT
 )
 def test_agreement(value: Any, primary: Any, tolerance: Tolerance | None, wanted: bool) -> None:
-    assert agrees(value, primary, tolerance) is wanted
+    assert values_agree(value, primary, tolerance) is wanted
 
 
 def test_every_combination_of_signals() -> None:
     from itertools import product
 
     for signed, present, fresh, corroborated, conflict in product([False, True], repeat=5):
-        signals = Signals(signed, present, fresh, corroborated, conflict)
+        signals = FactSignals(signed, present, fresh, corroborated, conflict)
         confidence = signals.confidence
         assert 0 <= confidence <= 0.95
         assert confidence <= 0.4 or not conflict
         assert confidence <= 0.5 or fresh
         assert signals.verified is (corroborated and fresh and not conflict)
-    assert Signals(True, True, True, True, False).confidence == 0.95
-    assert Signals(True, True, False, True, False).confidence == 0.5
-    assert Signals(False, False, False, False, False).confidence == 0
+    assert FactSignals(True, True, True, True, False).confidence == 0.95
+    assert FactSignals(True, True, False, True, False).confidence == 0.5
+    assert FactSignals(False, False, False, False, False).confidence == 0

@@ -6,15 +6,15 @@ import msgspec
 import pytest
 from tests.checks.making import AT, EARLIER, outcome
 
-from affidavit.base.json_limits import JsonValue
-from affidavit.checks.equality import find_equal
-from affidavit.checks.outcomes import Held
-from affidavit.checks.values import find_exact, shown, text_of
+from affidavit.base.json_values import JsonValue
+from affidavit.checks.expectations import ExpectationOutcome
+from affidavit.checks.operators import find_equal
+from affidavit.checks.values import display_value, find_number, scalar_text
 
-H, F, N = Held.HELD, Held.FAILED, Held.NOT_EVALUABLE
+H, F, N = ExpectationOutcome.HELD, ExpectationOutcome.FAILED, ExpectationOutcome.NOT_EVALUABLE
 HUGE = 9_007_199_254_740_991
 
-SPEC: dict[str, tuple[Any, str, Any, Held]] = {
+SPEC: dict[str, tuple[Any, str, Any, ExpectationOutcome]] = {
     # eq, ne
     "numbers are compared by value": (1, "eq", 1.0, H),
     "a tenth is a tenth": (0.1, "eq", 0.1, H),
@@ -137,12 +137,14 @@ SPEC: dict[str, tuple[Any, str, Any, Held]] = {
 
 
 @pytest.mark.parametrize(("raw", "op", "value", "wanted"), SPEC.values(), ids=SPEC.keys())
-def test_the_operator(raw: JsonValue, op: str, value: JsonValue, wanted: Held) -> None:
+def test_the_operator(
+    raw: JsonValue, op: str, value: JsonValue, wanted: ExpectationOutcome
+) -> None:
     result = outcome(raw, {"op": op, "value": value})
     assert result.seen[0].held is wanted, result.explain
 
 
-WITHIN: dict[str, tuple[Any, str, Any, Any, Held]] = {
+WITHIN: dict[str, tuple[Any, str, Any, Any, ExpectationOutcome]] = {
     "exactly the tolerance, though not in binary": (1.1, "abs_within", 1.0, 0.1, H),
     "a hair more": (1.1000000000000001, "abs_within", "1.0999999999999", 0, F),
     "below": ("4.5", "abs_within", 5, 0.5, H),
@@ -161,12 +163,14 @@ WITHIN: dict[str, tuple[Any, str, Any, Any, Held]] = {
 
 
 @pytest.mark.parametrize(("raw", "op", "value", "tol", "wanted"), WITHIN.values(), ids=WITHIN)
-def test_within(raw: JsonValue, op: str, value: JsonValue, tol: JsonValue, wanted: Held) -> None:
+def test_within(
+    raw: JsonValue, op: str, value: JsonValue, tol: JsonValue, wanted: ExpectationOutcome
+) -> None:
     result = outcome(raw, {"op": op, "value": value, "tol": tol})
     assert result.seen[0].held is wanted, result.explain
 
 
-PRESENCE: dict[str, tuple[Any, str, str | None, Held]] = {
+PRESENCE: dict[str, tuple[Any, str, str | None, ExpectationOutcome]] = {
     "there": ({"a": [0]}, "exists", "a.0", H),
     "there, and null": ({"a": None}, "exists", "a", H),
     "not there": ({"a": 1}, "exists", "b", F),
@@ -182,12 +186,12 @@ PRESENCE: dict[str, tuple[Any, str, str | None, Held]] = {
 
 
 @pytest.mark.parametrize(("raw", "op", "path", "wanted"), PRESENCE.values(), ids=PRESENCE)
-def test_presence(raw: JsonValue, op: str, path: str | None, wanted: Held) -> None:
+def test_presence(raw: JsonValue, op: str, path: str | None, wanted: ExpectationOutcome) -> None:
     result = outcome(raw, {"op": op} if path is None else {"op": op, "path": path})
     assert result.seen[0].held is wanted, result.explain
 
 
-FRESH: dict[str, tuple[Any, Any, Held, str]] = {
+FRESH: dict[str, tuple[Any, Any, ExpectationOutcome, str]] = {
     "just in time": ("2026-01-31T14:29:00Z", 60, H, ""),
     "a nanosecond late": ("2026-01-31T14:28:59.999999999Z", 60, F, "STALE"),
     "parts of a second allowed": ("2026-01-31T14:29:59.5Z", 0.5, H, ""),
@@ -209,7 +213,7 @@ FRESH: dict[str, tuple[Any, Any, Held, str]] = {
 
 
 @pytest.mark.parametrize(("time", "seconds", "wanted", "said"), FRESH.values(), ids=FRESH)
-def test_freshness(time: JsonValue, seconds: float, wanted: Held, said: str) -> None:
+def test_freshness(time: JsonValue, seconds: float, wanted: ExpectationOutcome, said: str) -> None:
     by_path = {"op": "fresh_within_s", "path": "at", "value": seconds}
     result = outcome({"at": time}, by_path)
     assert result.seen[0].held is wanted, result.explain
@@ -305,10 +309,19 @@ def test_what_was_seen_is_echoed_if_it_is_a_single_value() -> None:
 def test_equality_itself_has_no_limit_on_integers(number: int) -> None:
     assert find_equal(number, number) is True
     assert find_equal(number, number + 1) is False
-    assert find_exact(number) == number
+    assert find_number(number) == number
 
 
 def test_texts_of_values() -> None:
     values: list[JsonValue] = [None, True, False, 1, 1.0, -0.0, 1e22, "x"]
-    assert [*map(text_of, values)] == ["null", "true", "false", "1", "1.0", "-0.0", "1e+22", "x"]
-    assert [*map(shown, values[:2])] == ["null", "true"]
+    assert [*map(scalar_text, values)] == [
+        "null",
+        "true",
+        "false",
+        "1",
+        "1.0",
+        "-0.0",
+        "1e+22",
+        "x",
+    ]
+    assert [*map(display_value, values[:2])] == ["null", "true"]

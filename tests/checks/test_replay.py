@@ -24,15 +24,25 @@ from tests.checks.making import (
 from tests.golden_files import Golden
 
 from affidavit.base.canonical import sorted_compact
-from affidavit.checks.body import Body, Occasion, Routed, answer_body, refusal_body
-from affidavit.checks.coverage import coverage_of
-from affidavit.checks.differences import Difference, DifferenceKind, differences
-from affidavit.checks.evaluate import evaluate
-from affidavit.checks.facts import SourceAnswer, SourceSilence, fact_digest, fact_from_answers
-from affidavit.checks.replay import replay
-from affidavit.checks.route_replay import route_differences
-from affidavit.checks.routes import find_route, routes_from_wire
-from affidavit.checks.tools import Tolerance, Tool
+from affidavit.checks.coverage import coverage_manifest
+from affidavit.checks.evaluation import evaluate
+from affidavit.checks.facts import SourceAnswer, SourceFailure, fact_digest, fact_from_answers
+from affidavit.checks.receipt_body import (
+    QuestionRoute,
+    ReceiptBody,
+    ReceiptContext,
+    answer_body,
+    refusal_body,
+)
+from affidavit.checks.replay import (
+    ReplayDifference,
+    ReplayDifferenceKind,
+    json_differences,
+    replay_body,
+    replay_route,
+)
+from affidavit.checks.routes import compile_question, routes_from_wire
+from affidavit.checks.tool import Tolerance, Tool
 
 OBSERVED = {**PYTHON, "id": "seen", "observe": True, "required": False}
 MIXED = (
@@ -45,35 +55,35 @@ MIXED = (
 )
 
 
-def mixed() -> Body:
+def mixed() -> ReceiptBody:
     return body(*MIXED, lost=("lost",))
 
 
-def refusal() -> Body:
-    occasion = Occasion("example.com", AT, served_by={"url": "https://example.com"})
-    return reread(refusal_body("Who?", coverage_of(TOOLS, table()), occasion))
+def refusal() -> ReceiptBody:
+    occasion = ReceiptContext("example.com", AT, served_by={"url": "https://example.com"})
+    return reread(refusal_body("Who?", coverage_manifest(TOOLS, table()), occasion))
 
 
-def sourced(tolerance: Tolerance | None) -> Body:
+def sourced(tolerance: Tolerance | None) -> ReceiptBody:
     """An answer from three sources, of which one is silent."""
     tool = Tool("t", max_age_s=60.5, tolerance=tolerance, unit="degrees")
     answers = [
         SourceAnswer(INDEX, 20, AT),
         SourceAnswer(MIRROR, 21, AT),
-        SourceSilence(INDEX, "HTTP 500"),
+        SourceFailure(INDEX, "HTTP 500"),
     ]
     (check,) = checks({"id": "c", "tool": "t", "expect": {"op": "lt", "value": 30}})
     fact = fact_from_answers(tool, {}, answers, AT, signed=True, attestation={"by": "example"})
     results = evaluate([check], {"t": tool}, {"c": fact}, AT)
-    occasion = Occasion("example.com", AT, served_by={"docs": "https://example.com"})
+    occasion = ReceiptContext("example.com", AT, served_by={"docs": "https://example.com"})
     return reread(answer_body(results, {"t": tool}, occasion))
 
 
-FRESH: dict[str, Callable[[], Body]] = {
+FRESH: dict[str, Callable[[], ReceiptBody]] = {
     "one check": body,
     "every kind of check": mixed,
     "more checks than the cap": lambda: body(*({**PYTHON, "id": f"c{n}"} for n in range(25))),
-    "a routed question": lambda: body(routed=Routed("q", "0" * 64, "r", True)),
+    "a routed question": lambda: body(routed=QuestionRoute("q", "0" * 64, "r", True)),
     "a tolerance in units": lambda: sourced(Tolerance(1)),
     "a tolerance in per cent": lambda: sourced(Tolerance(2.5, is_percentage=True)),
     "no tolerance": lambda: sourced(None),
@@ -82,9 +92,9 @@ FRESH: dict[str, Callable[[], Body]] = {
 
 
 @pytest.mark.parametrize("make", FRESH.values(), ids=FRESH)
-def test_a_fresh_body_replays(make: Callable[[], Body]) -> None:
+def test_a_fresh_body_replays(make: Callable[[], ReceiptBody]) -> None:
     made = make()
-    found = replay(made)
+    found = replay_body(made)
     assert found.differences == ()
     assert found.holds
     assert found.rebuilt == made
@@ -100,14 +110,14 @@ def test_what_the_engine_writes(golden: Golden) -> None:
 
 def test_the_canonical_form_may_be_given() -> None:
     made = body()
-    assert replay(made, sorted_compact(made)).holds
+    assert replay_body(made, sorted_compact(made)).holds
     changed = {**made, "degraded": True}
-    assert not replay(changed, sorted_compact(changed)).holds
+    assert not replay_body(changed, sorted_compact(changed)).holds
 
 
 def test_what_the_seal_adds_is_not_replayed() -> None:
     sealed = {**body(), "receipt_id": "ans_0", "signature": {"sig": "x"}, "anchor": {}}
-    assert replay(sealed).holds
+    assert replay_body(sealed).holds
 
 
 def test_a_digest_without_its_algorithm_is_read() -> None:
@@ -116,15 +126,15 @@ def test_a_digest_without_its_algorithm_is_read() -> None:
     bare = digest.removeprefix("sha256:")
     made["evidence_index"] = {bare: made["evidence_index"][digest]}
     made["checks"][0]["evidence"] = [bare]
-    assert replay(made).holds
+    assert replay_body(made).holds
 
 
 def test_a_digest_that_leads_nowhere_is_found() -> None:
     made = body()
     made["checks"][0]["evidence"] = ["sha256:" + "0" * 64]
-    first, second, *_ = replay(made).differences
+    first, second, *_ = replay_body(made).differences
     assert (first.kind, first.path, first.kind.step) == ("closure", "checks[0].evidence[0]", 4)
-    assert second.kind is DifferenceKind.CLOSURE
+    assert second.kind is ReplayDifferenceKind.CLOSURE
     assert "no check cites it" in str(second)
 
 
@@ -133,17 +143,17 @@ def test_evidence_that_was_swapped_is_found() -> None:
     one, other = made["evidence_index"]
     index = made["evidence_index"]
     index[one], index[other] = index[other], index[one]
-    kinds = [difference.kind for difference in replay(made).differences]
-    assert kinds == [*[DifferenceKind.EVIDENCE_DIGEST] * 2, DifferenceKind.REPLAY]
+    kinds = [difference.kind for difference in replay_body(made).differences]
+    assert kinds == [*[ReplayDifferenceKind.EVIDENCE_DIGEST] * 2, ReplayDifferenceKind.REPLAY]
     made = body()
     (digest,) = made["evidence_index"]
     made["evidence_index"][digest]["unit"] = "versions"
-    (only,) = replay(made).differences
+    (only,) = replay_body(made).differences
     assert (only.kind, only.path) == ("evidence_digest", f"evidence_index.{digest}")
     assert only.kind.step == 4
 
 
-def redigested(made: Body) -> Body:
+def redigested(made: ReceiptBody) -> ReceiptBody:
     """What a forger does: after a change the digests are made to fit again."""
     renamed = {digest: fact_digest(fact) for digest, fact in made["evidence_index"].items()}
     made["evidence_index"] = {
@@ -154,7 +164,7 @@ def redigested(made: Body) -> Body:
     return made
 
 
-def change(made: Body, path: str, value: Any) -> Body:
+def change(made: ReceiptBody, path: str, value: Any) -> ReceiptBody:
     """Set what stands at a path of an answer; `fact` is its only piece of evidence."""
     place: Any = made
     *steps, last = path.split(".")
@@ -216,19 +226,19 @@ FORGED: dict[str, tuple[str, Any, str]] = {
 
 @pytest.mark.parametrize(("path", "value", "found"), FORGED.values(), ids=FORGED)
 def test_any_change_is_found(path: str, value: Any, found: str) -> None:
-    differences_found = replay(change(body(), path, value)).differences
+    differences_found = replay_body(change(body(), path, value)).differences
     assert any(found in difference.path for difference in differences_found)
-    assert all(difference.kind is DifferenceKind.REPLAY for difference in differences_found)
+    assert all(difference.kind is ReplayDifferenceKind.REPLAY for difference in differences_found)
     assert all(": the receipt says " in str(difference) for difference in differences_found)
 
 
 def test_evidence_of_another_question_is_found() -> None:
     other = change(body(), "fact.args", {"product": "pypy"})
-    (only,) = replay(other).differences
+    (only,) = replay_body(other).differences
     assert (only.kind, only.path) == ("replay", "checks[0].evidence")
     assert str(only) == "checks[0].evidence: it cites evidence of another tool or other arguments"
     late = change(body(), "fact.assessed_at", "2026-01-31T14:30:01Z")
-    (only,) = replay(late).differences
+    (only,) = replay_body(late).differences
     assert (only.kind.step, only.path.rpartition(".")[2]) == (5, "assessed_at")
 
 
@@ -258,10 +268,10 @@ def test_hostile_receipts_end_in_a_difference(path: str, value: Any, place: str)
     # To some of these no digest can be made to fit.
     with suppress(AttributeError, TypeError, KeyError):
         made = change(made, path, value)
-    found = replay(made)
+    found = replay_body(made)
     (only,) = found.differences
     assert found.rebuilt is None
-    assert only.kind is DifferenceKind.SHAPE
+    assert only.kind is ReplayDifferenceKind.SHAPE
     assert only.path.endswith(place) or place in only.path
     assert str(only)
 
@@ -269,14 +279,14 @@ def test_hostile_receipts_end_in_a_difference(path: str, value: Any, place: str)
 def test_two_checks_of_one_id_are_found() -> None:
     made = body(PYTHON, {**PYTHON, "id": "b"})
     made["checks"][1]["id"] = "py"
-    (only,) = replay(made).differences
+    (only,) = replay_body(made).differences
     assert only.path == "checks[1].id"
 
 
 def test_the_arguments_of_lost_evidence_do_not_matter() -> None:
     made = body(PYTHON, lost=("py",))
     made["checks"][0]["args"] = {"product": "x"}
-    assert replay(made).holds
+    assert replay_body(made).holds
 
 
 REFUSALS: dict[str, tuple[str, Any, str]] = {
@@ -290,50 +300,50 @@ REFUSALS: dict[str, tuple[str, Any, str]] = {
 
 @pytest.mark.parametrize(("field", "value", "place"), REFUSALS.values(), ids=REFUSALS)
 def test_a_refusal_that_was_changed_is_found(field: str, value: Any, place: str) -> None:
-    (only,) = replay({**refusal(), field: value}).differences
+    (only,) = replay_body({**refusal(), field: value}).differences
     assert only.path == place
 
 
 def test_nothing_is_no_receipt() -> None:
-    assert not replay({}).holds
+    assert not replay_body({}).holds
 
 
-def routed_body(text: str) -> Body:
-    compiled = find_route(table(), text)
+def routed_body(text: str) -> ReceiptBody:
+    compiled = compile_question(table(), text)
     assert compiled
-    routed = Routed(text, table().sha256, compiled.route_id, compiled.is_declarative)
+    routed = QuestionRoute(text, table().sha256, compiled.route_id, compiled.is_declarative)
     (check,) = compiled.checks
     fact = fact_from_answers(
         VERSION, check.args, [SourceAnswer(INDEX, RESULT, AT)], AT, signed=True
     )
     results = evaluate([check], TOOLS, {check.id: fact}, AT)
-    return reread(answer_body(results, TOOLS, Occasion("example.com", AT, routed)))
+    return reread(answer_body(results, TOOLS, ReceiptContext("example.com", AT, routed)))
 
 
 def test_a_question_gives_the_same_checks_again() -> None:
     made = routed_body("The latest version of python is 3.13.1")
     assert (made["verdict"], made["route"]["form"]) == ("supported", "declarative")
-    assert replay(made).holds
-    assert route_differences(made, table()) == ()
+    assert replay_body(made).holds
+    assert replay_route(made, table()) == ()
     made["checks"][0]["expect"]["value"] = "3.13"
-    (only,) = route_differences(made, table())
+    (only,) = replay_route(made, table())
     assert only.path == "checks[0].expect.value"
 
 
 def test_an_answer_without_a_question_has_no_route() -> None:
-    assert route_differences(body(), table()) == ()
+    assert replay_route(body(), table()) == ()
 
 
 def test_another_table_is_found() -> None:
     other = deepcopy(ROUTES)
     other["not_covered"] = []
     made = routed_body("latest version of python?")
-    (only,) = route_differences(made, routes_from_wire(other))
+    (only,) = replay_route(made, routes_from_wire(other))
     assert only.path == "route.router_sha256"
     none = routes_from_wire({"version": "route/1", "routes": []})
-    (only,) = route_differences(made, none)
+    (only,) = replay_route(made, none)
     assert str(only) == "question: no route of this table matches it"
-    (only,) = route_differences({**made, "question": "?"}, table())
+    (only,) = replay_route({**made, "question": "?"}, table())
     assert only.path == "question"
 
 
@@ -349,10 +359,10 @@ DIFFERENCES: dict[str, tuple[Any, Any, list[str]]] = {
 
 @pytest.mark.parametrize(("one", "other", "paths"), DIFFERENCES.values(), ids=DIFFERENCES)
 def test_differences(one: Any, other: Any, paths: list[str]) -> None:
-    assert [difference.path for difference in differences(one, other)] == paths
+    assert [difference.path for difference in json_differences(one, other)] == paths
 
 
 def test_a_difference_in_words() -> None:
-    (only,) = differences({"a": 1}, {})
-    assert only == Difference(DifferenceKind.REPLAY, "a", "1", "nothing")
+    (only,) = json_differences({"a": 1}, {})
+    assert only == ReplayDifference(ReplayDifferenceKind.REPLAY, "a", "1", "nothing")
     assert str(only) == "a: the receipt says 1, and nothing follows"

@@ -8,11 +8,16 @@ import pytest
 from tests.checks.making import ROUTES, table
 
 from affidavit.base.canonical import sorted_compact
+from affidavit.base.decode_errors import join_field
 from affidavit.base.digest import sha256_hex
 from affidavit.base.errors import AffidavitError
-from affidavit.checks.patterns import find_slots, pattern_of, words_of
-from affidavit.checks.routes import find_route, routes_from_wire
-from affidavit.checks.wire_places import joined_field
+from affidavit.checks.routes import (
+    compile_question,
+    match_pattern,
+    parse_pattern,
+    routes_from_wire,
+    words_of,
+)
 
 ROW: dict[str, Any] = ROUTES["routes"][0]
 
@@ -106,8 +111,8 @@ def test_the_digest_pins_the_table() -> None:
 
 def test_the_first_match_wins() -> None:
     general = {"id": "general", "tool": "t", "ask": ["latest {x}"], "args": {"x": "{x}"}}
-    first = find_route(routes_from_wire(of(general, ROW)), "Latest version of Python?")
-    second = find_route(routes_from_wire(of(ROW, general)), "Latest version of Python?")
+    first = compile_question(routes_from_wire(of(general, ROW)), "Latest version of Python?")
+    second = compile_question(routes_from_wire(of(ROW, general)), "Latest version of Python?")
     assert first
     assert second
     assert (first.route_id, second.route_id) == ("general", "software.version")
@@ -124,14 +129,14 @@ def test_a_route_may_have_constants_and_a_tolerance() -> None:
         "tol": 0.5,
     }
     routes = routes_from_wire(of(row))
-    said = find_route(routes, "It is 21.5 degrees in New York.")
+    said = compile_question(routes, "It is 21.5 degrees in New York.")
     assert said
     assert said.is_declarative
     (check,) = said.checks
     assert check.args == {"city": "New York", "unit": "celsius", "days": 1}
     (expectation,) = check.expectations
     assert (expectation.op, expectation.value, expectation.tol) == ("abs_within", "21.5", 0.5)
-    asked = find_route(routes, "how warm is it in Ulm")
+    asked = compile_question(routes, "how warm is it in Ulm")
     assert asked
     assert not asked.is_declarative
     assert asked.checks[0].observe
@@ -140,7 +145,7 @@ def test_a_route_may_have_constants_and_a_tolerance() -> None:
 
 def test_a_statement_is_not_swallowed_by_a_question() -> None:
     row = {**ROW, "ask": ["the latest version of {product}"]}
-    found = find_route(routes_from_wire(of(row)), "The latest version of Python is 3.13")
+    found = compile_question(routes_from_wire(of(row)), "The latest version of Python is 3.13")
     assert found
     assert found.is_declarative
     assert found.checks[0].args == {"product": "Python"}
@@ -149,7 +154,7 @@ def test_a_statement_is_not_swallowed_by_a_question() -> None:
 @pytest.mark.parametrize("text", ["", "  ", " ?!. ", "x" * 1001])
 def test_no_question_and_a_book_are_refused(text: str) -> None:
     with pytest.raises(AffidavitError) as raised:
-        find_route(table(), text)
+        compile_question(table(), text)
     assert raised.value.fault.code == "AF314"
 
 
@@ -173,20 +178,20 @@ MATCHES: dict[str, tuple[str, str, dict[str, str] | None]] = {
 
 @pytest.mark.parametrize(("text", "question", "wanted"), MATCHES.values(), ids=MATCHES)
 def test_matching(text: str, question: str, wanted: dict[str, str] | None) -> None:
-    pattern = pattern_of(text)
+    pattern = parse_pattern(text)
     assert not isinstance(pattern, str)
-    assert find_slots(pattern, words_of(question)) == wanted
+    assert match_pattern(pattern, words_of(question)) == wanted
 
 
 def test_a_hostile_question_costs_nothing() -> None:
-    pattern = pattern_of(" ".join(f"a {{s{number}}} a" for number in range(20)) + " b")
+    pattern = parse_pattern(" ".join(f"a {{s{number}}} a" for number in range(20)) + " b")
     assert not isinstance(pattern, str)
     start = time.process_time()
-    assert find_slots(pattern, ["a"] * 500) is None
+    assert match_pattern(pattern, ["a"] * 500) is None
     assert time.process_time() - start < 1
 
 
 def test_fields_within_fields() -> None:
-    assert joined_field("checks[1]", "expect", "op") == "checks[1].expect.op"
-    assert joined_field("checks", "[1]", "") == "checks[1]"
-    assert joined_field("", "id") == "id"
+    assert join_field("checks[1]", "expect", "op") == "checks[1].expect.op"
+    assert join_field("checks", "[1]", "") == "checks[1]"
+    assert join_field("", "id") == "id"

@@ -10,10 +10,10 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults.input import FILE_MISSING
 from affidavit.cli.command import command
-from affidavit.cli.program import program
-from affidavit.cli.tables import Cell, Tone
+from affidavit.cli.commands import CommandEntry, Example, GroupEntry, Section
+from affidavit.cli.program import make_program
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Branch, Example, Leaf, Section
+from affidavit.reports.text_tables import Cell, Tone
 
 EXAMPLES = (Example("sample", "an example"),)
 LONG_WORD = "a-word-that-is-longer-than-any-narrow-screen-can-show-in-one-line"
@@ -108,22 +108,25 @@ def work(terminal: Terminal) -> Exit:
     return Exit.YES
 
 
-def leaf(name: str) -> Leaf:
-    return Leaf(name, f"{__name__}:{name}", f"{name.capitalize()}.")
+def leaf(name: str) -> CommandEntry:
+    return CommandEntry(name, f"{__name__}:{name}", f"{name.capitalize()}.")
 
 
-LOOK = Branch(
+LOOK = GroupEntry(
     "look",
     "Look at things.",
     EXAMPLES,
     (
         Section(
             "Closely",
-            (leaf("draw"), Branch("deep", "Deeper.", EXAMPLES, (Section("In", (leaf("work"),)),))),
+            (
+                leaf("draw"),
+                GroupEntry("deep", "Deeper.", EXAMPLES, (Section("In", (leaf("work"),)),)),
+            ),
         ),
     ),
 )
-TREE = Branch(
+TREE = GroupEntry(
     "affidavit",
     "Misbehave.",
     EXAMPLES,
@@ -135,4 +138,4 @@ TREE = Branch(
         ),
     ),
 )
-SAMPLE = program(TREE)
+SAMPLE = make_program(TREE)

@@ -13,10 +13,10 @@ from tests.golden_files import Golden
 from tests.repository import ROOT
 from tests.seal.authority import Authority, found_authority
 
+from affidavit.app import keys as wiring
 from affidavit.base.errors import AffidavitError
 from affidavit.cli.program import cli
-from affidavit.sources import time_stamps
-from affidavit.wiring import keys as wiring
+from affidavit.tools import timestamp_authority
 
 NOW = 1_767_225_600  # 2026-01-01T00:00:00Z
 SAMPLES = ROOT / "samples" / "answers"
@@ -30,7 +30,7 @@ def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same key and the same time in every run, and no passphrase."""
     monkeypatch.setattr(wiring, "chance", lambda size: bytes(range(size)))
     monkeypatch.setenv("SOURCE_DATE_EPOCH", str(NOW))
-    monkeypatch.delenv(wiring.VARIABLE, raising=False)
+    monkeypatch.delenv(wiring.PASSPHRASE_VARIABLE, raising=False)
 
 
 @pytest.fixture
@@ -136,10 +136,10 @@ def test_a_pipe_that_is_too_large(project: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_key_under_a_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(wiring.VARIABLE, "correct horse")
+    monkeypatch.setenv(wiring.PASSPHRASE_VARIABLE, "correct horse")
     run("keys", "new", "--project", str(tmp_path))
     assert ask(tmp_path, CHECKS).exit_code == 1
-    monkeypatch.delenv(wiring.VARIABLE)
+    monkeypatch.delenv(wiring.PASSPHRASE_VARIABLE)
     assert ask(tmp_path, CHECKS).stderr.startswith("AF338")
 
 
@@ -204,7 +204,7 @@ FAILURES: dict[str, tuple[int, bytes, str]] = {
 def test_an_authority_that_fails(
     project: Path, monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, said: str
 ) -> None:
-    monkeypatch.setattr(time_stamps, "MAX_RESPONSE_BYTES", 8)
+    monkeypatch.setattr(timestamp_authority, "MAX_RESPONSE_BYTES", 8)
     with serving(lambda request: (status, body)) as url:
         required = ask(project, CHECKS, "--anchor", url, "--anchor-required")
         assert (required.exit_code, required.stdout) == (3, "")
@@ -226,11 +226,11 @@ def test_an_authority_that_is_not_there_or_hangs() -> None:
         return 500, b""
 
     with serving(hang) as url, pytest.raises(AffidavitError) as late:
-        time_stamps.ask_authority(url, b"x", timeout_seconds=0.2)
+        timestamp_authority.request_token(url, b"x", timeout_seconds=0.2)
     released.set()
     assert "time" in late.value.message or "within" in late.value.message
     with pytest.raises(AffidavitError) as gone:
-        time_stamps.ask_authority(url, b"x", timeout_seconds=5)
+        timestamp_authority.request_token(url, b"x", timeout_seconds=5)
     assert "refused" in gone.value.message
 
 

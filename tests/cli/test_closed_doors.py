@@ -27,7 +27,7 @@ def project() -> Iterator[Path]:
     # Whatever is imported on the way is imported before the doors are closed.
     run("answer", str(place / "checks.json"), *at, "-o", str(place / "receipt.json"))
     run("verify", str(place / "receipt.json"), *at)
-    import_module("affidavit.wiring.serving")
+    import_module("affidavit.web.server")
     for path in (place, *place.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
     yield place

@@ -7,14 +7,16 @@ import pytest
 from tests.cli.running import REAL, run, run_process
 from tests.golden_files import Golden
 
-from affidavit.app.doctor import Examination, Extra, Package, State, Trial
+from affidavit.app.doctor import Examination, ExtraHealth, HealthState, PackageHealth, TrialResult
 from affidavit.cli import doctor as command
 
-CLICK = Package("click", ">=8.5", "8.5.1", State.OK, None, None)
-LXML = Package("lxml", ">=5.3", None, State.MISSING, None, "pip install 'lxml>=5.3'")
-NUMPY = Package("numpy", ">=2.0", None, State.MISSING, None, "pip install 'numpy>=2.0'")
-TYPST = Package("typst", ">=0.13", None, State.MISSING, None, "pip install 'typst>=0.13'")
-FILES = Trial("files", State.OK, "a file is replaced atomically and read back", None)
+CLICK = PackageHealth("click", ">=8.5", "8.5.1", HealthState.OK, None, None)
+LXML = PackageHealth("lxml", ">=5.3", None, HealthState.MISSING, None, "pip install 'lxml>=5.3'")
+NUMPY = PackageHealth("numpy", ">=2.0", None, HealthState.MISSING, None, "pip install 'numpy>=2.0'")
+TYPST = PackageHealth(
+    "typst", ">=0.13", None, HealthState.MISSING, None, "pip install 'typst>=0.13'"
+)
+FILES = TrialResult("files", HealthState.OK, "a file is replaced atomically and read back", None)
 WELL = Examination(
     ok=True,
     version="1.2.3",
@@ -22,8 +24,10 @@ WELL = Examination(
     platform="Linux",
     core=(CLICK,),
     extras=(
-        Extra("ledger", State.MISSING, (LXML, NUMPY), "pip install 'affidavit[ledger]'"),
-        Extra("pdf", State.MISSING, (TYPST,), "pip install 'affidavit[pdf]'"),
+        ExtraHealth(
+            "ledger", HealthState.MISSING, (LXML, NUMPY), "pip install 'affidavit[ledger]'"
+        ),
+        ExtraHealth("pdf", HealthState.MISSING, (TYPST,), "pip install 'affidavit[pdf]'"),
     ),
     trials=(FILES,),
 )
@@ -31,17 +35,30 @@ AGAIN = "pip install --force-reinstall 'numpy>=2.0'"
 UNWELL = replace(
     WELL,
     ok=False,
-    core=(CLICK, Package("rich", ">=14", None, State.MISSING, None, "pip install 'rich>=14'")),
+    core=(
+        CLICK,
+        PackageHealth("rich", ">=14", None, HealthState.MISSING, None, "pip install 'rich>=14'"),
+    ),
     extras=(
-        Extra(
+        ExtraHealth(
             "ledger",
-            State.BROKEN,
-            (LXML, Package("numpy", ">=2.0", "2.1", State.BROKEN, "ImportError: no libm", AGAIN)),
+            HealthState.BROKEN,
+            (
+                LXML,
+                PackageHealth(
+                    "numpy", ">=2.0", "2.1", HealthState.BROKEN, "ImportError: no libm", AGAIN
+                ),
+            ),
             "pip install 'affidavit[ledger]'",
         ),
-        Extra("pdf", State.OK, (replace(TYPST, version="0.15", state=State.OK),), None),
+        ExtraHealth(
+            "pdf", HealthState.OK, (replace(TYPST, version="0.15", state=HealthState.OK),), None
+        ),
     ),
-    trials=(FILES, Trial("database", State.BROKEN, "OSError: disk", "use another Python")),
+    trials=(
+        FILES,
+        TrialResult("database", HealthState.BROKEN, "OSError: disk", "use another Python"),
+    ),
 )
 CASES = {"well": (WELL, 0), "unwell": (UNWELL, 1)}
 

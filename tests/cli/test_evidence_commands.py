@@ -29,8 +29,8 @@ from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.exits import Exit
 from affidavit.cli.program import cli
-from affidavit.seal.bundle.drafting import Draft, Run
 from affidavit.seal.bundle.limits import BundleLimits
+from affidavit.seal.bundle.writer import EventDraft, RunIdentity
 
 
 def documents(result: Any) -> Any:
@@ -58,9 +58,7 @@ def test_seal_says_what_the_readers_of_a_large_bundle_allow(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "limits" not in run("evidence", "seal", "run.jsonl", "-o", "two.tar.gz").stderr
-    monkeypatch.setattr(
-        "affidavit.app.evidence.bundle_files.DEFAULT_LIMITS", BundleLimits(max_events=16)
-    )
+    monkeypatch.setattr("affidavit.app.bundles.DEFAULT_LIMITS", BundleLimits(max_events=16))
     result = run("evidence", "seal", "run.jsonl", "-o", "two.tar.gz")
     assert "--limits '{\"max_events\": 17}'" in result.stderr
 
@@ -118,7 +116,7 @@ def test_a_pipe_is_one_bundle_and_nothing_is_none(place: Path) -> None:
 
 
 def test_a_name_in_a_bundle_adds_no_lines(place: Path) -> None:
-    named = Run("a\nVerified all", "urn:x:y", "p\n\x1b[2J", "1\n2")
+    named = RunIdentity("a\nVerified all", "urn:x:y", "p\n\x1b[2J", "1\n2")
     (place / "odd.tar.gz").write_bytes(sealed(run=named))
     for command in ("verify", "show"):
         shown = run("evidence", command, "odd.tar.gz").stdout
@@ -257,7 +255,7 @@ def test_diff_says_what_differs(place: Path, golden: Golden) -> None:
 
 
 def test_the_same_events_in_another_order_differ(place: Path) -> None:
-    drafts = [Draft("a", AT, 1), Draft("b", AT, 2)]
+    drafts = [EventDraft("a", AT, 1), EventDraft("b", AT, 2)]
     (place / "a.tar.gz").write_bytes(sealed(drafts))
     (place / "b.tar.gz").write_bytes(sealed(drafts[::-1]))
     result = run("evidence", "diff", "a.tar.gz", "b.tar.gz")
@@ -284,14 +282,19 @@ def test_diff_says_where_events_differ(
     place: Path, left: Any, right: Any, paths: list[str]
 ) -> None:
     for name, data in (("a", left), ("b", right)):
-        (place / f"{name}.tar.gz").write_bytes(sealed([Draft("s", AT, 0), Draft("t", AT, data)]))
+        (place / f"{name}.tar.gz").write_bytes(
+            sealed([EventDraft("s", AT, 0), EventDraft("t", AT, data)])
+        )
     wire = documents(run("evidence", "diff", "a.tar.gz", "b.tar.gz", "--json"))
     assert wire["changed_events"] == [{"type": "t", "left": 1, "right": 1, "paths": paths}]
 
 
 def test_events_that_one_bundle_has_alone_are_listed_up_to_a_limit(place: Path) -> None:
-    more = [Draft("t", AT, number) for number in range(300)]
-    for name, drafts in (("a", [Draft("s", AT, 0)]), ("b", [Draft("s", AT, 0, "s"), *more])):
+    more = [EventDraft("t", AT, number) for number in range(300)]
+    for name, drafts in (
+        ("a", [EventDraft("s", AT, 0)]),
+        ("b", [EventDraft("s", AT, 0, "s"), *more]),
+    ):
         (place / f"{name}.tar.gz").write_bytes(sealed(drafts))
     result = run("evidence", "diff", "a.tar.gz", "b.tar.gz")
     assert "/subject" in result.stdout
@@ -300,9 +303,9 @@ def test_events_that_one_bundle_has_alone_are_listed_up_to_a_limit(place: Path) 
 
 
 def test_times_and_runs_are_no_difference(place: Path) -> None:
-    first = [Draft("a", AT, 1)]
+    first = [EventDraft("a", AT, 1)]
     (place / "a.tar.gz").write_bytes(sealed(first))
-    manifest, events = parts(sealed([Draft("a", "2027-01-31T14:30:00Z", 1)]))
+    manifest, events = parts(sealed([EventDraft("a", "2027-01-31T14:30:00Z", 1)]))
     (place / "b.tar.gz").write_bytes(respoken(manifest, events))
     assert run("evidence", "diff", "a.tar.gz", "b.tar.gz").exit_code == 0
 
@@ -452,7 +455,7 @@ LOOKALIKES: dict[str, object] = {
 
 @pytest.mark.parametrize("value", LOOKALIKES.values(), ids=LOOKALIKES.keys())
 def test_what_only_looks_redacted_is_redacted(place: Path, value: Any) -> None:
-    (place / "run.tar.gz").write_bytes(sealed([Draft("t", AT, {"x": value})]))
+    (place / "run.tar.gz").write_bytes(sealed([EventDraft("t", AT, {"x": value})]))
     assert redacted("--path", "/data/x").exit_code == 0
     events = members_of((place / "public.tar.gz").read_bytes())[1]
     assert b"swordfish" not in events
@@ -460,7 +463,7 @@ def test_what_only_looks_redacted_is_redacted(place: Path, value: Any) -> None:
 
 
 def test_a_digest_of_what_was_there_goes_with_it(place: Path) -> None:
-    manifest, events = parts(sealed([Draft("t", AT, {"x": 1}), Draft("u", AT, {"y": 1})]))
+    manifest, events = parts(sealed([EventDraft("t", AT, {"x": 1}), EventDraft("u", AT, {"y": 1})]))
     for event in events:
         event.update(assaysemanticdigest="sha256:" + "1" * 64, assaydigestprofile="p")
     (place / "run.tar.gz").write_bytes(respoken(without_ours(manifest), events))
@@ -491,7 +494,7 @@ def test_a_commitment_too_deep_for_a_bundle_is_refused(place: Path) -> None:
     value: Any = "secret"
     for _ in range(63):
         value = [value]
-    (place / "run.tar.gz").write_bytes(sealed([Draft("t", AT, value)]))
+    (place / "run.tar.gz").write_bytes(sealed([EventDraft("t", AT, value)]))
     result = redacted("--path", "/data" + "/0" * 63)
     assert (result.exit_code, "AF026" in result.stderr, "line 1" in result.stderr) == (
         2,
@@ -528,7 +531,7 @@ def test_redaction_for_machines(place: Path) -> None:
 
 def test_what_stands_in_lists_and_odd_keys_is_redacted(place: Path) -> None:
     odd = {"a/b": {"~": [1, 2]}, "list": [{"x": 1}, "text"]}
-    (place / "run.tar.gz").write_bytes(sealed([Draft("t", AT, odd)]))
+    (place / "run.tar.gz").write_bytes(sealed([EventDraft("t", AT, odd)]))
     assert redacted("--path", "/data/a~1b/~0/1", "--path", "/data/list/*/x").exit_code == 0
     event = json.loads(members_of((place / "public.tar.gz").read_bytes())[1])
     assert event["data"]["a/b"]["~"][0] == 1
@@ -540,11 +543,11 @@ def test_what_stands_in_lists_and_odd_keys_is_redacted(place: Path) -> None:
 
 def test_what_events_say_in_other_forms_is_shown(place: Path) -> None:
     drafts = [
-        Draft("affidavit.answer.receipt", AT, {"receipt": "kept elsewhere"}),
-        Draft("affidavit.gate.report", AT, {}),
-        Draft("affidavit.verdict", AT, {"verdict": 1}),
-        Draft("affidavit.tool.call", AT, [1]),
-        Draft("affidavit.policy.decision", AT, {}),
+        EventDraft("affidavit.answer.receipt", AT, {"receipt": "kept elsewhere"}),
+        EventDraft("affidavit.gate.report", AT, {}),
+        EventDraft("affidavit.verdict", AT, {"verdict": 1}),
+        EventDraft("affidavit.tool.call", AT, [1]),
+        EventDraft("affidavit.policy.decision", AT, {}),
     ]
     manifest, events = parts(sealed(drafts))
     (place / "odd.tar.gz").write_bytes(respoken(without_ours(manifest), events))
@@ -605,7 +608,7 @@ def test_no_room_for_what_is_put_aside(place: Path, monkeypatch: pytest.MonkeyPa
     def no_room() -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("affidavit.app.evidence.bundle_files.TemporaryFile", no_room)
+    monkeypatch.setattr("affidavit.app.bundles.TemporaryFile", no_room)
     result = run("evidence", "seal", "run.jsonl", "-o", "new.tar.gz")
     assert (result.exit_code, "AF014: a temporary file" in result.stderr) == (2, True)
     assert not (place / "new.tar.gz").exists()

@@ -10,12 +10,11 @@ from jsonschema import Draft202012Validator
 from tests.repository import ROOT
 from tests.seal.bundle_making import parts, sealed
 
-from affidavit.app.evidence.event_types import PREFIX, TYPES
-from affidavit.app.evidence.proving import prove_event
-from affidavit.app.evidence.recording import Recorder
+from affidavit.app.bundle_disclosure import prove_event
+from affidavit.app.recording import EVENT_PREFIX, EVENT_TYPES, Recorder
 from affidavit.base.faults import CATALOG
-from affidavit.seal.bundle.assay_codes import ASSAY_CODES, OURS_ALONE
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
+from affidavit.seal.bundle.verification import ASSAY_CODES, WITHOUT_ASSAY_CODE
 
 
 def follows(name: str, value: Any) -> bool:
@@ -41,12 +40,12 @@ def test_the_schemas_refuse_what_is_none(name: str) -> None:
 
 def test_the_page_has_every_event_type() -> None:
     page = (ROOT / "docs" / "bundles.md").read_text("utf-8")
-    for each in TYPES:
+    for each in EVENT_TYPES:
         fields = ", ".join(
             [f"`{name}`" for name in each.required] + [f"`{name}`?" for name in each.optional]
         )
         assert f"| `{each.name}` | {each.says} | {fields} |" in page
-        assert each.name.startswith(PREFIX)
+        assert each.name.startswith(EVENT_PREFIX)
 
 
 def test_the_page_names_every_call_of_a_recorder() -> None:
@@ -58,7 +57,7 @@ def test_the_page_names_every_call_of_a_recorder() -> None:
 def test_the_page_has_every_code_beside_assays() -> None:
     page = (ROOT / "docs" / "bundles.md").read_text("utf-8")
     by_name = {fault.name: fault for fault in CATALOG.values()}
-    for name in (*ASSAY_CODES, *OURS_ALONE):
+    for name in (*ASSAY_CODES, *WITHOUT_ASSAY_CODE):
         fault, theirs = by_name[name], ASSAY_CODES.get(name, "(accepted)")
         assert f"| {fault.code} `{name}` | {theirs} | {int(fault.exit)} |" in page
     for name, default in DEFAULT_LIMITS.as_wire().items():

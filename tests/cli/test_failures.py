@@ -10,7 +10,7 @@ from tests.cli.running import HEEDING_CTRL_C, SAMPLED, run_process, run_sample, 
 
 from affidavit.base.errors import AffidavitError, Fault
 from affidavit.base.faults import input as faults
-from affidavit.cli.failures import MAX_DETAIL_LETTERS, error_from
+from affidavit.cli.errors import MAX_DETAIL_CHARACTERS, error_from
 
 ENDINGS = {
     "a yes": (["tell", "x"], 0, "a note"),
@@ -119,7 +119,7 @@ def test_an_unknown_command_of_a_foreign_group() -> None:
 def test_the_words_of_a_defect_are_bounded() -> None:
     found = error_from(ValueError("x" * 10_000))
     assert isinstance(found, AffidavitError)
-    assert found.message.count("x") == MAX_DETAIL_LETTERS
+    assert found.message.count("x") == MAX_DETAIL_CHARACTERS
     assert "x ...)" in found.message
 
 

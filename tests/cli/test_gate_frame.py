@@ -8,7 +8,7 @@ from tests.cli.gate_files import code_of, lines
 from tests.cli.running import run
 
 from affidavit.base.errors import AffidavitError
-from affidavit.cli.gate_frame import Frame, _one_option_per_gate
+from affidavit.cli.gate_options import GateOptions, _one_option_per_gate
 
 SPELLINGS = {
     "several words": (
@@ -38,20 +38,22 @@ def test_gates_take_several_words(given: list[str], wanted: list[str]) -> None:
 
 
 CLASHES = {
-    "an input": Frame(report=Path("gold.jsonl")),
-    "two reports in one file": Frame(report=Path("a"), html=Path("./a")),
-    "the history": Frame(junit=Path("h"), history=Path("h")),
-    "a line of the history into an input": Frame(history=Path("gold.jsonl")),
-    "a line of the history into the baseline": Frame(history=Path("b"), baseline=Path("b")),
-    "a file of a pattern": Frame(report=Path("runs/b.jsonl")),
-    "the baseline, by a page": Frame(html=Path("b"), baseline=Path("b")),
-    "the baseline, which a worse run would become": Frame(report=Path("b"), baseline=Path("b")),
+    "an input": GateOptions(report=Path("gold.jsonl")),
+    "two reports in one file": GateOptions(report=Path("a"), html=Path("./a")),
+    "the history": GateOptions(junit=Path("h"), history=Path("h")),
+    "a line of the history into an input": GateOptions(history=Path("gold.jsonl")),
+    "a line of the history into the baseline": GateOptions(history=Path("b"), baseline=Path("b")),
+    "a file of a pattern": GateOptions(report=Path("runs/b.jsonl")),
+    "the baseline, by a page": GateOptions(html=Path("b"), baseline=Path("b")),
+    "the baseline, which a worse run would become": GateOptions(
+        report=Path("b"), baseline=Path("b")
+    ),
 }
 
 
 @pytest.mark.parametrize("frame", CLASHES.values(), ids=CLASHES.keys())
 def test_what_would_be_replaced(
-    frame: Frame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    frame: GateOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
@@ -61,17 +63,17 @@ def test_what_would_be_replaced(
 
 
 UNWRITABLE = {
-    "a folder": (Frame(html=Path("folder")), "AF012"),
-    "no folder to put it in": (Frame(report=Path("none/report.json")), "AF014"),
-    "a folder of others": (Frame(junit=Path("closed/report.xml")), "AF014"),
-    "a history that is something else": (Frame(history=Path("notes.md")), "AF431"),
-    "a history that is a folder": (Frame(history=Path("folder")), "AF012"),
+    "a folder": (GateOptions(html=Path("folder")), "AF012"),
+    "no folder to put it in": (GateOptions(report=Path("none/report.json")), "AF014"),
+    "a folder of others": (GateOptions(junit=Path("closed/report.xml")), "AF014"),
+    "a history that is something else": (GateOptions(history=Path("notes.md")), "AF431"),
+    "a history that is a folder": (GateOptions(history=Path("folder")), "AF012"),
 }
 
 
 @pytest.mark.parametrize(("frame", "code"), UNWRITABLE.values(), ids=UNWRITABLE.keys())
 def test_a_place_that_cannot_be_written_is_found_before_anything_is_measured(
-    frame: Frame, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    frame: GateOptions, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
@@ -99,7 +101,7 @@ def test_what_may_be_a_history(stored: bytes | None, tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
     if stored is not None:
         path.write_bytes(stored)
-    Frame(history=path).refuse_to_replace(["gold.jsonl"])
+    GateOptions(history=path).refuse_to_replace(["gold.jsonl"])
 
 
 def test_a_report_that_cannot_be_written_leaves_the_history_as_it_was(
@@ -110,7 +112,7 @@ def test_a_report_that_cannot_be_written_leaves_the_history_as_it_was(
     page = tmp_path / "page.html"
     assert run("gate", "latency", str(rows), "--history", str(history)).exit_code == 0
     before = history.read_bytes()
-    monkeypatch.setattr("affidavit.cli.places.require_writable", lambda paths: None)
+    monkeypatch.setattr("affidavit.cli.parameters.require_writable", lambda paths: None)
     page.mkdir()
     ended = run("gate", "latency", str(rows), "--history", str(history), "--html", str(page))
     assert ended.exit_code == 2

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.cli import gate_json
-from affidavit.cli.gate_json import report_pieces
+from affidavit.reports import gate_json
+from affidavit.reports.gate_json import gate_report_chunks
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 leaves = st.none() | st.booleans() | st.integers(-5, 5) | st.floats(0, 1) | texts
@@ -29,11 +29,11 @@ wires = reports | st.fixed_dictionaries(
 def test_the_pieces_are_the_whole(wire: dict[str, Any]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gate_json, "PIECE", 3)
-        made = b"".join(report_pieces(wire))
+        made = b"".join(gate_report_chunks(wire))
     assert made == msgspec.json.format(msgspec.json.encode(wire), indent=2) + b"\n"
 
 
 def test_no_piece_is_large() -> None:
     names = [f"question {number}" for number in range(50_000)]
-    sizes = [*map(len, report_pieces({"items": [{"outcome": "pass", "qids": names}]}))]
-    assert max(sizes) < 50 * gate_json.PIECE < sum(sizes)
+    sizes = [*map(len, gate_report_chunks({"items": [{"outcome": "pass", "qids": names}]}))]
+    assert max(sizes) < 50 * gate_json.NAMES_PER_CHUNK < sum(sizes)

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.gate_files import lines, report_of
 from tests.cli.running import run
 
-FILES = Path(__file__).parent.parent / "formats" / "importing" / "files"
+FILES = Path(__file__).parent.parent / "importers" / "files"
 LEAVE = "How many days of annual leave do I get?"
 NOTICE = 'How early must I ask, and what does "in advance" mean?'
 KEEP = "Can I keep what I don't use?"

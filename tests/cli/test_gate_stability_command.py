@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.cli.gate_files import BAD_FILES, GOLD, NONE, REFUSED, RIGHT, bad_files, code_of, lines
 from tests.cli.gate_files import report_of as gate_report
 from tests.cli.running import HEEDING_CTRL_C, REAL, run, start
-from tests.sources.pipeline_server import asking
-from tests.sources.test_pipelines import is_running
+from tests.tools.pipeline_server import asking
+from tests.tools.test_pipelines import is_running
 
 
 def runs(qid: str, *answers: dict[str, Any] | None) -> list[dict[str, Any]]:

@@ -4,15 +4,16 @@ import re
 
 import pytest
 from tests.cli.running import run_on_terminal
-from tests.formats import gate_samples
 from tests.golden_files import Golden
+from tests.reports import gate_samples
 
+from affidavit.cli.command_classes import Flags
 from affidavit.cli.gate_text import print_gate_report
-from affidavit.cli.options import Flags
 from affidavit.cli.terminal import Terminal
 
 PRINT = (
-    "import sys; from tests.formats import gate_samples; from affidavit.cli.options import Flags;"
+    "import sys; from tests.reports import gate_samples;"
+    "from affidavit.cli.command_classes import Flags;"
     "from affidavit.cli.gate_text import print_gate_report;"
     "from affidavit.cli.terminal import Terminal;"
     "print_gate_report(Terminal(Flags()), gate_samples.KINDS[sys.argv[1]]())"

@@ -7,9 +7,8 @@ import pytest
 from tests.cli.running import run, run_sample
 from tests.repository import ROOT as ROOT_FOLDER
 
-from affidavit.cli.commands import ROOT
-from affidavit.cli.lazy import command_at
-from affidavit.cli.tree import Branch, Leaf
+from affidavit.cli.command_classes import load_command
+from affidavit.cli.commands import ROOT, CommandEntry, GroupEntry
 
 RAG = ["gate", "rag", "trace.jsonl"]
 STABILITY = ["gate", "stability", "--gold", "gold.jsonl"]
@@ -175,10 +174,12 @@ def test_what_is_no_second_value(arguments: list[str]) -> None:
     assert (run_sample if arguments[0] == "tell" else run)(*arguments).exit_code == 0
 
 
-def leaves(branch: Branch, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Leaf]]:
+def leaves(
+    branch: GroupEntry, above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], CommandEntry]]:
     for member in branch.members():
         path = (*above, member.name)
-        if isinstance(member, Branch):
+        if isinstance(member, GroupEntry):
             yield from leaves(member, path)
         else:
             yield path, member
@@ -195,8 +196,8 @@ def value_of(parameter: click.Parameter) -> str:
 @pytest.mark.parametrize(
     ("path", "leaf"), list(leaves(ROOT)), ids=[" ".join(path) for path, _ in leaves(ROOT)]
 )
-def test_every_command_refuses_a_second_value(path: tuple[str, ...], leaf: Leaf) -> None:
-    params = command_at(leaf).params
+def test_every_command_refuses_a_second_value(path: tuple[str, ...], leaf: CommandEntry) -> None:
+    params = load_command(leaf).params
     needed = [
         word
         for each in params

@@ -11,11 +11,9 @@ from tests.golden_files import Golden
 
 from affidavit import __version__
 from affidavit.base.exits import Exit
-from affidavit.cli.commands import ROOT
-from affidavit.cli.documented import DocumentedCommand, example_lines
-from affidavit.cli.lazy import LazyGroup, command_at
+from affidavit.cli.command_classes import DocumentedCommand, LazyGroup, example_lines, load_command
+from affidavit.cli.commands import ROOT, CommandEntry, Example, GroupEntry
 from affidavit.cli.program import cli
-from affidavit.cli.tree import Branch, Example, Leaf
 
 
 def all_commands() -> Iterator[tuple[str, DocumentedCommand]]:
@@ -37,9 +35,9 @@ def all_commands() -> Iterator[tuple[str, DocumentedCommand]]:
 COMMANDS = dict(all_commands())
 
 
-def leaves(branch: Branch) -> Iterator[Leaf]:
+def leaves(branch: GroupEntry) -> Iterator[CommandEntry]:
     for member in branch.members():
-        if isinstance(member, Leaf):
+        if isinstance(member, CommandEntry):
             yield member
         else:
             yield from leaves(member)
@@ -88,12 +86,12 @@ def test_an_example_with_a_wrong_option_would_be_found(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("leaf", tuple(leaves(ROOT)), ids=lambda leaf: leaf.name)
-def test_the_table_and_the_docstring_say_the_same(leaf: Leaf) -> None:
-    assert str(command_at(leaf).help).partition("\n")[0] == leaf.help
+def test_the_table_and_the_docstring_say_the_same(leaf: CommandEntry) -> None:
+    assert str(load_command(leaf).help).partition("\n")[0] == leaf.help
 
 
 @pytest.mark.parametrize("leaf", tuple(leaves(ROOT)), ids=lambda leaf: leaf.name)
-def test_the_line_of_the_table_is_short_and_has_no_comma(leaf: Leaf) -> None:
+def test_the_line_of_the_table_is_short_and_has_no_comma(leaf: CommandEntry) -> None:
     # It stands in one line of the help, and fish's script cuts a description at a comma.
     assert len(leaf.help) <= 60
     assert "," not in leaf.help
@@ -106,7 +104,7 @@ def test_a_command_without_an_example_cannot_be_made() -> None:
 
 def test_a_command_of_another_kind_is_refused() -> None:
     with pytest.raises(TypeError, match="not made with"):
-        command_at(Leaf("x", "tests.cli.sample_commands:leaf", ""))
+        load_command(CommandEntry("x", "tests.cli.sample_commands:leaf", ""))
 
 
 def test_version() -> None:

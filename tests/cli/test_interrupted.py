@@ -13,7 +13,7 @@ from tests.repository import ROOT
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults.input import INTERRUPTED
 from affidavit.cli import main
-from affidavit.cli.failures import error_from
+from affidavit.cli.errors import error_from
 
 STOPPED = b"AF002: stopped by the user. Next: run the same command again\n"
 
@@ -36,7 +36,7 @@ EARLY = {
     "while the parser is imported": ("click.core", "doctor"),
     "while the table of commands is read": ("affidavit.cli.commands", "doctor"),
     "while a command is imported": ("affidavit.cli.doctor", "doctor"),
-    "while an error is about to be told": ("affidavit.cli.failures", "doctr"),
+    "while an error is about to be told": ("affidavit.cli.errors", "doctr"),
 }
 
 
@@ -59,8 +59,8 @@ def test_ctrl_c_that_python_wraps_in_an_error() -> None:
 
 def test_the_line_is_that_of_the_catalog() -> None:
     told = AffidavitError(INTERRUPTED)
-    assert main._STOPPED.decode() == f"{told}\n"
-    assert told.fault.exit == main._COULD_NOT_TELL
+    assert main._INTERRUPTED_MESSAGE.decode() == f"{told}\n"
+    assert told.fault.exit == main._EXIT_UNKNOWN
 
 
 @pytest.mark.parametrize("milliseconds", [10, 30, 60, 100, 150, 200, 300, 400])

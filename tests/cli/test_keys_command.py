@@ -14,9 +14,9 @@ from tests.golden_files import Golden
 from tests.repository import ROOT
 
 from affidavit.app import keys as app
-from affidavit.seal.key_documents import trusted_keys_from
-from affidavit.store.keys import KeyFolder
-from affidavit.wiring import keys as wiring
+from affidavit.app import keys as wiring
+from affidavit.seal.key_registry import trusted_keys_from
+from affidavit.store.signing_keys import SigningKeyFolder
 
 SEED = bytes(range(32))
 ID = "af-ed25519-56475aa75463"
@@ -28,7 +28,7 @@ def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same key and the same time in every run, and no passphrase."""
     monkeypatch.setattr(wiring, "chance", lambda size: SEED[:size])
     monkeypatch.setenv("SOURCE_DATE_EPOCH", str(NOW))
-    monkeypatch.delenv(wiring.VARIABLE, raising=False)
+    monkeypatch.delenv(wiring.PASSPHRASE_VARIABLE, raising=False)
 
 
 def keys(project: Path, *arguments: str) -> Result:
@@ -44,14 +44,14 @@ def test_a_new_key(tmp_path: Path) -> None:
     result = keys(tmp_path, "new")
     assert (result.exit_code, result.stdout) == (0, f"{ID}\n")
     assert "never this file" in result.stderr
-    assert KeyFolder(tmp_path / ".affidavit" / "keys").signing_key(None).seed == SEED
+    assert SigningKeyFolder(tmp_path / ".affidavit" / "keys").signing_key(None).seed == SEED
     again = keys(tmp_path, "new")
     assert again.exit_code == 2
     assert "AF339" in again.stderr
 
 
 def test_a_key_under_a_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(wiring.VARIABLE, "correct horse")
+    monkeypatch.setenv(wiring.PASSPHRASE_VARIABLE, "correct horse")
     made = machine(tmp_path, "new", "--prefix", "acme")
     assert made["encrypted"] is True
     assert made["key_id"] == "acme-ed25519-56475aa75463"
@@ -80,7 +80,7 @@ def test_refused(
     code: str,
 ) -> None:
     if secret:
-        monkeypatch.setenv(wiring.VARIABLE, secret)
+        monkeypatch.setenv(wiring.PASSPHRASE_VARIABLE, secret)
     result = keys(tmp_path, *arguments)
     assert result.exit_code == 2
     assert result.stderr.startswith(code)
@@ -124,8 +124,8 @@ def test_a_start_that_two_keys_share(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_chance_is_not_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert len({wiring.chance(32) for _ in range(3)}) == 3
-    assert len(wiring.chance(7)) == 7
+    assert len({wiring.random_bytes(32) for _ in range(3)}) == 3
+    assert len(wiring.random_bytes(7)) == 7
 
 
 def test_a_passphrase_is_typed_twice_and_not_shown(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_passphrase_is_typed_twice_and_not_shown(tmp_path: Path) -> None:
         _, status = os.waitpid(process, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert b"typed secretly" not in shown
-    assert KeyFolder(tmp_path / ".affidavit" / "keys").signing_key("typed secretly")
+    assert SigningKeyFolder(tmp_path / ".affidavit" / "keys").signing_key("typed secretly")
 
 
 def _read(handle: int) -> bytes:
@@ -160,4 +160,4 @@ def _read(handle: int) -> bytes:
 
 def test_the_list_of_no_keys(tmp_path: Path) -> None:
     assert machine(tmp_path, "list") == {"keys": []}
-    assert app.list_keys(KeyFolder(tmp_path)) == ()
+    assert app.list_keys(SigningKeyFolder(tmp_path)) == ()

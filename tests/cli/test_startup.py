@@ -55,7 +55,7 @@ def test_no_library_but_click_is_imported_for(case: str) -> None:
 def test_no_command_is_imported_for(case: str) -> None:
     ours = {name for name in imported(case) if name.startswith("affidavit.")}
     assert not any(name.startswith("affidavit.app") for name in ours)
-    assert ours.isdisjoint({"affidavit.cli.doctor", "affidavit.cli.completion"})
+    assert ours.isdisjoint({"affidavit.cli.doctor", "affidavit.cli.setup"})
 
 
 def test_a_heavy_library_would_be_seen() -> None:

@@ -12,10 +12,15 @@ from hypothesis import strategies as st
 from tests.cli.running import SAMPLED, run_on_terminal, run_process, run_sample
 from tests.cli.sample_commands import LONG_WORD
 
-from affidavit.cli.options import Flags
-from affidavit.cli.printable import on_one_line, printable
-from affidavit.cli.tables import Table, cell_width, plain_table
+from affidavit.cli.command_classes import Flags
 from affidavit.cli.terminal import Terminal, json_bytes
+from affidavit.reports.text_tables import (
+    TextTable,
+    cell_width,
+    escape_controls,
+    plain_table,
+    single_line,
+)
 
 ESCAPE = "\x1b["
 
@@ -152,7 +157,7 @@ SHOWN = {
 def test_text_of_others_cannot_steer_the_terminal(
     text: str, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert printable(text) == shown
+    assert escape_controls(text) == shown
     terminal = Terminal(Flags(verbose=True))
     terminal.print(text)
     terminal.note(text)
@@ -162,16 +167,16 @@ def test_text_of_others_cannot_steer_the_terminal(
 
 @given(st.text())
 def test_one_line_is_one_line(text: str) -> None:
-    assert len(on_one_line(text).splitlines()) <= 1
+    assert len(single_line(text).splitlines()) <= 1
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5))
 def test_a_plain_table_has_a_line_per_row_and_every_cell(rows: list[tuple[str, str]]) -> None:
-    lines = plain_table(Table(("a", "b"), tuple(rows))).split("\n")
+    lines = plain_table(TextTable(("a", "b"), tuple(rows))).split("\n")
     assert len(lines) == len(rows) + 3
     for (first, second), line in zip(rows, lines[2:], strict=False):
-        assert on_one_line(first) in line
-        assert on_one_line(second) in line
+        assert single_line(first) in line
+        assert single_line(second) in line
 
 
 WIDTHS = {"ascii": ("abc", 3), "wide": ("漢字", 4), "combining": ("e\u0301", 1), "empty": ("", 0)}

@@ -14,8 +14,7 @@ from tests.golden_files import Golden
 from tests.seal.samples import FLAT, KEY, MADE, OTHER_KEY
 
 from affidavit.cli.program import cli
-from affidavit.seal.key_documents import registry_document
-from affidavit.seal.lifecycle import Registry
+from affidavit.seal.key_registry import KeyRegistry, registry_document
 
 LATER = ("--at", "2026-02-01")
 COMPACT = json.dumps(RECEIPT).encode()
@@ -43,7 +42,7 @@ def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
 
 
 COMPROMISED = registry_document(
-    Registry().with_new(KEY.public, MADE).with_compromised(KEY.public.id, MADE, "lost", MADE)
+    KeyRegistry().with_new(KEY.public, MADE).with_compromised(KEY.public.id, MADE, "lost", MADE)
 )
 STEPS: dict[str, tuple[bytes, object, int, set[str]]] = {
     "as it was signed": (COMPACT, FLAT, 0, set()),

@@ -8,7 +8,7 @@ from tests.vectors import vector_path
 
 from affidavit.base.canonical import jcs, require_canonical
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import DOCUMENT_LIMITS
+from affidavit.base.json_values import DOCUMENT_LIMITS
 from affidavit.base.strict_json import decode
 
 DEPTH = DOCUMENT_LIMITS.max_depth

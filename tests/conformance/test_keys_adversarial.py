@@ -7,16 +7,25 @@ from tests.conformance.adversarial_table import cases, expected
 from tests.seal.samples import DAY, FLAT_KEYS, KEY, MADE, NOW, OTHER_KEY, keys_of, sealed
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import JsonValue
-from affidavit.seal.base64_text import find_base64url, to_base64url
-from affidavit.seal.key_documents import TrustedKeys, registry_document, trusted_keys_from
-from affidavit.seal.key_steps import SigningTime, key_step
+from affidavit.base.json_values import JsonValue
+from affidavit.seal.encodings import find_base64url, to_base64url
+from affidavit.seal.key_registry import (
+    KeyRegistry,
+    TrustedKeys,
+    registry_document,
+    trusted_keys_from,
+)
 from affidavit.seal.keys import key_id_of
-from affidavit.seal.lifecycle import Registry
-from affidavit.seal.receipt import receipt_from
-from affidavit.seal.steps import Step
-from affidavit.seal.tokens import Stamp
-from affidavit.seal.verify import Trust, signature_step, verify_receipt
+from affidavit.seal.receipt_verification import (
+    ReceiptTrust,
+    SigningTime,
+    key_step,
+    signature_step,
+    verify_receipt,
+)
+from affidavit.seal.receipts import receipt_from
+from affidavit.seal.rfc3161 import TimeStamp
+from affidavit.seal.steps import VerificationStep
 
 ID, TEXT = KEY.public.id, KEY.public.text
 JWK: dict[str, JsonValue] = {"kty": "OKP", "crv": "Ed25519", "kid": ID, "x": TEXT}
@@ -47,7 +56,7 @@ def signatures(*texts: str) -> Iterable[str]:
         yield name_of(signature_step(read.signature, read.forms.signed, FLAT_KEYS))
 
 
-def name_of(step: Step) -> str:
+def name_of(step: VerificationStep) -> str:
     assert step.fault is not None
     return step.fault.name
 
@@ -67,7 +76,7 @@ def malleable() -> str:
 def carried_key() -> Iterable[str]:
     """A receipt brings its own keys along, and they would do; nobody asked for them."""
     carried = {**sealed(keys={OTHER_KEY.public.id: OTHER_KEY.public.text})}
-    trust = Trust(trusted_keys_from([{OTHER_KEY.public.id: OTHER_KEY.public.text}]))
+    trust = ReceiptTrust(trusted_keys_from([{OTHER_KEY.public.id: OTHER_KEY.public.text}]))
     yield name_of(verify_receipt(receipt_from(carried), trust, NOW).steps[2])
 
 
@@ -76,11 +85,11 @@ def lives(*keys: tuple[TrustedKeys, SigningTime]) -> Iterable[str]:
         yield name_of(key_step(ID, trusted.records[ID], time))
 
 
-NEW = Registry().with_new(KEY.public, MADE - DAY)
+NEW = KeyRegistry().with_new(KEY.public, MADE - DAY)
 RETIRED = keys_of(NEW.with_retired(ID, MADE, NOW))
 REVOKED = keys_of(NEW.with_compromised(ID, MADE, "leaked", NOW))
-LATE = SigningTime(MADE - DAY, Stamp(NOW, NOW, "CN=TSA"))
-EARLY = SigningTime(MADE, Stamp(MADE - 2 * DAY, MADE - 2 * DAY, "CN=TSA"))
+LATE = SigningTime(MADE - DAY, TimeStamp(NOW, NOW, "CN=TSA"))
+EARLY = SigningTime(MADE, TimeStamp(MADE - 2 * DAY, MADE - 2 * DAY, "CN=TSA"))
 
 
 def other_role() -> JsonValue:
@@ -138,6 +147,6 @@ def test_every_case_of_the_layer_is_built() -> None:
 def test_the_control_is_accepted() -> None:
     assert find_base64url(TEXT) == KEY.public.raw
     assert trusted_keys_from([{"keys": [JWK]}]).keys[ID] == KEY.public
-    trust = Trust(keys_of(NEW))
+    trust = ReceiptTrust(keys_of(NEW))
     steps = verify_receipt(receipt_from(sealed()), trust, NOW).steps
     assert all(step.fault is None for step in steps)

@@ -15,15 +15,14 @@ from tests.seal.bundle_making import sealed
 from tests.vectors import vector_path
 
 import affidavit
-from affidavit.app.evidence.packs_block import packs_block
-from affidavit.app.linting.linting import Linted, lint_bundle
-from affidavit.app.linting.loading import built_in_pack, built_in_packs, load_pack, load_packs
-from affidavit.app.linting.report import closure_report
+from affidavit.app.bundle_sealing import packs_block
+from affidavit.app.lint import LintedBundle, closure_report, lint_bundle
+from affidavit.app.pack_files import built_in_pack, built_in_packs, load_pack, load_packs
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.exits import Exit
-from affidavit.packs.digests import registry_digest
 from affidavit.packs.model import Pack
+from affidavit.packs.reader import registry_digest
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
 
 NAMES = ("cicd-starter", "eu-ai-act-baseline", "mandate-baseline", "soc2-baseline")
@@ -46,7 +45,7 @@ def assays(name: str) -> Pack:
     return load_pack(str(vector_path("assay", "packs", f"{name}.yaml")), None)
 
 
-def linted(packs: tuple[Pack, ...]) -> Linted:
+def linted(packs: tuple[Pack, ...]) -> LintedBundle:
     return lint_bundle(vector_path("assay", "test-bundle.tar.gz"), packs, DEFAULT_LIMITS, 500)
 
 

@@ -11,34 +11,34 @@ from tests.conformance.adversarial_table import cases, expected
 from tests.seal.samples import FLAT_KEYS, KEY, anchored
 
 from affidavit.base.errors import AffidavitError
-from affidavit.checks.differences import DifferenceKind
-from affidavit.checks.replay import replay
-from affidavit.seal.moments import find_moment
-from affidavit.seal.receipt import receipt_from, seal_receipt
-from affidavit.seal.steps import Verification, evidence_step, replay_step
-from affidavit.seal.verify import Trust, verify_receipt
+from affidavit.base.timestamps import find_timestamp
+from affidavit.checks.replay import ReplayDifferenceKind, replay_body
+from affidavit.seal.receipt_verification import ReceiptTrust, verify_receipt
+from affidavit.seal.receipts import receipt_from, seal_receipt
+from affidavit.seal.steps import ReceiptVerification, evidence_step, replay_step
 
 SECOND_CHECK = {**PYTHON, "id": "second", "args": {"product": "pypy"}}
 BODY = body(PYTHON, SECOND_CHECK)
-MADE = find_moment(BODY["generated_at"])
+MADE = find_timestamp(BODY["generated_at"])
 assert MADE is not None
 NOW = MADE + timedelta(hours=1)
 
 
-def verified(receipt: dict[str, Any]) -> Verification:
+def verified(receipt: dict[str, Any]) -> ReceiptVerification:
     """Verify all five steps."""
-    differences = replay(receipt).differences
+    differences = replay_body(receipt).differences
     of_kind = {
-        kind: [str(each) for each in differences if each.kind is kind] for kind in DifferenceKind
+        kind: [str(each) for each in differences if each.kind is kind]
+        for kind in ReplayDifferenceKind
     }
-    first = verify_receipt(receipt_from(receipt), Trust(FLAT_KEYS), NOW)
+    first = verify_receipt(receipt_from(receipt), ReceiptTrust(FLAT_KEYS), NOW)
     return first.and_steps(
         evidence_step(
             len(receipt.get("evidence_index", ())),
-            of_kind[DifferenceKind.CLOSURE],
-            of_kind[DifferenceKind.EVIDENCE_DIGEST],
+            of_kind[ReplayDifferenceKind.CLOSURE],
+            of_kind[ReplayDifferenceKind.EVIDENCE_DIGEST],
         ),
-        replay_step([*of_kind[DifferenceKind.REPLAY], *of_kind[DifferenceKind.SHAPE]]),
+        replay_step([*of_kind[ReplayDifferenceKind.REPLAY], *of_kind[ReplayDifferenceKind.SHAPE]]),
     )
 
 

@@ -6,18 +6,16 @@ import pytest
 from tests.vectors import vector_path
 
 from affidavit.base.strict_json import decode
-from affidavit.seal.key_documents import TrustedKeys, registry_from, trusted_keys_from
-from affidavit.seal.key_steps import SigningTime, key_step
-from affidavit.seal.lifecycle import KeyStatus
-from affidavit.seal.moments import find_moment
-from affidavit.seal.receipt import canonical_forms, signature_from
-from affidavit.seal.steps import Status, Step
-from affidavit.seal.verify import signature_step
+from affidavit.base.timestamps import find_timestamp
+from affidavit.seal.key_registry import KeyStatus, TrustedKeys, registry_from, trusted_keys_from
+from affidavit.seal.receipt_verification import SigningTime, key_step, signature_step
+from affidavit.seal.receipts import canonical_forms, signature_from
+from affidavit.seal.steps import StepStatus, VerificationStep
 
 COMPROMISED = "df-ed25519-4cb32e72f333"
 
 
-def signature_of(raw: bytes, keys: TrustedKeys) -> Step:
+def signature_of(raw: bytes, keys: TrustedKeys) -> VerificationStep:
     """Return step 3 for a document of any schema."""
     document = decode(raw)
     assert isinstance(document, dict)
@@ -31,14 +29,14 @@ def load(name: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("twin", "status"), [("authentic", Status.PASSED), ("tampered", Status.FAILED)]
+    ("twin", "status"), [("authentic", StepStatus.PASSED), ("tampered", StepStatus.FAILED)]
 )
-def test_a_signed_document_and_its_tampered_twin(twin: str, status: Status) -> None:
+def test_a_signed_document_and_its_tampered_twin(twin: str, status: StepStatus) -> None:
     document = json.loads(load("signed-awareness.json"))
     keys = trusted_keys_from([document["public_keys"]])
     step = signature_of(document[twin]["envelope_text"].encode(), keys)
     assert step.status is status
-    assert (status is Status.PASSED) is document[twin]["expect"]["ok"]
+    assert (status is StepStatus.PASSED) is document[twin]["expect"]["ok"]
 
 
 def test_the_keys_have_the_ids_they_are_published_under() -> None:
@@ -52,20 +50,20 @@ def test_the_registry_is_read_and_its_own_signature_holds() -> None:
     registry = registry_from(decode(raw))
     assert registry.active_key_id == "df-ed25519-6ca0de29113b"
     assert registry.record(COMPROMISED).status is KeyStatus.COMPROMISED
-    assert signature_of(raw, trusted_keys_from([decode(raw)])).status is Status.PASSED
+    assert signature_of(raw, trusted_keys_from([decode(raw)])).status is StepStatus.PASSED
 
 
 def test_a_signature_that_holds_under_a_compromised_key_is_not_believed() -> None:
     document = json.loads(load("signed-awareness.json"))
     text = document["authentic"]["envelope_text"].encode()
     keys = trusted_keys_from([decode(load("signing-key-registry.json"))])
-    assert signature_of(text, keys).status is Status.PASSED
-    issued_at = find_moment(json.loads(text)["issued_at"])
+    assert signature_of(text, keys).status is StepStatus.PASSED
+    issued_at = find_timestamp(json.loads(text)["issued_at"])
     assert issued_at is not None
     boundary = keys.records[COMPROMISED].compromised_after
     assert boundary is not None
     assert issued_at < boundary
     step = key_step(COMPROMISED, keys.records[COMPROMISED], SigningTime(issued_at))
-    assert step.status is Status.FAILED
+    assert step.status is StepStatus.FAILED
     assert step.fault is not None
     assert step.fault.name == "key.validity"

@@ -16,10 +16,10 @@ from tests.seal.authority import (
 from tests.seal.samples import FLAT_KEYS, sealed
 
 from affidavit.base.errors import AffidavitError
-from affidavit.seal.der import elements
-from affidavit.seal.receipt import receipt_from
-from affidavit.seal.tokens import StampTrust, check_token, token_from_response
-from affidavit.seal.verify import Trust, verify_receipt
+from affidavit.seal.encodings import der_elements
+from affidavit.seal.receipt_verification import ReceiptTrust, verify_receipt
+from affidavit.seal.receipts import receipt_from
+from affidavit.seal.rfc3161 import TimeStampTrust, check_token, token_from_response
 
 DIGEST, OTHER = "ab" * 32, "cd" * 32
 MINUTE = timedelta(minutes=1)
@@ -31,7 +31,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 def check(authority: Authority, token: bytes, at: timedelta = MINUTE, **trust: str) -> object:
-    return check_token(token, DIGEST, StampTrust(authority.roots, **trust), authority.now + at)
+    return check_token(token, DIGEST, TimeStampTrust(authority.roots, **trust), authority.now + at)
 
 
 def answered(authority: Authority, answer: bytes, nonce: int = NONCE) -> object:
@@ -39,7 +39,7 @@ def answered(authority: Authority, answer: bytes, nonce: int = NONCE) -> object:
 
 
 def by_own_authority(authority: Authority) -> object:
-    roots = StampTrust((authority.folder / "other.pem").read_bytes())
+    roots = TimeStampTrust((authority.folder / "other.pem").read_bytes())
     return check_token(authority.token(DIGEST), DIGEST, roots, authority.now + MINUTE)
 
 
@@ -53,12 +53,12 @@ def over_sha1(authority: Authority) -> object:
     (authority.folder / "text").write_bytes(b"text")
     authority.openssl("ts", "-query", "-data", "text", "-sha1", "-cert", "-out", "old.tsq")
     answer = authority.answer_to((authority.folder / "old.tsq").read_bytes())
-    (whole,) = elements(answer)
+    (whole,) = der_elements(answer)
     return check(authority, whole.members[1].whole)
 
 
 def stripped(authority: Authority) -> object:
-    trust = Trust(FLAT_KEYS, StampTrust(authority.roots), stamp_required=True)
+    trust = ReceiptTrust(FLAT_KEYS, TimeStampTrust(authority.roots), stamp_required=True)
     (step, *_) = verify_receipt(receipt_from(sealed()), trust, authority.now).steps
     assert step.fault is not None
     raise AffidavitError(step.fault)

@@ -9,12 +9,12 @@ import pytest
 from tests.cli.test_gate_rag_command import answer, good, item, lines, many
 from tests.engine.standin_rdd import StandIn
 
-from affidavit.app.gating.files import Lines
+from affidavit.app.gate_inputs import InputLines
+from affidavit.app.gate_rag import RagPlan, gate_rag, spark_paths
 from affidavit.base.errors import AffidavitError
-from affidavit.cli.gate_json import report_pieces
 from affidavit.engine import spark_rag
-from affidavit.engine.spark import Line, SparkInput
-from affidavit.wiring.gating import RagPlan, run_rag, spark_names
+from affidavit.engine.spark import SparkInput, SparkRow
+from affidavit.reports.gate_json import gate_report_chunks
 
 
 @contextmanager
@@ -26,10 +26,10 @@ def read_here(_: object, names: tuple[str, ...]) -> Any:
     """Return the lines of files as `engine.spark.read_input` numbers them."""
     found, digests, before = [], [], 0
     for name in names:
-        given = Lines("any", [name])
+        given = InputLines("any", [name])
         for block in given.blocks():
             for number, raw in enumerate(block.raw.splitlines(), block.first_line):
-                found.append(Line(before + number, name, number, raw))
+                found.append(SparkRow(before + number, name, number, raw))
         before = len(found)
         digests.append(given.as_input().digest)
     return SparkInput(StandIn(found), tuple(digests))
@@ -52,7 +52,7 @@ def on(engine: str, asked: RagPlan) -> bytes:
     from dataclasses import replace
 
     try:
-        return b"".join(report_pieces(run_rag(replace(asked, engine=engine)).as_wire()))
+        return b"".join(gate_report_chunks(gate_rag(replace(asked, engine=engine)).as_wire()))
     except AffidavitError as error:
         return str(error).encode()
 
@@ -91,7 +91,7 @@ def test_rows_of_parquet_come_as_values(tmp_path: Path, monkeypatch: pytest.Monk
         given = read_here(session, names)
         rows = gold if names[0].endswith("gold.jsonl") else traces
         found = (
-            Line(line.number, line.file, line.line, row)
+            SparkRow(line.number, line.file, line.line, row)
             for line, row in zip(given.lines.rows, rows, strict=True)
         )
         return SparkInput(StandIn(found), given.digests)
@@ -108,5 +108,5 @@ def test_what_spark_cannot_read() -> None:
 def test_patterns_of_this_machine_are_spread_out_and_addresses_are_not(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(b"")
-    names = spark_names((f"{tmp_path}/*", "s3a://bucket/runs/*.jsonl"))
+    names = spark_paths((f"{tmp_path}/*", "s3a://bucket/runs/*.jsonl"))
     assert names == (f"{tmp_path}/a", f"{tmp_path}/b", "s3a://bucket/runs/*.jsonl")

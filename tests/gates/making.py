@@ -2,16 +2,9 @@
 
 from typing import Any
 
-from affidavit.gates.rag_counts import RagCounts
-from affidavit.gates.rag_profiles import Profile
-from affidavit.gates.rag_rows import (
-    GoldV1,
-    TraceV1,
-    gold_from_value,
-    qid_of,
-    trace_from_value,
-)
-from affidavit.gates.rag_runs import counts_from_runs, gold_set, runs_of
+from affidavit.gates.rag_counts import ItemProfile, RagCounts
+from affidavit.gates.rag_rows import GoldItem, TraceRow, gold_from_value, qid_of, trace_from_value
+from affidavit.gates.rag_runs import counts_from_runs, gold_set, score_traces
 from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagScorer, RagSettings
 
 # The gold item and the trace of the document, section 1.
@@ -41,11 +34,11 @@ TRACE: dict[str, Any] = {
 REFUSED: dict[str, Any] = {"claim": "not in context", "citations": []}
 
 
-def gold(**changes: Any) -> GoldV1:
+def gold(**changes: Any) -> GoldItem:
     return gold_from_value(without_dropped({**GOLD, **changes}))
 
 
-def trace(answer: dict[str, Any] | None = None, **changes: Any) -> TraceV1:
+def trace(answer: dict[str, Any] | None = None, **changes: Any) -> TraceRow:
     """Return the document's trace, with some fields of its answer and of itself changed."""
     merged = without_dropped({**ANSWER, **(answer or {})})
     return trace_from_value(without_dropped({**TRACE, "answer_json": merged, **changes}))
@@ -58,13 +51,13 @@ def without_dropped(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not DROP}
 
 
-def profile(item: GoldV1, run: TraceV1 | None, **settings: Any) -> Profile:
+def profile(item: GoldItem, run: TraceRow | None, **settings: Any) -> ItemProfile:
     return RagScorer(RagSettings(**settings)).score(item, run)
 
 
 def counts(
-    items: list[GoldV1], runs: list[TraceV1], settings: RagSettings = DEFAULT_SETTINGS
+    items: list[GoldItem], runs: list[TraceRow], settings: RagSettings = DEFAULT_SETTINGS
 ) -> RagCounts:
     scorer = RagScorer(settings)
     ready = gold_set({qid_of(item): item for item in items}, scorer)
-    return counts_from_runs(ready, runs_of(enumerate(runs, 1), ready, scorer))
+    return counts_from_runs(ready, score_traces(enumerate(runs, 1), ready, scorer))

@@ -5,19 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.base.errors import AffidavitError
+from affidavit.decision.comparison import compare_outcomes
+from affidavit.decision.report import ReportInput
 from affidavit.gates.agreement import (
-    LABELS,
-    PAIRS,
+    LABEL_READER,
+    PAIR_READER,
     AgreementCounts,
     Label,
     agreement_counts,
     agreement_items,
-    arbitrated,
-    joined,
+    arbitrate,
+    join_labels,
 )
-from affidavit.gates.comparison import compare
-from affidavit.gates.operational import agreement_report
-from affidavit.gates.report import Input
+from affidavit.gates.run_reports import agreement_report
 
 SHORT = {"V": "VALID", "N": "NOT_IN_CONTEXT", "R": "REJECT", "A": "ABSTAIN"}
 
@@ -34,7 +34,7 @@ def pair(labels: str, qid: str = "q", **fields: object) -> object:
 
 def counts(*labels: str) -> AgreementCounts:
     return agreement_counts(
-        PAIRS.from_value(pair(both, f"q{n:02}")) for n, both in enumerate(labels)
+        PAIR_READER.from_value(pair(both, f"q{n:02}")) for n, both in enumerate(labels)
     )
 
 
@@ -82,7 +82,7 @@ ARBITRATED = {
     ("labels", "fields", "final", "why"), ARBITRATED.values(), ids=ARBITRATED.keys()
 )
 def test_arbitration(labels: str, fields: dict[str, object], final: str, why: str) -> None:
-    assert arbitrated(PAIRS.from_value(pair(labels, **fields))) == (final, why)
+    assert arbitrate(PAIR_READER.from_value(pair(labels, **fields))) == (final, why)
 
 
 DECIDED = {
@@ -102,7 +102,7 @@ def test_decision(labels: list[str], decision: str) -> None:
 def test_the_report() -> None:
     made = agreement_report(
         counts(*["VV"] * 9, *["RR"] * 9, "VR"),
-        [Input("pairs", "p.jsonl", None, 20, skipped=1)],
+        [ReportInput("pairs", "p.jsonl", None, 20, skipped=1)],
         unpaired=["z"],
         duplicates=1,
     )
@@ -133,14 +133,14 @@ def test_the_report() -> None:
 
 
 def test_the_items_and_a_baseline() -> None:
-    rows = [PAIRS.from_value(pair("VV", "a")), PAIRS.from_value(pair("VR", "b"))]
+    rows = [PAIR_READER.from_value(pair("VV", "a")), PAIR_READER.from_value(pair("VR", "b"))]
     items = agreement_items(rows)
     before = {f"q{n}": True for n in range(6)}
     made = agreement_report(
         agreement_counts(rows),
         (),
         items=items,
-        comparison=compare(before, dict.fromkeys(before, False)),
+        comparison=compare_outcomes(before, dict.fromkeys(before, False)),
     )
     assert made.as_wire()["items"] == [
         {"outcome": "fail", "qids": ["b"]},
@@ -150,9 +150,9 @@ def test_the_items_and_a_baseline() -> None:
 
 
 def test_two_files_of_labels_are_joined() -> None:
-    first = {"a": LABELS.from_value({"qid": "a", "label": "VALID"})}
-    second = {**first, "b": LABELS.from_value({"qid": "b", "label": "REJECT"})}
-    pairs, alone = joined(first, second)
+    first = {"a": LABEL_READER.from_value({"qid": "a", "label": "VALID"})}
+    second = {**first, "b": LABEL_READER.from_value({"qid": "b", "label": "REJECT"})}
+    pairs, alone = join_labels(first, second)
     assert [(made.qid, made.scholar.label, made.auditor.label) for made in pairs] == [
         ("a", Label.VALID, Label.VALID)
     ]
@@ -161,7 +161,7 @@ def test_two_files_of_labels_are_joined() -> None:
 
 def test_an_unknown_label_is_refused_not_skipped() -> None:
     with pytest.raises(AffidavitError) as caught:
-        LABELS.from_line(b'{"qid": "a", "label": "OK"}', 2, "s.jsonl")
+        LABEL_READER.from_line(b'{"qid": "a", "label": "OK"}', 2, "s.jsonl")
     assert (caught.value.fault.code, caught.value.where.field) == ("AF412", "label")
 
 
@@ -170,6 +170,8 @@ both = st.lists(st.sampled_from([a + b for a in SHORT for b in SHORT]), max_size
 
 @given(both, both)
 def test_parts_merge(first: list[str], second: list[str]) -> None:
-    rows = [PAIRS.from_value(pair(labels, f"q{n:02}")) for n, labels in enumerate(first + second)]
+    rows = [
+        PAIR_READER.from_value(pair(labels, f"q{n:02}")) for n, labels in enumerate(first + second)
+    ]
     one, two = agreement_counts(rows[: len(first)]), agreement_counts(rows[len(first) :])
     assert one + two == two + one == agreement_counts(reversed(rows))

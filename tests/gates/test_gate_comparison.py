@@ -5,10 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.base.errors import AffidavitError
-from affidavit.gates import metrics
-from affidavit.gates.advice import advice_for
-from affidavit.gates.comparison import compare, doubts_of, outcomes_of_report, regressions
-from affidavit.gates.report import system_error_wire
+from affidavit.decision import metric
+from affidavit.decision.advice import advice_for
+from affidavit.decision.comparison import (
+    compare_outcomes,
+    comparison_doubts,
+    outcomes_from_report,
+    regression_reasons,
+)
+from affidavit.decision.report import system_error_report
 
 
 def outcomes(text: str) -> dict[str, bool | None]:
@@ -37,7 +42,7 @@ COMPARED = {
 
 @pytest.mark.parametrize(("before", "now", "change"), COMPARED.values(), ids=COMPARED.keys())
 def test_compared(before: str, now: str, change: str) -> None:
-    assert compare(outcomes(before), outcomes(now)).change == change
+    assert compare_outcomes(outcomes(before), outcomes(now)).change == change
 
 
 OPEN = {
@@ -57,14 +62,14 @@ OPEN = {
 
 @pytest.mark.parametrize(("before", "now", "is_open"), OPEN.values(), ids=OPEN.keys())
 def test_whether_it_is_open_if_a_run_is_worse(before: str, now: str, is_open: bool) -> None:
-    made = compare(outcomes(before), outcomes(now))
+    made = compare_outcomes(outcomes(before), outcomes(now))
     assert made.is_open is is_open
-    assert bool(doubts_of(made)) is is_open
-    assert doubts_of(None) == ()
+    assert bool(comparison_doubts(made)) is is_open
+    assert comparison_doubts(None) == ()
 
 
 def test_what_flipped_and_what_was_not_compared() -> None:
-    made = compare(outcomes("+-+?+ "), outcomes("-+++ +")).as_wire()
+    made = compare_outcomes(outcomes("+-+?+ "), outcomes("-+++ +")).as_wire()
     assert made["broken"] == {"total": 1, "first": ["i000"]}
     assert made["mended"] == {"total": 1, "first": ["i001"]}
     assert (made["compared"], made["not_measured"]) == (3, 1)
@@ -77,23 +82,28 @@ def test_what_flipped_and_what_was_not_compared() -> None:
 
 
 def test_the_reasons_of_nothing() -> None:
-    assert compare({}, {}).why == "no item was measured in both runs"
-    same = compare(outcomes("+-"), outcomes("+-"))
+    assert compare_outcomes({}, {}).why == "no item was measured in both runs"
+    same = compare_outcomes(outcomes("+-"), outcomes("+-"))
     assert same.why == "none of 2 items became wrong, and 0 became right"
-    gone = compare(outcomes("+-"), outcomes("?-"))
+    gone = compare_outcomes(outcomes("+-"), outcomes("?-"))
     assert gone.why == (
         "of 1 items 0 became right and 0 wrong (p = 1.0), and 1 that were right were not measured"
         " now"
     )
-    certain = compare(outcomes("+" * 40), outcomes("-" * 40))
+    certain = compare_outcomes(outcomes("+" * 40), outcomes("-" * 40))
     assert certain.why.startswith("of 40 items 0 became right and 40 wrong (p < 0.0001): chance")
-    assert regressions(same) == regressions(None) == ()
-    assert regressions(compare(outcomes("+" * 6), outcomes("-" * 6)))[0].startswith("worse than")
+    assert regression_reasons(same) == regression_reasons(None) == ()
+    assert regression_reasons(compare_outcomes(outcomes("+" * 6), outcomes("-" * 6)))[0].startswith(
+        "worse than"
+    )
 
 
 @given(st.text("+-? ", max_size=40), st.text("+-? ", max_size=40))
 def test_the_other_way_round_is_the_opposite(before: str, now: str) -> None:
-    there, back = compare(outcomes(before), outcomes(now)), compare(outcomes(now), outcomes(before))
+    there, back = (
+        compare_outcomes(outcomes(before), outcomes(now)),
+        compare_outcomes(outcomes(now), outcomes(before)),
+    )
     assert there.change != "improved" or back.change == "regressed"
     assert there.change != "held" or not there.broken.total
     assert (back.p_value, back.broken) == (there.p_value, there.mended)
@@ -111,12 +121,12 @@ REPORT = {
 
 
 def test_the_outcomes_of_a_report() -> None:
-    assert outcomes_of_report(REPORT, "rag") == {"a": True, "b": False, "c": None}
+    assert outcomes_from_report(REPORT, "rag") == {"a": True, "b": False, "c": None}
 
 
 def test_a_report_of_all_gates_holds_that_of_each() -> None:
     whole = {"schema_version": "affidavit-gate/1", "kind": "all", "parts": {"rag": REPORT}}
-    assert outcomes_of_report(whole, "rag") == outcomes_of_report(REPORT, "rag")
+    assert outcomes_from_report(whole, "rag") == outcomes_from_report(REPORT, "rag")
 
 
 BAD = {
@@ -145,10 +155,10 @@ BAD = {
 @pytest.mark.parametrize(("value", "field"), BAD.values(), ids=BAD.keys())
 def test_no_baseline(value: object, field: str | None) -> None:
     with pytest.raises(AffidavitError) as caught:
-        outcomes_of_report(value, "rag", "old.json")
+        outcomes_from_report(value, "rag", "old.json")
     assert caught.value.fault.code == "AF417"
     assert (caught.value.where.file, caught.value.where.field) == ("old.json", field)
-    wire = system_error_wire("rag", caught.value)
+    wire = system_error_report("rag", caught.value)
     assert (wire["decision"], wire["stop_reason"]) == ("inconclusive", "SYSTEM_ERROR")
 
 
@@ -194,6 +204,6 @@ def test_what_to_do_about_what_was_not_measured(
 
 
 def test_every_metric_has_its_advice() -> None:
-    for known in metrics.BY_KIND.values():
+    for known in metric.METRICS_BY_KIND.values():
         for name in known:
             assert [advice.metrics for advice in advice_for({name})] == [(name,)]

@@ -4,14 +4,14 @@ import time
 
 import pytest
 
-from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.base.statistics import Rate
-from affidavit.gates import metrics
-from affidavit.gates.decision import GateResult, Measure, measure_of, rule_on
-from affidavit.gates.tally import Tally
-from affidavit.gates.thresholds import RAG_GATES, RESEARCH_GATES, gates_with, parse_gate
+from affidavit.base.statistics.rates import Rate
+from affidavit.decision import metric
+from affidavit.decision.counts import Tally
+from affidavit.decision.decision import Decision, GateStatus
+from affidavit.decision.evaluation import GateResult, Measure, decide, measure_from_tally
+from affidavit.decision.gate import RAG_GATES, RESEARCH_GATES, override_gates, parse_gate
 
 DEFAULTS = ["precision>=0.8", "chr>=0.75", "under_refusal<=0.05", "over_refusal<=0.1"]
 
@@ -46,14 +46,14 @@ SPELLINGS = {
 
 @pytest.mark.parametrize(("texts", "wanted"), SPELLINGS.values(), ids=SPELLINGS.keys())
 def test_spelling(texts: list[str], wanted: list[str]) -> None:
-    assert [*map(str, gates_with(texts, RAG_GATES, metrics.RAG))] == wanted
+    assert [*map(str, override_gates(texts, RAG_GATES, metric.RAG_METRICS))] == wanted
 
 
 def test_what_is_written_is_read_back() -> None:
     for text in ("precision>=0.8@95", "p95_ms/5rps<=2500", "kappa>=-0.5"):
-        tables = {**metrics.RAG, **metrics.LATENCY, **metrics.AGREEMENT}
+        tables = {**metric.RAG_METRICS, **metric.LATENCY_METRICS, **metric.AGREEMENT_METRICS}
         assert str(parse_gate(text, tables)[1]) == text
-    assert parse_gate("p95/5rps=off", metrics.LATENCY) == ("p95_ms/5rps", None)
+    assert parse_gate("p95/5rps=off", metric.LATENCY_METRICS) == ("p95_ms/5rps", None)
 
 
 REFUSED = {
@@ -85,7 +85,7 @@ REFUSED = {
 @pytest.mark.parametrize(("text", "code"), REFUSED.values(), ids=REFUSED.keys())
 def test_refused(text: str, code: str) -> None:
     with pytest.raises(AffidavitError) as caught:
-        gates_with([text], RAG_GATES, metrics.RAG)
+        override_gates([text], RAG_GATES, metric.RAG_METRICS)
     assert caught.value.fault.code == code
 
 
@@ -102,14 +102,14 @@ TOO_LONG = {
 @pytest.mark.parametrize("text", TOO_LONG.values(), ids=TOO_LONG.keys())
 def test_what_is_refused_is_quoted_in_a_line(text: str) -> None:
     with pytest.raises(AffidavitError) as caught:
-        gates_with([text], RAG_GATES, metrics.RAG)
+        override_gates([text], RAG_GATES, metric.RAG_METRICS)
     assert len(str(caught.value)) < 400
 
 
 def test_a_long_row_of_spaces_is_passed_over_at_once() -> None:
     before = time.process_time()
-    gates = gates_with([f"precision{' ' * 20_000}>=0.9 chr=off"], RAG_GATES, metrics.RAG)
-    gates_with([" " * 20_000], RAG_GATES, metrics.RAG)
+    gates = override_gates([f"precision{' ' * 20_000}>=0.9 chr=off"], RAG_GATES, metric.RAG_METRICS)
+    override_gates([" " * 20_000], RAG_GATES, metric.RAG_METRICS)
     assert time.process_time() - before < 1
     assert str(gates[0]) == "precision>=0.9"
 
@@ -131,23 +131,23 @@ ENOUGH = {
 
 @pytest.mark.parametrize(("text", "counts", "said"), ENOUGH.values(), ids=ENOUGH.keys())
 def test_how_many_items_would_do(text: str, counts: tuple[int, ...], said: str) -> None:
-    _, gate = parse_gate(text, metrics.RAG)
+    _, gate = parse_gate(text, metric.RAG_METRICS)
     assert gate is not None
-    measure = measure_of(gate.metric, Tally(*counts))
-    (result,) = rule_on([gate], {gate.key: measure}).results
+    measure = measure_from_tally(gate.metric, Tally(*counts))
+    (result,) = decide([gate], {gate.key: measure}).results
     assert result.status is GateStatus.OPEN
     assert result.reason.endswith(said)
 
 
 @pytest.mark.parametrize("share", [0.85, 0.9, 0.95, 1.0])
 def test_so_many_would_do_and_no_fewer(share: float) -> None:
-    _, gate = parse_gate("precision>=0.80@95", metrics.RAG)
+    _, gate = parse_gate("precision>=0.80@95", metric.RAG_METRICS)
     assert gate is not None
 
     def tried(items: int) -> GateResult:
         right = round(items * share)
         tally = Tally(right, items - right)
-        return rule_on([gate], {gate.key: measure_of(gate.metric, tally)}).results[0]
+        return decide([gate], {gate.key: measure_from_tally(gate.metric, tally)}).results[0]
 
     told = int(tried(20 if share < 1 else 5).reason.rpartition("(")[2].split()[0])
     whole = -(-told // 20) * 20 if share < 1 else told
@@ -156,15 +156,15 @@ def test_so_many_would_do_and_no_fewer(share: float) -> None:
 
 
 def test_a_load_without_rows_is_named() -> None:
-    ruling = rule_on(gates_with(["p95/7rps=900"], (), metrics.LATENCY), {})
+    ruling = decide(override_gates(["p95/7rps=900"], (), metric.LATENCY_METRICS), {})
     assert ruling.decision is Decision.INCONCLUSIVE
     assert ruling.reasons[0].startswith("p95_ms/7rps was not measured, because no row of 7rps was:")
 
 
 def test_a_load_with_rows_is_not_said_to_have_none() -> None:
-    gates = gates_with(["tail/7rps=3"], (), metrics.LATENCY)
-    measure = Measure(metrics.LATENCY["tail_amplification"], None, count=2)
-    (reason,) = rule_on(gates, {"tail_amplification/7rps": measure}).reasons
+    gates = override_gates(["tail/7rps=3"], (), metric.LATENCY_METRICS)
+    measure = Measure(metric.LATENCY_METRICS["tail_amplification"], None, count=2)
+    (reason,) = decide(gates, {"tail_amplification/7rps": measure}).reasons
     assert "because there is no median above 0:" in reason
 
 
@@ -203,9 +203,9 @@ TRIED = {
 
 @pytest.mark.parametrize(("text", "tally", "allowed", "status"), TRIED.values(), ids=TRIED.keys())
 def test_gate(text: str, tally: tuple[int, ...], allowed: bool, status: GateStatus) -> None:
-    (gate,) = gates_with([text], (), metrics.RAG)
-    measure = measure_of(gate.metric, Tally(*tally), allow_missing=allowed)
-    ruling = rule_on([gate], {gate.key: measure})
+    (gate,) = override_gates([text], (), metric.RAG_METRICS)
+    measure = measure_from_tally(gate.metric, Tally(*tally), allow_missing=allowed)
+    ruling = decide([gate], {gate.key: measure})
     (result,) = ruling.results
     assert result.status is status
     assert ruling.decision == {P: "ship", F: "no_ship", U: "inconclusive"}[status]
@@ -215,49 +215,50 @@ def test_gate(text: str, tally: tuple[int, ...], allowed: bool, status: GateStat
 
 
 def test_the_reason_says_what_was_counted_and_what_to_do() -> None:
-    (gate,) = gates_with(["under=0.05"], (), metrics.RAG)
-    said = rule_on([gate], {"under_refusal": measure_of(gate.metric, Tally(1, 2))})
+    (gate,) = override_gates(["under=0.05"], (), metric.RAG_METRICS)
+    said = decide([gate], {"under_refusal": measure_from_tally(gate.metric, Tally(1, 2))})
     assert said.reasons == ("under_refusal is 0.3333 (1 of 3), but under_refusal<=0.05 is asked",)
-    nothing = rule_on([gate], {})
+    nothing = decide([gate], {})
     assert nothing.reasons == (
         "under_refusal was not measured, because no unanswerable gold item has a run: add what is"
         " missing, or leave the gate out with under_refusal=off",
     )
-    one = rule_on([gate], {"under_refusal": measure_of(gate.metric, Tally(0, 3, 1))})
+    one = decide([gate], {"under_refusal": measure_from_tally(gate.metric, Tally(0, 3, 1))})
     assert "but 1 item not measured could turn" in one.reasons[0]
 
 
 def test_the_decision() -> None:
     measures = {
-        "precision": measure_of(metrics.RAG["precision"], Tally(9, 1)),
-        "chr": measure_of(metrics.RAG["chr"], Tally(1, 9)),
+        "precision": measure_from_tally(metric.RAG_METRICS["precision"], Tally(9, 1)),
+        "chr": measure_from_tally(metric.RAG_METRICS["chr"], Tally(1, 9)),
     }
     passing, failing, absent = (
-        gates_with([text], (), metrics.RAG)[0] for text in ("precision=0.8", "chr=0.8", "under=1")
+        override_gates([text], (), metric.RAG_METRICS)[0]
+        for text in ("precision=0.8", "chr=0.8", "under=1")
     )
-    assert rule_on([passing], measures).decision is Decision.SHIP
-    assert rule_on([passing, absent], measures).decision is Decision.INCONCLUSIVE
-    assert rule_on([failing, absent], measures).decision is Decision.NO_SHIP
-    assert rule_on([], measures).decision is Decision.INCONCLUSIVE
-    assert rule_on([passing], measures, doubts=["x"]).decision is Decision.INCONCLUSIVE
-    assert rule_on([failing], measures, doubts=["x"]).decision is Decision.NO_SHIP
-    assert rule_on([passing], measures, refusals=["x"]).decision is Decision.NO_SHIP
+    assert decide([passing], measures).decision is Decision.SHIP
+    assert decide([passing, absent], measures).decision is Decision.INCONCLUSIVE
+    assert decide([failing, absent], measures).decision is Decision.NO_SHIP
+    assert decide([], measures).decision is Decision.INCONCLUSIVE
+    assert decide([passing], measures, doubts=["x"]).decision is Decision.INCONCLUSIVE
+    assert decide([failing], measures, doubts=["x"]).decision is Decision.NO_SHIP
+    assert decide([passing], measures, refusals=["x"]).decision is Decision.NO_SHIP
 
 
 def test_an_amount_has_no_counts() -> None:
-    (gate,) = gates_with(["p95=2000"], (), metrics.LATENCY)
+    (gate,) = override_gates(["p95=2000"], (), metric.LATENCY_METRICS)
     slow = Measure(gate.metric, 2100.5)
-    assert rule_on([gate], {"p95_ms": slow}).reasons == (
+    assert decide([gate], {"p95_ms": slow}).reasons == (
         "p95_ms is 2100.5, but p95_ms<=2000 is asked",
     )
     open_ended = Measure(gate.metric, 1500.0, not_measured=2, still_open=2)
-    assert rule_on([gate], {"p95_ms": open_ended}).decision is Decision.INCONCLUSIVE
-    assert rule_on([gate], {"p95_ms": Measure(gate.metric, 1500.0)}).decision is Decision.SHIP
+    assert decide([gate], {"p95_ms": open_ended}).decision is Decision.INCONCLUSIVE
+    assert decide([gate], {"p95_ms": Measure(gate.metric, 1500.0)}).decision is Decision.SHIP
 
 
 def test_wire_forms() -> None:
-    (gate,) = gates_with(["precision=0.8@95"], (), metrics.RAG)
-    measure = measure_of(gate.metric, Tally(2, 1, 1, 0))
+    (gate,) = override_gates(["precision=0.8@95"], (), metric.RAG_METRICS)
+    measure = measure_from_tally(gate.metric, Tally(2, 1, 1, 0))
     assert measure.as_wire() == {
         "value": 0.666667,
         "numerator": 2,
@@ -265,7 +266,7 @@ def test_wire_forms() -> None:
         "ci95": [0.20766, 0.938508],
         "not_measured": 1,
     }
-    (result,) = rule_on([gate], {"precision": measure}).results
+    (result,) = decide([gate], {"precision": measure}).results
     wire = result.as_wire()
     assert wire.pop("reason") == result.reason
     assert wire == {

@@ -11,21 +11,20 @@ from tests.rule_tables import examples_in, page_named, require_test
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.strict_json import decode
-from affidavit.gates import metrics
-from affidavit.gates.agreement import PAIRS, arbitrated
-from affidavit.gates.comparison import compare
-from affidavit.gates.decision import measure_of, rule_on
-from affidavit.gates.jitters import JITTERS
-from affidavit.gates.latency import ROWS as LATENCIES
-from affidavit.gates.rag_counting import counts_of
-from affidavit.gates.rag_profiles import Profile, Seen
+from affidavit.decision import metric
+from affidavit.decision.comparison import compare_outcomes
+from affidavit.decision.counts import Tally
+from affidavit.decision.evaluation import decide, measure_from_tally
+from affidavit.decision.gate import RAG_GATES, override_gates
+from affidavit.gates.agreement import PAIR_READER, arbitrate
+from affidavit.gates.constraints import Locks
+from affidavit.gates.jitter import JITTERS
+from affidavit.gates.latency import LATENCY_READER as LATENCIES
+from affidavit.gates.rag_counts import AnswerState, ItemProfile, count_profiles
 from affidavit.gates.rag_rows import gold_from_value, trace_from_line, trace_from_value
-from affidavit.gates.research_rows import OUTPUT
-from affidavit.gates.scu import Locks
-from affidavit.gates.stability import ROWS as RUNS
+from affidavit.gates.research import OUTPUT_READER
+from affidavit.gates.stability import STABILITY_READER as RUNS
 from affidavit.gates.stability import run_outcome
-from affidavit.gates.tally import Tally
-from affidavit.gates.thresholds import RAG_GATES, gates_with
 
 PAGE = page_named("gates.md")
 
@@ -64,12 +63,12 @@ def check_contradiction(lock: str, claim: str, wanted: str) -> None:
 
 
 ITEMS = {
-    "+": (Seen.SHIPPED, True, True),
-    "-": (Seen.SHIPPED, False, True),
-    "h": (Seen.SHIPPED, True, False),
-    "?": (Seen.SHIPPED, None, True),
-    "r": (Seen.REFUSED, None, None),
-    "m": (Seen.MISSING, None, None),
+    "+": (AnswerState.SHIPPED, True, True),
+    "-": (AnswerState.SHIPPED, False, True),
+    "h": (AnswerState.SHIPPED, True, False),
+    "?": (AnswerState.SHIPPED, None, True),
+    "r": (AnswerState.REFUSED, None, None),
+    "m": (AnswerState.MISSING, None, None),
 }
 
 
@@ -77,31 +76,33 @@ def check_figure(items: str, name: str, wanted: str) -> None:
     made = []
     for kind, became in items.split():
         seen, contains, cites = ITEMS[became]
-        if kind == "u" and seen is Seen.SHIPPED:
+        if kind == "u" and seen is AnswerState.SHIPPED:
             contains, cites = None, False
-        found = None if kind == "u" or seen is Seen.MISSING else True
-        made.append(Profile(seen, kind == "a", contains, cites, recalls=found, reachable=found))
-    measure = counts_of((f"q{n}", item) for n, item in enumerate(made)).measures()[name]
+        found = None if kind == "u" or seen is AnswerState.MISSING else True
+        made.append(ItemProfile(seen, kind == "a", contains, cites, recalls=found, reachable=found))
+    measure = count_profiles((f"q{n}", item) for n, item in enumerate(made)).measures()[name]
     assert measure.rate is not None
     unmeasured = f"+{measure.not_measured}" if measure.not_measured else ""
     assert f"{measure.rate.numerator}/{measure.rate.denominator}{unmeasured}" == wanted
 
 
 def check_spelling(text: str, wanted: str) -> None:
-    made = refusal(lambda: " ".join(map(str, gates_with([text], RAG_GATES, metrics.RAG))))
+    made = refusal(
+        lambda: " ".join(map(str, override_gates([text], RAG_GATES, metric.RAG_METRICS)))
+    )
     assert made == wanted
 
 
 def check_gate(text: str, counts: str, wanted: str) -> None:
-    (gate,) = gates_with([text], (), metrics.RAG)
-    measure = measure_of(gate.metric, Tally(*map(int, counts.split())))
-    assert rule_on([gate], {gate.key: measure}).results[0].status == wanted
+    (gate,) = override_gates([text], (), metric.RAG_METRICS)
+    measure = measure_from_tally(gate.metric, Tally(*map(int, counts.split())))
+    assert decide([gate], {gate.key: measure}).results[0].status == wanted
 
 
 def check_comparison(before: str, now: str, wanted: str) -> None:
     marks = {"+": True, "-": False, "?": None}
     runs = ({str(n): marks[mark] for n, mark in enumerate(text)} for text in (before, now))
-    assert compare(*runs).change == wanted
+    assert compare_outcomes(*runs).change == wanted
 
 
 CHECKS: dict[str, Callable[..., None]] = {
@@ -135,9 +136,9 @@ def test_the_examples_in_blocks_are_read() -> None:
     made = making.profile(gold_from_value(gold), trace_from_value(trace))
     assert (made.contains, made.cites, made.keeps) == (True, True, True)
     assert LATENCIES.from_value(latency).config == "small"
-    assert arbitrated(PAIRS.from_value(pair)) == ("REJECT", "auditor_veto")
+    assert arbitrate(PAIR_READER.from_value(pair)) == ("REJECT", "auditor_veto")
     assert run_outcome(gold_from_value(gold), RUNS.from_value(run)) is True
-    assert OUTPUT.from_value(output).evidence[0].counts
+    assert OUTPUT_READER.from_value(output).evidence[0].counts
 
 
 def test_the_jitters_are_listed() -> None:

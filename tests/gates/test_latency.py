@@ -5,23 +5,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.statistics import percentile
+from affidavit.base.statistics.percentiles import percentile
+from affidavit.decision.baseline import Configuration, RollbackGuard, find_tradeoff
+from affidavit.decision.report import ReportInput
 from affidavit.gates.latency import (
-    ROWS,
+    LATENCY_READER,
     Latencies,
     LatencyCounts,
-    LatencyV1,
+    LatencyRow,
     latencies_from_chunk,
     latency_counts,
     latency_from_value,
 )
-from affidavit.gates.operational import latency_report
-from affidavit.gates.report import Input
-from affidavit.gates.tradeoff import Configuration, RollbackGuard, tradeoff_of
+from affidavit.gates.run_reports import latency_report
 
 
-def rows(*values: float, **fields: object) -> list[LatencyV1]:
-    return [ROWS.from_value({"e2e_ms": value, **fields}) for value in values]
+def rows(*values: float, **fields: object) -> list[LatencyRow]:
+    return [LATENCY_READER.from_value({"e2e_ms": value, **fields}) for value in values]
 
 
 def value_of(counts: LatencyCounts, name: str) -> float | None:
@@ -76,8 +76,8 @@ def test_a_gate_on_one_load() -> None:
 
 def test_the_parts_in_the_report() -> None:
     counts = latency_counts([*rows(100, rps=0.5, config="fast"), *rows(300, guard_ms=4)])
-    given_ = [Input("latency", "l.csv", None, 2, skipped=1)]
-    made = latency_report(counts, given_, tradeoff=tradeoff_of([]))
+    given_ = [ReportInput("latency", "l.csv", None, 2, skipped=1)]
+    made = latency_report(counts, given_, tradeoff=find_tradeoff([]))
     wire = made.as_wire()["details"]
     assert wire["load"]["0.5rps"]["n"] == 1
     assert wire["config"]["fast"]["p95_ms"] == 100
@@ -154,7 +154,7 @@ def test_a_load_is_open_where_its_answers_did_not_come() -> None:
 
 
 def test_the_frontier() -> None:
-    made = tradeoff_of(
+    made = find_tradeoff(
         [
             Configuration("slow", 3000, 0.95, passes_relaxed=True),
             Configuration("fast", 500, 0.70),
@@ -179,7 +179,7 @@ def test_the_frontier() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=12))
 def test_nothing_on_the_frontier_is_beaten_in_both(points: list[tuple[int, int]]) -> None:
-    made = tradeoff_of(
+    made = find_tradeoff(
         Configuration(f"c{n}", slow, right / 10) for n, (slow, right) in enumerate(points)
     )
     for kept in made.frontier:
@@ -218,9 +218,9 @@ def test_the_guard(
 
 
 def test_the_values_can_be_sliced() -> None:
-    from affidavit.gates.latency import _Repeated
+    from affidavit.gates.latency import _RepeatedValues
 
-    assert _Repeated({2.0: 2, 1.0: 1})[0:3] == [1.0, 2.0, 2.0]
+    assert _RepeatedValues({2.0: 2, 1.0: 1})[0:3] == [1.0, 2.0, 2.0]
 
 
 def test_percentiles_have_their_n_and_interval() -> None:

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.gates.rag import RagPolicy, rag_report
-from affidavit.gates.rag_brought import Brought, OtherScores, Score
+from affidavit.decision.counts import Listing
+from affidavit.gates.imported_scores import ImportedExtras, ImportedScore, ImportedScores
 from affidavit.gates.rag_counts import RagCounts
-from affidavit.gates.tally import Listing
+from affidavit.gates.rag_report import RagPolicy, rag_report
 
 
-def summed(rows: Iterable[Mapping[str, Score]]) -> OtherScores:
-    scores = OtherScores()
+def summed(rows: Iterable[Mapping[str, ImportedScore]]) -> ImportedScores:
+    scores = ImportedScores()
     for row in rows:
         scores.take(row)
     return scores
 
 
-SUMS: dict[str, tuple[list[Score], dict[str, Any]]] = {
+SUMS: dict[str, tuple[list[ImportedScore], dict[str, Any]]] = {
     "figures": ([0.5, 1, 0.25], {"n": 3, "mean": 0.583333, "min": 0.25, "max": 1.0}),
     "a yes is one and a no is none": ([True, False, True], {"n": 3, "mean": 0.666667, "max": 1.0}),
     "what was not measured is counted, and is no 0": (
@@ -38,7 +38,7 @@ SUMS: dict[str, tuple[list[Score], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("scores", "expected"), SUMS.values(), ids=SUMS.keys())
-def test_sum(scores: list[Score], expected: dict[str, Any]) -> None:
+def test_sum(scores: list[ImportedScore], expected: dict[str, Any]) -> None:
     found: Any = summed([{"s": score} for score in scores]).as_wire()["s"]
     assert {name: found[name] for name in expected} == expected
 
@@ -61,7 +61,7 @@ def test_of_very_many_names_the_first_are_kept_in_any_order(names: list[str]) ->
     assert scores.said().endswith("s009 1 (n 2), 90 more and further names")
 
 
-SAID: dict[str, tuple[dict[str, Score], str]] = {
+SAID: dict[str, tuple[dict[str, ImportedScore], str]] = {
     "nothing": ({}, ""),
     "by name": ({"b": 1.0, "a": 0.12345}, "a 0.123 (n 1), b 1 (n 1)"),
     "labels": ({"a": "C"}, "labels only"),
@@ -70,12 +70,12 @@ SAID: dict[str, tuple[dict[str, Score], str]] = {
 
 
 @pytest.mark.parametrize(("scores", "said"), SAID.values(), ids=SAID.keys())
-def test_said(scores: dict[str, Score], said: str) -> None:
+def test_said(scores: dict[str, ImportedScore], said: str) -> None:
     assert summed([scores]).said() == said
 
 
 def test_a_report_has_them_beside_the_decision() -> None:
-    brought = Brought(summed([{"faithfulness": 0.0}]), Listing(2, ("a", "b")))
+    brought = ImportedExtras(summed([{"faithfulness": 0.0}]), Listing(2, ("a", "b")))
     plain = rag_report(RagCounts(), RagPolicy(), ()).as_wire()
     wire = rag_report(RagCounts(), RagPolicy(), (), brought=brought).as_wire()
     assert (wire["decision"], wire["gates"]) == (plain["decision"], plain["gates"])

@@ -12,35 +12,33 @@ from tests.gates.making import DROP, REFUSED, counts, gold, profile, trace
 
 from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError
-from affidavit.gates.comparison import Change, compare
-from affidavit.gates.offenders import offender_of
-from affidavit.gates.rag import RagPolicy, groups_of, rag_report
-from affidavit.gates.rag_counting import counts_of
-from affidavit.gates.rag_counts import RagCounts, outcome_of
-from affidavit.gates.rag_rows import GoldV1, TraceV1, qid_of
+from affidavit.decision.comparison import Change, compare_outcomes
+from affidavit.decision.counts import MAX_LISTED, Listing, Tally
+from affidavit.decision.report import Report, ReportInput
+from affidavit.gates.rag_counts import RagCounts, count_profiles, outcome_of
+from affidavit.gates.rag_report import RagPolicy, item_groups, make_offender, rag_report
+from affidavit.gates.rag_rows import GoldItem, TraceRow, qid_of
 from affidavit.gates.rag_runs import (
-    Runs,
-    Scoring,
+    LastTraces,
+    TraceScoring,
     counts_from_runs,
     gold_set,
     items_from_runs,
-    put_together,
-    runs_of,
+    merge_traces,
+    score_traces,
 )
 from affidavit.gates.rag_scoring import RagScorer
-from affidavit.gates.report import Input, Report
-from affidavit.gates.tally import LISTED, Listing, Tally
 
 FREE = {"constraints": DROP}
 WRONG = {"claim": "It depends.", "citations": ["p1#2"]}
 MISCITED = {"citations": ["p1#1"]}
 
 
-def answerable(qid: str, **changes: object) -> GoldV1:
+def answerable(qid: str, **changes: object) -> GoldItem:
     return gold(qid=qid, **{**FREE, **changes})
 
 
-def unanswerable(qid: str) -> GoldV1:
+def unanswerable(qid: str) -> GoldItem:
     return gold(qid=qid, answerable=False, gold_claim_substr=[], gold_citations=[], **FREE)
 
 
@@ -53,7 +51,7 @@ A, B, C, U, V = (
 )
 
 
-def figures(items: list[GoldV1], runs: list[TraceV1]) -> dict[str, str]:
+def figures(items: list[GoldItem], runs: list[TraceRow]) -> dict[str, str]:
     """Return each figure as "hits/measured" and "+n" for what was not measured."""
     return {
         name: f"{measure.rate.numerator}/{measure.rate.denominator}"
@@ -164,12 +162,12 @@ METRICS = {
 
 
 @pytest.mark.parametrize(("items", "runs", "wanted"), METRICS.values(), ids=METRICS.keys())
-def test_metric(items: list[GoldV1], runs: list[TraceV1], wanted: dict[str, str]) -> None:
+def test_metric(items: list[GoldItem], runs: list[TraceRow], wanted: dict[str, str]) -> None:
     found = figures(items, runs)
     assert {name: found[name] for name in wanted} == wanted
 
 
-def report(items: list[GoldV1], runs: list[TraceV1], *gates: str, **policy: bool) -> Report:
+def report(items: list[GoldItem], runs: list[TraceRow], *gates: str, **policy: bool) -> Report:
     return rag_report(counts(items, runs), RagPolicy(gates, **policy), ())
 
 
@@ -252,8 +250,8 @@ DECISIONS = {
     ("items", "runs", "policy", "decision", "reasons"), DECISIONS.values(), ids=DECISIONS.keys()
 )
 def test_decision(
-    items: list[GoldV1],
-    runs: list[TraceV1],
+    items: list[GoldItem],
+    runs: list[TraceRow],
     policy: dict[str, bool],
     decision: str,
     reasons: tuple[str, ...],
@@ -267,7 +265,7 @@ def test_decision(
 
 def test_skipped_lines_are_a_doubt_unless_missing_ones_are_allowed() -> None:
     made = counts(*SOUND)
-    given = [Input("trace", "t.jsonl", "sha256:0", 21, skipped=2)]
+    given = [ReportInput("trace", "t.jsonl", "sha256:0", 21, skipped=2)]
     doubted = rag_report(made, RagPolicy(), given)
     assert doubted.ruling.decision == "inconclusive"
     assert doubted.ruling.reasons == ("lines that were not rows and were skipped: 2",)
@@ -279,14 +277,17 @@ def test_the_report_that_machines_rely_on() -> None:
     items, runs = [A, U], [trace(WRONG, qid="a"), trace(REFUSED, qid="u"), trace(qid="z")]
     made = counts(items, runs)
     scorer = RagScorer()
-    offender = offender_of(A, runs[0], scorer.score(A, runs[0]), 1)
+    offender = make_offender(A, runs[0], scorer.score(A, runs[0]), 1)
     wire = rag_report(
         made,
         RagPolicy(),
-        [Input("gold", "gold.jsonl", "sha256:1", 2), Input("trace", "trace.jsonl", "sha256:2", 3)],
+        [
+            ReportInput("gold", "gold.jsonl", "sha256:1", 2),
+            ReportInput("trace", "trace.jsonl", "sha256:2", 3),
+        ],
         offenders=[offender],
         items=[("u", scorer.score(U, runs[1])), ("a", scorer.score(A, runs[0]))],
-        comparison=compare({"a": True}, {"a": False}),
+        comparison=compare_outcomes({"a": True}, {"a": False}),
     ).as_wire()
     assert jcs(wire)
     assert wire["schema_version"] == "affidavit-gate/1"
@@ -336,7 +337,7 @@ def test_the_report_that_machines_rely_on() -> None:
 
 
 def test_an_item_shows_k_where_there_are_constraints() -> None:
-    (made,) = groups_of([("a", profile(gold(), trace({"constraints_echo": []})))])
+    (made,) = item_groups([("a", profile(gold(), trace({"constraints_echo": []})))])
     assert made.as_wire() == {
         **{"outcome": "fail", "C": "pass", "H": "pass", "K": "fail"},
         "qids": ["a"],
@@ -359,14 +360,14 @@ def test_near_misses_and_duplicates_are_warned_of() -> None:
 
 def test_a_regression_refuses_the_ship() -> None:
     before = {f"g{n}": True for n in range(20)}
-    worse = compare(before, dict.fromkeys(before, False))
+    worse = compare_outcomes(before, dict.fromkeys(before, False))
     assert worse.change is Change.REGRESSED
     made = counts(*SOUND)
     asked = rag_report(made, RagPolicy(), (), comparison=worse, fail_on_regression=True)
     assert asked.ruling.decision == "no_ship"
     assert asked.ruling.reasons[0].startswith("worse than the baseline: of 20 items")
     assert rag_report(made, RagPolicy(), (), comparison=worse).ruling.decision == "ship"
-    same = compare(before, before)
+    same = compare_outcomes(before, before)
     for other in (same, None):
         kept = rag_report(made, RagPolicy(), (), comparison=other, fail_on_regression=True)
         assert kept.ruling.decision == "ship"
@@ -417,8 +418,8 @@ OFFENDERS = {
 @pytest.mark.parametrize(
     ("item", "run", "why", "failed", "unknown"), OFFENDERS.values(), ids=OFFENDERS.keys()
 )
-def test_offender(item: GoldV1, run: TraceV1, why: str, failed: object, unknown: object) -> None:
-    made = offender_of(item, run, profile(item, run), 7)
+def test_offender(item: GoldItem, run: TraceRow, why: str, failed: object, unknown: object) -> None:
+    made = make_offender(item, run, profile(item, run), 7)
     assert (made.why, made.failed, made.not_measured, made.line) == (why, failed, unknown, 7)
 
 
@@ -446,7 +447,7 @@ SCORER = RagScorer()
 
 
 @st.composite
-def gold_sets(draw: st.DrawFn) -> dict[str, GoldV1]:
+def gold_sets(draw: st.DrawFn) -> dict[str, GoldItem]:
     items = draw(st.lists(golds, max_size=25))
     named = ((f"{n}", item) for n, item in enumerate(items))
     return {
@@ -456,25 +457,25 @@ def gold_sets(draw: st.DrawFn) -> dict[str, GoldV1]:
 
 
 def test_what_a_later_part_lacks_is_that_of_the_one_before() -> None:
-    first = Runs(array("q", [1, 2, 0]), array("H", [5, 6, 0]), 2)
-    later = Runs(array("q", [0, 1, 0]), array("H", [0, 8, 0]), 1)
-    wanted = Runs(array("q", [1, 3, 0]), array("H", [5, 8, 0]), 3)
-    assert put_together([(0, Runs()), (0, first), (2, later)]) == wanted
+    first = LastTraces(array("q", [1, 2, 0]), array("H", [5, 6, 0]), 2)
+    later = LastTraces(array("q", [0, 1, 0]), array("H", [0, 8, 0]), 1)
+    wanted = LastTraces(array("q", [1, 3, 0]), array("H", [5, 8, 0]), 3)
+    assert merge_traces([(0, LastTraces()), (0, first), (2, later)]) == wanted
 
 
 @given(gold_sets(), st.lists(traces, max_size=30), st.lists(st.integers(0, 30), max_size=3))
 def test_parts_that_do_not_know_what_stands_before_them_make_the_whole(
-    items: dict[str, GoldV1], runs: list[TraceV1], cuts: list[int]
+    items: dict[str, GoldItem], runs: list[TraceRow], cuts: list[int]
 ) -> None:
     ready = gold_set(items, SCORER)
     bounds = [0, *sorted(min(cut, len(runs)) for cut in cuts), len(runs)]
     parts = [
-        (start, runs_of(enumerate(runs[start:end], 1), ready, SCORER))
+        (start, score_traces(enumerate(runs[start:end], 1), ready, SCORER))
         for start, end in pairwise(bounds)
     ]
-    whole = runs_of(enumerate(runs, 1), ready, SCORER)
-    assert put_together(parts) == whole
-    assert put_together([(0, put_together(parts[:2])), *parts[2:]]) == whole
+    whole = score_traces(enumerate(runs, 1), ready, SCORER)
+    assert merge_traces(parts) == whole
+    assert merge_traces([(0, merge_traces(parts[:2])), *parts[2:]]) == whole
     for number, qid in enumerate(items):
         lines = [line for line, run in enumerate(runs, 1) if qid_of(run) == qid]
         assert whole.lines[number] == (lines[-1] if lines else 0)
@@ -486,39 +487,39 @@ def test_parts_that_do_not_know_what_stands_before_them_make_the_whole(
 
 def test_a_trace_without_a_name_is_told_of_and_passed_over() -> None:
     found: list[AffidavitError] = []
-    scoring = Scoring({}, SCORER)
-    scoring.take([(4, TraceV1(None)), (5, TraceV1(None, qid=""))], "t", found.append)
+    scoring = TraceScoring({}, SCORER)
+    scoring.take([(4, TraceRow(None)), (5, TraceRow(None, qid=""))], "t", found.append)
     assert [str(error.where) for error in found] == ["t, line 4, field qid", "t, line 5, field qid"]
-    assert scoring.runs() == Runs()
+    assert scoring.runs() == LastTraces()
 
 
 def test_strays_are_counted_and_their_first_names_kept() -> None:
     """However many there are, what is kept of them is bounded."""
-    names = [f"s{n:04}" for n in range(3 * LISTED)] * 2
-    runs = runs_of(
+    names = [f"s{n:04}" for n in range(3 * MAX_LISTED)] * 2
+    runs = score_traces(
         ((line, trace(qid=name)) for line, name in enumerate(reversed(names), 1)), {}, SCORER
     )
-    assert runs.strays.total == 6 * LISTED
-    assert runs.strays.first == tuple(names[:LISTED])
+    assert runs.strays.total == 6 * MAX_LISTED
+    assert runs.strays.first == tuple(names[:MAX_LISTED])
     made = counts_from_runs({}, runs)
     assert (made.strays, made.duplicates) == (runs.strays, 0)
 
 
 @given(gold_sets(), st.lists(traces, max_size=30), st.randoms(use_true_random=False))
 def test_parts_of_the_items_merge(
-    items: dict[str, GoldV1], runs: list[TraceV1], chance: random.Random
+    items: dict[str, GoldItem], runs: list[TraceRow], chance: random.Random
 ) -> None:
     ready = gold_set(items, SCORER)
-    found = runs_of(enumerate(runs, 1), ready, SCORER)
+    found = score_traces(enumerate(runs, 1), ready, SCORER)
     scored = [*items_from_runs(ready, found)]
-    whole = counts_of(scored)
+    whole = count_profiles(scored)
     assert (
         replace(counts_from_runs(ready, found), traces=0, duplicates=0, strays=Listing()) == whole
     )
     chance.shuffle(scored)
     cut, end = sorted((chance.randint(0, len(scored)), chance.randint(0, len(scored))))
     first, second, third = (
-        counts_of(part) for part in (scored[:cut], scored[cut:end], scored[end:])
+        count_profiles(part) for part in (scored[:cut], scored[cut:end], scored[end:])
     )
     assert (first + second) + third == first + (second + third) == third + second + first == whole
     assert whole + RagCounts() == whole
@@ -529,22 +530,26 @@ def test_parts_of_the_items_merge(
 
 @given(gold_sets(), st.lists(traces, max_size=30))
 def test_a_wrong_answer_never_turns_no_into_yes(
-    items: dict[str, GoldV1], runs: list[TraceV1]
+    items: dict[str, GoldItem], runs: list[TraceRow]
 ) -> None:
     ready = gold_set(items, SCORER)
-    scored = dict(items_from_runs(ready, runs_of(enumerate(runs, 1), ready, SCORER)))
-    worse = counts_of([*scored.items(), ("more", profile(A, trace(WRONG, qid="a")))])
-    before = rag_report(counts_of(scored.items()), RagPolicy(("over=off", "chr=off")), ())
+    scored = dict(items_from_runs(ready, score_traces(enumerate(runs, 1), ready, SCORER)))
+    worse = count_profiles([*scored.items(), ("more", profile(A, trace(WRONG, qid="a")))])
+    before = rag_report(count_profiles(scored.items()), RagPolicy(("over=off", "chr=off")), ())
     after = rag_report(worse, RagPolicy(("over=off", "chr=off")), ())
     assert not (before.ruling.decision == "no_ship" and after.ruling.decision == "ship")
     assert sum(outcome_of(made) is False for made in scored.values()) >= len(
-        counts_of(scored.items()).offenders
+        count_profiles(scored.items()).offenders
     )
 
 
 def test_a_listing_is_bounded_and_counts_all() -> None:
-    items = [answerable(f"{n:05}") for n in range(LISTED + 50)]
+    items = [answerable(f"{n:05}") for n in range(MAX_LISTED + 50)]
     listed = counts(items, []).listings["missing_traces"]
-    assert (listed.total, len(listed.first), listed.first[0]) == (LISTED + 50, LISTED, "00000")
+    assert (listed.total, len(listed.first), listed.first[0]) == (
+        MAX_LISTED + 50,
+        MAX_LISTED,
+        "00000",
+    )
     parts = counts(items[75:], []) + counts(items[:75], [])
     assert parts.listings["missing_traces"] == listed

@@ -6,20 +6,20 @@ from tests.gates.making import GOLD, TRACE
 from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
+from affidavit.base.json_rows import keep_last
 from affidavit.gates.rag_rows import (
-    AnswerV1,
-    TraceV1,
+    TraceAnswer,
+    TraceRow,
     gold_by_qid,
     gold_from_chunk,
     gold_from_line,
     gold_from_value,
-    hold_to_digest,
     qid_of,
+    require_digest,
     trace_from_line,
     trace_from_value,
     traces_from_chunk,
 )
-from affidavit.gates.rows import last_by
 
 BAD_TRACES = {
     "not JSON": (b'{"qid": "a",', "AF020", None),
@@ -130,11 +130,11 @@ def test_many_lines_at_once_are_the_same_rows(rows: list[object], end: bytes) ->
     assert [(line, known_of(row)) for line, row in found] == wanted
 
 
-def known_of(row: TraceV1) -> tuple[object, ...]:
+def known_of(row: TraceRow) -> tuple[object, ...]:
     """Return what a trace knows; rows that were read at once have what they passed over, too."""
     answer = row.answer_json
-    inner = None if answer is None else fields_of(answer, AnswerV1)
-    return (*fields_of(row, TraceV1)[1:], inner)
+    inner = None if answer is None else fields_of(answer, TraceAnswer)
+    return (*fields_of(row, TraceRow)[1:], inner)
 
 
 def fields_of(row: object, kind: type) -> tuple[object, ...]:
@@ -207,13 +207,13 @@ def test_a_gold_item_that_stands_twice_is_refused() -> None:
 
 def test_a_frozen_gold_set_is_held_to_its_digest() -> None:
     first, other = f"sha256:{'0' * 64}", f"sha256:{'1' * 64}"
-    hold_to_digest(first, None)
-    hold_to_digest(first, first)
+    require_digest(first, None)
+    require_digest(first, first)
     with pytest.raises(AffidavitError) as changed:
-        hold_to_digest(first, other, "gold.jsonl")
+        require_digest(first, other, "gold.jsonl")
     assert (changed.value.fault.code, changed.value.fault.exit) == ("AF409", Exit.TAMPERED)
     with pytest.raises(AffidavitError) as malformed:
-        hold_to_digest(first, "0" * 64)
+        require_digest(first, "0" * 64)
     assert malformed.value.fault.code == "AF045"
 
 
@@ -222,5 +222,5 @@ def test_the_last_row_of_a_key_wins() -> None:
         trace_from_value({**TRACE, "qid": qid, "retrieved_ids": [n]})
         for qid, n in ("a1", "b2", "a3")
     ]
-    last, lost = last_by(rows, qid_of)
+    last, lost = keep_last(rows, qid_of)
     assert ([row.retrieved_ids for row in last.values()], lost) == ([("3",), ("2",)], 1)

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from tests.gates.making import DROP, REFUSED, gold, profile, trace
 
 from affidavit.base.errors import AffidavitError
-from affidavit.gates.rag_counts import failed_checks, outcome_of
-from affidavit.gates.rag_profiles import Seen
-from affidavit.gates.rag_rows import GoldV1, TraceV1
+from affidavit.gates.constraints import DEFAULT_SCU_RULES, Locks, add_scu_rules
+from affidavit.gates.rag_counts import AnswerState, failed_checks, outcome_of
+from affidavit.gates.rag_rows import GoldItem, TraceRow
 from affidavit.gates.rag_scoring import cites
-from affidavit.gates.scu import RULES, Locks, rules_with
 
 LONG = gold()
 FREE = gold(constraints=DROP)
@@ -128,21 +127,23 @@ CONTRADICTIONS = {
     ("lock", "claim", "rule"), CONTRADICTIONS.values(), ids=CONTRADICTIONS.keys()
 )
 def test_contradiction(lock: str, claim: str, rule: int | None) -> None:
-    wanted = None if rule is None else RULES[rule].id
+    wanted = None if rule is None else DEFAULT_SCU_RULES[rule].id
     assert Locks().contradiction([lock], claim) == wanted
 
 
 def test_users_extend_and_replace_the_rules() -> None:
     mine = {"id": "free", "lock": r"\bfree\b{2}", "claim": r"\bcosts\b"}
-    assert rules_with([]) == RULES
-    made = rules_with([{**mine, "lock": "free"}, {**mine, "id": RULES[2].id, "lock": "x(?P<y>.)"}])
-    assert [rule.id for rule in made] == [*(rule.id for rule in RULES), "free"]
+    assert add_scu_rules([]) == DEFAULT_SCU_RULES
+    made = add_scu_rules(
+        [{**mine, "lock": "free"}, {**mine, "id": DEFAULT_SCU_RULES[2].id, "lock": "x(?P<y>.)"}]
+    )
+    assert [rule.id for rule in made] == [*(rule.id for rule in DEFAULT_SCU_RULES), "free"]
     assert Locks(made).contradiction(["It is free"], "It costs 5") == "free"
     assert Locks(made).contradiction(["You must sign"], "You may sign") is None
 
 
 def test_a_place_that_the_lock_does_not_name_is_left_alone() -> None:
-    made = rules_with([{"id": "n", "lock": "(?P<n>one)|two", "claim": "o{n}{2}|{other}"}])
+    made = add_scu_rules([{"id": "n", "lock": "(?P<n>one)|two", "claim": "o{n}{2}|{other}"}])
     locks = Locks(made)
     assert locks.contradiction(["two"], "oo") == "n"
     assert locks.contradiction(["one"], "x") is None
@@ -160,37 +161,37 @@ BAD_RULES = {
 @pytest.mark.parametrize(("given", "field"), BAD_RULES.values(), ids=BAD_RULES.keys())
 def test_a_rule_that_is_none(given: object, field: str | None) -> None:
     with pytest.raises(AffidavitError) as caught:
-        rules_with(given, "rules.toml")
+        add_scu_rules(given, "rules.toml")
     assert caught.value.fault.code == "AF410"
     assert (caught.value.where.file, caught.value.where.field) == ("rules.toml", field)
 
 
 REFUSALS = {
-    "the exact token": ("not in context", Seen.REFUSED, False),
-    "white space around it is trimmed": ("  not in context\n", Seen.REFUSED, False),
-    "another case is an answer, and listed": ("Not in context", Seen.SHIPPED, True),
-    "a full stop is an answer, and listed": ("not in context.", Seen.SHIPPED, True),
-    "two spaces are an answer, and listed": ("not  in context", Seen.SHIPPED, True),
-    "among other words": ("Sorry, this is not in context", Seen.SHIPPED, True),
-    "other words": ("I do not know", Seen.SHIPPED, False),
-    "the last word alone": ("It depends on the context", Seen.SHIPPED, False),
-    "an empty claim is an answer, as the formula says": ("", Seen.SHIPPED, False),
+    "the exact token": ("not in context", AnswerState.REFUSED, False),
+    "white space around it is trimmed": ("  not in context\n", AnswerState.REFUSED, False),
+    "another case is an answer, and listed": ("Not in context", AnswerState.SHIPPED, True),
+    "a full stop is an answer, and listed": ("not in context.", AnswerState.SHIPPED, True),
+    "two spaces are an answer, and listed": ("not  in context", AnswerState.SHIPPED, True),
+    "among other words": ("Sorry, this is not in context", AnswerState.SHIPPED, True),
+    "other words": ("I do not know", AnswerState.SHIPPED, False),
+    "the last word alone": ("It depends on the context", AnswerState.SHIPPED, False),
+    "an empty claim is an answer, as the formula says": ("", AnswerState.SHIPPED, False),
 }
 
 
 @pytest.mark.parametrize(("claim", "seen", "near"), REFUSALS.values(), ids=REFUSALS.keys())
-def test_refusal(claim: str, seen: Seen, near: bool) -> None:
+def test_refusal(claim: str, seen: AnswerState, near: bool) -> None:
     made = profile(FREE, trace({"claim": claim}))
     assert (made.seen, made.near_miss) == (seen, near)
 
 
 def test_the_refusal_token_can_be_another() -> None:
-    assert profile(FREE, trace({"claim": "pass"}), refusal="pass").seen is Seen.REFUSED
-    assert profile(FREE, trace(REFUSED), refusal="pass").seen is Seen.SHIPPED
+    assert profile(FREE, trace({"claim": "pass"}), refusal="pass").seen is AnswerState.REFUSED
+    assert profile(FREE, trace(REFUSED), refusal="pass").seen is AnswerState.SHIPPED
 
 
 def test_silence_can_be_the_refusal_and_no_answer_comes_near_it() -> None:
-    assert profile(FREE, trace({"claim": " "}), refusal="").seen is Seen.REFUSED
+    assert profile(FREE, trace({"claim": " "}), refusal="").seen is AnswerState.REFUSED
     assert not profile(FREE, trace({"claim": "It depends"}), refusal="").near_miss
 
 
@@ -251,7 +252,7 @@ OUTCOMES = {
 @pytest.mark.parametrize(
     ("item", "run", "wanted", "failed"), OUTCOMES.values(), ids=OUTCOMES.keys()
 )
-def test_outcome(item: GoldV1, run: TraceV1 | None, wanted: bool | None, failed: object) -> None:
+def test_outcome(item: GoldItem, run: TraceRow | None, wanted: bool | None, failed: object) -> None:
     made = profile(item, run)
     assert outcome_of(made) is wanted
     assert failed_checks(made) == failed
@@ -268,7 +269,7 @@ LOCKS = ("X rejects null keys.", "only domain example.com", "Users must sign in"
 def test_a_claim_without_the_words_of_a_rule_never_matches_it(parts: list[str], lock: str) -> None:
     """So leaving such claims out changes nothing but the time."""
     claim = " ".join(parts)
-    wordless = Locks(replace(rule, words=()) for rule in RULES)
+    wordless = Locks(replace(rule, words=()) for rule in DEFAULT_SCU_RULES)
     assert Locks().contradiction([lock], claim) == wordless.contradiction([lock], claim)
 
 

@@ -7,9 +7,18 @@ import pytest
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.gates.report import Input, system_error_wire
-from affidavit.gates.research import AMISS, Run, matched, research_report, run_counts
-from affidavit.gates.research_rows import OUTPUT, STEP, GoldenV1, golden_queries
+from affidavit.decision.report import ReportInput, system_error_report
+from affidavit.gates.research import (
+    OUTPUT_READER,
+    PROBLEM_LISTINGS,
+    STEP_READER,
+    GoldenQuery,
+    ResearchRun,
+    golden_queries,
+    match_query,
+    research_report,
+    run_counts,
+)
 
 EVIDENCE = {
     "evidence_id": "e1",
@@ -32,16 +41,18 @@ HOPELESS = {"objective": "find y", "required_evidence_ids": [], "evidence_suffic
 ABSTAINED = {"objective": "find y", "stop_reason": "NO_EVIDENCE", "claims": [], "evidence": []}
 
 
-def query(**changes: object) -> GoldenV1:
+def query(**changes: object) -> GoldenQuery:
     return golden_queries([{**QUERY, **changes}])[0]
 
 
-def run(changes: dict[str, Any] | None = None, events: str = "1 2", manifests: str = "1 2") -> Run:
+def run(
+    changes: dict[str, Any] | None = None, events: str = "1 2", manifests: str = "1 2"
+) -> ResearchRun:
     def steps(text: str) -> tuple[Any, ...]:
-        return tuple(STEP.from_value({"step_id": int(word)}) for word in text.split())
+        return tuple(STEP_READER.from_value({"step_id": int(word)}) for word in text.split())
 
-    output = OUTPUT.from_value({**copy.deepcopy(RESULT), **(changes or {})})
-    return Run(output, steps(events), steps(manifests))
+    output = OUTPUT_READER.from_value({**copy.deepcopy(RESULT), **(changes or {})})
+    return ResearchRun(output, steps(events), steps(manifests))
 
 
 def evidence(**changes: object) -> dict[str, object]:
@@ -95,7 +106,7 @@ FIGURES = {
 
 
 @pytest.mark.parametrize(("made", "name", "wanted"), FIGURES.values(), ids=FIGURES.keys())
-def test_figure(made: Run, name: str, wanted: tuple[int, int]) -> None:
+def test_figure(made: ResearchRun, name: str, wanted: tuple[int, int]) -> None:
     tally = run_counts(made, query()).tallies[name]
     assert (tally.hits, tally.misses) == wanted
 
@@ -121,8 +132,10 @@ def test_abstention(changes: dict[str, Any], wanted: int) -> None:
 
 
 def test_a_row_of_another_run_is_not_of_this_one() -> None:
-    mine, other = (STEP.from_value({"step_id": 1, "run_id": name}) for name in ("r1", "r2"))
-    counted = run_counts(Run(run().output, (mine,), (other,)), None).tallies["manifest_integrity"]
+    mine, other = (STEP_READER.from_value({"step_id": 1, "run_id": name}) for name in ("r1", "r2"))
+    counted = run_counts(ResearchRun(run().output, (mine,), (other,)), None).tallies[
+        "manifest_integrity"
+    ]
     assert (counted.hits, counted.misses) == (0, 1)
 
 
@@ -136,7 +149,7 @@ MATCHES = {
 
 @pytest.mark.parametrize(("output", "golden", "wanted"), MATCHES.values(), ids=MATCHES.keys())
 def test_matching(output: dict[str, Any], golden: dict[str, Any], wanted: bool) -> None:
-    found = matched(run(output).output, [query(objective="q"), query(**golden)])
+    found = match_query(run(output).output, [query(objective="q"), query(**golden)])
     assert (found is not None) is wanted
 
 
@@ -172,7 +185,7 @@ DECISIONS = {
     ("runs", "options", "decision", "reason"), DECISIONS.values(), ids=DECISIONS.keys()
 )
 def test_decision(
-    runs: list[Run], options: dict[str, Any], decision: str, reason: str | None
+    runs: list[ResearchRun], options: dict[str, Any], decision: str, reason: str | None
 ) -> None:
     made = research_report(QUERIES, runs, (), **options)
     assert made.ruling.decision == decision
@@ -217,17 +230,17 @@ def test_recall_is_micro_and_each_run_stands_beside_it() -> None:
 
 
 def test_a_run_whose_events_were_not_stored_has_steps_that_nobody_knows() -> None:
-    unknown = Run(run().output, None, ())
+    unknown = ResearchRun(run().output, None, ())
     made = research_report([query()], [unknown], ())
     assert made.measures["manifest_integrity"].not_measured == 1
     assert made.ruling.decision == "inconclusive"
-    one, two = run(), Run(run({"run_id": "r2"}).output, None, ())
+    one, two = run(), ResearchRun(run({"run_id": "r2"}).output, None, ())
     both = research_report([query()], [one, two], (), overrides=["abstention_accuracy=off"])
     assert both.ruling.decision == "inconclusive"
 
 
 def test_runs_that_were_skipped_and_runs_that_became_worse() -> None:
-    given = [Input("outputs", "runs", None, 1, skipped=1)]
+    given = [ReportInput("outputs", "runs", None, 1, skipped=1)]
     off = ["abstention_accuracy=off"]
     made = research_report([query()], [run()], given, overrides=off)
     assert made.ruling.reasons == ("runs that could not be read and were skipped: 1",)
@@ -269,7 +282,7 @@ def test_malformed_golden_queries_stop_with_system_error(value: object, field: s
     error = caught.value
     assert (error.fault.code, error.fault.exit) == ("AF414", Exit.INPUT)
     assert error.where.field == field
-    wire = system_error_wire("research", error)
+    wire = system_error_report("research", error)
     assert wire["stop_reason"] == "SYSTEM_ERROR"
     assert wire["reasons"][0].startswith("SYSTEM_ERROR: ")
     assert wire["error"]["code"] == "AF414"
@@ -299,4 +312,6 @@ def test_what_is_amiss_is_named_with_its_run() -> None:
 
 
 def test_nothing_is_amiss_in_good_runs() -> None:
-    assert not any(research_report(QUERIES, GOOD, ()).listings[name].total for name in AMISS)
+    assert not any(
+        research_report(QUERIES, GOOD, ()).listings[name].total for name in PROBLEM_LISTINGS
+    )

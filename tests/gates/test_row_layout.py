@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.gates.rag_rows import AnswerV1, GoldV1, TraceV1
-from affidavit.gates.row_layout import _MOST_LAYOUTS, LayoutReader
+from affidavit.base.json_rows import _MOST_LAYOUTS, LayoutReader
+from affidavit.gates.rag_rows import GoldItem, TraceAnswer, TraceRow
 
 ROW: dict[str, Any] = {
     "ts": 1,
@@ -19,8 +19,8 @@ ROW: dict[str, Any] = {
 }
 
 
-def reader() -> LayoutReader[TraceV1]:
-    return LayoutReader(TraceV1, ("answer_json", AnswerV1))
+def reader() -> LayoutReader[TraceRow]:
+    return LayoutReader(TraceRow, ("answer_json", TraceAnswer))
 
 
 def text(*rows: object) -> bytes:
@@ -124,7 +124,7 @@ def test_lines_that_are_no_rows_teach_nothing() -> None:
 
 def test_rows_without_an_inner_object() -> None:
     gold = {"qid": "a", "answerable": True, "notes": {"by": "me"}}
-    made = LayoutReader(GoldV1).rows(text(gold, gold), 2)
+    made = LayoutReader(GoldItem).rows(text(gold, gold), 2)
     assert made is not None
     assert [row.answerable for row in made] == [True, True]
 

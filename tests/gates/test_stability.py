@@ -6,21 +6,23 @@ from hypothesis import strategies as st
 from tests.gates.making import DROP, gold
 
 from affidavit.base.errors import AffidavitError
-from affidavit.gates.comparison import compare
-from affidavit.gates.edit_distance import edit_distance, normalised_distance, plain
-from affidavit.gates.jitters import JITTERS, jittered, run_id
-from affidavit.gates.operational import stability_report
-from affidavit.gates.rag_rows import GoldV1
-from affidavit.gates.report import Input
+from affidavit.decision.comparison import compare_outcomes
+from affidavit.decision.counts import listing_of
+from affidavit.decision.report import ReportInput
+from affidavit.gates.jitter import JITTERS, apply_jitter, jitter_run_id
+from affidavit.gates.rag_rows import GoldItem
+from affidavit.gates.run_reports import stability_report
 from affidavit.gates.stability import (
-    ROWS,
-    RunV1,
+    STABILITY_READER,
     StabilityCounts,
+    StabilityRun,
+    edit_distance,
+    normalise_text,
+    normalised_distance,
+    question_stability,
     run_outcome,
     stability_counts,
-    stability_of,
 )
-from affidavit.gates.tally import listing_of
 
 GOLD = gold(qid="a", constraints=DROP)
 LOCKED = gold(qid="a")
@@ -31,9 +33,9 @@ REFUSAL = "not in context"
 
 def run(
     claim: str = RIGHT, *cited: str, seed: int = 0, jitter: str = "none", **more: object
-) -> RunV1:
+) -> StabilityRun:
     citations = [] if claim == REFUSAL else [*(cited or ["p1#2"])]
-    return ROWS.from_value(
+    return STABILITY_READER.from_value(
         {
             "qid": "a",
             "seed": seed,
@@ -84,8 +86,8 @@ FIGURES = {
 
 
 @pytest.mark.parametrize(("item", "runs", "name", "wanted"), FIGURES.values(), ids=FIGURES.keys())
-def test_figure(item: GoldV1, runs: list[RunV1], name: str, wanted: float | None) -> None:
-    assert getattr(stability_of(item, runs), name) == wanted
+def test_figure(item: GoldItem, runs: list[StabilityRun], name: str, wanted: float | None) -> None:
+    assert getattr(question_stability(item, runs), name) == wanted
 
 
 OUTCOMES = {
@@ -114,7 +116,9 @@ OUTCOMES = {
 }
 
 
-NO_ANSWER = ROWS.from_value({"qid": "a", "answer_json": None, "seed": 9, "fault": "HTTP 500"})
+NO_ANSWER = STABILITY_READER.from_value(
+    {"qid": "a", "answer_json": None, "seed": 9, "fault": "HTTP 500"}
+)
 WRONG = run("It depends.", "p1#1")
 OUTCOMES |= {
     "a run without an answer is no agreement": (GOLD, [*SAME, NO_ANSWER], None, []),
@@ -145,8 +149,10 @@ OUTCOMES |= {
 @pytest.mark.parametrize(
     ("item", "runs", "wanted", "failed"), OUTCOMES.values(), ids=OUTCOMES.keys()
 )
-def test_outcome(item: GoldV1, runs: list[RunV1], wanted: bool | None, failed: list[str]) -> None:
-    made = stability_of(item, runs)
+def test_outcome(
+    item: GoldItem, runs: list[StabilityRun], wanted: bool | None, failed: list[str]
+) -> None:
+    made = question_stability(item, runs)
     assert made.outcome is wanted
     assert made.as_wire()["failed"] == failed
 
@@ -160,7 +166,7 @@ def test_the_report_and_the_heat_map() -> None:
     made = stability_report(
         whole,
         [none, shaky, steady],
-        [Input("runs", "s.jsonl", None, 4)],
+        [ReportInput("runs", "s.jsonl", None, 4)],
         strays=listing_of(["z"]),
         duplicates=2,
     )
@@ -188,7 +194,7 @@ def test_the_report_and_the_heat_map() -> None:
     allowed = stability_report(first + third, [steady, none], (), allow_missing=True)
     assert allowed.ruling.decision == "ship"
     assert allowed.warnings == ("gold items without a run: 1",)
-    worse = compare({f"q{n}": True for n in range(6)}, {f"q{n}": False for n in range(6)})
+    worse = compare_outcomes({f"q{n}": True for n in range(6)}, {f"q{n}": False for n in range(6)})
     fallen = stability_report(first, [steady], (), comparison=worse)
     assert fallen.ruling.decision == "no_ship"
     nothing = stability_report(StabilityCounts(), [], (), allow_missing=True)
@@ -200,7 +206,7 @@ def test_the_report_and_the_heat_map() -> None:
 
 
 def test_what_a_silent_run_leaves_open() -> None:
-    made = stability_of(GOLD, [*(run() for _ in range(39)), NO_ANSWER])
+    made = question_stability(GOLD, [*(run() for _ in range(39)), NO_ANSWER])
     assert dict(made.checks) == {"acr": True, "cghc": True, "css": None, "ned50": None}
     assert (made.runs, made.silent, made.acr, made.rcr) == (40, 1, 1.0, 1.0)
 
@@ -245,21 +251,21 @@ JITTERED = {
 
 @pytest.mark.parametrize(("name", "question", "wanted"), JITTERED.values(), ids=JITTERED.keys())
 def test_jitter(name: str, question: str, wanted: str) -> None:
-    assert jittered(question, name) == wanted
+    assert apply_jitter(question, name) == wanted
 
 
 def test_the_names_of_jitters_and_runs() -> None:
     assert [*JITTERS] == ["none", "ws", "punct", "syn", "order"]
-    assert run_id("A1", 3, "ws") == "A1#seed=3;j=ws"
+    assert jitter_run_id("A1", 3, "ws") == "A1#seed=3;j=ws"
     with pytest.raises(AffidavitError) as caught:
-        jittered("x", "typo")
+        apply_jitter("x", "typo")
     assert caught.value.fault.code == "AF418"
 
 
 @given(st.text(max_size=60), st.sampled_from(["ws", "syn"]))
 def test_a_jitter_twice_is_a_jitter_once(question: str, name: str) -> None:
-    once = jittered(question, name)
-    assert jittered(once, name) == once
+    once = apply_jitter(question, name)
+    assert apply_jitter(once, name) == once
 
 
 def slow_distance(first: str, second: str) -> int:
@@ -281,10 +287,10 @@ def test_the_distance_is_levenshteins(first: str, second: str) -> None:
 
 
 def test_plain_text() -> None:
-    assert plain("  A-b,  C!\n") == "ab c"
+    assert normalise_text("  A-b,  C!\n") == "ab c"
 
 
 def test_a_row_that_is_no_run() -> None:
     with pytest.raises(AffidavitError) as caught:
-        ROWS.from_value({"qid": "a", "answer_json": {"claim": "c"}, "seed": "0"}, 9)
+        STABILITY_READER.from_value({"qid": "a", "answer_json": {"claim": "c"}, "seed": "0"}, 9)
     assert (caught.value.fault.code, caught.value.where.field) == ("AF413", "seed")

@@ -9,12 +9,10 @@ from pathlib import Path
 from tests.faulty_server import Behaviour, Faulty
 
 from affidavit.judge.chat.cache import ReplyCache
-from affidavit.judge.chat.client import ChatClient
-from affidavit.judge.chat.endpoint import Endpoint
+from affidavit.judge.chat.client import ChatClient, ChatEndpoint
+from affidavit.judge.chat.cost import CostAccount
 from affidavit.judge.chat.judge import ChatJudge
-from affidavit.judge.chat.secret import Secret
-from affidavit.judge.chat.settings import ChatV1
-from affidavit.judge.chat.spending import Spending
+from affidavit.judge.chat.settings import ApiKeySecret, ChatSettings
 
 
 def reply_of(verdict: str = "supported", **changes: object) -> str:
@@ -50,13 +48,13 @@ class FakeClock:
         self.now += seconds
 
 
-def settings_for(server: Faulty, **changes: object) -> ChatV1:
-    return ChatV1(base_url=server.base_url, model="m", **{"timeout_s": 5, **changes})  # type: ignore[arg-type]  # tests pass what the table says
+def settings_for(server: Faulty, **changes: object) -> ChatSettings:
+    return ChatSettings(base_url=server.base_url, model="m", **{"timeout_s": 5, **changes})  # type: ignore[arg-type]  # tests pass what the table says
 
 
 def judge_at(
-    settings: ChatV1, folder: Path, clock: FakeClock | None = None, key: str | None = None
+    settings: ChatSettings, folder: Path, clock: FakeClock | None = None, key: str | None = None
 ) -> ChatJudge:
-    endpoint = Endpoint(settings, None if key is None else Secret(key))
-    client = ChatClient(settings, endpoint, Spending(settings), clock or FakeClock())
+    endpoint = ChatEndpoint(settings, None if key is None else ApiKeySecret(key))
+    client = ChatClient(settings, endpoint, CostAccount(settings), clock or FakeClock())
     return ChatJudge(settings, client, ReplyCache(folder / "chat"))

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.faults.encoder import ENCODER_MISSING
+from affidavit.base.faults.evidence import ENCODER_MISSING
 from affidavit.judge.encoder.shipped import Shipped, read_shipped
 
 

@@ -1,6 +1,6 @@
 """One claim, one passage: what the judge reads, and what the ledger's rule makes of it."""
 
-from affidavit.judge.lexical import LexicalJudge
+from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.ledger.model import Chunk, Reading, Span
 from affidavit.ledger.record import Exhibit
 from affidavit.ledger.rules import DEFAULT_RULES

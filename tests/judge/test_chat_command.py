@@ -10,10 +10,10 @@ from tests.faulty_server import Faulty, serving
 from tests.judge.chat_server import reply_of, says
 from tests.repository import ROOT
 
+from affidavit.app.judges import DEFAULT_JUDGE, BuiltIn, judge_named
 from affidavit.base.errors import AffidavitError
-from affidavit.judge.chat.settings import ChatV1
-from affidavit.judge.hf.settings import HfV1
-from affidavit.wiring.judges import DEFAULT_JUDGE, BuiltIn, judge_named
+from affidavit.judge.chat.settings import ChatSettings
+from affidavit.judge.huggingface_settings import HfSettings
 
 LEAVE = ROOT / "samples" / "leave"
 NOTHING = says(reply_of("not_found", support=0.1, quote=""))
@@ -133,10 +133,10 @@ def test_who_is_named() -> None:
 def test_a_file_of_each_kind(tmp_path: Path) -> None:
     file = tmp_path / "judge.toml"
     file.write_text('[chat]\nbase_url="https://h/v1"\nmodel="m"', "utf-8")
-    assert judge_named(str(file)) == ChatV1(base_url="https://h/v1", model="m")
+    assert judge_named(str(file)) == ChatSettings(base_url="https://h/v1", model="m")
     (tmp_path / "weights").mkdir()
     file.write_text('[hf]\nmodel="weights"\nlabels={LABEL_0="supports"}', "utf-8")
     choice = judge_named(str(file))
-    assert isinstance(choice, HfV1)
+    assert isinstance(choice, HfSettings)
     assert choice.model == str(tmp_path / "weights")
     assert hash(choice) == hash(judge_named(str(file)))

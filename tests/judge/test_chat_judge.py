@@ -10,10 +10,9 @@ from tests.judge.chat_server import judge_at, reply_of, says, settings_for
 from tests.judge.reading import chunk_of
 
 from affidavit.base.errors import AffidavitError
-from affidavit.judge.chat.cache import ReplyCache, ReplyEntryV1
+from affidavit.judge.chat.cache import CachedReply, ReplyCache
 from affidavit.judge.chat.prompt import messages_for
-from affidavit.judge.chat.secret import Secret, secret_from
-from affidavit.judge.chat.settings import ChatV1, chat_settings
+from affidavit.judge.chat.settings import ApiKeySecret, ChatSettings, api_key_from, chat_settings
 from affidavit.ledger.model import SupportLevel
 
 CLAIM = "Employees get 15 days of leave"
@@ -48,19 +47,21 @@ def test_a_changed_entry_is_asked_for_again(tmp_path: Path) -> None:
 
 def test_an_entry_of_another_question_does_not_hold(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path)
-    cache.keep("a", ReplyEntryV1("x", "stop", "text"))
+    cache.keep("a", CachedReply("x", "stop", "text"))
     (entry,) = tmp_path.rglob("*.json")
-    cache.keep("b", ReplyEntryV1("y", "stop", "text"))
+    cache.keep("b", CachedReply("y", "stop", "text"))
     (other,) = set(tmp_path.rglob("*.json")) - {entry}
     other.write_bytes(entry.read_bytes())
-    assert cache.find("a") == ReplyEntryV1("x", "stop", "text")
+    assert cache.find("a") == CachedReply("x", "stop", "text")
     assert cache.find("b") is None
 
 
 def test_the_identity_follows_what_is_asked_and_not_how(tmp_path: Path) -> None:
-    base = ChatV1(base_url="http://localhost/v1", model="m")
-    same = ChatV1(base_url="http://LOCALHOST/v1/", model="m", timeout_s=9, retries=0, **PRICES)
-    other = ChatV1(base_url="http://localhost/v1", model="m2")
+    base = ChatSettings(base_url="http://localhost/v1", model="m")
+    same = ChatSettings(
+        base_url="http://LOCALHOST/v1/", model="m", timeout_s=9, retries=0, **PRICES
+    )
+    other = ChatSettings(base_url="http://localhost/v1", model="m2")
     identity = judge_at(base, tmp_path).identity
     assert identity == judge_at(same, tmp_path).identity
     assert identity.digest != judge_at(other, tmp_path).identity.digest
@@ -91,7 +92,7 @@ def test_no_passage_no_request(tmp_path: Path) -> None:
 
 
 def test_a_page_is_no_claim(tmp_path: Path) -> None:
-    judge = judge_at(ChatV1(base_url="http://localhost", model="m"), tmp_path)
+    judge = judge_at(ChatSettings(base_url="http://localhost", model="m"), tmp_path)
     with pytest.raises(AffidavitError, match="AF250"):
         judge.read("x" * 10_001, CHUNKS)
 
@@ -132,7 +133,7 @@ def test_what_a_server_does_not_count_is_counted_at_its_most(tmp_path: Path) -> 
 
 
 def test_the_estimate_knows_what_is_asked_twice(tmp_path: Path) -> None:
-    judge = judge_at(ChatV1(base_url="http://localhost", model="m", **PRICES), tmp_path)
+    judge = judge_at(ChatSettings(base_url="http://localhost", model="m", **PRICES), tmp_path)
     estimate = judge.estimate([(CLAIM, CHUNKS), (CLAIM, CHUNKS)])
     assert (estimate.pairs, estimate.cached) == (6, 3)
     assert estimate.cost is not None
@@ -155,9 +156,9 @@ def test_the_key_is_sent_and_shown_nowhere(tmp_path: Path) -> None:
 
 
 def test_a_key_has_no_form_that_could_be_kept() -> None:
-    key = secret_from("NAME", {"NAME": f" {KEY}\n"})
+    key = api_key_from("NAME", {"NAME": f" {KEY}\n"})
     assert repr(key) == str(key) == "[key]"
-    assert Secret("EMPTY").hide("EMPTY") == "EMPTY"
+    assert ApiKeySecret("EMPTY").hide("EMPTY") == "EMPTY"
     with pytest.raises(TypeError):
         pickle.dumps(key)
 
@@ -165,7 +166,7 @@ def test_a_key_has_no_form_that_could_be_kept() -> None:
 @pytest.mark.parametrize("value", [None, "", " ", "a b", "ä", "a\r\nX: y", "x" * 5000])
 def test_what_is_no_key(value: str | None) -> None:
     with pytest.raises(AffidavitError, match=r"AF254.*NAME") as caught:
-        secret_from("NAME", {} if value is None else {"NAME": value})
+        api_key_from("NAME", {} if value is None else {"NAME": value})
     assert value is None or len(value) < 3 or value not in str(caught.value)
 
 
@@ -187,14 +188,14 @@ REFUSED_SETTINGS = {
     ("changes", "field"), REFUSED_SETTINGS.values(), ids=REFUSED_SETTINGS.keys()
 )
 def test_settings_that_cannot_be_used(changes: dict[str, object], field: str) -> None:
-    wire = ChatV1(**{"base_url": "https://h/v1", "model": "m", **changes})  # type: ignore[arg-type]  # a table
+    wire = ChatSettings(**{"base_url": "https://h/v1", "model": "m", **changes})  # type: ignore[arg-type]  # a table
     with pytest.raises(AffidavitError, match="AF253") as caught:
         chat_settings(wire)
     assert caught.value.where.field == field
 
 
 def test_a_key_may_go_to_this_machine_in_the_clear() -> None:
-    wire = ChatV1(base_url="http://127.0.0.1:8000/v1", model="m", api_key_env="K")
+    wire = ChatSettings(base_url="http://127.0.0.1:8000/v1", model="m", api_key_env="K")
     assert chat_settings(wire).endpoint == "http://127.0.0.1:8000/v1/chat/completions"
 
 

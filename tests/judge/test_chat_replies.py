@@ -4,10 +4,15 @@ import pytest
 from tests.judge.chat_server import reply_of
 from tests.judge.reading import chunk_of
 
-from affidavit.judge.chat.evidence import locate_quote, reading_from
-from affidavit.judge.chat.reply import Understood, Unreadable, understand
+from affidavit.judge.chat.reply import (
+    ParsedReply,
+    UnreadableReply,
+    locate_quote,
+    parse_reply,
+    reading_from,
+)
 from affidavit.ledger.model import Span, SupportLevel
-from affidavit.ledger.thresholds import JudgeThresholds
+from affidavit.ledger.rules import JudgeThresholds
 
 GOOD = reply_of()
 OTHER = reply_of("not_found", support=0.1, quote="")
@@ -27,8 +32,8 @@ READABLE = {
 
 @pytest.mark.parametrize(("content", "repair"), READABLE.values(), ids=READABLE.keys())
 def test_a_readable_reply(content: str, repair: str | None) -> None:
-    outcome = understand(content)
-    assert isinstance(outcome, Understood)
+    outcome = parse_reply(content)
+    assert isinstance(outcome, ParsedReply)
     assert outcome.reply.verdict == "supported"
     assert (outcome.repair is None) if repair is None else repair in str(outcome.repair)
 
@@ -54,8 +59,8 @@ UNREADABLE = {
 
 @pytest.mark.parametrize(("content", "problem"), UNREADABLE.values(), ids=UNREADABLE.keys())
 def test_an_unreadable_reply(content: str, problem: str) -> None:
-    outcome = understand(content)
-    assert isinstance(outcome, Unreadable)
+    outcome = parse_reply(content)
+    assert isinstance(outcome, UnreadableReply)
     assert problem in outcome.problem
     reading = reading_from(outcome, chunk_of("15 days"), None)
     assert reading.support_level is SupportLevel.NONE
@@ -79,7 +84,7 @@ COUNTS = {
 
 @pytest.mark.parametrize(("content", "level", "contradicts"), COUNTS.values(), ids=COUNTS.keys())
 def test_what_counts(content: str, level: SupportLevel, contradicts: bool) -> None:
-    outcome = understand(content)
+    outcome = parse_reply(content)
     reading = reading_from(outcome, chunk_of(PASSAGE), "a remark")
     assert (reading.support_level, reading.contradicts) == (level, contradicts)
     span = reading.snippet_span
@@ -104,7 +109,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("content", "why"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_does_not_count(content: str, why: str) -> None:
-    reading = reading_from(understand(content), chunk_of(PASSAGE), None)
+    reading = reading_from(parse_reply(content), chunk_of(PASSAGE), None)
     assert (reading.support_level, reading.contradicts) == (NONE, False)
     assert (reading.similarity, reading.contradiction, reading.snippet) == (0.0, 0.0, "")
     assert "counts as nothing" in reading.notes

@@ -18,7 +18,7 @@ from tests.judge.chat_server import FakeClock, completion, judge_at, reply_of, s
 from tests.judge.reading import chunk_of
 
 from affidavit.base.errors import AffidavitError
-from affidavit.judge.chat.endpoint import MAX_REPLY_BYTES
+from affidavit.judge.chat.client import MAX_REPLY_BYTES
 from affidavit.ledger.model import SupportLevel
 
 CLAIM = "Employees get 15 days of leave"

@@ -16,8 +16,8 @@ import onnxruntime
 import pytest
 from tests.judge.encoder_weights import shipped_or_skip
 
-from affidavit.judge.encoder import Encoder
 from affidavit.judge.encoder.entailment import Entailment, entailment_from
+from affidavit.judge.encoder.reader import Encoder
 from affidavit.judge.encoder.shipped import Shipped
 
 UNIT: Final = 0.0001

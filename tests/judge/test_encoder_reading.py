@@ -12,12 +12,11 @@ from tests.judge.encoder_weights import shipped_or_skip
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.base.faults.encoder import ENCODER_CHANGED, ENCODER_MISSING
+from affidavit.base.faults.evidence import ENCODER_CHANGED, ENCODER_MISSING
 from affidavit.base.faults.input import EXTRA_MISSING
-from affidavit.judge.encoder import Encoder, Entailment, encoder_digest, load_encoder
-from affidavit.judge.encoder.entailment import entailment_from
-from affidavit.judge.encoder.reader import MAX_CHARACTERS, open_tokenizer
-from affidavit.judge.encoder.shipped import Shipped, read_shipped
+from affidavit.judge.encoder.entailment import Entailment, entailment_from
+from affidavit.judge.encoder.reader import MAX_CHARACTERS, Encoder, load_encoder, open_tokenizer
+from affidavit.judge.encoder.shipped import Shipped, encoder_digest, read_shipped
 
 LOGITS = {
     "nothing speaks for any": ((0.0, 0.0, 0.0), (0.3333, 0.3333, 0.3333)),

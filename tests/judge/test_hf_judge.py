@@ -6,10 +6,15 @@ import pytest
 from tests.judge.reading import chunk_of
 
 from affidavit.base.errors import AffidavitError
-from affidavit.judge.hf.judge import HfJudge, shown_of
-from affidavit.judge.hf.labels import meanings_of
-from affidavit.judge.hf.model import Scored, folder_of, load, weights_digest
-from affidavit.judge.hf.settings import HfV1, Meaning
+from affidavit.judge.huggingface import (
+    HfJudge,
+    LabelProbabilities,
+    load_classifier,
+    model_folder,
+    weights_digest,
+    window_for,
+)
+from affidavit.judge.huggingface_settings import HfSettings, LabelMeaning, meanings_of
 from affidavit.ledger.model import SupportLevel
 
 CLAIM = "Employees get 15 days of leave"
@@ -17,7 +22,7 @@ CHUNK = chunk_of(
     "The weather was fine. Every employee has 15 days of leave. Nothing else is known."
 )
 
-LABELS: dict[str, tuple[list[str], dict[str, Meaning], tuple[str, ...]]] = {
+LABELS: dict[str, tuple[list[str], dict[str, LabelMeaning], tuple[str, ...]]] = {
     "as most models write them": (
         ["contradiction", "neutral", "entailment"],
         {},
@@ -50,12 +55,12 @@ LABELS: dict[str, tuple[list[str], dict[str, Meaning], tuple[str, ...]]] = {
 
 @pytest.mark.parametrize(("names", "said", "wanted"), LABELS.values(), ids=LABELS.keys())
 def test_what_labels_mean(
-    names: list[str], said: dict[str, Meaning], wanted: tuple[str, ...]
+    names: list[str], said: dict[str, LabelMeaning], wanted: tuple[str, ...]
 ) -> None:
     assert meanings_of(names, said) == wanted
 
 
-UNCLEAR: dict[str, tuple[list[str], dict[str, Meaning]]] = {
+UNCLEAR: dict[str, tuple[list[str], dict[str, LabelMeaning]]] = {
     "numbers": (["LABEL_0", "LABEL_1"], {}),
     "a label left out": (["LABEL_0", "LABEL_1"], {"LABEL_1": "supports"}),
     "a label that is not there": (["entailment", "neutral"], {"yes": "supports"}),
@@ -65,7 +70,7 @@ UNCLEAR: dict[str, tuple[list[str], dict[str, Meaning]]] = {
 
 
 @pytest.mark.parametrize(("names", "said"), UNCLEAR.values(), ids=UNCLEAR.keys())
-def test_labels_that_stop_the_run(names: list[str], said: dict[str, Meaning]) -> None:
+def test_labels_that_stop_the_run(names: list[str], said: dict[str, LabelMeaning]) -> None:
     with pytest.raises(AffidavitError, match="AF262") as caught:
         meanings_of(names, said)
     assert all(repr(name) in str(caught.value) for name in names)
@@ -78,13 +83,13 @@ class Fixed:
         self.shares, self.whole = shares, whole
         self.seen: list[tuple[str, str]] = []
 
-    def score(self, evidence: str, claim: str) -> Scored:
+    def score(self, evidence: str, claim: str) -> LabelProbabilities:
         self.seen.append((evidence, claim))
-        return Scored(self.shares, self.whole)
+        return LabelProbabilities(self.shares, self.whole)
 
 
-THREE: tuple[Meaning, ...] = ("contradicts", "neither", "supports")
-PARTS: tuple[Meaning, ...] = ("supports", "partly", "neither")
+THREE: tuple[LabelMeaning, ...] = ("contradicts", "neither", "supports")
+PARTS: tuple[LabelMeaning, ...] = ("supports", "partly", "neither")
 LEVELS = {
     "entailed": (THREE, (0.1, 0.1, 0.8), SupportLevel.FULL, False, 0.8),
     "neutral": (THREE, (0.1, 0.8, 0.1), SupportLevel.NONE, False, 0.1),
@@ -101,13 +106,13 @@ LEVELS = {
     ids=LEVELS.keys(),
 )
 def test_levels(
-    meanings: tuple[Meaning, ...],
+    meanings: tuple[LabelMeaning, ...],
     shares: tuple[float, ...],
     level: SupportLevel,
     contradicts: bool,
     similarity: float,
 ) -> None:
-    judge = HfJudge(HfV1(model="m"), Fixed(*shares), meanings, "sha256:0")
+    judge = HfJudge(HfSettings(model="m"), Fixed(*shares), meanings, "sha256:0")
     (reading,) = judge.read(CLAIM, [CHUNK])
     assert (reading.support_level, reading.contradicts) == (level, contradicts)
     assert reading.similarity == similarity
@@ -117,19 +122,19 @@ def test_levels(
 
 def test_the_model_reads_the_window_and_a_cut_is_noted() -> None:
     model = Fixed(0.1, 0.1, 0.8, whole=False)
-    (reading,) = HfJudge(HfV1(model="m"), model, THREE, "sha256:0").read(CLAIM, [CHUNK])
+    (reading,) = HfJudge(HfSettings(model="m"), model, THREE, "sha256:0").read(CLAIM, [CHUNK])
     assert model.seen == [("Every employee has 15 days of leave.", CLAIM)]
     assert "was cut" in reading.notes
 
 
 def test_where_no_word_is_shared_the_model_reads_the_chunk() -> None:
-    shown = shown_of(CLAIM, chunk_of("Wolken ziehen."))
+    shown = window_for(CLAIM, chunk_of("Wolken ziehen."))
     assert (shown.text, shown.span.end) == ("Wolken ziehen.", 0)
 
 
 def test_a_page_is_no_claim() -> None:
     with pytest.raises(AffidavitError, match="AF250"):
-        HfJudge(HfV1(model="m"), Fixed(1.0), ("supports",), "d").read("x" * 10_001, [CHUNK])
+        HfJudge(HfSettings(model="m"), Fixed(1.0), ("supports",), "d").read("x" * 10_001, [CHUNK])
 
 
 def test_the_digest_covers_every_file_and_the_labels(tmp_path: Path) -> None:
@@ -146,17 +151,17 @@ def test_the_digest_covers_every_file_and_the_labels(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_model(tmp_path: Path) -> None:
-    settings = HfV1(model=str(tmp_path))
-    assert folder_of(settings) == tmp_path
+    settings = HfSettings(model=str(tmp_path))
+    assert model_folder(settings) == tmp_path
     with pytest.raises(AffidavitError, match=r"AF261.*config\.json is missing"):
-        load(settings, tmp_path)
+        load_classifier(settings, tmp_path)
     (tmp_path / "config.json").write_bytes(b"{}")
     (tmp_path / "pytorch_model.bin").write_bytes(b"a pickle is not opened")
     with pytest.raises(AffidavitError, match=r"AF261.*safetensors"):
-        load(settings, tmp_path)
+        load_classifier(settings, tmp_path)
 
 
 def test_a_name_of_the_hub_is_not_fetched_unless_allowed() -> None:
     pytest.importorskip("huggingface_hub")
     with pytest.raises(AffidavitError, match=r"AF261.*allow_download = true"):
-        folder_of(HfV1(model="nobody/nothing"))
+        model_folder(HfSettings(model="nobody/nothing"))

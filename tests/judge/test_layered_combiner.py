@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tools.judge_bench.writing import combiner_toml
 
-from affidavit.judge.encoder import Entailment
+from affidavit.judge.encoder.entailment import Entailment
 from affidavit.judge.layered.combiner import (
     CascadeV1,
     Combiner,

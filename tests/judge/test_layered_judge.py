@@ -7,11 +7,11 @@ import pytest
 from tests.judge.encoder_weights import shipped_or_skip
 from tests.judge.reading import chunk_of
 
-from affidavit.judge.encoder import encoder_digest
-from affidavit.judge.layered import LayeredJudge
+from affidavit.judge.encoder.shipped import encoder_digest
 from affidavit.judge.layered.combiner import CascadeV1, Combiner, Weighed, shipped_combiner
+from affidavit.judge.layered.judge import LayeredJudge
 from affidavit.judge.layered.weighing import Weighing, settled
-from affidavit.judge.lexical import LexicalJudge
+from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.ledger.model import Chunk, Reading, Span, SupportLevel
 
 POLICY = (

@@ -4,7 +4,7 @@ import pytest
 from tests.judge.reading import chunk_of, read
 
 from affidavit.base.errors import AffidavitError
-from affidavit.judge.lexical import LexicalJudge
+from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.judge.lexical.tables import tables_digest
 from affidavit.judge.protocol import Judge
 from affidavit.ledger.model import SupportLevel

@@ -4,8 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.judge.reading import chunk_of, read
 
-from affidavit.judge.lexical import LexicalJudge, features, select_window
+from affidavit.judge.lexical.features import features
+from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.judge.lexical.passages import passage_of
+from affidavit.judge.lexical.windows import select_window
 from affidavit.ledger.model import SupportLevel
 
 SUBJECTS = ("Employees", "The manager", "Acme", "No visitor", "All members of the board", "Berlin")

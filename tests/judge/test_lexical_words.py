@@ -2,11 +2,10 @@
 
 import pytest
 
-from affidavit.judge.lexical import Window, features, select_window
 from affidavit.judge.lexical.acronyms import find_acronyms
 from affidavit.judge.lexical.claims import claim_of
 from affidavit.judge.lexical.conditions import conditions_of
-from affidavit.judge.lexical.features import FEATURE_NAMES
+from affidavit.judge.lexical.features import FEATURE_NAMES, features
 from affidavit.judge.lexical.lexicon import IDF, are_opposites, lexeme
 from affidavit.judge.lexical.modality import modals_of
 from affidavit.judge.lexical.names import names_of
@@ -15,6 +14,7 @@ from affidavit.judge.lexical.polarity import denied_places
 from affidavit.judge.lexical.stemming import stem
 from affidavit.judge.lexical.tables import lines_of
 from affidavit.judge.lexical.tokens import tokens_of
+from affidavit.judge.lexical.windows import Window, select_window
 
 
 def sentence(text: str) -> Sentence:

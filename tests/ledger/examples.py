@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from affidavit.base.digest import chunk_hash
-from affidavit.ledger.build import adjudicate
+from affidavit.ledger.adjudication import adjudicate
 from affidavit.ledger.claims import SplitAnswer, split_answer
 from affidavit.ledger.model import (
     Chunk,

@@ -4,7 +4,7 @@ Each claim has its importance and its readings: the document (A and B are curren
 O is years old), the support level or `against`, and the score.
 """
 
-from affidavit.ledger.build import adjudicate
+from affidavit.ledger.adjudication import adjudicate
 from affidavit.ledger.claims import SplitAnswer
 from affidavit.ledger.model import (
     Chunk,

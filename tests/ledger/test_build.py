@@ -6,17 +6,16 @@ import pytest
 from tests.ledger import examples
 from tests.ledger.small_ledgers import DOCUMENTS, ledger
 
-from affidavit.base.decision import Decision
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.ledger.build import adjudicate, replay
+from affidavit.decision.decision import Decision
+from affidavit.ledger.adjudication import adjudicate, replay_ledger
 from affidavit.ledger.claims import split_answer
-from affidavit.ledger.confidence import INTERPRETATIONS, interpretation, rounded
-from affidavit.ledger.findings import FindingKind
-from affidavit.ledger.model import Reading, SupportLevel, Verdict
-from affidavit.ledger.record import ConfidenceComponents, RiskType, Severity
+from affidavit.ledger.model import FindingKind, Reading, SupportLevel, Verdict
+from affidavit.ledger.record import ConfidenceComponents, RiskSeverity, RiskType
 from affidavit.ledger.risk import RISKS
 from affidavit.ledger.rules import DEFAULT_RULES
+from affidavit.ledger.verdict import INTERPRETATIONS, interpretation, round_score
 
 FULL, PARTIAL = SupportLevel.FULL, SupportLevel.PARTIAL
 
@@ -35,7 +34,7 @@ def test_the_seeds_example() -> None:
     assert made.gates.exit is Exit.NO
     assert not made.findings
     flag = made.risk_flags[0]
-    assert (flag.type, flag.severity) == (RiskType.MISSING_EVIDENCE, Severity.HIGH)
+    assert (flag.type, flag.severity) == (RiskType.MISSING_EVIDENCE, RiskSeverity.HIGH)
     assert flag.affected_claims == ("clm_004",)
     assert flag.description == "1 claim could not be verified from provided documents"
 
@@ -46,12 +45,12 @@ def test_same_inputs_same_ledger() -> None:
 
 def test_a_ledger_equals_its_replay() -> None:
     made = examples.seed_ledger()
-    assert replay(made) == made
+    assert replay_ledger(made) == made
     first, *others = made.entries
     changed = replace(first, verdict=Verdict.WEAK)
-    assert replay(replace(made, entries=(changed, *others))) == made
+    assert replay_ledger(replace(made, entries=(changed, *others))) == made
     moved = replace(first, exhibits=())
-    assert replay(replace(made, entries=(moved, *others))) != made
+    assert replay_ledger(replace(made, entries=(moved, *others))) != made
 
 
 def test_replay_keeps_the_findings_of_the_answer_and_of_its_citations() -> None:
@@ -60,7 +59,7 @@ def test_replay_keeps_the_findings_of_the_answer_and_of_its_citations() -> None:
         FindingKind.MALFORMED_CITATION,
         FindingKind.UNRESOLVED_CITATION,
     ]
-    assert replay(made) == made
+    assert replay_ledger(made) == made
 
 
 def test_ids_are_made_from_content() -> None:
@@ -145,7 +144,7 @@ def test_scores_are_rounded_before_they_are_compared() -> None:
     made = examples.ledger_of("Leave is paid.", {"clm_001": (reading,)})
     entry = made.entries[0]
     assert entry.verdict is Verdict.WEAK
-    assert entry.components == ConfidenceComponents(0.85, 1, rounded(0.33335), 1.0)
+    assert entry.components == ConfidenceComponents(0.85, 1, round_score(0.33335), 1.0)
 
 
 def test_components_are_stored_only_where_the_formula_is_used() -> None:

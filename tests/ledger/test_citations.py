@@ -5,17 +5,18 @@ from dataclasses import replace
 import pytest
 from tests.ledger.examples import CARRYOVER, CHUNKS, GUIDE, HR, INQUIRY, chunk, ledger_of, reading
 
-from affidavit.ledger.build import adjudicate
-from affidavit.ledger.citations import cited_hashes, resolve, shelf_of
+from affidavit.ledger.adjudication import adjudicate
+from affidavit.ledger.citations import citation_index, cited_hashes, resolve_reference
 from affidavit.ledger.claims import split_answer
-from affidavit.ledger.findings import FindingKind
-from affidavit.ledger.model import Reading, SupportLevel
+from affidavit.ledger.model import FindingKind, Reading, SupportLevel
 from affidavit.ledger.record import CitationStatus
 
 FULL, PARTIAL = SupportLevel.FULL, SupportLevel.PARTIAL
 YES, NO, TWO = CitationStatus.RESOLVED, CitationStatus.UNRESOLVED, CitationStatus.AMBIGUOUS
 P1 = replace(HR, id="p1", filename="folder/Notes 2024.md", title="Notes")
-SHELF = shelf_of((HR, GUIDE, P1), (*CHUNKS, *CHUNKS, chunk(P1, 0, "One."), chunk(P1, 1, "Two.")))
+SHELF = citation_index(
+    (HR, GUIDE, P1), (*CHUNKS, *CHUNKS, chunk(P1, 0, "One."), chunk(P1, 1, "Two."))
+)
 
 SPEC = {
     "a hash": ("00f66349", YES, ("doc_hr001",)),
@@ -40,40 +41,42 @@ SPEC = {
 
 @pytest.mark.parametrize(("reference", "status", "documents"), SPEC.values(), ids=SPEC.keys())
 def test_resolve(reference: str, status: CitationStatus, documents: tuple[str, ...]) -> None:
-    citation = resolve(reference, SHELF)
+    citation = resolve_reference(reference, SHELF)
     assert (citation.status, citation.document_ids) == (status, documents)
 
 
 def test_a_passage_by_number_is_that_chunk() -> None:
     second = chunk(P1, 1, "Two.")
-    assert resolve("p1#2", SHELF).chunk_hashes == (second.hash,)
+    assert resolve_reference("p1#2", SHELF).chunk_hashes == (second.hash,)
 
 
 def test_the_very_id_of_a_chunk_wins_over_its_number() -> None:
     named = replace(chunk(HR, 7, "Seven."), id="p1#2")
-    shelf = shelf_of((HR, P1), (chunk(P1, 1, "Two."), named))
-    assert resolve("p1#2", shelf).document_ids == ("doc_hr001",)
+    shelf = citation_index((HR, P1), (chunk(P1, 1, "Two."), named))
+    assert resolve_reference("p1#2", shelf).document_ids == ("doc_hr001",)
 
 
 def test_two_documents_of_one_name_are_ambiguous() -> None:
     other = replace(HR, id="doc_hr002")
-    shelf = shelf_of((HR, other), ())
-    citation = resolve("HR_Policy.pdf", shelf)
+    shelf = citation_index((HR, other), ())
+    citation = resolve_reference("HR_Policy.pdf", shelf)
     assert (citation.status, citation.document_ids) == (TWO, ("doc_hr001", "doc_hr002"))
-    assert resolve("HR_Policy.pdf#1", shelf).status is TWO
+    assert resolve_reference("HR_Policy.pdf#1", shelf).status is TWO
 
 
 def test_one_hash_with_two_texts_is_ambiguous() -> None:
     one, other = chunk(HR, 0, "One."), replace(chunk(GUIDE, 0, "Two."), hash="b" * 12)
-    shelf = shelf_of((HR, GUIDE), (replace(one, hash="b" * 8), other))
-    citation = resolve("b" * 8, shelf)
+    shelf = citation_index((HR, GUIDE), (replace(one, hash="b" * 8), other))
+    citation = resolve_reference("b" * 8, shelf)
     assert citation.status is TWO
     assert citation.chunk_hashes == ("b" * 8, "b" * 12)
 
 
 def test_one_text_in_two_documents_is_not_ambiguous() -> None:
-    shelf = shelf_of((HR, GUIDE), (chunk(HR, 0, CARRYOVER), chunk(GUIDE, 0, CARRYOVER.upper())))
-    citation = resolve(chunk(HR, 0, CARRYOVER).hash, shelf)
+    shelf = citation_index(
+        (HR, GUIDE), (chunk(HR, 0, CARRYOVER), chunk(GUIDE, 0, CARRYOVER.upper()))
+    )
+    citation = resolve_reference(chunk(HR, 0, CARRYOVER).hash, shelf)
     assert (citation.status, citation.document_ids) == (YES, ("doc_hr001", "doc_lg001"))
 
 

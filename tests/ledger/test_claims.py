@@ -4,9 +4,8 @@ import pytest
 
 from affidavit.base.errors import AffidavitError
 from affidavit.ledger.claims import ClaimOverride, parse_override, split_answer
-from affidavit.ledger.findings import FindingKind
 from affidavit.ledger.importance import ImportanceThresholds
-from affidavit.ledger.model import ClaimType, Exemption, Importance, LeftOutKind
+from affidavit.ledger.model import ClaimType, Exemption, FindingKind, Importance, LeftOutKind
 
 SPLIT = {
     "nothing": ("", []),

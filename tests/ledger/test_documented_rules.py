@@ -9,7 +9,7 @@ from tests.ledger import examples, small_ledgers
 from tests.rule_tables import examples_in, page_named, require_test
 
 from affidavit.base.errors import AffidavitError
-from affidavit.ledger.citations import resolve, shelf_of
+from affidavit.ledger.citations import citation_index, resolve_reference
 from affidavit.ledger.claims import parse_override, split_answer
 from affidavit.ledger.kinds import claim_type
 from affidavit.ledger.remarks import find_exemption
@@ -49,8 +49,8 @@ def check_cites(answer: str, wanted: str) -> None:
 
 
 def check_citation(reference: str, wanted: str) -> None:
-    shelf = shelf_of((examples.HR, examples.GUIDE), examples.CHUNKS)
-    assert resolve(reference, shelf).status == wanted
+    shelf = citation_index((examples.HR, examples.GUIDE), examples.CHUNKS)
+    assert resolve_reference(reference, shelf).status == wanted
 
 
 def check_verdict(readings: str, wanted: str) -> None:

@@ -9,12 +9,17 @@ from tests.ledger import examples
 from tests.ledger.small_ledgers import ledger
 
 from affidavit.base.errors import AffidavitError
-from affidavit.ledger.markdown import ledger_to_markdown
-from affidavit.ledger.places import full_place, long_place, percent, short_place, verdict_label
+from affidavit.ledger.labels import (
+    full_place,
+    long_place,
+    percent_rounded_down,
+    short_place,
+    verdict_label,
+)
 from affidavit.ledger.record import Exhibit
 from affidavit.ledger.rules import DEFAULT_RULES, with_gates
-from affidavit.ledger.wire import ledger_to_json, ledger_to_wire
-from affidavit.ledger.wire_reading import ledger_from_json, ledger_from_wire
+from affidavit.ledger.wire import ledger_from_json, ledger_from_wire, ledger_to_json, ledger_to_wire
+from affidavit.reports.ledger_markdown import ledger_to_markdown
 
 
 def test_markdown_of_the_seeds_example(golden: Golden) -> None:
@@ -187,7 +192,12 @@ def test_places(exhibit: Exhibit, short: str, long: str, full: str) -> None:
 
 
 def test_a_share_is_never_rounded_up() -> None:
-    assert [percent(share) for share in (0.849, 0.29, 1.0, 0.0)] == ["84%", "29%", "100%", "0%"]
+    assert [percent_rounded_down(share) for share in (0.849, 0.29, 1.0, 0.0)] == [
+        "84%",
+        "29%",
+        "100%",
+        "0%",
+    ]
 
 
 def test_verdict_labels() -> None:

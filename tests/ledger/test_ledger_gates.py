@@ -4,9 +4,9 @@ import pytest
 from tests.ledger.examples import ledger_of
 from tests.ledger.small_ledgers import ledger
 
-from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
+from affidavit.decision.decision import Decision, GateStatus
 from affidavit.ledger.gates import (
     DEFAULT_GATES,
     Gate,
@@ -146,10 +146,10 @@ def test_other_metrics() -> None:
     assert results.reasons == ("supported is 0.5, but supported>=0.6 is asked: clm_002",)
     cites = ledger_of("Leave is paid [7] [cite:zz].", {})
     counted = gates_with(["unresolved_citations<=0"], ())
+    from affidavit.ledger.adjudication import gate_measures
     from affidavit.ledger.gates import decide
-    from affidavit.ledger.summary import measures
 
-    report = decide(counted, measures(cites.entries, cites.findings))
+    report = decide(counted, gate_measures(cites.entries, cites.findings))
     assert report.reasons == (
         "unresolved_citations is 2, but unresolved_citations<=0 is asked: clm_001",
     )

@@ -7,14 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.ledger.small_ledgers import ledger
 
-from affidavit.base.decision import Decision, GateStatus
-from affidavit.ledger.build import replay
+from affidavit.decision.decision import Decision, GateStatus
+from affidavit.ledger.adjudication import replay_ledger
 from affidavit.ledger.claims import split_answer
-from affidavit.ledger.confidence import confidence
 from affidavit.ledger.model import Claim
 from affidavit.ledger.record import ConfidenceComponents, Ledger
-from affidavit.ledger.wire import ledger_to_json
-from affidavit.ledger.wire_reading import ledger_from_json
+from affidavit.ledger.verdict import confidence
+from affidavit.ledger.wire import ledger_from_json, ledger_to_json
 
 VOCABULARY = """
     Leave leave notice is are must may paid short 15 days, and but while they managers who
@@ -172,7 +171,7 @@ def test_parse_undoes_render_and_replay_changes_nothing(
 ) -> None:
     one = made(claims, gates)
     assert ledger_from_json(ledger_to_json(one)) == one
-    assert replay(one) == one
+    assert replay_ledger(one) == one
 
 
 @given(MARKDOWN)
@@ -181,4 +180,4 @@ def test_the_ledger_of_any_answer_survives_the_way_through_json(answer: str) -> 
 
     one = ledger_of(answer, {})
     assert ledger_from_json(ledger_to_json(one)) == one
-    assert replay(replace(one, id="led_0")) == one
+    assert replay_ledger(replace(one, id="led_0")) == one

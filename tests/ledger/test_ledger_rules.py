@@ -9,6 +9,7 @@ from affidavit.ledger.importance import ImportanceThresholds
 from affidavit.ledger.model import Verdict
 from affidavit.ledger.rules import (
     DEFAULT_RULES,
+    JudgeThresholds,
     LedgerRules,
     rules_digest,
     rules_from_toml,
@@ -16,7 +17,6 @@ from affidavit.ledger.rules import (
     rules_to_wire,
     with_gates,
 )
-from affidavit.ledger.thresholds import JudgeThresholds
 
 
 def test_nothing_said_is_the_default() -> None:

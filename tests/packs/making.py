@@ -6,7 +6,7 @@ from typing import Any
 
 from affidavit.packs.lint import LintPass, LintResult
 from affidavit.packs.model import Pack
-from affidavit.packs.reading import pack_from_yaml
+from affidavit.packs.reader import pack_from_yaml
 
 MANIFEST: Mapping[str, Any] = {
     "schema_version": 1,

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.packs.making import MANIFEST, event, lint
 
-from affidavit.app.evidence.packs_block import packs_block
-from affidavit.app.linting.loading import BUILT_IN, built_in_pack, built_in_packs
+from affidavit.app.bundle_sealing import packs_block
+from affidavit.app.pack_files import BUILT_IN, built_in_pack, built_in_packs
 from affidavit.packs.lint import LintResult
 from affidavit.packs.model import Pack, PackKind
 from affidavit.packs.signals import REGISTRY

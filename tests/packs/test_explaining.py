@@ -6,9 +6,8 @@ from tests.packs.test_sensitive import DRAWN
 from tests.packs.test_signals import COMMITMENT, EVERYTHING, MODEL, STARTED
 
 from affidavit.base.errors import AffidavitError
-from affidavit.packs.explaining import Explanation, explain
+from affidavit.packs.explanations import Explanation, describe_check, explain
 from affidavit.packs.signals import REGISTRY
-from affidavit.packs.wording import check_in_words
 
 PACK = pack_with(
     {
@@ -142,12 +141,12 @@ WORDS = {
 @pytest.mark.parametrize(("words", "check"), WORDS.items())
 def test_a_check_in_words(words: str, check: dict[str, object]) -> None:
     (rule,) = pack_with({"check": check}).rules
-    assert check_in_words(rule) == words
+    assert describe_check(rule) == words
 
 
 def test_a_scope_in_words() -> None:
     (rule,) = pack_with({"check": {"type": "x"}, "event_types": ["a", "b"]}).rules
-    assert check_in_words(rule).endswith(", among events of type a or b")
+    assert describe_check(rule).endswith(", among events of type a or b")
 
 
 def test_every_signal_has_an_advice() -> None:

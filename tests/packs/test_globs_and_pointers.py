@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from affidavit.base.validation import nearest_name, suggestion_for
 from affidavit.packs.globs import GlobError, glob_from
-from affidavit.packs.nearest import advice_for, nearest_name
-from affidavit.packs.pointers import ABSENT, below, commitment_in, pointer_from
-from affidavit.packs.versions import is_met, numbers_of
+from affidavit.packs.pointers import ABSENT, child_pointer, commitment_in, pointer_from
+from affidavit.packs.warnings import is_version_met, version_numbers
 
 GLOBS: dict[str, tuple[str, str, bool]] = {
     "a text is itself": ("a.b", "a.b", True),
@@ -108,7 +108,7 @@ def test_marks_and_members() -> None:
     assert pointer_from("/data/x").mark == b'"x"'
     assert pointer_from("/data/1").mark is None
     assert pointer_from("/").mark is None
-    assert below("/a", "b/c~") == "/a/b~1c~0"
+    assert child_pointer("/a", "b/c~") == "/a/b~1c~0"
     assert repr(ABSENT) == "ABSENT"
 
 
@@ -145,7 +145,7 @@ def test_the_nearest_name(given_name: str, wanted: str | None) -> None:
 
 def test_no_names_are_no_advice() -> None:
     assert nearest_name("abc", ()) is None
-    assert advice_for("abd", ["abc", "x"]) == "did you mean abc? The known ones are abc, x"
+    assert suggestion_for("abd", ["abc", "x"]) == "did you mean abc? The known ones are abc, x"
 
 
 VERSIONS = {
@@ -162,8 +162,8 @@ VERSIONS = {
 
 @pytest.mark.parametrize(("wanted", "found", "met"), VERSIONS.values(), ids=VERSIONS.keys())
 def test_versions(wanted: str, found: str, met: bool) -> None:
-    assert is_met(wanted, found) is met
+    assert is_version_met(wanted, found) is met
 
 
 def test_numbers_of_a_version() -> None:
-    assert numbers_of(" >= 1.2 ") == (1, 2, 0)
+    assert version_numbers(" >= 1.2 ") == (1, 2, 0)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.packs.making import MANIFEST, event, line_of, lint, messages, pack_with
 
+from affidavit.packs.evaluators import FixedEvaluator
 from affidavit.packs.events import Event, decode_head
-from affidavit.packs.watching import Settled
 
 A, B = event("a", {"x": 1}), event("b", {"y": None})
 START, FINISH = event("job.started"), event("job.finished")
@@ -292,7 +292,7 @@ def test_a_finding_points_at_the_first_event_that_lacks_something() -> None:
 
 
 def test_more_open_pairs_than_are_followed_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("affidavit.packs.pairing.MAX_OPEN", 2)
+    monkeypatch.setattr("affidavit.packs.checks.MAX_OPEN", 2)
     result = lint([pack_with({"check": PAIRS})], [START, START, START, FINISH, FINISH, FINISH])
     assert messages(result) == ["More than 2 events matching '*.started' are open at once"]
 
@@ -304,7 +304,7 @@ def test_two_fields_of_the_envelope_are_looked_up_in_one_event() -> None:
 
 
 def test_what_is_settled_wants_no_event() -> None:
-    settled = Settled(None)
+    settled = FixedEvaluator(None)
     assert not settled.wants("a")
     assert settled.feed(Event(1, b"{}", decode_head(line_of(A))))
     assert settled.takes(b"{}", 1)

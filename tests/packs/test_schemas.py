@@ -14,10 +14,9 @@ from tests.packs.test_sensitive import DRAWN
 from tests.repository import ROOT
 from tests.seal.bundle_making import sealed
 
-from affidavit.app.linting.linting import lint_bundles
-from affidavit.app.linting.loading import built_in_text
-from affidavit.app.linting.report import closure_report, report_as_wire
-from affidavit.base.strict_yaml import yaml_document
+from affidavit.app.lint import closure_report, lint_bundles, lint_report_as_wire
+from affidavit.app.pack_files import built_in_text
+from affidavit.base.config import yaml_document
 from affidavit.packs.model import Severity
 from affidavit.packs.report_schema import LintReportV1
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
@@ -37,7 +36,7 @@ def test_a_lint_report_is_what_its_schema_says(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("a.tar.gz", "b.tar.gz", "missing.tar.gz")]
     packs = tuple(PACKS.values())
     outcomes = list(lint_bundles(paths, packs, DEFAULT_LIMITS, 500))
-    wire: Any = json.loads(json.dumps(report_as_wire(outcomes, packs, Severity.ERROR, 500)))
+    wire: Any = json.loads(json.dumps(lint_report_as_wire(outcomes, packs, Severity.ERROR, 500)))
     msgspec.convert(wire, LintReportV1)
     schema("lint-report").validate(wire)
     schema("closure-report").validate(wire["bundles"][0]["closure_report"])

@@ -10,10 +10,14 @@ from tests.packs.making import event, line_of, lint
 
 from affidavit.packs.events import decode_head
 from affidavit.packs.lint import LintPass
-from affidavit.packs.marks import has_mark, may_be_sensitive
 from affidavit.packs.model import Severity
-from affidavit.packs.personal_data import personal_data_in
-from affidavit.packs.secrets import is_secret_by_name, looks_drawn, secrets_in
+from affidavit.packs.sensitive_patterns import (
+    find_personal_data,
+    find_secrets,
+    is_secret_by_name,
+    looks_random,
+)
+from affidavit.packs.sensitive_rules import may_be_sensitive, may_hold_sensitive_text
 
 # Put together here, so that no scanner takes this file for a leak.
 DRAWN = "Zx9" + "Qw7Er5Ty3Ui1Op0As8Df6"
@@ -70,14 +74,14 @@ HARMLESS = {
 
 @pytest.mark.parametrize(("text", "kind"), SECRETS.values(), ids=SECRETS.keys())
 def test_a_secret_is_found(text: str, kind: str) -> None:
-    assert [match.kind for match in secrets_in(text)] == [kind]
-    (match,) = secrets_in(f"before {text} after")
+    assert [match.kind for match in find_secrets(text)] == [kind]
+    (match,) = find_secrets(f"before {text} after")
     assert text[:3] not in match.shown or len(match.shown) < 15
 
 
 @pytest.mark.parametrize("text", HARMLESS.values(), ids=HARMLESS.keys())
 def test_what_is_no_secret(text: str) -> None:
-    assert list(secrets_in(text)) == []
+    assert list(find_secrets(text)) == []
 
 
 NAMED: dict[str, tuple[str, str, bool]] = {
@@ -134,12 +138,12 @@ IMPERSONAL = {
 
 @pytest.mark.parametrize(("text", "kind"), PERSONAL.values(), ids=PERSONAL.keys())
 def test_personal_data_is_found(text: str, kind: str) -> None:
-    assert [match.kind for match in personal_data_in(text)] == [kind]
+    assert [match.kind for match in find_personal_data(text)] == [kind]
 
 
 @pytest.mark.parametrize("text", IMPERSONAL.values(), ids=IMPERSONAL.keys())
 def test_what_is_no_personal_data(text: str) -> None:
-    assert list(personal_data_in(text)) == []
+    assert list(find_personal_data(text)) == []
 
 
 ALL_TEXTS = {**{k: v[0] for k, v in {**SECRETS, **PERSONAL}.items()}}
@@ -148,7 +152,7 @@ ALL_TEXTS = {**{k: v[0] for k, v in {**SECRETS, **PERSONAL}.items()}}
 @pytest.mark.parametrize("text", ALL_TEXTS.values(), ids=ALL_TEXTS.keys())
 @pytest.mark.parametrize("filler", ["", "x " * 400], ids=["short", "long"])
 def test_the_first_look_misses_nothing(text: str, filler: str) -> None:
-    assert has_mark(json.dumps({"a": [filler + text]}).encode())
+    assert may_hold_sensitive_text(json.dumps({"a": [filler + text]}).encode())
     head = decode_head(line_of(event("t", {"a": filler}, subject=text)))
     assert may_be_sensitive([head])
 
@@ -156,15 +160,17 @@ def test_the_first_look_misses_nothing(text: str, filler: str) -> None:
 @given(st.text(max_size=40), st.text(max_size=40), st.sampled_from(sorted(ALL_TEXTS.values())))
 def test_what_is_found_in_a_text_has_a_mark(before: str, after: str, text: str) -> None:
     whole = before + text + after
-    found = [*secrets_in(whole), *personal_data_in(whole)]
-    assert not found or has_mark(json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace"))
+    found = [*find_secrets(whole), *find_personal_data(whole)]
+    assert not found or may_hold_sensitive_text(
+        json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace")
+    )
 
 
 @given(st.text(st.sampled_from('sk-_AIKghpou@+0123456789 :="token\\u'), max_size=60))
 def test_what_has_no_mark_holds_nothing(text: str) -> None:
     raw = json.dumps(text, ensure_ascii=False).encode()
-    if not has_mark(raw):
-        assert [*secrets_in(text), *personal_data_in(text)] == []
+    if not may_hold_sensitive_text(raw):
+        assert [*find_secrets(text), *find_personal_data(text)] == []
 
 
 def test_most_events_need_no_second_look() -> None:
@@ -241,5 +247,5 @@ def test_a_fingerprint_is_of_the_rule_and_the_place() -> None:
 
 
 def test_a_text_that_is_made_of_digits_only_is_not_drawn() -> None:
-    assert not looks_drawn("12345678901234567890")
-    assert not looks_drawn("aaaaaaaaaaaaaaaaaa11")
+    assert not looks_random("12345678901234567890")
+    assert not looks_random("aaaaaaaaaaaaaaaaaa11")

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.packs.making import MANIFEST, event, line_of, lint, pack_with
 
-from affidavit.packs.closure import Confidence, gain_of
-from affidavit.packs.detection import State
+from affidavit.packs.closure import ClosureConfidence, score_gain
 from affidavit.packs.lint import LintPass
+from affidavit.packs.signal_detection import SignalState
 from affidavit.packs.signals import REGISTRY, REGISTRY_VERSION, REPLAY_CRITICAL, TOTAL_WEIGHT
 
 COMMITMENT = {"$redacted": {"alg": "sha256-salted", "digest": "sha256:ab", "size_bytes": 4}}
@@ -35,7 +35,7 @@ EVERYTHING = [
 ]
 
 
-def states(events: list[dict[str, Any]]) -> dict[str, State]:
+def states(events: list[dict[str, Any]]) -> dict[str, SignalState]:
     return {name: seen.state for name, seen in lint([], events).sightings.items()}
 
 
@@ -44,86 +44,86 @@ def without(key: str) -> dict[str, Any]:
 
 
 # The signal, the events, its state, and words of the reason.
-SPEC: dict[str, tuple[str, list[dict[str, Any]], State, str]] = {
-    "captured": ("model_outputs", [MODEL_CALL], State.CAPTURED, "found in 1 event"),
+SPEC: dict[str, tuple[str, list[dict[str, Any]], SignalState, str]] = {
+    "captured": ("model_outputs", [MODEL_CALL], SignalState.CAPTURED, "found in 1 event"),
     "captured in all of several": (
         "model_outputs",
         [MODEL_CALL, MODEL_CALL],
-        State.CAPTURED,
+        SignalState.CAPTURED,
         "found in 2 events",
     ),
     "one of several lacks it": (
         "model_outputs",
         [MODEL_CALL, event("affidavit.model.call", without("output"))],
-        State.MISSING,
+        SignalState.MISSING,
         "1 of 2 events that should show it do not",
     ),
-    "null was recorded": ("tool_io_bodies", [TOOL_CALL], State.CAPTURED, "found"),
+    "null was recorded": ("tool_io_bodies", [TOOL_CALL], SignalState.CAPTURED, "found"),
     "redacted": (
         "model_outputs",
         [event("affidavit.model.call", {**MODEL, "output": COMMITMENT})],
-        State.REDACTED,
+        SignalState.REDACTED,
         "1 of 1 are redacted",
     ),
     "redacted inside": (
         "model_outputs",
         [event("affidavit.model.call", {**MODEL, "output": [{"text": COMMITMENT}]}), MODEL_CALL],
-        State.REDACTED,
+        SignalState.REDACTED,
         "1 of 2 are redacted",
     ),
     "what looks like a redaction and is none": (
         "model_outputs",
         [event("affidavit.model.call", {**MODEL, "output": {"$redacted": 1}})],
-        State.CAPTURED,
+        SignalState.CAPTURED,
         "found",
     ),
     "a redaction elsewhere": (
         "model_identity",
         [event("affidavit.model.call", {**MODEL, "output": COMMITMENT})],
-        State.CAPTURED,
+        SignalState.CAPTURED,
         "found",
     ),
     "a recorder that did not record it": (
         "rng_seeds",
         [STARTED],
-        State.MISSING,
+        SignalState.MISSING,
         "no event of the run shows it",
     ),
     "nothing could have shown it": (
         "rng_seeds",
         [event("assay.profile.started")],
-        State.UNKNOWN,
+        SignalState.UNKNOWN,
         "no event could have shown it",
     ),
     "an Assay decision without bodies": (
         "tool_io_bodies",
         [event("assay.tool.decision", {"tool": "t", "decision": "allow"})],
-        State.MISSING,
+        SignalState.MISSING,
         "1 of 1 events",
     ),
     "an Assay decision shows the tool": (
         "tool_calls",
         [event("assay.tool.decision", {"tool": "t", "decision": "allow"})],
-        State.CAPTURED,
+        SignalState.CAPTURED,
         "found",
     ),
     "a field that is only sometimes there": (
         "human_approvals",
         [event("assay.tool.decision", {"tool": "t"})],
-        State.UNKNOWN,
+        SignalState.UNKNOWN,
         "no event could have shown it",
     ),
-    "a seed in the call's own settings": ("rng_seeds", [MODEL_CALL], State.CAPTURED, "found"),
+    "a seed in the call's own settings": ("rng_seeds", [MODEL_CALL], SignalState.CAPTURED, "found"),
     "data that is no object": (
         "model_outputs",
         [event("affidavit.model.call", "text")],
-        State.MISSING,
+        SignalState.MISSING,
         "1 of 1 events",
     ),
     "the run says that it had none": (
         "tool_calls",
         [event("affidavit.run.finished", {"absent_signals": ["tool_calls", "unknown", 5]})],
-        State.CAPTURED,
+        SignalState.CAPTURED,
         "the run says that it had none",
     ),
     "what the run says does not undo what is there": (
@@ -132,30 +132,30 @@ SPEC: dict[str, tuple[str, list[dict[str, Any]], State, str]] = {
             event("affidavit.model.call", without("output")),
             event("affidavit.run.finished", {"absent_signals": ["model_outputs"]}),
         ],
-        State.MISSING,
+        SignalState.MISSING,
         "1 of 1 events",
     ),
     "a run that ends without an object": (
         "tool_calls",
         [event("affidavit.run.finished", "ok")],
-        State.MISSING,
+        SignalState.MISSING,
         "no event",
     ),
 }
 
 
 @pytest.mark.parametrize(("name", "events", "state", "words"), SPEC.values(), ids=SPEC.keys())
-def test_a_signal(name: str, events: list[dict[str, Any]], state: State, words: str) -> None:
+def test_a_signal(name: str, events: list[dict[str, Any]], state: SignalState, words: str) -> None:
     seen = lint([], events).sightings[name]
     assert (seen.state, words in seen.reason) == (state, True)
     assert seen.paths
-    assert (seen.commitment is not None) is (state is State.REDACTED)
+    assert (seen.commitment is not None) is (state is SignalState.REDACTED)
 
 
 def test_everything_can_be_captured() -> None:
-    assert set(states(EVERYTHING).values()) == {State.CAPTURED}
+    assert set(states(EVERYTHING).values()) == {SignalState.CAPTURED}
     result = lint([], EVERYTHING)
-    assert (result.closure.score, result.closure.confidence) == (1.0, Confidence.HIGH)
+    assert (result.closure.score, result.closure.confidence) == (1.0, ClosureConfidence.HIGH)
 
 
 def test_the_registry_has_what_was_agreed() -> None:
@@ -195,28 +195,30 @@ def test_a_commitment_is_carried_into_the_report() -> None:
 
 
 # Fixed fixtures of the score: which signals a run records, and what it comes to.
-SCORES: dict[str, tuple[list[dict[str, Any]], float, Confidence]] = {
-    "nothing known, nothing whole": ([event("x")], 0.0, Confidence.LOW),
+SCORES: dict[str, tuple[list[dict[str, Any]], float, ClosureConfidence]] = {
+    "nothing known, nothing whole": ([event("x")], 0.0, ClosureConfidence.LOW),
     "whole, and nothing of it known": (
         [event("assay.profile.started"), event("assay.profile.finished")],
         0.0,
-        Confidence.MEDIUM,
+        ClosureConfidence.MEDIUM,
     ),
-    "cut off, and all of it known": ([STARTED], 0.15, Confidence.MEDIUM),
-    "whole, and the input alone": ([STARTED, FINISHED], 0.15, Confidence.HIGH),
+    "cut off, and all of it known": ([STARTED], 0.15, ClosureConfidence.MEDIUM),
+    "whole, and the input alone": ([STARTED, FINISHED], 0.15, ClosureConfidence.HIGH),
     # 3 input, 3 outputs, 2 identity, 2 lineage (input), 2 seeds, 1 parameters.
-    "a model call": ([STARTED, MODEL_CALL, FINISHED], 0.65, Confidence.HIGH),
+    "a model call": ([STARTED, MODEL_CALL, FINISHED], 0.65, ClosureConfidence.HIGH),
     "the same, redacted": (
         [STARTED, event("affidavit.model.call", {**MODEL, "output": COMMITMENT}), FINISHED],
         0.5,
-        Confidence.HIGH,
+        ClosureConfidence.HIGH,
     ),
-    "everything": (EVERYTHING, 1.0, Confidence.HIGH),
+    "everything": (EVERYTHING, 1.0, ClosureConfidence.HIGH),
 }
 
 
 @pytest.mark.parametrize(("events", "score", "confidence"), SCORES.values(), ids=SCORES.keys())
-def test_the_score(events: list[dict[str, Any]], score: float, confidence: Confidence) -> None:
+def test_the_score(
+    events: list[dict[str, Any]], score: float, confidence: ClosureConfidence
+) -> None:
     closure = lint([], events).closure
     assert (closure.score, closure.confidence) == (score, confidence)
 
@@ -224,8 +226,8 @@ def test_the_score(events: list[dict[str, Any]], score: float, confidence: Confi
 @given(st.sets(st.integers(0, len(EVERYTHING) - 1)))
 def test_the_score_is_the_sum_of_what_is_captured(chosen: set[int]) -> None:
     closure = lint([], [EVERYTHING[at] for at in sorted(chosen)]).closure
-    captured = [seen for seen in closure.sightings if seen.state is State.CAPTURED]
-    assert closure.score == pytest.approx(sum(gain_of(seen.signal) for seen in captured))
+    captured = [seen for seen in closure.sightings if seen.state is SignalState.CAPTURED]
+    assert closure.score == pytest.approx(sum(score_gain(seen.signal) for seen in captured))
     assert 0 <= closure.score <= 1
 
 

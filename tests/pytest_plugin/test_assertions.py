@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from tests.gates.making import GOLD, TRACE
 
-from affidavit.pytest_plugin import assert_gate, assert_grounded
-from affidavit.pytest_plugin.grounding import path_of
+from affidavit.pytest_plugin.assertions import assert_gate, assert_grounded, source_path
 
 POLICY = "# Leave\n\nEmployees have 25 days of annual leave. Up to 5 days may be carried over.\n"
 
@@ -58,10 +57,10 @@ def test_sources_may_be_files(as_text: bool, tmp_path: Path) -> None:
 
 
 def test_the_same_text_is_the_same_file(tmp_path: Path) -> None:
-    first = path_of("some text", 1, tmp_path)
-    assert first == path_of("some text", 1, tmp_path)
+    first = source_path("some text", 1, tmp_path)
+    assert first == source_path("some text", 1, tmp_path)
     assert first.read_text() == "some text"
-    assert path_of("x" * 5000, 1, tmp_path).stat().st_size == 5000
+    assert source_path("x" * 5000, 1, tmp_path).stat().st_size == 5000
 
 
 ERRORS = {
@@ -86,7 +85,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object) -> None:
         raise ModuleNotFoundError("No module named 'tantivy'", name="tantivy")
 
-    monkeypatch.setattr("affidavit.wiring.benches.set_up_bench", missing)
+    monkeypatch.setattr("affidavit.app.check.build_check_context", missing)
     with pytest.raises(pytest.fail.Exception) as caught:
         assert_grounded("A claim.", POLICY, judge="lexical")
     assert str(caught.value).startswith("AF003")
@@ -99,7 +98,7 @@ def test_another_missing_module_is_a_defect_and_shown_as_one(
     def missing(*_: object) -> None:
         raise ModuleNotFoundError("No module named 'ours'", name="ours")
 
-    monkeypatch.setattr("affidavit.wiring.benches.set_up_bench", missing)
+    monkeypatch.setattr("affidavit.app.check.build_check_context", missing)
     with pytest.raises(ModuleNotFoundError):
         assert_grounded("A claim.", POLICY, judge="lexical")
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from affidavit.pytest_plugin.repeating import RepeatedTest, RunOutcome, apart
+from affidavit.pytest_plugin.hooks import RepeatedTest, RunOutcome, split_run_name
 
 pytest_plugins = ["pytester"]
 
@@ -248,7 +248,7 @@ NAMES = {
 
 @pytest.mark.parametrize(("nodeid", "wanted"), NAMES.values(), ids=NAMES.keys())
 def test_apart(nodeid: str, wanted: tuple[str, int | None]) -> None:
-    assert apart(nodeid) == wanted
+    assert split_run_name(nodeid) == wanted
 
 
 def test_a_test_of_which_all_runs_were_skipped_measured_nothing() -> None:

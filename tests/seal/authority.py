@@ -13,9 +13,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from affidavit.seal.der import SEQUENCE, SET, element, elements, integer
-from affidavit.seal.stamping import stamp_request
-from affidavit.seal.tokens import token_from_response
+from affidavit.seal.encodings import SEQUENCE, SET, der_element, der_elements, der_integer
+from affidavit.seal.rfc3161 import time_stamp_request, token_from_response
 
 NONCE = 2**63 + 5
 POLICY = "1.2.3.4.1"
@@ -49,7 +48,7 @@ class Authority:
 
     def answer(self, digest: str, nonce: int = NONCE, signer: str = "tsa") -> bytes:
         """Return the authority's answer to our request."""
-        return self.answer_to(stamp_request(digest, nonce), signer)
+        return self.answer_to(time_stamp_request(digest, nonce), signer)
 
     def answer_to(
         self,
@@ -129,7 +128,7 @@ def found_authority(folder: Path) -> Authority:
 
 def token_info(token: bytes) -> bytes:
     """Return the TSTInfo that a token carries."""
-    (content_info,) = elements(token)
+    (content_info,) = der_elements(token)
     (signed_data,) = content_info.members[1].members
     carried = signed_data.members[2]
     (octets,) = carried.members[1].members
@@ -139,31 +138,33 @@ def token_info(token: bytes) -> bytes:
 def with_certificate(token: bytes, pem: bytes) -> bytes:
     """Return a token with one more certificate in it, which nobody signed for."""
     der = x509.load_pem_x509_certificate(pem).public_bytes(serialization.Encoding.DER)
-    (content_info,) = elements(token)
+    (content_info,) = der_elements(token)
     kind, explicit = content_info.members
     (signed_data,) = explicit.members
     parts = [
-        element(0xA0, *sorted((*(each.whole for each in part.members), der)))
+        der_element(0xA0, *sorted((*(each.whole for each in part.members), der)))
         if part.tag == 0xA0
         else part.whole
         for part in signed_data.members
     ]
-    return element(SEQUENCE, kind.whole, element(0xA0, element(SEQUENCE, *parts)))
+    return der_element(SEQUENCE, kind.whole, der_element(0xA0, der_element(SEQUENCE, *parts)))
 
 
 def without_signers(token: bytes) -> bytes:
     """Return a token that nobody signed."""
-    (content_info,) = elements(token)
+    (content_info,) = der_elements(token)
     kind, explicit = content_info.members
     (signed_data,) = explicit.members
     parts = [part.whole for part in signed_data.members[:-1]]
-    return element(SEQUENCE, kind.whole, element(0xA0, element(SEQUENCE, *parts, element(SET))))
+    return der_element(
+        SEQUENCE, kind.whole, der_element(0xA0, der_element(SEQUENCE, *parts, der_element(SET)))
+    )
 
 
 def with_status(response: bytes, status: int) -> bytes:
     """Return an answer with another status and the same token."""
-    (whole,) = elements(response)
-    return element(SEQUENCE, element(SEQUENCE, integer(status)), whole.members[1].whole)
+    (whole,) = der_elements(response)
+    return der_element(SEQUENCE, der_element(SEQUENCE, der_integer(status)), whole.members[1].whole)
 
 
 def _key(folder: Path, name: str) -> ec.EllipticCurvePrivateKey:

@@ -10,30 +10,31 @@ from typing import Any
 
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
-from affidavit.seal.bundle.drafting import Draft, Drafting, Run
-from affidavit.seal.bundle.inflating import sealed_header
+from affidavit.seal.bundle.container import sealed_header
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.manifest import manifest_bytes
-from affidavit.seal.bundle.steps import BundleVerification
-from affidavit.seal.bundle.verifying import verify_bundle
-from affidavit.seal.bundle.writing import bundle_bytes
+from affidavit.seal.bundle.reader import verify_bundle
+from affidavit.seal.bundle.verification import BundleVerification
+from affidavit.seal.bundle.writer import EventDraft, EventWriter, RunIdentity, bundle_bytes
 
 AT = "2026-01-31T14:30:00Z"
-RUN = Run("run-1", "urn:example:run", "affidavit", "0.1.0")
+RUN = RunIdentity("run-1", "urn:example:run", "affidavit", "0.1.0")
 DRAFTS = (
-    Draft("affidavit.run.started", AT, {"run_id": "run-1"}),
-    Draft("affidavit.model.call", AT, {"model": "m-1", "output": "yes", "score": 0.25}, "m-1"),
-    Draft("affidavit.tool.call", AT, {"tool": "search", "input": {"q": "größe"}, "output": [1]}),
-    Draft("affidavit.verdict", AT, {"verdict": "ship"}, has_personal_data=True),
-    Draft("affidavit.run.finished", AT, {"status": "ok"}),
+    EventDraft("affidavit.run.started", AT, {"run_id": "run-1"}),
+    EventDraft("affidavit.model.call", AT, {"model": "m-1", "output": "yes", "score": 0.25}, "m-1"),
+    EventDraft(
+        "affidavit.tool.call", AT, {"tool": "search", "input": {"q": "größe"}, "output": [1]}
+    ),
+    EventDraft("affidavit.verdict", AT, {"verdict": "ship"}, has_personal_data=True),
+    EventDraft("affidavit.run.finished", AT, {"status": "ok"}),
 )
 
 Member = tuple[str, bytes]
 
 
-def sealed(drafts: Iterable[Draft] = DRAFTS, run: Run = RUN, **about: Any) -> bytes:
+def sealed(drafts: Iterable[EventDraft] = DRAFTS, run: RunIdentity = RUN, **about: Any) -> bytes:
     """Return a bundle as the product writes it."""
-    drafting = Drafting(run)
+    drafting = EventWriter(run)
     lines = [drafting.line(draft) for draft in drafts]
     totals = drafting.finished_totals()
     contents = totals.contents(run.id)

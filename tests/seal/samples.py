@@ -2,13 +2,16 @@
 
 from datetime import UTC, datetime, timedelta
 
-from affidavit.base.json_limits import JsonValue
-from affidavit.seal.anchor import anchor_member
-from affidavit.seal.key_documents import TrustedKeys, registry_document, trusted_keys_from
+from affidavit.base.json_values import JsonValue
+from affidavit.seal.key_registry import (
+    KeyRegistry,
+    TrustedKeys,
+    registry_document,
+    trusted_keys_from,
+)
 from affidavit.seal.keys import signing_key_from
-from affidavit.seal.lifecycle import Registry
-from affidavit.seal.receipt import canonical_forms, seal_receipt
-from affidavit.seal.verify import Trust
+from affidavit.seal.receipt_verification import ReceiptTrust
+from affidavit.seal.receipts import anchor_member, canonical_forms, seal_receipt
 
 KEY = signing_key_from(bytes(range(32)))
 OTHER_KEY = signing_key_from(bytes(range(1, 33)))
@@ -27,7 +30,7 @@ BODY: dict[str, JsonValue] = {
     "zulu": None,
 }
 
-REGISTRY = Registry().with_new(KEY.public, MADE - DAY)
+REGISTRY = KeyRegistry().with_new(KEY.public, MADE - DAY)
 FLAT: dict[str, JsonValue] = {KEY.public.id: KEY.public.text}
 FLAT_KEYS = trusted_keys_from([FLAT])
 
@@ -42,9 +45,9 @@ def anchored(receipt: dict[str, JsonValue], token: bytes | None = None) -> dict[
     return {**receipt, "anchor": anchor_member(canonical_forms(receipt).anchor_digest, token)}
 
 
-def keys_of(registry: Registry) -> TrustedKeys:
+def keys_of(registry: KeyRegistry) -> TrustedKeys:
     """Return the keys of a registry as a verifier reads them from its document."""
     return trusted_keys_from([registry_document(registry)])
 
 
-TRUST = Trust(keys_of(REGISTRY))
+TRUST = ReceiptTrust(keys_of(REGISTRY))

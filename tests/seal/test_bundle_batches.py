@@ -10,27 +10,31 @@ from tests.json_values import ASCII_FLOAT_FREE
 from tests.seal.bundle_making import AT, RUN, fault_name, members_of, parts, respoken, sealed
 
 from affidavit.base.canonical import jcs
-from affidavit.seal.bundle.drafting import Draft, Drafting
-from affidavit.seal.bundle.event import Place, content_hash, event_from_line
-from affidavit.seal.bundle.event_batches import pattern_of, prove
+from affidavit.seal.bundle.events import (
+    ExpectedPosition,
+    content_hash,
+    event_from_line,
+    template_of,
+    verify_batch,
+)
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
 from affidavit.seal.bundle.manifest import manifest_bytes
-from affidavit.seal.bundle.writing import bundle_bytes
+from affidavit.seal.bundle.writer import EventDraft, EventWriter, bundle_bytes
 
 LIMITS = DEFAULT_LIMITS.for_json(DEFAULT_LIMITS.max_line_bytes)
 
 
-def lines_of(drafts: list[Draft]) -> list[bytes]:
-    drafting = Drafting(RUN)
+def lines_of(drafts: list[EventDraft]) -> list[bytes]:
+    drafting = EventWriter(RUN)
     return [drafting.line(draft) for draft in drafts]
 
 
 def proven(lines: list[bytes], first: int = 0) -> list[bytes] | None:
     """Prove the lines by the pattern of an event like the first."""
-    (line,) = lines_of([Draft("x", AT, {})])
-    pattern = pattern_of(event_from_line(line[:-1], 1, Place(RUN.id, 0, None), LIMITS))
+    (line,) = lines_of([EventDraft("x", AT, {})])
+    pattern = template_of(event_from_line(line[:-1], 1, ExpectedPosition(RUN.id, 0, None), LIMITS))
     assert pattern is not None
-    found = prove(b"".join(lines), first, pattern, LIMITS)
+    found = verify_batch(b"".join(lines), first, pattern, LIMITS)
     return None if found is None else found.hashes
 
 
@@ -39,7 +43,7 @@ def hashes_of(lines: list[bytes]) -> list[bytes]:
 
 
 drafts = st.builds(
-    Draft,
+    EventDraft,
     st.sampled_from(["affidavit.tool.call", "a", 'quoted"\\', "größe"]),
     st.sampled_from([AT, "2026-01-31T14:30:00.5+02:00"]),
     ASCII_FLOAT_FREE | st.floats(0.001, 1000),
@@ -50,60 +54,62 @@ drafts = st.builds(
 
 
 @given(st.lists(drafts, min_size=1, max_size=5))
-def test_what_is_proved_is_what_was_written(given_drafts: list[Draft]) -> None:
+def test_what_is_proved_is_what_was_written(given_drafts: list[EventDraft]) -> None:
     lines = lines_of(given_drafts)
     assert proven(lines) in (None, hashes_of(lines))
     exact = [
-        event_from_line(line[:-1], number + 1, Place(RUN.id, number, RUN.source), LIMITS)
+        event_from_line(line[:-1], number + 1, ExpectedPosition(RUN.id, number, RUN.source), LIMITS)
         for number, line in enumerate(lines)
     ]
     assert [event.assaycontenthash[7:].encode() for event in exact] == hashes_of(lines)
 
 
 ORDINARY = [
-    Draft("affidavit.model.call", AT, {"a": [1, -2, 0.5, True, None], "é": "größe", "": ""}),
-    Draft("affidavit.tool.call", AT, {"b": {"c": '\u001b\n"\\/'}}, "subject", True, True),
-    Draft("größe", "2026-01-31T14:30:00.25Z", ["😀", {"x": 1e-4}], "été"),
+    EventDraft("affidavit.model.call", AT, {"a": [1, -2, 0.5, True, None], "é": "größe", "": ""}),
+    EventDraft("affidavit.tool.call", AT, {"b": {"c": '\u001b\n"\\/'}}, "subject", True, True),
+    EventDraft("größe", "2026-01-31T14:30:00.25Z", ["😀", {"x": 1e-4}], "été"),
 ]
 PROVED = {
-    "plain": [Draft("t", AT, {"a": 1})],
-    "texts with escapes and beyond ASCII": [Draft("t", AT, {"a": '\u001b\n"\\ größe 😀'})],
-    "flags and subjects": [Draft("t", AT, 1, "s", True, True), Draft("u", AT, None)],
-    "floats with a fraction": [Draft("t", AT, [0.5, -1.25, 123456.789])],
-    "a type with a quote": [Draft('t"', AT, {})],
+    "plain": [EventDraft("t", AT, {"a": 1})],
+    "texts with escapes and beyond ASCII": [EventDraft("t", AT, {"a": '\u001b\n"\\ größe 😀'})],
+    "flags and subjects": [EventDraft("t", AT, 1, "s", True, True), EventDraft("u", AT, None)],
+    "floats with a fraction": [EventDraft("t", AT, [0.5, -1.25, 123456.789])],
+    "a type with a quote": [EventDraft('t"', AT, {})],
 }
 
 
 @pytest.mark.parametrize("given_drafts", PROVED.values(), ids=PROVED.keys())
-def test_ordinary_events_are_proved_at_once(given_drafts: list[Draft]) -> None:
+def test_ordinary_events_are_proved_at_once(given_drafts: list[EventDraft]) -> None:
     lines = lines_of(given_drafts)
     assert proven(lines) == hashes_of(lines)
 
 
 LEFT_TO_THE_EXACT = {
-    "a whole float": [Draft("t", AT, {"x": 1e300})],
-    "a small float": [Draft("t", AT, {"x": 5e-05})],
-    "a key beyond ASCII": [Draft("t", AT, {"é": 1})],
-    "deep": [Draft("t", AT, json.loads("[" * 62 + '"' + "[" * 9 + '"' + "]" * 62))],
-    "very long": [Draft("t", AT, "a" * 60_000)],
+    "a whole float": [EventDraft("t", AT, {"x": 1e300})],
+    "a small float": [EventDraft("t", AT, {"x": 5e-05})],
+    "a key beyond ASCII": [EventDraft("t", AT, {"é": 1})],
+    "deep": [EventDraft("t", AT, json.loads("[" * 62 + '"' + "[" * 9 + '"' + "]" * 62))],
+    "very long": [EventDraft("t", AT, "a" * 60_000)],
 }
 
 
 @pytest.mark.parametrize("given_drafts", LEFT_TO_THE_EXACT.values(), ids=LEFT_TO_THE_EXACT.keys())
-def test_rare_events_are_looked_at_one_by_one(given_drafts: list[Draft]) -> None:
+def test_rare_events_are_looked_at_one_by_one(given_drafts: list[EventDraft]) -> None:
     assert proven(lines_of(given_drafts)) is None
-    plain = Draft("t", AT, 1)
+    plain = EventDraft("t", AT, 1)
     assert fault_name(sealed([plain, *given_drafts, plain, plain])) is None
     assert fault_name(sealed([*given_drafts, plain])) is None
 
 
 def test_more_events_than_fit_in_a_portion() -> None:
-    given_drafts = [Draft("t", AT, {"number": number, "text": "a" * 900}) for number in range(900)]
+    given_drafts = [
+        EventDraft("t", AT, {"number": number, "text": "a" * 900}) for number in range(900)
+    ]
     assert fault_name(sealed(given_drafts)) is None
 
 
 def test_more_events_than_a_portion_of_the_tree() -> None:
-    assert fault_name(sealed([Draft("t", AT, number) for number in range(4200)])) is None
+    assert fault_name(sealed([EventDraft("t", AT, number) for number in range(4200)])) is None
 
 
 def test_a_change_of_any_byte_is_never_proved() -> None:
@@ -168,7 +174,7 @@ def test_a_line_in_another_order_of_keys_is_refused() -> None:
 def test_an_event_with_a_rare_member_is_looked_at_by_itself(traced: int) -> None:
     _, events = parts(sealed(ORDINARY))
     events[traced]["traceparent"] = "00-1-2-00"
-    drafting = Drafting(RUN)
+    drafting = EventWriter(RUN)
     text = b"".join(map(drafting.rewritten, events))
     contents = drafting.finished_totals().contents(RUN.id)
     manifest = manifest_bytes(contents, RUN.producer_as_wire(), finished=True)

@@ -28,12 +28,12 @@ from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import CATALOG
-from affidavit.seal.bundle.assay_codes import ASSAY_CODES, OURS_ALONE
-from affidavit.seal.bundle.drafting import Draft, Drafting, Run
-from affidavit.seal.bundle.event import content_hash
+from affidavit.seal.bundle.events import content_hash
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits, limits_from_wire
-from affidavit.seal.bundle.reading import read_bundle
-from affidavit.seal.steps import Status
+from affidavit.seal.bundle.reader import read_bundle
+from affidavit.seal.bundle.verification import ASSAY_CODES, WITHOUT_ASSAY_CODE
+from affidavit.seal.bundle.writer import EventDraft, EventWriter, RunIdentity
+from affidavit.seal.steps import StepStatus
 
 Parts = tuple[dict[str, Any], list[dict[str, Any]]]
 
@@ -48,14 +48,14 @@ def test_every_step_of_a_good_bundle() -> None:
         (5, "merkle"),
         (6, "end"),
     ]
-    assert {step.status for step in steps} == {Status.PASSED}
+    assert {step.status for step in steps} == {StepStatus.PASSED}
 
 
 def test_a_bundle_without_our_block_skips_the_merkle_step() -> None:
     manifest, events = parts()
     bundle = respoken(without_ours(manifest), events)
     assert verified(bundle).exit is Exit.YES
-    assert verified(bundle).steps[4].status is Status.SKIPPED
+    assert verified(bundle).steps[4].status is StepStatus.SKIPPED
 
 
 def rehashed(event: dict[str, Any], **members: Any) -> None:
@@ -202,7 +202,7 @@ def test_a_subject_that_is_null_is_none_and_data_that_are_null_are_data() -> Non
         events[0]["subject"] = None
 
     assert fault_name(changed(change)) == "bundle.merkle_root"  # The hash holds; the line is new.
-    assert fault_name(sealed([Draft("x", AT, None)])) is None
+    assert fault_name(sealed([EventDraft("x", AT, None)])) is None
 
 
 def test_unknown_manifest_keys_are_kept() -> None:
@@ -340,33 +340,33 @@ def test_an_empty_member_more() -> None:
     assert fault_name(archived(*files, ("empty", b""))) == "archive.unlisted"
 
 
-WRONG_RUNS: dict[str, Callable[[], Run]] = {
-    "an empty id": lambda: Run("", "urn:x:y", "p", "1"),
-    "an id with a colon": lambda: Run("a:b", "urn:x:y", "p", "1"),
-    "a source that is no address": lambda: Run("a", "x", "p", "1"),
+WRONG_RUNS: dict[str, Callable[[], RunIdentity]] = {
+    "an empty id": lambda: RunIdentity("", "urn:x:y", "p", "1"),
+    "an id with a colon": lambda: RunIdentity("a:b", "urn:x:y", "p", "1"),
+    "a source that is no address": lambda: RunIdentity("a", "x", "p", "1"),
 }
 
 
 @pytest.mark.parametrize("make", WRONG_RUNS.values(), ids=WRONG_RUNS.keys())
-def test_a_run_that_could_not_be_verified_is_not_begun(make: Callable[[], Run]) -> None:
+def test_a_run_that_could_not_be_verified_is_not_begun(make: Callable[[], RunIdentity]) -> None:
     with pytest.raises(AffidavitError):
         make()
 
 
 def test_an_event_with_a_time_that_is_none_is_not_written() -> None:
     with pytest.raises(AffidavitError) as caught:
-        Drafting(RUN).line(Draft("x", "noon", {}))
+        EventWriter(RUN).line(EventDraft("x", "noon", {}))
     assert caught.value.where.field == "time"
 
 
 def test_a_version_control_id_stands_in_the_manifest() -> None:
-    run = Run("run-1", "urn:x:y", "p", "1", "abc")
+    run = RunIdentity("run-1", "urn:x:y", "p", "1", "abc")
     assert json.loads(members_of(sealed(run=run))[0])["producer"]["git"] == "abc"
 
 
 def test_every_code_of_the_table_exists() -> None:
     names = {fault.name for fault in CATALOG.values()}
-    assert set(ASSAY_CODES) | set(OURS_ALONE) <= names
+    assert set(ASSAY_CODES) | set(WITHOUT_ASSAY_CODE) <= names
 
 
 def test_an_outcome_names_assays_code() -> None:

@@ -11,8 +11,8 @@ from affidavit.seal.bundle.merkle import (
     MerkleTree,
     audit_path,
     leaf_of,
+    leaf_prefixed_lines,
     leaves_of,
-    marked_lines,
     root_from_path,
 )
 
@@ -97,4 +97,8 @@ def test_a_node_is_not_a_leaf() -> None:
 
 
 def test_the_lines_of_a_text() -> None:
-    assert leaves_of(marked_lines(b"a\n\nbc\n")) == [leaf_of(b"a"), leaf_of(b""), leaf_of(b"bc")]
+    assert leaves_of(leaf_prefixed_lines(b"a\n\nbc\n")) == [
+        leaf_of(b"a"),
+        leaf_of(b""),
+        leaf_of(b"bc"),
+    ]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.seal.ed25519 import is_valid, is_weak, public_key_from, sign
+from affidavit.seal.crypto import is_valid_signature, is_weak_key, public_key_of_seed, sign
 
 # RFC 8032, section 7.1: tests 1 to 3.
 VECTORS = {
@@ -35,13 +35,13 @@ VECTORS = {
 @pytest.mark.parametrize(("seed", "public", "message", "signature"), VECTORS.values(), ids=VECTORS)
 def test_vectors(seed: str, public: str, message: str, signature: str) -> None:
     secret, text = bytes.fromhex(seed), bytes.fromhex(message)
-    assert public_key_from(secret).hex() == public
+    assert public_key_of_seed(secret).hex() == public
     assert sign(secret, text).hex() == signature
-    assert is_valid(bytes.fromhex(public), bytes.fromhex(signature), text)
+    assert is_valid_signature(bytes.fromhex(public), bytes.fromhex(signature), text)
 
 
 SEED = bytes(range(32))
-KEY = public_key_from(SEED)
+KEY = public_key_of_seed(SEED)
 
 
 @given(st.binary(max_size=64), st.data())
@@ -49,13 +49,13 @@ def test_one_changed_bit_is_enough(message: bytes, data: st.DataObject) -> None:
     signed = bytearray(sign(SEED, message) + message)
     bit = data.draw(st.integers(0, len(signed) * 8 - 1))
     signed[bit // 8] ^= 1 << bit % 8
-    assert is_valid(KEY, sign(SEED, message), message)
-    assert not is_valid(KEY, bytes(signed[:64]), bytes(signed[64:]))
+    assert is_valid_signature(KEY, sign(SEED, message), message)
+    assert not is_valid_signature(KEY, bytes(signed[:64]), bytes(signed[64:]))
 
 
 @given(st.binary(max_size=80), st.binary(max_size=80), st.binary(max_size=8))
 def test_no_bytes_make_it_raise(key: bytes, signature: bytes, message: bytes) -> None:
-    assert not is_valid(key, signature, message)
+    assert not is_valid_signature(key, signature, message)
 
 
 PRIME = 2**255 - 19
@@ -96,13 +96,13 @@ def test_the_table_holds_points_of_small_order(height: int) -> None:
 @pytest.mark.parametrize("sign_bit", [0, SIGN], ids=["even", "odd"])
 @pytest.mark.parametrize("height", HEIGHTS)
 def test_a_key_of_small_order_is_refused(height: int, sign_bit: int) -> None:
-    assert is_weak((height | sign_bit).to_bytes(32, "little"))
+    assert is_weak_key((height | sign_bit).to_bytes(32, "little"))
 
 
 def test_a_forged_signature_under_the_neutral_key_is_refused() -> None:
     # `cryptography` itself accepts this one for every message.
     neutral = (1).to_bytes(32, "little")
-    assert not is_valid(neutral, neutral + bytes(32), b"any message")
+    assert not is_valid_signature(neutral, neutral + bytes(32), b"any message")
 
 
 REFUSED = {
@@ -116,9 +116,9 @@ REFUSED = {
 
 @pytest.mark.parametrize("key", REFUSED.values(), ids=REFUSED.keys())
 def test_other_keys_that_are_refused(key: bytes) -> None:
-    assert is_weak(key)
+    assert is_weak_key(key)
 
 
 def test_a_good_key_is_not_weak() -> None:
-    assert not is_weak(KEY)
+    assert not is_weak_key(KEY)
     assert not is_on_curve_of_small_order(int.from_bytes(KEY, "little") & (SIGN - 1))

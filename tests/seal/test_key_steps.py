@@ -7,10 +7,10 @@ import pytest
 from tests.seal.samples import DAY, KEY, MADE, NOW, REGISTRY
 
 from affidavit.base.exits import Exit
-from affidavit.seal.key_steps import SigningTime, key_step
-from affidavit.seal.lifecycle import KeyRecord, KeyStatus
-from affidavit.seal.steps import Status
-from affidavit.seal.tokens import Stamp
+from affidavit.seal.key_registry import KeyRecord, KeyStatus
+from affidavit.seal.receipt_verification import SigningTime, key_step
+from affidavit.seal.rfc3161 import TimeStamp
+from affidavit.seal.steps import StepStatus
 
 ID = KEY.public.id
 SECOND = timedelta(seconds=1)
@@ -22,15 +22,15 @@ UNDATED = replace(ACTIVE, status=KeyStatus.COMPROMISED)
 
 
 def stamped(at: datetime, accuracy: timedelta = timedelta(0)) -> SigningTime:
-    return SigningTime(MADE, Stamp(at, at + accuracy, "CN=TSA"))
+    return SigningTime(MADE, TimeStamp(at, at + accuracy, "CN=TSA"))
 
 
 def said(at: datetime) -> SigningTime:
     return SigningTime(at)
 
 
-P, F, N, SKIP = Status.PASSED, Status.FAILED, Status.NOT_CHECKED, Status.SKIPPED
-SPEC: dict[str, tuple[KeyRecord | None, SigningTime, Status, str | None]] = {
+P, F, N, SKIP = StepStatus.PASSED, StepStatus.FAILED, StepStatus.NOT_CHECKED, StepStatus.SKIPPED
+SPEC: dict[str, tuple[KeyRecord | None, SigningTime, StepStatus, str | None]] = {
     "nothing is known": (None, said(MADE), SKIP, None),
     "in use": (ACTIVE, said(MADE), P, None),
     "in use, from its first moment": (ACTIVE, said(ACTIVE.active_from), P, None),
@@ -70,7 +70,7 @@ SPEC: dict[str, tuple[KeyRecord | None, SigningTime, Status, str | None]] = {
 
 @pytest.mark.parametrize(("record", "time", "status", "name"), SPEC.values(), ids=SPEC.keys())
 def test_key_step(
-    record: KeyRecord | None, time: SigningTime, status: Status, name: str | None
+    record: KeyRecord | None, time: SigningTime, status: StepStatus, name: str | None
 ) -> None:
     step = key_step(ID, record, time)
     assert (step.number, step.name, step.status) == (3, "key_lifecycle", status)

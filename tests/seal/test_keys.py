@@ -12,17 +12,26 @@ from tests.seal.authority import require_openssl
 from tests.seal.samples import DAY, FLAT, KEY, MADE, NOW, OTHER_KEY, REGISTRY
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import JsonValue
-from affidavit.seal.base64_text import find_base64, find_base64url, to_base64, to_base64url
-from affidavit.seal.key_documents import (
+from affidavit.base.json_values import JsonValue
+from affidavit.seal.encodings import find_base64, find_base64url, to_base64, to_base64url
+from affidavit.seal.key_registry import (
+    KeyRegistry,
+    KeyStatus,
     keys_document,
     registry_document,
     registry_from,
     trusted_keys_from,
 )
-from affidavit.seal.keyfile import encrypted_pem, is_encrypted, plain_pem, seed_from
-from affidavit.seal.keys import PublicKey, is_key_id, keys_by_id, signing_key_from
-from affidavit.seal.lifecycle import KeyStatus, Registry
+from affidavit.seal.keys import (
+    PublicKey,
+    encrypted_pem,
+    is_encrypted,
+    is_key_id,
+    keys_by_id,
+    plain_pem,
+    seed_from,
+    signing_key_from,
+)
 
 ID, TEXT = KEY.public.id, KEY.public.text
 JWK: dict[str, JsonValue] = {"kty": "OKP", "crv": "Ed25519", "kid": ID, "x": TEXT.rstrip("=")}
@@ -139,7 +148,7 @@ def test_a_registry_comes_back() -> None:
     registry = REGISTRY.with_new(OTHER_KEY.public, MADE).with_retired(ID, MADE, NOW)
     registry = registry.with_compromised(OTHER_KEY.public.id, MADE, " leaked ", NOW)
     assert registry_from(registry_document(registry)) == registry
-    assert registry_from(registry_document(Registry())) == Registry()
+    assert registry_from(registry_document(KeyRegistry())) == KeyRegistry()
     assert registry.revision == 4
     assert registry.active_key_id is None
     assert registry.records[1].reason == "leaked"
@@ -167,7 +176,7 @@ def test_a_retired_key_can_turn_out_to_be_compromised() -> None:
 
 COMPROMISED = REGISTRY.with_compromised(ID, MADE, "leaked", NOW)
 NO_WAY = {
-    "a key that is not there": lambda: Registry().with_retired(ID, MADE, NOW),
+    "a key that is not there": lambda: KeyRegistry().with_retired(ID, MADE, NOW),
     "a key that is there already": lambda: REGISTRY.with_new(KEY.public, NOW),
     "retired twice": lambda: REGISTRY.with_retired(ID, MADE, NOW).with_retired(ID, MADE, NOW),
     "retired after a compromise": lambda: COMPROMISED.with_retired(ID, MADE, NOW),

@@ -11,9 +11,9 @@ from tests.seal.samples import BODY, KEY, anchored, sealed
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.digest import sha256_hex
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import JsonValue
-from affidavit.seal.ed25519 import is_valid
-from affidavit.seal.receipt import canonical_forms, receipt_from, seal_receipt, sign_document
+from affidavit.base.json_values import JsonValue
+from affidavit.seal.crypto import is_valid_signature
+from affidavit.seal.receipts import canonical_forms, receipt_from, seal_receipt, sign_document
 
 MARKED = ("receipt_id", "signature", "anchor")
 
@@ -49,7 +49,7 @@ def test_a_receipt_by_hand() -> None:
     read = receipt_from(receipt)
     assert read.forms.signed == signed
     assert read.signature.raw is not None
-    assert is_valid(KEY.public.raw, read.signature.raw, signed)
+    assert is_valid_signature(KEY.public.raw, read.signature.raw, signed)
     block = receipt["signature"]
     assert isinstance(block, dict)
     assert isinstance(block.pop("sig"), str)

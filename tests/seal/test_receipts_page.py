@@ -12,7 +12,7 @@ from tests.seal.samples import FLAT, anchored, sealed
 from affidavit.base.errors import Fault
 from affidavit.base.faults import CATALOG
 from affidavit.base.faults import receipts as faults
-from affidavit.seal.steps import NUMBERS
+from affidavit.seal.steps import STEP_NUMBERS
 
 PAGE = (ROOT / "docs" / "receipts.md").read_text("utf-8")
 
@@ -30,7 +30,7 @@ def test_a_receipt_is_verified_by_hand() -> None:
 
 
 def test_every_line_of_a_verification_is_explained() -> None:
-    for name, number in NUMBERS.items():
+    for name, number in STEP_NUMBERS.items():
         assert f"| {number} | `{name}` |" in PAGE
 
 

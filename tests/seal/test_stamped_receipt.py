@@ -7,14 +7,13 @@ from tests.seal.authority import Authority, found_authority
 from tests.seal.samples import BODY, FLAT_KEYS, KEY, anchored, keys_of
 
 from affidavit.base.exits import Exit
-from affidavit.base.json_limits import JsonValue
-from affidavit.seal.anchor import anchor_member
-from affidavit.seal.lifecycle import Registry
-from affidavit.seal.moments import moment_text
-from affidavit.seal.receipt import canonical_forms, receipt_from, seal_receipt
-from affidavit.seal.steps import Verification, evidence_step, replay_step
-from affidavit.seal.tokens import StampTrust
-from affidavit.seal.verify import Trust, verify_receipt
+from affidavit.base.json_values import JsonValue
+from affidavit.base.timestamps import timestamp_text
+from affidavit.seal.key_registry import KeyRegistry
+from affidavit.seal.receipt_verification import ReceiptTrust, verify_receipt
+from affidavit.seal.receipts import anchor_member, canonical_forms, receipt_from, seal_receipt
+from affidavit.seal.rfc3161 import TimeStampTrust
+from affidavit.seal.steps import ReceiptVerification, evidence_step, replay_step
 
 MINUTE = timedelta(minutes=1)
 ID = KEY.public.id
@@ -26,7 +25,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 def receipt_of(moment: datetime) -> dict[str, JsonValue]:
-    return seal_receipt({**BODY, "generated_at": moment_text(moment)}, KEY)
+    return seal_receipt({**BODY, "generated_at": timestamp_text(moment)}, KEY)
 
 
 @pytest.fixture(scope="module")
@@ -35,18 +34,18 @@ def receipt(authority: Authority) -> dict[str, JsonValue]:
     return anchored(bare, authority.token(canonical_forms(bare).anchor_digest))
 
 
-def verify(value: JsonValue, trust: Trust, at: datetime) -> Verification:
+def verify(value: JsonValue, trust: ReceiptTrust, at: datetime) -> ReceiptVerification:
     verification = verify_receipt(receipt_from(value), trust, at)
     return verification.and_steps(evidence_step(0, [], []), replay_step([]))
 
 
-def first_line(verification: Verification) -> tuple[str, str | None]:
+def first_line(verification: ReceiptVerification) -> tuple[str, str | None]:
     step = verification.steps[0]
     return step.status.value, step.fault and step.fault.name
 
 
 def test_it_holds(authority: Authority, receipt: dict[str, JsonValue]) -> None:
-    trust = Trust(FLAT_KEYS, StampTrust(authority.roots), stamp_required=True)
+    trust = ReceiptTrust(FLAT_KEYS, TimeStampTrust(authority.roots), stamp_required=True)
     verification = verify(receipt, trust, authority.now + MINUTE)
     assert verification.exit is Exit.YES
     assert first_line(verification) == ("passed", None)
@@ -56,10 +55,10 @@ def test_it_holds(authority: Authority, receipt: dict[str, JsonValue]) -> None:
 def test_without_roots_its_time_is_not_proved(
     authority: Authority, receipt: dict[str, JsonValue]
 ) -> None:
-    verification = verify(receipt, Trust(FLAT_KEYS), authority.now + MINUTE)
+    verification = verify(receipt, ReceiptTrust(FLAT_KEYS), authority.now + MINUTE)
     assert verification.exit is Exit.YES
     assert first_line(verification) == ("skipped", None)
-    wanted = verify(receipt, Trust(FLAT_KEYS, stamp_required=True), authority.now + MINUTE)
+    wanted = verify(receipt, ReceiptTrust(FLAT_KEYS, stamp_required=True), authority.now + MINUTE)
     assert wanted.exit is Exit.UNKNOWN
     assert first_line(wanted) == ("not_checked", "tst.untrusted")
 
@@ -68,14 +67,17 @@ def test_a_token_of_another_receipt(authority: Authority, receipt: dict[str, Jso
     # The digest beside the token is made to fit; only the token itself tells.
     other = receipt_of(authority.now - MINUTE)
     moved = anchored(other, authority.token(canonical_forms(receipt).anchor_digest))
-    for trust in (Trust(FLAT_KEYS), Trust(FLAT_KEYS, StampTrust(authority.roots))):
+    for trust in (
+        ReceiptTrust(FLAT_KEYS),
+        ReceiptTrust(FLAT_KEYS, TimeStampTrust(authority.roots)),
+    ):
         verification = verify(moved, trust, authority.now + MINUTE)
         assert first_line(verification) == ("failed", "tst.imprint")
         assert verification.exit is Exit.TAMPERED
 
 
 def test_another_root(authority: Authority, receipt: dict[str, JsonValue]) -> None:
-    trust = Trust(FLAT_KEYS, StampTrust((authority.folder / "other.pem").read_bytes()))
+    trust = ReceiptTrust(FLAT_KEYS, TimeStampTrust((authority.folder / "other.pem").read_bytes()))
     verification = verify(receipt, trust, authority.now + MINUTE)
     assert first_line(verification) == ("failed", "tst.untrusted")
     assert verification.exit is Exit.TAMPERED
@@ -84,7 +86,7 @@ def test_another_root(authority: Authority, receipt: dict[str, JsonValue]) -> No
 def test_a_receipt_that_is_younger_than_its_stamp(authority: Authority) -> None:
     bare = receipt_of(authority.now + 10 * MINUTE)
     value = anchored(bare, authority.token(canonical_forms(bare).anchor_digest))
-    trust = Trust(FLAT_KEYS, StampTrust(authority.roots))
+    trust = ReceiptTrust(FLAT_KEYS, TimeStampTrust(authority.roots))
     verification = verify(value, trust, authority.now + 20 * MINUTE)
     assert first_line(verification) == ("failed", "receipt.time")
 
@@ -94,21 +96,21 @@ def test_a_stamp_saves_what_was_signed_before_the_compromise(
 ) -> None:
     made = authority.now - MINUTE
     later = authority.now + 5 * MINUTE
-    roots = StampTrust(authority.roots)
-    new = Registry().with_new(KEY.public, made)
+    roots = TimeStampTrust(authority.roots)
+    new = KeyRegistry().with_new(KEY.public, made)
     after = new.with_compromised(ID, authority.now + 2 * MINUTE, "leaked", later)
     before = new.with_compromised(ID, made, "leaked", later)
-    assert verify(receipt, Trust(keys_of(after), roots), later).exit is Exit.YES
-    assert verify(receipt, Trust(keys_of(before), roots), later).exit is Exit.NO
+    assert verify(receipt, ReceiptTrust(keys_of(after), roots), later).exit is Exit.YES
+    assert verify(receipt, ReceiptTrust(keys_of(before), roots), later).exit is Exit.NO
     # The same receipt, and the stamp is there, but nobody said whose stamps count.
-    assert verify(receipt, Trust(keys_of(after)), later).exit is Exit.NO
+    assert verify(receipt, ReceiptTrust(keys_of(after)), later).exit is Exit.NO
 
 
 def test_the_anchor_can_be_taken_off_and_then_proves_nothing(
     authority: Authority, receipt: dict[str, JsonValue]
 ) -> None:
     bare = {name: member for name, member in receipt.items() if name != "anchor"}
-    trust = Trust(FLAT_KEYS, StampTrust(authority.roots), stamp_required=True)
+    trust = ReceiptTrust(FLAT_KEYS, TimeStampTrust(authority.roots), stamp_required=True)
     verification = verify(bare, trust, authority.now + MINUTE)
     assert first_line(verification) == ("not_checked", "tst.missing")
     assert verification.exit is Exit.UNKNOWN

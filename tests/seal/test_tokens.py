@@ -23,15 +23,15 @@ from tests.seal.authority import (
 )
 
 from affidavit.base.errors import AffidavitError
-from affidavit.seal.der import element
-from affidavit.seal.primitives import certificate_from_der
-from affidavit.seal.stamping import stamp_request
-from affidavit.seal.tokens import (
-    Stamp,
-    StampTrust,
+from affidavit.seal.crypto import certificate_from_der
+from affidavit.seal.encodings import der_element
+from affidavit.seal.rfc3161 import (
+    TimeStamp,
+    TimeStampTrust,
     check_token,
     require_imprint,
     roots_from,
+    time_stamp_request,
     token_from_response,
 )
 
@@ -49,10 +49,10 @@ def token(authority: Authority) -> bytes:
     return authority.token(DIGEST)
 
 
-def check(authority: Authority, token: bytes, digest: str = DIGEST, **trust: str) -> Stamp:
+def check(authority: Authority, token: bytes, digest: str = DIGEST, **trust: str) -> TimeStamp:
     """Check a token as a verifier does who trusts the authority's root, now."""
     later = authority.now + timedelta(minutes=1)
-    return check_token(token, digest, StampTrust(authority.roots, **trust), later)
+    return check_token(token, digest, TimeStampTrust(authority.roots, **trust), later)
 
 
 def test_a_token_holds(authority: Authority, token: bytes) -> None:
@@ -64,14 +64,14 @@ def test_a_token_holds(authority: Authority, token: bytes) -> None:
 
 
 def test_an_authority_need_not_say_how_exact_it_is(authority: Authority) -> None:
-    answer = authority.answer_to(stamp_request(DIGEST, NONCE), accuracy="")
+    answer = authority.answer_to(time_stamp_request(DIGEST, NONCE), accuracy="")
     stamp = check(authority, token_from_response(answer, DIGEST, NONCE))
     assert stamp.latest_at == stamp.made_at
 
 
 def test_openssl_reads_our_request(tmp_path: Path, authority: Authority) -> None:
     path = tmp_path / "query.tsq"
-    path.write_bytes(stamp_request(DIGEST, NONCE, POLICY))
+    path.write_bytes(time_stamp_request(DIGEST, NONCE, POLICY))
     text = subprocess.run(
         ["openssl", "ts", "-query", "-in", str(path), "-text"],
         capture_output=True,
@@ -107,18 +107,18 @@ def test_a_token_of_something_else(authority: Authority, token: bytes) -> None:
 
 
 def test_a_root_that_only_has_the_same_name(authority: Authority, token: bytes) -> None:
-    trust = StampTrust((authority.folder / "other.pem").read_bytes())
+    trust = TimeStampTrust((authority.folder / "other.pem").read_bytes())
     assert fault_of(lambda: check_token(token, DIGEST, trust, authority.now)) == "tst.untrusted"
 
 
 def test_a_root_that_was_not_valid(authority: Authority, token: bytes) -> None:
-    trust = StampTrust((authority.folder / "past.pem").read_bytes())
+    trust = TimeStampTrust((authority.folder / "past.pem").read_bytes())
     assert fault_of(lambda: check_token(token, DIGEST, trust, authority.now)) == "tst.time"
 
 
 def test_several_roots_in_one_file(authority: Authority, token: bytes) -> None:
     other = (authority.folder / "other.pem").read_bytes()
-    trust = StampTrust(other + authority.roots)
+    trust = TimeStampTrust(other + authority.roots)
     assert check_token(token, DIGEST, trust, authority.now).signer == authority.signer
 
 
@@ -146,7 +146,7 @@ def test_a_certificate_that_had_expired(authority: Authority) -> None:
 
 
 def test_a_time_stamp_from_the_future(authority: Authority, token: bytes) -> None:
-    trust, early = StampTrust(authority.roots), authority.now - timedelta(minutes=1)
+    trust, early = TimeStampTrust(authority.roots), authority.now - timedelta(minutes=1)
     assert fault_of(lambda: check_token(token, DIGEST, trust, early)) == "tst.time"
 
 
@@ -230,7 +230,7 @@ def test_a_certificate_of_a_version_that_is_not(authority: Authority) -> None:
 
 
 def test_a_refusal_says_why(authority: Authority) -> None:
-    request = bytearray(stamp_request(DIGEST, NONCE))
+    request = bytearray(time_stamp_request(DIGEST, NONCE))
     at = request.index(bytes.fromhex("0609608648016503040201"))
     request[at + 10] = 3  # SHA-512, over which this authority makes no stamps.
     answer = authority.answer_to(bytes(request))
@@ -269,6 +269,6 @@ def test_any_changed_byte_is_refused_by_code(
 
 
 def test_long_elements_have_long_lengths() -> None:
-    assert element(4, bytes(127))[:2] == b"\x04\x7f"
-    assert element(4, bytes(128))[:3] == b"\x04\x81\x80"
-    assert element(4, bytes(65536))[:5] == b"\x04\x83\x01\x00\x00"
+    assert der_element(4, bytes(127))[:2] == b"\x04\x7f"
+    assert der_element(4, bytes(128))[:3] == b"\x04\x81\x80"
+    assert der_element(4, bytes(65536))[:5] == b"\x04\x83\x01\x00\x00"

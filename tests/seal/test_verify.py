@@ -21,30 +21,29 @@ from tests.seal.samples import (
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.base.json_limits import JsonValue
+from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
-from affidavit.seal.key_documents import NO_KEYS
-from affidavit.seal.lifecycle import Registry
-from affidavit.seal.receipt import receipt_from, receipt_from_bytes, seal_receipt
+from affidavit.seal.key_registry import NO_KEYS, KeyRegistry
+from affidavit.seal.receipt_verification import ReceiptTrust, verify_receipt
+from affidavit.seal.receipts import receipt_from, receipt_from_bytes, seal_receipt
 from affidavit.seal.steps import (
-    Status,
-    Step,
-    Verification,
+    ReceiptVerification,
+    StepStatus,
+    VerificationStep,
     evidence_step,
     passed,
     replay_step,
 )
-from affidavit.seal.verify import Trust, verify_receipt
 
-FLAT_TRUST = Trust(FLAT_KEYS)
+FLAT_TRUST = ReceiptTrust(FLAT_KEYS)
 LAST_STEPS = (evidence_step(1, [], []), replay_step([]))
 
 
-def verify(value: JsonValue, trust: Trust = TRUST) -> Verification:
+def verify(value: JsonValue, trust: ReceiptTrust = TRUST) -> ReceiptVerification:
     return verify_receipt(receipt_from(value), trust, NOW).and_steps(*LAST_STEPS)
 
 
-def lines(verification: Verification) -> list[tuple[int, str, str, str | None]]:
+def lines(verification: ReceiptVerification) -> list[tuple[int, str, str, str | None]]:
     return [
         (step.number, step.name, step.status.value, step.fault and step.fault.name)
         for step in verification.steps
@@ -92,7 +91,7 @@ def raw_signature() -> str:
 
 
 A, R, S, K = "anchor", "receipt_id", "signature", "key_lifecycle"
-FAILS: dict[str, tuple[dict[str, JsonValue], Trust, set[tuple[str, str, str]], Exit]] = {
+FAILS: dict[str, tuple[dict[str, JsonValue], ReceiptTrust, set[tuple[str, str, str]], Exit]] = {
     "a changed verdict": (
         tampered(verdict="contradicted"),
         TRUST,
@@ -135,7 +134,7 @@ FAILS: dict[str, tuple[dict[str, JsonValue], Trust, set[tuple[str, str, str]], E
     ),
     "no keys at all": (
         sealed(),
-        Trust(NO_KEYS),
+        ReceiptTrust(NO_KEYS),
         {(S, "not_checked", "key.untrusted")},
         Exit.UNKNOWN,
     ),
@@ -153,13 +152,13 @@ FAILS: dict[str, tuple[dict[str, JsonValue], Trust, set[tuple[str, str, str]], E
     ),
     "a time stamp is asked for and there is none": (
         sealed(),
-        Trust(TRUST.keys, stamp_required=True),
+        ReceiptTrust(TRUST.keys, stamp_required=True),
         {(A, "not_checked", "tst.missing")},
         Exit.UNKNOWN,
     ),
     "a time stamp is asked for and there is a self anchor": (
         anchored(sealed()),
-        Trust(TRUST.keys, stamp_required=True),
+        ReceiptTrust(TRUST.keys, stamp_required=True),
         {(A, "not_checked", "tst.missing")},
         Exit.UNKNOWN,
     ),
@@ -168,7 +167,7 @@ FAILS: dict[str, tuple[dict[str, JsonValue], Trust, set[tuple[str, str, str]], E
 
 @pytest.mark.parametrize(("value", "trust", "wrong", "exit"), FAILS.values(), ids=FAILS.keys())
 def test_a_receipt_that_does_not_hold(
-    value: dict[str, JsonValue], trust: Trust, wrong: set[tuple[str, str, str]], exit: Exit
+    value: dict[str, JsonValue], trust: ReceiptTrust, wrong: set[tuple[str, str, str]], exit: Exit
 ) -> None:
     verification = verify(value, trust)
     found = {(name, status, fault) for _, name, status, fault in lines(verification) if fault}
@@ -176,7 +175,7 @@ def test_a_receipt_that_does_not_hold(
     assert verification.exit is exit
 
 
-HOLDS: dict[str, tuple[dict[str, JsonValue], Trust]] = {
+HOLDS: dict[str, tuple[dict[str, JsonValue], ReceiptTrust]] = {
     "without an anchor": (sealed(), TRUST),
     "without a registry": (sealed(), FLAT_TRUST),
     "a signature without padding": (with_signature(raw_signature().rstrip("=")), TRUST),
@@ -185,7 +184,7 @@ HOLDS: dict[str, tuple[dict[str, JsonValue], Trust]] = {
 
 
 @pytest.mark.parametrize(("value", "trust"), HOLDS.values(), ids=HOLDS.keys())
-def test_what_is_as_good(value: dict[str, JsonValue], trust: Trust) -> None:
+def test_what_is_as_good(value: dict[str, JsonValue], trust: ReceiptTrust) -> None:
     assert verify(value, trust).exit is Exit.YES
 
 
@@ -196,10 +195,10 @@ def test_what_is_skipped_says_so() -> None:
 
 def test_without_steps_4_and_5_it_is_no_yes() -> None:
     assert verify_receipt(receipt_from(anchored(sealed())), TRUST, NOW).exit is Exit.UNKNOWN
-    assert Verification("ans_x", "key", ()).exit is Exit.UNKNOWN
+    assert ReceiptVerification("ans_x", "key", ()).exit is Exit.UNKNOWN
 
 
-LATER_STEPS: dict[str, tuple[Step, str, str, Exit]] = {
+LATER_STEPS: dict[str, tuple[VerificationStep, str, str, Exit]] = {
     "a citation of nothing": (
         evidence_step(2, ["ab"], ["cd"]),
         "receipt.closure",
@@ -230,24 +229,24 @@ LATER_STEPS: dict[str, tuple[Step, str, str, Exit]] = {
 @pytest.mark.parametrize(
     ("step", "name", "said", "exit"), LATER_STEPS.values(), ids=LATER_STEPS.keys()
 )
-def test_the_steps_that_others_do(step: Step, name: str, said: str, exit: Exit) -> None:
+def test_the_steps_that_others_do(step: VerificationStep, name: str, said: str, exit: Exit) -> None:
     assert step.fault is not None
     assert step.fault.name == name
-    assert step.status is Status.FAILED
+    assert step.status is StepStatus.FAILED
     assert said in step.detail
     kept = [passed(other, "") for other in (A, R, S, K, "evidence", "replay") if other != step.name]
-    assert Verification("r", "k", (*kept, step)).exit is exit
+    assert ReceiptVerification("r", "k", (*kept, step)).exit is exit
 
 
 def test_a_failure_without_a_fault_is_the_gravest() -> None:
-    step = Step(A, Status.FAILED, "it does not hold")
-    assert Verification("r", "k", (step,)).exit is Exit.TAMPERED
+    step = VerificationStep(A, StepStatus.FAILED, "it does not hold")
+    assert ReceiptVerification("r", "k", (step,)).exit is Exit.TAMPERED
 
 
 def test_a_key_that_may_not_be_believed_is_a_no_and_not_tampering() -> None:
-    registry = Registry().with_new(KEY.public, MADE - DAY)
+    registry = KeyRegistry().with_new(KEY.public, MADE - DAY)
     registry = registry.with_compromised(KEY.public.id, MADE, "leaked", NOW)
-    verification = verify(sealed(), Trust(keys_of(registry)))
+    verification = verify(sealed(), ReceiptTrust(keys_of(registry)))
     assert lines(verification)[2:4] == [
         (3, S, "passed", None),
         (3, K, "failed", "key.validity"),
@@ -295,7 +294,7 @@ def test_a_member_that_stands_twice_is_refused() -> None:
 
 
 def test_a_stamp_in_time_of_the_clock_difference() -> None:
-    early = Registry().with_new(KEY.public, MADE + timedelta(seconds=1))
-    verification = verify(sealed(), Trust(keys_of(early)))
+    early = KeyRegistry().with_new(KEY.public, MADE + timedelta(seconds=1))
+    verification = verify(sealed(), ReceiptTrust(keys_of(early)))
     assert verification.exit is Exit.NO
     assert "was made later" in verification.steps[3].detail

@@ -7,7 +7,7 @@ from tests.judge.encoder_weights import shipped_or_skip
 from tests.judge.reading import chunk_of
 from tests.spec.test_claim_evidence_pairs import CHANGED_NUMBERS, PAIRS, Pair
 
-from affidavit.judge.layered import LayeredJudge
+from affidavit.judge.layered.judge import LayeredJudge
 from affidavit.ledger.record import Exhibit
 from affidavit.ledger.rules import DEFAULT_RULES
 from affidavit.ledger.verdict import assign_verdict

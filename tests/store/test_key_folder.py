@@ -9,40 +9,39 @@ from pathlib import Path
 import pytest
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import JsonValue
-from affidavit.seal.keyfile import encrypted_pem, plain_pem
-from affidavit.seal.keys import SigningKey, signing_key_from
-from affidavit.seal.lifecycle import Registry
-from affidavit.store import keys as module
-from affidavit.store.keys import KeyFolder
+from affidavit.base.json_values import JsonValue
+from affidavit.seal.key_registry import KeyRegistry
+from affidavit.seal.keys import SigningKey, encrypted_pem, plain_pem, signing_key_from
+from affidavit.store import signing_keys as module
+from affidavit.store.signing_keys import SigningKeyFolder
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 FIRST, SECOND = (signing_key_from(bytes([number] * 32)) for number in (1, 2))
 
 
-def keep(folder: KeyFolder, key: SigningKey, pem: bytes | None = None) -> Path:
+def keep(folder: SigningKeyFolder, key: SigningKey, pem: bytes | None = None) -> Path:
     pem = pem or plain_pem(key.seed)
     return folder.add(key.public, pem, lambda registry: registry.with_new(key.public, AT))
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> KeyFolder:
-    return KeyFolder(tmp_path / "deep" / "keys")
+def folder(tmp_path: Path) -> SigningKeyFolder:
+    return SigningKeyFolder(tmp_path / "deep" / "keys")
 
 
 def fault_of(error: pytest.ExceptionInfo[AffidavitError]) -> str:
     return error.value.fault.name
 
 
-def test_before_the_first_key_there_is_nothing(folder: KeyFolder, tmp_path: Path) -> None:
-    assert folder.registry() == Registry()
+def test_before_the_first_key_there_is_nothing(folder: SigningKeyFolder, tmp_path: Path) -> None:
+    assert folder.registry() == KeyRegistry()
     assert folder.unregistered() == ()
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(AffidavitError, match="keys new"):
         folder.signing_key(None)
 
 
-def test_a_key_is_the_owners_alone(folder: KeyFolder) -> None:
+def test_a_key_is_the_owners_alone(folder: SigningKeyFolder) -> None:
     path = keep(folder, FIRST)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -51,14 +50,14 @@ def test_a_key_is_the_owners_alone(folder: KeyFolder) -> None:
     assert (path.parent / ".gitignore").read_text() == "*.pem\n.lock\n"
 
 
-def test_the_newest_signs_unless_another_is_named(folder: KeyFolder) -> None:
+def test_the_newest_signs_unless_another_is_named(folder: SigningKeyFolder) -> None:
     keep(folder, FIRST)
     keep(folder, SECOND)
     assert folder.signing_key(None) == SECOND
     assert folder.signing_key(None, FIRST.public.id) == FIRST
 
 
-def test_a_retired_key_signs_no_more(folder: KeyFolder) -> None:
+def test_a_retired_key_signs_no_more(folder: SigningKeyFolder) -> None:
     keep(folder, FIRST)
     folder.change(lambda registry: registry.with_retired(FIRST.public.id, AT, AT))
     with pytest.raises(AffidavitError, match="signs no more"):
@@ -67,7 +66,7 @@ def test_a_retired_key_signs_no_more(folder: KeyFolder) -> None:
         folder.signing_key(None)
 
 
-def test_nothing_is_overwritten(folder: KeyFolder) -> None:
+def test_nothing_is_overwritten(folder: SigningKeyFolder) -> None:
     path = keep(folder, FIRST)
     with pytest.raises(AffidavitError, match="already"):
         keep(folder, FIRST)
@@ -82,7 +81,7 @@ def test_nothing_is_overwritten(folder: KeyFolder) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o610])
-def test_a_key_that_others_can_read_is_refused(folder: KeyFolder, mode: int) -> None:
+def test_a_key_that_others_can_read_is_refused(folder: SigningKeyFolder, mode: int) -> None:
     path = keep(folder, FIRST)
     path.chmod(mode)
     with pytest.raises(AffidavitError) as caught:
@@ -92,7 +91,7 @@ def test_a_key_that_others_can_read_is_refused(folder: KeyFolder, mode: int) -> 
     assert "refused" in folder.private_state(FIRST.public.id)
 
 
-def test_an_encrypted_key_may_be_seen(folder: KeyFolder) -> None:
+def test_an_encrypted_key_may_be_seen(folder: SigningKeyFolder) -> None:
     pem = encrypted_pem(FIRST.seed, "long enough", bytes(16), bytes(16))
     keep(folder, FIRST, pem).chmod(0o644)
     assert folder.private_state(FIRST.public.id) == "encrypted"
@@ -104,7 +103,7 @@ def test_an_encrypted_key_may_be_seen(folder: KeyFolder) -> None:
         assert "something" not in str(caught.value)
 
 
-def test_a_key_with_another_id_is_refused(folder: KeyFolder) -> None:
+def test_a_key_with_another_id_is_refused(folder: SigningKeyFolder) -> None:
     path = keep(folder, FIRST)
     path.write_bytes(plain_pem(SECOND.seed))
     with pytest.raises(AffidavitError) as caught:
@@ -113,7 +112,7 @@ def test_a_key_with_another_id_is_refused(folder: KeyFolder) -> None:
     assert SECOND.seed.hex() not in str(caught.value)
 
 
-def test_a_private_part_that_is_gone(folder: KeyFolder) -> None:
+def test_a_private_part_that_is_gone(folder: SigningKeyFolder) -> None:
     keep(folder, FIRST).unlink()
     assert folder.private_state(FIRST.public.id) == "not here"
     with pytest.raises(AffidavitError, match="is not here"):
@@ -121,16 +120,16 @@ def test_a_private_part_that_is_gone(folder: KeyFolder) -> None:
 
 
 def test_a_crash_before_the_registry_loses_no_key(
-    folder: KeyFolder, monkeypatch: pytest.MonkeyPatch
+    folder: SigningKeyFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(KeyFolder, "_write", crash)
+    monkeypatch.setattr(SigningKeyFolder, "_write", crash)
     with pytest.raises(KeyboardInterrupt):
         keep(folder, FIRST)
     monkeypatch.undo()
-    assert folder.registry() == Registry()
+    assert folder.registry() == KeyRegistry()
     assert folder.unregistered() == (FIRST.public.id,)
 
 
@@ -143,7 +142,7 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize(("raw", "name"), DAMAGED.values(), ids=DAMAGED.keys())
 def test_a_damaged_registry_is_said_where_it_is(
-    folder: KeyFolder, raw: bytes, name: str, monkeypatch: pytest.MonkeyPatch
+    folder: SigningKeyFolder, raw: bytes, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(folder, FIRST)
     folder.registry_path.write_bytes(raw)
@@ -158,13 +157,13 @@ def test_a_damaged_registry_is_said_where_it_is(
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(AffidavitError) as caught:
-        keep(KeyFolder(tmp_path / "file" / "keys"), FIRST)
+        keep(SigningKeyFolder(tmp_path / "file" / "keys"), FIRST)
     assert fault_of(caught) == "file.unwritable"
 
 
 def make_keys(place: Path, first: int) -> None:
     for number in range(first, first + 8):
-        keep(KeyFolder(place), signing_key_from(bytes([number] * 32)))
+        keep(SigningKeyFolder(place), signing_key_from(bytes([number] * 32)))
 
 
 def test_those_who_make_keys_at_the_same_time_lose_none(tmp_path: Path) -> None:
@@ -174,11 +173,11 @@ def test_those_who_make_keys_at_the_same_time_lose_none(tmp_path: Path) -> None:
         maker.start()
     for maker in makers:
         maker.join(60)
-    registry = KeyFolder(tmp_path).registry()
+    registry = SigningKeyFolder(tmp_path).registry()
     assert len(registry.records) == registry.revision == 16
 
 
-def test_the_registry_holds_no_secret(folder: KeyFolder) -> None:
+def test_the_registry_holds_no_secret(folder: SigningKeyFolder) -> None:
     keep(folder, FIRST)
     text = folder.registry_path.read_text()
     document: JsonValue = json.loads(text)

@@ -10,15 +10,12 @@ from typing import Any
 import anyio
 from tests.repository import ROOT
 
-from affidavit.app.api_keys import create_api_key
-from affidavit.app.keys import create_key
-from affidavit.store.api_keys import Scope
-from affidavit.web.application import Surroundings, application
-from affidavit.web.edge import Edge
-from affidavit.web.journal import Journal
-from affidavit.wiring.keys import chance, key_folder, moment_of
-from affidavit.wiring.service import ProjectCounter, ServicePlan, api_key_file
-from affidavit.wiring.web_settings import WebSettings
+from affidavit.app.keys import create_key, key_folder, parse_moment, random_bytes
+from affidavit.app.service import AnswerService, ServiceConfig, api_key_file, create_api_key
+from affidavit.store.api_keys import ApiKeyScope
+from affidavit.web.application import ServiceDependencies, build_application
+from affidavit.web.middleware import RequestLog, ServiceMiddleware
+from affidavit.web.settings import WebSettings
 
 AT = "2026-01-01T00:00:00Z"
 JSON = {"content-type": "application/json"}
@@ -37,13 +34,13 @@ def make_project(folder: Path) -> Path:
     shutil.copytree(ROOT / "samples" / "answers", folder, dirs_exist_ok=True)
     with (folder / "affidavit.toml").open("a", encoding="utf-8") as file:
         file.write(SLOW_TOOL)
-    create_key(key_folder(folder), "af", None, lambda size: bytes(range(size)), moment_of(None))
+    create_key(key_folder(folder), "af", None, lambda size: bytes(range(size)), parse_moment(None))
     return folder
 
 
-def make_api_key(project: Path, name: str, *scopes: Scope) -> str:
+def make_api_key(project: Path, name: str, *scopes: ApiKeyScope) -> str:
     """Return a new API key."""
-    return create_api_key(api_key_file(project), name, scopes, chance, AT).key
+    return create_api_key(api_key_file(project), name, scopes, random_bytes, AT).key
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +64,14 @@ class Service:
     settings: WebSettings = field(default_factory=WebSettings)
     seconds: float = 0.0
     log: io.StringIO = field(default_factory=io.StringIO)
-    edge: Edge = field(init=False)
+    edge: ServiceMiddleware = field(init=False)
 
     def __post_init__(self) -> None:
-        around = Surroundings(
-            api_key_file(self.project), Journal(self.log, lambda: AT), lambda: self.seconds
+        around = ServiceDependencies(
+            api_key_file(self.project), RequestLog(self.log, lambda: AT), lambda: self.seconds
         )
-        counter = ProjectCounter(ServicePlan(self.project))
-        self.edge = application(counter, self.settings, around)
+        counter = AnswerService(ServiceConfig(self.project))
+        self.edge = build_application(counter, self.settings, around)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -99,7 +96,7 @@ class Service:
 
 
 def ask(
-    edge: Edge,
+    edge: ServiceMiddleware,
     method: str,
     path: str,
     body: bytes = b"",
@@ -117,7 +114,7 @@ def ask(
 
 
 async def asked(
-    edge: Edge,
+    edge: ServiceMiddleware,
     method: str,
     path: str,
     body: bytes = b"",

@@ -9,10 +9,10 @@ import pytest
 from click.testing import Result
 from tests.cli.running import run
 
+from affidavit.app import keys as wiring
+from affidavit.app.service import api_key_file
 from affidavit.base.errors import AffidavitError
 from affidavit.store.api_keys import ApiKeyFile
-from affidavit.wiring import keys as wiring
-from affidavit.wiring.service import api_key_file
 
 KEY = re.compile(r"afk_[0-9a-f]{12}_[0-9a-f]{64}")
 
@@ -42,7 +42,7 @@ def test_the_life_of_a_key(tmp_path: Path) -> None:
 
 
 def test_two_keys_have_salts_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chance = wiring.chance
+    chance = wiring.random_bytes
     monkeypatch.setattr(wiring, "chance", lambda size: b"s" * size if size == 32 else chance(size))
     for name in ("a", "b"):
         assert apikeys(tmp_path, "new", name, "--json").exit_code == 0

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from tests.web.asking import CHECKS, Service, make_project
 
-from affidavit.app.asking import CREW
-from affidavit.web.quick_hand import QuickHand
-from affidavit.wiring.service import ProjectCounter, ServicePlan
-from affidavit.wiring.web_settings import WebSettings
+from affidavit.app.service import AnswerService, ServiceConfig
+from affidavit.app.tool_queries import SOURCE_THREADS
+from affidavit.web.settings import WebSettings
+from affidavit.web.task_thread import ShortTaskThread
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def test_one_piece_after_another() -> None:
         return number
 
     async def many() -> list[int | None]:
-        hand = QuickHand(patience_seconds=30)
+        hand = ShortTaskThread(patience_seconds=30)
         coming = [hand.find(lambda number=number: piece(number)) for number in range(20)]
         return await asyncio.gather(*coming)
 
@@ -52,7 +52,7 @@ def test_one_piece_after_another() -> None:
 
 def test_an_error_is_the_askers() -> None:
     async def ask() -> str | None:
-        hand = QuickHand(patience_seconds=30)
+        hand = ShortTaskThread(patience_seconds=30)
         with pytest.raises(ZeroDivisionError):
             await hand.find(lambda: 1 // 0)
         assert hand.waiting == 0
@@ -62,7 +62,7 @@ def test_an_error_is_the_askers() -> None:
 
 
 def test_one_hand_serves_one_loop_after_another() -> None:
-    hand = QuickHand(patience_seconds=30)
+    hand = ShortTaskThread(patience_seconds=30)
     assert [asyncio.run(hand.find(lambda: 5)) for _ in range(3)] == [5, 5, 5]
 
 
@@ -70,7 +70,7 @@ def test_all_who_wait_behind_one_that_hangs_go_another_way() -> None:
     begun: list[str] = []
 
     async def ask(over: threading.Event) -> None:
-        hand = QuickHand(patience_seconds=0.05, rest_seconds=0)
+        hand = ShortTaskThread(patience_seconds=0.05, rest_seconds=0)
         stuck = asyncio.ensure_future(hand.find(lambda: over.wait(30)))
         behind = asyncio.ensure_future(hand.find(lambda: begun.append("behind")))
         assert [await stuck, await behind] == [None, None]
@@ -92,7 +92,7 @@ def test_all_who_wait_behind_one_that_hangs_go_another_way() -> None:
 
 def test_after_one_that_hung_it_has_a_rest() -> None:
     async def ask(over: threading.Event) -> None:
-        hand = QuickHand(patience_seconds=0.05, rest_seconds=3600)
+        hand = ShortTaskThread(patience_seconds=0.05, rest_seconds=3600)
         assert await hand.find(lambda: over.wait(30)) is None
         over.set()
         await asyncio.sleep(0.1)
@@ -108,7 +108,7 @@ def test_who_waits_in_a_line_that_moves_goes_on_waiting() -> None:
         return 5
 
     async def ask() -> list[int | None]:
-        hand = QuickHand(patience_seconds=0.3, longest_seconds=30)
+        hand = ShortTaskThread(patience_seconds=0.3, longest_seconds=30)
         return await asyncio.gather(*(hand.find(piece) for _ in range(30)))
 
     assert asyncio.run(ask()) == [5] * 30
@@ -120,7 +120,7 @@ def test_who_has_waited_long_goes_another_way_though_the_line_moves() -> None:
         return 5
 
     async def ask() -> None:
-        hand = QuickHand(patience_seconds=0.5, longest_seconds=0.5, rest_seconds=3600)
+        hand = ShortTaskThread(patience_seconds=0.5, longest_seconds=0.5, rest_seconds=3600)
         found = await asyncio.gather(*(hand.find(piece) for _ in range(20)))
         assert (found[0], found[-1]) == (5, None)
         assert await hand.find(piece) is None  # Those who come now do not wait at all.
@@ -129,7 +129,7 @@ def test_who_has_waited_long_goes_another_way_though_the_line_moves() -> None:
 
 
 def test_a_loop_that_has_gone_is_no_error() -> None:
-    hand = QuickHand(patience_seconds=0.02, rest_seconds=0)
+    hand = ShortTaskThread(patience_seconds=0.02, rest_seconds=0)
     with hanging() as over:
         assert asyncio.run(hand.find(lambda: over.wait(30))) is None
     for _ in range(500):
@@ -145,16 +145,16 @@ def test_a_file_that_hangs_does_not_hold_up_a_receipt(
     service = Service(make_project(tmp_path))
     with hanging() as over:
         monkeypatch.setattr(
-            ProjectCounter, "find_answer_at_hand", lambda *_: over.wait(30) and b"too late"
+            AnswerService, "find_answer_at_hand", lambda *_: over.wait(30) and b"too late"
         )
         replies = [service.post("/v1/answer", CHECKS) for _ in range(2)]
     assert [reply.json["verdict"] for reply in replies] == ["contradicted"] * 2
 
 
 def test_what_is_at_hand_needs_no_crew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counter = ProjectCounter(ServicePlan(make_project(tmp_path)))
+    counter = AnswerService(ServiceConfig(make_project(tmp_path)))
     limits = WebSettings().json_limits
-    monkeypatch.setattr(type(CREW), "start", lambda *_: pytest.fail("somebody was sent"))
+    monkeypatch.setattr(type(SOURCE_THREADS), "start", lambda *_: pytest.fail("somebody was sent"))
     found = counter.find_answer_at_hand(json.dumps(CHECKS).encode(), limits)
     assert found is not None
     assert json.loads(found)["verdict"] == "contradicted"
@@ -165,11 +165,11 @@ def test_what_is_at_hand_needs_no_crew(tmp_path: Path, monkeypatch: pytest.Monke
 def test_nothing_else_about_a_request_needs_a_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def find_here(hand: QuickHand, work: Callable[[], object]) -> object:
+    async def find_here(hand: ShortTaskThread, work: Callable[[], object]) -> object:
         return work()
 
     service = Service(make_project(tmp_path))
-    monkeypatch.setattr(QuickHand, "find", find_here)
+    monkeypatch.setattr(ShortTaskThread, "find", find_here)
     monkeypatch.setattr(threading.Thread, "start", lambda thread: pytest.fail("a thread"))
     reply = service.post("/v1/answer", CHECKS)
     assert (reply.status, reply.json["verdict"]) == (200, "contradicted")
@@ -178,7 +178,7 @@ def test_nothing_else_about_a_request_needs_a_thread(
 
 def test_a_long_request_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service = Service(make_project(tmp_path))
-    monkeypatch.setattr(ProjectCounter, "find_answer_at_hand", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr(AnswerService, "find_answer_at_hand", lambda *_: pytest.fail("asked"))
     body = b" " * 65_536 + b'{"question":"What is nowhere covered?"}'
     reply = service.ask("POST", "/v1/answer", body, {"content-type": "application/json"})
     assert (reply.status, reply.json["verdict"]) == (200, "outside_evidence_coverage")

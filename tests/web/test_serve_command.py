@@ -19,11 +19,10 @@ from tests.repository import ROOT
 from tests.web.asking import CHECKS, JSON, Reply, make_api_key, make_project
 from tests.web.mixed_requests import receipt_from, requests, send_all
 
-from affidavit.app.api_keys import revoke_api_key
+from affidavit.app.service import ServiceConfig, api_key_file, revoke_api_key
 from affidavit.base.errors import AffidavitError
-from affidavit.store.api_keys import Scope
-from affidavit.wiring.service import ServicePlan, api_key_file
-from affidavit.wiring.serving import Address, listen_at, require_keys_for
+from affidavit.store.api_keys import ApiKeyScope
+from affidavit.web.server import ListenAddress, listen_at, require_keys_for
 
 START_SECONDS = 60
 
@@ -169,8 +168,8 @@ def test_it_is_not_opened_to_others_without_a_key(tmp_path: Path) -> None:
 
 
 def test_a_key_opens_it_to_others_until_it_is_revoked(tmp_path: Path) -> None:
-    plan = ServicePlan(tmp_path)
-    make_api_key(tmp_path, "bot", *Scope)
+    plan = ServiceConfig(tmp_path)
+    make_api_key(tmp_path, "bot", *ApiKeyScope)
     require_keys_for("192.0.2.1", plan)
     revoke_api_key(api_key_file(tmp_path), "bot", "2026-01-02T00:00:00Z")
     require_keys_for("127.0.0.1", plan)
@@ -195,7 +194,7 @@ ADDRESSES = {
 @pytest.mark.parametrize(("host", "reason"), ADDRESSES.values(), ids=ADDRESSES.keys())
 def test_addresses_where_nobody_can_listen(host: str, reason: str) -> None:
     with pytest.raises(AffidavitError) as refused:
-        listen_at(Address(host, 0))
+        listen_at(ListenAddress(host, 0))
     assert (refused.value.fault.code, refused.value.values["reason"]) == ("AF521", reason)
 
 
@@ -225,5 +224,5 @@ def test_without_a_key_to_sign_with_it_does_not_start(tmp_path: Path) -> None:
 
 def test_small_responses_are_sent_at_once() -> None:
     # asyncio sets TCP_NODELAY only where the protocol is named; else each costs 40 ms.
-    with listen_at(Address("127.0.0.1", 0)) as listening:
+    with listen_at(ListenAddress("127.0.0.1", 0)) as listening:
         assert listening.proto == socket.IPPROTO_TCP

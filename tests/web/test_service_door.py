@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 from tests.web.asking import CHECKS, JSON, Service, make_api_key, make_project
 
-from affidavit.app.api_keys import revoke_api_key
-from affidavit.store.api_keys import Scope
-from affidavit.web.rates import MAX_CALLERS, Rates
-from affidavit.wiring.service import api_key_file
-from affidavit.wiring.web_settings import WebSettings
+from affidavit.app.service import api_key_file, revoke_api_key
+from affidavit.store.api_keys import ApiKeyScope
+from affidavit.web.access import MAX_CALLERS, RateLimiter
+from affidavit.web.settings import WebSettings
 
 ELSEWHERE = ("192.0.2.7", 4000)
 HERE = ("127.0.0.1", 4000)
@@ -61,7 +60,7 @@ def test_without_a_key(
 
 def test_scopes(tmp_path: Path) -> None:
     service = Service(make_project(tmp_path), WebSettings(anonymous=False))
-    key = make_api_key(tmp_path, "auditor", Scope.VERIFY)
+    key = make_api_key(tmp_path, "auditor", ApiKeyScope.VERIFY)
     told = {"authorization": f"bearer {key}"}
     refused = service.ask("GET", "/v1/answer", headers=told, client=ELSEWHERE)
     assert (refused.status, refused.json["code"]) == (403, "AF501")
@@ -74,7 +73,7 @@ def test_scopes(tmp_path: Path) -> None:
 
 def test_a_key_opens_at_once_and_closes_at_once(tmp_path: Path) -> None:
     service = Service(make_project(tmp_path), WebSettings(anonymous=False))
-    key = make_api_key(tmp_path, "bot", *Scope)
+    key = make_api_key(tmp_path, "bot", *ApiKeyScope)
     told = f"Bearer {key}"
     assert service.post("/v1/answer", CHECKS, authorization=told).status == 200
     forged = f"Bearer {key[:-1]}{'0' if key[-1] != '0' else '1'}"
@@ -85,7 +84,7 @@ def test_a_key_opens_at_once_and_closes_at_once(tmp_path: Path) -> None:
 
 def test_a_file_of_keys_that_others_may_change_lets_nobody_in(tmp_path: Path) -> None:
     service = Service(make_project(tmp_path), WebSettings(anonymous=False))
-    told = f"Bearer {make_api_key(tmp_path, 'bot', *Scope)}"
+    told = f"Bearer {make_api_key(tmp_path, 'bot', *ApiKeyScope)}"
     api_key_file(tmp_path).path.chmod(0o666)
     reply = service.post("/v1/answer", CHECKS, authorization=told)
     assert (reply.status, reply.json["code"]) == (503, "AF510")
@@ -101,7 +100,7 @@ def test_rates(tmp_path: Path) -> None:
     assert "0.5 a second" in refused.json["detail"]
     assert service.ask("GET", "/healthz").status == 200
     assert service.ask("GET", "/schema", client=HERE_TOO).status == 200
-    told = {"authorization": f"Bearer {make_api_key(tmp_path, 'bot', *Scope)}"}
+    told = {"authorization": f"Bearer {make_api_key(tmp_path, 'bot', *ApiKeyScope)}"}
     found = [service.ask("GET", "/v1/answer", headers=told).status for _ in range(3)]
     assert found == [200, 200, 429]
     service.seconds += 2
@@ -113,8 +112,8 @@ def test_rates(tmp_path: Path) -> None:
 
 def test_no_bound_and_no_memory_without_end() -> None:
     clock = [0.0]
-    assert {Rates(0, lambda: clock[0]).seconds_to_wait("a") for _ in range(9)} == {0}
-    rates = Rates(0.5, lambda: clock[0])
+    assert {RateLimiter(0, lambda: clock[0]).seconds_to_wait("a") for _ in range(9)} == {0}
+    rates = RateLimiter(0.5, lambda: clock[0])
     assert (rates.seconds_to_wait("a"), rates.seconds_to_wait("a")) == (0, 2)
     for number in range(MAX_CALLERS):
         rates.seconds_to_wait(str(number))

@@ -10,14 +10,19 @@ import msgspec
 import pytest
 from tests.web.asking import CHECKS, JSON, LOCAL, Reply, Service, ask, asked, make_project
 
+from affidavit.app.keys import key_folder
 from affidavit.base.faults import CATALOG
-from affidavit.checks.patterns import words_of
+from affidavit.checks.routes import words_of
 from affidavit.web.openapi import openapi_document
 from affidavit.web.operations import OPERATIONS
 from affidavit.web.problems import STATUSES
-from affidavit.web.wire import AnswerReceiptV1, CoverageV1, RefusalReceiptV1, VerificationReportV1
-from affidavit.wiring.keys import key_folder
-from affidavit.wiring.web_settings import WebSettings
+from affidavit.web.schemas import (
+    AnswerReceiptV1,
+    CoverageV1,
+    RefusalReceiptV1,
+    VerificationReportV1,
+)
+from affidavit.web.settings import WebSettings
 
 QUICK = WebSettings(key_rate=0, address_rate=0, max_body_bytes=10_000, body_seconds=0.05)
 DOCUMENT = openapi_document(QUICK)
@@ -260,7 +265,7 @@ def test_a_defect_is_a_problem_too(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def fail(*_: object) -> None:
         raise Broken("secret details")
 
-    monkeypatch.setattr("affidavit.wiring.service.request_from_wire", fail)
+    monkeypatch.setattr("affidavit.app.service.request_from_wire", fail)
     reply = service.post("/v1/answer", CHECKS)
     assert (reply.status, reply.json["code"]) == (500, "AF004")
     assert b"secret" not in reply.body

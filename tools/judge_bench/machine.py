@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from affidavit.judge.encoder import Entailment, load_encoder
-from affidavit.judge.encoder.entailment import entailment_from
+from affidavit.judge.encoder.entailment import Entailment, entailment_from
+from affidavit.judge.encoder.reader import load_encoder
 from affidavit.judge.layered.combiner import shipped_combiner
 from affidavit.judge.layered.judge import LayeredJudge
 from affidavit.judge.layered.weighing import OWN_THRESHOLDS, scores_of

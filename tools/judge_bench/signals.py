@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
-from affidavit.judge.encoder import Entailment, load_encoder
+from affidavit.judge.encoder.entailment import Entailment
+from affidavit.judge.encoder.reader import load_encoder
 from affidavit.judge.layered.judge import sentences_of
 from affidavit.judge.layered.weighing import scores_of
 from affidavit.judge.lexical.judge import LexicalJudge

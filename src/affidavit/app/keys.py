@@ -1,20 +1,58 @@
-"""Making, listing, exporting, retiring and disavowing the keys of a project."""
+"""The signing keys of a project: where they are kept, and how they are made, listed, exported and
+retired.
+"""
 
+import os
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from affidavit.app.clock import time_of
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import receipts as faults
-from affidavit.base.json_limits import JsonValue
-from affidavit.seal.key_documents import keys_document, registry_document
-from affidavit.seal.keyfile import SALT_BYTES, START_BYTES, encrypted_pem, plain_pem
-from affidavit.seal.keys import SEED_BYTES, signing_key_from
-from affidavit.seal.lifecycle import KeyRecord, Registry
-from affidavit.seal.moments import moment_text
-from affidavit.store.keys import KeyFolder
+from affidavit.base.json_values import JsonValue
+from affidavit.base.timestamps import timestamp_text
+from affidavit.seal.key_registry import KeyRecord, KeyRegistry, keys_document, registry_document
+from affidavit.seal.keys import (
+    IV_BYTES,
+    SALT_BYTES,
+    SEED_BYTES,
+    encrypted_pem,
+    plain_pem,
+    signing_key_from,
+)
+from affidavit.store.signing_keys import SigningKeyFolder
+
+# Where the keys of a project lie, and what they need from outside: chance, time, a passphrase.
+
+PROJECT_FOLDER = ".affidavit"
+PASSPHRASE_VARIABLE = "AFFIDAVIT_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
+
+
+def key_folder(root: Path) -> SigningKeyFolder:
+    """Return the keys of the project at a place."""
+    return SigningKeyFolder(root / PROJECT_FOLDER / "keys")
+
+
+def random_bytes(size: int) -> bytes:
+    """Return bytes that nobody can foresee."""
+    return secrets.token_bytes(size)
+
+
+def find_passphrase() -> str | None:
+    """Return the passphrase of private keys that the environment holds; empty is none."""
+    return os.environ.get(PASSPHRASE_VARIABLE) or None
+
+
+def parse_moment(text: str | None) -> datetime:
+    """Return the moment that the user gave, or now if none was given."""
+    return datetime.fromisoformat(time_of(text))
+
+
+# Making, listing, exporting, retiring and disavowing the keys of a project.
 
 SHORTEST_PASSPHRASE: Final = 8
 
@@ -43,7 +81,7 @@ class ListedKey:
 
 
 def create_key(
-    store: KeyFolder,
+    store: SigningKeyFolder,
     prefix: str,
     passphrase: str | None,
     chance: Callable[[int], bytes],
@@ -57,12 +95,12 @@ def create_key(
     if passphrase is None:
         pem = plain_pem(key.seed)
     else:
-        pem = encrypted_pem(key.seed, passphrase, chance(SALT_BYTES), chance(START_BYTES))
+        pem = encrypted_pem(key.seed, passphrase, chance(SALT_BYTES), chance(IV_BYTES))
     path = store.add(key.public, pem, lambda registry: registry.with_new(key.public, at))
     return CreatedKey(key.public.id, path, passphrase is not None)
 
 
-def list_keys(store: KeyFolder) -> tuple[ListedKey, ...]:
+def list_keys(store: SigningKeyFolder) -> tuple[ListedKey, ...]:
     """Return every key of the registry, the oldest first, then private keys it does not name."""
     registry = store.registry()
     known = [_listed(record, registry, store) for record in registry.records]
@@ -75,7 +113,7 @@ def list_keys(store: KeyFolder) -> tuple[ListedKey, ...]:
     return (*known, *strays)
 
 
-def export_keys(store: KeyFolder, *, lifecycles: bool) -> dict[str, JsonValue]:
+def export_keys(store: SigningKeyFolder, *, lifecycles: bool) -> dict[str, JsonValue]:
     """Return the public document: the flat map, or the registry with lifecycles."""
     registry = store.registry()
     if not registry.records:
@@ -84,32 +122,34 @@ def export_keys(store: KeyFolder, *, lifecycles: bool) -> dict[str, JsonValue]:
     return registry_document(registry) if lifecycles else {**keys_document(registry)}
 
 
-def retire_key(store: KeyFolder, reference: str, when: datetime, at: datetime) -> ListedKey:
+def retire_key(store: SigningKeyFolder, reference: str, when: datetime, at: datetime) -> ListedKey:
     """Have a key sign no more; what it signed before, by a time stamp, still counts."""
 
-    def update(registry: Registry) -> Registry:
-        return registry.with_retired(_meant(registry, reference), when, at)
+    def update(registry: KeyRegistry) -> KeyRegistry:
+        return registry.with_retired(_key_named(registry, reference), when, at)
 
     return _changed(store, reference, update)
 
 
 def compromise_key(
-    store: KeyFolder, reference: str, since: datetime, reason: str, at: datetime
+    store: SigningKeyFolder, reference: str, since: datetime, reason: str, at: datetime
 ) -> ListedKey:
     """Disavow what a key signed since a moment, and all that no time stamp shows to be earlier."""
 
-    def update(registry: Registry) -> Registry:
-        return registry.with_compromised(_meant(registry, reference), since, reason, at)
+    def update(registry: KeyRegistry) -> KeyRegistry:
+        return registry.with_compromised(_key_named(registry, reference), since, reason, at)
 
     return _changed(store, reference, update)
 
 
-def _changed(store: KeyFolder, reference: str, update: Callable[[Registry], Registry]) -> ListedKey:
+def _changed(
+    store: SigningKeyFolder, reference: str, update: Callable[[KeyRegistry], KeyRegistry]
+) -> ListedKey:
     registry = store.change(update)
-    return _listed(registry.record(_meant(registry, reference)), registry, store)
+    return _listed(registry.record(_key_named(registry, reference)), registry, store)
 
 
-def _meant(registry: Registry, reference: str) -> str:
+def _key_named(registry: KeyRegistry, reference: str) -> str:
     """Return the one key whose id, or its digits, begin so."""
     ids = [record.key.id for record in registry.records]
     found = [
@@ -133,14 +173,14 @@ def _digits(key_id: str) -> str:
     return key_id.rpartition("-")[2]
 
 
-def _listed(record: KeyRecord, registry: Registry, store: KeyFolder) -> ListedKey:
+def _listed(record: KeyRecord, registry: KeyRegistry, store: SigningKeyFolder) -> ListedKey:
     return ListedKey(
         record.key.id,
         record.status.value,
         record.key.id == registry.active_key_id,
-        moment_text(record.active_from),
-        None if record.retired_at is None else moment_text(record.retired_at),
-        None if record.compromised_after is None else moment_text(record.compromised_after),
+        timestamp_text(record.active_from),
+        None if record.retired_at is None else timestamp_text(record.retired_at),
+        None if record.compromised_after is None else timestamp_text(record.compromised_after),
         record.reason,
         store.private_state(record.key.id),
     )

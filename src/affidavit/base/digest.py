@@ -6,7 +6,7 @@ from typing import Final
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults.input import DIGEST_MALFORMED
-from affidavit.base.places import excerpt
+from affidavit.base.text import excerpt
 
 _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 
@@ -17,7 +17,7 @@ _WHITE_SPACE: Final = re.compile(
     "[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+"
 )
 # What is white space to JavaScript and not to Python, or the other way round.
-_SPACE_TO_ONE_ONLY: Final = "\x1c\x1d\x1e\x1f\x85\ufeff"
+_SPACE_IN_ONE_LANGUAGE: Final = "\x1c\x1d\x1e\x1f\x85\ufeff"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -57,7 +57,7 @@ def chunk_digest(text: str) -> str:
     Two chunks may share a hash, and are told apart by this.
     """
     lowered = text.lower()
-    if any(letter in lowered for letter in _SPACE_TO_ONE_ONLY):
+    if any(letter in lowered for letter in _SPACE_IN_ONE_LANGUAGE):
         collapsed = _WHITE_SPACE.sub(" ", lowered).strip(" ")
     else:
         collapsed = " ".join(lowered.split())  # The same, at a tenth of the cost.

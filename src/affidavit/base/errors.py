@@ -93,8 +93,8 @@ class AffidavitError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         # An error crosses process borders (-j, Spark) whole; the default would lose the keywords.
-        return (_rebuild, (self.fault, self.where, self.values))
+        return (_rebuild_error, (self.fault, self.where, self.values))
 
 
-def _rebuild(fault: Fault, where: Where, values: dict[str, object]) -> AffidavitError:
+def _rebuild_error(fault: Fault, where: Where, values: dict[str, object]) -> AffidavitError:
     return AffidavitError(fault, where, **values)

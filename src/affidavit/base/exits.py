@@ -15,17 +15,17 @@ class Exit(IntEnum):
     TAMPERED = 4
 
 
-MEANINGS = {
+EXIT_MEANINGS = {
     Exit.YES: "yes: ship, supported, valid, clean",
     Exit.NO: "no: no-ship, contradicted, findings",
     Exit.INPUT: "the input or the command line is wrong; the message says what and what to do next",
     Exit.UNKNOWN: "could not tell: evidence missing, nothing to measure, too few trials",
     Exit.TAMPERED: "tampered: a digest, signature or replay does not hold",
 }
-_GRAVEST_FIRST: Final = (Exit.TAMPERED, Exit.NO, Exit.INPUT, Exit.UNKNOWN, Exit.YES)
+_WORST_FIRST: Final = (Exit.TAMPERED, Exit.NO, Exit.INPUT, Exit.UNKNOWN, Exit.YES)
 
 
-def gravest(exits: Iterable[Exit]) -> Exit:
+def worst_exit(exits: Iterable[Exit]) -> Exit:
     """Return how several things end together; where there is none, nothing is told."""
     ends = set(exits)
-    return next((end for end in _GRAVEST_FIRST if end in ends), Exit.UNKNOWN)
+    return next((end for end in _WORST_FIRST if end in ends), Exit.UNKNOWN)

@@ -1,23 +1,260 @@
-"""Strict JSON: one text has one meaning, or it is refused by code.
-
-Refused: duplicate keys (also when spelled by escapes), NaN and infinities, numbers that overflow,
-integers beyond 2^53 - 1, lone surrogates, invalid UTF-8, a byte order mark, UTF-16 and UTF-32,
-anything after the value, and whatever is beyond the limits. Origin: RFC 8259 with the advice of
-RFC 7493 (I-JSON) as rules. A float too small for a double is read as zero, as every reader does.
-
-orjson decides what is JSON, but keeps the last of two equal keys and turns large integers into
-floats without a word. So `decode` proves from counts of single bytes that neither has happened;
-that costs about as much as the decoding. Only what is refused is read by `json_diagnosis`.
+"""Strict JSON and JSON lines: a text has exactly one meaning, or it is refused with a code and a
+position.
 """
 
 import re
-from typing import Final
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
+import orjson
 from orjson import OPT_SORT_KEYS, OPT_STRICT_INTEGER, dumps, loads
 
-from affidavit.base.json_diagnosis import explain_refusal
-from affidavit.base.json_limits import DOCUMENT_LIMITS, JsonLimits, JsonValue
-from affidavit.base.json_tree import levels
+from affidavit.base.errors import AffidavitError, Fault, Where
+from affidavit.base.faults.input import (
+    JSON_BLANK_LINE,
+    JSON_DEPTH,
+    JSON_DUPLICATE_KEY,
+    JSON_ENCODING,
+    JSON_LONG_LINE,
+    JSON_LONG_STRING,
+    JSON_NUMBER_DOMAIN,
+    JSON_SYNTAX,
+    JSON_TOO_LARGE,
+    JSON_TOO_MANY_KEYS,
+    JSON_TRAILING,
+    JSON_UNICODE,
+)
+from affidavit.base.json_values import (
+    DOCUMENT_LIMITS,
+    LINE_LIMITS,
+    MAX_INTEGER,
+    JsonLimits,
+    JsonValue,
+    iterate_levels,
+)
+from affidavit.base.text import excerpt, field_path, line_and_column
+
+# Says what is wrong with a JSON text that was refused, and where.
+#
+# A second reading of the whole grammar, by hand, a hundred times slower than orjson: up to 1.5 s of
+# CPU per megabyte before the fault, so that a service sets `max_bytes` to what it can bear. It is
+# used only when the fast one has refused; tests hold the two to the same answer on every text.
+
+_SPACE = re.compile(rb"[ \t\n\r]*+")
+_TEXT_START = re.compile(
+    rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
+)
+_NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*+)((?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)")
+_NUMBER_LIKE = re.compile(rb"[-+.0-9A-Za-z]++")
+_LITERAL = re.compile(rb"true|false|null")
+_NOT_FINITE = re.compile(rb"NaN|-?Infinity")
+_INTEGER_DIGITS: Final = len(str(MAX_INTEGER))
+
+_ENCODINGS: Final = (
+    (b"\xef\xbb\xbf", "UTF-8 with a byte order mark"),
+    (b"\xff\xfe\x00\x00", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+
+
+def refusal_error(raw: bytes, limits: JsonLimits, first_line: int = 1) -> AffidavitError:
+    """Return the error for a text that was refused: the first fault in it, and its place."""
+    if len(raw) > limits.max_bytes:
+        where = Where(line=first_line)
+        return AffidavitError(JSON_TOO_LARGE, where, size=len(raw), limit=limits.max_bytes)
+    if encoding := _foreign_encoding(raw):
+        return AffidavitError(JSON_ENCODING, Where(line=first_line), encoding=encoding)
+    reading = _JsonScanner(raw, limits, first_line)
+    try:
+        raw.decode()
+    except UnicodeDecodeError as error:
+        return reading.refusal(JSON_UNICODE, error.start, problem="the bytes here are not UTF-8")
+    try:
+        reading.read_document()
+    except AffidavitError as error:
+        return error
+    return reading.refusal(JSON_SYNTAX, 0, problem="the decoder does not accept it")
+
+
+def _foreign_encoding(raw: bytes) -> str | None:
+    """Name the encoding if it is not plain UTF-8 (RFC 8259, section 8.1)."""
+    for mark, name in _ENCODINGS:
+        if raw.startswith(mark):
+            return name
+    # JSON starts with an ASCII character: wider encodings show it beside null bytes.
+    if len(raw) % 4 == 0 and raw[:3] == b"\0\0\0":
+        return "UTF-32"
+    if len(raw) % 2 == 0 and (raw[:1] == b"\0") != (raw[1:2] == b"\0"):
+        return "UTF-32" if raw[2:4] == b"\0\0" else "UTF-16"
+    return None
+
+
+@dataclass(slots=True)
+class _OpenContainer:
+    """A list or object that is not closed yet; `step` leads to the member that is being read."""
+
+    closing: bytes
+    keys: set[str] = field(default_factory=set)
+    members: int = 0
+    step: str | int | None = None
+
+
+class _JsonScanner:
+    """One reading of one text, from left to right; its depth is data, not recursion."""
+
+    def __init__(self, raw: bytes, limits: JsonLimits, first_line: int) -> None:
+        self._raw = raw
+        self._limits = limits
+        self._first_line = first_line
+        self._at = 0
+        self._open: list[_OpenContainer] = []
+
+    def read_document(self) -> None:
+        """Read one value and nothing after it, or raise the first fault."""
+        self._read_value()
+        while self._open:
+            self._read_member(self._open[-1])
+        if self._next_byte():
+            raise self.refusal(JSON_TRAILING)
+
+    def refusal(self, fault: Fault, at: int | None = None, **values: object) -> AffidavitError:
+        """Return the fault with its line, column and field."""
+        at = self._at if at is None else at
+        line, column = line_and_column(self._raw, at)
+        path = field_path([container.step for container in self._open])
+        return AffidavitError(
+            fault,
+            Where(line=self._first_line + line - 1, field=path),
+            place=f"column {column}",
+            **values,
+        )
+
+    def _syntax(self, problem: str, at: int | None = None) -> AffidavitError:
+        end = self._at if at is None else at
+        problem = problem if end < len(self._raw) else "it ends too early"
+        return self.refusal(JSON_SYNTAX, at, problem=problem)
+
+    def _next_byte(self) -> bytes:
+        """Skip white space and return the byte after it; none at the end."""
+        match = _SPACE.match(self._raw, self._at)
+        self._at = match.end() if match else self._at
+        return self._raw[self._at : self._at + 1]
+
+    def _read_member(self, container: _OpenContainer) -> None:
+        """Read the next member of the innermost list or object, or its end."""
+        byte = self._next_byte()
+        if byte == container.closing:
+            self._at += 1
+            self._open.pop()
+            return
+        if container.members:
+            if byte != b",":
+                raise self._syntax(f"',' or {container.closing.decode()!r} is missing")
+            self._at += 1
+        container.step = container.members if container.closing == b"]" else None
+        container.members += 1
+        if container.closing == b"}":
+            self._read_key(container)
+        self._read_value()
+
+    def _read_key(self, container: _OpenContainer) -> None:
+        if self._next_byte() != b'"':
+            raise self._syntax("a key in double quotes is missing")
+        start = self._at
+        key = self._read_text()
+        container.step = key
+        if key in container.keys:
+            raise self.refusal(JSON_DUPLICATE_KEY, start, key=excerpt(key))
+        container.keys.add(key)
+        if len(container.keys) > self._limits.max_keys:
+            raise self.refusal(JSON_TOO_MANY_KEYS, start, limit=self._limits.max_keys)
+        if self._next_byte() != b":":
+            raise self._syntax("':' is missing after a key")
+        self._at += 1
+
+    def _read_value(self) -> None:
+        byte = self._next_byte()
+        if byte == b"{":
+            self._enter(b"}")
+        elif byte == b"[":
+            self._enter(b"]")
+        elif byte == b'"':
+            self._read_text()
+        elif match := _LITERAL.match(self._raw, self._at):
+            self._at = match.end()
+        else:
+            self._read_number()
+
+    def _enter(self, closing: bytes) -> None:
+        if len(self._open) == self._limits.max_depth:
+            raise self.refusal(JSON_DEPTH, limit=self._limits.max_depth)
+        self._at += 1
+        self._open.append(_OpenContainer(closing))
+
+    def _read_text(self) -> str:
+        start = self._at
+        match = _TEXT_START.match(self._raw, start)
+        end = match.end() if match else start
+        if self._raw[end : end + 1] != b'"':
+            problem = (
+                "an escape that JSON does not know"
+                if self._raw[end : end + 1] == b"\\"
+                else ("a control character inside a text")
+            )
+            raise self._syntax(problem, end)
+        self._at = end + 1
+        try:
+            text: str = orjson.loads(self._raw[start : self._at])
+        except ValueError:
+            problem = "half of a surrogate pair has no meaning alone"
+            raise self.refusal(JSON_UNICODE, start, problem=problem) from None
+        if len(text) > self._limits.max_string:
+            limit = self._limits.max_string
+            raise self.refusal(JSON_LONG_STRING, start, size=len(text), limit=limit)
+        return text
+
+    def _read_number(self) -> None:
+        like = _NUMBER_LIKE.match(self._raw, self._at)
+        text = like[0] if like else b""
+        number = _NUMBER.fullmatch(text)
+        if number is None:
+            if _NOT_FINITE.fullmatch(text):
+                raise self.refusal(JSON_NUMBER_DOMAIN, number=text.decode())
+            raise self._syntax(
+                f"{excerpt(text.decode())!r} is not a value" if text else "a value is missing"
+            )
+        is_integer = not number[1]
+        if not (_is_safe_integer(text) if is_integer else _is_finite(text)):
+            raise self.refusal(JSON_NUMBER_DOMAIN, number=excerpt(text.decode()))
+        self._at += len(text)
+
+
+def _is_safe_integer(digits: bytes) -> bool:
+    # The length first: Python refuses to convert thousands of digits.
+    return len(digits.lstrip(b"-")) <= _INTEGER_DIGITS and abs(int(digits)) <= MAX_INTEGER
+
+
+def _is_finite(number: bytes) -> bool:
+    try:
+        orjson.loads(number)
+    except ValueError:
+        return False
+    return True
+
+
+# Strict JSON: one text has one meaning, or it is refused by code.
+#
+# Refused: duplicate keys (also when spelled by escapes), NaN and infinities, numbers that overflow,
+# integers beyond 2^53 - 1, lone surrogates, invalid UTF-8, a byte order mark, UTF-16 and UTF-32,
+# anything after the value, and whatever is beyond the limits. Origin: RFC 8259 with the advice of
+# RFC 7493 (I-JSON) as rules. A float too small for a double is read as zero, as every reader does.
+#
+# orjson decides what is JSON, but keeps the last of two equal keys and turns large integers into
+# floats without a word. So `decode` proves from counts of single bytes that neither has happened;
+# that costs about as much as the decoding. Only what is refused is read by `json_diagnosis`.
 
 _COLON, _PLUS, _BACKSLASH, _BRACKET, _BRACE = b":+\\[{"
 
@@ -52,13 +289,13 @@ def _decoded(
 ) -> tuple[JsonValue, bytes]:
     size = len(raw)
     if size > limits.max_bytes:
-        raise explain_refusal(raw, limits, first_line)
+        raise refusal_error(raw, limits, first_line)
     try:
         value: JsonValue = loads(raw)
         written = dumps(value, option=writing)
     except (ValueError, TypeError):
         # Not JSON; or (TypeError) an integer beyond 53 bits, or more levels than can be written.
-        raise explain_refusal(raw, limits, first_line) from None
+        raise refusal_error(raw, limits, first_line) from None
     # Every member of an object has its colon, and a colon within a text stands for itself, in
     # `raw` as in `written`; one that is escaped in `raw` is counted apart. A member that orjson
     # dropped for a later one with the same key took at least its own colon with it. So the counts
@@ -82,7 +319,7 @@ def _decoded(
         )
     ):
         return value, written
-    raise explain_refusal(raw, limits, first_line)
+    raise refusal_error(raw, limits, first_line)
 
 
 def _has_long_integer(raw: bytes) -> bool:
@@ -90,14 +327,14 @@ def _has_long_integer(raw: bytes) -> bool:
 
 
 def _is_deeper(value: JsonValue, max_depth: int) -> bool:
-    for depth, level in enumerate(levels(value)):
+    for depth, level in enumerate(iterate_levels(value)):
         if depth == max_depth:
             return any(isinstance(member, dict | list) for member in level)
     return False
 
 
 def _is_larger(value: JsonValue, limits: JsonLimits) -> bool:
-    for level in levels(value):
+    for level in iterate_levels(value):
         objects = [member for member in level if isinstance(member, dict)]
         texts = [member for member in level if isinstance(member, str)]
         texts.extend(key for members in objects for key in members)
@@ -106,3 +343,63 @@ def _is_larger(value: JsonValue, limits: JsonLimits) -> bool:
         if max(map(len, texts), default=0) > limits.max_string:
             return True
     return False
+
+
+# JSON lines: one strict JSON value per line, and the line's number in every error.
+#
+# A line ends at a line feed; a carriage return before it is white space. The last line may do
+# without. A blank line holds no value: it is counted and passed over (as ndjson allows), or refused
+# where every line must be a record.
+
+_WHITE_SPACE = b" \t\r\n"
+
+
+class LineStream(Protocol):
+    """An open binary file, or anything else that reads lines of a bounded length."""
+
+    def readline(self, size: int, /) -> bytes:
+        """Return the next line, or the first `size` bytes of it; nothing at the end."""
+        ...
+
+
+def decode_lines(
+    lines: Iterable[bytes], limits: JsonLimits = LINE_LIMITS, *, refuse_blank: bool = False
+) -> Iterator[tuple[int, JsonValue]]:
+    """Yield each value with the number of its line, counted from 1.
+
+    `limits.max_bytes` is the longest line, its line feed not counted.
+    """
+    for number, line in enumerate(lines, 1):
+        text = line.removesuffix(b"\n")
+        if len(text) > limits.max_bytes:
+            raise _long_line(number, limits.max_bytes)
+        if text and not text.isspace():
+            yield number, decode(text, limits, number)
+        elif text.strip(_WHITE_SPACE):
+            raise refusal_error(
+                text, limits, number
+            )  # A form feed: a space to Python, not to JSON.
+        elif refuse_blank:
+            raise AffidavitError(JSON_BLANK_LINE, Where(line=number))
+
+
+def split_lines(raw: bytes) -> list[bytes]:
+    """Return the lines of a text, without their line feeds."""
+    lines = raw.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def read_lines(stream: LineStream, max_bytes: int = LINE_LIMITS.max_bytes) -> Iterator[bytes]:
+    """Yield the lines of a stream; one that is too long is refused before it is read whole."""
+    number = 0
+    while line := stream.readline(max_bytes + 1):
+        number += 1
+        if len(line) > max_bytes and not line.endswith(b"\n"):
+            raise _long_line(number, max_bytes)
+        yield line
+
+
+def _long_line(number: int, limit: int) -> AffidavitError:
+    return AffidavitError(JSON_LONG_LINE, Where(line=number), limit=limit)

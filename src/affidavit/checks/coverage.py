@@ -6,20 +6,20 @@ The shape is that of published refusals (answer-coverage/v1). The T rules of doc
 from collections.abc import Mapping
 from typing import Any, Final
 
+from affidavit.checks.check import MAX_CHECKS, MAX_EXPECTATIONS
 from affidavit.checks.operators import OPERATORS
-from affidavit.checks.paths import MAX_DEPTH
 from affidavit.checks.routes import RouteTable
-from affidavit.checks.tools import Tool
-from affidavit.checks.unit import MAX_CHECKS, MAX_EXPECTATIONS
+from affidavit.checks.tool import Tool
+from affidavit.checks.values import MAX_PATH_DEPTH
 
 COVERAGE_SCHEMA: Final = "answer-coverage/v1"
-_REFUSAL: Final = (
+_REFUSAL_CONTRACT: Final = (
     "A question that no route matches is refused with a signed outside_evidence_coverage receipt: "
     "nothing is guessed, paraphrased or looked up elsewhere."
 )
 
 
-def coverage_of(tools: Mapping[str, Tool], table: RouteTable) -> dict[str, Any]:
+def coverage_manifest(tools: Mapping[str, Tool], table: RouteTable) -> dict[str, Any]:
     """Return the manifest. A route whose tool is not declared covers nothing, and is said to."""
     idle = [
         f"route {route.row.id}: its tool {route.row.tool} is not declared"
@@ -41,19 +41,19 @@ def coverage_of(tools: Mapping[str, Tool], table: RouteTable) -> dict[str, Any]:
             if route.row.tool in tools
         ],
         "not_covered": [*table.not_covered, *idle],
-        "refusal_contract": _REFUSAL,
+        "refusal_contract": _REFUSAL_CONTRACT,
         "checks_mode": {
             "rule": "answer-eval/1",
-            "tools": [_tool(tools[name]) for name in sorted(tools)],
+            "tools": [_tool_entry(tools[name]) for name in sorted(tools)],
             "operators": list(OPERATORS),
             "max_checks": MAX_CHECKS,
             "max_expectations": MAX_EXPECTATIONS,
-            "max_path_depth": MAX_DEPTH,
+            "max_path_depth": MAX_PATH_DEPTH,
         },
     }
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
+def _tool_entry(tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
         "required_args": list(tool.required_args),

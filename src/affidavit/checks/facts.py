@@ -13,27 +13,27 @@ import msgspec
 from affidavit.base.canonical import sorted_compact, sorted_compact_decoded
 from affidavit.base.digest import content_id, digest_of
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import JsonValue
-from affidavit.checks.agreement import (
+from affidavit.base.json_values import JsonValue
+from affidavit.checks.fact_confidence import (
     FACT_RULE,
+    AgreementPolicy,
+    SourceRecord,
     SourceStatus,
-    SourceV1,
-    Standard,
-    assess,
-    primary_of,
+    assess_sources,
+    primary_source,
 )
-from affidavit.checks.moments import moment_from
-from affidavit.checks.paths import look_at
-from affidavit.checks.tools import Tolerance, Tool
+from affidavit.checks.timestamps import parse_timestamp
+from affidavit.checks.tool import Tolerance, Tool
+from affidavit.checks.values import look_up_path
 
 FACT_SCHEMA: Final = "fact/v1"
-UNDIGESTED: Final = ("attestation", "raw")
+UNDIGESTED_FIELDS: Final = ("attestation", "raw")
 
 FactObject: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EvidenceSource:
     """Where evidence comes from. Sources of one `origin` are not independent of each other."""
 
     name: str
@@ -47,21 +47,21 @@ class Source:
 class SourceAnswer:
     """What a source returned, and when that was observed (RFC 3339 with Z) if it says so."""
 
-    source: Source
+    source: EvidenceSource
     raw: JsonValue
     observed_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class SourceSilence:
+class SourceFailure:
     """A source that failed, or did not answer by the deadline."""
 
-    source: Source
+    source: EvidenceSource
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Unavailable:
+class EvidenceUnavailable:
     """No evidence: why, for the check's explanation."""
 
     reason: str
@@ -77,12 +77,12 @@ class Fact(msgspec.Struct, frozen=True):
 def fact_from_answers(
     tool: Tool,
     args: dict[str, JsonValue],
-    answers: Sequence[SourceAnswer | SourceSilence],
+    answers: Sequence[SourceAnswer | SourceFailure],
     at: str,
     *,
     signed: bool,
     attestation: JsonValue = None,
-) -> Fact | Unavailable:
+) -> Fact | EvidenceUnavailable:
     """Return the fact that the sources of a tool make, or that there is none.
 
     `answers` stand in the order in which the tool declares its sources: the first with a value
@@ -90,10 +90,10 @@ def fact_from_answers(
     be. A result that has no form in JSON (such as an integer beyond 2^53) is no answer.
     """
     sources = tuple(_source_record(answer, tool.value_path) for answer in answers)
-    primary = primary_of(sources)
+    primary = primary_source(sources)
     if primary is None:
         reasons = "; ".join(f"{source.name}: {source.reason}" for source in sources)
-        return Unavailable(reasons or "the tool has no sources")
+        return EvidenceUnavailable(reasons or "the tool has no sources")
     raw = next(
         answer.raw
         for answer, source in zip(answers, sources, strict=True)
@@ -106,7 +106,7 @@ def fact_from_answers(
 def fact_object(
     tool: Tool,
     args: dict[str, JsonValue],
-    sources: Sequence[SourceV1],
+    sources: Sequence[SourceRecord],
     raw: JsonValue,
     at: str,
     *,
@@ -117,10 +117,10 @@ def fact_object(
 
     Everything in it has been decoded, or written as JSON, before.
     """
-    standard = Standard(moment_from(at), tool.max_age_s, tool.tolerance)
-    value = look_at(raw, tool.value_path).value
-    bound, primary = _bound(sources, value, raw)
-    made = assess(bound, primary, standard, signed=signed)
+    standard = AgreementPolicy(parse_timestamp(at), tool.max_age_s, tool.tolerance)
+    value = look_up_path(raw, tool.value_path).value
+    bound, primary = _bind_raw_result(sources, value, raw)
+    made = assess_sources(bound, primary, standard, signed=signed)
     signals = made.signals
     observed_at = primary.observed_at if primary else None
     identity: FactObject = {"args": args, "observed_at": observed_at, "tool": tool.name}
@@ -160,16 +160,16 @@ def fact_object(
 def fact_digest(fact: FactObject) -> str:
     """Return the evidence digest: canonical SHA-256 of the object minus `attestation` and `raw`."""
     covered = fact.copy()
-    for name in UNDIGESTED:
+    for name in UNDIGESTED_FIELDS:
         covered.pop(name, None)
     return digest_of(sorted_compact_decoded(covered))
 
 
-def _bound(
-    sources: Sequence[SourceV1], value: JsonValue, raw: JsonValue
-) -> tuple[list[SourceV1], SourceV1 | None]:
+def _bind_raw_result(
+    sources: Sequence[SourceRecord], value: JsonValue, raw: JsonValue
+) -> tuple[list[SourceRecord], SourceRecord | None]:
     """Return the sources and the primary one, its value and digest taken from the raw result."""
-    found = primary_of(sources)
+    found = primary_source(sources)
     if found is None:
         return list(sources), None
     digest = digest_of(sorted_compact_decoded(raw))
@@ -177,17 +177,17 @@ def _bound(
     return [primary if source is found else source for source in sources], primary
 
 
-def _source_record(answer: SourceAnswer | SourceSilence, value_path: str | None) -> SourceV1:
-    if isinstance(answer, SourceSilence):
-        return _silent(answer.source, answer.reason)
+def _source_record(answer: SourceAnswer | SourceFailure, value_path: str | None) -> SourceRecord:
+    if isinstance(answer, SourceFailure):
+        return _failed_source_record(answer.source, answer.reason)
     try:
         digest = digest_of(sorted_compact(answer.raw))
     except AffidavitError as error:
-        return _silent(answer.source, error.message)
-    look = look_at(answer.raw, value_path)
+        return _failed_source_record(answer.source, error.message)
+    look = look_up_path(answer.raw, value_path)
     has_value = look.value is not None
     return msgspec.structs.replace(
-        _silent(answer.source, None),
+        _failed_source_record(answer.source, None),
         status=SourceStatus.OK if has_value else SourceStatus.NO_VALUE,
         reason=None if has_value else look.why or "the value is null",
         value=look.value,
@@ -196,8 +196,8 @@ def _source_record(answer: SourceAnswer | SourceSilence, value_path: str | None)
     )
 
 
-def _silent(source: Source, reason: str | None) -> SourceV1:
-    return SourceV1(
+def _failed_source_record(source: EvidenceSource, reason: str | None) -> SourceRecord:
+    return SourceRecord(
         name=source.name,
         origin=source.origin,
         kind=source.kind,

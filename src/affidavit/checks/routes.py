@@ -1,10 +1,6 @@
-"""route/1: an ordered table that turns a question into checks; the first match wins.
+"""route/1: an ordered table of patterns that turns a question into checks; the first match wins."""
 
-Origin: answer-eval.md, section 6. A text that asserts a value (a `say` pattern with `{value}`) is
-adjudicated; a question (an `ask` pattern) asserts nothing and observes. Whoever loads the table
-from YAML passes in where each line stands. The T rules of docs/checks.md.
-"""
-
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -12,24 +8,120 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from affidavit.base.canonical import sorted_compact
+from affidavit.base.decode_errors import join_field, problem_and_field
 from affidavit.base.digest import sha256_hex
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import checks as faults
-from affidavit.base.json_limits import JsonValue
-from affidavit.base.places import excerpt
-from affidavit.checks.patterns import (
-    MAX_QUESTION_LETTERS,
-    Pattern,
-    find_slot_name,
-    find_slots,
-    is_interrogative,
-    pattern_of,
-    words_of,
-)
-from affidavit.checks.unit import Check, CheckId, ToolName, check_from_wire
-from affidavit.checks.wire_places import joined_field, placed_problem
+from affidavit.base.faults import receipts as faults
+from affidavit.base.json_values import JsonValue
+from affidavit.base.text import excerpt
+from affidavit.checks.check import Check, CheckId, ToolName, check_from_wire
 
-VALUE_SLOT: Final = "value"
+# Patterns of a route: literal words, and slots between them. No regular expressions of anyone's.
+#
+# Words are compared case-folded, white space is collapsed, and marks at the end of the text are
+# left out. A pattern covers the whole text; a slot takes one word or more, as few as the rest
+# allows. Matching is one walk over the words, whatever the pattern. The T rules of docs/checks.md.
+
+MAX_QUESTION_CHARACTERS: Final = 1_000
+_PLACEHOLDER: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
+_END_PUNCTUATION: Final = "?!."
+
+
+@dataclass(frozen=True, slots=True)
+class RoutePattern:
+    """Literals and slots in turn, a literal first and last; those two may be empty."""
+
+    text: str
+    literals: tuple[tuple[str, ...], ...]
+    slots: tuple[str, ...]
+
+
+def parse_pattern(text: str) -> RoutePattern | str:
+    """Return the pattern that a text is, or what is wrong with it."""
+    literals: list[tuple[str, ...]] = []
+    slots: list[str] = []
+    words: list[str] = []
+    for word in words_of(text):
+        slot = _PLACEHOLDER.fullmatch(word)
+        if slot is None:
+            if "{" in word or "}" in word:
+                return f"has {word!r}, which is neither a word nor a slot"
+            words.append(word.casefold())
+            continue
+        if slots and not words:
+            return "has two slots with no word between them"
+        if slot[1] in slots:
+            return f"has the slot {word} twice"
+        literals.append(tuple(words))
+        slots.append(slot[1])
+        words = []
+    literals.append(tuple(words))
+    if not any(literals):
+        return "has no literal word, so it would match anything"
+    return RoutePattern(text, tuple(literals), tuple(slots))
+
+
+def placeholder_name(given: JsonValue) -> str | None:
+    """Return the slot that an argument of a route stands for, or None if it is a constant."""
+    if isinstance(given, str) and given.startswith("{") and given.endswith("}"):
+        return given[1:-1]
+    return None
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, without the marks at its end; marks alone are no words."""
+    words = text.rstrip().rstrip(_END_PUNCTUATION).split()
+    return words if any(word.strip(_END_PUNCTUATION) for word in words) else []
+
+
+def is_interrogative(text: str) -> bool:
+    """Say whether a text is a question by its mark; it then asserts nothing."""
+    return "?" in text.rstrip()[len(text.rstrip().rstrip(_END_PUNCTUATION)) :]
+
+
+def match_pattern(pattern: RoutePattern, words: list[str]) -> dict[str, str] | None:
+    """Return what each slot takes, as it was written, or None if the text does not match.
+
+    Taking each literal where it first occurs finds a match if there is one: what is left over can
+    only grow, and the last literal is held against the end.
+    """
+    folded = [word.casefold() for word in words]
+    first, *rest = pattern.literals
+    if tuple(folded[: len(first)]) != first:
+        return None
+    if not rest:
+        return {} if len(folded) == len(first) else None
+    taken: dict[str, str] = {}
+    start = len(first)
+    for slot, literal in zip(pattern.slots, rest, strict=True):
+        is_last = slot == pattern.slots[-1]
+        end = _find_literal(folded, literal, start + 1, is_last=is_last)
+        if end is None:
+            return None
+        taken[slot] = " ".join(words[start:end])
+        start = end + len(literal)
+    return taken
+
+
+def _find_literal(
+    words: list[str], literal: tuple[str, ...], start: int, *, is_last: bool
+) -> int | None:
+    """Return where a literal stands from `start` on; the last one must end the text."""
+    size = len(literal)
+    last = len(words) - size
+    for place in range(max(start, last) if is_last else start, last + 1):
+        if tuple(words[place : place + size]) == literal:
+            return place
+    return None
+
+
+# route/1: an ordered table that turns a question into checks; the first match wins.
+#
+# Origin: answer-eval.md, section 6. A text that asserts a value (a `say` pattern with `{value}`) is
+# adjudicated; a question (an `ask` pattern) asserts nothing and observes. Whoever loads the table
+# from YAML passes in where each line stands. The T rules of docs/checks.md.
+
+VALUE_PLACEHOLDER: Final = "value"
 
 LineOf: TypeAlias = Callable[[str], int | None]
 """The line of a field such as `routes[2].ask`, if whoever loaded the table knows it."""
@@ -61,8 +153,8 @@ class Route:
     """A row, with its patterns ready to match."""
 
     row: RouteRowV1
-    asks: tuple[Pattern, ...]
-    says: tuple[Pattern, ...]
+    asks: tuple[RoutePattern, ...]
+    says: tuple[RoutePattern, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +167,7 @@ class RouteTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledQuestion:
     """What a question became, by which route, and whether it asserted a value."""
 
     checks: tuple[Check, ...]
@@ -95,7 +187,7 @@ def routes_from_wire(
         digest = sha256_hex(sorted_compact(value))
         wire = msgspec.convert(value, RoutesV1)
     except msgspec.ValidationError as error:
-        problem, field = placed_problem(error)
+        problem, field = problem_and_field(error)
         raise AffidavitError(faults.ROUTES_FIELD, place(field), problem=problem) from None
     except AffidavitError as error:
         raise AffidavitError(error.fault, place(error.where.field or ""), **error.values) from None
@@ -109,15 +201,15 @@ def routes_from_wire(
         try:
             routes.append(_route_of(row))
         except AffidavitError as error:
-            where = place(joined_field(field, error.where.field or ""))
+            where = place(join_field(field, error.where.field or ""))
             raise AffidavitError(error.fault, where, **error.values) from None
     return RouteTable(tuple(routes), tuple(wire.not_covered), digest)
 
 
-def find_route(table: RouteTable, text: str) -> Compiled | None:
+def compile_question(table: RouteTable, text: str) -> CompiledQuestion | None:
     """Return the checks that a text compiles to by the first route that matches, or None."""
-    if len(text) > MAX_QUESTION_LETTERS:
-        problem = f"{len(text)} letters, and {MAX_QUESTION_LETTERS} are allowed"
+    if len(text) > MAX_QUESTION_CHARACTERS:
+        problem = f"{len(text)} letters, and {MAX_QUESTION_CHARACTERS} are allowed"
         raise AffidavitError(faults.QUESTION_SIZE, problem=problem)
     words = words_of(text)
     if not words:
@@ -126,24 +218,24 @@ def find_route(table: RouteTable, text: str) -> Compiled | None:
     for route in table.routes:
         # What asserts is looked at first: the slot of an `ask` pattern would swallow the assertion.
         for pattern in () if asks_only else route.says:
-            if (slots := find_slots(pattern, words)) is not None:
-                return Compiled((_check(route.row, slots),), route.row.id, True)
+            if (slots := match_pattern(pattern, words)) is not None:
+                return CompiledQuestion((_check_from_row(route.row, slots),), route.row.id, True)
         for pattern in route.asks:
-            if (slots := find_slots(pattern, words)) is not None:
-                return Compiled((_check(route.row, slots),), route.row.id, False)
+            if (slots := match_pattern(pattern, words)) is not None:
+                return CompiledQuestion((_check_from_row(route.row, slots),), route.row.id, False)
     return None
 
 
-def _check(row: RouteRowV1, slots: dict[str, str]) -> Check:
+def _check_from_row(row: RouteRowV1, slots: dict[str, str]) -> Check:
     """Return the check of a row: it adjudicates if a value was asserted, else it observes."""
     wire: dict[str, Any] = {
         "id": row.id,
         "tool": row.tool,
-        "args": {name: _filled(given, slots) for name, given in row.args.items()},
+        "args": {name: _fill_argument(given, slots) for name, given in row.args.items()},
     }
     expect: dict[str, Any] = {} if row.path is None else {"path": row.path}
-    if VALUE_SLOT in slots:
-        expect |= {"op": row.op, "value": slots[VALUE_SLOT]}
+    if VALUE_PLACEHOLDER in slots:
+        expect |= {"op": row.op, "value": slots[VALUE_PLACEHOLDER]}
         wire["expect"] = expect if row.tol is None else {**expect, "tol": row.tol}
     else:
         wire["observe"] = True
@@ -152,8 +244,8 @@ def _check(row: RouteRowV1, slots: dict[str, str]) -> Check:
     return check_from_wire(wire, f"of route {row.id}")
 
 
-def _filled(given: JsonValue, slots: dict[str, str]) -> JsonValue:
-    name = find_slot_name(given)
+def _fill_argument(given: JsonValue, slots: dict[str, str]) -> JsonValue:
+    name = placeholder_name(given)
     return given if name is None else slots.get(name, given)
 
 
@@ -162,18 +254,18 @@ def _route_of(row: RouteRowV1) -> Route:
         raise AffidavitError(
             faults.ROUTES_FIELD, problem=f"route {row.id} has neither `ask` nor `say`"
         )
-    route = Route(row, _patterns(row, "ask"), _patterns(row, "say"))
+    route = Route(row, _row_patterns(row, "ask"), _row_patterns(row, "say"))
     _require_check(row)
     return route
 
 
-def _patterns(row: RouteRowV1, form: Literal["ask", "say"]) -> tuple[Pattern, ...]:
-    used = {name for given in row.args.values() if (name := find_slot_name(given)) is not None}
-    wanted = used | {VALUE_SLOT} if form == "say" else used
+def _row_patterns(row: RouteRowV1, form: Literal["ask", "say"]) -> tuple[RoutePattern, ...]:
+    used = {name for given in row.args.values() if (name := placeholder_name(given)) is not None}
+    wanted = used | {VALUE_PLACEHOLDER} if form == "say" else used
     patterns = []
     for number, text in enumerate(row.ask if form == "ask" else row.say):
-        pattern = pattern_of(text)
-        problem = pattern if isinstance(pattern, str) else _slot_problem(pattern, wanted)
+        pattern = parse_pattern(text)
+        problem = pattern if isinstance(pattern, str) else _placeholder_problem(pattern, wanted)
         if isinstance(pattern, str) or problem:
             raise AffidavitError(
                 faults.ROUTE_PATTERN,
@@ -186,7 +278,7 @@ def _patterns(row: RouteRowV1, form: Literal["ask", "say"]) -> tuple[Pattern, ..
     return tuple(patterns)
 
 
-def _slot_problem(pattern: Pattern, wanted: set[str]) -> str | None:
+def _placeholder_problem(pattern: RoutePattern, wanted: set[str]) -> str | None:
     """Return the first slot that is missing or that nothing uses, in words."""
     for slot in sorted(wanted - set(pattern.slots)):
         return f"has no slot {{{slot}}}"
@@ -198,9 +290,9 @@ def _slot_problem(pattern: Pattern, wanted: set[str]) -> str | None:
 def _require_check(row: RouteRowV1) -> None:
     """Raise if the row would compile to a check that makes no sense."""
     try:
-        _check(row, {})
+        _check_from_row(row, {})
         if row.say:
-            _check(row, {VALUE_SLOT: "1"})
+            _check_from_row(row, {VALUE_PLACEHOLDER: "1"})
     except AffidavitError as error:
         raise AffidavitError(
             faults.ROUTE_OPERATOR, Where(field="op"), route=row.id, problem=error.message

@@ -10,13 +10,13 @@ from typing import Final, Protocol
 
 import msgspec
 
-from affidavit.base.statistics.rounding import rounded
+from affidavit.base.statistics.arithmetic import rounded
 
 CONFIDENCE_RULE: Final = "answer-conf/1"
 CONFIDENCE_DECIMALS: Final = 2
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     """What a check comes to."""
 
     SUPPORTED = "supported"
@@ -31,7 +31,7 @@ class Verdict(StrEnum):
     __hash__ = str.__hash__
 
 
-class Overall(StrEnum):
+class AnswerVerdict(StrEnum):
     """What an answer comes to; the last one is a refusal, which has no checks."""
 
     SUPPORTED = "supported"
@@ -41,11 +41,11 @@ class Overall(StrEnum):
     OUTSIDE_EVIDENCE_COVERAGE = "outside_evidence_coverage"
 
 
-class Weighed(Protocol):
+class ComposableResult(Protocol):
     """What the composite looks at in a check's result."""
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> CheckVerdict:
         """What the check came to."""
 
     @property
@@ -57,41 +57,43 @@ class Weighed(Protocol):
         """The weakest of the facts that the check cites; None if it cites none."""
 
 
-class Composite(msgspec.Struct, frozen=True):
+class CompositeVerdict(msgspec.Struct, frozen=True):
     """The verdict, confidence and state of a batch."""
 
-    verdict: Overall
+    verdict: AnswerVerdict
     confidence: float
     degraded: bool
 
 
-def compose(results: Iterable[Weighed]) -> Composite:
+def compose(results: Iterable[ComposableResult]) -> CompositeVerdict:
     """Return what the results of a batch come to; their order does not matter."""
     everything = tuple(results)
     required = [result for result in everything if result.required]
-    verdict = _overall({result.verdict for result in required})
-    return Composite(
+    verdict = _composite_verdict({result.verdict for result in required})
+    return CompositeVerdict(
         verdict,
-        _confidence(verdict, required),
-        any(result.verdict is Verdict.EVIDENCE_UNAVAILABLE for result in everything),
+        _composite_confidence(verdict, required),
+        any(result.verdict is CheckVerdict.EVIDENCE_UNAVAILABLE for result in everything),
     )
 
 
-def _overall(verdicts: set[Verdict]) -> Overall:
-    if Verdict.CONTRADICTED in verdicts:
-        return Overall.CONTRADICTED
+def _composite_verdict(verdicts: set[CheckVerdict]) -> AnswerVerdict:
+    if CheckVerdict.CONTRADICTED in verdicts:
+        return AnswerVerdict.CONTRADICTED
     # Where nothing is required nothing was asked to hold, and not measured is never a pass.
-    if not verdicts or verdicts - {Verdict.SUPPORTED, Verdict.VALUE}:
-        return Overall.INSUFFICIENT_EVIDENCE
-    return Overall.SUPPORTED if Verdict.SUPPORTED in verdicts else Overall.EVIDENCED
+    if not verdicts or verdicts - {CheckVerdict.SUPPORTED, CheckVerdict.VALUE}:
+        return AnswerVerdict.INSUFFICIENT_EVIDENCE
+    return (
+        AnswerVerdict.SUPPORTED if CheckVerdict.SUPPORTED in verdicts else AnswerVerdict.EVIDENCED
+    )
 
 
-def _confidence(verdict: Overall, required: list[Weighed]) -> float:
-    if verdict is Overall.INSUFFICIENT_EVIDENCE:
+def _composite_confidence(verdict: AnswerVerdict, required: list[ComposableResult]) -> float:
+    if verdict is AnswerVerdict.INSUFFICIENT_EVIDENCE:
         return 0.0
-    if verdict is Overall.CONTRADICTED:
-        required = [result for result in required if result.verdict is Verdict.CONTRADICTED]
+    if verdict is AnswerVerdict.CONTRADICTED:
+        required = [result for result in required if result.verdict is CheckVerdict.CONTRADICTED]
     known = [0.0 if result.confidence is None else result.confidence for result in required]
     return rounded(
-        max(known) if verdict is Overall.CONTRADICTED else min(known), CONFIDENCE_DECIMALS
+        max(known) if verdict is AnswerVerdict.CONTRADICTED else min(known), CONFIDENCE_DECIMALS
     )

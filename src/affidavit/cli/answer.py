@@ -1,4 +1,6 @@
-"""`affidavit answer`."""
+"""The commands `affidavit answer` and `affidavit coverage`: check an answer against tools, and
+list what tools and routes cover.
+"""
 
 import sys
 from dataclasses import replace
@@ -9,29 +11,37 @@ import click
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.base.faults.answers import KEY_NONE
+from affidavit.base.faults.receipts import KEY_NONE
 from affidavit.cli.command import command
-from affidavit.cli.given import refuse_given
-from affidavit.cli.piped import bytes_of, name_of_input
-from affidavit.cli.places import refuse_folder, refuse_places
-from affidavit.cli.shared_options import (
+from affidavit.cli.command_classes import reject_options
+from affidavit.cli.commands import Example
+from affidavit.cli.parameters import (
     existing_project_option,
+    input_name,
     issuer_option,
+    read_input,
+    reject_folder,
+    reject_overwrites,
     routes_option,
     tools_option,
 )
-from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Example
+from affidavit.reports.text_tables import Cell, Tone
 
 if TYPE_CHECKING:
-    from affidavit.app.answering import AnswerRequest
-    from affidavit.base.json_limits import JsonValue
+    from affidavit.app.answer import AnswerRequest
+    from affidavit.base.json_values import JsonValue
     from affidavit.seal.keys import SigningKey
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from affidavit.app.tool_queries import ToolWithSources
+
+# `affidavit answer`.
 
 SELF_ANCHOR: Final = "self"
 MAX_REQUEST_BYTES: Final = 4 * 1024 * 1024
-_TONES: Final = {
+_VERDICT_TONES: Final = {
     "supported": Tone.GOOD,
     "evidenced": Tone.GOOD,
     "value": Tone.GOOD,
@@ -105,28 +115,32 @@ def answer(
     Every source of every tool is asked at the same time; the receipt comes by the deadline, and
     says of each check what was seen. It can be verified offline: see `affidavit verify`.
     """
-    from affidavit.app.answering import answer as answer_request
-    from affidavit.app.answering import exit_of
-    from affidavit.wiring.answers import receipt_path, set_up, write_receipt
-    from affidavit.wiring.keys import key_folder
+    from affidavit.app.answer import (
+        answer_request,
+        exit_for_receipt,
+        load_answer_setup,
+        receipt_path,
+        write_receipt,
+    )
+    from affidavit.app.keys import key_folder
 
-    require_authority_for(anchor, anchor_required)
+    require_authority_option(anchor, anchor_required)
     if output is not None:
-        refuse_places([output], [checks, tools, routes])
-        refuse_folder(output)
+        reject_overwrites([output], [checks, tools, routes])
+        reject_folder(output)
     request = read_request(checks, question, deadline_ms)
     if request.question is None:
-        refuse_given("is for a question: checks say themselves what they ask", "routes")
-    setup = set_up(tools, routes, project)
+        reject_options("is for a question: checks say themselves what they ask", "routes")
+    setup = load_answer_setup(tools, routes, project)
     if output is not None:
         # What the project has of its own is named by nobody, and lost as easily.
         keys = key_folder(project).registry_path.parent.glob("*")
-        refuse_places([output], [setup.config, setup.routes_file, *keys])
+        reject_overwrites([output], [setup.config, setup.routes_file, *keys])
     signer = signing_key(project, key)
     desk = setup.desk(issuer or setup.issuer or signer.public.id)
     with terminal.watch("Asking the tools"):
         receipt = answer_request(request, desk, signer)
-    receipt, problem = anchored(receipt, anchor)
+    receipt, problem = anchor_receipt(receipt, anchor)
     if problem is not None and anchor_required:
         raise problem
     path = output or receipt_path(project, str(receipt["receipt_id"]))
@@ -135,18 +149,18 @@ def answer(
         terminal.print_json(receipt)
         terminal.note(f"receipt in {path}")
     else:
-        show(terminal, receipt, path)
+        print_receipt(terminal, receipt, path)
     if problem is not None:
         terminal.print(f"Written without a time stamp. {problem}")
-    return exit_of(receipt)
+    return exit_for_receipt(receipt)
 
 
 def read_request(
     checks: Path | None, question: str | None, deadline_ms: int | None
 ) -> "AnswerRequest":
     """Return what is asked: by a file, by a pipe, or in so many words."""
-    from affidavit.app.answering import AnswerRequest, request_from_wire
-    from affidavit.app.asking import require_deadline
+    from affidavit.app.answer import AnswerRequest, request_from_wire
+    from affidavit.app.tool_queries import require_deadline
     from affidavit.base.strict_json import decode
 
     if (checks is None) == (question is None):
@@ -154,8 +168,8 @@ def read_request(
     if checks is None:
         request = AnswerRequest((), question)
     else:
-        name = name_of_input(checks)
-        raw = bytes_of(checks, MAX_REQUEST_BYTES)
+        name = input_name(checks)
+        raw = read_input(checks, MAX_REQUEST_BYTES)
         try:
             value = decode(raw)
         except AffidavitError as error:
@@ -169,7 +183,7 @@ def read_request(
 
 def signing_key(project: Path, key_id: str | None) -> "SigningKey":
     """Return the key that signs; its passphrase is asked for if somebody is there to type it."""
-    from affidavit.wiring.keys import find_passphrase, key_folder
+    from affidavit.app.keys import find_passphrase, key_folder
 
     folder, secret = key_folder(project), find_passphrase()
     chosen = key_id or folder.registry().active_key_id
@@ -181,39 +195,39 @@ def signing_key(project: Path, key_id: str | None) -> "SigningKey":
     return folder.signing_key(secret, key_id)
 
 
-def require_authority_for(anchor: str | None, required: bool) -> None:
+def require_authority_option(anchor: str | None, required: bool) -> None:
     """Refuse an authority that cannot be asked, before anything is."""
-    from affidavit.sources.time_stamps import require_authority
+    from affidavit.tools.timestamp_authority import require_authority_url
 
     if required and anchor in (None, SELF_ANCHOR):
         raise click.UsageError("--anchor-required needs --anchor with the URL of an authority")
     if anchor not in (None, SELF_ANCHOR):
-        require_authority(str(anchor))
+        require_authority_url(str(anchor))
 
 
-def anchored(
+def anchor_receipt(
     receipt: dict[str, "JsonValue"], anchor: str | None
 ) -> tuple[dict[str, "JsonValue"], AffidavitError | None]:
     """Return the receipt with the anchor that is wanted, or without one and why."""
-    from affidavit.app.anchoring import with_self_anchor, with_time_stamp
-    from affidavit.sources.time_stamps import ask_authority
-    from affidavit.wiring.keys import chance
+    from affidavit.app.answer import with_self_anchor, with_time_stamp
+    from affidavit.app.keys import random_bytes
+    from affidavit.tools.timestamp_authority import request_token
 
     if anchor is None:
         return receipt, None
     if anchor == SELF_ANCHOR:
         return with_self_anchor(receipt), None
     try:
-        return with_time_stamp(receipt, anchor, ask_authority, chance), None
+        return with_time_stamp(receipt, anchor, request_token, random_bytes), None
     except AffidavitError as error:
         return receipt, error
 
 
-def show(terminal: Terminal, receipt: dict[str, Any], path: Path) -> None:
+def print_receipt(terminal: Terminal, receipt: dict[str, Any], path: Path) -> None:
     """Print the table of checks, the verdict, and where the receipt is."""
     if "checks" in receipt:
         columns = ("Check", "Verdict", "Conf.", "What the tool says")
-        terminal.table(columns, map(_row, receipt["checks"]))
+        terminal.table(columns, map(_check_row, receipt["checks"]))
     else:
         terminal.print(receipt["note"])
         terminal.note("`affidavit coverage` prints what can be asked")
@@ -224,12 +238,87 @@ def show(terminal: Terminal, receipt: dict[str, Any], path: Path) -> None:
     terminal.print(f"Receipt: {path}")
 
 
-def _row(check: dict[str, Any]) -> tuple[Cell | str, ...]:
+def _check_row(check: dict[str, Any]) -> tuple[Cell | str, ...]:
     name = check["id"] if check["required"] else f"{check['id']} (optional)"
     confidence = check["confidence"]
     return (
         name,
-        Cell(check["verdict"].replace("_", " "), _TONES.get(check["verdict"], Tone.UNSURE)),
+        Cell(check["verdict"].replace("_", " "), _VERDICT_TONES.get(check["verdict"], Tone.UNSURE)),
         "" if confidence is None else f"{confidence:.2f}",
         f"{check['tool']}: {check['explain']}",
+    )
+
+
+# `affidavit coverage`.
+
+
+@command(
+    examples=(
+        Example(
+            "affidavit coverage --tools samples/answers/affidavit.toml", "what can be asked here"
+        ),
+        Example("affidavit coverage --json", "the manifest that a refusal carries"),
+    ),
+    exits={Exit.YES: "printed"},
+)
+@tools_option
+@routes_option
+@existing_project_option
+def coverage(terminal: Terminal, tools: Path | None, routes: Path | None, project: Path) -> Exit:
+    """Print what can be asked: tools and routes.
+
+    Nothing is asked of the tools. What no route covers is refused, in a signed receipt.
+    """
+    from affidavit.app.answer import load_answer_setup
+    from affidavit.checks.coverage import coverage_manifest
+
+    setup = load_answer_setup(tools, routes, project)
+    manifest = coverage_manifest(setup.toolbox.tools, setup.routes)
+    if terminal.json:
+        terminal.print_json(manifest)
+        return Exit.YES
+    terminal.table(
+        ("Tool", "Needs", "What it says", "Fresh for", "Sources"),
+        (_tool_row(setup.toolbox.by_name[name]) for name in sorted(setup.toolbox.by_name)),
+    )
+    print_routes(terminal, manifest)
+    if setup.config is None:
+        terminal.note("no tools file is named, and affidavit.toml is not here: docs/tools.md")
+    return Exit.YES
+
+
+def print_routes(terminal: Terminal, manifest: dict[str, Any]) -> None:
+    """Print what a question may be, and what is not covered."""
+    families = manifest["families"]
+    if families:
+        terminal.print("")
+        terminal.table(
+            ("Route", "Tool", "Questions and statements"),
+            (
+                (family["route_id"] if first else "", family["tool"] if first else "", text)
+                for family in families
+                for first, text in _with_first_flag([*family["ask"], *family["say"]])
+            ),
+        )
+        terminal.print(f"Route table: sha256 {manifest['router_sha256']}")
+    else:
+        terminal.print("No question is covered: there is no route table")
+    for each in manifest["not_covered"]:
+        terminal.print(f"Not covered: {each}")
+
+
+def _with_first_flag(texts: list[str]) -> list[tuple[bool, str]]:
+    return [(number == 0, text) for number, text in enumerate(texts)]
+
+
+def _tool_row(entry: "ToolWithSources") -> tuple[str, ...]:
+    tool = entry.tool
+    place = f"value at {tool.value_path}" if tool.value_path else "its whole result"
+    says = "; ".join(part for part in (tool.description, tool.unit, place) if part)
+    return (
+        tool.name,
+        ", ".join(tool.required_args) or "nothing",
+        says,
+        "never" if tool.max_age_s is None else f"{tool.max_age_s:g} s",
+        ", ".join(source.feed.source.name for source in entry.sources),
     )

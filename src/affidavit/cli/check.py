@@ -8,27 +8,33 @@ import click
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
-from affidavit.base.faults import check as faults
+from affidavit.base.faults import evidence as faults
 from affidavit.base.files import is_there
 from affidavit.cli.command import command
-from affidavit.cli.exporting import (
+from affidavit.cli.command_classes import reject_options
+from affidavit.cli.commands import Example
+from affidavit.cli.ledger_output import (
     expand_option,
     export_ledger,
     format_for,
     format_option,
     output_option,
-    refuse_unused,
+    reject_unused_options,
 )
-from affidavit.cli.given import refuse_given
-from affidavit.cli.piped import PIPE, bytes_of, name_of_input
-from affidavit.cli.places import place_of, require_writable
-from affidavit.cli.shared_options import jobs_option, project_option
+from affidavit.cli.parameters import (
+    STDIN_PATH,
+    input_name,
+    jobs_option,
+    project_option,
+    read_input,
+    require_writable,
+    resolved_path,
+)
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Example
 from affidavit.ledger.model import Document
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
-_OF_ONE_ANSWER: Final = ("chosen", "expand", "query", "title", "overrides")
+_SINGLE_ANSWER_OPTIONS: Final = ("chosen", "expand", "query", "title", "overrides")
 
 
 @command(
@@ -135,52 +141,52 @@ def check(
     The sources are read once and indexed under .affidavit; unchanged files are not read again. The
     ledger of the check is kept there too: see `affidavit sessions`.
     """
-    from affidavit.app.checking import AskedAnswer, check_answer
-    from affidavit.cli.batch import check_batch
-    from affidavit.cli.judge_costs import account, foretell
+    from affidavit.app import check
+    from affidavit.app.check import CheckRequest, check_answer
+    from affidavit.app.clock import time_of
+    from affidavit.app.judges import judge_file_of, judge_named
+    from affidavit.app.project import Project
+    from affidavit.cli.check_batch import check_batch
+    from affidavit.cli.judge_options import print_actual_cost, print_estimated_cost
     from affidavit.ledger.claims import parse_override
     from affidavit.ledger.wire import ledger_to_json
-    from affidavit.wiring import benches
-    from affidavit.wiring.clock import time_of
-    from affidavit.wiring.judges import file_of, judge_named
-    from affidavit.wiring.project import Project
 
     generated_at = time_of(at)
-    plan = benches.BenchPlan(
+    plan = check.CheckPlan(
         Project(project),
         sources,
-        benches.rules_for(rules, gates),
+        check.ledger_rules_for(rules, gates),
         top_k,
         jobs,
         judge_named(judge),
     )
-    require_other_output(output, answer, *sources, rules, file_of(judge))
+    reject_output_over_input(output, answer, *sources, rules, judge_file_of(judge))
     if answer.suffix.lower() == ".jsonl":
-        refuse_given("is for one answer, not for a file of many", *_OF_ONE_ANSWER)
+        reject_options("is for one answer, not for a file of many", *_SINGLE_ANSWER_OPTIONS)
         return check_batch(terminal, answer, plan, generated_at, output, above_budget=yes)
     said = dict(map(parse_override, overrides))
     format_for(chosen, output)
     require_writable(() if output is None else (output,))
-    refuse_unused(terminal, chosen, output)
+    reject_unused_options(terminal, chosen, output)
     text = read_answer(answer)
     with terminal.watch("Reading sources") as progress:
-        bench = benches.set_up_bench(plan, progress)
-    benches.require_documents(bench)
-    require_other_sources(text, bench.sources.index.documents)
-    asked = AskedAnswer(
+        bench = check.build_check_context(plan, progress)
+    check.require_documents(bench)
+    reject_answer_as_source(text, bench.sources.index.documents)
+    asked = CheckRequest(
         text,
         query,
-        title or query or name_of(answer),
+        title or query or session_title(answer),
         generated_at[:10],
         generated_at,
         said,
     )
-    foretell(terminal, plan, [(asked, bench)], above_budget=yes)
+    print_estimated_cost(terminal, plan, [(asked, bench)], above_budget=yes)
     try:
         with terminal.watch("Reading claims") as progress:
             ledger = check_answer(asked, bench, progress)
     finally:
-        account(terminal, plan)
+        print_actual_cost(terminal, plan)
     stored = plan.project.sessions.save(ledger.session_id, ledger_to_json(ledger))
     export_ledger(terminal, ledger, chosen, output, expand)
     terminal.note(f"kept as {ledger.session_id} in {stored.path}")
@@ -189,7 +195,7 @@ def check(
 
 def read_answer(path: Path) -> str:
     """Return the text of an answer, which must not be empty."""
-    data, where = bytes_of(path, MAX_ANSWER_BYTES), Where(file=name_of_input(path))
+    data, where = read_input(path, MAX_ANSWER_BYTES), Where(file=input_name(path))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -201,14 +207,14 @@ def read_answer(path: Path) -> str:
     return text
 
 
-def name_of(answer: Path) -> str:
+def session_title(answer: Path) -> str:
     """Return how a session is named after its file, also if the name is no text."""
-    if answer == PIPE:
+    if answer == STDIN_PATH:
         return "Standard input"
     return answer.name.encode("utf-8", "backslashreplace").decode()
 
 
-def require_other_sources(answer: str, documents: tuple[Document, ...]) -> None:
+def reject_answer_as_source(answer: str, documents: tuple[Document, ...]) -> None:
     """Refuse an answer that is one of its own sources."""
     digest = digest_of(answer.encode("utf-8", "surrogatepass"))
     for document in documents:
@@ -216,11 +222,11 @@ def require_other_sources(answer: str, documents: tuple[Document, ...]) -> None:
             raise AffidavitError(faults.ANSWER_IS_SOURCE, filename=document.filename)
 
 
-def require_other_output(output: Path | None, *inputs: str | Path | None) -> None:
+def reject_output_over_input(output: Path | None, *inputs: str | Path | None) -> None:
     """Refuse to write over what is being read, or over anything in a folder that is."""
     if output is None or not is_there(output):
         return
-    place = place_of(output)
-    read = [place_of(Path(name)) for name in inputs if name is not None]
+    place = resolved_path(output)
+    read = [resolved_path(Path(name)) for name in inputs if name is not None]
     if any(each == place or each in place.parents for each in read):
         raise AffidavitError(faults.OUTPUT_IS_INPUT, Where(file=str(output)))

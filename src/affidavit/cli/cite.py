@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from affidavit.app.citing import CitationResolution
+from affidavit.app.project import CitationResolution
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.shared_options import existing_project_option
+from affidavit.cli.commands import Example
+from affidavit.cli.parameters import existing_project_option
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Example
 
 
 @command(
@@ -34,28 +34,27 @@ from affidavit.cli.tree import Example
 @existing_project_option
 def cite(terminal: Terminal, hash: str, sources: tuple[Path, ...], project: Path) -> Exit:
     """Show the passage that a citation names."""
-    from affidavit.app.citing import resolve_citation
-    from affidavit.sources.ingest import index_sources
-    from affidavit.sources.settings import SourceSettings
-    from affidavit.wiring.project import Project
+    from affidavit.app.project import Project, resolve_citation
+    from affidavit.documents.ingest import index_sources
+    from affidavit.documents.settings import DocumentSettings
 
     home = Project(project)
     if sources:
         with terminal.watch("Reading sources") as progress:
-            indexed = index_sources(sources, home.sources, SourceSettings(), progress=progress)
+            indexed = index_sources(sources, home.sources, DocumentSettings(), progress=progress)
         resolution = resolve_citation(hash, (indexed.index,))
     else:
         resolution = resolve_citation(hash, home.open_indexes())
     if terminal.json:
         terminal.print_json(resolution)
     else:
-        show_resolution(terminal, resolution)
+        print_resolution(terminal, resolution)
     if resolution.resolved:
         return Exit.YES
     return Exit.UNKNOWN if resolution.ambiguous else Exit.NO
 
 
-def show_resolution(terminal: Terminal, resolution: CitationResolution) -> None:
+def print_resolution(terminal: Terminal, resolution: CitationResolution) -> None:
     """Print the passages, or why there is none."""
     for passage in resolution.passages:
         chunk, document = passage.chunk, passage.document

@@ -7,10 +7,9 @@ from typing import Any, Concatenate, ParamSpec
 import click
 
 from affidavit.base.exits import Exit
-from affidavit.cli.documented import DocumentedCommand
-from affidavit.cli.options import Flags
+from affidavit.cli.command_classes import DocumentedCommand, Flags
+from affidavit.cli.commands import Example
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Example
 
 Values = ParamSpec("Values")
 

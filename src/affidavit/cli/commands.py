@@ -1,20 +1,231 @@
-"""The closed table of commands. A command is one line here and one module in this package.
-
-The sections follow the way of the data: Check, Decide, Seal, Serve, Look around. Nothing here may
-import the module that a target names: `affidavit --help` reads this table and nothing else.
+"""The table of commands: every command's name, help line and the function that is imported when it
+is called.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
-from affidavit.cli.decide_commands import DECIDE
-from affidavit.cli.evidence_tree import EVIDENCE
-from affidavit.cli.packs_tree import PACKS
-from affidavit.cli.tree import Branch, Example, Leaf, Section
+# The nouns of the command table: what can be called, and where it is found.
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A command line that works as written, and what it does in a few words."""
+
+    line: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEntry:
+    """A command. `target` is `module:attribute`, imported only when the command is called."""
+
+    name: str
+    target: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEntry:
+    """A command with commands below it: `evidence` of `evidence lint`."""
+
+    name: str
+    help: str
+    examples: tuple[Example, ...]
+    sections: tuple["Section", ...]
+
+    def members(self) -> tuple["CommandEntry | GroupEntry", ...]:
+        """Return what stands directly below, in the order of the help."""
+        return tuple(member for section in self.sections for member in section.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Commands that the help lists under one title."""
+
+    title: str
+    members: tuple[CommandEntry | GroupEntry, ...]
+
+
+# The part of the table of commands that decides ship or no-ship.
+
+DECIDE: Final = Section(
+    "Decide",
+    (
+        GroupEntry(
+            "gate",
+            "Decide ship or no-ship from stored artifacts.",
+            (
+                Example(
+                    "affidavit gate rag --gold gold.jsonl --trace trace.jsonl",
+                    "are answers right and cited, and refusals in place?",
+                ),
+                Example("affidavit gate latency runs/latency.csv", "do answers come in time?"),
+                Example(
+                    "affidavit gate research --golden golden.json --outputs runs",
+                    "do research runs rest on evidence?",
+                ),
+            ),
+            (
+                Section(
+                    "Gates",
+                    (
+                        CommandEntry(
+                            "rag",
+                            "affidavit.cli.gate_commands:rag",
+                            "Decide ship or no-ship from a gold set and traces.",
+                        ),
+                        CommandEntry(
+                            "latency",
+                            "affidavit.cli.gate_commands:latency",
+                            "Decide whether answers come fast enough.",
+                        ),
+                        CommandEntry(
+                            "agreement",
+                            "affidavit.cli.gate_commands:agreement",
+                            "Decide whether two agents agree on the same questions.",
+                        ),
+                        CommandEntry(
+                            "stability",
+                            "affidavit.cli.gate_stability:stability",
+                            "Decide whether answers stay the same run after run.",
+                        ),
+                        CommandEntry(
+                            "research",
+                            "affidavit.cli.gate_commands:research",
+                            "Decide whether research runs rest on evidence.",
+                        ),
+                        CommandEntry(
+                            "all",
+                            "affidavit.cli.gate_commands:all_gates",
+                            "Decide over all gates that a project configures.",
+                        ),
+                    ),
+                ),
+            ),
+        ),
+        CommandEntry(
+            "compare",
+            "affidavit.cli.gate_reports:compare",
+            "Show what changed between two reports of a gate.",
+        ),
+        CommandEntry(
+            "init",
+            "affidavit.cli.setup:init",
+            "Write the first files of a project with gates.",
+        ),
+        CommandEntry(
+            "report",
+            "affidavit.cli.gate_reports:report",
+            "Show the stored report of a gate again or in another form.",
+        ),
+    ),
+)
+
+
+# The commands below `affidavit evidence`, as part of the closed table of commands.
+
+EVIDENCE: Final = GroupEntry(
+    "evidence",
+    "Seal what a run did in bundles that anyone verifies offline.",
+    (
+        Example("affidavit evidence seal run.jsonl -o run.tar.gz", "a recorded run as a bundle"),
+        Example("affidavit evidence verify run.tar.gz", "is it what was sealed?"),
+    ),
+    (
+        Section(
+            "Bundles",
+            (
+                CommandEntry(
+                    "seal",
+                    "affidavit.cli.evidence_bundles:seal",
+                    "Seal the log of a run in an evidence bundle.",
+                ),
+                CommandEntry(
+                    "import",
+                    "affidavit.cli.evidence_bundles:import_evidence",
+                    "Seal stored receipts or reports or events in a bundle.",
+                ),
+                CommandEntry(
+                    "verify",
+                    "affidavit.cli.evidence_verify:verify",
+                    "Verify evidence bundles offline step by step.",
+                ),
+                CommandEntry(
+                    "lint",
+                    "affidavit.cli.evidence_lint:lint",
+                    "Lint bundles with packs of rules.",
+                ),
+                CommandEntry(
+                    "replay",
+                    "affidavit.cli.evidence_verify:replay",
+                    "Run again what a bundle records and compare.",
+                ),
+                CommandEntry(
+                    "show",
+                    "affidavit.cli.evidence_inspect:show",
+                    "Show what an evidence bundle holds.",
+                ),
+                CommandEntry(
+                    "diff",
+                    "affidavit.cli.evidence_inspect:diff",
+                    "Show what differs between two evidence bundles.",
+                ),
+                CommandEntry(
+                    "prove",
+                    "affidavit.cli.evidence_inspect:prove",
+                    "Prove that an event stands in a bundle.",
+                ),
+                CommandEntry(
+                    "redact",
+                    "affidavit.cli.evidence_bundles:redact",
+                    "Replace values of a bundle by commitments.",
+                ),
+            ),
+        ),
+    ),
+)
+
+
+# The part of the table of commands that is about packs of lint rules.
+
+PACKS: Final = GroupEntry(
+    "packs",
+    "List, show, check and begin packs of lint rules.",
+    (
+        Example("affidavit packs list", "which packs there are"),
+        Example("affidavit packs show cicd-starter", "what a pack asks for"),
+        Example("affidavit packs new my-team", "begin a pack of your own"),
+    ),
+    (
+        Section(
+            "Packs",
+            (
+                CommandEntry(
+                    "list", "affidavit.cli.packs:list_packs", "List the packs that can be named."
+                ),
+                CommandEntry("show", "affidavit.cli.packs:show", "Show what a pack asks for."),
+                CommandEntry(
+                    "validate",
+                    "affidavit.cli.packs:validate",
+                    "Check that packs can be run together.",
+                ),
+                CommandEntry("new", "affidavit.cli.packs:new", "Begin a pack of your own."),
+            ),
+        ),
+    ),
+)
+
+
+# The closed table of commands. A command is one line here and one module in this package.
+#
+# The sections follow the way of the data: Check, Decide, Seal, Serve, Look around. Nothing here may
+# import the module that a target names: `affidavit --help` reads this table and nothing else.
 
 # A shell that completes a command line calls `affidavit` with this variable set.
 COMPLETION_VARIABLE: Final = "_AFFIDAVIT_COMPLETE"
 
-ROOT: Final = Branch(
+ROOT: Final = GroupEntry(
     "affidavit",
     "Show what an AI answer rests on: adjudicate its claims against sources, decide ship or"
     " no-ship, and seal the result in a signed bundle.",
@@ -26,22 +237,22 @@ ROOT: Final = Branch(
         Section(
             "Check",
             (
-                Leaf(
+                CommandEntry(
                     "check",
                     "affidavit.cli.check:check",
                     "Adjudicate every claim of an answer against its sources.",
                 ),
-                Leaf(
+                CommandEntry(
                     "answer",
                     "affidavit.cli.answer:answer",
                     "Check an answer against tools and sign a receipt.",
                 ),
-                Leaf(
+                CommandEntry(
                     "coverage",
-                    "affidavit.cli.coverage:coverage",
+                    "affidavit.cli.answer:coverage",
                     "Print what can be asked: tools and routes.",
                 ),
-                Leaf(
+                CommandEntry(
                     "cite",
                     "affidavit.cli.cite:cite",
                     "Show the passage that a citation names.",
@@ -52,18 +263,18 @@ ROOT: Final = Branch(
         Section(
             "Seal",
             (
-                Leaf(
+                CommandEntry(
                     "verify",
                     "affidavit.cli.verify:verify",
                     "Verify receipts offline: anchor and signature and replay.",
                 ),
-                Leaf(
+                CommandEntry(
                     "replay",
-                    "affidavit.cli.replay:replay",
+                    "affidavit.cli.verify:replay",
                     "Recompute a receipt from its own evidence.",
                 ),
                 EVIDENCE,
-                Branch(
+                GroupEntry(
                     "keys",
                     "Make and keep the keys that sign receipts.",
                     (
@@ -74,27 +285,27 @@ ROOT: Final = Branch(
                         Section(
                             "Keys",
                             (
-                                Leaf(
+                                CommandEntry(
                                     "new",
                                     "affidavit.cli.keys:new",
                                     "Make a key to sign receipts with.",
                                 ),
-                                Leaf(
+                                CommandEntry(
                                     "list",
                                     "affidavit.cli.keys:list_keys",
                                     "List the keys of a project.",
                                 ),
-                                Leaf(
+                                CommandEntry(
                                     "export",
                                     "affidavit.cli.keys:export",
                                     "Write the public keys for those who verify.",
                                 ),
-                                Leaf(
+                                CommandEntry(
                                     "retire",
                                     "affidavit.cli.keys:retire",
                                     "Retire a key.",
                                 ),
-                                Leaf(
+                                CommandEntry(
                                     "compromise",
                                     "affidavit.cli.keys:compromise",
                                     "Record that others may have a key.",
@@ -109,12 +320,12 @@ ROOT: Final = Branch(
         Section(
             "Serve",
             (
-                Leaf(
+                CommandEntry(
                     "serve",
                     "affidavit.cli.serve:serve",
                     "Serve answers and verification over HTTP.",
                 ),
-                Branch(
+                GroupEntry(
                     "apikeys",
                     "Say who may use the service and for what.",
                     (
@@ -125,19 +336,19 @@ ROOT: Final = Branch(
                         Section(
                             "API keys",
                             (
-                                Leaf(
+                                CommandEntry(
                                     "new",
-                                    "affidavit.cli.apikeys:new",
+                                    "affidavit.cli.serve:new_service_key",
                                     "Make an API key for the service and show it once.",
                                 ),
-                                Leaf(
+                                CommandEntry(
                                     "list",
-                                    "affidavit.cli.apikeys:list_keys",
+                                    "affidavit.cli.serve:list_service_keys",
                                     "List the API keys of the service.",
                                 ),
-                                Leaf(
+                                CommandEntry(
                                     "revoke",
-                                    "affidavit.cli.apikeys:revoke",
+                                    "affidavit.cli.serve:revoke_service_key",
                                     "Revoke an API key of the service.",
                                 ),
                             ),
@@ -149,7 +360,7 @@ ROOT: Final = Branch(
         Section(
             "Look around",
             (
-                Branch(
+                GroupEntry(
                     "judge",
                     "Use the judge by itself: score pairs, measure it, fit it to your labels.",
                     (
@@ -160,22 +371,22 @@ ROOT: Final = Branch(
                         Section(
                             "Judge",
                             (
-                                Leaf(
+                                CommandEntry(
                                     "score",
-                                    "affidavit.cli.judge_score:score",
+                                    "affidavit.cli.judge_commands:score",
                                     "Score rows of claims and evidence with the judge.",
                                 ),
-                                Leaf(
+                                CommandEntry(
                                     "eval",
-                                    "affidavit.cli.judge_eval:evaluate",
+                                    "affidavit.cli.judge_commands:evaluate",
                                     "Measure the judge on rows with labels.",
                                 ),
-                                Leaf(
+                                CommandEntry(
                                     "calibrate",
-                                    "affidavit.cli.judge_calibrate:calibrate",
+                                    "affidavit.cli.judge_commands:calibrate",
                                     "Fit the judge's thresholds to your own labels.",
                                 ),
-                                Leaf(
+                                CommandEntry(
                                     "card",
                                     "affidavit.cli.judge_card:card",
                                     "Print the model card of the judge.",
@@ -184,7 +395,7 @@ ROOT: Final = Branch(
                         ),
                     ),
                 ),
-                Branch(
+                GroupEntry(
                     "sessions",
                     "Look at the ledgers that a project has kept.",
                     (
@@ -195,22 +406,22 @@ ROOT: Final = Branch(
                         Section(
                             "Sessions",
                             (
-                                Leaf(
+                                CommandEntry(
                                     "list",
                                     "affidavit.cli.sessions:list_sessions",
                                     "List the sessions that are kept.",
                                 ),
-                                Leaf(
+                                CommandEntry(
                                     "show",
                                     "affidavit.cli.sessions:show",
                                     "Show the ledger of a session.",
                                 ),
-                                Leaf(
+                                CommandEntry(
                                     "open",
                                     "affidavit.cli.sessions:open_session",
                                     "Open the report of a session in the browser.",
                                 ),
-                                Leaf(
+                                CommandEntry(
                                     "delete",
                                     "affidavit.cli.sessions:delete",
                                     "Delete the ledger of a session.",
@@ -219,14 +430,14 @@ ROOT: Final = Branch(
                         ),
                     ),
                 ),
-                Leaf(
+                CommandEntry(
                     "doctor",
                     "affidavit.cli.doctor:doctor",
                     "Show what is installed and what works.",
                 ),
-                Leaf(
+                CommandEntry(
                     "completion",
-                    "affidavit.cli.completion:completion",
+                    "affidavit.cli.setup:completion",
                     "Print the script that completes commands in your shell.",
                 ),
             ),

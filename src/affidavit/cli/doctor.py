@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 
-from affidavit.app.doctor import Examination, Package, State, examine
+from affidavit.app.doctor import Examination, HealthState, PackageHealth, examine
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.tables import Cell, Tone
+from affidavit.cli.commands import Example
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Example
+from affidavit.reports.text_tables import Cell, Tone
 
-TONES = {State.OK: Tone.GOOD, State.MISSING: Tone.FAINT, State.BROKEN: Tone.BAD}
+_STATE_TONES = {
+    HealthState.OK: Tone.GOOD,
+    HealthState.MISSING: Tone.FAINT,
+    HealthState.BROKEN: Tone.BAD,
+}
 
 
 @command(
@@ -35,11 +39,11 @@ def doctor(terminal: Terminal) -> Exit:
     if terminal.json:
         terminal.print_json(found)
     else:
-        show(terminal, found)
+        print_examination(terminal, found)
     return Exit.YES if found.ok else Exit.NO
 
 
-def show(terminal: Terminal, found: Examination) -> None:
+def print_examination(terminal: Terminal, found: Examination) -> None:
     """Print an examination for people."""
     terminal.print(f"Affidavit {found.version} on {found.python}, {found.platform}\n")
     terminal.table(("Part", "Package", "Version", "State"), package_rows(found))
@@ -47,7 +51,10 @@ def show(terminal: Terminal, found: Examination) -> None:
     trials = ((trial.name, state_cell(trial.state), trial.detail) for trial in found.trials)
     terminal.table(("Tried", "State", "What came of it"), trials)
     # Not in the tables: a table folds what does not fit, and a command must be whole to be copied.
-    for title, lines in (("To repair:", repairs(found)), ("To add, if you want:", choices(found))):
+    for title, lines in (
+        ("To repair:", repairs(found)),
+        ("To add, if you want:", optional_installs(found)),
+    ):
         if lines:
             terminal.print("\n".join(("", title, *(f"  {line}" for line in lines))))
     terminal.print("\nThe core works." if found.ok else "\nSomething is broken.")
@@ -59,27 +66,29 @@ def package_rows(found: Examination) -> Iterator[tuple[Cell | str, ...]]:
         yield package_row("core", package)
     for extra in found.extras:
         count = len(extra.packages)
-        if count > 1 and all(package.state is State.MISSING for package in extra.packages):
+        if count > 1 and all(package.state is HealthState.MISSING for package in extra.packages):
             yield (extra.name, f"{count} packages", "", state_cell(extra.state))
         else:
             yield from (package_row(extra.name, package) for package in extra.packages)
 
 
-def package_row(part: str, package: Package) -> tuple[Cell | str, ...]:
+def package_row(part: str, package: PackageHealth) -> tuple[Cell | str, ...]:
     """Return the row of one library."""
     return (part, package.name, package.version or "", state_cell(package.state))
 
 
-def state_cell(state: State) -> Cell:
+def state_cell(state: HealthState) -> Cell:
     """Return a state in words."""
-    return Cell("not installed" if state is State.MISSING else state.value, TONES[state])
+    return Cell(
+        "not installed" if state is HealthState.MISSING else state.value, _STATE_TONES[state]
+    )
 
 
 def repairs(found: Examination) -> tuple[str, ...]:
     """Return what is wrong and what to do about it, a line each."""
-    needed = [package for package in found.core if package.state is not State.OK]
+    needed = [package for package in found.core if package.state is not HealthState.OK]
     optional = (package for extra in found.extras for package in extra.packages)
-    broken = [package for package in optional if package.state is State.BROKEN]
+    broken = [package for package in optional if package.state is HealthState.BROKEN]
     lines = [
         f"{package.name} ({package.detail or 'not installed'}): {package.next_step}"
         for package in (*needed, *broken)
@@ -87,13 +96,13 @@ def repairs(found: Examination) -> tuple[str, ...]:
     lines += [
         f"{trial.name} ({trial.detail}): {trial.next_step}"
         for trial in found.trials
-        if trial.state is State.BROKEN
+        if trial.state is HealthState.BROKEN
     ]
     return tuple(dict.fromkeys(lines))
 
 
-def choices(found: Examination) -> tuple[str, ...]:
+def optional_installs(found: Examination) -> tuple[str, ...]:
     """Return the commands that install what is not there and need not be."""
     steps = [extra.next_step for extra in found.extras]
-    steps += [trial.next_step for trial in found.trials if trial.state is State.MISSING]
+    steps += [trial.next_step for trial in found.trials if trial.state is HealthState.MISSING]
     return tuple(dict.fromkeys(step for step in steps if step is not None))

@@ -8,22 +8,23 @@ import click
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.base.faults import packs as faults
+from affidavit.base.faults import bundles as faults
 from affidavit.cli.command import command
+from affidavit.cli.command_classes import reject_options
+from affidavit.cli.commands import Example
 from affidavit.cli.evidence_options import (
-    limits_from,
+    limits_from_option,
     limits_option,
+    pack_option,
+    packs_named,
     piped_bundle_path,
-    require_one_pipe,
+    require_single_stdin,
 )
-from affidavit.cli.given import refuse_given
-from affidavit.cli.lint_options import pack_option, packs_named
-from affidavit.cli.places import require_places
+from affidavit.cli.parameters import require_output_paths
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Example
 
 if TYPE_CHECKING:
-    from affidavit.app.linting.linting import LintedOrRefused
+    from affidavit.app.lint import LintOutcome
     from affidavit.packs.model import Pack, Severity
     from affidavit.seal.bundle.limits import BundleLimits
 
@@ -107,48 +108,47 @@ def lint(
     Each bundle is verified first; one that was tampered with is not linted. Rules that look for
     secrets and personal data are always on. The report has completeness and closure, too.
     """
-    from affidavit.app.evidence.bundle_files import bundles_in
-    from affidavit.app.linting.linting import Refused, lint_bundles
-    from affidavit.app.linting.report import exit_for
-    from affidavit.cli.lint_text import show
+    from affidavit.app.bundles import bundles_in
+    from affidavit.app.lint import UnverifiedBundle, exit_for, lint_bundles
+    from affidavit.cli.lint_text import print_lint
 
     packs = packs_named(pack_names)
-    limits_asked = limits_from(limits)
-    threshold = _threshold(fail_on)
+    limits_asked = limits_from_option(limits)
+    threshold = _severity_threshold(fail_on)
     files = bundles_in(bundles)
-    require_one_pipe(files)
-    _refuse_unused(terminal, form, explained)
+    require_single_stdin(files)
+    _reject_unused_options(terminal, form, explained)
     if explained is not None:
-        return _explain(terminal, explained, files, packs, limits_asked, max_results)
-    require_places([report], files)
+        return _print_explanation(terminal, explained, files, packs, limits_asked, max_results)
+    require_output_paths([report], files)
     if not files:
-        raise AffidavitError(faults.BUNDLES_NONE)
+        raise AffidavitError(faults.LINT_BUNDLES_NONE)
     found = lint_bundles(files, packs, limits_asked, max_results)
     outcomes = list(terminal.progress(found, "Linting", len(files)))
-    if len(outcomes) == 1 and isinstance(outcomes[0], Refused) and form != "sarif":
+    if len(outcomes) == 1 and isinstance(outcomes[0], UnverifiedBundle) and form != "sarif":
         raise outcomes[0].error
-    _write(terminal, outcomes, packs, threshold, max_results, form, report)
+    _write_reports(terminal, outcomes, packs, threshold, max_results, form, report)
     if form == "text" and not terminal.json:
-        show(terminal, outcomes, packs)
+        print_lint(terminal, outcomes, packs)
     return exit_for(outcomes, threshold)
 
 
-def _refuse_unused(terminal: Terminal, form: str, explained: str | None) -> None:
+def _reject_unused_options(terminal: Terminal, form: str, explained: str | None) -> None:
     if explained is not None:
-        refuse_given("is for a lint, not for --explain", "fail_on", "form", "report")
+        reject_options("is for a lint, not for --explain", "fail_on", "form", "report")
     if terminal.json and form != "json":
-        refuse_given("and --json both say what to print", "form")
+        reject_options("and --json both say what to print", "form")
 
 
-def _threshold(text: str) -> "Severity | None":
+def _severity_threshold(text: str) -> "Severity | None":
     from affidavit.packs.model import Severity
 
     return None if text == "none" else Severity("warning" if text == "warn" else text)
 
 
-def _write(
+def _write_reports(
     terminal: Terminal,
-    outcomes: "list[LintedOrRefused]",
+    outcomes: "list[LintOutcome]",
     packs: "tuple[Pack, ...]",
     threshold: "Severity | None",
     max_results: int,
@@ -156,11 +156,11 @@ def _write(
     report: Path | None,
 ) -> None:
     """Write what machines read: the report, standard output, or both."""
-    from affidavit.app.linting.report import report_as_wire
+    from affidavit.app.lint import lint_report_as_wire
     from affidavit.base.files import write_atomically
     from affidavit.cli.terminal import json_bytes
 
-    wire = report_as_wire(outcomes, packs, threshold, max_results)
+    wire = lint_report_as_wire(outcomes, packs, threshold, max_results)
     if report is not None:
         write_atomically(report, json_bytes(wire))
         terminal.note(f"wrote {report}")
@@ -170,21 +170,20 @@ def _write(
         terminal.print_json(wire)
 
 
-def _sarif(outcomes: "list[LintedOrRefused]", packs: "tuple[Pack, ...]", max_results: int) -> str:
-    from affidavit.app.linting.linting import Refused
-    from affidavit.app.linting.report import disclaimer_of
-    from affidavit.formats.lint_sarif import SarifBundle, lint_sarif
+def _sarif(outcomes: "list[LintOutcome]", packs: "tuple[Pack, ...]", max_results: int) -> str:
+    from affidavit.app.lint import UnverifiedBundle, disclaimer_of
+    from affidavit.reports.lint_sarif import SarifBundle, lint_sarif
 
     bundles = (
         SarifBundle(each.path, None, None, each.error)
-        if isinstance(each, Refused)
+        if isinstance(each, UnverifiedBundle)
         else SarifBundle(each.path, each.manifest.known.run_id, each.result)
         for each in outcomes
     )
     return lint_sarif(bundles, packs, disclaimer_of(packs), max_results)
 
 
-def _explain(
+def _print_explanation(
     terminal: Terminal,
     name: str,
     files: Sequence[Path],
@@ -192,9 +191,9 @@ def _explain(
     limits: "BundleLimits",
     max_results: int,
 ) -> Exit:
-    from affidavit.app.linting.linting import lint_bundle
-    from affidavit.cli.lint_text import show_explanation
-    from affidavit.packs.explaining import explain
+    from affidavit.app.lint import lint_bundle
+    from affidavit.cli.lint_text import print_explanation
+    from affidavit.packs.explanations import explain
 
     if len(files) > 1:
         raise AffidavitError(faults.EXPLAIN_MANY, count=len(files))
@@ -203,5 +202,5 @@ def _explain(
     if terminal.json:
         terminal.print_json(told)
     else:
-        show_explanation(terminal, told)
+        print_explanation(terminal, told)
     return Exit.YES

@@ -1,4 +1,4 @@
-"""What the commands on bundles have in common: limits, JSON files, and how outcomes are said."""
+"""Options that the `affidavit evidence` commands share: bundle paths, limits and packs."""
 
 from collections.abc import Sequence
 from json import dumps
@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import JsonValue
-from affidavit.base.places import excerpt
-from affidavit.cli.printable import on_one_line
+from affidavit.base.json_values import JsonValue
+from affidavit.base.text import excerpt
 from affidavit.cli.terminal import Terminal
+from affidavit.reports.text_tables import single_line
 
 if TYPE_CHECKING:
-    from affidavit.app.evidence.packs_block import PacksBlock
+    from affidavit.app.bundle_sealing import PacksBlock
     from affidavit.seal.bundle.limits import BundleLimits
-    from affidavit.seal.bundle.manifest import Contents
+    from affidavit.seal.bundle.manifest import ManifestContents
+from typing import TYPE_CHECKING
 
-_MAX_BYTES: Final = 16 * 1024 * 1024
+if TYPE_CHECKING:
+    from affidavit.packs.model import Pack
+
+# What the commands on bundles have in common: limits, JSON files, and how outcomes are said.
+
+_MAX_JSON_BYTES: Final = 16 * 1024 * 1024
 
 # Two of the commands read a bundle twice, so they cannot take it from a pipe.
 bundle_path = click.Path(path_type=Path)
@@ -27,11 +33,11 @@ limits_option = click.option(
     "--limits",
     help="Other limits: a JSON object, or @FILE that holds one; names as in docs/bundles.md.",
 )
-output_option = click.option(
+bundle_output_option = click.option(
     "--output", "-o", type=click.Path(path_type=Path), required=True, help="The bundle to write."
 )
 
-applied_option = click.option(
+applied_packs_option = click.option(
     "--pack",
     "pack_names",
     multiple=True,
@@ -39,15 +45,14 @@ applied_option = click.option(
 )
 
 
-def block_of(pack_names: tuple[str, ...]) -> "PacksBlock":
+def packs_block_from_option(pack_names: tuple[str, ...]) -> "PacksBlock":
     """Return what the manifest says of the packs that the user names; none are the default."""
-    from affidavit.app.evidence.packs_block import NO_PACKS, packs_block
-    from affidavit.cli.lint_options import packs_named
+    from affidavit.app.bundle_sealing import NO_PACKS, packs_block
 
     return packs_block(packs_named(pack_names)) if pack_names else NO_PACKS
 
 
-def limits_from(text: str | None) -> "BundleLimits":
+def limits_from_option(text: str | None) -> "BundleLimits":
     """Return the limits that the user gave, or the defaults."""
     from affidavit.base.strict_json import decode
     from affidavit.seal.bundle.limits import DEFAULT_LIMITS, limits_from_wire
@@ -56,45 +61,71 @@ def limits_from(text: str | None) -> "BundleLimits":
         return DEFAULT_LIMITS
     name = text[1:] if text.startswith("@") else "--limits"
     try:
-        value = json_file(Path(name)) if text.startswith("@") else decode(text.encode())
+        value = read_json_file(Path(name)) if text.startswith("@") else decode(text.encode())
         return limits_from_wire(value)
     except AffidavitError as error:
         raise error.at(file=name) from None
 
 
-def require_one_pipe(files: Sequence[Path]) -> None:
+def require_single_stdin(files: Sequence[Path]) -> None:
     """Refuse to read standard input twice."""
-    from affidavit.app.evidence.bundle_files import STANDARD_INPUT
+    from affidavit.app.bundles import STANDARD_INPUT
 
     if files.count(STANDARD_INPUT) > 1:
         raise click.UsageError("standard input can be one bundle only")
 
 
-def show_sealed(terminal: Terminal, output: Path, contents: "Contents") -> None:
+def print_sealed(terminal: Terminal, output: Path, contents: "ManifestContents") -> None:
     """Say what was written, in one line."""
-    named = in_words(contents.run_id)
+    named = single_line_excerpt(contents.run_id)
     terminal.print(f"{output}: {contents.count} events of {named}, {contents.run_root}")
 
 
-def note_limits(terminal: Terminal, contents: "Contents") -> None:
+def print_limits_hint(terminal: Terminal, contents: "ManifestContents") -> None:
     """Say what the readers of a large bundle have to allow: by default they refuse it."""
-    from affidavit.app.evidence.bundle_files import limits_to_raise
+    from affidavit.app.bundles import limits_hint
 
-    if limits := limits_to_raise(contents):
+    if limits := limits_hint(contents):
         terminal.note(f"it is beyond the default limits: read it with --limits '{dumps(limits)}'")
 
 
-def in_words(name: str) -> str:
+def single_line_excerpt(name: str) -> str:
     """Return a name from a bundle as part of a line: it adds no lines of its own."""
-    return on_one_line(excerpt(name, 120))
+    return single_line(excerpt(name, 120))
 
 
-def json_file(path: Path) -> JsonValue:
+def read_json_file(path: Path) -> JsonValue:
     """Return the JSON document that a file holds; an error names the file."""
     from affidavit.base.files import read_bounded
     from affidavit.base.strict_json import decode
 
     try:
-        return decode(read_bounded(path, _MAX_BYTES))
+        return decode(read_bounded(path, _MAX_JSON_BYTES))
     except AffidavitError as error:
         raise error.at(file=str(path)) from None
+
+
+# The option of the commands that run packs.
+
+pack_option = click.option(
+    "--pack",
+    "pack_names",
+    multiple=True,
+    help="A pack: a path, a built-in name, or one of your config folder; a,b for several."
+    " Repeatable; by default cicd-starter.",
+)
+
+
+def packs_named(pack_names: tuple[str, ...]) -> "tuple[Pack, ...]":
+    """Return the packs that the option names, or the default one."""
+    from affidavit.app.pack_files import DEFAULT_PACK, load_packs, pack_folder
+
+    names = [name for text in pack_names for name in _split_names(text)]
+    return load_packs(names or [DEFAULT_PACK], pack_folder())
+
+
+def _split_names(text: str) -> list[str]:
+    from affidavit.app.pack_files import is_there
+
+    # A path may hold a comma.
+    return [text] if is_there(Path(text)) else [name.strip() for name in text.split(",")]

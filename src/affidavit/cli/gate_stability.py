@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Final, Literal
 import click
 
 from affidavit.base.exits import Exit
-from affidavit.cli.gate_frame import Frame, conclude, gate_command
-from affidavit.cli.given import refuse_given
-from affidavit.cli.shared_options import Finite, jobs_option
+from affidavit.cli.command_classes import reject_options
+from affidavit.cli.commands import Example
+from affidavit.cli.gate_options import GateOptions, finish_gate, gate_command
+from affidavit.cli.parameters import FiniteFloatRange, jobs_option
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Example
 
 if TYPE_CHECKING:
-    from affidavit.app.gating.driving import Pace
-    from affidavit.sources.pipelines.pipeline import Pipeline
+    from affidavit.app.gate_stability import RunOptions
+    from affidavit.tools.pipelines import Pipeline
 
-_OF_RUNS: Final = (
+_RUN_MODE_OPTIONS: Final = (
     *("url", "command", "body", "headers", "seeds", "jitters"),
     *("reply", "timeout", "retries", "rps", "jobs"),
 )
@@ -85,7 +85,7 @@ _OF_RUNS: Final = (
     "--timeout",
     default=60.0,
     show_default=True,
-    type=Finite(0.1, 3600),
+    type=FiniteFloatRange(0.1, 3600),
     help="Run: seconds for one answer.",
 )
 @click.option(
@@ -95,11 +95,11 @@ _OF_RUNS: Final = (
     type=click.IntRange(0, 10),
     help="Run: how often a question that did not get there is sent again.",
 )
-@click.option("--rps", type=Finite(0.001), help="Run: at most so many a second.")
+@click.option("--rps", type=FiniteFloatRange(0.001), help="Run: at most so many a second.")
 @jobs_option("Run: how many questions at once.")
 def stability(
     terminal: Terminal,
-    frame: Frame,
+    frame: GateOptions,
     mode: Literal["score", "run"],
     gold: str,
     runs: tuple[str, ...],
@@ -123,7 +123,7 @@ def stability(
     the runs are recorded first; what is recorded already is not asked again. An answer that did
     not come is recorded as a fault: it is no refusal and no agreement.
     """
-    from affidavit.app.gating.stability import StabilityGate, gate_stability
+    from affidavit.app.gate_stability import StabilityGate, gate_stability
 
     if not refusal.strip():
         raise click.UsageError("--refusal is empty, so an answer without words would be one")
@@ -133,8 +133,8 @@ def stability(
     if [gold, *files].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
     if mode == "run":
-        from affidavit.app.gating.driving import Pace
-        from affidavit.wiring.pipelines import pipeline_named
+        from affidavit.app.gate_stability import RunOptions
+        from affidavit.tools.pipeline_options import pipeline_named
 
         if len(files) > 1 or files[0] == "-" or gold == "-":
             raise click.UsageError(
@@ -148,9 +148,17 @@ def stability(
             timeout_seconds=timeout,
             environment=os.environ,
         )
-        _record(terminal, pipeline, Pace(jobs, rps, retries, reply), gold, files[0], seeds, jitters)
+        _record_runs(
+            terminal,
+            pipeline,
+            RunOptions(jobs, rps, retries, reply),
+            gold,
+            files[0],
+            seeds,
+            jitters,
+        )
     else:
-        refuse_given("is for --mode run", *_OF_RUNS)
+        reject_options("is for --mode run", *_RUN_MODE_OPTIONS)
     report = gate_stability(
         StabilityGate(
             gold,
@@ -163,11 +171,11 @@ def stability(
             expect_gold_digest,
         )
     )
-    return conclude(terminal, frame, report)
+    return finish_gate(terminal, frame, report)
 
 
 @contextmanager
-def _stopped_by_a_signal() -> Iterator[None]:
+def _interrupted_by_sigterm() -> Iterator[None]:
     """Stop as the user does when the system asks to, such as a job that is cancelled."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -176,35 +184,42 @@ def _stopped_by_a_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _record(
+def _record_runs(
     terminal: Terminal,
     pipeline: "Pipeline",
-    pace: "Pace",
+    pace: "RunOptions",
     gold: str,
     file: str,
     seeds: str,
     jitters: str,
 ) -> None:
     """Ask what was not answered yet, and keep it."""
-    from affidavit.app.gating.driving import drive, questions_of, unfinished
-    from affidavit.app.gating.files import Lines
-    from affidavit.app.gating.recording import Recording
-    from affidavit.gates.jitters import jitters_from, seeds_from
+    from affidavit.app.gate_inputs import InputLines
+    from affidavit.app.gate_stability import (
+        RunFile,
+        questions_of,
+        run_pipeline,
+        unfinished_questions,
+    )
+    from affidavit.gates.jitter import parse_jitters, parse_seeds
     from affidavit.gates.rag_rows import gold_by_qid, gold_from_chunk
 
     # What is on the command line first: a typo must not cost the time of a large gold set.
-    asked = seeds_from(seeds), jitters_from(jitters)
-    items = gold_by_qid(Lines("gold", [gold]).rows(gold_from_chunk), gold)
+    asked = parse_seeds(seeds), parse_jitters(jitters)
+    items = gold_by_qid(InputLines("gold", [gold]).rows(gold_from_chunk), gold)
     questions = questions_of(items.values(), *asked, gold)
-    recording = Recording(Path(file))
-    left = unfinished(questions, pipeline, pace.form, recording.answered())
+    recording = RunFile(Path(file))
+    left = unfinished_questions(questions, pipeline, pace.form, recording.answered())
     if recording.was_torn:
         terminal.note(f"the last line of {file} was cut off; its run is made again")
     terminal.note(f"{len(questions)} runs, {len(questions) - len(left)} of them recorded before")
     if left:
         recording.make_folder()
     # Closed also if it is stopped, so that no command is left running.
-    with _stopped_by_a_signal(), closing(drive(left, pipeline, pace, recording.keep, time)) as made:
+    with (
+        _interrupted_by_sigterm(),
+        closing(run_pipeline(left, pipeline, pace, recording.keep, time)) as made,
+    ):
         faults = sum(
             record.fault is not None for record in terminal.progress(made, "Asking", len(left))
         )

@@ -6,25 +6,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from affidavit.cli.tables import Cell, Tone
 from affidavit.cli.terminal import Terminal, is_screen
-from affidavit.formats.gate_report import words
-from affidavit.formats.gate_report.detail_tables import detail_tables
-from affidavit.formats.gate_report.tables import (
+from affidavit.decision.stored_report import StoredReport, each_report_part, parse_report
+from affidavit.reports import gate_wording
+from affidavit.reports.gate_tables import (
     ReportTable,
-    Row,
+    TableRow,
+    detail_tables,
     gate_table,
     offender_table,
 )
-from affidavit.formats.gate_report.wire import ReportV1, each_part, report_of
+from affidavit.reports.text_tables import Cell, Tone
 
-TONES: Final = {
+_STATUS_TONES: Final = {
     "pass": Tone.GOOD,
     "fail": Tone.BAD,
     "not_measured": Tone.UNSURE,
     "no_gate": Tone.FAINT,
 }
-DECISION_TONES: Final = {
+_DECISION_TONES: Final = {
     "ship": Tone.GOOD,
     "no_ship": Tone.BAD,
     "inconclusive": Tone.UNSURE,
@@ -35,30 +35,30 @@ _INTERVAL: Final = re.compile(r"^(-?[\d.]+) to (-?[\d.]+)$")
 
 def print_gate_report(terminal: Terminal, wire: Mapping[str, object]) -> None:
     """Print what a gate decided and why; a report of several gates shows each of them."""
-    report = report_of(wire)
+    report = parse_report(wire)
     if report.parts:
         _print_overview(terminal, report)
-    for part in each_part(report):
+    for part in each_report_part(report):
         if report.parts:
-            terminal.print(f"\n== {words.kind_in_words(part)} ==")
+            terminal.print(f"\n== {gate_wording.describe_kind(part)} ==")
         _print_one(terminal, part)
 
 
-def _print_overview(terminal: Terminal, report: ReportV1) -> None:
+def _print_overview(terminal: Terminal, report: StoredReport) -> None:
     _print_decision(terminal, report)
     rows = [
         (
-            words.kind_in_words(part),
-            Cell(words.DECISIONS[part.decision], DECISION_TONES[part.decision]),
-            words.shortened("; ".join(part.reasons), 200) or words.ABSENT,
+            gate_wording.describe_kind(part),
+            Cell(gate_wording.DECISION_NAMES[part.decision], _DECISION_TONES[part.decision]),
+            gate_wording.shortened("; ".join(part.reasons), 200) or gate_wording.ABSENT,
         )
-        for part in each_part(report)
+        for part in each_report_part(report)
     ]
     terminal.print("")
     terminal.table(("Gate", "Decision", "Why"), rows)
 
 
-def _print_one(terminal: Terminal, report: ReportV1) -> None:
+def _print_one(terminal: Terminal, report: StoredReport) -> None:
     _print_decision(terminal, report)
     if report.gates or report.metrics:
         _print_table(terminal, gate_table(report), titled=False)
@@ -67,8 +67,10 @@ def _print_one(terminal: Terminal, report: ReportV1) -> None:
     offenders = offender_table(report)
     if offenders is not None:
         _print_table(terminal, offenders, boxed=True)
-    lines = [*_comparison(report)]
-    lines += [f"{title}: {names}" for title, names in words.listings_beyond_offenders(report)]
+    lines = [*_comparison_lines(report)]
+    lines += [
+        f"{title}: {names}" for title, names in gate_wording.listings_beyond_offenders(report)
+    ]
     lines += [f"Note: {text}" for text in report.warnings]
     for line in lines:
         terminal.print(line)
@@ -79,10 +81,10 @@ def _print_one(terminal: Terminal, report: ReportV1) -> None:
         terminal.print(f"  {number}. {', '.join(advice.metrics)}: {advice.do}{pattern}")
 
 
-def _print_decision(terminal: Terminal, report: ReportV1) -> None:
-    terminal.print(f"Decision: {words.DECISIONS[report.decision].lower()}")
+def _print_decision(terminal: Terminal, report: StoredReport) -> None:
+    terminal.print(f"Decision: {gate_wording.DECISION_NAMES[report.decision].lower()}")
     for reason in report.reasons:
-        terminal.print(f"  - {words.shortened(reason, 300)}")
+        terminal.print(f"  - {gate_wording.shortened(reason, 300)}")
 
 
 def _for_screen(table: ReportTable) -> ReportTable:
@@ -92,18 +94,22 @@ def _for_screen(table: ReportTable) -> ReportTable:
     has a name, a question or a configuration, keeps it everywhere.
     """
     rows = tuple(
-        replace(row, cells=(_spaced(row.cells[0]), *map(_unbroken, row.cells[1:])))
+        replace(row, cells=(_with_spaces(row.cells[0]), *map(_without_breaks, row.cells[1:])))
         for row in table.rows
     )
-    return replace(table, columns=tuple(map(_spaced, table.columns)), rows=rows)
+    return replace(table, columns=tuple(map(_with_spaces, table.columns)), rows=rows)
 
 
-def _spaced(name: str) -> str:
+def _with_spaces(name: str) -> str:
     metric, slash, part = name.partition("/")
-    return metric.replace("_", " ") + slash + part if metric in words.METRICS else name
+    return (
+        metric.replace("_", " ") + slash + part
+        if metric in gate_wording.METRIC_DESCRIPTIONS
+        else name
+    )
 
 
-def _unbroken(cell: str) -> str:
+def _without_breaks(cell: str) -> str:
     """Return a cell in which an interval has no space to be folded at."""
     return _INTERVAL.sub(r"\1–\2", cell)
 
@@ -118,15 +124,15 @@ def _print_table(
         terminal.print(table.note)
 
 
-def _cells(row: Row) -> tuple[Cell | str, ...]:
+def _cells(row: TableRow) -> tuple[Cell | str, ...]:
     if row.status is None:
         return row.cells
-    return *row.cells[:-1], Cell(row.cells[-1], TONES[row.status])
+    return *row.cells[:-1], Cell(row.cells[-1], _STATUS_TONES[row.status])
 
 
-def _comparison(report: ReportV1) -> Iterator[str]:
+def _comparison_lines(report: StoredReport) -> Iterator[str]:
     made = report.comparison
     if made is not None:
         yield f"Against the baseline: {made.change.replace('_', ' ')}; {made.why}"
         for name, listing in made.listings:
-            yield f"  {name.lower()}: {words.listed(listing.first, 10, listing.total)}"
+            yield f"  {name.lower()}: {gate_wording.list_names(listing.first, 10, listing.total)}"

@@ -4,9 +4,9 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.given import refuse_given
+from affidavit.cli.command_classes import reject_options
+from affidavit.cli.commands import Example
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Example
 
 
 @command(
@@ -22,11 +22,11 @@ def card(terminal: Terminal, markdown: bool) -> Exit:
 
     Its data and licences, its figures with intervals, its known weaknesses, its speed and size.
     """
-    from affidavit.app.judging import card as cards
+    from affidavit.reports import judge_card as cards
 
     found = cards.load_card()
     if terminal.json:
-        refuse_given("and --json both say what to print", "markdown")
+        reject_options("and --json both say what to print", "markdown")
         terminal.print_json(cards.card_as_wire(found))
         return Exit.YES
     if markdown:

@@ -1,15 +1,26 @@
-"""What `judge score`, `judge eval` and `judge calibrate` share: options, and figures in words."""
+"""Options that the judge commands share, and notes on the cost of a judge behind a server."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from affidavit.cli.shared_options import jobs_option
+from affidavit.cli.parameters import jobs_option
 
 if TYPE_CHECKING:
-    from affidavit.base.statistics import Estimate
-    from affidavit.wiring.judging import Scorer
+    from affidavit.app.judge_scoring import RowScorer
+    from affidavit.base.statistics.classification import Estimate
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from affidavit.app.check import CheckContext, CheckPlan, CheckRequest
+from affidavit.app.judges import is_remote, judge_for
+from affidavit.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from affidavit.app.judge_scoring import RowScorer
+
+# What `judge score`, `judge eval` and `judge calibrate` share: options, and figures in words.
 
 MAX_RULES_BYTES = 1024 * 1024
 NOT_MEASURED = "not measured"
@@ -26,26 +37,69 @@ yes_option = click.option(
 reading_jobs_option = jobs_option("How many processes read; the result is the same.")
 
 
-def scorer_for(rules: Path | None, judge_name: str | None) -> "Scorer":
+def scorer_from_options(rules: Path | None, judge_name: str | None) -> "RowScorer":
     """Return the scorer that the options ask for."""
+    from affidavit.app.judge_scoring import RowScorer
+    from affidavit.app.judges import judge_named
     from affidavit.base.files import read_bounded
     from affidavit.ledger.rules import DEFAULT_RULES, rules_from_toml
-    from affidavit.wiring.judges import judge_named
-    from affidavit.wiring.judging import Scorer
 
     set_by = DEFAULT_RULES
     if rules is not None:
         set_by = rules_from_toml(read_bounded(rules, MAX_RULES_BYTES), str(rules))
-    return Scorer(set_by, judge_named(judge_name))
+    return RowScorer(set_by, judge_named(judge_name))
 
 
-def shown(estimate: "Estimate") -> str:
+def format_estimate(estimate: "Estimate") -> str:
     """Return a figure as a person reads it."""
     return NOT_MEASURED if estimate.value is None else f"{estimate.value:.3f}"
 
 
-def interval_of(estimate: "Estimate") -> str:
+def format_interval(estimate: "Estimate") -> str:
     """Return the interval of a figure as a person reads it."""
     if estimate.interval is None:
         return "–"
     return f"{estimate.interval.low:.3f} to {estimate.interval.high:.3f}"
+
+
+# What a judge behind a server would cost and did cost, told beside the result.
+
+
+def print_estimated_cost(
+    terminal: Terminal,
+    plan: CheckPlan,
+    answers: Iterable[tuple[CheckRequest, CheckContext]],
+    *,
+    above_budget: bool,
+) -> None:
+    """Say what the run will ask for; nothing is sent before this."""
+    if is_remote(plan.judge):
+        from affidavit.app import judge_costs
+
+        judge = judge_for(plan.judge, plan.project)
+        terminal.note(judge_costs.estimate_answers(answers, judge, above_budget=above_budget))
+
+
+def print_actual_cost(terminal: Terminal, plan: CheckPlan) -> None:
+    """Say what the run came to, also when it was stopped."""
+    if is_remote(plan.judge):
+        from affidavit.app import judge_costs
+
+        terminal.note(judge_costs.cost_summary(judge_for(plan.judge, plan.project)))
+
+
+@contextmanager
+def printed_row_costs(
+    terminal: Terminal, scorer: "RowScorer", files: Iterable[Path], *, above_budget: bool
+) -> Iterator[None]:
+    """Say what scoring some files will ask for, and afterwards what it came to."""
+    if not is_remote(scorer.choice):
+        yield
+        return
+    from affidavit.app import judge_costs
+
+    terminal.note(judge_costs.estimate_rows(files, scorer, above_budget=above_budget))
+    try:
+        yield
+    finally:
+        terminal.note(judge_costs.cost_summary(judge_for(scorer.choice, scorer.project)))

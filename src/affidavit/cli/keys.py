@@ -8,18 +8,17 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.places import refuse_places
-from affidavit.cli.shared_options import existing_project_option
-from affidavit.cli.tables import Cell, Tone
+from affidavit.cli.commands import Example
+from affidavit.cli.parameters import existing_project_option, reject_overwrites
 from affidavit.cli.terminal import Terminal, json_bytes
-from affidavit.cli.tree import Example
+from affidavit.reports.text_tables import Cell, Tone
 
 if TYPE_CHECKING:
     from affidavit.app.keys import ListedKey
 
 key_argument = click.argument("key", help="The id of the key, or the start of it or its digits.")
 
-_TONES: Final = {
+_STATUS_TONES: Final = {
     "active": Tone.GOOD,
     "retired": Tone.FAINT,
     "compromised": Tone.BAD,
@@ -46,11 +45,10 @@ def new(terminal: Terminal, prefix: str, encrypt: bool, project: Path) -> Exit:
 
     Keys that are in use stay so until they are retired; the newest signs. No file is overwritten.
     """
-    from affidavit.app.keys import create_key
-    from affidavit.wiring.keys import chance, key_folder, moment_of
+    from affidavit.app.keys import create_key, key_folder, parse_moment, random_bytes
 
     secret = _new_passphrase(encrypt)
-    made = create_key(key_folder(project), prefix, secret, chance, moment_of(None))
+    made = create_key(key_folder(project), prefix, secret, random_bytes, parse_moment(None))
     if terminal.json:
         terminal.print_json(
             {"key_id": made.key_id, "private": str(made.path), "encrypted": made.is_encrypted}
@@ -62,9 +60,9 @@ def new(terminal: Terminal, prefix: str, encrypt: bool, project: Path) -> Exit:
 
 
 def _new_passphrase(encrypt: bool) -> str | None:
+    from affidavit.app.keys import find_passphrase
     from affidavit.base.errors import AffidavitError
     from affidavit.base.faults import receipts as faults
-    from affidavit.wiring.keys import find_passphrase
 
     found = find_passphrase()
     if found is not None or not encrypt:
@@ -84,20 +82,22 @@ def _new_passphrase(encrypt: bool) -> str | None:
 def list_keys(terminal: Terminal, project: Path) -> Exit:
     """List the keys of a project."""
     from affidavit.app import keys
-    from affidavit.wiring.keys import key_folder
+    from affidavit.app.keys import key_folder
 
     listed = keys.list_keys(key_folder(project))
     if terminal.json:
         terminal.print_json({"keys": listed})
         return Exit.YES
-    terminal.table(("Key", "Status", "From", "Until", "Private part", "Remark"), map(_row, listed))
+    terminal.table(
+        ("Key", "Status", "From", "Until", "Private part", "Remark"), map(_key_row, listed)
+    )
     return Exit.YES
 
 
-def _row(key: "ListedKey") -> tuple[Cell | str, ...]:
+def _key_row(key: "ListedKey") -> tuple[Cell | str, ...]:
     until = key.compromised_after or key.retired_at or ""
     remark = "signs now" if key.signs_now else key.reason or ""
-    status = Cell(key.status, _TONES[key.status])
+    status = Cell(key.status, _STATUS_TONES[key.status])
     return (key.key_id, status, key.active_from or "", until, key.private, remark)
 
 
@@ -116,14 +116,13 @@ def export(terminal: Terminal, registry: bool, output: Path | None, project: Pat
 
     The flat document leaves compromised keys out, for its readers cannot know of them.
     """
-    from affidavit.app.keys import export_keys
+    from affidavit.app.keys import export_keys, key_folder
     from affidavit.base.files import write_atomically
-    from affidavit.wiring.keys import key_folder
 
     folder = key_folder(project)
     if output is not None:
         # In the place of the registry it would forget the lives of the keys; of a key, the key.
-        refuse_places([output], folder.registry_path.parent.glob("*"))
+        reject_overwrites([output], folder.registry_path.parent.glob("*"))
     document = export_keys(folder, lifecycles=registry)
     if output is None:
         terminal.print_json(document)
@@ -148,11 +147,10 @@ def retire(terminal: Terminal, key: str, at: str | None, project: Path) -> Exit:
 
     What it signed before still verifies, if an independent time stamp shows that it was before.
     """
-    from affidavit.app.keys import retire_key
-    from affidavit.wiring.keys import key_folder, moment_of
+    from affidavit.app.keys import key_folder, parse_moment, retire_key
 
-    changed = retire_key(key_folder(project), key, moment_of(at), moment_of(None))
-    return _tell(terminal, changed)
+    changed = retire_key(key_folder(project), key, parse_moment(at), parse_moment(None))
+    return _print_status(terminal, changed)
 
 
 @command(
@@ -176,15 +174,14 @@ def compromise(terminal: Terminal, key: str, since: str, reason: str, project: P
     Nothing it signed is believed any more, but for what an independent time stamp shows to be
     earlier. The time can be moved to an earlier one later on, never to a later one.
     """
-    from affidavit.app.keys import compromise_key
-    from affidavit.wiring.keys import key_folder, moment_of
+    from affidavit.app.keys import compromise_key, key_folder, parse_moment
 
-    now = moment_of(None)
-    changed = compromise_key(key_folder(project), key, moment_of(since), reason, now)
-    return _tell(terminal, changed)
+    now = parse_moment(None)
+    changed = compromise_key(key_folder(project), key, parse_moment(since), reason, now)
+    return _print_status(terminal, changed)
 
 
-def _tell(terminal: Terminal, key: "ListedKey") -> Exit:
+def _print_status(terminal: Terminal, key: "ListedKey") -> Exit:
     if terminal.json:
         terminal.print_json(key)
     else:

@@ -3,32 +3,31 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from affidavit.app.linting.linting import Linted, LintedOrRefused, Refused
-from affidavit.app.linting.report import disclaimer_of
-from affidavit.cli.tables import Cell, Tone
+from affidavit.app.lint import LintedBundle, LintOutcome, UnverifiedBundle, disclaimer_of
 from affidavit.cli.terminal import Terminal
-from affidavit.packs.detection import State
-from affidavit.packs.findings import Finding
+from affidavit.packs.findings import LintFinding
 from affidavit.packs.model import Pack, Severity
+from affidavit.packs.signal_detection import SignalState
+from affidavit.reports.text_tables import Cell, Tone
 
 if TYPE_CHECKING:
-    from affidavit.packs.explaining import Explanation
+    from affidavit.packs.explanations import Explanation
 
-_TONES: Final = {
+_SEVERITY_TONES: Final = {
     Severity.ERROR: Tone.BAD,
     Severity.WARNING: Tone.UNSURE,
     Severity.INFO: Tone.PLAIN,
 }
 
 
-def show(terminal: Terminal, outcomes: Sequence[LintedOrRefused], packs: Sequence[Pack]) -> None:
+def print_lint(terminal: Terminal, outcomes: Sequence[LintOutcome], packs: Sequence[Pack]) -> None:
     """Print each bundle's findings and figures, then what the packs do not promise."""
     for outcome in outcomes:
-        if isinstance(outcome, Refused):
+        if isinstance(outcome, UnverifiedBundle):
             terminal.print(f"{outcome.path}: not linted")
             terminal.print(str(outcome.error))
         else:
-            _show_bundle(terminal, outcome)
+            _print_bundle(terminal, outcome)
     names = ", ".join(f"{pack.label} ({pack.digest[:19]})" for pack in packs)
     terminal.note(f"packs: {names}")
     disclaimer = disclaimer_of(packs)
@@ -36,10 +35,10 @@ def show(terminal: Terminal, outcomes: Sequence[LintedOrRefused], packs: Sequenc
         terminal.print(f"Disclaimer: {disclaimer}")
 
 
-def _show_bundle(terminal: Terminal, linted: Linted) -> None:
+def _print_bundle(terminal: Terminal, linted: LintedBundle) -> None:
     result = linted.result
     if result.findings:
-        terminal.table(("Severity", "Rule", "Line", "Finding"), map(_row, result.findings))
+        terminal.table(("Severity", "Rule", "Line", "Finding"), map(_finding_row, result.findings))
     if result.truncated:
         terminal.print(f"{result.truncated} more findings are not listed; see --max-results")
     counts = ", ".join(
@@ -47,7 +46,7 @@ def _show_bundle(terminal: Terminal, linted: Linted) -> None:
         for severity in Severity
     )
     complete = result.completeness
-    held = len(complete.names(State.CAPTURED, State.REDACTED))
+    held = len(complete.names(SignalState.CAPTURED, SignalState.REDACTED))
     rules = len(result.outcomes)
     terminal.print(f"{linted.path}: {result.events} events, {rules} rules: {counts}")
     terminal.print(
@@ -57,18 +56,18 @@ def _show_bundle(terminal: Terminal, linted: Linted) -> None:
     terminal.note("see --explain closure.score, --explain completeness, --explain RULE")
 
 
-def _row(finding: Finding) -> tuple[Cell | str, ...]:
+def _finding_row(finding: LintFinding) -> tuple[Cell | str, ...]:
     place = finding.location
     pointer = "" if place is None or place.pointer is None else f" at {place.pointer}"
     return (
-        Cell(finding.severity.value, _TONES[finding.severity]),
+        Cell(finding.severity.value, _SEVERITY_TONES[finding.severity]),
         finding.rule_id,
         "" if place is None else str(place.line),
         f"{finding.message}{pointer}",
     )
 
 
-def show_explanation(terminal: Terminal, told: "Explanation") -> None:
+def print_explanation(terminal: Terminal, told: "Explanation") -> None:
     """Print an explanation."""
     terminal.print(told.title)
     for paragraph in told.paragraphs:

@@ -7,8 +7,8 @@ import os
 import sys
 
 # As affidavit.base.faults.input.INTERRUPTED says it, which is not there yet.
-_STOPPED = b"AF002: stopped by the user. Next: run the same command again\n"
-_COULD_NOT_TELL = 3
+_INTERRUPTED_MESSAGE = b"AF002: stopped by the user. Next: run the same command again\n"
+_EXIT_UNKNOWN = 3
 
 
 def main() -> None:
@@ -16,7 +16,7 @@ def main() -> None:
     try:
         _run()
     except KeyboardInterrupt:
-        _stop()
+        _exit_interrupted()
 
 
 def _run() -> None:
@@ -26,11 +26,11 @@ def _run() -> None:
     is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_heeded:
         # Not by an exception: what is being imported might catch it, or wrap it in its own.
-        signal.signal(signal.SIGINT, _stop)
+        signal.signal(signal.SIGINT, _exit_interrupted)
     from affidavit.cli.program import cli
 
-    _be_quiet()
-    _close_what_cannot_be_read()
+    _configure_streams()
+    _ignore_write_only_stdin()
     if is_heeded:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -41,7 +41,7 @@ def _run() -> None:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _be_quiet() -> None:
+def _configure_streams() -> None:
     """Show no warnings of Python, and no letter that cannot be shown."""
     import warnings
     from io import TextIOWrapper
@@ -54,7 +54,7 @@ def _be_quiet() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _close_what_cannot_be_read() -> None:
+def _ignore_write_only_stdin() -> None:
     """Take a standard input that is open for writing alone, as `nohup` gives it, for a closed one.
 
     Python takes it for one that can be read, until somebody reads.
@@ -69,9 +69,9 @@ def _close_what_cannot_be_read() -> None:
         sys.stdin = None
 
 
-def _stop(*_: object) -> None:
+def _exit_interrupted(*_: object) -> None:
     """End at once: nothing is begun, so there is nothing to put in order."""
     try:
-        os.write(2, _STOPPED)
+        os.write(2, _INTERRUPTED_MESSAGE)
     finally:
-        os._exit(_COULD_NOT_TELL)
+        os._exit(_EXIT_UNKNOWN)

@@ -7,8 +7,8 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
+from affidavit.cli.commands import Example
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Example
 
 if TYPE_CHECKING:
     from affidavit.packs.model import Pack
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 )
 def list_packs(terminal: Terminal) -> Exit:
     """List the packs that can be named."""
-    from affidavit.app.linting.loading import built_in_packs, load_pack, packs_in
-    from affidavit.app.linting.report import pack_as_wire
-    from affidavit.wiring.pack_folder import pack_folder
+    from affidavit.app.lint import pack_as_wire
+    from affidavit.app.pack_files import built_in_packs, load_pack, pack_folder, packs_in
 
     folder = pack_folder()
     names = dict.fromkeys((*built_in_packs(), *packs_in(folder)))
@@ -58,13 +57,12 @@ def list_packs(terminal: Terminal) -> Exit:
 @click.argument("pack", help="A path, a built-in name, or one of your config folder.")
 def show(terminal: Terminal, pack: str) -> Exit:
     """Show what a pack asks for."""
-    from affidavit.app.linting.loading import load_pack
-    from affidavit.packs.wording import check_in_words
-    from affidavit.wiring.pack_folder import pack_folder
+    from affidavit.app.pack_files import load_pack, pack_folder
+    from affidavit.packs.explanations import describe_check
 
     found = load_pack(pack, pack_folder())
     if terminal.json:
-        terminal.print_json(_as_wire(found))
+        terminal.print_json(_pack_as_json(found))
         return Exit.YES
     terminal.print(f"{found.label} ({found.kind.value}): {found.description}")
     terminal.table(
@@ -75,7 +73,7 @@ def show(terminal: Terminal, pack: str) -> Exit:
                 rule.severity.value,
                 rule.article_ref or "",
                 ", ".join(rule.requires_signals),
-                check_in_words(rule),
+                describe_check(rule),
             )
             for rule in found.rules
         ),
@@ -88,8 +86,8 @@ def show(terminal: Terminal, pack: str) -> Exit:
     return Exit.YES
 
 
-def _as_wire(pack: "Pack") -> dict[str, object]:
-    from affidavit.app.linting.report import pack_as_wire
+def _pack_as_json(pack: "Pack") -> dict[str, object]:
+    from affidavit.app.lint import pack_as_wire
 
     return {
         **pack_as_wire(pack),
@@ -99,12 +97,12 @@ def _as_wire(pack: "Pack") -> dict[str, object]:
         "disclaimer": pack.disclaimer,
         "requires_signals": list(pack.signals),
         "remarks": list(pack.remarks),
-        "rules": _rules(pack),
+        "rules": _rules_as_json(pack),
     }
 
 
-def _rules(pack: "Pack") -> list[dict[str, object]]:
-    from affidavit.packs.wording import check_in_words
+def _rules_as_json(pack: "Pack") -> list[dict[str, object]]:
+    from affidavit.packs.explanations import describe_check
 
     return [
         {
@@ -114,7 +112,7 @@ def _rules(pack: "Pack") -> list[dict[str, object]]:
             "description": rule.description,
             "article_ref": rule.article_ref,
             "requires_signals": list(rule.requires_signals),
-            "checks": check_in_words(rule),
+            "checks": describe_check(rule),
         }
         for rule in pack.rules
     ]
@@ -133,12 +131,11 @@ def validate(terminal: Terminal, packs: tuple[str, ...]) -> Exit:
 
     The first thing that is wrong is said with its line and column.
     """
-    from affidavit.app.linting.loading import load_packs
-    from affidavit.wiring.pack_folder import pack_folder
+    from affidavit.app.pack_files import load_packs, pack_folder
 
     loaded = load_packs(packs, pack_folder())
     if terminal.json:
-        terminal.print_json({"valid": True, "packs": [_as_wire(pack) for pack in loaded]})
+        terminal.print_json({"valid": True, "packs": [_pack_as_json(pack) for pack in loaded]})
         return Exit.YES
     for pack in loaded:
         terminal.print(f"{pack.label}: valid, {len(pack.rules)} rules, {pack.digest}")
@@ -161,12 +158,12 @@ def new(terminal: Terminal, name: str, output: Path | None) -> Exit:
 
     The file has one rule of each common kind, to be changed.
     """
-    from affidavit.app.linting.beginning import begin_pack
+    from affidavit.app.pack_files import create_pack
 
     path = output or Path(f"{name}.yaml")
-    pack = begin_pack(name, path)
+    pack = create_pack(name, path)
     if terminal.json:
-        terminal.print_json({"path": str(path), "pack": _as_wire(pack)})
+        terminal.print_json({"path": str(path), "pack": _pack_as_json(pack)})
     else:
         terminal.print(f"wrote {path}")
         terminal.note(f"next: affidavit packs validate {path}")

@@ -9,10 +9,8 @@ import click
 
 from affidavit import __version__
 from affidavit.base.exits import Exit
-from affidavit.cli.commands import COMPLETION_VARIABLE, ROOT
-from affidavit.cli.lazy import LazyGroup
-from affidavit.cli.options import Flags
-from affidavit.cli.tree import Branch
+from affidavit.cli.command_classes import Flags, LazyGroup
+from affidavit.cli.commands import COMPLETION_VARIABLE, ROOT, GroupEntry
 
 
 class Program(LazyGroup):
@@ -38,9 +36,9 @@ class Program(LazyGroup):
                 sys.stdout.flush()
         except BaseException as error:
             # All of them: a library that calls sys.exit(0) must not turn into our yes.
-            from affidavit.cli.failures import report
+            from affidavit.cli.errors import report_error
 
-            ended = report(error, flags, arguments)
+            ended = report_error(error, flags, arguments)
         sys.exit(ended)
 
     def _run(self, arguments: list[str], flags: Flags, extra: dict[str, Any]) -> Exit:
@@ -57,7 +55,7 @@ class Program(LazyGroup):
         return Exit(shell_complete(self, {}, ROOT.name, COMPLETION_VARIABLE, instruction))
 
 
-def program(branch: Branch) -> Program:
+def make_program(branch: GroupEntry) -> Program:
     """Return the program of a table of commands."""
     version = click.version_option(__version__, message="%(prog)s %(version)s")
     made = Program(branch, context_settings={"help_option_names": ["-h", "--help"]})
@@ -65,4 +63,4 @@ def program(branch: Branch) -> Program:
     return made
 
 
-cli: Final = program(ROOT)
+cli: Final = make_program(ROOT)

@@ -1,13 +1,15 @@
-"""`affidavit serve`."""
+"""The commands `affidavit serve` and `affidavit apikeys new|list|revoke`."""
 
 from pathlib import Path
+from typing import Final
 
 import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.shared_options import (
-    Finite,
+from affidavit.cli.commands import Example
+from affidavit.cli.parameters import (
+    FiniteFloatRange,
     existing_project_option,
     issuer_option,
     routes_option,
@@ -15,7 +17,9 @@ from affidavit.cli.shared_options import (
     tsa_roots_option,
 )
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Example
+from affidavit.reports.text_tables import Cell, Tone
+
+# `affidavit serve`.
 
 
 @command(
@@ -59,14 +63,14 @@ from affidavit.cli.tree import Example
     "--key-rate",
     default=100.0,
     show_default=True,
-    type=Finite(0, 1e6),
+    type=FiniteFloatRange(0, 1e6),
     help="Requests a second for each API key and process; 0 is no limit.",
 )
 @click.option(
     "--address-rate",
     default=50.0,
     show_default=True,
-    type=Finite(0, 1e6),
+    type=FiniteFloatRange(0, 1e6),
     help="The same for each address without a key.",
 )
 @click.option(
@@ -106,33 +110,120 @@ def serve(
     GET /schema tells all that it does. The log goes to standard error, a JSON object a line; -q
     leaves out the lines about requests. Others than this machine need an API key.
     """
-    from affidavit.wiring.loopback import is_loopback
-    from affidavit.wiring.service import ProjectCounter, ServicePlan
-    from affidavit.wiring.serving import (
-        Address,
-        ServedApplication,
-        listen_at,
-        require_keys_for,
-    )
-    from affidavit.wiring.serving import serve as serve_until_ended
-    from affidavit.wiring.web_settings import WebSettings
+    from affidavit.app.service import AnswerService, ServiceConfig
+    from affidavit.web.server import ApplicationFactory, ListenAddress, listen_at, require_keys_for
+    from affidavit.web.server import serve as serve_until_ended
+    from affidavit.web.settings import WebSettings, is_loopback
 
-    plan = ServicePlan(project, tools, routes, issuer, keys, tsa_roots)
+    plan = ServiceConfig(project, tools, routes, issuer, keys, tsa_roots)
     require_keys_for(host, plan)
-    ProjectCounter(plan).require_ready()  # Whatever is wrong is said now, not at the first request.
+    AnswerService(plan).require_ready()  # Whatever is wrong is said now, not at the first request.
     settings = WebSettings(
         anonymous=is_loopback(host) and not require_key,
         max_body_bytes=max_body,
         key_rate=key_rate,
         address_rate=address_rate,
     )
-    listening = listen_at(Address(host, port))
+    listening = listen_at(ListenAddress(host, port))
     at = listening.getsockname()
     shown = f"[{at[0]}]" if ":" in at[0] else at[0]
     if terminal.json:
         terminal.print_json({"url": f"http://{shown}:{at[1]}", "anonymous": settings.anonymous})
     else:
         terminal.print(f"Serving at http://{shown}:{at[1]} (what it does: /schema)")
-    made = ServedApplication(plan, settings, log_requests=not terminal.quiet)
+    made = ApplicationFactory(plan, settings, log_requests=not terminal.quiet)
     serve_until_ended(made, listening, workers=workers, shutdown_seconds=shutdown_seconds)
+    return Exit.YES
+
+
+# `affidavit apikeys`: who may use the service, and for what.
+
+API_KEY_SCOPES: Final = ("answer", "verify", "read")
+
+
+@command(
+    examples=(
+        Example("affidavit apikeys new 'billing bot'", "a key for everything, shown once"),
+        Example("affidavit apikeys new auditor --scope verify", "one that only verifies"),
+    ),
+    exits={Exit.YES: "made; it opens the service from now on"},
+)
+@click.argument("name", help="Who will hold it; it stands in the log of the service.")
+@click.option(
+    "--scope",
+    multiple=True,
+    type=click.Choice(API_KEY_SCOPES),
+    help="What it opens; repeatable, by default everything.",
+)
+@existing_project_option
+def new_service_key(terminal: Terminal, name: str, scope: tuple[str, ...], project: Path) -> Exit:
+    """Make an API key for the service and show it once.
+
+    Only a salted digest of it is kept, so nobody can read it from the file; who loses it gets a new
+    one.
+    """
+    from affidavit.app.clock import now
+    from affidavit.app.keys import random_bytes
+    from affidavit.app.service import api_key_file, create_api_key
+    from affidavit.store.api_keys import ApiKeyScope
+
+    scopes = tuple(map(ApiKeyScope, scope or API_KEY_SCOPES))
+    made = create_api_key(api_key_file(project), name, scopes, random_bytes, now())
+    if terminal.json:
+        terminal.print_json(made)
+        return Exit.YES
+    terminal.print(made.key)
+    terminal.note(f"{made.id} opens {', '.join(made.scopes)}; it is not shown again")
+    return Exit.YES
+
+
+@command(
+    examples=(Example("affidavit apikeys list", "who may use the service"),),
+    exits={Exit.YES: "listed, also if there is none"},
+)
+@existing_project_option
+def list_service_keys(terminal: Terminal, project: Path) -> Exit:
+    """List the API keys of the service."""
+    from affidavit.app.service import api_key_file, list_api_keys
+
+    keys = list_api_keys(api_key_file(project))
+    if terminal.json:
+        terminal.print_json({"keys": keys})
+        return Exit.YES
+    if not keys:
+        terminal.note("there is no API key yet; `affidavit apikeys new NAME` makes one")
+        return Exit.YES
+    rows = [
+        (
+            key.id,
+            key.name,
+            ", ".join(key.scopes),
+            Cell(key.status, Tone.GOOD if key.status == "active" else Tone.FAINT),
+            key.revoked_at or key.created_at,
+        )
+        for key in keys
+    ]
+    terminal.table(("id", "name", "opens", "status", "since"), rows)
+    return Exit.YES
+
+
+@command(
+    examples=(Example("affidavit apikeys revoke 'billing bot'", "it opens nothing any more"),),
+    exits={Exit.YES: "revoked"},
+)
+@click.argument("key", help="Its name, its id, or the start of its id.")
+@existing_project_option
+def revoke_service_key(terminal: Terminal, key: str, project: Path) -> Exit:
+    """Revoke an API key of the service.
+
+    A service that runs refuses it from its next request on.
+    """
+    from affidavit.app.clock import now
+    from affidavit.app.service import api_key_file, revoke_api_key
+
+    revoked = revoke_api_key(api_key_file(project), key, now())
+    if terminal.json:
+        terminal.print_json(revoked)
+    else:
+        terminal.print(f"{revoked.id} ({revoked.name}) is revoked")
     return Exit.YES

@@ -6,25 +6,25 @@ from pathlib import Path
 
 import click
 
+from affidavit.app.project import Project
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.exporting import (
-    EXPORTERS,
+from affidavit.cli.commands import Example
+from affidavit.cli.ledger_output import (
+    LEDGER_DECISION_TONES,
+    LEDGER_RENDERERS,
     expand_option,
     export_ledger,
     format_option,
     output_option,
-    refuse_unused,
+    reject_unused_options,
 )
-from affidavit.cli.ledger_text import DECISION_TONES
-from affidavit.cli.shared_options import existing_project_option
-from affidavit.cli.tables import Cell
+from affidavit.cli.parameters import existing_project_option
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Example
-from affidavit.formats import ledger_words as words
 from affidavit.ledger.record import Ledger
-from affidavit.wiring.project import Project
+from affidavit.reports import ledger_wording as words
+from affidavit.reports.text_tables import Cell
 
 session_argument = click.argument(
     "session", help="The id, the start of it, or `last` for the newest."
@@ -50,7 +50,9 @@ def list_sessions(terminal: Terminal, project: Path) -> Exit:
         except AffidavitError as error:
             damaged.append(str(error))
     if terminal.json:
-        terminal.print_json({"sessions": [_line(ledger) for ledger in ledgers], "damaged": damaged})
+        terminal.print_json(
+            {"sessions": [_session_as_json(ledger) for ledger in ledgers], "damaged": damaged}
+        )
         return Exit.TAMPERED if damaged else Exit.YES
     terminal.table(
         ("Session", "Generated", "Title", "Claims", "Coverage", "Decision"),
@@ -60,8 +62,11 @@ def list_sessions(terminal: Terminal, project: Path) -> Exit:
                 ledger.inquiry.generated_at,
                 ledger.inquiry.title,
                 str(ledger.summary.total_claims),
-                words.percent(ledger.summary.evidence_coverage),
-                Cell(words.DECISIONS[ledger.gates.decision], DECISION_TONES[ledger.gates.decision]),
+                words.format_percent(ledger.summary.evidence_coverage),
+                Cell(
+                    words.LEDGER_DECISION_NAMES[ledger.gates.decision],
+                    LEDGER_DECISION_TONES[ledger.gates.decision],
+                ),
             )
             for ledger in ledgers
         ),
@@ -71,7 +76,7 @@ def list_sessions(terminal: Terminal, project: Path) -> Exit:
     return Exit.TAMPERED if damaged else Exit.YES
 
 
-def _line(ledger: Ledger) -> dict[str, object]:
+def _session_as_json(ledger: Ledger) -> dict[str, object]:
     return {
         "session_id": ledger.session_id,
         "ledger_id": ledger.id,
@@ -107,7 +112,7 @@ def show(
     project: Path,
 ) -> Exit:
     """Show the ledger of a session."""
-    refuse_unused(terminal, chosen, output)
+    reject_unused_options(terminal, chosen, output)
     export_ledger(terminal, Project(project).ledger(session), chosen, output, expand)
     return Exit.YES
 
@@ -130,7 +135,7 @@ def open_session(terminal: Terminal, session: str, no_browser: bool, project: Pa
     report = Project(project).folder / "reports" / f"{ledger.session_id}.html"
     with suppress(OSError):  # Writing fails next, and says why.
         report.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(report, EXPORTERS["html"](ledger))
+    write_atomically(report, LEDGER_RENDERERS["html"](ledger))
     if terminal.json:
         terminal.print_json({"report": str(report)})
     else:

@@ -10,9 +10,8 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
-from affidavit.cli.options import Flags
-from affidavit.cli.printable import printable
-from affidavit.cli.tables import Cell, Table, drawn_table, plain_table
+from affidavit.cli.command_classes import Flags
+from affidavit.reports.text_tables import Cell, TextTable, escape_controls, plain_table, rich_table
 
 Item = TypeVar("Item")
 
@@ -32,7 +31,7 @@ class Terminal:
 
     def print(self, text: str) -> None:
         """Print a part of the result, for people."""
-        click.echo(printable(text), err=self.json)
+        click.echo(escape_controls(text), err=self.json)
 
     def print_json(self, value: object) -> None:
         """Print the result for machines: UTF-8 whatever the locale, the same bytes every time."""
@@ -42,7 +41,7 @@ class Terminal:
         self, columns: Iterable[str], rows: Iterable[Iterable[Cell | str]], *, boxed: bool = False
     ) -> None:
         """Print a table: drawn on a terminal, plain and whole in a pipe or a file."""
-        table = Table(tuple(columns), tuple(tuple(row) for row in rows))
+        table = TextTable(tuple(columns), tuple(tuple(row) for row in rows))
         stream = sys.stderr if self.json else sys.stdout
         if not is_screen(stream) or not self._draw(table, stream, boxed):
             click.echo(plain_table(table), nl=False, err=self.json)
@@ -60,8 +59,8 @@ class Terminal:
         console = Console(file=stream, no_color=not self._color, highlight=False)
         console.print(
             Panel(
-                Text(printable(body)),
-                title=Text(printable(title), "bold"),
+                Text(escape_controls(body)),
+                title=Text(escape_controls(title), "bold"),
                 title_align="left",
                 padding=(1, 2),
                 safe_box=not console.encoding.startswith("utf"),
@@ -71,12 +70,12 @@ class Terminal:
     def note(self, text: str) -> None:
         """Tell the user something beside the result; `-q` leaves it out."""
         if not self.quiet:
-            click.echo(printable(text), err=True)
+            click.echo(escape_controls(text), err=True)
 
     def detail(self, text: str) -> None:
         """Tell the user something that only `-v` asks for."""
         if self.verbose:
-            click.echo(printable(text), err=True)
+            click.echo(escape_controls(text), err=True)
 
     def progress(
         self, items: Iterable[Item], label: str, total: int | None = None
@@ -92,7 +91,7 @@ class Terminal:
         from rich.progress import track
 
         console = Console(stderr=True, no_color=not self._color)
-        yield from track(items, printable(label), total, console=console, transient=True)
+        yield from track(items, escape_controls(label), total, console=console, transient=True)
 
     @contextmanager
     def watch(self, label: str) -> Iterator[Callable[[int, int, str], None] | None]:
@@ -108,16 +107,19 @@ class Terminal:
 
         console = Console(stderr=True, no_color=not self._color)
         with Progress(console=console, transient=True) as bar:
-            task = bar.add_task(printable(label), total=None)
+            task = bar.add_task(escape_controls(label), total=None)
 
             def tell(done: int, total: int, name: str) -> None:
                 bar.update(
-                    task, completed=done, total=total, description=printable(f"{label}: {name}")
+                    task,
+                    completed=done,
+                    total=total,
+                    description=escape_controls(f"{label}: {name}"),
                 )
 
             yield tell
 
-    def _draw(self, table: Table, stream: TextIO, boxed: bool) -> bool:
+    def _draw(self, table: TextTable, stream: TextIO, boxed: bool) -> bool:
         try:
             from rich.console import Console
         except ImportError:
@@ -125,7 +127,7 @@ class Terminal:
             return False
         console = Console(file=stream, no_color=not self._color, highlight=False)
         ascii_only = not console.encoding.startswith("utf")
-        console.print(drawn_table(table, ascii_only=ascii_only, boxed=boxed))
+        console.print(rich_table(table, ascii_only=ascii_only, boxed=boxed))
         return True
 
 

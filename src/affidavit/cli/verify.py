@@ -1,4 +1,6 @@
-"""`affidavit verify`."""
+"""The commands `affidavit verify` and `affidavit replay`: verify receipts offline and recompute
+them.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -8,19 +10,31 @@ from typing import TYPE_CHECKING
 import click
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.exits import Exit, gravest
+from affidavit.base.exits import Exit, worst_exit
 from affidavit.cli.command import command
-from affidavit.cli.given import refuse_given
-from affidavit.cli.piped import PIPE, PIPE_NAME, bytes_of
-from affidavit.cli.shared_options import existing_project_option, jobs_option, tsa_roots_option
+from affidavit.cli.command_classes import reject_options
+from affidavit.cli.commands import Example
+from affidavit.cli.parameters import (
+    STDIN_NAME,
+    STDIN_PATH,
+    existing_project_option,
+    jobs_option,
+    read_input,
+    tsa_roots_option,
+)
 from affidavit.cli.terminal import Terminal
-from affidavit.cli.tree import Example
 
 if TYPE_CHECKING:
-    from affidavit.app.receipt_files import Subject
+    from affidavit.app.verify_inputs import ReceiptInput
+from affidavit.reports.text_tables import Cell, Tone
+
+if TYPE_CHECKING:
+    from affidavit.app.verify import ReplayedReceipt, ReplayedRow, VerdictAndConfidence
+
+# `affidavit verify`.
 
 MAX_INPUT_BYTES = 256 * 1024 * 1024
-_PORTION = 64  # Receipts handed to a process at a time: some 10 ms of work.
+_RECEIPTS_PER_TASK = 64  # Receipts handed to a process at a time: some 10 ms of work.
 
 
 @command(
@@ -77,50 +91,60 @@ def verify(
     key may be believed are two lines. Nothing is taken from the receipt on trust, and nothing is
     fetched.
     """
-    from affidavit.app.receipt_files import in_portions
-    from affidavit.app.verifying import ReceiptVerifier
-    from affidavit.cli.verify_text import as_wire, refuse_nothing, show
+    from affidavit.app.keys import parse_moment
+    from affidavit.app.verify import ReceiptVerifier, key_files, trust_from
+    from affidavit.app.verify_inputs import in_batches
+    from affidavit.cli.verify_text import (
+        print_verifications,
+        require_receipts,
+        verifications_as_json,
+    )
     from affidavit.engine.local import run_in_order
-    from affidavit.wiring.keys import moment_of
-    from affidavit.wiring.verifying import key_files, trust_from
 
     if not tsa_roots:
-        refuse_given("needs --tsa-roots, whose authorities have the policy", "tsa_policy")
+        reject_options("needs --tsa-roots, whose authorities have the policy", "tsa_policy")
     if keys:
-        refuse_given("is for the project's own keys, and --keys names others", "project")
+        reject_options("is for the project's own keys, and --keys names others", "project")
     try:
         trusted = key_files(keys, project)
     except AffidavitError:
         require_readable(receipts)  # Without it no key would help.
         raise
     trust = trust_from(trusted, tsa_roots, tsa_policy, stamp_required=stamp_required)
-    verifier = ReceiptVerifier(trust, moment_of(at))
-    subjects, total = find_subjects(receipts)
-    done = run_in_order(verifier, in_portions(subjects, _PORTION), jobs)
+    verifier = ReceiptVerifier(trust, parse_moment(at))
+    subjects, total = find_receipts(receipts)
+    done = run_in_order(verifier, in_batches(subjects, _RECEIPTS_PER_TASK), jobs)
     each = chain.from_iterable(done)
     # One receipt is verified before a bar could be drawn.
     outcomes = tuple(each if total == 1 else terminal.progress(each, "Verifying receipts", total))
-    refuse_nothing(outcomes)
+    require_receipts(outcomes)
     if not keys:
         terminal.note(f"trusting this project's own keys ({trusted[0]}); --keys names others")
     if terminal.json:
-        terminal.print_json(as_wire(outcomes, trusted))
+        terminal.print_json(verifications_as_json(outcomes, trusted))
     else:
-        show(terminal, outcomes)
-    return gravest(outcome.exit for outcome in outcomes)
+        print_verifications(terminal, outcomes)
+    return worst_exit(outcome.exit for outcome in outcomes)
 
 
-def find_subjects(receipts: Sequence[Path]) -> tuple["Iterator[Subject]", int | None]:
+def find_receipts(receipts: Sequence[Path]) -> tuple["Iterator[ReceiptInput]", int | None]:
     """Return all receipts that are meant, and how many, if that is known beforehand."""
-    from affidavit.app.receipt_files import LINE_ENDINGS, files_in, subjects_in, subjects_of_input
+    from affidavit.app.verify_inputs import (
+        LINE_ENDINGS,
+        files_in,
+        receipt_inputs_from,
+        receipt_inputs_in,
+    )
 
-    files = files_in(path for path in receipts if path != PIPE)
+    files = files_in(path for path in receipts if path != STDIN_PATH)
     piped = (
-        subjects_of_input(bytes_of(PIPE, MAX_INPUT_BYTES), PIPE_NAME) if PIPE in receipts else []
+        receipt_inputs_from(read_input(STDIN_PATH, MAX_INPUT_BYTES), STDIN_NAME)
+        if STDIN_PATH in receipts
+        else []
     )
     has_lines = any(file.suffix.lower() in LINE_ENDINGS for file in files)
     total = None if has_lines else len(files) + len(piped)
-    return chain(piped, subjects_in(files)), total
+    return chain(piped, receipt_inputs_in(files)), total
 
 
 def require_readable(receipts: Sequence[Path]) -> None:
@@ -128,16 +152,87 @@ def require_readable(receipts: Sequence[Path]) -> None:
     from affidavit.base.files import is_folder, open_to_read
 
     for path in receipts:
-        if path != PIPE and not is_folder(path):
+        if path != STDIN_PATH and not is_folder(path):
             open_to_read(path).close()
 
 
-def subject_named(path: Path) -> "Subject":
+def receipt_subject(path: Path) -> "ReceiptInput":
     """Return the one receipt that a path names, or that standard input holds."""
-    from affidavit.app.receipt_files import Subject
+    from affidavit.app.verify_inputs import ReceiptInput
 
     return (
-        Subject(PIPE_NAME, None, bytes_of(PIPE, MAX_INPUT_BYTES))
-        if path == PIPE
-        else Subject(str(path))
+        ReceiptInput(STDIN_NAME, None, read_input(STDIN_PATH, MAX_INPUT_BYTES))
+        if path == STDIN_PATH
+        else ReceiptInput(str(path))
     )
+
+
+# `affidavit replay`.
+
+
+@command(
+    examples=(
+        Example("affidavit replay receipt.json", "what is signed beside what follows"),
+        Example("affidavit replay receipt.json --routes routes.yaml", "from the question on"),
+    ),
+    exits={
+        Exit.YES: "what is signed follows from the evidence, to the last letter",
+        Exit.UNKNOWN: "the question was routed by another table than the one named",
+        Exit.TAMPERED: "something does not follow; every difference is named",
+    },
+)
+@click.argument(
+    "receipt",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="The receipt; - for standard input.",
+)
+@click.option(
+    "--routes",
+    type=click.Path(path_type=Path),
+    help="The route table, to replay also how the question became checks.",
+)
+def replay(terminal: Terminal, receipt: Path, routes: Path | None) -> Exit:
+    """Recompute a receipt from its own evidence.
+
+    Operators over the evidence, then the composite over the verdicts. No key is needed, and none
+    is checked: `affidavit verify` does both.
+    """
+    from affidavit.app.answer import load_routes
+    from affidavit.app.verify import receipt_of, replay_receipt
+
+    table = None if routes is None else load_routes(routes)
+    read = receipt_of(receipt_subject(receipt))
+    if table is not None and "question" not in read.value:
+        terminal.note("this receipt answers no question, so --routes had nothing to compile again")
+    done = replay_receipt(read, table)
+    if terminal.json:
+        terminal.print_json({"exit": int(done.exit), "holds": not done.differences, "replay": done})
+    else:
+        print_replay(terminal, done)
+    return done.exit
+
+
+def print_replay(terminal: Terminal, done: "ReplayedReceipt") -> None:
+    """Print both tables side by side, then every difference."""
+    terminal.print(done.receipt_id)
+    if done.rows:
+        columns = ("Check", "Signed", "Recomputed", *(("Why",) if terminal.verbose else ()))
+        terminal.table(columns, (_replay_row(row)[: len(columns)] for row in done.rows))
+    for difference in done.differences:
+        terminal.print(f"AF328 {difference}")
+    if done.differences:
+        terminal.print("Does not replay: what it says does not follow from its own evidence")
+    else:
+        terminal.print("Replays: what it says follows from its own evidence, to the last letter")
+    terminal.note("the signature is not checked here; `affidavit verify` does that too")
+
+
+def _replay_row(row: "ReplayedRow") -> tuple[Cell | str, ...]:
+    tone = Tone.GOOD if row.is_same else Tone.BAD
+    recomputed = Cell(_verdict_text(row.recomputed), tone)
+    return (row.name, _verdict_text(row.signed), recomputed, row.explain)
+
+
+def _verdict_text(told: "VerdictAndConfidence") -> str:
+    confidence = "" if told.confidence is None else f", {told.confidence}"
+    return f"{told.verdict}".replace("_", " ") + confidence

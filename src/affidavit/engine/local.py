@@ -44,7 +44,7 @@ def run_in_order(
         yield from _in_order(pool, work, items, jobs)
 
 
-def run_with(
+def run_with_shared(
     shared: Shared, work: Callable[[Shared, Item], Result], items: Iterable[Item], jobs: int
 ) -> Iterator[Result]:
     """Yield the result of each item with what all of them share, in order.
@@ -61,7 +61,7 @@ def run_with(
     gc.freeze()  # A collection in a child would copy every page that it looks at.
     try:
         with ProcessPoolExecutor(
-            jobs, mp_context=_quickest_context(), initializer=_share, initargs=(shared,)
+            jobs, mp_context=_fastest_context(), initializer=_set_shared, initargs=(shared,)
         ) as pool:
             calls = ((work, item) for item in items)
             yield from _in_order(pool, _call_with_shared, calls, jobs)
@@ -69,7 +69,7 @@ def run_with(
         gc.unfreeze()
 
 
-def _quickest_context() -> "BaseContext":
+def _fastest_context() -> "BaseContext":
     import multiprocessing
 
     # Forking is safe as long as this process has one thread, and Linux's libraries allow it.
@@ -77,7 +77,7 @@ def _quickest_context() -> "BaseContext":
     return multiprocessing.get_context("fork" if forks else "spawn")
 
 
-def _share(shared: object) -> None:
+def _set_shared(shared: object) -> None:
     global _shared
     _shared = shared
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _PARQUET: Final = ".parquet"
-_QUIET: Final = {
+_QUIET_SETTINGS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.execution.pythonUDF.arrow.enabled": "false",
@@ -30,7 +30,7 @@ _QUIET: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SparkRow:
     """A row of an input: its number, where it stands, and its bytes, or its value in Parquet."""
 
     number: int
@@ -40,7 +40,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class _FileBlock:
     """Where the rows of a block stand: the first one's serial, and the lines before it."""
 
     file: str
@@ -53,12 +53,12 @@ class _Block:
 class SparkInput:
     """The rows of an input, and the digests of its files."""
 
-    lines: "RDD[Line]"
+    lines: "RDD[SparkRow]"
     digests: tuple[str, ...]
 
 
 @contextmanager
-def session(master: str) -> "Iterator[SparkSession]":
+def spark_session(master: str) -> "Iterator[SparkSession]":
     """Give a session of Spark; the workers run the Python of this process on this machine."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -68,7 +68,7 @@ def session(master: str) -> "Iterator[SparkSession]":
         # All of it is on this machine, so nothing of it is offered to the network.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master(master).appName("affidavit")
-    for name, value in _QUIET.items():
+    for name, value in _QUIET_SETTINGS.items():
         builder = builder.config(name, value)
     try:
         spark = builder.getOrCreate()
@@ -92,7 +92,7 @@ def read_input(spark: "SparkSession", names: tuple[str, ...]) -> SparkInput:
     blocks = _blocks_of(frames, names)
     known = spark.sparkContext.broadcast(blocks)
     lines = spark.sparkContext.union(
-        [frame.rdd.map(lambda row: _line_of(row, known.value)) for frame in frames]
+        [frame.rdd.map(lambda row: _row_from(row, known.value)) for frame in frames]
     )
     return SparkInput(lines, tuple(digests))
 
@@ -118,11 +118,11 @@ def _rows_of(spark: "SparkSession", name: str, index: int) -> "DataFrame":
 
 def _blocks_of(
     frames: "list[DataFrame]", names: tuple[str, ...]
-) -> dict[tuple[int, str, int], _Block]:
+) -> dict[tuple[int, str, int], _FileBlock]:
     """Return where the blocks of all files stand, in the order of the files."""
     from pyspark.sql import functions
 
-    blocks: dict[tuple[int, str, int], _Block] = {}
+    blocks: dict[tuple[int, str, int], _FileBlock] = {}
     before = 0
     for index, frame in enumerate(frames):
         counted = frame.groupBy("file", "block").agg(
@@ -135,17 +135,17 @@ def _blocks_of(
             in_file = in_file if row["file"] == last else 0
             last = row["file"]
             shown = names[index] if is_one else last
-            blocks[index, last, row["block"]] = _Block(shown, row["first"], before, in_file)
+            blocks[index, last, row["block"]] = _FileBlock(shown, row["first"], before, in_file)
             in_file += row["lines"]
             before += row["lines"]
     return blocks
 
 
-def _line_of(row: Any, blocks: dict[tuple[int, str, int], _Block]) -> Line:
+def _row_from(row: Any, blocks: dict[tuple[int, str, int], _FileBlock]) -> SparkRow:
     block = blocks[row["given"], row["file"], row["block"]]
     own = row["serial"] - block.first_serial + 1
     content = row["content"]
-    return Line(
+    return SparkRow(
         block.before + own,
         block.file,
         block.before_in_file + own,

@@ -14,11 +14,13 @@ from typing import Final
 import msgspec
 
 from affidavit.base.faults import gates as faults
-from affidavit.base.statistics import Rate, agreement_from_counts, kappa_interval, rounded, wilson
-from affidavit.gates.decision import Measure
-from affidavit.gates.metrics import AGREEMENT
-from affidavit.gates.report import Item
-from affidavit.gates.rows import RowReader
+from affidavit.base.json_rows import RowReader
+from affidavit.base.statistics.agreement import agreement_from_counts, kappa_interval
+from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics.rates import Rate, wilson
+from affidavit.decision.evaluation import Measure
+from affidavit.decision.metric import AGREEMENT_METRICS
+from affidavit.decision.report import ReportItem
 
 
 class Label(StrEnum):
@@ -30,38 +32,38 @@ class Label(StrEnum):
     ABSTAIN = "ABSTAIN"
 
 
-class SaidV1(msgspec.Struct, frozen=True):
+class AgentLabel(msgspec.Struct, frozen=True):
     """A label and its reason."""
 
     label: Label
     reason: str | None = None
 
 
-class FlagsV1(msgspec.Struct, frozen=True):
+class CheckFlags(msgspec.Struct, frozen=True):
     """What a deterministic check found; either one rejects."""
 
     provenance_violation: bool = False
     constraints_mismatch: bool = False
 
 
-class CitedV1(msgspec.Struct, frozen=True):
+class CitedAnswer(msgspec.Struct, frozen=True):
     """The part of an answer that arbitration looks at."""
 
     citations: tuple[str, ...] | None = None
 
 
-class PairV1(msgspec.Struct, frozen=True):
+class LabelPair(msgspec.Struct, frozen=True):
     """A question that both agents labelled."""
 
     qid: str | int
-    scholar: SaidV1
-    auditor: SaidV1
-    answer_json: CitedV1 | None = None
+    scholar: AgentLabel
+    auditor: AgentLabel
+    answer_json: CitedAnswer | None = None
     retrieved_ids: tuple[str, ...] | None = None
-    flags: FlagsV1 = FlagsV1()
+    flags: CheckFlags = CheckFlags()
 
 
-class LabelV1(msgspec.Struct, frozen=True):
+class LabelRow(msgspec.Struct, frozen=True):
     """A line of one agent's labels; two such files are joined by qid."""
 
     qid: str | int
@@ -69,27 +71,29 @@ class LabelV1(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-PAIRS: Final = RowReader(PairV1, faults.AGREEMENT_ROW, ("qid", "scholar", "auditor", "flags"))
-LABELS: Final = RowReader(LabelV1, faults.AGREEMENT_ROW, ("qid", "label"))
+PAIR_READER: Final = RowReader(
+    LabelPair, faults.AGREEMENT_ROW, ("qid", "scholar", "auditor", "flags")
+)
+LABEL_READER: Final = RowReader(LabelRow, faults.AGREEMENT_ROW, ("qid", "label"))
 
 
-def joined(
-    scholar: Mapping[str, LabelV1], auditor: Mapping[str, LabelV1]
-) -> tuple[tuple[PairV1, ...], tuple[str, ...]]:
+def join_labels(
+    scholar: Mapping[str, LabelRow], auditor: Mapping[str, LabelRow]
+) -> tuple[tuple[LabelPair, ...], tuple[str, ...]]:
     """Return the pairs of two agents' labels, and the qids that only one of them labelled."""
     common = sorted(scholar.keys() & auditor.keys())
     pairs = tuple(
-        PairV1(
+        LabelPair(
             qid,
-            SaidV1(scholar[qid].label, scholar[qid].reason),
-            SaidV1(auditor[qid].label, auditor[qid].reason),
+            AgentLabel(scholar[qid].label, scholar[qid].reason),
+            AgentLabel(auditor[qid].label, auditor[qid].reason),
         )
         for qid in common
     )
     return pairs, tuple(sorted(scholar.keys() ^ auditor.keys()))
 
 
-def arbitrated(pair: PairV1) -> tuple[Label, str]:
+def arbitrate(pair: LabelPair) -> tuple[Label, str]:
     """Return the final label of a pair, and why; the first rule that applies decides."""
     cited = (pair.answer_json.citations if pair.answer_json is not None else None) or ()
     first, second = pair.scholar.label, pair.auditor.label
@@ -143,11 +147,11 @@ class AgreementCounts:
         )
         shares = {"percent_agreement": found.observed, "abstain_rate": abstained}
         made = {
-            name: Measure(AGREEMENT[name], rate.value, rate, wilson(rate))
+            name: Measure(AGREEMENT_METRICS[name], rate.value, rate, wilson(rate))
             for name, rate in shares.items()
         }
         kappa = Measure(
-            AGREEMENT["kappa"],
+            AGREEMENT_METRICS["kappa"],
             found.kappa,
             ci95=kappa_interval(self.pairs),
             count=found.observed.denominator,
@@ -172,7 +176,7 @@ class AgreementCounts:
         }
 
 
-def agreement_counts(pairs: Iterable[PairV1]) -> AgreementCounts:
+def agreement_counts(pairs: Iterable[LabelPair]) -> AgreementCounts:
     """Return the counts of some pairs; one pass."""
     counts: Counter[tuple[str, str]] = Counter()
     differing = []
@@ -180,11 +184,13 @@ def agreement_counts(pairs: Iterable[PairV1]) -> AgreementCounts:
         first, second = pair.scholar.label.value, pair.auditor.label.value
         counts[first, second] += 1
         if first != second:
-            final, why = arbitrated(pair)
+            final, why = arbitrate(pair)
             differing.append(Disagreement(str(pair.qid), first, second, final.value, why))
     return AgreementCounts(dict(counts), tuple(sorted(differing)))
 
 
-def agreement_items(pairs: Iterable[PairV1]) -> tuple[Item, ...]:
+def agreement_items(pairs: Iterable[LabelPair]) -> tuple[ReportItem, ...]:
     """Return whether the agents agree, question by question; kept for later comparisons."""
-    return tuple(Item(str(pair.qid), pair.scholar.label is pair.auditor.label) for pair in pairs)
+    return tuple(
+        ReportItem(str(pair.qid), pair.scholar.label is pair.auditor.label) for pair in pairs
+    )

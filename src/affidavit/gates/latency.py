@@ -18,10 +18,10 @@ import msgspec
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.statistics import percentile_interval, percentile_of_sorted
-from affidavit.gates.decision import Measure
-from affidavit.gates.metrics import LATENCY
-from affidavit.gates.rows import RowReader, refuse
+from affidavit.base.json_rows import RowReader, raise_error
+from affidavit.base.statistics.percentiles import percentile_interval, percentile_of_sorted
+from affidavit.decision.evaluation import Measure
+from affidavit.decision.metric import LATENCY_METRICS
 
 PERCENTILES: Final = {"p50_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms": 99}
 STAGES: Final = ("retrieval_ms", "rerank_ms", "llm_ms", "guard_ms")
@@ -29,7 +29,7 @@ _STAGES_OF: Final = attrgetter(*STAGES)
 Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
-class LatencyV1(msgspec.Struct, frozen=True):
+class LatencyRow(msgspec.Struct, frozen=True):
     """One measured answer; `rps` is the load, `config` or `knobs` what it was made with.
 
     Where no answer came, `fault` says why: then there is no latency, and none is taken for it.
@@ -47,8 +47,8 @@ class LatencyV1(msgspec.Struct, frozen=True):
     fault: str | None = None
 
 
-ROWS: Final = RowReader(
-    LatencyV1, faults.LATENCY_ROW, ("e2e_ms", "rps", "config", "knobs", "fault", *STAGES)
+LATENCY_READER: Final = RowReader(
+    LatencyRow, faults.LATENCY_ROW, ("e2e_ms", "rps", "config", "knobs", "fault", *STAGES)
 )
 
 
@@ -56,10 +56,10 @@ def latencies_from_chunk(
     raw: bytes,
     first_line: int = 1,
     file: str | None = None,
-    on_bad: Callable[[AffidavitError], None] = refuse,
-) -> Iterator[tuple[int, LatencyV1]]:
+    on_bad: Callable[[AffidavitError], None] = raise_error,
+) -> Iterator[tuple[int, LatencyRow]]:
     """Yield the rows of many lines, each with its line; one without a latency needs a fault."""
-    for line, row in ROWS.from_chunk(raw, first_line, file, on_bad):
+    for line, row in LATENCY_READER.from_chunk(raw, first_line, file, on_bad):
         if row.e2e_ms is None and row.fault is None:
             on_bad(_untimed(line, file))
         else:
@@ -68,9 +68,9 @@ def latencies_from_chunk(
 
 def latency_from_value(
     value: object, line: int | None = None, file: str | None = None
-) -> LatencyV1:
+) -> LatencyRow:
     """Return the row of a decoded value."""
-    row = ROWS.from_value(value, line, file)
+    row = LATENCY_READER.from_value(value, line, file)
     if row.e2e_ms is None and row.fault is None:
         raise _untimed(line, file)
     return row
@@ -98,19 +98,19 @@ class Latencies:
     @cached_property
     def figures(self) -> Mapping[str, Measure]:
         """The percentiles, and P99 over P50; None where there is nothing to measure."""
-        ordered, n = _Repeated(self.seen), self.count
+        ordered, n = _RepeatedValues(self.seen), self.count
         found = {name: percentile_of_sorted(ordered, at) for name, at in PERCENTILES.items()}
         sure = {name: percentile_interval(ordered, at) for name, at in PERCENTILES.items()}
         middle, tail = found["p50_ms"], found["p99_ms"]
         amplification = tail / middle if middle and tail is not None else None
         values = {**found, "tail_amplification": amplification}
         return {
-            name: Measure(LATENCY[name], value, ci95=sure.get(name), count=n)
+            name: Measure(LATENCY_METRICS[name], value, ci95=sure.get(name), count=n)
             for name, value in values.items()
         }
 
 
-class _Repeated(Sequence[float]):
+class _RepeatedValues(Sequence[float]):
     """The values in ascending order, each as often as it was seen, without writing them out."""
 
     def __init__(self, seen: Mapping[float, int]) -> None:
@@ -198,14 +198,14 @@ def load_name(rps: float) -> str:
     return f"{rps:g}rps"
 
 
-def config_name(row: LatencyV1) -> str | None:
+def config_name(row: LatencyRow) -> str | None:
     """Return what a row's configuration is called: its name, or its knobs in their order."""
     if row.config is not None or not row.knobs:
         return row.config
     return " ".join(f"{name}={row.knobs[name]}" for name in sorted(row.knobs))
 
 
-def latency_counts(rows: Iterable[LatencyV1], rps: float | None = None) -> LatencyCounts:
+def latency_counts(rows: Iterable[LatencyRow], rps: float | None = None) -> LatencyCounts:
     """Return the counts of some rows; one pass. `rps` is the load of rows that do not say it."""
     everything: list[float] = []
     parts: dict[tuple[str, str], list[float]] = {}

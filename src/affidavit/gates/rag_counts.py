@@ -1,104 +1,193 @@
-"""The figures of the RAG gates, from sums over profiles.
-
-Origin: section 2 of the RAG document. S is shipped, R refused, A answerable, U unanswerable.
-`containment` is ours: C alone, for files of tools that keep no citations.
-"""
+"""How each RAG item came out, as a small code, and the figures from sums over these codes."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from heapq import merge
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import lru_cache
+from heapq import merge, nsmallest
 from itertools import islice
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
-from affidavit.gates.decision import Measure, measure_of
-from affidavit.gates.metrics import RAG
-from affidavit.gates.rag_profiles import Profile, Seen
-from affidavit.gates.tally import (
-    NOTHING_LISTED,
+from affidavit.decision.counts import (
+    EMPTY_LISTING,
+    ItemResult,
     Listing,
-    Mark,
-    all_of,
-    mark_of,
-    tally_of,
+    all_hold,
+    listing_of,
+    result_from_bool,
+    tally_results,
 )
+from affidavit.decision.evaluation import Measure, measure_from_tally
+from affidavit.decision.metric import RAG_METRICS
 
-TOP: Final = 10
+# How one item came out: everything that any figure, listing or comparison needs of it.
+#
+# Profiles are few, so a million items are counted by a few sums. Each has a code, a small number,
+# which is what is kept of an item while rows are read.
+
+
+class AnswerState(StrEnum):
+    """What became of a question."""
+
+    # Millions of profiles are looked up; an enumeration's own hash is not written in C.
+    __hash__ = str.__hash__
+
+    SHIPPED = "shipped"
+    REFUSED = "refused"
+    SILENT = "no_answer"
+    """There is a trace, and no answer in it."""
+    MISSING = "missing"
+    """There is no trace."""
+
+
+class ItemProfile(NamedTuple):
+    """How one item came out; None was not measured, or does not apply."""
+
+    seen: AnswerState
+    answerable: bool
+    contains: bool | None = None
+    """C: a gold substring stands in the claim."""
+    cites: bool | None = None
+    """H: a gold citation is cited, and nothing that was not retrieved."""
+    keeps: bool | None = None
+    """K: the constraints are echoed, and the claim contradicts none; None without constraints."""
+    constrained: bool = False
+    recalls: bool | None = None
+    """Every gold citation is among the first k retrieved."""
+    reachable: bool | None = None
+    """At least one is."""
+    near_miss: bool = False
+    """A shipped answer that holds the refusal token, but is not exactly it."""
+
+
+# A code is the sum of what holds. The three checks take two bits each: 0 is not measured, 1 fails,
+# 2 holds.
+SHIPPED, REFUSED, SILENT, MISSING = range(4)
+ANSWERABLE: Final = 1 << 2
+CONSTRAINED: Final = 1 << 3
+C_FAILS, C_HOLDS = 1 << 4, 2 << 4
+H_FAILS, H_HOLDS = 1 << 6, 2 << 6
+K_FAILS, K_HOLDS = 1 << 8, 2 << 8
+FOUND_NONE, FOUND_SOME, FOUND_ALL = 1 << 10, 2 << 10, 3 << 10
+NEAR_MISS: Final = 1 << 12
+CODE_BITS: Final = 13
+
+_ANSWER_STATES: Final = tuple(AnswerState)
+_HELD: Final = (None, False, True)
+_RETRIEVED: Final = ((None, None), (False, False), (False, True), (True, True))
+
+
+@lru_cache(maxsize=1 << CODE_BITS)
+def decode_profile(code: int) -> ItemProfile:
+    """Return the profile that a code stands for; equal profiles are one object."""
+    recalls, reachable = _RETRIEVED[code >> 10 & 3]
+    return ItemProfile(
+        _ANSWER_STATES[code & 3],
+        bool(code & ANSWERABLE),
+        _HELD[code >> 4 & 3],
+        _HELD[code >> 6 & 3],
+        _HELD[code >> 8 & 3],
+        bool(code & CONSTRAINED),
+        recalls,
+        reachable,
+        bool(code & NEAR_MISS),
+    )
+
+
+# The figures of the RAG gates, from sums over profiles.
+#
+# Origin: section 2 of the RAG document. S is shipped, R refused, A answerable, U unanswerable.
+# `containment` is ours: C alone, for files of tools that keep no citations.
+
+MAX_OFFENDERS: Final = 10
 """Origin: section 6 of the RAG document, "the top 10 offenders"."""
 
 
-def rightness(profile: Profile) -> bool | None:
+def rightness(profile: ItemProfile) -> bool | None:
     """Return whether a shipped answer is right: answerable, with C, H and K where they apply."""
     if not profile.answerable:
         return False
     held = [profile.contains, profile.cites]
-    return all_of([*held, profile.keeps] if profile.constrained else held)
+    return all_hold([*held, profile.keeps] if profile.constrained else held)
 
 
-def outcome_of(profile: Profile) -> bool | None:
+def outcome_of(profile: ItemProfile) -> bool | None:
     """Return whether an item came out as it should: answered rightly, or refused rightly."""
-    if profile.seen is Seen.SHIPPED:
+    if profile.seen is AnswerState.SHIPPED:
         return rightness(profile)
-    return not profile.answerable if profile.seen is Seen.REFUSED else None
+    return not profile.answerable if profile.seen is AnswerState.REFUSED else None
 
 
-def _is_absent(profile: Profile) -> bool:
-    return profile.seen in (Seen.MISSING, Seen.SILENT)
+def _is_absent(profile: ItemProfile) -> bool:
+    return profile.seen in (AnswerState.MISSING, AnswerState.SILENT)
 
 
-def _of_shipped(outcome: Callable[[Profile], bool | None]) -> Callable[[Profile], Mark]:
-    def mark(profile: Profile) -> Mark:
-        if profile.seen is Seen.REFUSED:
-            return Mark.APART
-        return Mark.ABSENT if _is_absent(profile) else mark_of(outcome(profile))
+def _of_shipped(
+    outcome: Callable[[ItemProfile], bool | None],
+) -> Callable[[ItemProfile], ItemResult]:
+    def mark(profile: ItemProfile) -> ItemResult:
+        if profile.seen is AnswerState.REFUSED:
+            return ItemResult.APART
+        return ItemResult.ABSENT if _is_absent(profile) else result_from_bool(outcome(profile))
 
     return mark
 
 
-def _of_constrained(outcome: Callable[[Profile], bool | None]) -> Callable[[Profile], Mark]:
+def _of_constrained(
+    outcome: Callable[[ItemProfile], bool | None],
+) -> Callable[[ItemProfile], ItemResult]:
     shipped = _of_shipped(outcome)
 
-    def mark(profile: Profile) -> Mark:
-        return shipped(profile) if profile.constrained else Mark.APART
+    def mark(profile: ItemProfile) -> ItemResult:
+        return shipped(profile) if profile.constrained else ItemResult.APART
 
     return mark
 
 
-def _of_questions(seen: Seen, *, answerable: bool) -> Callable[[Profile], Mark]:
-    def mark(profile: Profile) -> Mark:
+def _of_questions(seen: AnswerState, *, answerable: bool) -> Callable[[ItemProfile], ItemResult]:
+    def mark(profile: ItemProfile) -> ItemResult:
         if profile.answerable is not answerable:
-            return Mark.APART
-        return Mark.ABSENT if _is_absent(profile) else mark_of(profile.seen is seen)
+            return ItemResult.APART
+        return ItemResult.ABSENT if _is_absent(profile) else result_from_bool(profile.seen is seen)
 
     return mark
 
 
-def _of_answers(outcome: Callable[[Profile], bool | None]) -> Callable[[Profile], Mark]:
+def _of_answers(
+    outcome: Callable[[ItemProfile], bool | None],
+) -> Callable[[ItemProfile], ItemResult]:
     shipped = _of_shipped(outcome)
 
-    def mark(profile: Profile) -> Mark:
-        return shipped(profile) if profile.answerable else Mark.APART
+    def mark(profile: ItemProfile) -> ItemResult:
+        return shipped(profile) if profile.answerable else ItemResult.APART
 
     return mark
 
 
-def _of_retrieval(outcome: Callable[[Profile], bool | None]) -> Callable[[Profile], Mark]:
-    def mark(profile: Profile) -> Mark:
+def _of_retrieval(
+    outcome: Callable[[ItemProfile], bool | None],
+) -> Callable[[ItemProfile], ItemResult]:
+    def mark(profile: ItemProfile) -> ItemResult:
         if not profile.answerable:
-            return Mark.APART
+            return ItemResult.APART
         # A pipeline that gave no answer has retrieved all the same.
-        return Mark.ABSENT if profile.seen is Seen.MISSING else mark_of(outcome(profile))
+        return (
+            ItemResult.ABSENT
+            if profile.seen is AnswerState.MISSING
+            else result_from_bool(outcome(profile))
+        )
 
     return mark
 
 
-MARKS: Final[Mapping[str, Callable[[Profile], Mark]]] = MappingProxyType(
+RESULT_BY_METRIC: Final[Mapping[str, Callable[[ItemProfile], ItemResult]]] = MappingProxyType(
     {
         "precision": _of_shipped(rightness),
         "chr": _of_shipped(lambda profile: profile.cites),
-        "under_refusal": _of_questions(Seen.SHIPPED, answerable=False),
-        "over_refusal": _of_questions(Seen.REFUSED, answerable=True),
+        "under_refusal": _of_questions(AnswerState.SHIPPED, answerable=False),
+        "over_refusal": _of_questions(AnswerState.REFUSED, answerable=True),
         "scu": _of_constrained(lambda profile: profile.keeps),
         "scu_violations": _of_constrained(lambda profile: profile.keeps is False),
         "recall_at_k": _of_retrieval(lambda profile: profile.recalls),
@@ -108,27 +197,29 @@ MARKS: Final[Mapping[str, Callable[[Profile], Mark]]] = MappingProxyType(
 )
 
 
-def _is_shipped_answer(profile: Profile) -> bool:
-    return profile.seen is Seen.SHIPPED and profile.answerable
+def _is_shipped_answer(profile: ItemProfile) -> bool:
+    return profile.seen is AnswerState.SHIPPED and profile.answerable
 
 
-def _lacks_its_text(profile: Profile) -> bool:
+def _lacks_its_text(profile: ItemProfile) -> bool:
     return _is_shipped_answer(profile) and profile.contains is False
 
 
-LISTED_BY: Final[Mapping[str, Callable[[Profile], bool]]] = MappingProxyType(
+LISTING_RULES: Final[Mapping[str, Callable[[ItemProfile], bool]]] = MappingProxyType(
     {
-        "missing_traces": lambda profile: profile.seen is Seen.MISSING,
-        "no_answer": lambda profile: profile.seen is Seen.SILENT,
+        "missing_traces": lambda profile: profile.seen is AnswerState.MISSING,
+        "no_answer": lambda profile: profile.seen is AnswerState.SILENT,
         "near_refusals": lambda profile: profile.near_miss,
         "containment_not_measured": lambda profile: (
             _is_shipped_answer(profile) and profile.contains is None
         ),
         "citations_not_measured": lambda profile: (
-            profile.seen is Seen.SHIPPED and profile.cites is None
+            profile.seen is AnswerState.SHIPPED and profile.cites is None
         ),
         "recall_not_measured": lambda profile: (
-            profile.answerable and profile.recalls is None and profile.seen is not Seen.MISSING
+            profile.answerable
+            and profile.recalls is None
+            and profile.seen is not AnswerState.MISSING
         ),
     }
 )
@@ -136,24 +227,24 @@ LISTED_BY: Final[Mapping[str, Callable[[Profile], bool]]] = MappingProxyType(
 Rank = tuple[int, int, str]
 
 
-def is_offender(profile: Profile) -> bool:
+def is_offender(profile: ItemProfile) -> bool:
     """Tell whether an item came out as it should not."""
     return outcome_of(profile) is False
 
 
-def rank_of(qid: str, profile: Profile) -> Rank:
+def rank_of(qid: str, profile: ItemProfile) -> Rank:
     """Return where an offender stands among the others, the worst first.
 
     An answer to what has no answer goes first, then wrong answers by how many of C, H and K
     failed, then refusals of what has an answer; among equals the qid decides.
     """
-    if profile.seen is Seen.REFUSED:
+    if profile.seen is AnswerState.REFUSED:
         return (2, 0, qid)
     failed = len(failed_checks(profile))
     return (1, -failed, qid) if profile.answerable else (0, -failed, qid)
 
 
-def failed_checks(profile: Profile) -> tuple[str, ...]:
+def failed_checks(profile: ItemProfile) -> tuple[str, ...]:
     """Return which of C, H and K failed."""
     checks = {"C": profile.contains, "H": profile.cites, "K": profile.keeps}
     return tuple(name for name, held in checks.items() if held is False)
@@ -163,31 +254,31 @@ def failed_checks(profile: Profile) -> tuple[str, ...]:
 class RagCounts:
     """What is known of some gold items; parts with different qids are added."""
 
-    profiles: Mapping[Profile, int] = field(default_factory=dict)
+    profiles: Mapping[ItemProfile, int] = field(default_factory=dict)
     listings: Mapping[str, Listing] = field(default_factory=dict)
     offenders: tuple[Rank, ...] = ()
     traces: int = 0
     duplicates: int = 0
     """Traces of which a later one with the same qid won."""
-    strays: Listing = NOTHING_LISTED
+    strays: Listing = EMPTY_LISTING
     """Traces whose qid the gold set does not have, and their first qids."""
 
     def __add__(self, other: "RagCounts") -> "RagCounts":
         return RagCounts(
             dict(Counter(self.profiles) + Counter(other.profiles)),
             {
-                name: self.listings.get(name, NOTHING_LISTED)
-                + other.listings.get(name, NOTHING_LISTED)
-                for name in LISTED_BY
+                name: self.listings.get(name, EMPTY_LISTING)
+                + other.listings.get(name, EMPTY_LISTING)
+                for name in LISTING_RULES
                 if name in self.listings or name in other.listings
             },
-            tuple(islice(merge(self.offenders, other.offenders), TOP)),
+            tuple(islice(merge(self.offenders, other.offenders), MAX_OFFENDERS)),
             self.traces + other.traces,
             self.duplicates + other.duplicates,
             self.strays + other.strays,
         )
 
-    def items(self, seen: Seen | None = None) -> int:
+    def items(self, seen: AnswerState | None = None) -> int:
         """Return how many gold items there are, or how many of a kind."""
         return sum(
             count for profile, count in self.profiles.items() if seen in (None, profile.seen)
@@ -204,10 +295,77 @@ class RagCounts:
     def measures(self, *, allow_missing: bool = False) -> dict[str, Measure]:
         """Return every figure by its name."""
         return {
-            name: measure_of(
-                RAG[name],
-                tally_of((mark(profile), count) for profile, count in self.profiles.items()),
+            name: measure_from_tally(
+                RAG_METRICS[name],
+                tally_results((mark(profile), count) for profile, count in self.profiles.items()),
                 allow_missing=allow_missing,
             )
-            for name, mark in MARKS.items()
+            for name, mark in RESULT_BY_METRIC.items()
         }
+
+
+# Items into counts: sums over profiles, and the names that stand in a report.
+
+
+def count_profiles(items: Iterable[tuple[str, ItemProfile]]) -> RagCounts:
+    """Return the counts of items, each with its qid; one pass."""
+    profiles: Counter[ItemProfile] = Counter()
+    named = _NameCollector()
+    for qid, profile in items:
+        profiles[profile] += 1
+        if named.wants(profile):
+            named.take(qid, profile)
+    return named.counts(profiles)
+
+
+def count_codes(
+    qids: Iterable[str],
+    codes: Sequence[int],
+    *,
+    traces: int = 0,
+    duplicates: int = 0,
+    strays: Listing = EMPTY_LISTING,
+) -> RagCounts:
+    """Return the counts of items whose profiles are given by their codes: quick for millions."""
+    counted = Counter(codes)
+    named = _NameCollector()
+    wanted = {code for code in counted if named.wants(decode_profile(code))}
+    for qid, code in zip(qids, codes, strict=True):
+        if code in wanted:
+            named.take(qid, decode_profile(code))
+    profiles = {decode_profile(code): count for code, count in counted.items()}
+    return replace(named.counts(profiles), traces=traces, duplicates=duplicates, strays=strays)
+
+
+class _NameCollector:
+    """The items that stand in a report by their name; which profiles do is found out once each."""
+
+    def __init__(self) -> None:
+        self._listed: dict[str, list[str]] = {name: [] for name in LISTING_RULES}
+        self._failed: dict[ItemProfile, list[str]] = {}
+        self._kinds: dict[ItemProfile, tuple[str, ...]] = {}
+
+    def wants(self, profile: ItemProfile) -> bool:
+        if profile not in self._kinds:
+            kinds = [name for name, belongs in LISTING_RULES.items() if belongs(profile)]
+            if is_offender(profile):
+                self._failed[profile] = []
+            self._kinds[profile] = tuple(kinds)
+        return bool(self._kinds[profile]) or profile in self._failed
+
+    def take(self, qid: str, profile: ItemProfile) -> None:
+        for name in self._kinds[profile]:
+            self._listed[name].append(qid)
+        if profile in self._failed:
+            self._failed[profile].append(qid)
+
+    def counts(self, profiles: Mapping[ItemProfile, int]) -> RagCounts:
+        return RagCounts(
+            dict(profiles),
+            {name: listing_of(names) for name, names in self._listed.items() if names},
+            tuple(nsmallest(MAX_OFFENDERS, self._ranked())),
+        )
+
+    def _ranked(self) -> Iterator[Rank]:
+        for profile, qids in self._failed.items():
+            yield from (rank_of(qid, profile) for qid in nsmallest(MAX_OFFENDERS, qids))

@@ -12,14 +12,13 @@ import msgspec
 from affidavit.base.digest import hex_from_digest
 from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.places import excerpt
-from affidavit.gates.row_layout import LayoutReader
-from affidavit.gates.rows import RowReader, refuse
+from affidavit.base.json_rows import LayoutReader, RowReader, raise_error
+from affidavit.base.text import excerpt
 
 Ids = tuple[str, ...]
 
 
-class GoldV1(msgspec.Struct, frozen=True, gc=False):
+class GoldItem(msgspec.Struct, frozen=True, gc=False):
     """A line of the gold set."""
 
     qid: str | int
@@ -30,7 +29,7 @@ class GoldV1(msgspec.Struct, frozen=True, gc=False):
     constraints: Ids | None = None
 
 
-class AnswerV1(msgspec.Struct, frozen=True, gc=False):
+class TraceAnswer(msgspec.Struct, frozen=True, gc=False):
     """What the pipeline answered."""
 
     claim: str
@@ -40,45 +39,45 @@ class AnswerV1(msgspec.Struct, frozen=True, gc=False):
     """False where the tool that wrote the trace keeps no citations: H cannot be told."""
 
 
-class TraceV1(msgspec.Struct, frozen=True, gc=False):
+class TraceRow(msgspec.Struct, frozen=True, gc=False):
     """A line of the traces; `answer_json` is null when the pipeline gave no answer."""
 
-    answer_json: AnswerV1 | None
+    answer_json: TraceAnswer | None
     qid: str | int | None = None
     q_id: str | int | None = None
     retrieved_ids: Ids | None = None
 
 
-GOLD: Final = RowReader(
-    GoldV1,
+GOLD_READER: Final = RowReader(
+    GoldItem,
     faults.GOLD_ROW,
     ("qid", "answerable", "gold_claim_substr", "gold_citations", "constraints"),
-    layouts=LayoutReader(GoldV1),
+    layouts=LayoutReader(GoldItem),
 )
-TRACE: Final = RowReader(
-    TraceV1,
+TRACE_READER: Final = RowReader(
+    TraceRow,
     faults.TRACE_ROW,
     ("qid", "q_id", "answer_json", "retrieved_ids"),
     ("answer_json", ("claim", "citations", "constraints_echo", "citations_recorded")),
-    LayoutReader(TraceV1, ("answer_json", AnswerV1)),
+    LayoutReader(TraceRow, ("answer_json", TraceAnswer)),
 )
 
 
-def gold_from_line(raw: bytes, line: int | None = None, file: str | None = None) -> GoldV1:
+def gold_from_line(raw: bytes, line: int | None = None, file: str | None = None) -> GoldItem:
     """Return the gold item of one line; its qid is a text that is not empty."""
-    return _named_gold(GOLD.from_line(raw, line, file), line, file)
+    return _named_gold(GOLD_READER.from_line(raw, line, file), line, file)
 
 
 def gold_from_chunk(
     raw: bytes,
     first_line: int = 1,
     file: str | None = None,
-    on_bad: Callable[[AffidavitError], None] = refuse,
-) -> Iterator[tuple[int, GoldV1]]:
+    on_bad: Callable[[AffidavitError], None] = raise_error,
+) -> Iterator[tuple[int, GoldItem]]:
     """Yield the gold items of many lines, each with its line: five times as fast as one by one."""
-    for line, row in GOLD.from_chunk(raw, first_line, file, on_bad):
+    for line, row in GOLD_READER.from_chunk(raw, first_line, file, on_bad):
         if row.qid == "":
-            on_bad(nameless_gold(line, file))
+            on_bad(gold_without_qid(line, file))
         else:
             yield line, row
 
@@ -87,71 +86,73 @@ def traces_from_chunk(
     raw: bytes,
     first_line: int = 1,
     file: str | None = None,
-    on_bad: Callable[[AffidavitError], None] = refuse,
-) -> Iterator[tuple[int, TraceV1]]:
+    on_bad: Callable[[AffidavitError], None] = raise_error,
+) -> Iterator[tuple[int, TraceRow]]:
     """Yield the traces of many lines, each with its line."""
-    for line, row in TRACE.from_chunk(raw, first_line, file, on_bad):
+    for line, row in TRACE_READER.from_chunk(raw, first_line, file, on_bad):
         if row.qid or qid_of(row):
             yield line, row
         else:
-            on_bad(nameless_trace(line, file))
+            on_bad(trace_without_qid(line, file))
 
 
-def gold_from_value(value: object, line: int | None = None, file: str | None = None) -> GoldV1:
+def gold_from_value(value: object, line: int | None = None, file: str | None = None) -> GoldItem:
     """Return the gold item of a decoded value, as importers make it."""
-    return _named_gold(GOLD.from_value(value, line, file), line, file)
+    return _named_gold(GOLD_READER.from_value(value, line, file), line, file)
 
 
-def trace_from_line(raw: bytes, line: int | None = None, file: str | None = None) -> TraceV1:
+def trace_from_line(raw: bytes, line: int | None = None, file: str | None = None) -> TraceRow:
     """Return the trace of one line; it has a qid, also spelled q_id."""
-    return _named_trace(TRACE.from_line(raw, line, file), line, file)
+    return _named_trace(TRACE_READER.from_line(raw, line, file), line, file)
 
 
-def trace_from_value(value: object, line: int | None = None, file: str | None = None) -> TraceV1:
+def trace_from_value(value: object, line: int | None = None, file: str | None = None) -> TraceRow:
     """Return the trace of a decoded value, as importers make it."""
-    return _named_trace(TRACE.from_value(value, line, file), line, file)
+    return _named_trace(TRACE_READER.from_value(value, line, file), line, file)
 
 
-def qid_of(row: GoldV1 | TraceV1) -> str:
+def qid_of(row: GoldItem | TraceRow) -> str:
     """Return the name of the question; the number 7 and the text "7" are the same.
 
     A trace that has none has the empty name.
     """
     qid = row.qid
-    if qid is None and isinstance(row, TraceV1):
+    if qid is None and isinstance(row, TraceRow):
         qid = row.q_id
     return qid if isinstance(qid, str) else "" if qid is None else str(qid)
 
 
-def _named_gold(row: GoldV1, line: int | None, file: str | None) -> GoldV1:
+def _named_gold(row: GoldItem, line: int | None, file: str | None) -> GoldItem:
     if row.qid == "":
-        raise nameless_gold(line, file)
+        raise gold_without_qid(line, file)
     return row
 
 
-def _named_trace(row: TraceV1, line: int | None, file: str | None) -> TraceV1:
+def _named_trace(row: TraceRow, line: int | None, file: str | None) -> TraceRow:
     if not qid_of(row):
-        raise nameless_trace(line, file)
+        raise trace_without_qid(line, file)
     return row
 
 
-def nameless_gold(line: int | None, file: str | None) -> AffidavitError:
+def gold_without_qid(line: int | None, file: str | None) -> AffidavitError:
     """Return the error of a gold item that has no qid."""
-    return _nameless(faults.GOLD_ROW, line, file)
+    return _without_qid(faults.GOLD_ROW, line, file)
 
 
-def nameless_trace(line: int | None, file: str | None) -> AffidavitError:
+def trace_without_qid(line: int | None, file: str | None) -> AffidavitError:
     """Return the error of a trace that has no qid."""
-    return _nameless(faults.TRACE_ROW, line, file)
+    return _without_qid(faults.TRACE_ROW, line, file)
 
 
-def _nameless(fault: Fault, line: int | None, file: str | None) -> AffidavitError:
+def _without_qid(fault: Fault, line: int | None, file: str | None) -> AffidavitError:
     return AffidavitError(fault, Where(file=file, line=line, field="qid"), problem="it has no qid")
 
 
-def gold_by_qid(rows: Iterable[tuple[int, GoldV1]], file: str | None = None) -> dict[str, GoldV1]:
+def gold_by_qid(
+    rows: Iterable[tuple[int, GoldItem]], file: str | None = None
+) -> dict[str, GoldItem]:
     """Return the gold set; an item that stands twice is an error: neither is the right one."""
-    found: dict[str, GoldV1] = {}
+    found: dict[str, GoldItem] = {}
     for line, row in rows:
         qid = qid_of(row)
         if qid in found:
@@ -161,7 +162,7 @@ def gold_by_qid(rows: Iterable[tuple[int, GoldV1]], file: str | None = None) -> 
     return found
 
 
-def hold_to_digest(found: str, wanted: str | None, file: str | None = None) -> None:
+def require_digest(found: str, wanted: str | None, file: str | None = None) -> None:
     """Refuse a gold set that is not the frozen one. Origin: section 6, "Freeze per release"."""
     if wanted is not None and found != f"sha256:{hex_from_digest(wanted)}":
         raise AffidavitError(faults.GOLD_CHANGED, Where(file=file), found=found, wanted=wanted)

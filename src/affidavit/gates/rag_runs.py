@@ -11,25 +11,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from affidavit.base.errors import AffidavitError
-from affidavit.gates.rag_counting import counts_of_codes
-from affidavit.gates.rag_counts import RagCounts
-from affidavit.gates.rag_profiles import MISSING, Profile, profile_of
-from affidavit.gates.rag_rows import GoldV1, TraceV1, nameless_trace, qid_of
-from affidavit.gates.rag_scoring import RagScorer, Ready
-from affidavit.gates.rows import refuse
-from affidavit.gates.tally import LISTED, NOTHING_LISTED, Listing
+from affidavit.base.json_rows import raise_error
+from affidavit.decision.counts import EMPTY_LISTING, MAX_LISTED, Listing
+from affidavit.gates.rag_counts import MISSING, ItemProfile, RagCounts, count_codes, decode_profile
+from affidavit.gates.rag_rows import GoldItem, TraceRow, qid_of, trace_without_qid
+from affidavit.gates.rag_scoring import PreparedGold, RagScorer
 
-GoldSet = Mapping[str, Ready]
+GoldSet = Mapping[str, PreparedGold]
 """The gold items by qid, made ready and numbered in their order."""
 
 
-def gold_set(gold: Mapping[str, GoldV1], scorer: RagScorer) -> dict[str, Ready]:
+def gold_set(gold: Mapping[str, GoldItem], scorer: RagScorer) -> dict[str, PreparedGold]:
     """Make a gold set ready."""
     return {qid: scorer.ready(item, number) for number, (qid, item) in enumerate(gold.items())}
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class LastTraces:
     """The last trace of each gold item: its line, 0 if it has none, and the code of its profile.
 
     Lines count from 1. `traces` are all that were read, `strays` those that no gold item has.
@@ -38,10 +36,10 @@ class Runs:
     lines: "array[int]" = field(default_factory=lambda: array("q"))
     codes: "array[int]" = field(default_factory=lambda: array("H"))
     traces: int = 0
-    strays: Listing = NOTHING_LISTED
+    strays: Listing = EMPTY_LISTING
 
 
-def put_together(parts: Sequence[tuple[int, Runs]]) -> Runs:
+def merge_traces(parts: Sequence[tuple[int, LastTraces]]) -> LastTraces:
     """Return the runs of parts that follow one another, each with how many lines stand before it.
 
     The last part is looked at first: where traces are many it has every gold item, and no other
@@ -56,15 +54,15 @@ def put_together(parts: Sequence[tuple[int, Runs]]) -> Runs:
             for number, line in enumerate(runs.lines):
                 if line and not lines[number]:
                     lines[number], codes[number] = line + before, runs.codes[number]
-    return Runs(
+    return LastTraces(
         lines,
         codes,
         sum(runs.traces for _, runs in parts),
-        sum((runs.strays for _, runs in parts), NOTHING_LISTED),
+        sum((runs.strays for _, runs in parts), EMPTY_LISTING),
     )
 
 
-class Scoring:
+class TraceScoring:
     """Scores the traces of a part, block by block in the order of its lines."""
 
     def __init__(self, gold: GoldSet, scorer: RagScorer) -> None:
@@ -78,9 +76,9 @@ class Scoring:
 
     def take(
         self,
-        traces: Iterable[tuple[int, TraceV1]],
+        traces: Iterable[tuple[int, TraceRow]],
         file: str | None = None,
-        on_bad: Callable[[AffidavitError], None] = refuse,
+        on_bad: Callable[[AffidavitError], None] = raise_error,
     ) -> None:
         """Score traces, each with its line; lines go up."""
         find, code_of = self._gold.get, self._code_of
@@ -92,7 +90,7 @@ class Scoring:
             if ready is None:
                 qid = qid_of(trace)
                 if not qid:
-                    on_bad(nameless_trace(line, file))
+                    on_bad(trace_without_qid(line, file))
                     continue
                 ready = find(qid)
             count += 1
@@ -103,26 +101,28 @@ class Scoring:
                 lines[number], codes[number] = line, code_of(ready, trace)
         self._traces += count
 
-    def runs(self) -> Runs:
+    def runs(self) -> LastTraces:
         """Return what was found."""
-        first = tuple(sorted(self._stray_names)[:LISTED])
-        return Runs(self._lines, self._codes, self._traces, Listing(self._strays, first))
+        first = tuple(sorted(self._stray_names)[:MAX_LISTED])
+        return LastTraces(self._lines, self._codes, self._traces, Listing(self._strays, first))
 
     def _note_stray(self, qid: str) -> None:
         self._strays += 1
         self._stray_names.add(qid)
-        if len(self._stray_names) > 2 * LISTED:
-            self._stray_names = set(sorted(self._stray_names)[:LISTED])
+        if len(self._stray_names) > 2 * MAX_LISTED:
+            self._stray_names = set(sorted(self._stray_names)[:MAX_LISTED])
 
 
-def runs_of(traces: Iterable[tuple[int, TraceV1]], gold: GoldSet, scorer: RagScorer) -> Runs:
+def score_traces(
+    traces: Iterable[tuple[int, TraceRow]], gold: GoldSet, scorer: RagScorer
+) -> LastTraces:
     """Score traces, each with its line."""
-    scoring = Scoring(gold, scorer)
+    scoring = TraceScoring(gold, scorer)
     scoring.take(traces)
     return scoring.runs()
 
 
-def codes_from_runs(gold: GoldSet, runs: Runs) -> Sequence[int]:
+def codes_from_runs(gold: GoldSet, runs: LastTraces) -> Sequence[int]:
     """Return the code of every gold item, in their order."""
     if 0 not in runs.lines:  # Nearly always each of them has a trace.
         return runs.codes
@@ -135,10 +135,10 @@ def codes_from_runs(gold: GoldSet, runs: Runs) -> Sequence[int]:
     )
 
 
-def counts_from_runs(gold: GoldSet, runs: Runs) -> RagCounts:
+def counts_from_runs(gold: GoldSet, runs: LastTraces) -> RagCounts:
     """Return the counts of a gold set with all of its traces; an item without one is missing."""
     found = len(runs.lines) - runs.lines.count(0)
-    return counts_of_codes(
+    return count_codes(
         gold.keys(),
         codes_from_runs(gold, runs),
         traces=runs.traces,
@@ -152,12 +152,12 @@ class ScoredItems:
     """Every gold item's qid and profile, in the order of the gold set; made when they are asked."""
 
     gold: GoldSet
-    runs: Runs
+    runs: LastTraces
 
-    def __iter__(self) -> Iterator[tuple[str, Profile]]:
+    def __iter__(self) -> Iterator[tuple[str, ItemProfile]]:
         return items_from_runs(self.gold, self.runs)
 
 
-def items_from_runs(gold: GoldSet, runs: Runs) -> Iterator[tuple[str, Profile]]:
+def items_from_runs(gold: GoldSet, runs: LastTraces) -> Iterator[tuple[str, ItemProfile]]:
     """Yield every gold item's qid and profile, in the order of the gold set."""
-    return zip(gold, map(profile_of, codes_from_runs(gold, runs)), strict=True)
+    return zip(gold, map(decode_profile, codes_from_runs(gold, runs)), strict=True)

@@ -10,7 +10,8 @@ from typing import Final
 
 import msgspec
 
-from affidavit.gates.rag_profiles import (
+from affidavit.gates.constraints import DEFAULT_SCU_RULES, Locks, ScuRule, locked_set
+from affidavit.gates.rag_counts import (
     ANSWERABLE,
     C_FAILS,
     C_HOLDS,
@@ -26,16 +27,15 @@ from affidavit.gates.rag_profiles import (
     NEAR_MISS,
     REFUSED,
     SILENT,
-    Profile,
-    profile_of,
+    ItemProfile,
+    decode_profile,
 )
-from affidavit.gates.rag_rows import AnswerV1, GoldV1, TraceV1
-from affidavit.gates.scu import RULES, Locks, ScuRule, locked
+from affidavit.gates.rag_rows import GoldItem, TraceAnswer, TraceRow
 
 REFUSAL: Final = "not in context"
 SHORTEST_SUBSTRING: Final = 5
 DEFAULT_K: Final = 5
-BY_TEXT: Final = "text:"
+TEXT_ID_PREFIX: Final = "text:"
 """How the name of a passage begins that has no id, and is known by its text alone."""
 
 
@@ -45,13 +45,13 @@ class RagSettings:
 
     k: int = DEFAULT_K
     refusal: str = REFUSAL
-    scu_rules: tuple[ScuRule, ...] = RULES
+    scu_rules: tuple[ScuRule, ...] = DEFAULT_SCU_RULES
 
 
 DEFAULT_SETTINGS: Final = RagSettings()
 
 
-class Ready(msgspec.Struct, frozen=True, gc=False):
+class PreparedGold(msgspec.Struct, frozen=True, gc=False):
     """A gold item, made ready to meet its traces: what is the same for all of them is done."""
 
     number: int
@@ -76,20 +76,20 @@ class RagScorer:
         self._folded_refusal = " ".join(settings.refusal.casefold().split())
         self._last_word = self._folded_refusal.rpartition(" ")[2]
         self._locks = Locks(settings.scu_rules)
-        self._locked = lru_cache(maxsize=4096)(locked)
+        self._locked = lru_cache(maxsize=4096)(locked_set)
 
-    def score(self, gold: GoldV1, trace: TraceV1 | None) -> Profile:
+    def score(self, gold: GoldItem, trace: TraceRow | None) -> ItemProfile:
         """Return the profile of a gold item with its last trace, or with none."""
         ready = self.ready(gold)
-        return profile_of(ready.base | MISSING if trace is None else self.code_of(ready, trace))
+        return decode_profile(ready.base | MISSING if trace is None else self.code_of(ready, trace))
 
-    def ready(self, gold: GoldV1, number: int = 0) -> Ready:
+    def ready(self, gold: GoldItem, number: int = 0) -> PreparedGold:
         """Make a gold item ready; the number is its place among the others."""
         lock = (self._locked(gold.constraints) or None) if gold.constraints else None
         base = (ANSWERABLE if gold.answerable else 0) + (CONSTRAINED if lock else 0)
         needles = needles_of(gold.gold_claim_substr) if gold.answerable else ()
         wanted = gold.gold_citations or ()
-        return Ready(
+        return PreparedGold(
             number,
             base,
             needles,
@@ -99,7 +99,7 @@ class RagScorer:
             gold.constraints if lock else None,
         )
 
-    def code_of(self, ready: Ready, trace: TraceV1) -> int:
+    def code_of(self, ready: PreparedGold, trace: TraceRow) -> int:
         """Return the code of a gold item's profile with a trace.
 
         The usual answer is told without a further call: one gold citation, which is retrieved and
@@ -135,10 +135,12 @@ class RagScorer:
             code += self._kept(ready, ready.lock, answer, folded)
         return code
 
-    def _kept(self, ready: Ready, lock: frozenset[str], answer: AnswerV1, folded: str) -> int:
+    def _kept(
+        self, ready: PreparedGold, lock: frozenset[str], answer: TraceAnswer, folded: str
+    ) -> int:
         """Return K: the lock is echoed, and the claim contradicts none of it."""
         echo = answer.constraints_echo
-        if echo is None or (echo != ready.constraints and locked(echo) != lock):
+        if echo is None or (echo != ready.constraints and locked_set(echo) != lock):
             return K_FAILS
         contradicted = self._locks.contradiction(lock, answer.claim, folded)
         return K_HOLDS if contradicted is None else K_FAILS
@@ -178,8 +180,8 @@ def found_among(wanted: tuple[str, ...], top: tuple[str, ...]) -> int:
 
 def named_alike(wanted: tuple[str, ...], retrieved: tuple[str, ...]) -> bool:
     """Return whether a miss can be told: not between ids on one side and texts on the other."""
-    by_text = {name.startswith(BY_TEXT) for name in wanted}
-    return not retrieved or any(name.startswith(BY_TEXT) in by_text for name in retrieved)
+    by_text = {name.startswith(TEXT_ID_PREFIX) for name in wanted}
+    return not retrieved or any(name.startswith(TEXT_ID_PREFIX) in by_text for name in retrieved)
 
 
 def cited_among(
@@ -206,8 +208,8 @@ def cited_among(
 
 
 def cites(
-    gold: GoldV1, citations: tuple[str, ...], retrieved: tuple[str, ...] | None
+    gold: GoldItem, citations: tuple[str, ...], retrieved: tuple[str, ...] | None
 ) -> bool | None:
     """Return H of an item by itself; None was not measured."""
     code = cited_among(gold.gold_citations or (), citations, retrieved, gold.answerable)
-    return profile_of(code).cites
+    return decode_profile(code).cites

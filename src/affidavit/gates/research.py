@@ -1,24 +1,164 @@
-"""The four figures of research runs, per query and over all (micro).
+"""Research runs against golden queries: rows, the four figures, and the report."""
 
-Origin: the research document, "Metrics and computation". Everything is read from stored artifacts;
-a run's own word about its success counts for nothing, except the reason for which it stopped.
-"""
-
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Final
+from typing import Final, Literal
 
-from affidavit.gates.comparison import Comparison, compare, doubts_of, regressions
-from affidavit.gates.decision import Measure, measure_of, rule_on
-from affidavit.gates.metrics import RESEARCH
-from affidavit.gates.report import Input, Item, Report
-from affidavit.gates.research_rows import GoldenV1, ResearchOutputV1, StepV1, collapsed
-from affidavit.gates.tally import NOTHING_LISTED, Listing, Tally, all_of, listing_of
-from affidavit.gates.thresholds import RESEARCH_GATES, gates_with
+import msgspec
 
-KIND = "research"
-AMISS: Final = (
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.json_rows import RowReader, describe_validation_error
+from affidavit.decision.comparison import (
+    Comparison,
+    compare_outcomes,
+    comparison_doubts,
+    regression_reasons,
+)
+from affidavit.decision.counts import EMPTY_LISTING, Listing, Tally, all_hold, listing_of
+from affidavit.decision.evaluation import Measure, decide, measure_from_tally
+from affidavit.decision.gate import RESEARCH_GATES, override_gates
+from affidavit.decision.metric import RESEARCH_METRICS
+from affidavit.decision.report import Report, ReportInput, ReportItem
+
+# Golden queries and the stored artifacts of research runs.
+#
+# Origin: the research document and the decisions on it. A run is what it stored: its output, the
+# manifests of its steps and its events. Fields that are not known are passed over.
+
+_WHITE_SPACE: Final = re.compile(r"\s+")
+
+
+class GoldenQuery(msgspec.Struct, frozen=True):
+    """A golden query."""
+
+    objective: str
+    required_evidence_ids: tuple[str, ...]
+    evidence_sufficient: bool
+    golden_id: str | None = None
+
+
+class ResearchSpan(msgspec.Struct, frozen=True):
+    """Where a quote stands in its chunk."""
+
+    start: int
+    end: int
+
+
+class ResearchEvidence(msgspec.Struct, frozen=True):
+    """An evidence record; one without a quote, a span and a source does not count."""
+
+    evidence_id: str
+    chunk_id: str | None = None
+    source_id: str | None = None
+    quote: str | None = None
+    span: ResearchSpan | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether the record has a quote with a span, and its provenance."""
+        span = self.span
+        return (
+            bool(self.quote and self.quote.strip() and self.source_id)
+            and span is not None
+            and 0 <= span.start < span.end
+        )
+
+
+class ResearchEvidenceRef(msgspec.Struct, frozen=True):
+    """A reference to a record, where it is not only its id."""
+
+    evidence_id: str
+
+
+class ResearchClaim(msgspec.Struct, frozen=True):
+    """A claim of a run."""
+
+    claim_id: str
+    status: Literal["verified", "candidate", "retracted"]
+    statement: str = ""
+    evidence_refs: tuple[str | ResearchEvidenceRef, ...] = ()
+
+    @property
+    def evidence_ids(self) -> frozenset[str]:
+        """The ids of the records it rests on."""
+        return frozenset(
+            ref if isinstance(ref, str) else ref.evidence_id for ref in self.evidence_refs
+        )
+
+
+StopReason = Literal[
+    "OBJECTIVE_ACHIEVED", "BUDGET_EXCEEDED", "NO_EVIDENCE", "HUMAN_REQUESTED", "SYSTEM_ERROR"
+]
+
+
+class ResearchOutput(msgspec.Struct, frozen=True):
+    """`output.json` of a run."""
+
+    run_id: str
+    objective: str
+    stop_reason: StopReason
+    claims: tuple[ResearchClaim, ...]
+    evidence: tuple[ResearchEvidence, ...]
+    golden_id: str | None = None
+    schema_version: str | int | None = None
+
+
+class ResearchStep(msgspec.Struct, frozen=True):
+    """A line of `events.jsonl` or `manifests.jsonl`: all that counts is which step it is of."""
+
+    step_id: int | str
+    run_id: str | None = None
+
+
+OUTPUT_READER: Final = RowReader(
+    ResearchOutput, faults.RESEARCH_OUTPUT, ("run_id", "stop_reason", "claims", "evidence")
+)
+STEP_READER: Final = RowReader(ResearchStep, faults.RESEARCH_OUTPUT, ("step_id", "run_id"))
+
+
+def golden_queries(value: object, file: str | None = None) -> tuple[GoldenQuery, ...]:
+    """Return the golden queries of a decoded file: a list of them, or a single one.
+
+    Whatever is wrong stops the evaluation with SYSTEM_ERROR, as the document asks.
+    """
+    listed = [value] if isinstance(value, dict) else value
+    try:
+        queries = msgspec.convert(listed, tuple[GoldenQuery, ...])
+    except msgspec.ValidationError as error:
+        problem, field = describe_validation_error(error)
+        raise _malformed(problem, file, field) from None
+    if not queries:
+        raise _malformed("the list is empty", file, None)
+    seen: set[str] = set()
+    for index, query in enumerate(queries):
+        for name in {query.golden_id or "", collapse_white_space(query.objective)} - {""}:
+            if name in seen:
+                raise _malformed(f"two queries are called {name!r}", file, f"[{index}]")
+            seen.add(name)
+    return queries
+
+
+def _malformed(problem: str, file: str | None, field: str | None) -> AffidavitError:
+    where = Where(file=file, field=field)
+    return AffidavitError(faults.GOLDEN_MALFORMED, where, problem=problem)
+
+
+def collapse_white_space(objective: str) -> str:
+    """Return an objective as runs are matched by it: runs of white space are one space."""
+    return _WHITE_SPACE.sub(" ", objective).strip()
+
+
+# The four figures of research runs, per query and over all (micro).
+#
+# Origin: the research document, "Metrics and computation". Everything is read from stored
+# artifacts; a run's own word about its success counts for nothing, except the reason for which it
+# stopped.
+
+RESEARCH_KIND = "research"
+PROBLEM_LISTINGS: Final = (
     "claims_without_evidence",
     "evidence_not_found",
     "runs_that_did_not_abstain",
@@ -28,16 +168,16 @@ AMISS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ResearchRun:
     """The stored artifacts of one run.
 
     `events` is None where none were stored: then nobody knows the steps. Manifests that were not
     stored are manifests that are missing.
     """
 
-    output: ResearchOutputV1
-    events: tuple[StepV1, ...] | None = ()
-    manifests: tuple[StepV1, ...] = ()
+    output: ResearchOutput
+    events: tuple[ResearchStep, ...] | None = ()
+    manifests: tuple[ResearchStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +185,30 @@ class ResearchCounts:
     """The figures of some runs by name, what is amiss, and the runs that no query asks for."""
 
     tallies: Mapping[str, Tally]
-    unmatched: Listing = NOTHING_LISTED
+    unmatched: Listing = EMPTY_LISTING
     amiss: Mapping[str, Listing] = field(
-        default_factory=lambda: dict.fromkeys(AMISS, NOTHING_LISTED)
+        default_factory=lambda: dict.fromkeys(PROBLEM_LISTINGS, EMPTY_LISTING)
     )
 
     def __add__(self, other: "ResearchCounts") -> "ResearchCounts":
         return ResearchCounts(
-            {name: self.tallies[name] + other.tallies[name] for name in RESEARCH},
+            {name: self.tallies[name] + other.tallies[name] for name in RESEARCH_METRICS},
             self.unmatched + other.unmatched,
-            {name: self.amiss[name] + other.amiss[name] for name in AMISS},
+            {name: self.amiss[name] + other.amiss[name] for name in PROBLEM_LISTINGS},
         )
 
     def measures(self, *, allow_missing: bool = False) -> dict[str, Measure]:
         """Return every figure by its name."""
         return {
-            name: measure_of(metric, self.tallies[name], allow_missing=allow_missing)
-            for name, metric in RESEARCH.items()
+            name: measure_from_tally(metric, self.tallies[name], allow_missing=allow_missing)
+            for name, metric in RESEARCH_METRICS.items()
         }
 
 
-NO_RUNS = ResearchCounts(dict.fromkeys(RESEARCH, Tally()))
+NO_RUNS = ResearchCounts(dict.fromkeys(RESEARCH_METRICS, Tally()))
 
 
-def run_counts(run: Run, query: GoldenV1 | None) -> ResearchCounts:
+def run_counts(run: ResearchRun, query: GoldenQuery | None) -> ResearchCounts:
     """Return the counts of one run, with the golden query that it answers, if there is one."""
     output = run.output
     complete = {record.evidence_id for record in output.evidence if record.counts}
@@ -103,12 +243,12 @@ def _listed(run_id: str, names: Iterable[int | str]) -> Listing:
     return listing_of(f"{run_id}: {name}" for name in names)
 
 
-def _steps(rows: Iterable[StepV1], run_id: str) -> frozenset[int | str]:
+def _steps(rows: Iterable[ResearchStep], run_id: str) -> frozenset[int | str]:
     """Return the distinct steps of a run; a row that names another run is not of this one."""
     return frozenset(row.step_id for row in rows if row.run_id in (None, run_id))
 
 
-def absent_counts(query: GoldenV1) -> ResearchCounts:
+def absent_counts(query: GoldenQuery) -> ResearchCounts:
     """Return the counts of a golden query that no run answers: not measured."""
     required = len(frozenset(query.required_evidence_ids))
     return ResearchCounts(
@@ -120,19 +260,19 @@ def absent_counts(query: GoldenV1) -> ResearchCounts:
     )
 
 
-def matched(output: ResearchOutputV1, queries: Iterable[GoldenV1]) -> GoldenV1 | None:
+def match_query(output: ResearchOutput, queries: Iterable[GoldenQuery]) -> GoldenQuery | None:
     """Return the golden query of a run: by golden_id, else by its objective."""
     given = tuple(queries)
     if output.golden_id is not None:
         return next((query for query in given if query.golden_id == output.golden_id), None)
-    wanted = collapsed(output.objective)
-    return next((query for query in given if collapsed(query.objective) == wanted), None)
+    wanted = collapse_white_space(output.objective)
+    return next((query for query in given if collapse_white_space(query.objective) == wanted), None)
 
 
 def research_report(
-    queries: Iterable[GoldenV1],
-    runs: Iterable[Run],
-    inputs: Iterable[Input],
+    queries: Iterable[GoldenQuery],
+    runs: Iterable[ResearchRun],
+    inputs: Iterable[ReportInput],
     *,
     overrides: Iterable[str] = (),
     allow_missing: bool = False,
@@ -144,7 +284,7 @@ def research_report(
     """
     golden = tuple(queries)
     scored = sorted(
-        ((run.output.run_id, matched(run.output, golden), run) for run in runs),
+        ((run.output.run_id, match_query(run.output, golden), run) for run in runs),
         key=lambda row: row[0],
     )
     each = [(run_id, query, run_counts(run, query)) for run_id, query, run in scored]
@@ -158,15 +298,15 @@ def research_report(
     gaps = (gap,) if absent and not allow_missing else ()
     given, items = tuple(inputs), tuple(_item(run_id, counts) for run_id, _, counts in each)
     doubts = (*gaps, *(() if each else ("there are no runs",)), *_skipped(given))
-    comparison = _compared(comparison_with, items)
-    ruling = rule_on(
-        gates_with(overrides, RESEARCH_GATES, RESEARCH),
+    comparison = _compare_with_baseline(comparison_with, items)
+    ruling = decide(
+        override_gates(overrides, RESEARCH_GATES, RESEARCH_METRICS),
         measures,
-        doubts=(*doubts, *doubts_of(comparison)),
-        refusals=regressions(comparison),
+        doubts=(*doubts, *comparison_doubts(comparison)),
+        refusals=regression_reasons(comparison),
     )
     return Report(
-        KIND,
+        RESEARCH_KIND,
         ruling,
         given,
         measures,
@@ -184,29 +324,35 @@ def research_report(
     )
 
 
-def _compared(
-    before: Mapping[str, bool | None] | None, items: tuple[Item, ...]
+def _compare_with_baseline(
+    before: Mapping[str, bool | None] | None, items: tuple[ReportItem, ...]
 ) -> Comparison | None:
-    return None if before is None else compare(before, {item.name: item.outcome for item in items})
+    return (
+        None
+        if before is None
+        else compare_outcomes(before, {item.name: item.outcome for item in items})
+    )
 
 
-def _skipped(inputs: tuple[Input, ...]) -> tuple[str, ...]:
+def _skipped(inputs: tuple[ReportInput, ...]) -> tuple[str, ...]:
     skipped = sum(given.skipped for given in inputs)
     return (f"runs that could not be read and were skipped: {skipped}",) if skipped else ()
 
 
-def query_name(query: GoldenV1) -> str:
+def query_name(query: GoldenQuery) -> str:
     """Return how a golden query is called: by its id, else by its objective."""
-    return query.golden_id or collapsed(query.objective)
+    return query.golden_id or collapse_white_space(query.objective)
 
 
-def _item(run_id: str, counts: ResearchCounts) -> Item:
+def _item(run_id: str, counts: ResearchCounts) -> ReportItem:
     """Return whether nothing that was measured in a run is amiss; None if nothing was."""
     checks = []
     for name, tally in counts.tallies.items():
         if tally.misses or tally.hits or tally.not_measured:
             checks.append((name, False if tally.misses else None if tally.not_measured else True))
-    return Item(run_id, all_of(held for _, held in checks) if checks else None, tuple(checks))
+    return ReportItem(
+        run_id, all_hold(held for _, held in checks) if checks else None, tuple(checks)
+    )
 
 
 def _warnings(total: ResearchCounts, gap: str | None) -> tuple[str, ...]:
@@ -215,7 +361,7 @@ def _warnings(total: ResearchCounts, gap: str | None) -> tuple[str, ...]:
     return said if gap is None else (*said, gap)
 
 
-def _run_wire(run_id: str, query: GoldenV1 | None, counts: ResearchCounts) -> dict[str, object]:
+def _run_wire(run_id: str, query: GoldenQuery | None, counts: ResearchCounts) -> dict[str, object]:
     return {
         "run_id": run_id,
         "query": None if query is None else query_name(query),

@@ -1,42 +1,216 @@
-"""The same question again and again: do the answers stay the same.
+"""The same question over many runs: whether the answers stay the same."""
 
-Origin: the stability page of the RAG document. Where the reference takes nothing to measure for
-perfect (no pair of answers, no citation at all), the figure is None here; and an unanswerable item
-passes only if it is refused in every run: its reference accepts one that is answered every time. A
-run without an answer is neither a refusal nor an agreement: figures are over the answers, and what
-such a run could turn is not measured.
-"""
-
+import re
+import string
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 from typing import Final
 
 import msgspec
 
 from affidavit.base.faults import gates as faults
-from affidavit.base.statistics import percentile
-from affidavit.gates.decision import Measure, measure_of
-from affidavit.gates.edit_distance import normalised_distance, plain
-from affidavit.gates.jitters import run_id
-from affidavit.gates.metrics import STABILITY
-from affidavit.gates.rag_rows import AnswerV1, GoldV1, qid_of
+from affidavit.base.json_rows import RowReader
+from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics.percentiles import percentile
+from affidavit.decision.counts import (
+    Listing,
+    Tally,
+    all_hold,
+    listing_of,
+    result_from_bool,
+    tally_results,
+)
+from affidavit.decision.evaluation import Measure, measure_from_tally
+from affidavit.decision.metric import STABILITY_METRICS
+from affidavit.gates.constraints import locked_set
+from affidavit.gates.jitter import jitter_run_id
+from affidavit.gates.rag_rows import GoldItem, TraceAnswer, qid_of
 from affidavit.gates.rag_scoring import REFUSAL, SHORTEST_SUBSTRING, cites
-from affidavit.gates.rows import RowReader
-from affidavit.gates.scu import locked
-from affidavit.gates.stability_figures import Stability
-from affidavit.gates.tally import Listing, Tally, all_of, listing_of, mark_of, tally_of
+
+# How far two texts are apart, letter by letter.
+
+_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
+_WHITE_SPACE: Final = re.compile(r"\s+")
 
 
-class RunV1(msgspec.Struct, frozen=True):
+@lru_cache(4096)  # The runs of a question mostly say the same, and gold texts come back each time.
+def normalise_text(text: str) -> str:
+    """Return a text as runs are compared: lower case, no ASCII punctuation, single spaces.
+
+    Origin: `canon` of the stability page.
+    """
+    return _WHITE_SPACE.sub(" ", text.lower().strip().translate(_PUNCTUATION)).strip()
+
+
+def edit_distance(first: str, second: str) -> int:
+    """Return the least number of letters to insert, delete or replace.
+
+    Origin: Levenshtein (1966), by the bit vectors of Myers (1999) in the form of Hyyrö (2003): one
+    integer holds a whole column, so a text of any length takes one step for each letter. What both
+    begin and end with costs nothing.
+    """
+    first, second = _differing_parts(first, second)
+    if not first:
+        return len(second)
+    places: dict[str, int] = {}
+    for at, letter in enumerate(first):
+        places[letter] = places.get(letter, 0) | 1 << at
+    everything = (1 << len(first)) - 1
+    last = 1 << len(first) - 1
+    more, less, distance = everything, 0, len(first)
+    for letter in second:
+        match = places.get(letter, 0) | less
+        same = (((match & more) + more) ^ more) | match
+        up = less | ~(same | more) & everything
+        down = more & same
+        distance += bool(up & last) - bool(down & last)
+        up = up << 1 | 1
+        more = (down << 1 | ~(same | up)) & everything
+        less = up & same
+    return distance
+
+
+def _differing_parts(first: str, second: str) -> tuple[str, str]:
+    start = _common_prefix_length(first, second)
+    first, second = first[start:], second[start:]
+    end = _common_prefix_length(first[::-1], second[::-1])
+    return first[: len(first) - end], second[: len(second) - end]
+
+
+def _common_prefix_length(first: str, second: str) -> int:
+    """Return how many letters both begin with."""
+    pairs = zip(first, second, strict=False)
+    shorter = min(len(first), len(second))
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), shorter)
+
+
+def normalised_distance(first: str, second: str) -> float:
+    """Return the distance over the length of the longer text: 0 for equal, 1 for nothing alike."""
+    if first == second:
+        return 0.0
+    return edit_distance(first, second) / max(len(first), len(second))
+
+
+# The figures of one question over its runs, and whether they are within their limits.
+#
+# Origin: the stability page of the RAG document.
+
+STABILITY_LIMITS: Final[Mapping[str, float]] = {
+    "acr": 0.95,
+    "cghc": 0.95,
+    "css": 0.70,
+    "ned50": 0.20,
+}
+"""Answerable items reach these, or keep below in the case of NED50."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionStability:
+    """The figures of one question; None was not measured, or does not apply."""
+
+    qid: str
+    answerable: bool
+    runs: int
+    acr: float | None = None
+    """Answer containment rate: the share of runs in which C holds."""
+    cghc: float | None = None
+    """Citation hits: the share of runs in which H holds."""
+    css: float | None = None
+    """Citation set stability: what all runs cite, over what any run cites."""
+    ned50: float | None = None
+    """The median normalised edit distance between the answers of two runs."""
+    rcr: float | None = None
+    """Refusal consistency: the share of runs that do as most do."""
+    refused: int = 0
+    scu_cons: bool | None = None
+    """Every run echoes the constraints; None without constraints."""
+    silent: int = 0
+    """Runs without an answer."""
+
+    @property
+    def checks(self) -> tuple[tuple[str, bool | None], ...]:
+        """Whether each figure that applies is within its limit, whatever silent runs had said."""
+        answers = self.runs - self.silent
+        if not self.answerable:
+            held = self.refused == answers if answers else None
+            if self.runs == 1 and held:
+                held = None  # One refusal says nothing of the next run.
+            return (("refused_always", self._whatever(held)),)
+        found = [
+            ("acr", self._share_holds(self.acr, STABILITY_LIMITS["acr"])),
+            ("cghc", self._share_holds(self.cghc, STABILITY_LIMITS["cghc"])),
+            # One run more cannot add to what all cite, nor take from what any cites.
+            (
+                "css",
+                self._whatever(None if self.css is None else self.css >= STABILITY_LIMITS["css"]),
+            ),
+            ("ned50", self._median_holds()),
+        ]
+        if self.scu_cons is not None:
+            found.append(("scu_cons", self._whatever(self.scu_cons)))
+        return tuple(found)
+
+    def _whatever(self, held: bool | None) -> bool | None:
+        """Return what holds for the answers, if a silent run could only make it worse."""
+        return None if held and self.silent else held
+
+    def _share_holds(self, share: float | None, limit: float) -> bool | None:
+        if share is None:
+            return None
+        right = share * (self.runs - self.silent)
+        if right / self.runs >= limit:
+            return True
+        return False if (right + self.silent) / self.runs < limit else None
+
+    def _median_holds(self) -> bool | None:
+        if self.ned50 is None or self.silent:
+            return None
+        return self.ned50 <= STABILITY_LIMITS["ned50"]
+
+    @property
+    def outcome(self) -> bool | None:
+        """Whether the question is stable."""
+        return all_hold(held for _, held in self.checks)
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the figures as a report shows them."""
+        return {
+            "qid": self.qid,
+            "answerable": self.answerable,
+            "runs": self.runs,
+            "no_answer": self.silent,
+            "acr": rounded(self.acr),
+            "cghc": rounded(self.cghc),
+            "css": rounded(self.css),
+            "ned50": rounded(self.ned50),
+            "rcr": rounded(self.rcr),
+            "refused": self.refused,
+            "scu_cons": self.scu_cons,
+            "failed": [name for name, held in self.checks if held is False],
+            "not_measured": [name for name, held in self.checks if held is None],
+        }
+
+
+# The same question again and again: do the answers stay the same.
+#
+# Origin: the stability page of the RAG document. Where the reference takes nothing to measure for
+# perfect (no pair of answers, no citation at all), the figure is None here; and an unanswerable
+# item passes only if it is refused in every run: its reference accepts one that is answered every
+# time. A run without an answer is neither a refusal nor an agreement: figures are over the answers,
+# and what such a run could turn is not measured.
+
+
+class StabilityRun(msgspec.Struct, frozen=True):
     """One run of a question under a seed and a jitter.
 
     `answer_json` is null where no answer came; `fault` then says why.
     """
 
     qid: str | int
-    answer_json: AnswerV1 | None
+    answer_json: TraceAnswer | None
     seed: int = 0
     jitter: str = "none"
     retrieved_ids: tuple[str, ...] | None = None
@@ -44,10 +218,14 @@ class RunV1(msgspec.Struct, frozen=True):
     fault: str | None = None
 
 
-ROWS: Final = RowReader(RunV1, faults.STABILITY_ROW, ("qid", "answer_json", "seed", "jitter"))
+STABILITY_READER: Final = RowReader(
+    StabilityRun, faults.STABILITY_ROW, ("qid", "answer_json", "seed", "jitter")
+)
 
 
-def stability_of(gold: GoldV1, runs: Iterable[RunV1], refusal: str = REFUSAL) -> Stability:
+def question_stability(
+    gold: GoldItem, runs: Iterable[StabilityRun], refusal: str = REFUSAL
+) -> QuestionStability:
     """Return the figures of one question over its runs; their order does not matter."""
     given = tuple(runs)
     qid, total = qid_of(gold), len(given)
@@ -55,12 +233,12 @@ def stability_of(gold: GoldV1, runs: Iterable[RunV1], refusal: str = REFUSAL) ->
     answers = [answer for answer, _ in answered]
     silent = total - len(answers)
     if not answers:
-        return Stability(qid, gold.answerable, total, silent=silent)
+        return QuestionStability(qid, gold.answerable, total, silent=silent)
     refused = sum(is_refusal(answer, refusal) for answer in answers)
-    echoes = {locked(answer.constraints_echo or ()) for answer in answers}
-    lock = locked(gold.constraints or ())
+    echoes = {locked_set(answer.constraints_echo or ()) for answer in answers}
+    lock = locked_set(gold.constraints or ())
     hits = [cites(gold, answer.citations or (), found) for answer, found in answered]
-    return Stability(
+    return QuestionStability(
         qid,
         gold.answerable,
         total,
@@ -75,21 +253,21 @@ def stability_of(gold: GoldV1, runs: Iterable[RunV1], refusal: str = REFUSAL) ->
     )
 
 
-def is_refusal(answer: AnswerV1, refusal: str = REFUSAL) -> bool:
+def is_refusal(answer: TraceAnswer, refusal: str = REFUSAL) -> bool:
     """Tell whether an answer is the refusal token, exact after trimming."""
     return answer.claim.strip() == refusal
 
 
-def _contains(gold: GoldV1, answer: AnswerV1, refusal: str) -> bool | None:
+def _contains(gold: GoldItem, answer: TraceAnswer, refusal: str) -> bool | None:
     """Return C as stability has it: punctuation and white space do not count on either side."""
     usable = [
-        plain(text)
+        normalise_text(text)
         for text in gold.gold_claim_substr or ()
-        if len(text.strip()) >= SHORTEST_SUBSTRING and plain(text)
+        if len(text.strip()) >= SHORTEST_SUBSTRING and normalise_text(text)
     ]
     if not usable:
         return None
-    said = plain(answer.claim)
+    said = normalise_text(answer.claim)
     return not is_refusal(answer, refusal) and any(text in said for text in usable)
 
 
@@ -99,23 +277,23 @@ def _share(outcomes: list[bool | None]) -> float | None:
     return sum(map(bool, outcomes)) / len(outcomes)
 
 
-def _citation_stability(answers: list[AnswerV1]) -> float | None:
+def _citation_stability(answers: list[TraceAnswer]) -> float | None:
     cited = [set(answer.citations or ()) for answer in answers]
     anywhere = set().union(*cited)
     everywhere = anywhere.intersection(*cited)
     return len(everywhere) / len(anywhere) if anywhere else None
 
 
-def _median_distance(answers: list[AnswerV1]) -> float | None:
+def _median_distance(answers: list[TraceAnswer]) -> float | None:
     """Return the median over all pairs of answers; texts that are alike are compared once."""
-    texts = Counter(plain(answer.claim) for answer in answers)
+    texts = Counter(normalise_text(answer.claim) for answer in answers)
     distances = [0.0] * sum(times * (times - 1) // 2 for times in texts.values())
     for one, other in combinations(sorted(texts), 2):
         distances += [normalised_distance(one, other)] * (texts[one] * texts[other])
     return percentile(distances, 50)
 
 
-def run_outcome(gold: GoldV1, run: RunV1, refusal: str = REFUSAL) -> bool | None:
+def run_outcome(gold: GoldItem, run: StabilityRun, refusal: str = REFUSAL) -> bool | None:
     """Return whether one run came out as it should: C and H, or a right refusal."""
     answer = run.answer_json
     if answer is None:
@@ -123,7 +301,7 @@ def run_outcome(gold: GoldV1, run: RunV1, refusal: str = REFUSAL) -> bool | None
     if not gold.answerable:
         return is_refusal(answer, refusal)
     hit = cites(gold, answer.citations or (), run.retrieved_ids)
-    return all_of((_contains(gold, answer, refusal), hit))
+    return all_hold((_contains(gold, answer, refusal), hit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +328,16 @@ class StabilityCounts:
 
     def measures(self, *, allow_missing: bool = False) -> dict[str, Measure]:
         """Return the share of questions that are stable."""
-        metric = STABILITY["stable"]
-        return {"stable": measure_of(metric, self.stable, allow_missing=allow_missing)}
+        metric = STABILITY_METRICS["stable"]
+        return {"stable": measure_from_tally(metric, self.stable, allow_missing=allow_missing)}
 
 
 def stability_counts(
-    gold: GoldV1, runs: Iterable[RunV1], refusal: str = REFUSAL
-) -> tuple[Stability, StabilityCounts]:
+    gold: GoldItem, runs: Iterable[StabilityRun], refusal: str = REFUSAL
+) -> tuple[QuestionStability, StabilityCounts]:
     """Return the figures and the counts of one question."""
     given = tuple(runs)
-    figures = stability_of(gold, given, refusal)
+    figures = question_stability(gold, given, refusal)
     names = (figures.qid,)
     if not given:
         counts = StabilityCounts(Tally(absent=1), {}, listing_of(names))
@@ -167,12 +345,16 @@ def stability_counts(
     marks = Counter((run.seed, run.jitter, run_outcome(gold, run, refusal)) for run in given)
     places = sorted({place[:2] for place in marks})
     by_run = {
-        place: tally_of((mark_of(key[2]), n) for key, n in marks.items() if key[:2] == place)
+        place: tally_results(
+            (result_from_bool(key[2]), n) for key, n in marks.items() if key[:2] == place
+        )
         for place in places
     }
-    silent = (run_id(figures.qid, run.seed, run.jitter) for run in given if not run.answer_json)
+    silent = (
+        jitter_run_id(figures.qid, run.seed, run.jitter) for run in given if not run.answer_json
+    )
     counts = StabilityCounts(
-        tally_of([(mark_of(figures.outcome), 1)]),
+        tally_results([(result_from_bool(figures.outcome), 1)]),
         by_run,
         silent=listing_of(silent),
         unstable=listing_of(names if figures.outcome is False else ()),

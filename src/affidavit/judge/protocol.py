@@ -1,9 +1,13 @@
-"""The seam between the ledger and whoever reads evidence."""
+"""The protocol of a judge that reads chunks for a claim, and the length limit of a claim."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import evidence as faults
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading
+
+# The seam between the ledger and whoever reads evidence.
 
 
 class Judge(Protocol):
@@ -17,3 +21,14 @@ class Judge(Protocol):
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
         """Return one reading per chunk, in the order of the chunks."""
         ...
+
+
+# How long a claim may be. The ledger's have 500 characters; a page is no claim.
+
+MAX_CLAIM_CHARACTERS: Final = 10_000
+
+
+def require_claim(claim: str) -> None:
+    """Raise if a text is too long to be one claim."""
+    if len(claim) > MAX_CLAIM_CHARACTERS:
+        raise AffidavitError(faults.CLAIM_TOO_LONG, length=len(claim), limit=MAX_CLAIM_CHARACTERS)

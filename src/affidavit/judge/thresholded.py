@@ -6,8 +6,7 @@ from typing import Final
 
 from affidavit.judge.protocol import Judge
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, SupportLevel, Verdict
-from affidavit.ledger.rules import DEFAULT_RULES
-from affidavit.ledger.thresholds import JudgeThresholds
+from affidavit.ledger.rules import DEFAULT_RULES, JudgeThresholds
 
 _LEVELS: Final = {
     Verdict.SUPPORTED: SupportLevel.FULL,
@@ -36,7 +35,7 @@ class ThresholdedJudge:
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
         """Return one reading per chunk, in the order of the chunks."""
         read = self.inner.read(claim, chunks)
-        return tuple(decided_anew(reading, self.thresholds) for reading in read)
+        return tuple(apply_thresholds(reading, self.thresholds) for reading in read)
 
 
 def with_thresholds(judge: Judge, thresholds: JudgeThresholds | None) -> Judge:
@@ -44,7 +43,7 @@ def with_thresholds(judge: Judge, thresholds: JudgeThresholds | None) -> Judge:
     return judge if thresholds is None else ThresholdedJudge(judge, thresholds)
 
 
-def decided_anew(reading: Reading, thresholds: JudgeThresholds) -> Reading:
+def apply_thresholds(reading: Reading, thresholds: JudgeThresholds) -> Reading:
     """Return a reading with the level, the contradiction and the similarity of the thresholds."""
     support = dict(reading.scores).get("support", reading.similarity)
     verdict = thresholds.verdict(support, reading.contradiction)

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from affidavit.ledger.findings import Finding, FindingKind
-from affidavit.ledger.model import BACKED, Chunk, Claim, Document
+from affidavit.ledger.model import BACKED, Chunk, Claim, Document, FindingKind, LedgerFinding
 from affidavit.ledger.record import Citation, CitationStatus, LedgerEntry
 
 _HASH: Final = re.compile(r"[0-9a-f]{8}")
@@ -22,7 +21,7 @@ HASH_CHARS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class CitationIndex:
     """The sources, laid out so that a citation can be looked up."""
 
     documents: Mapping[str, Document]
@@ -31,7 +30,7 @@ class Shelf:
     by_ordinal: Mapping[tuple[str, int], Chunk]
 
 
-def shelf_of(documents: Iterable[Document], chunks: Iterable[Chunk]) -> Shelf:
+def citation_index(documents: Iterable[Document], chunks: Iterable[Chunk]) -> CitationIndex:
     """Lay out documents and chunks. A chunk may be given more than once."""
     by_id = {chunk.id: chunk for chunk in chunks}
     by_hash: dict[str, list[Chunk]] = defaultdict(list)
@@ -39,7 +38,7 @@ def shelf_of(documents: Iterable[Document], chunks: Iterable[Chunk]) -> Shelf:
         by_hash[chunk.hash[:HASH_CHARS]].append(chunk)
     by_ordinal = {(chunk.document_id, chunk.index + 1): chunk for chunk in by_id.values()}
     hashes = {name: tuple(found) for name, found in by_hash.items()}
-    return Shelf({each.id: each for each in documents}, by_id, hashes, by_ordinal)
+    return CitationIndex({each.id: each for each in documents}, by_id, hashes, by_ordinal)
 
 
 def cited_hashes(claims: Iterable[Claim]) -> tuple[str, ...]:
@@ -48,7 +47,7 @@ def cited_hashes(claims: Iterable[Claim]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in cites if _HASH.fullmatch(each)))
 
 
-def resolve(reference: str, shelf: Shelf) -> Citation:
+def resolve_reference(reference: str, shelf: CitationIndex) -> Citation:
     """Return where a citation leads: a chunk by its hash or ordinal, or a document by its name."""
     if _HASH.fullmatch(reference):
         return _by_hash(reference, shelf)
@@ -60,7 +59,7 @@ def resolve(reference: str, shelf: Shelf) -> Citation:
     return _by_name(reference, reference, shelf, number)
 
 
-def _by_hash(reference: str, shelf: Shelf) -> Citation:
+def _by_hash(reference: str, shelf: CitationIndex) -> Citation:
     found = shelf.by_hash.get(reference, ())
     texts = {_folded(chunk.text) for chunk in found}
     status = (
@@ -78,7 +77,7 @@ def _by_hash(reference: str, shelf: Shelf) -> Citation:
     )
 
 
-def _by_ordinal(reference: str, passage: re.Match[str], shelf: Shelf) -> Citation:
+def _by_ordinal(reference: str, passage: re.Match[str], shelf: CitationIndex) -> Citation:
     chunk = shelf.by_id.get(reference)
     if chunk is None:
         named = _by_name(reference, passage["document"], shelf, None)
@@ -90,7 +89,7 @@ def _by_ordinal(reference: str, passage: re.Match[str], shelf: Shelf) -> Citatio
     return Citation(reference, CitationStatus.RESOLVED, (chunk.hash,), (chunk.document_id,))
 
 
-def _by_name(reference: str, name: str, shelf: Shelf, page: int | None) -> Citation:
+def _by_name(reference: str, name: str, shelf: CitationIndex, page: int | None) -> Citation:
     """The documents whose longest name stands in the reference; two of them are ambiguous."""
     wanted = _folded(name)
     lengths = {
@@ -111,13 +110,14 @@ def _longest_name(document: Document, reference: str) -> int:
         (
             len(folded)
             for folded in map(_folded, names)
-            if folded == reference or (len(folded) >= _SHORTEST_NAME and _stands(folded, reference))
+            if folded == reference
+            or (len(folded) >= _SHORTEST_NAME and _is_named_in(folded, reference))
         ),
         default=0,
     )
 
 
-def _stands(name: str, reference: str) -> bool:
+def _is_named_in(name: str, reference: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", reference) is not None
 
 
@@ -126,14 +126,14 @@ def _folded(name: str) -> str:
     return _SEPARATORS.sub(" ", name).strip().casefold()
 
 
-def citation_findings(entries: Sequence[LedgerEntry]) -> Iterator[Finding]:
+def citation_findings(entries: Sequence[LedgerEntry]) -> Iterator[LedgerFinding]:
     """Yield what is wrong with the citations of the entries."""
     for entry in entries:
         for citation in entry.citations:
             yield from _findings(entry, citation)
 
 
-def _findings(entry: LedgerEntry, citation: Citation) -> Iterator[Finding]:
+def _findings(entry: LedgerEntry, citation: Citation) -> Iterator[LedgerFinding]:
     if citation.status is CitationStatus.UNRESOLVED:
         said = f"the citation {citation.reference} leads to no source"
         kind = FindingKind.UNRESOLVED_CITATION
@@ -145,4 +145,4 @@ def _findings(entry: LedgerEntry, citation: Citation) -> Iterator[Finding]:
         kind = FindingKind.UNSUPPORTIVE_CITATION
     else:
         return
-    yield Finding(kind, said, entry.claim.id, entry.claim.span)
+    yield LedgerFinding(kind, said, entry.claim.id, entry.claim.span)

@@ -16,7 +16,6 @@ from affidavit.base.faults import evidence as faults
 from affidavit.ledger.anchors import Anchor, owners
 from affidavit.ledger.blocks import blocks_of
 from affidavit.ledger.drafts import Draft, Drafts, drafts_of
-from affidavit.ledger.findings import Finding, FindingKind
 from affidavit.ledger.importance import (
     DEFAULT_THRESHOLDS,
     ImportanceThresholds,
@@ -24,7 +23,16 @@ from affidavit.ledger.importance import (
     importance_score,
 )
 from affidavit.ledger.kinds import claim_type
-from affidavit.ledger.model import Claim, ClaimType, Importance, LeftOut, LeftOutKind, Span
+from affidavit.ledger.model import (
+    Claim,
+    ClaimType,
+    FindingKind,
+    Importance,
+    LedgerFinding,
+    LeftOut,
+    LeftOutKind,
+    Span,
+)
 from affidavit.ledger.references import reference_list
 
 
@@ -45,7 +53,7 @@ class SplitAnswer:
     remarks: tuple[Claim, ...]
     """Sentences that need no evidence, each with its exemption: `clm_r001` and so on."""
     left_out: tuple[LeftOut, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[LedgerFinding, ...]
 
 
 _NO_OVERRIDES: Final[Mapping[str, ClaimOverride]] = MappingProxyType({})
@@ -161,18 +169,18 @@ def _cites(
 
 def _anchor_findings(
     anchors: Iterable[Anchor], owned: Iterable[int | None], ids: Sequence[str]
-) -> Iterable[Finding]:
+) -> Iterable[LedgerFinding]:
     for anchor, owner in zip(anchors, owned, strict=True):
         name = None if owner is None else ids[owner]
         for part in anchor.malformed:
             said = f"{anchor.text} names {part!r}, which is not 8 hexadecimal digits"
-            yield Finding(FindingKind.MALFORMED_CITATION, said, name, anchor.span)
+            yield LedgerFinding(FindingKind.MALFORMED_CITATION, said, name, anchor.span)
         if owner is None:
             said = f"{anchor.text} stands near no claim"
-            yield Finding(FindingKind.STRAY_CITATION, said, None, anchor.span)
+            yield LedgerFinding(FindingKind.STRAY_CITATION, said, None, anchor.span)
 
 
-def _cut_findings(drafts: Drafts, ids: Sequence[str]) -> Iterable[Finding]:
+def _cut_findings(drafts: Drafts, ids: Sequence[str]) -> Iterable[LedgerFinding]:
     for span in drafts.cut:
         inside = [
             name
@@ -180,7 +188,7 @@ def _cut_findings(drafts: Drafts, ids: Sequence[str]) -> Iterable[Finding]:
             if span.start <= draft.span.start < span.end
         ]
         said = f"a sentence of {span.end - span.start} characters was cut into {len(inside)} claims"
-        yield Finding(FindingKind.LONG_SENTENCE, said, inside[0], span)
+        yield LedgerFinding(FindingKind.LONG_SENTENCE, said, inside[0], span)
 
 
 def _accounted(answer: str, drafts: Drafts) -> tuple[LeftOut, ...]:

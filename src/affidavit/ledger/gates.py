@@ -12,13 +12,12 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from affidavit.base.decision import Decision, GateStatus
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
-from affidavit.base.places import excerpt
-from affidavit.base.plain_numbers import number_in
-from affidavit.base.thresholds import holds, in_words
+from affidavit.base.text import excerpt
+from affidavit.decision.decision import Decision, GateStatus
+from affidavit.decision.thresholds import meets_threshold, parse_number, threshold_text
 
 
 class Metric(StrEnum):
@@ -53,11 +52,11 @@ class Gate:
     threshold: float
 
     def __str__(self) -> str:
-        return f"{self.metric}{self.operator}{in_words(self.threshold)}"
+        return f"{self.metric}{self.operator}{threshold_text(self.threshold)}"
 
     def holds(self, value: float) -> bool:
         """Tell whether a measured value satisfies the gate."""
-        return holds(value, self.operator, self.threshold)
+        return meets_threshold(value, self.operator, self.threshold)
 
 
 DEFAULT_GATES: Final = (
@@ -122,7 +121,7 @@ def _try(gate: Gate, measure: Measure) -> GateResult:
     if measure.value is None:
         reason = f"{gate.metric} was not measured, so {gate} cannot be decided"
         return GateResult(gate, None, GateStatus.OPEN, reason)
-    said = f"{gate.metric} is {in_words(round(measure.value, 4))}"
+    said = f"{gate.metric} is {threshold_text(round(measure.value, 4))}"
     if gate.holds(measure.value):
         return GateResult(gate, measure.value, GateStatus.PASSED, f"{said}, as {gate} asks")
     claims = f": {', '.join(measure.claims)}" if measure.claims else ""
@@ -172,7 +171,7 @@ def _metric_named(name: str) -> Metric:
 
 
 def _threshold(metric: Metric, number: str, text: str) -> float:
-    value = number_in(number)
+    value = parse_number(number)
     if value is None:
         raise AffidavitError(faults.GATE_SYNTAX, text=excerpt(text))
     is_rate = metric in _RATES

@@ -1,11 +1,12 @@
-"""The nouns of the ledger. Frozen all the way down, so that a verdict cannot change after the fact.
-
-Origin: evidence-ledger.md, sections 3.1 and 3.2.
-"""
+"""The types of claims, documents, passages, readings and findings that a ledger is made of."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+# The nouns of the ledger. Frozen all the way down, so that a verdict cannot change after the fact.
+#
+# Origin: evidence-ledger.md, sections 3.1 and 3.2.
 
 
 class ClaimType(StrEnum):
@@ -174,3 +175,40 @@ class JudgeIdentity:
         """Return the judge as reports name it, with what its word is worth to others."""
         standing = "re-derivable" if self.rederivable else "signed only, not re-derivable"
         return f"{self.name} {self.version} ({standing})"
+
+
+# What the ledger noticed beside its verdicts: citations that do not hold, sentences it cut.
+
+
+class FindingKind(StrEnum):
+    """What is wrong."""
+
+    UNRESOLVED_CITATION = "unresolved_citation"
+    AMBIGUOUS_CITATION = "ambiguous_citation"
+    MALFORMED_CITATION = "malformed_citation"
+    STRAY_CITATION = "stray_citation"
+    UNSUPPORTIVE_CITATION = "unsupportive_citation"
+    """The passage that the answer cites does not support the claim; another one does."""
+    LONG_SENTENCE = "long_sentence"
+    SOURCE = "source"
+    """Something about the sources, met while they were read."""
+
+
+CITATION_KINDS: Final = frozenset(
+    {
+        FindingKind.UNRESOLVED_CITATION,
+        FindingKind.AMBIGUOUS_CITATION,
+        FindingKind.UNSUPPORTIVE_CITATION,
+    }
+)
+"""What is found when citations are looked up, not when the answer is split."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerFinding:
+    """One finding, in words, with the claim and the place that it is about."""
+
+    kind: FindingKind
+    message: str
+    claim_id: str | None
+    span: Span | None

@@ -6,12 +6,12 @@ Origin: evidence-ledger.md, sections 3.1, 3.2 and 6.1.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from affidavit.ledger.findings import Finding
 from affidavit.ledger.gates import GateReport
 from affidavit.ledger.model import (
     Claim,
     Document,
     JudgeIdentity,
+    LedgerFinding,
     LeftOut,
     Reading,
     Span,
@@ -32,7 +32,7 @@ class RiskType(StrEnum):
     LOW_CONFIDENCE = "low_confidence"
 
 
-class Severity(StrEnum):
+class RiskSeverity(StrEnum):
     """How bad a risk is."""
 
     HIGH = "high"
@@ -134,7 +134,7 @@ class RiskFlag:
 
     id: str
     type: RiskType
-    severity: Severity
+    severity: RiskSeverity
     description: str
     affected_claims: tuple[str, ...]
     mitigation: str
@@ -202,5 +202,5 @@ class Ledger:
     risk_flags: tuple[RiskFlag, ...]
     follow_up_questions: tuple[str, ...]
     recommended_actions: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[LedgerFinding, ...]
     gates: GateReport

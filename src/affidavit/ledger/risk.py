@@ -1,8 +1,4 @@
-"""The six risk flags. Rules K1 to K7 of docs/ledger.md.
-
-Origin: evidence-ledger.md, sections 7.1 and 7.2; decisions.md, "low_confidence" and
-"outdated_source".
-"""
+"""The six risk flags, the follow-up questions and the recommended actions."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +7,17 @@ from typing import Final
 
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import content_id
-from affidavit.ledger.confidence import is_outdated
+from affidavit.ledger.grammar import find_main_verb, words_of
+from affidavit.ledger.labels import count_with_noun, long_place
 from affidavit.ledger.model import Document, Importance, SupportLevel, Verdict
-from affidavit.ledger.places import counted
-from affidavit.ledger.record import Exhibit, LedgerEntry, RiskFlag, RiskType, Severity
+from affidavit.ledger.record import Exhibit, LedgerEntry, RiskFlag, RiskSeverity, RiskType
 from affidavit.ledger.rules import LedgerRules
-from affidavit.ledger.verdict import contradicting, supporting
+from affidavit.ledger.verdict import contradicting_exhibits, is_outdated, supporting_exhibits
+
+# The six risk flags. Rules K1 to K7 of docs/ledger.md.
+#
+# Origin: evidence-ledger.md, sections 7.1 and 7.2; decisions.md, "low_confidence" and
+# "outdated_source".
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class RiskDefinition:
     """What a kind of risk means, how bad it is, and what to do: section 7.1."""
 
     meaning: str
-    severity: Severity
+    severity: RiskSeverity
     action: str
 
 
@@ -32,33 +33,33 @@ RISKS: Final[Mapping[RiskType, RiskDefinition]] = MappingProxyType(
     {
         RiskType.MISSING_EVIDENCE: RiskDefinition(
             "Critical claim has no supporting evidence",
-            Severity.HIGH,
+            RiskSeverity.HIGH,
             "Upload relevant documents or remove claim",
         ),
         RiskType.CONTRADICTION: RiskDefinition(
             "Evidence directly contradicts the claim",
-            Severity.HIGH,
+            RiskSeverity.HIGH,
             "Review conflicting sources and correct claim",
         ),
         RiskType.OUTDATED_SOURCE: RiskDefinition(
             "Source document may be outdated",
-            Severity.MEDIUM,
+            RiskSeverity.MEDIUM,
             "Verify with current documentation",
         ),
         RiskType.AMBIGUOUS_EVIDENCE: RiskDefinition(
             "Evidence is open to interpretation",
-            Severity.MEDIUM,
+            RiskSeverity.MEDIUM,
             "Seek clarification or additional sources",
         ),
         RiskType.CONFLICTING_SOURCES: RiskDefinition(
             "Multiple sources provide different information",
-            Severity.HIGH,
+            RiskSeverity.HIGH,
             "Determine authoritative source",
         ),
         # The seed's table says low and its code medium; decisions.md settles on medium.
         RiskType.LOW_CONFIDENCE: RiskDefinition(
             "Claim support is weak across all evidence",
-            Severity.MEDIUM,
+            RiskSeverity.MEDIUM,
             "Consider qualifying or removing claim",
         ),
     }
@@ -97,7 +98,9 @@ def _missing(entries: Sequence[LedgerEntry]) -> Iterator[RiskFlag]:
         critical = sum(entry.claim.importance is Importance.CRITICAL for entry in missing)
         only_critical = critical == len(missing)
         noun = "critical claim" if only_critical else "claim"
-        said = f"{counted(len(missing), noun)} could not be verified from provided documents"
+        said = (
+            f"{count_with_noun(len(missing), noun)} could not be verified from provided documents"
+        )
         if critical and not only_critical:
             said += f", {critical} of them critical"
         yield _flag(RiskType.MISSING_EVIDENCE, said, missing)
@@ -107,7 +110,7 @@ def _contradictions(entries: Sequence[LedgerEntry]) -> Iterator[RiskFlag]:
     against = [entry for entry in entries if entry.verdict is Verdict.CONTRADICTED]
     if against:
         verb = "contradicts" if len(against) == 1 else "contradict"
-        said = f"{counted(len(against))} {verb} the source documents"
+        said = f"{count_with_noun(len(against))} {verb} the source documents"
         yield _flag(RiskType.CONTRADICTION, said, against)
 
 
@@ -138,7 +141,7 @@ def _among(
     applies, said = _DISAGREEMENTS[kind]
     affected = [entry for entry in entries if applies(entry, rules)]
     if affected:
-        yield _flag(kind, f"{said} {counted(len(affected))}", affected)
+        yield _flag(kind, f"{said} {count_with_noun(len(affected))}", affected)
 
 
 def is_ambiguous(entry: LedgerEntry, rules: LedgerRules) -> bool:
@@ -147,8 +150,8 @@ def is_ambiguous(entry: LedgerEntry, rules: LedgerRules) -> bool:
     They do if one document both supports and contradicts it, if the readings near the best of a
     weak claim differ in whether they carry it whole, or if one reading is torn.
     """
-    matches = supporting(entry.exhibits, rules)
-    against = contradicting(entry.exhibits, rules)
+    matches = supporting_exhibits(entry.exhibits, rules)
+    against = contradicting_exhibits(entry.exhibits, rules)
     both = {each.document_id for each in matches} & {each.document_id for each in against}
     torn = any(
         min(each.reading.similarity, each.reading.contradiction) >= rules.torn_from
@@ -163,10 +166,10 @@ def is_ambiguous(entry: LedgerEntry, rules: LedgerRules) -> bool:
 
 def find_conflict(entry: LedgerEntry, rules: LedgerRules) -> tuple[Exhibit, Exhibit] | None:
     """Return the strongest contradiction and support of a claim from two different documents."""
-    matches = supporting(entry.exhibits, rules)
+    matches = supporting_exhibits(entry.exhibits, rules)
     pairs = (
         (against, match)
-        for against in contradicting(entry.exhibits, rules)
+        for against in contradicting_exhibits(entry.exhibits, rules)
         for match in matches
         if against.document_id != match.document_id
     )
@@ -193,3 +196,106 @@ def _low_confidence(entries: Sequence[LedgerEntry], rules: LedgerRules) -> Itera
     if average < rules.low_confidence_below:
         low = [e for e in entries if e.confidence_score < rules.low_confidence_below]
         yield _flag(RiskType.LOW_CONFIDENCE, f"Overall confidence is low ({average:.0%})", low)
+
+
+# What to ask and what to do next. Rules Q1 to Q6 of docs/ledger.md.
+#
+# Origin: evidence-ledger.md, section 3.1 (`follow_up_questions`) and section 9.1 ("Recommended
+# Actions").
+
+_LONGEST_TOPIC: Final = 8
+
+
+def follow_up_questions(entries: Sequence[LedgerEntry], rules: LedgerRules) -> tuple[str, ...]:
+    """Return one question for each claim that is not settled, in the order of the answer."""
+    return tuple(
+        _question(number, entry, rules)
+        for number, entry in enumerate(entries, 1)
+        if entry.verdict is not Verdict.SUPPORTED
+    )
+
+
+def _question(number: int, entry: LedgerEntry, rules: LedgerRules) -> str:
+    said = f"claim #{number} (\u201c{entry.claim.text}\u201d)"
+    if entry.verdict is Verdict.NOT_FOUND:
+        return f"Which document covers {said}?"
+    place = long_place(entry.evidence[0])
+    if entry.verdict is Verdict.WEAK:
+        return f"Does {place} say all of {said}, or only a part of it?"
+    conflict = find_conflict(entry, rules)
+    if conflict is not None:
+        against, match = map(long_place, conflict)
+        return f"Which source is authoritative for {said}: {against} or {match}?"
+    return f"Should {said} be corrected to what {place} says?"
+
+
+def topic_of(text: str) -> str:
+    """Return what a claim is about: the words before its verb, or all of it if they are many."""
+    words = words_of(text)
+    verb = find_main_verb(words)
+    if not verb or verb > _LONGEST_TOPIC:
+        return text
+    return text[: words[verb].start].strip(" ,;:")
+
+
+def recommended_actions(
+    entries: Sequence[LedgerEntry], flags: Sequence[RiskFlag]
+) -> tuple[str, ...]:
+    """Return what to do, the most pressing first; each line names the claims by their number."""
+    numbers = {entry.claim.id: number for number, entry in enumerate(entries, 1)}
+    return (
+        *_about_missing(entries),
+        *_about_contradicted(entries),
+        *_about_weak(entries),
+        *_about_flags(flags, numbers),
+    )
+
+
+def _about_missing(entries: Sequence[LedgerEntry]) -> Iterator[str]:
+    missing = _numbered(entries, Verdict.NOT_FOUND)
+    if missing:
+        topics = dict.fromkeys(f"\u201c{topic_of(entry.claim.text)}\u201d" for _, entry in missing)
+        yield f"Upload additional documents covering {_listed(tuple(topics))}"
+        yield f"Review {_claims(missing)} and consider removing or qualifying"
+
+
+def _about_contradicted(entries: Sequence[LedgerEntry]) -> Iterator[str]:
+    for number, entry in _numbered(entries, Verdict.CONTRADICTED):
+        yield f"Correct claim #{number}, which {long_place(entry.evidence[0])} contradicts"
+
+
+def _about_weak(entries: Sequence[LedgerEntry]) -> Iterator[str]:
+    for number, entry in _numbered(entries, Verdict.WEAK):
+        yield f"Qualify claim #{number} to say no more than {long_place(entry.evidence[0])}"
+
+
+def _about_flags(flags: Sequence[RiskFlag], numbers: Mapping[str, int]) -> Iterator[str]:
+    for flag in flags:
+        if flag.type is RiskType.OUTDATED_SOURCE:
+            yield f"{flag.mitigation}: {flag.description}"
+        elif flag.type in _BY_CLAIM:
+            affected = [numbers[claim] for claim in flag.affected_claims]
+            yield f"{RISKS[flag.type].action} for {_claim_numbers(affected)}"
+
+
+_BY_CLAIM: Final = frozenset({RiskType.AMBIGUOUS_EVIDENCE, RiskType.CONFLICTING_SOURCES})
+
+
+def _numbered(entries: Sequence[LedgerEntry], verdict: Verdict) -> list[tuple[int, LedgerEntry]]:
+    return [each for each in enumerate(entries, 1) if each[1].verdict is verdict]
+
+
+def _claims(numbered: Sequence[tuple[int, LedgerEntry]]) -> str:
+    return _claim_numbers([number for number, _ in numbered])
+
+
+def _claim_numbers(numbers: Sequence[int]) -> str:
+    noun = "claim" if len(numbers) == 1 else "claims"
+    return f"{noun} {_listed([f'#{number}' for number in numbers])}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """Return "a", "a and b", "a, b and c"."""
+    if len(parts) == 1:
+        return parts[0]
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,8 +1,4 @@
-"""The thresholds of the ledger as one value, with a digest, and the file that may set them.
-
-A rules file is TOML; what it does not name keeps its default; what it names wrongly is an error
-that says which field. Rules R1 to R3 of docs/ledger.md.
-"""
+"""The thresholds of the ledger as one value with a digest, and the file that may set them."""
 
 import tomllib
 from dataclasses import dataclass, replace
@@ -14,9 +10,50 @@ from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
+from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics.classification import with_prior
 from affidavit.ledger.gates import DEFAULT_GATES, Gate, gates_with
 from affidavit.ledger.importance import DEFAULT_THRESHOLDS, ImportanceThresholds
-from affidavit.ledger.thresholds import JudgeThresholds
+from affidavit.ledger.model import Verdict
+
+# What the probabilities of a judge must reach, as the user may set it: the table `[judge]`.
+
+_SCORE_DECIMALS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeThresholds:
+    """Bounds on a calibrated support and contradiction, both from 0 to 1.
+
+    A judge's support is the probability that a claim is supported where half of all claims are.
+    `prior` is the share that is supported where the rules are used: the support is shifted to it
+    before it is compared. Scores are compared with four decimals, so that a difference in the last
+    bits between two machines decides nothing.
+    """
+
+    supported_from: float = 0.5
+    weak_from: float = 0.25
+    contradicted_from: float = 0.5
+    prior: float = 0.5
+
+    def shifted(self, support: float) -> float:
+        """Return the support with the prior, rounded as it is compared and shown."""
+        return rounded(with_prior(support, self.prior), _SCORE_DECIMALS)
+
+    def verdict(self, support: float, contradiction: float) -> Verdict:
+        """Return the verdict on a claim. Support is unshifted; a contradiction goes first."""
+        if rounded(contradiction, _SCORE_DECIMALS) >= self.contradicted_from:
+            return Verdict.CONTRADICTED
+        shifted = self.shifted(support)
+        if shifted >= self.supported_from:
+            return Verdict.SUPPORTED
+        return Verdict.WEAK if shifted >= self.weak_from else Verdict.NOT_FOUND
+
+
+# The thresholds of the ledger as one value, with a digest, and the file that may set them.
+#
+# A rules file is TOML; what it does not name keeps its default; what it names wrongly is an error
+# that says which field. Rules R1 to R3 of docs/ledger.md.
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Prior = Annotated[float, msgspec.Meta(gt=0, lt=1)]
@@ -47,11 +84,11 @@ class LedgerRules:
 DEFAULT_RULES: Final = LedgerRules()
 
 
-class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _RulesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of the rules file: a key that it does not know is an error."""
 
 
-class VerdictRulesV1(_Part, frozen=True):
+class VerdictRulesV1(_RulesTable, frozen=True):
     """The table `[verdict]`."""
 
     supported_above: Share = DEFAULT_RULES.supported_above
@@ -59,14 +96,14 @@ class VerdictRulesV1(_Part, frozen=True):
     contradicted_from: Share = DEFAULT_RULES.contradicted_from
 
 
-class ImportanceRulesV1(_Part, frozen=True):
+class ImportanceRulesV1(_RulesTable, frozen=True):
     """The table `[importance]`."""
 
     critical_from: int = DEFAULT_RULES.importance.critical_from
     material_from: int = DEFAULT_RULES.importance.material_from
 
 
-class RiskRulesV1(_Part, frozen=True):
+class RiskRulesV1(_RulesTable, frozen=True):
     """The table `[risk]`."""
 
     outdated_after_days: Annotated[int, msgspec.Meta(ge=0)] = DEFAULT_RULES.outdated_after_days
@@ -75,7 +112,7 @@ class RiskRulesV1(_Part, frozen=True):
     torn_from: Share = DEFAULT_RULES.torn_from
 
 
-class JudgeRulesV1(_Part, frozen=True):
+class JudgeRulesV1(_RulesTable, frozen=True):
     """The table `[judge]`, as `affidavit judge calibrate` writes it."""
 
     supported_from: Share = JudgeThresholds().supported_from
@@ -84,7 +121,7 @@ class JudgeRulesV1(_Part, frozen=True):
     prior: Prior = JudgeThresholds().prior
 
 
-class RulesV1(_Part, frozen=True):
+class RulesV1(_RulesTable, frozen=True):
     """The rules file. `gates` are changes to the default gates, written as for `--gate`.
 
     Without a table `[judge]` nothing is written of it, so rules that never had one keep their

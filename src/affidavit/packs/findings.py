@@ -7,11 +7,11 @@ from affidavit.base.digest import sha256_hex
 from affidavit.packs.events import Event
 from affidavit.packs.model import Severity
 
-GLOBAL: Final = "global"
+WHOLE_BUNDLE: Final = "global"
 
 
 @dataclass(frozen=True, slots=True)
-class Location:
+class EventLocation:
     """An event: its number in the run, its line, its type, and the field if there is one."""
 
     seq: int
@@ -33,19 +33,19 @@ class Location:
         }
 
 
-def location_of(event: Event, pointer: str | None = None) -> Location:
+def location_of(event: Event, pointer: str | None = None) -> EventLocation:
     """Return where an event stands, or a field of it."""
-    return Location(event.head.assayseq, event.line, event.head.type, pointer)
+    return EventLocation(event.head.assayseq, event.line, event.head.type, pointer)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """One thing that a rule found. Without a location it is about the bundle as a whole."""
 
     rule_id: str
     severity: Severity
     message: str
-    location: Location | None
+    location: EventLocation | None
     fingerprint: str
     pack: str | None = None
 
@@ -61,12 +61,14 @@ class Finding:
         }
 
 
-def fingerprint(rule_id: str, location: Location | None, digest: str | None = None) -> str:
+def finding_fingerprint(
+    rule_id: str, location: EventLocation | None, digest: str | None = None
+) -> str:
     """Return the digest of rule, place and pack: the same finding has the same one in every run.
 
     Origin: Assay's lint; the field is ours, for one event may hold several secrets.
     """
-    parts = [rule_id, GLOBAL if location is None else str(location)]
+    parts = [rule_id, WHOLE_BUNDLE if location is None else str(location)]
     if digest is not None:
         parts.append(digest)
     return f"sha256:{sha256_hex(':'.join(parts).encode('utf-8', 'surrogatepass'))}"

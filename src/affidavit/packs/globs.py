@@ -16,7 +16,7 @@ class GlobError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class _One:
+class _AnyOne:
     """One letter: any (`ranges` None), or one inside, or with `negated` outside, some ranges."""
 
     ranges: tuple[tuple[str, str], ...] | None
@@ -28,7 +28,7 @@ class _One:
         return any(low <= letter <= high for low, high in self.ranges) is not self.negated
 
 
-_Token = _One | None  # None is `*`.
+_Token = _AnyOne | None  # None is `*`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +117,11 @@ def _tokens(units: list[str]) -> tuple[_Token, ...]:
     return tuple(tokens)
 
 
-def _token(unit: str) -> _One:
+def _token(unit: str) -> _AnyOne:
     if unit == "?":
-        return _One(None)
+        return _AnyOne(None)
     if unit[0] != "[":
-        return _One(((unit[-1], unit[-1]),))
+        return _AnyOne(((unit[-1], unit[-1]),))
     negated = unit[1] in "!^"
     letters = unit[2 if negated else 1 : -1]
     ranges, at = [], 0
@@ -131,7 +131,7 @@ def _token(unit: str) -> _One:
             raise GlobError(f"the range {letters[at : end + 1]} runs backwards")
         ranges.append((letters[at], letters[end]))
         at = end + 1
-    return _One(tuple(ranges), negated)
+    return _AnyOne(tuple(ranges), negated)
 
 
 def _parts(tokens: tuple[_Token, ...], text: str) -> tuple[str, ...] | None:
@@ -156,4 +156,4 @@ def _parts(tokens: tuple[_Token, ...], text: str) -> tuple[str, ...] | None:
     return None if token < len(tokens) else tuple(text[start:end] for start, end in stars)
 
 
-_NOTHING: Final = _One(())
+_NOTHING: Final = _AnyOne(())

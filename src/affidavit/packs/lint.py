@@ -12,34 +12,41 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from affidavit.packs.checking import watcher_for
-from affidavit.packs.closure import Closure, closure_of
-from affidavit.packs.completeness import Completeness, completeness_of
-from affidavit.packs.dependencies import DependencyWatch
-from affidavit.packs.detection import Sighting, SignalWatch
-from affidavit.packs.events import Event, EventHead, decode_heads
-from affidavit.packs.findings import Finding, fingerprint
+from affidavit.packs.checks import PairsEvaluator, evaluator_for
+from affidavit.packs.closure import (
+    Closure,
+    Completeness,
+    DependencyCollector,
+    closure_of,
+    completeness_of,
+)
+from affidavit.packs.evaluators import EventConsumer, RuleEvaluator
+from affidavit.packs.events import Event, EventHead, FieldProbe, decode_heads
+from affidavit.packs.findings import LintFinding, finding_fingerprint
 from affidavit.packs.globs import glob_from
-from affidavit.packs.marks import has_mark, may_be_sensitive, subjects_of
 from affidavit.packs.model import EventPairs, Pack, Rule, Severity
-from affidavit.packs.pairing import PairsWatcher
-from affidavit.packs.probing import Probe
-from affidavit.packs.sensitive import SENSITIVE_RULES, sensitive_findings
-from affidavit.packs.watching import Consumer, Watcher
+from affidavit.packs.sensitive_rules import (
+    SENSITIVE_RULES,
+    encoded_subjects,
+    may_be_sensitive,
+    may_hold_sensitive_text,
+    sensitive_findings,
+)
+from affidavit.packs.signal_detection import SignalDetail, SignalDetector
 
 MAX_RESULTS: Final = 500
-GROUP: Final = 64  # Events whose payloads are searched together.
+GROUP_EVENTS: Final = 64  # Events whose payloads are searched together.
 MAX_PLANS: Final = 10_000  # A bundle with more types than this has its plans made again.
 RUN_BOUNDS: Final = EventPairs(glob_from("*.started"), glob_from("*.finished"))
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RuleOutcome:
     """How one rule of a pack came out; without a finding it holds."""
 
     pack: Pack
     rule: Rule
-    finding: Finding | None
+    finding: LintFinding | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +58,11 @@ class LintResult:
 
     packs: tuple[Pack, ...]
     events: int
-    outcomes: tuple[Outcome, ...]
-    findings: tuple[Finding, ...]
+    outcomes: tuple[RuleOutcome, ...]
+    findings: tuple[LintFinding, ...]
     counts: Mapping[Severity, int]
     truncated: int
-    sightings: Mapping[str, Sighting]
+    sightings: Mapping[str, SignalDetail]
     completeness: Completeness
     closure: Closure
 
@@ -64,13 +71,13 @@ class LintResult:
         return any(self.counts[each] for each in Severity if each.rank <= severity.rank)
 
 
-class _Plan:
+class _TypePlan:
     """What is done with the events of one type.
 
     `consumers` see every one of them, `seekers` only those among which there are their marks.
     """
 
-    def __init__(self, consumers: list[Consumer], seekers: list[Watcher]) -> None:
+    def __init__(self, consumers: list[EventConsumer], seekers: list[RuleEvaluator]) -> None:
         self.consumers = consumers
         self.seekers = seekers
         marks = [seeker.marks for seeker in seekers if seeker.marks is not None]
@@ -79,9 +86,9 @@ class _Plan:
         self._in_lines = frozenset[bytes]().union(*(each.in_lines for each in marks))
 
     @cached_property
-    def _keys(self) -> Probe:
+    def _keys(self) -> FieldProbe:
         """Made when it is needed: while rules are satisfied, plans come and go."""
-        return Probe(keys=self._wanted_keys)
+        return FieldProbe(keys=self._wanted_keys)
 
     def may_find(self, payloads: bytes, text: bytes) -> bool:
         """Say whether a seeker may find something in payloads, one a line, of a text of lines."""
@@ -101,15 +108,15 @@ class LintPass:
     ) -> None:
         self._packs = tuple(packs)
         self._rules = [
-            (pack, rule, watcher_for(rule, manifest)) for pack in packs for rule in pack.rules
+            (pack, rule, evaluator_for(rule, manifest)) for pack in packs for rule in pack.rules
         ]
-        self._bounds = PairsWatcher(RUN_BOUNDS, None)
-        self._watchers: list[Watcher] = [*(each for _, _, each in self._rules), self._bounds]
-        self._signals = SignalWatch()
-        self._dependencies = DependencyWatch()
-        self._plans: dict[str, _Plan] = {}
+        self._bounds = PairsEvaluator(RUN_BOUNDS, None)
+        self._watchers: list[RuleEvaluator] = [*(each for _, _, each in self._rules), self._bounds]
+        self._signals = SignalDetector()
+        self._dependencies = DependencyCollector()
+        self._plans: dict[str, _TypePlan] = {}
         self._max_results = max_results
-        self._kept: dict[str, list[Finding]] = {rule.id: [] for rule in SENSITIVE_RULES}
+        self._kept: dict[str, list[LintFinding]] = {rule.id: [] for rule in SENSITIVE_RULES}
         self._counts = dict.fromkeys(Severity, 0)
         self._events = 0
 
@@ -124,7 +131,7 @@ class LintPass:
         # A quote between them, so that none can end or begin a word of the next.
         payloads = b'"'.join([head.data for head in heads])
         left = self._left_over(heads, text)
-        is_marked = has_mark(b'"'.join([payloads, *subjects_of(heads)]))
+        is_marked = may_hold_sensitive_text(b'"'.join([payloads, *encoded_subjects(heads)]))
         if left or is_marked:
             lines = text.split(b"\n")
             events = [Event(first + at, lines[at], head) for at, head in enumerate(heads)]
@@ -132,7 +139,7 @@ class LintPass:
             if is_marked:
                 self._look_for_sensitive(events)
 
-    def _left_over(self, heads: Sequence[EventHead], text: bytes) -> dict[str, list[Consumer]]:
+    def _left_over(self, heads: Sequence[EventHead], text: bytes) -> dict[str, list[EventConsumer]]:
         """Return who has to see the events one by one, by type; the others have taken them."""
         by_type: dict[str, list[Raw]] = {}
         for head in heads:
@@ -148,7 +155,7 @@ class LintPass:
                     left[kind] = alone
         return left
 
-    def _feed_events(self, events: list[Event], left: dict[str, list[Consumer]]) -> None:
+    def _feed_events(self, events: list[Event], left: dict[str, list[EventConsumer]]) -> None:
         for event in events:
             for consumer in tuple(left.get(event.head.type, ())):
                 if consumer.feed(event):
@@ -158,23 +165,23 @@ class LintPass:
                             consumers.remove(consumer)
 
     def _look_for_sensitive(self, events: list[Event]) -> None:
-        for start in range(0, len(events), GROUP):
-            group = events[start : start + GROUP]
+        for start in range(0, len(events), GROUP_EVENTS):
+            group = events[start : start + GROUP_EVENTS]
             if may_be_sensitive([event.head for event in group]):
                 for event in group:
                     if may_be_sensitive([event.head]):
                         self._keep_sensitive(event)
 
-    def _plan_of(self, event_type: str) -> _Plan:
+    def _plan_of(self, event_type: str) -> _TypePlan:
         plan = self._plans.get(event_type)
         return self._planned(event_type) if plan is None else plan
 
-    def _planned(self, event_type: str) -> _Plan:
+    def _planned(self, event_type: str) -> _TypePlan:
         if len(self._plans) >= MAX_PLANS:
             self._plans.clear()
         wanting = [watcher for watcher in self._watchers if watcher.wants(event_type)]
         others = (each.consumer_for(event_type) for each in (self._signals, self._dependencies))
-        plan = self._plans[event_type] = _Plan(
+        plan = self._plans[event_type] = _TypePlan(
             [
                 *(watcher for watcher in wanting if watcher.marks is None),
                 *(each for each in others if each is not None),
@@ -183,7 +190,7 @@ class LintPass:
         )
         return plan
 
-    def _dismiss(self, done: Consumer) -> None:
+    def _dismiss(self, done: EventConsumer) -> None:
         """Let one that has seen enough see no more; plans are made again without it."""
         self._watchers = [watcher for watcher in self._watchers if watcher is not done]
         self._plans.clear()
@@ -222,17 +229,17 @@ class LintPass:
             ),
         )
 
-    def _outcome(self, pack: Pack, rule: Rule, watcher: Watcher) -> Outcome:
+    def _outcome(self, pack: Pack, rule: Rule, watcher: RuleEvaluator) -> RuleOutcome:
         problem = watcher.finish()
         if problem is None:
-            return Outcome(pack, rule, None)
+            return RuleOutcome(pack, rule, None)
         name = pack.canonical_id(rule)
-        finding = Finding(
+        finding = LintFinding(
             name,
             problem.severity or rule.severity,
             problem.message,
             problem.location,
-            fingerprint(name, problem.location, pack.digest),
+            finding_fingerprint(name, problem.location, pack.digest),
             pack.name,
         )
-        return Outcome(pack, rule, finding)
+        return RuleOutcome(pack, rule, finding)

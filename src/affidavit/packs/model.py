@@ -6,9 +6,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from affidavit.base.json_limits import JsonValue
+from affidavit.base.json_values import JsonValue
 from affidavit.packs.globs import Glob
-from affidavit.packs.pointers import Pointer
+from affidavit.packs.pointers import JsonPointer
 
 
 class Severity(StrEnum):
@@ -56,7 +56,7 @@ class EventPairs:
 class FieldPresent:
     """Some event has one of these fields."""
 
-    pointers: tuple[Pointer, ...]
+    pointers: tuple[JsonPointer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class TypeExists:
 class ManifestField:
     """The manifest has this field; without `required` its absence is a warning at most."""
 
-    pointer: Pointer
+    pointer: JsonPointer
     required: bool
 
 
@@ -85,7 +85,7 @@ class ValueWanted:
 class PathExists:
     """Some event has one of these fields, with a certain value if one is wanted."""
 
-    pointers: tuple[Pointer, ...]
+    pointers: tuple[JsonPointer, ...]
     wanted: ValueWanted | None
 
 
@@ -93,7 +93,7 @@ class PathExists:
 class Clause:
     """A field and the value that it has to hold for a condition to apply."""
 
-    pointer: Pointer
+    pointer: JsonPointer
     equals: JsonValue
 
 
@@ -102,7 +102,7 @@ class Conditional:
     """Every event to which all clauses apply has a field."""
 
     clauses: tuple[Clause, ...]
-    then: Pointer
+    then: JsonPointer
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from affidavit.base.json_limits import JsonValue
+from affidavit.base.json_values import JsonValue
 
 
 class _Absent:
@@ -26,7 +26,7 @@ REDACTED: Final = "$redacted"
 
 
 @dataclass(frozen=True, slots=True)
-class Pointer:
+class JsonPointer:
     """A path into a document, as it was written and as it is followed."""
 
     text: str
@@ -63,18 +63,18 @@ def _member(values: list[Any], step: str) -> Any:
     return values[int(step)]
 
 
-def pointer_from(text: str) -> Pointer:
+def pointer_from(text: str) -> JsonPointer:
     """Read a pointer; a `~` that is neither ~0 nor ~1 stands for itself."""
     body = text.removeprefix("/")
-    return Pointer(text, steps_of(body) if body else ())
+    return JsonPointer(text, pointer_steps(body) if body else ())
 
 
-def steps_of(body: str) -> tuple[str, ...]:
+def pointer_steps(body: str) -> tuple[str, ...]:
     """Return the steps that stand between the slashes, by RFC 6901, section 4."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in body.split("/"))
 
 
-def below(pointer: str, step: str | int) -> str:
+def child_pointer(pointer: str, step: str | int) -> str:
     """Return the pointer of a member."""
     return f"{pointer}/{str(step).replace('~', '~0').replace('/', '~1')}"
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-Digest = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")]
+DigestText = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0)]
 SeverityV1 = Literal["error", "warning", "info"]
@@ -19,7 +19,7 @@ class PackRefV1(Struct, forbid_unknown_fields=True):
     name: str
     version: str
     kind: str
-    digest: Digest
+    digest: DigestText
 
 
 class CommitmentV1(Struct, forbid_unknown_fields=True):
@@ -71,7 +71,7 @@ class ClosureReportV1(Struct, forbid_unknown_fields=True):
     """Completeness and closure of one bundle (ADR-025, data contract 2)."""
 
     schema_version: Literal["closure-v1"]
-    bundle_digest: Digest
+    bundle_digest: DigestText
     pack_context: list[PackRefV1]
     completeness: CompletenessV1
     closure: ClosureV1
@@ -86,18 +86,18 @@ class LocationV1(Struct, forbid_unknown_fields=True):
     pointer: str | None
 
 
-class FindingV1(Struct, forbid_unknown_fields=True):
+class LintFindingV1(Struct, forbid_unknown_fields=True):
     """One finding; without a location it is about the bundle as a whole."""
 
     rule_id: str
     severity: SeverityV1
     message: str
     location: LocationV1 | None
-    fingerprint: Digest
+    fingerprint: DigestText
     pack: str | None
 
 
-class SummaryV1(Struct, forbid_unknown_fields=True):
+class LintSummaryV1(Struct, forbid_unknown_fields=True):
     """How many findings there are, those that are not listed included."""
 
     total: Count
@@ -114,19 +114,19 @@ class RuleOutcomeV1(Struct, forbid_unknown_fields=True):
     requires_signals: list[str]
 
 
-class BundleV1(Struct, forbid_unknown_fields=True):
+class LintedBundleV1(Struct, forbid_unknown_fields=True):
     """One bundle: linted, or refused with an error."""
 
     path: str
     verified: bool
     error: dict[str, str | int | None] | UnsetType = UNSET
     bundle_id: str | UnsetType = UNSET
-    bundle_digest: Digest | UnsetType = UNSET
+    bundle_digest: DigestText | UnsetType = UNSET
     run_id: str | UnsetType = UNSET
     event_count: Count | UnsetType = UNSET
-    summary: SummaryV1 | UnsetType = UNSET
+    summary: LintSummaryV1 | UnsetType = UNSET
     truncated: Count | UnsetType = UNSET
-    findings: list[FindingV1] | UnsetType = UNSET
+    findings: list[LintFindingV1] | UnsetType = UNSET
     rules: list[RuleOutcomeV1] | UnsetType = UNSET
     closure_report: ClosureReportV1 | UnsetType = UNSET
 
@@ -137,8 +137,8 @@ class AppliedPackV1(Struct, forbid_unknown_fields=True):
     name: str
     version: str
     kind: Literal["compliance", "security", "quality"]
-    digest: Digest
-    registry_digest: Digest
+    digest: DigestText
+    registry_digest: DigestText
     source: str
     source_url: str | None
 
@@ -152,6 +152,6 @@ class LintReportV1(Struct, forbid_unknown_fields=True):
     fail_on: Literal["error", "warning", "info", "none"]
     packs: list[AppliedPackV1]
     disclaimer: str | None
-    summary: SummaryV1
+    summary: LintSummaryV1
     max_results: Annotated[int, Meta(ge=1)]
-    bundles: list[BundleV1]
+    bundles: list[LintedBundleV1]

@@ -3,7 +3,6 @@
 Nothing heavy is imported before an assertion is made: every pytest of an environment loads this.
 """
 
-from affidavit.pytest_plugin.gating import assert_gate
-from affidavit.pytest_plugin.grounding import assert_grounded
+from affidavit.pytest_plugin.assertions import assert_gate, assert_grounded
 
 __all__ = ["assert_gate", "assert_grounded"]

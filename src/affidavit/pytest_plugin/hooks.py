@@ -1,24 +1,110 @@
-"""What pytest calls: options, the fixture, repetitions, the summary and the report."""
+"""What pytest calls: options, fixture, repetitions, summary and report."""
 
 import json
-from collections.abc import Generator
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from affidavit import pytest_plugin
-from affidavit.pytest_plugin import recorded
-from affidavit.pytest_plugin.repeating import (
-    PASSED,
-    SKIPPED,
-    RepeatedTest,
-    RunOutcome,
-    apart,
-    run_name,
-)
+from affidavit.pytest_plugin import results
 
-SCHEMA: Final = "affidavit-pytest/1"
+# The same test again and again: each run listed, and how likely it is that k runs all pass.
+
+_RUN: Final = re.compile(r"run(\d+)of(\d+)")
+PASSED: Final = "passed"
+SKIPPED: Final = "skipped"
+
+
+def run_name(number: int, total: int) -> str:
+    """Return how a repetition stands in the name of its test."""
+    return f"run{number}of{total}"
+
+
+def split_run_name(nodeid: str) -> tuple[str, int | None]:
+    """Return a test's name without its repetition, and which one it was."""
+    matches = [*_RUN.finditer(nodeid)]
+    if not matches or not nodeid.endswith("]"):
+        return nodeid, None
+    found = matches[-1]  # Whatever stands before belongs to the test.
+    before, after = nodeid[: found.start()], nodeid[found.end() :]
+    before, after = (before[:-1], after) if before.endswith("-") else (before, after.lstrip("-"))
+    return f"{before}{after}".removesuffix("[]"), int(found[1])
+
+
+@dataclass(slots=True)
+class RunOutcome:
+    """How one run of a test ended, with what its assertions found."""
+
+    run: int | None
+    outcome: str
+    reason: str = ""
+    checks: list[dict[str, object]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class RepeatedTest:
+    """A test with its runs."""
+
+    name: str
+    runs: list[RunOutcome] = field(default_factory=list)
+
+    @property
+    def passes(self) -> int:
+        """How many runs passed."""
+        return sum(run.outcome == PASSED for run in self.runs)
+
+    @property
+    def trials(self) -> int:
+        """How many runs there were; one that was skipped measured nothing."""
+        return sum(run.outcome != SKIPPED for run in self.runs)
+
+    def pass_hat(self) -> dict[int, float | None]:
+        """Return pass^k for k = 1, 2, 4 ... and for all runs."""
+        from affidavit.base.statistics.rates import pass_hat_k
+
+        steps = {2**power for power in range(self.trials.bit_length()) if 2**power < self.trials}
+        return {
+            k: pass_hat_k(self.passes, self.trials, k) for k in sorted({*steps, self.trials} - {0})
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield what the summary says."""
+        said = ", ".join(f"pass^{k} {value:.3f}" for k, value in self.pass_hat().items())
+        yield f"{self.name}: {self.passes} of {self.trials} passed" + (f"; {said}" if said else "")
+        for run in self.ordered():
+            reason = f": {run.reason}" if run.reason else ""
+            yield f"  run {run.run}: {run.outcome}{reason}"
+
+    def ordered(self) -> list[RunOutcome]:
+        """Return the runs in their order, however they were distributed."""
+        return sorted(self.runs, key=lambda run: run.run or 0)
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the test as the report file has it."""
+        return {
+            "test": self.name,
+            "passed": self.passes,
+            "runs": self.trials,
+            "pass_hat_k": {str(k): value for k, value in self.pass_hat().items()},
+            "each": [
+                {
+                    "run": run.run,
+                    "outcome": run.outcome,
+                    "reason": run.reason,
+                    "checks": run.checks,
+                }
+                for run in self.ordered()
+            ],
+        }
+
+
+# What pytest calls: options, the fixture, repetitions, the summary and the report.
+
+PYTEST_REPORT_SCHEMA: Final = "affidavit-pytest/1"
 _PROPERTY: Final = "affidavit"
 _REPETITION: Final = "affidavit_repetition"
 
@@ -49,7 +135,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.getoption("--affidavit-repeat") < 1:
         raise pytest.UsageError("--affidavit-repeat needs a number from 1 on")
-    config.pluginmanager.register(Outcomes(config), "affidavit-outcomes")
+    config.pluginmanager.register(OutcomeCollector(config), "affidavit-outcomes")
 
 
 @pytest.fixture(name="affidavit")
@@ -94,16 +180,16 @@ def _repetitions(mark: pytest.Mark | None, name: str) -> int:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Keep what the assertions of a test found with its result, where xdist carries it home."""
-    recorded.taken()
+    results.take_results()
     try:
         return (yield)
     finally:
-        found = recorded.taken()
+        found = results.take_results()
         if found:
             item.user_properties.append((_PROPERTY, json.dumps(found)))
 
 
-class Outcomes:
+class OutcomeCollector:
     """Collects how tests ended, and says so at the end."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -122,7 +208,7 @@ class Outcomes:
         """Remember a phase of a test: one that fails is worse than what came before."""
         properties = dict(report.user_properties)
         found = json.loads(str(properties.get(_PROPERTY, "[]")))
-        name, number = apart(report.nodeid)
+        name, number = split_run_name(report.nodeid)
         is_end = report.when == "call" or not report.passed
         if not is_end or (number is None and not found):
             return
@@ -163,7 +249,7 @@ class Outcomes:
         from affidavit.base.files import write_atomically
 
         wire = {
-            "schema_version": SCHEMA,
+            "schema_version": PYTEST_REPORT_SCHEMA,
             "tests": [self._tests[name].as_wire() for name in sorted(self._tests)],
         }
         # Half a letter, which a failing test may quote, has no place in UTF-8.

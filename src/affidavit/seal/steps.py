@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from affidavit.base.errors import AffidavitError, Fault
-from affidavit.base.exits import Exit, gravest
+from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.faults import receipts as faults
 
 ANCHOR, RECEIPT_ID, SIGNATURE, KEY, EVIDENCE, REPLAY = (
@@ -23,13 +23,13 @@ ANCHOR, RECEIPT_ID, SIGNATURE, KEY, EVIDENCE, REPLAY = (
     "evidence",
     "replay",
 )
-NUMBERS: Final = {ANCHOR: 1, RECEIPT_ID: 2, SIGNATURE: 3, KEY: 3, EVIDENCE: 4, REPLAY: 5}
+STEP_NUMBERS: Final = {ANCHOR: 1, RECEIPT_ID: 2, SIGNATURE: 3, KEY: 3, EVIDENCE: 4, REPLAY: 5}
 # What a verifier may do without: it was given nothing to check it with.
 _OPTIONAL: Final = frozenset({ANCHOR, KEY})
-_SHOWN: Final = 5  # Findings that a line names; the report has all.
+_MAX_LISTED: Final = 5  # Findings that a line names; the report has all.
 
 
-class Status(StrEnum):
+class StepStatus(StrEnum):
     """How a step ended.
 
     Skipped: there was nothing to check, or nothing to check it with. Not checked: it had to be
@@ -42,18 +42,18 @@ class Status(StrEnum):
     NOT_CHECKED = "not_checked"
 
 
-class Step(msgspec.Struct, frozen=True):
+class VerificationStep(msgspec.Struct, frozen=True):
     """One line of a verification."""
 
     name: str
-    status: Status
+    status: StepStatus
     detail: str
     fault: Fault | None = None
 
     @property
     def number(self) -> int:
         """Which of the five steps it is."""
-        return NUMBERS[self.name]
+        return STEP_NUMBERS[self.name]
 
     @property
     def code(self) -> str | None:
@@ -71,12 +71,12 @@ class Step(msgspec.Struct, frozen=True):
         }
 
 
-class Verification(msgspec.Struct, frozen=True):
+class ReceiptVerification(msgspec.Struct, frozen=True):
     """All lines of the verification of one receipt. Nothing checked is never a yes."""
 
     receipt_id: str
     key_id: str
-    steps: tuple[Step, ...]
+    steps: tuple[VerificationStep, ...]
 
     @property
     def exit(self) -> Exit:
@@ -84,15 +84,15 @@ class Verification(msgspec.Struct, frozen=True):
         failed = {
             step.fault.exit if step.fault else Exit.TAMPERED
             for step in self.steps
-            if step.status is Status.FAILED
+            if step.status is StepStatus.FAILED
         }
         if failed:
-            return gravest(failed)
+            return worst_exit(failed)
         return Exit.YES if _is_complete(self.steps) else Exit.UNKNOWN
 
-    def and_steps(self, *more: Step) -> "Verification":
+    def and_steps(self, *more: VerificationStep) -> "ReceiptVerification":
         """Return the verification with the lines of steps that others did."""
-        return Verification(self.receipt_id, self.key_id, (*self.steps, *more))
+        return ReceiptVerification(self.receipt_id, self.key_id, (*self.steps, *more))
 
     def as_wire(self) -> dict[str, object]:
         """Return the verification as machines get it."""
@@ -105,36 +105,38 @@ class Verification(msgspec.Struct, frozen=True):
         }
 
 
-def _is_complete(steps: Sequence[Step]) -> bool:
+def _is_complete(steps: Sequence[VerificationStep]) -> bool:
     status = {step.name: step.status for step in steps}
     return all(
-        status.get(name) is Status.PASSED
-        or (name in _OPTIONAL and status.get(name) is Status.SKIPPED)
-        for name in NUMBERS
+        status.get(name) is StepStatus.PASSED
+        or (name in _OPTIONAL and status.get(name) is StepStatus.SKIPPED)
+        for name in STEP_NUMBERS
     )
 
 
-def passed(name: str, detail: str) -> Step:
+def passed(name: str, detail: str) -> VerificationStep:
     """Return the line of a step that holds."""
-    return Step(name, Status.PASSED, detail)
+    return VerificationStep(name, StepStatus.PASSED, detail)
 
 
-def skipped(name: str, detail: str) -> Step:
+def skipped(name: str, detail: str) -> VerificationStep:
     """Return the line of a step for which there is nothing to check, or nothing to check with."""
-    return Step(name, Status.SKIPPED, detail)
+    return VerificationStep(name, StepStatus.SKIPPED, detail)
 
 
-def failed(name: str, error: AffidavitError) -> Step:
+def failed(name: str, error: AffidavitError) -> VerificationStep:
     """Return the line of a step that does not hold."""
-    return Step(name, Status.FAILED, error.message, error.fault)
+    return VerificationStep(name, StepStatus.FAILED, error.message, error.fault)
 
 
-def not_checked(name: str, error: AffidavitError) -> Step:
+def not_checked(name: str, error: AffidavitError) -> VerificationStep:
     """Return the line of a step that had to be checked and could not be."""
-    return Step(name, Status.NOT_CHECKED, error.message, error.fault)
+    return VerificationStep(name, StepStatus.NOT_CHECKED, error.message, error.fault)
 
 
-def evidence_step(cited_count: int, absent: Sequence[str], changed: Sequence[str]) -> Step:
+def evidence_step(
+    cited_count: int, absent: Sequence[str], changed: Sequence[str]
+) -> VerificationStep:
     """Return step 4: what is cited and absent, and evidence that has another digest."""
     if absent:
         return failed(EVIDENCE, AffidavitError(faults.RECEIPT_CLOSURE, what=_listed(absent)))
@@ -144,7 +146,7 @@ def evidence_step(cited_count: int, absent: Sequence[str], changed: Sequence[str
     return passed(EVIDENCE, f"every citation resolves and every digest holds ({cited_count} cited)")
 
 
-def replay_step(differences: Sequence[str]) -> Step:
+def replay_step(differences: Sequence[str]) -> VerificationStep:
     """Return step 5: where what is signed differs from what was recomputed."""
     if differences:
         return failed(REPLAY, AffidavitError(faults.RECEIPT_REPLAY, what=_listed(differences)))
@@ -152,5 +154,5 @@ def replay_step(differences: Sequence[str]) -> Step:
 
 
 def _listed(findings: Sequence[str]) -> str:
-    more = len(findings) - _SHOWN
-    return "; ".join(findings[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+    more = len(findings) - _MAX_LISTED
+    return "; ".join(findings[:_MAX_LISTED]) + (f"; and {more} more" if more > 0 else "")

@@ -20,9 +20,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import service as faults
 from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.strict_json import decode
-from affidavit.store.kept import KeptFrom
-from affidavit.store.presence import may_be_there
-from affidavit.store.turns import turn_at
+from affidavit.store.files import FileBackedValue, exclusive_lock, may_exist
 
 SCHEMA: Final = "affidavit-api-keys/v1"
 MAX_BYTES: Final = 16 * 1024 * 1024
@@ -30,12 +28,12 @@ ID_BYTES: Final = 6
 SALT_BYTES: Final = 16
 SECRET_BYTES: Final = 32
 _KEY: Final = re.compile(r"afk_([0-9a-f]{12})_([0-9a-f]{64})")
-_OTHERS: Final = 0o077
+_GROUP_AND_OTHERS: Final = 0o077
 
 Hex = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]+\Z")]
 
 
-class Scope(StrEnum):
+class ApiKeyScope(StrEnum):
     """What a key opens."""
 
     ANSWER = "answer"
@@ -43,12 +41,12 @@ class Scope(StrEnum):
     READ = "read"
 
 
-class ApiKeyV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ApiKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One key as it is kept."""
 
     id: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{12}\Z")]
     name: str
-    scopes: tuple[Scope, ...]
+    scopes: tuple[ApiKeyScope, ...]
     salt: Hex
     sha256: Hex
     created_at: str
@@ -59,14 +57,14 @@ class ApiKeyV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return hmac.compare_digest(digest_of_secret(self.salt, secret), self.sha256)
 
 
-class ApiKeysV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ApiKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file."""
 
     schema: Literal["affidavit-api-keys/v1"]
-    keys: tuple[ApiKeyV1, ...]
+    keys: tuple[ApiKey, ...]
 
 
-Keys = tuple[ApiKeyV1, ...]
+ApiKeyTuple = tuple[ApiKey, ...]
 
 
 class ApiKeyFile:
@@ -74,22 +72,22 @@ class ApiKeyFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._kept = KeptFrom(path, self._read)
+        self._kept = FileBackedValue(path, self._read)
 
-    def keys(self) -> Keys:
+    def keys(self) -> ApiKeyTuple:
         """Return all keys, the oldest first; a file that has changed is read again."""
         return self._kept.get()
 
-    def change(self, update: Callable[[Keys], Keys]) -> Keys:
+    def change(self, update: Callable[[ApiKeyTuple], ApiKeyTuple]) -> ApiKeyTuple:
         """Change the keys; those who do so at the same time take turns."""
-        with turn_at(self.path.with_suffix(".lock")):
+        with exclusive_lock(self.path.with_suffix(".lock")):
             keys = update(self._read())
-            document = msgspec.json.encode(ApiKeysV1(SCHEMA, keys))
+            document = msgspec.json.encode(ApiKeys(SCHEMA, keys))
             text = msgspec.json.format(document, indent=2)
             write_atomically(self.path, text + b"\n", private=True)
         return keys
 
-    def find(self, text: str) -> ApiKeyV1 | None:
+    def find(self, text: str) -> ApiKey | None:
         """Return the key that a text is, if it is one of these and was not revoked."""
         match = _KEY.fullmatch(text)
         if match is None:
@@ -99,23 +97,23 @@ class ApiKeyFile:
             return None
         return found
 
-    def _read(self) -> Keys:
-        if not may_be_there(self.path):
+    def _read(self) -> ApiKeyTuple:
+        if not may_exist(self.path):
             return ()
         where = Where(file=str(self.path))
         raw = read_bounded(self.path, MAX_BYTES)
         mode = stat.S_IMODE(self.path.stat().st_mode)
-        if mode & _OTHERS and os.name != "nt":  # Windows keeps permissions elsewhere.
+        if mode & _GROUP_AND_OTHERS and os.name != "nt":  # Windows keeps permissions elsewhere.
             raise AffidavitError(faults.API_KEYS_READABLE, where, mode=f"{mode:04o}")
         try:
-            return msgspec.convert(decode(raw), ApiKeysV1).keys
+            return msgspec.convert(decode(raw), ApiKeys).keys
         except msgspec.ValidationError as error:
             raise AffidavitError(faults.API_KEYS_FORMAT, where, problem=str(error)) from None
         except AffidavitError as error:
             raise error.at(file=str(self.path)) from None
 
 
-def key_text(key_id: str, secret: str) -> str:
+def api_key_text(key_id: str, secret: str) -> str:
     """Return a key as its holder gets it, once."""
     return f"afk_{key_id}_{secret}"
 

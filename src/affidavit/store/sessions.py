@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import check as faults
+from affidavit.base.faults import evidence as faults
 from affidavit.base.files import read_bounded, write_atomically
 
 MAX_SESSION_BYTES: Final = 256 * 1024 * 1024
@@ -50,7 +50,7 @@ class SessionStore(Protocol):
         ...
 
 
-class FolderSessions:
+class SessionFolder:
     """Sessions as files in a folder, which is made when the first one is saved."""
 
     def __init__(self, folder: Path) -> None:

@@ -13,41 +13,43 @@ import msgspec
 from litestar import Litestar, Request, Response
 from litestar.exceptions import ClientException, HTTPException
 
+from affidavit.app.clock import now
+from affidavit.app.service import AnswerService, ServiceConfig, api_key_file
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.store.api_keys import ApiKeyFile
-from affidavit.web.door import Door
-from affidavit.web.edge import Edge
-from affidavit.web.handlers import Counter, Handlers, visit_of
-from affidavit.web.journal import Journal, JournalHandler
+from affidavit.web.access import AccessControl, RateLimiter
+from affidavit.web.handlers import Handlers, ServiceUseCases, request_state
+from affidavit.web.middleware import RequestLog, RequestLogHandler, ServiceMiddleware
 from affidavit.web.openapi import openapi_document
 from affidavit.web.operations import methods_at
 from affidavit.web.problems import MEDIA_TYPE, problem_from
-from affidavit.web.rates import Rates
-from affidavit.wiring.clock import now
-from affidavit.wiring.service import ProjectCounter, ServicePlan, api_key_file
-from affidavit.wiring.web_settings import WebSettings
+from affidavit.web.settings import WebSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ServiceDependencies:
     """What the application takes from outside: keys, log, clock, chance."""
 
     api_keys: ApiKeyFile
-    journal: Journal
+    journal: RequestLog
     seconds: Callable[[], float] = time.monotonic
     new_id: Callable[[], str] = lambda: f"req_{token_hex(8)}"
 
 
-def served(plan: ServicePlan, settings: WebSettings, *, log_requests: bool) -> Edge:
+def application_from_plan(
+    plan: ServiceConfig, settings: WebSettings, *, log_requests: bool
+) -> ServiceMiddleware:
     """Return the service that a plan describes; what libraries log goes to its journal, too."""
-    journal = Journal(sys.stderr, now, requests=log_requests)
-    logging.getLogger().handlers[:] = [JournalHandler(journal)]
-    around = Surroundings(api_key_file(plan.project), journal)
-    return application(ProjectCounter(plan), settings, around)
+    journal = RequestLog(sys.stderr, now, requests=log_requests)
+    logging.getLogger().handlers[:] = [RequestLogHandler(journal)]
+    around = ServiceDependencies(api_key_file(plan.project), journal)
+    return build_application(AnswerService(plan), settings, around)
 
 
-def application(counter: Counter, settings: WebSettings, around: Surroundings) -> Edge:
+def build_application(
+    counter: ServiceUseCases, settings: WebSettings, around: ServiceDependencies
+) -> ServiceMiddleware:
     """Return the service over one counter."""
     openapi = msgspec.json.encode(openapi_document(settings))
     running = anyio.CapacityLimiter(settings.max_running)
@@ -56,20 +58,20 @@ def application(counter: Counter, settings: WebSettings, around: Surroundings) -
         handlers.routes(),
         openapi_config=None,
         request_max_body_size=settings.max_body_bytes,
-        exception_handlers={Exception: _told, HTTPException: _told},
+        exception_handlers={Exception: _problem_response, HTTPException: _problem_response},
         logging_config=None,
     )
-    door = Door(
+    door = AccessControl(
         around.api_keys,
-        Rates(settings.key_rate, around.seconds),
-        Rates(settings.address_rate, around.seconds),
+        RateLimiter(settings.key_rate, around.seconds),
+        RateLimiter(settings.address_rate, around.seconds),
         anonymous=settings.anonymous,
     )
-    return Edge(routes, door, around.journal, around.new_id, around.seconds)
+    return ServiceMiddleware(routes, door, around.journal, around.new_id, around.seconds)
 
 
-def _told(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    visit = visit_of(request)
+def _problem_response(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    visit = request_state(request)
     known = _error_from(error, request)
     problem = problem_from(known, visit.request_id)
     visit.error, visit.code = known, problem.code

@@ -13,30 +13,30 @@ from litestar import Request, Response
 from litestar.connection import ASGIConnection
 from litestar.handlers import HTTPRouteHandler
 
-from affidavit.app.unreadable import Unreadable
-from affidavit.app.verifying import Outcome
+from affidavit.app.verify import ReceiptOutcome
+from affidavit.app.verify_inputs import UnreadableInput
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import CATALOG
 from affidavit.base.faults import service as faults
-from affidavit.base.json_limits import JsonLimits
+from affidavit.base.json_values import JsonLimits
 from affidavit.web import operations
-from affidavit.web.edge import VISIT, Visit
+from affidavit.web.middleware import REQUEST_STATE_KEY, RequestState
 from affidavit.web.operations import JSON, Operation
-from affidavit.web.problems import BODY, STATUSES
-from affidavit.web.quick_hand import QuickHand
-from affidavit.web.wire import FaultV1
-from affidavit.wiring.web_settings import WebSettings
+from affidavit.web.problems import BODY_FIELD, STATUSES
+from affidavit.web.schemas import FaultV1
+from affidavit.web.settings import WebSettings
+from affidavit.web.task_thread import ShortTaskThread
 
 Result = TypeVar("Result")
-Asked = Request[Any, Any, Any]
-Handler = Callable[[Asked], Awaitable[Response[bytes]]]
+ServiceRequest = Request[Any, Any, Any]
+Handler = Callable[[ServiceRequest], Awaitable[Response[bytes]]]
 
-BUSY_SECONDS: Final = 1
-QUICK_BYTES: Final = 65_536
+RETRY_AFTER_BUSY_SECONDS: Final = 1
+MAX_SHORT_TASK_BYTES: Final = 65_536
 """A longer request is not sent to the hand that does one thing after another."""
 
 
-class Counter(Protocol):
+class ServiceUseCases(Protocol):
     """The use cases behind the service; threads use it at the same time."""
 
     def answer(self, raw: bytes, limits: JsonLimits, since: float) -> bytes:
@@ -47,7 +47,7 @@ class Counter(Protocol):
         """Return the same if no source has to be waited for."""
         ...
 
-    def verify(self, raw: bytes, name: str) -> Outcome:
+    def verify(self, raw: bytes, name: str) -> ReceiptOutcome:
         """Return the steps of verifying a receipt."""
         ...
 
@@ -69,11 +69,11 @@ class Counter(Protocol):
 class Handlers:
     """The handlers over one counter."""
 
-    counter: Counter
+    counter: ServiceUseCases
     settings: WebSettings
     openapi: bytes
     running: anyio.CapacityLimiter
-    hand: QuickHand = field(default_factory=QuickHand)
+    hand: ShortTaskThread = field(default_factory=ShortTaskThread)
 
     def routes(self) -> list[HTTPRouteHandler]:
         """Return the routes of the table."""
@@ -90,7 +90,7 @@ class Handlers:
         }
         return [_route(each, given[each]) for each in operations.OPERATIONS]
 
-    async def answer(self, request: Asked) -> Response[bytes]:
+    async def answer(self, request: ServiceRequest) -> Response[bytes]:
         """Evaluate checks or a question, and sign what comes of it."""
         raw = await self._body(request)
         limits, since = self.settings.json_limits, time.monotonic()
@@ -101,39 +101,39 @@ class Handlers:
         )
         return _json(receipt)
 
-    async def verify(self, request: Asked) -> Response[bytes]:
+    async def verify(self, request: ServiceRequest) -> Response[bytes]:
         """Verify a receipt. One that does not hold is a result; what is no receipt is a mistake."""
         raw = await self._body(request)
 
-        def verified() -> Outcome:
-            return self.counter.verify(raw, BODY)
+        def verified() -> ReceiptOutcome:
+            return self.counter.verify(raw, BODY_FIELD)
 
         outcome = await self._done(raw, verified, verified)
-        if isinstance(outcome, Unreadable):
+        if isinstance(outcome, UnreadableInput):
             raise outcome.error
         report = outcome.as_wire()
         del report["receipt"]
         return _json(msgspec.json.encode(report))
 
-    async def coverage(self, request: Asked) -> Response[bytes]:
+    async def coverage(self, request: ServiceRequest) -> Response[bytes]:
         """Tell what can be asked."""
         return _json(await self._in_thread(lambda: self.counter.coverage))
 
-    async def keys(self, request: Asked) -> Response[bytes]:
+    async def keys(self, request: ServiceRequest) -> Response[bytes]:
         """Tell the public keys."""
         body = await self._in_thread(lambda: self.counter.public_keys(lifecycles=False))
         return _json(body, operations.KEYS)
 
-    async def registry(self, request: Asked) -> Response[bytes]:
+    async def registry(self, request: ServiceRequest) -> Response[bytes]:
         """Tell the lives of the keys."""
         body = await self._in_thread(lambda: self.counter.public_keys(lifecycles=True))
         return _json(body, operations.REGISTRY)
 
-    async def schema(self, request: Asked) -> Response[bytes]:
+    async def schema(self, request: ServiceRequest) -> Response[bytes]:
         """Tell what the service does."""
         return _json(self.openapi)
 
-    async def problem(self, request: Asked) -> Response[bytes]:
+    async def problem(self, request: ServiceRequest) -> Response[bytes]:
         """Tell what a code stands for."""
         fault = CATALOG.get(request.path_params["code"])
         if fault is None:
@@ -142,16 +142,16 @@ class Handlers:
         told = FaultV1(fault.code, fault.name, fault.message, fault.next_step, status)
         return _json(msgspec.json.encode(told))
 
-    async def health(self, request: Asked) -> Response[bytes]:
+    async def health(self, request: ServiceRequest) -> Response[bytes]:
         """Tell that the process is alive."""
         return _json(b'{"status":"alive"}')
 
-    async def readiness(self, request: Asked) -> Response[bytes]:
+    async def readiness(self, request: ServiceRequest) -> Response[bytes]:
         """Tell that receipts can be signed and verified."""
         await run_sync(self.counter.require_ready)
         return _json(b'{"status":"ready"}')
 
-    async def _body(self, request: Asked) -> bytes:
+    async def _body(self, request: ServiceRequest) -> bytes:
         _require_json(request)
         seconds = self.settings.body_seconds
         try:
@@ -164,7 +164,7 @@ class Handlers:
         self, raw: bytes, soon: Callable[[], Result | None], otherwise: Callable[[], Result]
     ) -> Result:
         """Return what the quick hand finds; if it finds nothing, what a thread of its own does."""
-        if len(raw) <= QUICK_BYTES:
+        if len(raw) <= MAX_SHORT_TASK_BYTES:
             self._require_room()
             found = await self.hand.find(soon)
             if found is not None:
@@ -178,20 +178,20 @@ class Handlers:
     def _require_room(self) -> None:
         if self.hand.waiting + self.running.borrowed_tokens >= self.settings.max_running:
             # To wait in a line that nobody sees is worse than to be told.
-            raise AffidavitError(faults.BUSY, seconds=BUSY_SECONDS)
+            raise AffidavitError(faults.BUSY, seconds=RETRY_AFTER_BUSY_SECONDS)
 
 
-def visit_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Visit:
+def request_state(connection: ASGIConnection[Any, Any, Any, Any]) -> RequestState:
     """Return what the edge knows of a request."""
-    found: Visit = cast(Any, connection.scope)[VISIT]
+    found: RequestState = cast(Any, connection.scope)[REQUEST_STATE_KEY]
     return found
 
 
 def _route(operation: Operation, handler: Handler) -> HTTPRouteHandler:
-    async def handle(request: Asked) -> Response[bytes]:
+    async def handle(request: ServiceRequest) -> Response[bytes]:
         # Here, not in a guard: for that the framework copies the request, and the route with it.
         if operation.scope is not None:
-            visit_of(request).caller.require(operation.scope)
+            request_state(request).caller.require(operation.scope)
         return await handler(request)
 
     path = operation.path.replace("{code}", "{code:str}")
@@ -205,7 +205,7 @@ def _json(body: bytes, operation: Operation | None = None) -> Response[bytes]:
     return Response(body, media_type=JSON, headers=headers)
 
 
-def _require_json(request: Asked) -> None:
+def _require_json(request: ServiceRequest) -> None:
     given = request.headers.get("content-type", "")
     kind, _, rest = given.partition(";")
     charset = rest.strip().lower().replace('"', "")

@@ -1,6 +1,6 @@
-"""The OpenAPI document, made from the table of operations and the structs that they name."""
+"""The OpenAPI document, built from the table of operations and the structs that they name."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -8,14 +8,106 @@ import msgspec
 
 from affidavit import __version__
 from affidavit.base.errors import Fault
-from affidavit.checks.unit import MAX_EXPECTATIONS
-from affidavit.web import examples, operations
-from affidavit.web.expectation_schema import expectation_schema
+from affidavit.checks.check import MAX_EXPECTATIONS
+from affidavit.checks.operators import OPERATORS, Operand
+from affidavit.checks.values import MAX_PATH_CHARACTERS, MAX_PATH_DEPTH
+from affidavit.web import operations
 from affidavit.web.operations import JSON, OPERATIONS, Operation
 from affidavit.web.problems import MEDIA_TYPE, STATUSES, ProblemV1
-from affidavit.wiring.web_settings import WebSettings
+from affidavit.web.settings import WebSettings
 
-_PREFIX: Final = "#/components/schemas/"
+# Whole requests for the OpenAPI document, by operation; all of them are answered with 200.
+#
+# They ask the one tool that every service has, `software_version`.
+
+_EXAMPLE_CHECK: Final = {
+    "id": "click-version",
+    "tool": "software_version",
+    "args": {"product": "click"},
+    "expect": {"op": "semver_gte", "value": "8.0"},
+}
+_EXAMPLE_RECEIPT: Final = {
+    "schema": "answer/v1",
+    "receipt_id": "ans_0000000000000000",
+    "generated_at": "2026-01-31T14:30:00Z",
+    "signature": {
+        "alg": "Ed25519",
+        "key_id": "af-ed25519-000000000000",
+        "canonicalization": "json-sorted-compact",
+        "sig": "AAAA",
+    },
+}
+
+EXAMPLE_BODIES: Final[Mapping[str, Mapping[str, Any]]] = {
+    operations.ANSWER.id: {
+        "checks": {"checks": [_EXAMPLE_CHECK], "deadline_ms": 2000},
+        "a question": {"question": "Which version of click is installed?"},
+        "a bare list of checks": [{**_EXAMPLE_CHECK, "observe": True}],
+    },
+    operations.VERIFY.id: {"a receipt that does not hold": _EXAMPLE_RECEIPT},
+}
+EXAMPLE_CODE: Final = "AF302"
+
+
+# The JSON Schema of an expectation: which operator takes what. Made from the operators' table.
+#
+# A struct says that `op` is a text and `value` is anything; the table says more, and callers should
+# be able to read it.
+
+# One step of a path: not empty, no dot in it, and not the star alone.
+_STEP: Final = r"(?:[^.*][^.]*|\*[^.]+)"
+_PATH: Final = {
+    "anyOf": [
+        {
+            "type": "string",
+            "maxLength": MAX_PATH_CHARACTERS,
+            "pattern": rf"^{_STEP}(?:\.{_STEP}){{0,{MAX_PATH_DEPTH - 1}}}$",
+        },
+        {"type": "null"},
+    ]
+}
+_SIZE: Final = {"type": "number", "minimum": 0}
+_SINGLE: Final = {"type": ["string", "number", "boolean", "null"]}
+_NOT_AN_OBJECT: Final = {"type": ["string", "number", "boolean", "null", "array"]}
+_OPERAND_SCHEMAS: Final[dict[Operand, Any]] = {
+    Operand.VALUE: {},
+    Operand.PAIR: {"type": "array", "minItems": 2, "maxItems": 2},
+    Operand.MEMBERS: {"type": "array", "minItems": 1, "items": _SINGLE},
+    Operand.WITHIN: _NOT_AN_OBJECT,
+    Operand.SECONDS: _SIZE,
+}
+
+
+def expectation_schema() -> dict[str, Any]:
+    """Return one alternative for each kind of operand."""
+    return {
+        "title": "Expectation",
+        "description": "What must hold of the evidence: an operator, with what it takes.",
+        "anyOf": [_operand_alternative(operand) for operand in Operand],
+    }
+
+
+def _operand_alternative(operand: Operand) -> dict[str, Any]:
+    names = [name for name, operator in OPERATORS.items() if operator.operand is operand]
+    properties: dict[str, Any] = {"op": {"enum": names}, "path": _PATH, "tol": {"type": "null"}}
+    required = ["op"]
+    if operand is not Operand.NOTHING:
+        properties["value"] = _OPERAND_SCHEMAS[operand]
+        required.append("value")
+    if operand is Operand.WITHIN:
+        properties["tol"] = _SIZE
+        required.append("tol")
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+# The OpenAPI document, made from the table of operations and the structs that they name.
+
+_SCHEMA_PREFIX: Final = "#/components/schemas/"
 _REQUEST_ID: Final = {
     "description": "The id of this request, as it stands in the log.",
     "schema": {"type": "string"},
@@ -32,7 +124,7 @@ def openapi_document(settings: WebSettings) -> dict[str, Any]:
     """Return the document of a service with these settings."""
     kinds = [kind for each in OPERATIONS for kind in (*each.takes, *each.gives)]
     schemas, components = msgspec.json.schema_components(
-        [*kinds, ProblemV1], ref_template=_PREFIX + "{name}"
+        [*kinds, ProblemV1], ref_template=_SCHEMA_PREFIX + "{name}"
     )
     named = dict(zip(map(repr, [*kinds, ProblemV1]), schemas, strict=True))
     paths: dict[str, Any] = {}
@@ -48,7 +140,7 @@ def openapi_document(settings: WebSettings) -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": _mended(components),
+            "schemas": _complete_components(components),
             "securitySchemes": {
                 "api_key": {
                     "type": "http",
@@ -83,13 +175,13 @@ def _operation(each: Operation, named: dict[str, Any], settings: WebSettings) ->
             described["description"] += " From this machine it needs none."
             described["security"].append({})
     if each.takes:
-        bodies = {name: {"value": value} for name, value in examples.BODIES[each.id].items()}
+        bodies = {name: {"value": value} for name, value in EXAMPLE_BODIES[each.id].items()}
         content = {JSON: {"schema": _schema(each.takes, named), "examples": bodies}}
         described["requestBody"] = {"required": True, "content": content}
     if "{code}" in each.path:
         schema = {"type": "string", "pattern": "^AF[0-9]{3}$"}
         slot = {"name": "code", "in": "path", "required": True, "schema": schema}
-        described["parameters"] = [{**slot, "example": examples.CODE}]
+        described["parameters"] = [{**slot, "example": EXAMPLE_CODE}]
     return described
 
 
@@ -115,7 +207,7 @@ def _response(description: str, media_type: str, schema: dict[str, Any]) -> dict
     }
 
 
-def _mended(components: dict[str, Any]) -> dict[str, Any]:
+def _complete_components(components: dict[str, Any]) -> dict[str, Any]:
     """Say what structs cannot say, and say it in the regular expressions of JSON Schema."""
     components["Expectation"] = expectation_schema()
     for name in ("Check", "CheckResultV1"):

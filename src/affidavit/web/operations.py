@@ -7,16 +7,16 @@ from typing import Any, Final, Literal
 
 from affidavit.base.errors import Fault
 from affidavit.base.faults import service
-from affidavit.seal.key_documents import RegistryV1
-from affidavit.store.api_keys import Scope
-from affidavit.web import wire
+from affidavit.seal.key_registry import RegistryV1
+from affidavit.store.api_keys import ApiKeyScope
+from affidavit.web import schemas
 from affidavit.web.problems import STATUSES
 
 JSON: Final = "application/json"
 
-_UNREAD: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
-_BODY: Final = (
-    *(fault for fault, status in STATUSES.items() if status in _UNREAD),
+_UNREADABLE_STATUSES: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+_BODY_FAULTS: Final = (
+    *(fault for fault, status in STATUSES.items() if status in _UNREADABLE_STATUSES),
     service.BODY_TOO_LARGE,
     service.BODY_LATE,
     service.NOT_JSON,
@@ -36,7 +36,7 @@ class Operation:
     path: str
     summary: str
     gives: tuple[object, ...]
-    scope: Scope | None = None
+    scope: ApiKeyScope | None = None
     takes: tuple[object, ...] = ()
     max_age_seconds: int = 0
     faults: tuple[Fault, ...] = (service.NOT_READY,)
@@ -52,7 +52,7 @@ class Operation:
             if anonymous:
                 yield service.WRONG_HOST
         if self.takes:
-            yield from _BODY
+            yield from _BODY_FAULTS
         yield from self.faults
 
 
@@ -61,26 +61,26 @@ ANSWER: Final = Operation(
     "POST",
     "/v1/answer",
     "Evaluate checks, or a question, and sign a receipt.",
-    (wire.AnswerReceiptV1, wire.RefusalReceiptV1),
-    Scope.ANSWER,
-    (wire.ChecksRequestV1, wire.QuestionRequestV1, wire.Checks),
+    (schemas.AnswerReceiptV1, schemas.RefusalReceiptV1),
+    ApiKeyScope.ANSWER,
+    (schemas.ChecksRequestV1, schemas.QuestionRequestV1, schemas.Checks),
 )
 COVERAGE: Final = Operation(
     "coverage",
     "GET",
     "/v1/answer",
     "Tell what can be asked: tools, operators, routes.",
-    (wire.CoverageV1,),
-    Scope.READ,
+    (schemas.CoverageV1,),
+    ApiKeyScope.READ,
 )
 VERIFY: Final = Operation(
     "verify",
     "POST",
     "/v1/verify",
     "Verify a receipt in five numbered steps, with the keys that this service trusts.",
-    (wire.VerificationReportV1,),
-    Scope.VERIFY,
-    (wire.ReceiptV1,),
+    (schemas.VerificationReportV1,),
+    ApiKeyScope.VERIFY,
+    (schemas.ReceiptV1,),
 )
 KEYS: Final = Operation(
     "keys",
@@ -111,7 +111,7 @@ PROBLEM: Final = Operation(
     "GET",
     "/problems/{code}",
     "Tell what the code of a problem stands for.",
-    (wire.FaultV1,),
+    (schemas.FaultV1,),
     faults=(service.NO_SUCH_ADDRESS,),
 )
 HEALTH: Final = Operation(
@@ -119,7 +119,7 @@ HEALTH: Final = Operation(
     "GET",
     "/healthz",
     "Tell that the process is alive.",
-    (wire.StatusV1,),
+    (schemas.StatusV1,),
     faults=(),
     limited=False,
 )
@@ -128,7 +128,7 @@ READINESS: Final = Operation(
     "GET",
     "/readyz",
     "Tell whether receipts can be signed and verified now.",
-    (wire.StatusV1,),
+    (schemas.StatusV1,),
     limited=False,
 )
 

@@ -12,15 +12,15 @@ from typing import Final
 import msgspec
 
 from affidavit.base.errors import AffidavitError, Fault, Where
-from affidavit.base.faults import answers, checks, feeds, receipts, service
 from affidavit.base.faults import input as input_faults
+from affidavit.base.faults import receipts, service
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "/problems/"
-BODY: Final = "body"
+BODY_FIELD: Final = "body"
 """What stands for a file in the errors of a caller; every other file is ours."""
 
-_SYNTAX: Final = (
+_SYNTAX_FAULTS: Final = (
     input_faults.JSON_SYNTAX,
     input_faults.JSON_ENCODING,
     input_faults.JSON_UNICODE,
@@ -32,18 +32,18 @@ _SYNTAX: Final = (
     input_faults.JSON_TOO_MANY_KEYS,
     input_faults.JSON_LONG_STRING,
 )
-_SENSE: Final = (
-    answers.ANSWER_REQUEST,
-    checks.CHECK_FIELD,
-    checks.CHECK_ID_TWICE,
-    checks.CHECK_OPERATOR,
-    checks.CHECK_OPERAND,
-    checks.CHECK_PATH,
-    checks.CHECKS_NONE,
-    checks.CHECKS_NOT_A_LIST,
-    checks.CHECK_EXPECTATIONS,
-    checks.QUESTION_SIZE,
-    feeds.DEADLINE,
+_VALIDATION_FAULTS: Final = (
+    receipts.ANSWER_REQUEST,
+    receipts.CHECK_FIELD,
+    receipts.CHECK_ID_TWICE,
+    receipts.CHECK_OPERATOR,
+    receipts.CHECK_OPERAND,
+    receipts.CHECK_PATH,
+    receipts.CHECKS_NONE,
+    receipts.CHECKS_NOT_A_LIST,
+    receipts.CHECK_EXPECTATIONS,
+    receipts.QUESTION_SIZE,
+    receipts.DEADLINE,
     receipts.RECEIPT_FORMAT,
     receipts.RECEIPT_VERSION,
     receipts.TST_ENCODING,
@@ -51,8 +51,8 @@ _SENSE: Final = (
 
 STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
     # 400: it is not strict JSON. 422: it is, and not what is taken here.
-    **dict.fromkeys(_SYNTAX, HTTPStatus.BAD_REQUEST),
-    **dict.fromkeys(_SENSE, HTTPStatus.UNPROCESSABLE_ENTITY),
+    **dict.fromkeys(_SYNTAX_FAULTS, HTTPStatus.BAD_REQUEST),
+    **dict.fromkeys(_VALIDATION_FAULTS, HTTPStatus.UNPROCESSABLE_ENTITY),
     service.BAD_REQUEST: HTTPStatus.BAD_REQUEST,
     service.KEY_NEEDED: HTTPStatus.UNAUTHORIZED,
     service.SCOPE_NEEDED: HTTPStatus.FORBIDDEN,
@@ -84,7 +84,7 @@ class ProblemV1(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ProblemResponse:
     """A problem, ready to be sent."""
 
     status: int
@@ -96,14 +96,14 @@ class Problem:
 def public_error(error: BaseException) -> AffidavitError:
     """Return what a caller is told: what they can mend as it is, all else by number only."""
     if isinstance(error, AffidavitError):
-        if error.where.file in (None, BODY) and error.fault in STATUSES:
+        if error.where.file in (None, BODY_FIELD) and error.fault in STATUSES:
             place = Where(line=error.where.line, field=error.where.field)
             return AffidavitError(error.fault, place, **error.values)
         return AffidavitError(service.NOT_READY)
     return AffidavitError(input_faults.DEFECT, kind=type(error).__name__, detail="see the log")
 
 
-def problem_from(error: BaseException, request_id: str) -> Problem:
+def problem_from(error: BaseException, request_id: str) -> ProblemResponse:
     """Return the problem document of an error."""
     told = public_error(error)
     fault = told.fault
@@ -120,7 +120,7 @@ def problem_from(error: BaseException, request_id: str) -> Problem:
         line=told.where.line,
     )
     headers = tuple(_headers(told))
-    return Problem(status.value, msgspec.json.encode(document), headers, fault.code)
+    return ProblemResponse(status.value, msgspec.json.encode(document), headers, fault.code)
 
 
 def _headers(error: AffidavitError) -> list[tuple[str, str]]:

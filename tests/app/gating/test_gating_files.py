@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.app.gating import blocks
-from affidavit.app.gating.blocks import blocks_of
-from affidavit.app.gating.files import BadLines, Lines, files_named
+from affidavit.app import gate_inputs
+from affidavit.app.gate_inputs import BadLines, InputLines, blocks_of, files_named
 from affidavit.base.errors import AffidavitError
-from affidavit.gates.latency import ROWS
+from affidavit.gates.latency import LATENCY_READER
 
 TEXTS = st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b"")), max_size=40)
 
@@ -23,7 +22,7 @@ def test_blocks_are_the_file_cut_after_whole_lines(
 ) -> None:
     raw = b"\n".join(lines) + b"\n" * ends
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "BLOCK_BYTES", size)
+        patch.setattr(gate_inputs, "BLOCK_BYTES", size)
         found = list(blocks_of(io.BytesIO(raw), "f"))
     assert b"".join(block.raw for block in found) == raw
     assert all(block.raw.endswith(b"\n") for block in found[:-1])
@@ -44,8 +43,8 @@ def test_a_long_line_becomes_a_blank_one(lines: list[int], ends: bool, size: int
     raw = b"\n".join(wanted) + b"\n" * ends
     bad = BadLines(skip=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "BLOCK_BYTES", size)
-        patch.setattr(blocks, "MAX_LINE_BYTES", longest)
+        patch.setattr(gate_inputs, "BLOCK_BYTES", size)
+        patch.setattr(gate_inputs, "MAX_LINE_BYTES", longest)
         found = list(blocks_of(io.BytesIO(raw), "f", bad))
     told = [error.where.line for error in bad.first]
     assert told == [number for number, length in enumerate(lines, 1) if length > longest]
@@ -57,7 +56,7 @@ def test_a_long_line_becomes_a_blank_one(lines: list[int], ends: bool, size: int
 
 
 def test_a_long_line_stops_without_skip_bad(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "MAX_LINE_BYTES", 3)
+    monkeypatch.setattr(gate_inputs, "MAX_LINE_BYTES", 3)
     with pytest.raises(AffidavitError) as caught:
         list(blocks_of(io.BytesIO(b"ab\nabcd"), "f"))
     assert (caught.value.fault.code, caught.value.where.line) == ("AF030", 2)
@@ -67,8 +66,8 @@ def test_rows_digest_and_counts(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_bytes(b'{"e2e_ms": 5}\n\n{"e2e_ms": "x"}\n{"e2e_ms": 7}')
     bad = BadLines(skip=True)
-    lines = Lines("latency", [str(file)], bad)
-    assert [line for line, _ in lines.rows(ROWS.from_chunk)] == [1, 4]
+    lines = InputLines("latency", [str(file)], bad)
+    assert [line for line, _ in lines.rows(LATENCY_READER.from_chunk)] == [1, 4]
     assert lines.as_input().as_wire() == {
         "path": str(file),
         "digest": f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}",
@@ -88,15 +87,15 @@ def test_several_files_are_one_input(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert files_named(["[ab].jsonl", "c[1].jsonl", "a.jsonl", "-"]) == (
         *("a.jsonl", "b.jsonl", "c[1].jsonl", "-"),
     )
-    lines = Lines("latency", ["*.jsonl"])
+    lines = InputLines("latency", ["*.jsonl"])
     assert [block.offset for block in lines.blocks()] == [0, 14, 28]
     digest = f"sha256:{hashlib.sha256(Path('a.jsonl').read_bytes()).hexdigest()}\n"
     whole = hashlib.sha256(3 * digest.encode()).hexdigest()
     assert lines.as_input().digest == f"sha256:{whole}"
     with pytest.raises(AffidavitError, match="AF010"):
         files_named(["*.csv"])
-    assert list(Lines("latency", []).blocks()) == []
-    assert Lines("latency", []).as_input().digest is None
+    assert list(InputLines("latency", []).blocks()) == []
+    assert InputLines("latency", []).as_input().digest is None
 
 
 def test_two_stars_within_a_name_are_no_pattern() -> None:

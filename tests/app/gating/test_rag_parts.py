@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.app.gating import rag_parts
-from affidavit.app.gating.files import opened
-from affidavit.app.gating.rag_parts import parts_of
+from affidavit.app import gate_rag_traces
+from affidavit.app.gate_inputs import open_input
+from affidavit.app.gate_rag import RagPlan, gate_rag
+from affidavit.app.gate_rag_traces import parts_of
 from affidavit.base.errors import AffidavitError
-from affidavit.wiring.gating import RagPlan, run_rag
 
 LINES = st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=20)
 
@@ -24,7 +24,7 @@ def test_parts_are_the_file_cut_at_lines(
     file = tmp_path_factory.mktemp("parts") / "trace.jsonl"
     file.write_bytes(raw)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rag_parts, "SMALLEST_PART_BYTES", 5)
+        patch.setattr(gate_rag_traces, "SMALLEST_PART_BYTES", 5)
         parts = parts_of(str(file), "t", jobs)
     assert [part.digests for part in parts] == [True, *[False] * (len(parts) - 1)]
     scoring = [part for part in parts if part.scores]
@@ -37,7 +37,7 @@ def test_a_line_longer_than_a_part_is_not_cut(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl"
     file.write_bytes(b"x" * (3 << 20) + b"\n" + b"y\n" * (3 << 20))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rag_parts, "SMALLEST_PART_BYTES", 1 << 20)
+        patch.setattr(gate_rag_traces, "SMALLEST_PART_BYTES", 1 << 20)
         starts = [part.start for part in parts_of(str(file), "t", 2) if part.scores]
     assert starts[:2] == [0, (3 << 20) + 1]
 
@@ -69,7 +69,7 @@ def test_large_parts_come_first(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl"
     file.write_bytes(b"0123456\n" * 1000)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rag_parts, "SMALLEST_PART_BYTES", 500)
+        patch.setattr(gate_rag_traces, "SMALLEST_PART_BYTES", 500)
         sizes = [(part.end or 0) - part.start for part in parts_of(str(file), "t", 2)[1:]]
     assert sizes[:4] == [2000, 1504, 1128, 840]
     assert all(size <= 1008 for size in sizes[4:])
@@ -78,7 +78,7 @@ def test_large_parts_come_first(tmp_path: Path) -> None:
 
 def test_a_closed_standard_input_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
-    with pytest.raises(AffidavitError, match="AF010: standard input"), opened("-"):
+    with pytest.raises(AffidavitError, match="AF010: standard input"), open_input("-"):
         pass
 
 
@@ -92,7 +92,7 @@ ROWS = [
 def imported(folder: Path, rows: list[object], **changes: bool) -> dict[str, object]:
     file = folder / "ragas.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return run_rag(RagPlan((), (str(file),), **changes)).as_wire()
+    return gate_rag(RagPlan((), (str(file),), **changes)).as_wire()
 
 
 def test_a_question_that_was_asked_twice(tmp_path: Path) -> None:
@@ -128,6 +128,6 @@ def test_a_gold_item_without_a_name_is_told_with_its_line(tmp_path: Path) -> Non
     gold.write_text('{"qid": "a", "answerable": true}\n{"qid": "", "answerable": true}\n')
     trace.write_text('{"qid": "a", "answer_json": null}\n')
     with pytest.raises(AffidavitError, match=r"gold.jsonl, line 2, field qid"):
-        run_rag(RagPlan((str(gold),), (str(trace),)))
-    report = run_rag(RagPlan((str(gold),), (str(trace),), skip_bad=True))
+        gate_rag(RagPlan((str(gold),), (str(trace),)))
+    report = gate_rag(RagPlan((str(gold),), (str(trace),), skip_bad=True))
     assert [given.skipped for given in report.inputs] == [1, 0]

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from tests.cli.test_gate_rag_command import answer, good, item, lines, many
 
-from affidavit.app.gating import blocks, rag_dealing, rag_parts, rag_shares, rag_sources
-from affidavit.app.gating.rag_dealing import Piece, rows_in
+from affidavit.app import gate_inputs, gate_rag_inputs, gate_rag_shards, gate_rag_traces
+from affidavit.app.gate_rag import RagPlan, gate_rag
+from affidavit.app.gate_rag_shards import ShardPiece, shard_rows
 from affidavit.base.errors import AffidavitError
-from affidavit.cli.gate_json import report_pieces
-from affidavit.wiring.gating import RagPlan, run_rag
+from affidavit.reports.gate_json import gate_report_chunks
 
 
 def plan(folder: Path, gold: bytes, *traces: bytes, **changes: Any) -> RagPlan:
@@ -23,7 +23,7 @@ def plan(folder: Path, gold: bytes, *traces: bytes, **changes: Any) -> RagPlan:
 
 def said(asked: RagPlan) -> bytes:
     try:
-        return b"".join(report_pieces(run_rag(asked).as_wire()))
+        return b"".join(gate_report_chunks(gate_rag(asked).as_wire()))
     except AffidavitError as error:
         return str(error).encode()
 
@@ -57,17 +57,17 @@ def test_the_same_bytes(
 ) -> None:
     asked = plan(tmp_path, *files, **changes)
     whole = said(replace(asked, jobs=1))
-    monkeypatch.setattr(rag_sources, "LARGE_GOLD_BYTES", 0)
-    monkeypatch.setattr(rag_sources, "SHARE_BYTES", 5000)
+    monkeypatch.setattr(gate_rag_inputs, "LARGE_GOLD_BYTES", 0)
+    monkeypatch.setattr(gate_rag_inputs, "SHARE_BYTES", 5000)
     assert said(asked) == whole
 
 
 def test_a_file_that_is_changed_meanwhile_stops_the_run(tmp_path: Path) -> None:
-    piece = Piece(tmp_path / "0.jsonl", tmp_path / "0.places")
+    piece = ShardPiece(tmp_path / "0.jsonl", tmp_path / "0.places")
     piece.lines.write_bytes(b"{\n")
     piece.places.write_bytes(bytes(8))
     with pytest.raises(AffidavitError, match="AF020"):
-        list(rows_in([piece], rag_shares.GOLD.from_chunk))
+        list(shard_rows([piece], gate_rag_shards.GOLD.from_chunk))
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
@@ -79,9 +79,9 @@ def test_parts_are_dealt_out_by_themselves(
     files, changes = CASES[name]
     asked = plan(tmp_path, *files, **changes)
     whole = said(asked)
-    monkeypatch.setattr(rag_sources, "LARGE_GOLD_BYTES", 0)
-    monkeypatch.setattr(rag_sources, "SHARE_BYTES", 5000)
-    monkeypatch.setattr(rag_parts, "SMALLEST_PART_BYTES", 3000)
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 700)
-    monkeypatch.setattr(rag_dealing, "HELD_BYTES", 2000)
+    monkeypatch.setattr(gate_rag_inputs, "LARGE_GOLD_BYTES", 0)
+    monkeypatch.setattr(gate_rag_inputs, "SHARE_BYTES", 5000)
+    monkeypatch.setattr(gate_rag_traces, "SMALLEST_PART_BYTES", 3000)
+    monkeypatch.setattr(gate_inputs, "BLOCK_BYTES", 700)
+    monkeypatch.setattr(gate_rag_shards, "HELD_BYTES", 2000)
     assert said(replace(asked, jobs=jobs)) == whole

@@ -5,44 +5,27 @@ from types import MappingProxyType, ModuleType
 from typing import Final
 
 from affidavit.base.errors import Fault
-from affidavit.base.faults import (
-    answers,
-    bundles,
-    check,
-    checks,
-    encoder,
-    evidence,
-    feeds,
-    gate_runs,
-    gates,
-    judge,
-    judging,
-    packs,
-    receipts,
-    recordings,
-    reports,
-    service,
-)
+from affidavit.base.faults import bundles, evidence, gates, receipts, service
 from affidavit.base.faults import input as input_faults
 
 _AREAS: Final[tuple[ModuleType, ...]] = (
     input_faults,
     evidence,
-    encoder,
-    judge,
-    check,
-    judging,
+    evidence,
+    evidence,
+    evidence,
+    evidence,
     receipts,
-    checks,
-    feeds,
-    answers,
+    receipts,
+    receipts,
+    receipts,
     gates,
-    gate_runs,
-    reports,
+    gates,
+    gates,
     service,
     bundles,
-    recordings,
-    packs,
+    bundles,
+    bundles,
 )
 
 

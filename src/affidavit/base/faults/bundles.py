@@ -1,11 +1,12 @@
-"""AF600 to AF631: evidence bundles, and the archive that they are.
-
-What contradicts another part of the same bundle (a digest, a size, a count, a sequence) ends with
-`TAMPERED`; what cannot be read as a bundle at all, or is beyond a limit, with `INPUT`.
-"""
+"""Faults AF6xx: evidence bundles, recordings, proofs, redactions, packs and lint."""
 
 from affidavit.base.errors import Fault
 from affidavit.base.exits import Exit
+
+# AF600 to AF631: evidence bundles, and the archive that they are.
+#
+# What contradicts another part of the same bundle (a digest, a size, a count, a sequence) ends with
+# `TAMPERED`; what cannot be read as a bundle at all, or is beyond a limit, with `INPUT`.
 
 _GET_AGAIN = "get the bundle again from where it was made"
 _RAISE = "raise {name} with --limits if you trust where the bundle comes from"
@@ -177,4 +178,208 @@ BUNDLE_EMPTY = Fault(
     "bundle.empty",
     "the bundle has no events, so there is nothing to verify",
     "record what happened, and seal that",
+)
+
+
+# AF632 to AF647: what is done with bundles: proofs, recordings, imports and redactions.
+
+BUNDLES_NONE = Fault(
+    "AF632",
+    "bundle.none",
+    "no bundle was found, so nothing was verified",
+    "name bundles (.tar.gz), or a folder that holds some",
+    Exit.UNKNOWN,
+)
+PROOF_FORMAT = Fault(
+    "AF633",
+    "proof.format",
+    "this is not a proof of an event: {problem}",
+    "make one with `affidavit evidence prove BUNDLE --event N -o proof.json`",
+)
+PROOF_MISMATCH = Fault(
+    "AF634",
+    "proof.mismatch",
+    "the proof does not hold: {problem}",
+    "believe neither the event nor the proof; ask for both again",
+    Exit.TAMPERED,
+)
+PROOF_EVENT = Fault(
+    "AF635",
+    "proof.event",
+    "there is no event {event}: the bundle has those from 0 to {last}",
+    "run `affidavit evidence show BUNDLE --events` for their numbers",
+)
+RUN_LOG = Fault(
+    "AF636",
+    "record.log",
+    "this is not the log of a run: {problem}",
+    "name a file that `affidavit.record` has written",
+)
+RECORD_EXISTS = Fault(
+    "AF637",
+    "record.exists",
+    "a run was recorded here before",
+    "seal it with `affidavit evidence seal`, or record to another file",
+)
+RECORD_CLOSED = Fault(
+    "AF638",
+    "record.closed",
+    "the run is not being recorded: it has finished, or has not begun",
+    "record within `with affidavit.record(...) as run:`",
+)
+RECORD_TYPE = Fault(
+    "AF639",
+    "record.type",
+    "no event type is called {type!a}",
+    "choose one of docs/bundles.md, or a name of your own that does not begin with affidavit",
+)
+RECORD_TOO_LARGE = Fault(
+    "AF640",
+    "record.too_large",
+    "the event has more than {limit} bytes",
+    "record a digest of the value and keep the value elsewhere, or split it",
+)
+IMPORT_UNKNOWN = Fault(
+    "AF641",
+    "evidence.import",
+    "this cannot become events: {problem}",
+    "name receipts, ledgers, gate reports, promptfoo results, or JSON lines with type and data",
+)
+REDACT_PATH = Fault(
+    "AF642",
+    "redact.path",
+    "{path!a} does not name a value in the data of an event",
+    "write a JSON pointer that begins with /data, like /data/output or /data/results/*/text",
+)
+REDACT_NOTHING = Fault(
+    "AF643",
+    "redact.nothing",
+    "no event has a value there that is not redacted yet, so nothing was redacted",
+    "run `affidavit evidence show BUNDLE --events` to see what the events hold",
+)
+REVEAL_FORMAT = Fault(
+    "AF644",
+    "redact.reveal_format",
+    "this is not a revealed value: {problem}",
+    "take an entry of the salts file, add its value, and put it in a JSON file (docs/bundles.md)",
+)
+REVEAL_MISMATCH = Fault(
+    "AF645",
+    "redact.reveal",
+    "the value and its salt do not make the commitment that stands in the bundle: {problem}",
+    "ask for the value and the salt again; this value is not the one that was redacted",
+    Exit.TAMPERED,
+)
+RECORD_VALUE = Fault(
+    "AF646",
+    "record.value",
+    "this cannot stand in a bundle: {problem}",
+    "mend the value that is named, then record or import it again",
+)
+REDACT_SALTS_EXIST = Fault(
+    "AF647",
+    "redact.salts_exist",
+    "there is a file already, and salts that are written over are lost for ever",
+    "name another file with --salts",
+)
+
+
+# AF650 to AF679: packs, lint, explanations and replay of bundles.
+
+PACK_FIELD = Fault(
+    "AF650",
+    "pack.field",
+    "{problem}",
+    "correct it{place}; docs/packs.md lists every field of a pack",
+)
+PACK_UNKNOWN_KEY = Fault(
+    "AF651",
+    "pack.unknown_key",
+    "no key of {holder} is called {key!r}",
+    "correct it{place}: {advice}",
+)
+PACK_SIGNAL = Fault(
+    "AF652",
+    "pack.signal",
+    "the registry of signals knows no {signal!r}",
+    "correct it{place}: {advice}",
+)
+PACK_DISCLAIMER = Fault(
+    "AF653",
+    "pack.disclaimer",
+    "a compliance pack has to say what it does not promise, and this one has no disclaimer",
+    "add the key disclaimer with a text that every report will show",
+)
+PACK_RULE_TWICE = Fault(
+    "AF654",
+    "pack.rule_twice",
+    "the rule {rule!r} stands twice in the pack {pack!r}",
+    "give one of the two another id",
+)
+PACK_COLLISION = Fault(
+    "AF655",
+    "pack.collision",
+    "the rule {rule} is in two packs: {first} and {second}",
+    "name one of the two packs, or change the version of one; nothing was run",
+)
+PACK_VERSION = Fault(
+    "AF656",
+    "pack.version",
+    "the pack {pack!r} needs {wanted}, and this is {found}",
+    "use a pack that is written for this version, or a newer affidavit",
+)
+PACK_NOT_FOUND = Fault(
+    "AF657",
+    "pack.not_found",
+    "there is no pack called {name!r}",
+    "{advice}",
+)
+PACK_FOLDER = Fault(
+    "AF658",
+    "pack.folder",
+    "this folder holds no pack.yaml",
+    "name the file of the pack, or a folder with a pack.yaml in it",
+)
+PACK_OUTSIDE = Fault(
+    "AF659",
+    "pack.outside",
+    "the pack {name!r} leads out of the folder of packs",
+    "put the file itself there, or name it by its path",
+)
+PACK_EXISTS = Fault(
+    "AF660",
+    "pack.exists",
+    "there is a file already, and it is not overwritten",
+    "choose another name with --output",
+)
+EXPLAIN_UNKNOWN = Fault(
+    "AF661",
+    "explain.unknown",
+    "there is nothing called {name!r} to explain",
+    "{advice}",
+)
+EXPLAIN_AMBIGUOUS = Fault(
+    "AF662",
+    "explain.ambiguous",
+    "{name!r} is a rule of several packs",
+    "write one of: {choices}",
+)
+EXPLAIN_MANY = Fault(
+    "AF663",
+    "explain.many",
+    "one bundle can be explained at a time, and {count} were given",
+    "name one of them",
+)
+LINT_BUNDLES_NONE = Fault(
+    "AF664",
+    "bundles.none",
+    "there was no bundle to lint",
+    "name a bundle, or a folder with files that end in .tar.gz or .tgz",
+    Exit.UNKNOWN,
+)
+REPLAY_REPORT = Fault(
+    "AF665",
+    "replay.report",
+    "this is no lint report of the form {known}",
+    "name a file that `affidavit evidence lint --report` wrote",
 )

@@ -1,7 +1,11 @@
-"""AF2xx: documents (200-229), the ledger and the judge."""
+"""Faults AF2xx: documents, the ledger, checking answers, and the judges with their settings and
+rows.
+"""
 
 from affidavit.base.errors import Fault
 from affidavit.base.exits import Exit
+
+# AF2xx: documents (200-229), the ledger and the judge.
 
 DOCUMENT_UNKNOWN = Fault(
     "AF200",
@@ -239,4 +243,264 @@ CLAIM_TOO_LONG = Fault(
     "judge.claim_too_long",
     "the claim has {length} characters; the judge reads at most {limit}",
     "split the text into claims first",
+)
+
+
+# AF248 and AF249: the files of the judge's encoder.
+
+ENCODER_MISSING = Fault(
+    "AF248",
+    "encoder.missing",
+    "a file of the judge's encoder is not installed or cannot be read",
+    "pip install --force-reinstall affidavit",
+    Exit.UNKNOWN,
+)
+ENCODER_CHANGED = Fault(
+    "AF249",
+    "encoder.changed",
+    "this file of the judge's encoder is not the one that was released",
+    "pip install --force-reinstall affidavit",
+    Exit.TAMPERED,
+)
+
+
+# AF251 to AF269: judges that are plugged in: their settings, the server, the money, the model.
+
+JUDGE_UNKNOWN = Fault(
+    "AF251",
+    "judge.unknown",
+    "no judge is named {name!r}",
+    "use one of: {known}; or name a TOML file with the table [chat] or [hf]",
+)
+JUDGE_SYNTAX = Fault(
+    "AF252",
+    "judge.syntax",
+    "the judge's settings are not TOML in UTF-8 ({problem})",
+    "start from the examples in docs/judges.md",
+)
+JUDGE_FIELD = Fault(
+    "AF253",
+    "judge.field",
+    "{problem}",
+    "docs/judges.md lists every setting with its range and default",
+)
+KEY_MISSING = Fault(
+    "AF254",
+    "judge.key_missing",
+    "the environment variable {variable} holds no key that can be sent",
+    "set it to the key of this server, in printable ASCII without spaces",
+)
+ENDPOINT_REFUSED = Fault(
+    "AF255",
+    "judge.endpoint_refused",
+    "the server at {endpoint} refused the request: {problem}",
+    "check base_url, the model's name and the key",
+)
+ENDPOINT_MOVED = Fault(
+    "AF256",
+    "judge.endpoint_moved",
+    "the server at {endpoint} points to {target}, which was not followed",
+    "name the new address as base_url if you trust it",
+)
+ENDPOINT_FAILED = Fault(
+    "AF257",
+    "judge.endpoint_failed",
+    "the server at {endpoint} gave no usable answer in {attempts} attempts: {problem}",
+    "try again later: the replies so far are kept and will not be asked for again",
+    Exit.UNKNOWN,
+)
+BUDGET_SPENT = Fault(
+    "AF258",
+    "judge.budget_spent",
+    "the next request could cost {next}, and {spent} of the budget of {budget} is spent",
+    "raise the budget and run the same command again: the replies so far are kept",
+    Exit.UNKNOWN,
+)
+BUDGET_TOO_SMALL = Fault(
+    "AF259",
+    "judge.budget_too_small",
+    "the run would cost about {estimate}, more than the budget of {budget}; nothing was sent",
+    "raise the budget, check fewer passages (--top-k), or start anyway with --yes",
+    Exit.UNKNOWN,
+)
+REPLIES_UNREADABLE = Fault(
+    "AF260",
+    "judge.replies_unreadable",
+    "not one of the {count} replies on a claim could be read ({problem})",
+    "use a stronger model, or delete {cache} to ask again",
+    Exit.UNKNOWN,
+)
+MODEL_MISSING = Fault(
+    "AF261",
+    "judge.model_missing",
+    "there is no model at {model!r} that can be loaded ({problem})",
+    "name a folder with config.json and *.safetensors, or a hub name with allow_download = true",
+)
+MODEL_LABELS = Fault(
+    "AF262",
+    "judge.model_labels",
+    "it is not clear what the labels of the model mean ({problem}); it has {labels}",
+    "say it in labels: each is supports, partly, neither or contradicts",
+)
+MODEL_FAILED = Fault(
+    "AF263",
+    "judge.model_failed",
+    "the model could not read a pair of claim and evidence ({problem})",
+    "check that it classifies pairs of sequences",
+    Exit.UNKNOWN,
+)
+
+
+# AF27x: checking answers: what is asked, batches, and the sessions that are kept.
+
+SESSION_UNKNOWN = Fault(
+    "AF270",
+    "session.unknown",
+    "no session is named {session!r}",
+    "run `affidavit sessions list` for those that are kept",
+)
+SESSION_AMBIGUOUS = Fault(
+    "AF271",
+    "session.ambiguous",
+    "{session!r} may mean several sessions: {found}",
+    "write more of the id",
+)
+SESSION_ENTRY = Fault(
+    "AF272",
+    "session.entry",
+    "there is no claim number {number}; the ledger has {count}",
+    "choose a number of the table",
+)
+BATCH_ROW = Fault(
+    "AF273",
+    "batch.row",
+    "this row is not {{id, answer, query?, sources?, date?}}: {problem}",
+    "mend the row",
+)
+BATCH_ID_TWICE = Fault(
+    "AF274",
+    "batch.id_twice",
+    "the id {id!r} stands in line {first} already",
+    "give every row an id of its own",
+)
+BATCH_EMPTY = Fault(
+    "AF275",
+    "batch.empty",
+    "the file has no rows, so there is nothing to check",
+    "write one JSON object per line: id, answer and, if known, query",
+    Exit.UNKNOWN,
+)
+ANSWER_EMPTY = Fault(
+    "AF276",
+    "answer.empty",
+    "the answer is empty, so there is nothing to check",
+    "name a file with the answer in it, or - to read standard input",
+    Exit.UNKNOWN,
+)
+ANSWER_NOT_TEXT = Fault(
+    "AF277",
+    "answer.not_text",
+    "the answer is not UTF-8 text",
+    "name the answer, a text or Markdown file; documents go after --sources",
+)
+TIME_SYNTAX = Fault(
+    "AF278",
+    "time.syntax",
+    "{value!r} is neither a day nor a time",
+    "write a day like 2026-01-31 or a time like 2026-01-31T14:30:00Z",
+)
+SESSION_TAMPERED = Fault(
+    "AF279",
+    "session.tampered",
+    "the ledger was changed after it was made: its verdicts do not follow from what it stores",
+    "check the answer again, and find out who changed the file",
+    Exit.TAMPERED,
+)
+ANSWER_IS_SOURCE = Fault(
+    "AF280",
+    "answer.is_source",
+    "the answer is itself one of the sources, as {filename}, so it would prove itself",
+    "move it out of the sources, or name the sources one by one",
+)
+OUTPUT_IS_INPUT = Fault(
+    "AF281",
+    "output.is_input",
+    "the report would replace what is being read, or another report",
+    "choose another place for it",
+)
+RESULTS_FOREIGN = Fault(
+    "AF282",
+    "batch.results_foreign",
+    "this file holds something else than results of a batch",
+    "choose another file for the results",
+)
+CITATION_SYNTAX = Fault(
+    "AF283",
+    "citation.syntax",
+    "{text!r} is not a citation",
+    "write 8 to 64 hexadecimal digits, as in [cite:00f66349]",
+)
+NOTHING_INDEXED = Fault(
+    "AF284",
+    "index.none",
+    "this project has indexed no sources, so no citation can be resolved",
+    "name the documents with --sources",
+    Exit.UNKNOWN,
+)
+
+
+# AF285 to AF299: rows of claims and evidence: scoring, measuring and calibrating a judge.
+
+ROW_MALFORMED = Fault(
+    "AF285",
+    "judge_row.malformed",
+    "this row is not {{id, claim, evidence}}: {problem}",
+    "mend the row; evidence is a text or a list of texts",
+)
+CLAIM_EMPTY = Fault(
+    "AF286",
+    "judge_row.claim_empty",
+    "the claim is empty, so there is nothing to judge",
+    "fill it, or remove the row",
+)
+LABEL_UNKNOWN = Fault(
+    "AF287",
+    "judge_row.label",
+    "{problem}",
+    "use one of: {known}",
+)
+ROWS_NONE = Fault(
+    "AF288",
+    "judge_row.none",
+    "there are no rows, so there is nothing to judge",
+    "write one JSON object per line: id, claim and evidence",
+    Exit.UNKNOWN,
+)
+GZIP_DAMAGED = Fault(
+    "AF289",
+    "judge_row.gzip",
+    "the compressed data is damaged ({reason})",
+    "compress the file again",
+)
+LABELS_TOO_FEW = Fault(
+    "AF290",
+    "calibrate.too_few",
+    "{found}; thresholds fitted to so few labels would be chance",
+    "label {more}",
+    Exit.UNKNOWN,
+)
+NOT_BETTER = Fault(
+    "AF291",
+    "calibrate.not_better",
+    "the fitted thresholds are no better than the judge's own on rows they were not fitted to"
+    " (balanced accuracy {after} against {before}), so no rules were written",
+    "keep the judge's own, add labels, or write them anyway with --force",
+    Exit.UNKNOWN,
+)
+ROWS_UNMEASURED = Fault(
+    "AF292",
+    "judge_eval.nothing",
+    "no row could be measured, so nothing is known about the judge",
+    "give rows of claim, evidence and label; what is wrong with a row is listed with -v",
+    Exit.UNKNOWN,
 )

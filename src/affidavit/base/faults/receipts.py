@@ -1,7 +1,105 @@
-"""AF32x to AF34x: receipts, the keys that sign them, and the tokens that date them."""
+"""Faults AF3xx: checks over tool evidence, receipts, keys, time stamps, tools and answers."""
 
 from affidavit.base.errors import Fault
 from affidavit.base.exits import Exit
+
+# AF30x and AF31x: checks over tool evidence, facts, routes.
+
+CHECK_FIELD = Fault(
+    "AF300",
+    "check.field",
+    "check {check} is not understood: {problem}",
+    "docs/checks.md lists every field of a check",
+)
+CHECK_ID_TWICE = Fault(
+    "AF301",
+    "check.id_twice",
+    "two checks have the id {check!r}",
+    "give every check an id of its own",
+)
+CHECK_OPERATOR = Fault(
+    "AF302",
+    "check.operator",
+    "check {check} names the operator {operator!r}, which does not exist",
+    "use one of: {known}",
+)
+CHECK_OPERAND = Fault(
+    "AF303",
+    "check.operand",
+    "check {check}: {operator} takes {takes}",
+    "docs/checks.md shows every operator with an example",
+)
+CHECK_PATH = Fault(
+    "AF304",
+    "check.path",
+    "check {check}: {problem}",
+    "write keys and indices with dots between them, such as results.0.magnitude",
+)
+CHECKS_NONE = Fault(
+    "AF305",
+    "checks.none",
+    "there is no check, so there is nothing to answer",
+    "give a list of one or more checks",
+)
+CHECKS_NOT_A_LIST = Fault(
+    "AF306",
+    "checks.not_a_list",
+    "the checks are {kind}, not a list",
+    "write them as a list of objects, each with an id and a tool",
+)
+CHECK_EXPECTATIONS = Fault(
+    "AF307",
+    "check.expectations",
+    "check {check} has {count} expectations; from 1 to {limit} are allowed",
+    "split the check in two, or omit `expect` to record the value without a verdict",
+)
+FACT_TIME = Fault(
+    "AF308",
+    "fact.time",
+    "the evidence for check {check} was assessed at {assessed}, not at the answer's time {at}",
+    "this is a defect of the caller; assess every fact at the time of the answer, and report it",
+    Exit.UNKNOWN,
+)
+FACT_FOREIGN = Fault(
+    "AF309",
+    "fact.foreign",
+    "the evidence for check {check} answers another tool or other arguments",
+    "this is a defect of the caller; report it",
+    Exit.UNKNOWN,
+)
+ROUTES_FIELD = Fault(
+    "AF310",
+    "routes.field",
+    "the route table is not understood: {problem}",
+    "docs/checks.md shows a whole route table",
+)
+ROUTE_ID_TWICE = Fault(
+    "AF311",
+    "route.id_twice",
+    "two routes have the id {route!r}",
+    "give every route an id of its own",
+)
+ROUTE_PATTERN = Fault(
+    "AF312",
+    "route.pattern",
+    "route {route}: the pattern {pattern!r} {problem}",
+    "write words and slots, such as: latest version of {{product}}",
+)
+ROUTE_OPERATOR = Fault(
+    "AF313",
+    "route.operator",
+    "route {route}: {problem}",
+    "use an operator that compares with one value, such as eq or semver_eq",
+)
+QUESTION_SIZE = Fault(
+    "AF314",
+    "question.size",
+    "the question has {problem}",
+    "ask it in one sentence",
+)
+
+
+# AF32x to AF34x: receipts, the keys that sign them, and the tokens that date them.
 
 RECEIPT_FORMAT = Fault(
     "AF320",
@@ -204,4 +302,93 @@ TST_MISSING = Fault(
     "you ask for an independent time stamp, and the receipt carries none",
     "ask the issuer for the anchored receipt; an anchor can be taken off without a trace",
     Exit.UNKNOWN,
+)
+
+
+# AF350 to AF369: tools and their sources, as a config file declares them.
+
+TOOLS_SYNTAX = Fault(
+    "AF350",
+    "tools.syntax",
+    "this is not {kind} as it is read here: {problem}",
+    "correct the text at that place",
+)
+TOOLS_FIELD = Fault(
+    "AF351",
+    "tools.field",
+    "{problem}",
+    "docs/tools.md lists every field of a tool and of each kind of source",
+)
+TOOLS_FORM = Fault(
+    "AF352",
+    "tools.form",
+    "a config file ends in .toml, .yaml or .yml, and this one does not",
+    "rename it, or name another file",
+)
+TOOLS_NONE = Fault(
+    "AF353",
+    "tools.none",
+    "the file declares no tool",
+    "add a table [tools.NAME]; docs/tools.md shows one",
+)
+TOOL_SOURCES = Fault(
+    "AF354",
+    "tool.sources",
+    "the tool {tool!r} {problem}",
+    "docs/tools.md shows a tool with every kind of source",
+)
+DEADLINE = Fault(
+    "AF355",
+    "answer.deadline",
+    "a deadline of {given} ms is not possible",
+    "give a whole number of milliseconds from 1 to {limit}",
+)
+
+
+# AF37x: asking for an answer, and verifying receipts in numbers.
+
+ANSWER_REQUEST = Fault(
+    "AF370",
+    "answer.request",
+    "this asks for nothing that can be answered: {problem}",
+    'write a list of checks, or {{"checks": [...]}}; docs/answers.md shows whole files',
+)
+STAMP_UNAVAILABLE = Fault(
+    "AF371",
+    "stamp.unavailable",
+    "the time stamp authority {url} gave no token: {problem}",
+    "try again, name another authority with --anchor, or do without a time stamp",
+    Exit.UNKNOWN,
+)
+RECEIPTS_NONE = Fault(
+    "AF372",
+    "receipts.none",
+    "there is no receipt here, so nothing was verified",
+    "name files, a folder of .json files, or .jsonl files with a receipt a line",
+    Exit.UNKNOWN,
+)
+KEYS_NONE = Fault(
+    "AF373",
+    "keys.none",
+    "no keys are trusted: none are named, and this project has none of its own",
+    "name the issuer's keys document with --keys, got from the issuer and not with the receipt",
+)
+ROUTES_OTHER = Fault(
+    "AF374",
+    "routes.other",
+    "the question was routed by the table {signed}, and this one is {found}",
+    "name the route table that the receipt was made with, or replay without one",
+    Exit.UNKNOWN,
+)
+KEY_NONE = Fault(
+    "AF375",
+    "key.none",
+    "there is no key to sign with, so no receipt can be made",
+    "make one with `affidavit keys new`",
+)
+STAMP_ADDRESS = Fault(
+    "AF376",
+    "stamp.address",
+    "this is no address of a time stamp authority: {problem}",
+    "name one such as https://tsa.example.org/tsr, or `self` for the digest alone",
 )

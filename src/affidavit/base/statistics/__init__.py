@@ -10,35 +10,41 @@ from affidavit.base.statistics.agreement import (
     LabelUse,
     agreement,
     agreement_from_counts,
+    kappa_interval,
 )
-from affidavit.base.statistics.calibration import (
+from affidavit.base.statistics.arithmetic import REPORT_DECIMALS, rounded
+from affidavit.base.statistics.classification import (
+    BinaryCounts,
+    BinaryEvaluation,
+    Estimate,
     ReliabilityBin,
+    ScoredLabel,
+    auroc,
+    binary_counts,
     brier_score,
     calibration_error,
+    estimated,
+    evaluate_labels,
     reliability_bins,
     with_prior,
 )
-from affidavit.base.statistics.classification import (
-    BinaryCounts,
-    Estimate,
-    binary_counts,
-    estimated,
-)
-from affidavit.base.statistics.discrimination import auroc
-from affidavit.base.statistics.evaluation import (
-    BinaryEvaluation,
-    ScoredLabel,
-    evaluate_labels,
-)
 from affidavit.base.statistics.exact_tests import fisher_exact, mcnemar_exact
-from affidavit.base.statistics.intervals import Interval, clopper_pearson, wilson
-from affidavit.base.statistics.kappa import kappa_interval
-from affidavit.base.statistics.order_statistics import percentile_interval
-from affidavit.base.statistics.percentiles import percentile, percentile_of_sorted
-from affidavit.base.statistics.rates import Rate, mean
-from affidavit.base.statistics.reliability import pass_hat_k
-from affidavit.base.statistics.resampling import Bootstrap, bootstrap, drawn_positions
-from affidavit.base.statistics.rounding import REPORT_DECIMALS, rounded
+from affidavit.base.statistics.percentiles import (
+    Bootstrap,
+    bootstrap,
+    drawn_positions,
+    percentile,
+    percentile_interval,
+    percentile_of_sorted,
+)
+from affidavit.base.statistics.rates import (
+    Interval,
+    Rate,
+    clopper_pearson,
+    mean,
+    pass_hat_k,
+    wilson,
+)
 
 __all__ = [
     "REPORT_DECIMALS",

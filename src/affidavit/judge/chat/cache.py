@@ -15,26 +15,26 @@ from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of, sha256_hex
 from affidavit.base.errors import AffidavitError
 from affidavit.base.files import read_bounded, write_atomically
-from affidavit.judge.chat.settings import Format
+from affidavit.judge.chat.settings import ResponseFormat
 
 _MAX_ENTRY_BYTES: Final = 16 * 1024 * 1024
 
 
-class ReplyEntryV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CachedReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a model wrote, how it ended, and the form in which it was asked for."""
 
     content: str
     ending: str
-    format: Format
+    format: ResponseFormat
 
 
-class _EntryV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _CacheEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: str
     digest: str
-    reply: ReplyEntryV1
+    reply: CachedReply
 
 
-def _digest(key: str, reply: ReplyEntryV1) -> str:
+def _digest(key: str, reply: CachedReply) -> str:
     return digest_of(jcs([key, reply.content, reply.ending, reply.format]))
 
 
@@ -48,23 +48,23 @@ class ReplyCache:
         """Tell whether there is an entry that holds."""
         return self.find(key) is not None
 
-    def find(self, key: str) -> ReplyEntryV1 | None:
+    def find(self, key: str) -> CachedReply | None:
         """Return the reply to what the key stands for."""
         try:
             entry = msgspec.json.decode(
-                read_bounded(self._place(key), _MAX_ENTRY_BYTES), type=_EntryV1
+                read_bounded(self._place(key), _MAX_ENTRY_BYTES), type=_CacheEntry
             )
             holds = entry.key == key and entry.digest == _digest(key, entry.reply)
         except (AffidavitError, msgspec.DecodeError):
             return None
         return entry.reply if holds else None
 
-    def keep(self, key: str, reply: ReplyEntryV1) -> None:
+    def keep(self, key: str, reply: CachedReply) -> None:
         """Keep a reply. A folder that cannot be written is an error: the money is spent."""
         place = self._place(key)
         with suppress(OSError):  # Writing fails next, and says why.
             place.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(place, msgspec.json.encode(_EntryV1(key, _digest(key, reply), reply)))
+        write_atomically(place, msgspec.json.encode(_CacheEntry(key, _digest(key, reply), reply)))
 
     def _place(self, key: str) -> Path:
         name = sha256_hex(key.encode())

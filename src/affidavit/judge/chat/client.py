@@ -1,30 +1,220 @@
-"""Asks the server until it has an answer or a reason to stop: retries, pauses, forms, money.
-
-Retried: no connection, no answer in time, an answer that broke off or is no chat completion, 408,
-409, 429 and 5xx. The pause doubles from half a second, or is what `Retry-After` asks for. Not
-retried: everything else that a server refuses, since the same request would be refused again. One
-refusal has a second meaning: a server that does not know an answer by schema refuses with 400 or
-422, or with 5xx and a message that names the field (llama-cpp-python does). It is then asked in
-the older way, then for JSON without a schema, and then by the prompt alone.
-"""
+"""The HTTP client of a chat server: one connection, retries, pauses, response formats, budget."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection
 from typing import Final, NoReturn
 
 import msgspec
 
-from affidavit.base.clock import Clock
 from affidavit.base.errors import AffidavitError
-from affidavit.base.faults import judge as faults
-from affidavit.base.places import excerpt
-from affidavit.http.outcome import Answer
-from affidavit.judge.chat.completion import Completion, MalformedError, completion_from, error_text
-from affidavit.judge.chat.endpoint import Endpoint, NoReplyError
-from affidavit.judge.chat.request import body_of
-from affidavit.judge.chat.settings import ChatV1, Format
-from affidavit.judge.chat.spending import Spending
+from affidavit.base.faults import evidence as faults
+from affidavit.base.http_client import (
+    Deadline,
+    FailureKind,
+    HttpFailure,
+    HttpRequest,
+    HttpResponse,
+    connect,
+    send_request,
+)
+from affidavit.base.strict_json import decode
+from affidavit.base.text import excerpt
+from affidavit.base.timestamps import Clock
+from affidavit.judge.chat.cost import CostAccount, TokenUsage
+from affidavit.judge.chat.prompt import request_body
+from affidavit.judge.chat.settings import ApiKeySecret, ChatSettings, ResponseFormat
+from affidavit.ledger.rules import placed_problem
+
+# The server of a chat judge: one POST for each request, over a connection that is kept.
+
+MAX_REPLY_BYTES: Final = 4 * 1024 * 1024
+
+
+class NoReplyError(Exception):
+    """No whole answer came. `sent` tells whether the server may have worked, and may charge."""
+
+    def __init__(self, problem: str, *, sent: bool, worth_retrying: bool = True) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.sent = sent
+        self.worth_retrying = worth_retrying
+
+
+class ChatEndpoint:
+    """A chat server. Its connection is kept between requests until `close`."""
+
+    def __init__(self, settings: ChatSettings, key: ApiKeySecret | None) -> None:
+        self._settings = settings
+        self._key = key
+        self._connection: HTTPConnection | None = None
+
+    def post(self, body: bytes) -> HttpResponse:
+        """Send a request and return the answer, or raise NoReplyError."""
+        was_open = self._connection is not None
+        outcome = self._exchange(body)
+        if was_open and isinstance(outcome, HttpFailure) and outcome.trouble is FailureKind.DROPPED:
+            # A server may drop an idle connection at the moment that we use it again.
+            outcome = self._exchange(body)
+        if isinstance(outcome, HttpFailure):
+            raise self._error_from(outcome)
+        return outcome
+
+    def close(self) -> None:
+        """Close the connection; the next request opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def hide(self, text: str) -> str:
+        """Return a text of the server without the key."""
+        return text if self._key is None else self._key.hide(text)
+
+    def _exchange(self, body: bytes) -> HttpResponse | HttpFailure:
+        deadline = Deadline(self._settings.timeout_s)
+        connection = self._connection or connect(self._settings.address, deadline)
+        if isinstance(connection, HttpFailure):
+            return connection
+        self._connection = connection
+        target = f"{self._settings.address.path}/chat/completions"
+        request = HttpRequest("POST", target, self._headers(), MAX_REPLY_BYTES, body)
+        is_kept = False
+        try:
+            outcome = send_request(connection, request, deadline)
+            # A connection that its server wants to close has no socket any more.
+            is_kept = isinstance(outcome, HttpResponse) and connection.sock is not None
+        finally:
+            if not is_kept:
+                self.close()
+        return outcome
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._key is not None:
+            headers["Authorization"] = self._key.header()
+        return headers
+
+    def _error_from(self, failure: HttpFailure) -> NoReplyError:
+        if not failure.was_sent:
+            may_pass = failure.trouble is not FailureKind.CERTIFICATE
+            problem = f"no connection ({failure.words})"
+            return NoReplyError(problem, sent=False, worth_retrying=may_pass)
+        match failure.trouble:
+            case FailureKind.LATE:
+                problem = f"no answer within {self._settings.timeout_s:g} s"
+            case FailureKind.TOO_LONG:
+                problem = f"the answer is longer than {MAX_REPLY_BYTES} bytes"
+            case FailureKind.CUT:
+                problem = "the answer broke off"
+            case _:
+                problem = failure.words
+        is_final = failure.trouble is FailureKind.TOO_LONG
+        return NoReplyError(problem, sent=True, worth_retrying=not is_final)
+
+
+# A server's answer: strict JSON in the shape of a chat completion, of which we need little.
+
+_LONGEST_ERROR: Final = 300
+
+
+class MalformedCompletionError(Exception):
+    """The answer is no chat completion."""
+
+
+class MessageV1(msgspec.Struct, frozen=True):
+    """What the model said; a refusal has no content."""
+
+    content: str | None = None
+    refusal: str | None = None
+
+
+class ChoiceV1(msgspec.Struct, frozen=True):
+    """One of the answers; we ask for one."""
+
+    message: MessageV1
+    finish_reason: str | None = None
+
+
+class UsageV1(msgspec.Struct, frozen=True):
+    """What the server counted."""
+
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class CompletionV1(msgspec.Struct, frozen=True):
+    """The part of a chat completion that we read; what else stands in it is left alone."""
+
+    choices: tuple[ChoiceV1, ...]
+    usage: UsageV1 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model wrote, and how it came to its end. `usage` is None if the server is silent."""
+
+    content: str
+    ending: str
+    usage: TokenUsage | None
+
+
+def completion_from(reply: HttpResponse, hide: Callable[[str], str]) -> Completion:
+    """Return the completion of an answer with status 200, or raise MalformedError."""
+    kind = reply.headers.get("content-type", "none").partition(";")[0].strip().lower()
+    if kind != "application/json" and not kind.endswith("+json"):
+        raise MalformedCompletionError(
+            f"the answer has the content type {excerpt(kind)!r}, not JSON"
+        )
+    try:
+        wire = msgspec.convert(decode(reply.body), CompletionV1)
+    except AffidavitError as error:
+        raise MalformedCompletionError(f"the answer is not strict JSON: {error.message}") from None
+    except msgspec.ValidationError as error:
+        raise MalformedCompletionError(
+            f"the answer is no chat completion: {': '.join(filter(None, placed_problem(error)))}"
+        ) from None
+    if not wire.choices:
+        raise MalformedCompletionError("the answer is no chat completion: it has no choices")
+    choice = wire.choices[0]
+    content = choice.message.content
+    if content is None:
+        content = choice.message.refusal or ""
+    usage = None
+    if wire.usage is not None and min(wire.usage.prompt_tokens, wire.usage.completion_tokens) >= 0:
+        usage = TokenUsage(wire.usage.prompt_tokens, wire.usage.completion_tokens)
+    return Completion(hide(content), choice.finish_reason or "unknown", usage)
+
+
+def error_text(reply: HttpResponse) -> str:
+    """Return what a server says of its refusal: its own message, or the start of its text."""
+    try:
+        value = decode(reply.body)
+    except AffidavitError:
+        text = reply.body[: 4 * _LONGEST_ERROR].decode("utf-8", "replace")
+        return _shorten(text)
+    if isinstance(value, dict):
+        inner = value.get("error", value.get("detail", value.get("message")))
+        if isinstance(inner, dict):
+            inner = inner.get("message")
+        if isinstance(inner, str):
+            return _shorten(inner)
+    return _shorten(str(value))
+
+
+def _shorten(text: str) -> str:
+    return excerpt(" ".join(text.split()), _LONGEST_ERROR).rstrip(".")
+
+
+# Asks the server until it has an answer or a reason to stop: retries, pauses, forms, money.
+#
+# Retried: no connection, no answer in time, an answer that broke off or is no chat completion, 408,
+# 409, 429 and 5xx. The pause doubles from half a second, or is what `Retry-After` asks for. Not
+# retried: everything else that a server refuses, since the same request would be refused again. One
+# refusal has a second meaning: a server that does not know an answer by schema refuses with 400 or
+# 422, or with 5xx and a message that names the field (llama-cpp-python does). It is then asked in
+# the older way, then for JSON without a schema, and then by the prompt alone.
 
 _RETRIED: Final = frozenset({408, 409, 429})
 _FORMAT_REFUSED: Final = frozenset({400, 422})
@@ -34,18 +224,22 @@ _LONGEST_ASKED_PAUSE: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class FormattedCompletion:
     """A completion, and the form in which it was asked for."""
 
     completion: Completion
-    format: Format
+    format: ResponseFormat
 
 
 class ChatClient:
     """Asks one server, one request at a time."""
 
     def __init__(
-        self, settings: ChatV1, endpoint: Endpoint, spending: Spending, clock: Clock = time
+        self,
+        settings: ChatSettings,
+        endpoint: ChatEndpoint,
+        spending: CostAccount,
+        clock: Clock = time,
     ) -> None:
         self._settings = settings
         self._endpoint = endpoint
@@ -56,7 +250,7 @@ class ChatClient:
         self._next_start = 0.0
         self._pause = 0.0
 
-    def ask(self, messages: list[dict[str, str]]) -> Answered:
+    def ask(self, messages: list[dict[str, str]]) -> FormattedCompletion:
         """Return the server's answer, or raise why there is none."""
         problem = ""
         for attempt in range(self._settings.retries + 1):
@@ -69,7 +263,7 @@ class ChatClient:
                 problem = error.problem
                 if not error.worth_retrying:
                     self._fail(problem, attempt + 1)
-            except MalformedError as error:
+            except MalformedCompletionError as error:
                 problem = str(error)
         self._fail(problem, self._settings.retries + 1)
 
@@ -77,15 +271,15 @@ class ChatClient:
         """Close the connection."""
         self._endpoint.close()
 
-    def _attempt(self, messages: list[dict[str, str]]) -> Answered:
-        first_refusal: Answer | None = None
+    def _attempt(self, messages: list[dict[str, str]]) -> FormattedCompletion:
+        first_refusal: HttpResponse | None = None
         while True:
             form = self._formats[0]
-            body = msgspec.json.encode(body_of(self._settings, messages, form))
+            body = msgspec.json.encode(request_body(self._settings, messages, form))
             reply = self._send(body)
             if reply.status == 200:
-                return Answered(self._completion(reply, len(body)), form)
-            may_be_form = not self._format_is_known and _names_form(reply)
+                return FormattedCompletion(self._completion(reply, len(body)), form)
+            may_be_form = not self._format_is_known and _mentions_response_format(reply)
             if not may_be_form and (reply.status in _RETRIED or reply.status >= 500):
                 raise self._put_off(reply)
             first_refusal = first_refusal or reply
@@ -94,7 +288,7 @@ class ChatClient:
                 self._refuse(first_refusal)
             self._formats.pop(0)
 
-    def _send(self, body: bytes) -> Answer:
+    def _send(self, body: bytes) -> HttpResponse:
         self.spending.require_room(len(body))
         self._keep_rate()
         self.spending.requests += 1
@@ -105,10 +299,10 @@ class ChatClient:
                 self.spending.count(len(body), None)
             raise
 
-    def _completion(self, reply: Answer, body_bytes: int) -> Completion:
+    def _completion(self, reply: HttpResponse, body_bytes: int) -> Completion:
         try:
             completion = completion_from(reply, self._endpoint.hide)
-        except MalformedError:
+        except MalformedCompletionError:
             self.spending.count(body_bytes, None)
             raise
         self.spending.count(body_bytes, completion.usage)
@@ -125,20 +319,20 @@ class ChatClient:
             now = self._next_start
         self._next_start = now + 60.0 / rate
 
-    def _put_off(self, reply: Answer) -> NoReplyError:
+    def _put_off(self, reply: HttpResponse) -> NoReplyError:
         """Take the server's wish into the next pause; one that is too long ends the run."""
-        asked, problem = asked_pause(reply) or 0.0, self._refusal(reply)
+        asked, problem = retry_after_seconds(reply) or 0.0, self._refusal(reply)
         if asked > _LONGEST_ASKED_PAUSE:
             problem = f"{problem}; it asks to wait {asked:g} s"
             return NoReplyError(problem, sent=False, worth_retrying=False)
         self._pause = max(self._pause, asked)
         return NoReplyError(problem, sent=False)
 
-    def _refusal(self, reply: Answer) -> str:
+    def _refusal(self, reply: HttpResponse) -> str:
         said = self._endpoint.hide(error_text(reply))
         return f"HTTP {reply.status}" + (f" ({said})" if said else "")
 
-    def _refuse(self, reply: Answer) -> NoReturn:
+    def _refuse(self, reply: HttpResponse) -> NoReturn:
         endpoint = self._settings.endpoint
         if 300 <= reply.status < 400:
             target = excerpt(self._endpoint.hide(reply.headers.get("location", "nowhere")), 200)
@@ -155,14 +349,14 @@ class ChatClient:
         )
 
 
-def _names_form(reply: Answer) -> bool:
+def _mentions_response_format(reply: HttpResponse) -> bool:
     """Tell whether the form of the answer may be why a server refuses."""
     if reply.status in _FORMAT_REFUSED:
         return True
     return reply.status >= 500 and b"response_format" in reply.body
 
 
-def asked_pause(reply: Answer) -> float | None:
+def retry_after_seconds(reply: HttpResponse) -> float | None:
     """Return the seconds that `Retry-After` asks for, as a number or as a date.
 
     A date is compared with the server's own, so that two clocks need not agree.

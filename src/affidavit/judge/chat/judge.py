@@ -10,27 +10,29 @@ import msgspec
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError
-from affidavit.base.faults import judge as faults
-from affidavit.judge.chat.cache import ReplyCache, ReplyEntryV1
-from affidavit.judge.chat.client import ChatClient
-from affidavit.judge.chat.endpoint import Endpoint
-from affidavit.judge.chat.evidence import reading_from
-from affidavit.judge.chat.prompt import INSTRUCTIONS, PROMPT_VERSION, SCHEMA, messages_for
-from affidavit.judge.chat.reply import Understood, Unreadable, understand
-from affidavit.judge.chat.request import body_of
-from affidavit.judge.chat.secret import secret_from
-from affidavit.judge.chat.settings import ChatV1
-from affidavit.judge.chat.spending import Estimate, Spending
-from affidavit.judge.claim_limit import require_claim
-from affidavit.judge.lexical import select_window
+from affidavit.base.faults import evidence as faults
+from affidavit.judge.chat.cache import CachedReply, ReplyCache
+from affidavit.judge.chat.client import ChatClient, ChatEndpoint
+from affidavit.judge.chat.cost import CostAccount, CostEstimate
+from affidavit.judge.chat.prompt import (
+    INSTRUCTIONS,
+    PROMPT_VERSION,
+    REPLY_SCHEMA,
+    messages_for,
+    request_body,
+)
+from affidavit.judge.chat.reply import ParsedReply, UnreadableReply, parse_reply, reading_from
+from affidavit.judge.chat.settings import ChatSettings, api_key_from
+from affidavit.judge.lexical.windows import select_window
+from affidavit.judge.protocol import require_claim
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading
 
 VERSION: Final = "1"
-_CUT: Final = "length"
+_CUT_OFF_REASON: Final = "length"
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ReplyCounts:
     """What became of the pairs that were read."""
 
     requests: int
@@ -43,7 +45,7 @@ class Tally:
 class ChatJudge:
     """Asks a model about each passage; replies are kept and not asked for again."""
 
-    def __init__(self, settings: ChatV1, client: ChatClient, cache: ReplyCache) -> None:
+    def __init__(self, settings: ChatSettings, client: ChatClient, cache: ReplyCache) -> None:
         self.settings = settings
         self._client = client
         self._cache = cache
@@ -56,7 +58,7 @@ class ChatJudge:
         asked = {
             "settings": self.settings.asked_with(),
             "prompt": [PROMPT_VERSION, INSTRUCTIONS],
-            "schema": SCHEMA,
+            "schema": REPLY_SCHEMA,
             "rules": VERSION,
         }
         return JudgeIdentity("chat", VERSION, digest_of(jcs(asked)), rederivable=False)
@@ -76,7 +78,7 @@ class ChatJudge:
         self._refused += sum(dict(reading.scores).get("refused", 0) == 1 for reading in readings)
         return readings
 
-    def estimate(self, pairs: Iterable[tuple[str, Sequence[Chunk]]]) -> Estimate:
+    def estimate(self, pairs: Iterable[tuple[str, Sequence[Chunk]]]) -> CostEstimate:
         """Return what reading these pairs would ask for and cost, without the kept replies."""
         count, pending = 0, {}
         form = self.settings.formats[0]
@@ -86,34 +88,40 @@ class ChatJudge:
                 messages, _ = self._messages(claim, chunk)
                 key = self._key(messages)
                 if key not in pending and not self._cache.has(key):
-                    pending[key] = len(msgspec.json.encode(body_of(self.settings, messages, form)))
+                    pending[key] = len(
+                        msgspec.json.encode(request_body(self.settings, messages, form))
+                    )
         return self.spending.estimate(count, list(pending.values()))
 
-    def tally(self) -> Tally:
+    def tally(self) -> ReplyCounts:
         """Return what happened so far."""
         cost = self.spending.cost
         spent = None
         if cost is not None:
             spent = ("" if self.spending.is_exact else "at most ") + self.spending.amount(cost)
-        return Tally(self.spending.requests, self._cached, self._unreadable, self._refused, spent)
+        return ReplyCounts(
+            self.spending.requests, self._cached, self._unreadable, self._refused, spent
+        )
 
-    def _outcome(self, claim: str, chunk: Chunk) -> tuple[Understood | Unreadable, str | None]:
+    def _outcome(
+        self, claim: str, chunk: Chunk
+    ) -> tuple[ParsedReply | UnreadableReply, str | None]:
         messages, remark = self._messages(claim, chunk)
         key = self._key(messages)
         entry = self._cache.find(key)
         if entry is None:
             answered = self._client.ask(messages)
             completion = answered.completion
-            entry = ReplyEntryV1(completion.content, completion.ending, answered.format)
+            entry = CachedReply(completion.content, completion.ending, answered.format)
             self._cache.keep(key, entry)
         else:
             self._cached += 1
-        outcome = understand(entry.content)
-        if isinstance(outcome, Unreadable):
+        outcome = parse_reply(entry.content)
+        if isinstance(outcome, UnreadableReply):
             self._unreadable += 1
-            if entry.ending == _CUT:
+            if entry.ending == _CUT_OFF_REASON:
                 limit = self.settings.max_output_tokens
-                outcome = Unreadable(f"it was cut at {limit} tokens; {outcome.problem}")
+                outcome = UnreadableReply(f"it was cut at {limit} tokens; {outcome.problem}")
         if entry.format != self.settings.formats[0]:
             remark = "; ".join(filter(None, (remark, f"asked as {entry.format}")))
         return outcome, remark
@@ -129,12 +137,14 @@ class ChatJudge:
 
     def _key(self, messages: list[dict[str, str]]) -> str:
         return digest_of(
-            jcs({"asked": self.settings.asked_with(), "messages": messages, "schema": SCHEMA})
+            jcs({"asked": self.settings.asked_with(), "messages": messages, "schema": REPLY_SCHEMA})
         )
 
-    def _require_some(self, outcomes: list[tuple[Understood | Unreadable, str | None]]) -> None:
+    def _require_some(
+        self, outcomes: list[tuple[ParsedReply | UnreadableReply, str | None]]
+    ) -> None:
         """Refuse to call a claim not found when no reply about it could be read."""
-        problems = [each.problem for each, _ in outcomes if isinstance(each, Unreadable)]
+        problems = [each.problem for each, _ in outcomes if isinstance(each, UnreadableReply)]
         if problems and len(problems) == len(outcomes):
             raise AffidavitError(
                 faults.REPLIES_UNREADABLE,
@@ -144,11 +154,11 @@ class ChatJudge:
             )
 
 
-def chat_judge(settings: ChatV1, folder: Path, environment: Mapping[str, str]) -> ChatJudge:
+def chat_judge(settings: ChatSettings, folder: Path, environment: Mapping[str, str]) -> ChatJudge:
     """Return the judge of some settings. Its key comes from the environment, if it needs one."""
     variable = settings.api_key_env
-    key = None if variable is None else secret_from(variable, environment)
-    client = ChatClient(settings, Endpoint(settings, key), Spending(settings))
+    key = None if variable is None else api_key_from(variable, environment)
+    client = ChatClient(settings, ChatEndpoint(settings, key), CostAccount(settings))
     return ChatJudge(settings, client, ReplyCache(folder))
 
 

@@ -1,13 +1,15 @@
-"""What the model is asked. A change here is a new version: replies to the old one do not count.
-
-Claim and evidence are data. They stand between marks that carry the digest of both, which no text
-can hold of itself, so that nothing in a document can close its own frame. A model may still be
-talked over by what it reads; what limits the harm is that its quote must stand in the passage.
-"""
+"""The prompt and the request body that a chat model is sent; any change is a new prompt version."""
 
 from typing import Final
 
 from affidavit.base.digest import sha256_hex
+from affidavit.judge.chat.settings import ChatSettings, ResponseFormat
+
+# What the model is asked. A change here is a new version: replies to the old one do not count.
+#
+# Claim and evidence are data. They stand between marks that carry the digest of both, which no text
+# can hold of itself, so that nothing in a document can close its own frame. A model may still be
+# talked over by what it reads; what limits the harm is that its quote must stand in the passage.
 
 PROMPT_VERSION: Final = "1"
 
@@ -37,13 +39,13 @@ Answer with one JSON object and nothing else: \
 {"verdict": "...", "support": 0.0, "contradiction": 0.0, "quote": "...", "reason": "..."}"""
 
 # Tenths by name: not every server that takes a schema keeps to a minimum and a maximum.
-_SHARE: Final = {"type": "number", "enum": [tenth / 10 for tenth in range(11)]}
-SCHEMA: Final[dict[str, object]] = {
+_PROBABILITY_SCHEMA: Final = {"type": "number", "enum": [tenth / 10 for tenth in range(11)]}
+REPLY_SCHEMA: Final[dict[str, object]] = {
     "type": "object",
     "properties": {
         "verdict": {"type": "string", "enum": list(VERDICTS)},
-        "support": _SHARE,
-        "contradiction": _SHARE,
+        "support": _PROBABILITY_SCHEMA,
+        "contradiction": _PROBABILITY_SCHEMA,
         "quote": {"type": "string"},
         "reason": {"type": "string"},
     },
@@ -63,3 +65,35 @@ def messages_for(claim: str, heading: str, evidence: str) -> list[dict[str, str]
         {"role": "system", "content": INSTRUCTIONS},
         {"role": "user", "content": "\n\n".join((asked, *framed))},
     ]
+
+
+# The body of a request, as the chat completions of OpenAI have it.
+
+_RESPONSE_FORMAT_FIELDS: Final[dict[ResponseFormat, dict[str, object] | None]] = {
+    "json_schema": {
+        "type": "json_schema",
+        "json_schema": {"name": "reading", "strict": True, "schema": REPLY_SCHEMA},
+    },
+    "json_object_schema": {"type": "json_object", "schema": REPLY_SCHEMA},
+    "json_object": {"type": "json_object"},
+    "text": None,
+}
+
+
+def request_body(
+    settings: ChatSettings, messages: list[dict[str, str]], form: ResponseFormat
+) -> dict[str, object]:
+    """Return the request for some messages, with the answer in a form."""
+    body: dict[str, object] = {
+        "model": settings.model,
+        "messages": messages,
+        "temperature": settings.temperature,
+        "seed": settings.seed,
+        settings.max_tokens_field: settings.max_output_tokens,
+        "stream": False,
+    }
+    for name in settings.omit:
+        body.pop(name, None)
+    if _RESPONSE_FORMAT_FIELDS[form] is not None:
+        body["response_format"] = _RESPONSE_FORMAT_FIELDS[form]
+    return body

@@ -1,8 +1,4 @@
-"""What a model wrote, read strictly: one JSON object of one shape, or it was not an answer.
-
-Two repairs are made, and noted: a fence of code around the object is taken off, and the one object
-of that shape is taken out of prose around it. Two such objects are no answer: which one is meant
-would be a guess.
+"""From the text of a model to a reading: strict parsing, and the quote must occur in the passage.
 """
 
 import json
@@ -14,68 +10,78 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_limits import JsonLimits
+from affidavit.base.json_values import JsonLimits
 from affidavit.base.strict_json import decode
+from affidavit.base.text import excerpt
+from affidavit.ledger.model import Chunk, Reading, Span, SupportLevel
 from affidavit.ledger.rules import placed_problem
+
+# What a model wrote, read strictly: one JSON object of one shape, or it was not an answer.
+#
+# Two repairs are made, and noted: a fence of code around the object is taken off, and the one
+# object of that shape is taken out of prose around it. Two such objects are no answer: which one is
+# meant would be a guess.
 
 _LIMITS: Final = JsonLimits(max_bytes=256 * 1024, max_depth=4, max_keys=16)
 _FENCE: Final = re.compile(r"\s*```[A-Za-z]*\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
 _CANDIDATES: Final = 32  # Beyond so many braces a reply is noise, not an answer in prose.
 _SCANNER: Final = json.JSONDecoder()
 
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Probability = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-class ReplyV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ModelReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The object that the model is asked for."""
 
     verdict: Literal["supported", "weak", "contradicted", "not_found"]
-    support: Share
-    contradiction: Share
+    support: Probability
+    contradiction: Probability
     quote: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class ParsedReply:
     """A reply that could be read; `repair` says what had to be mended, if anything."""
 
-    reply: ReplyV1
+    reply: ModelReply
     repair: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadableReply:
     """A reply that could not, and why. It counts as nothing: neither for nor against a claim."""
 
     problem: str
 
 
-def understand(content: str) -> Understood | Unreadable:
+def parse_reply(content: str) -> ParsedReply | UnreadableReply:
     """Return what a model's text says."""
-    whole = _parsed(content)
-    if isinstance(whole, ReplyV1):
-        return Understood(whole)
+    whole = _parse_object(content)
+    if isinstance(whole, ModelReply):
+        return ParsedReply(whole)
     fenced = _FENCE.fullmatch(content)
     if fenced is not None:
-        inside = _parsed(fenced[1])
-        if isinstance(inside, ReplyV1):
-            return Understood(inside, "a fence of code was taken off the reply")
-    found = {part for part in map(_parsed, _objects(content)) if isinstance(part, ReplyV1)}
+        inside = _parse_object(fenced[1])
+        if isinstance(inside, ModelReply):
+            return ParsedReply(inside, "a fence of code was taken off the reply")
+    found = {
+        part for part in map(_parse_object, _json_objects(content)) if isinstance(part, ModelReply)
+    }
     if len(found) == 1:
-        return Understood(found.pop(), "the answer was taken out of the text around it")
+        return ParsedReply(found.pop(), "the answer was taken out of the text around it")
     if found:
-        return Unreadable("the reply holds several answers that differ")
-    return Unreadable(whole)
+        return UnreadableReply("the reply holds several answers that differ")
+    return UnreadableReply(whole)
 
 
-def _parsed(text: str) -> ReplyV1 | str:
+def _parse_object(text: str) -> ModelReply | str:
     """Return the reply, or what is wrong with it."""
     if not text.strip():
         return "the reply is empty"
     try:
         value = decode(text.strip().encode("utf-8", "surrogatepass"), _LIMITS)
-        return msgspec.convert(value, ReplyV1)
+        return msgspec.convert(value, ModelReply)
     except AffidavitError as error:
         return f"not strict JSON: {error.message}"
     except msgspec.ValidationError as error:
@@ -83,7 +89,7 @@ def _parsed(text: str) -> ReplyV1 | str:
         return f"not the shape that was asked for: {problem}" + (f" ({field})" if field else "")
 
 
-def _objects(text: str) -> Iterator[str]:
+def _json_objects(text: str) -> Iterator[str]:
     """Yield the JSON objects that stand in a text, none inside another."""
     start, tried = text.find("{"), 0
     while start >= 0 and tried < _CANDIDATES:
@@ -95,3 +101,107 @@ def _objects(text: str) -> Iterator[str]:
         else:
             yield text[start:end]
         start = text.find("{", end)
+
+
+# From a model's reply to a reading: nothing counts that the passage does not hold.
+#
+# A model is believed as far as it can be checked. Its quote must stand in the passage, letter for
+# letter but for white space; its verdict must agree with its own score. What fails is kept as a
+# reading that neither supports nor contradicts, with a note that says why.
+
+_CONFIDENT_FROM: Final = 0.5
+_LEAST_QUOTE: Final = 8  # Letters; fewer are evidence only as two words ("15 days").
+_LONGEST_REASON: Final = 300
+_LEVELS: Final = {"supported": SupportLevel.FULL, "weak": SupportLevel.PARTIAL}
+
+
+def locate_quote(quote: str, passage: str) -> Span | None:
+    """Return where a quote first stands in a passage; runs of white space count as equal."""
+    words = quote.split()
+    if not words:
+        return None
+    match = re.search(r"\s+".join(map(re.escape, words)), passage)
+    return None if match is None else Span(*match.span())
+
+
+def reading_from(
+    outcome: ParsedReply | UnreadableReply, chunk: Chunk, remark: str | None
+) -> Reading:
+    """Return what a reply means for a chunk. `remark` says how it came about, if not as usual."""
+    if isinstance(outcome, UnreadableReply):
+        problem = f"the model's reply could not be read and counts as nothing: {outcome.problem}"
+        return _inconclusive_reading(chunk, _joined(problem, remark), (("unreadable", 1.0),))
+    reply = outcome.reply
+    span = locate_quote(reply.quote, chunk.text)
+    objection = _rejection_reason(reply, span)
+    # As the model said them; what counts is below, and is nothing where no quote holds.
+    scores = (("said_contradiction", reply.contradiction), ("said_support", reply.support))
+    if objection is not None:
+        notes = f"the model said {reply.verdict}, which counts as nothing: {objection}"
+        return _inconclusive_reading(
+            chunk, _joined(notes, outcome.repair, remark), (("refused", 1.0), *scores)
+        )
+    said = f"the model says: {excerpt(' '.join(reply.reason.split()), _LONGEST_REASON)}"
+    notes = _joined(said, outcome.repair, remark)
+    if span is None:
+        return _inconclusive_reading(chunk, notes, scores)
+    return Reading(
+        chunk_id=chunk.id,
+        support_level=_LEVELS.get(reply.verdict, SupportLevel.NONE),
+        contradicts=reply.verdict == "contradicted",
+        similarity=round(reply.support, 4),
+        contradiction=round(reply.contradiction, 4),
+        directness=0.5 if reply.verdict == "weak" else 1.0,
+        snippet=chunk.text[span.start : span.end],
+        snippet_span=span,
+        notes=notes,
+        scores=scores,
+    )
+
+
+def _rejection_reason(reply: ModelReply, span: Span | None) -> str | None:
+    """Return why a verdict cannot be believed, if so. Not telling needs no evidence."""
+    if reply.verdict == "not_found":
+        return (
+            None
+            if max(reply.support, reply.contradiction) < _CONFIDENT_FROM
+            else _inconsistency(reply)
+        )
+    quote = reply.quote.split()
+    if not quote:
+        return "it quotes nothing"
+    if span is None:
+        return "its quote does not stand in the passage"
+    if len(quote) < 2 and len(quote[0]) < _LEAST_QUOTE:
+        return "its quote is too short to be evidence"
+    own, other = reply.support, reply.contradiction
+    if reply.verdict == "contradicted":
+        own, other = other, own
+    if own < _CONFIDENT_FROM or other >= own:
+        return _inconsistency(reply)
+    return None
+
+
+def _inconsistency(reply: ModelReply) -> str:
+    return f"its scores say otherwise ({reply.support:g} for, {reply.contradiction:g} against)"
+
+
+def _inconclusive_reading(
+    chunk: Chunk, notes: str, scores: tuple[tuple[str, float], ...]
+) -> Reading:
+    return Reading(
+        chunk_id=chunk.id,
+        support_level=SupportLevel.NONE,
+        contradicts=False,
+        similarity=0.0,
+        contradiction=0.0,
+        directness=0.0,
+        snippet="",
+        snippet_span=Span(0, 0),
+        notes=notes,
+        scores=scores,
+    )
+
+
+def _joined(*notes: str | None) -> str:
+    return "; ".join(note for note in notes if note)

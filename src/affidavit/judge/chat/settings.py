@@ -1,45 +1,49 @@
-"""The table `[chat]` of a judge's file: every setting, its range, and what may not be combined.
+"""The table `[chat]` of a judge file, and the API key that it names."""
 
-The key is never a setting: only the name of the environment variable that holds it is.
-"""
-
+import re
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal, NoReturn, get_args
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import judge as faults
-from affidavit.http.address import Flaw, address_from
+from affidavit.base.faults import evidence as faults
+from affidavit.base.http_address import UrlProblem, parse_url
+from affidavit.base.text import is_worth_masking
+
+# The table `[chat]` of a judge's file: every setting, its range, and what may not be combined.
+#
+# The key is never a setting: only the name of the environment variable that holds it is.
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
-Text = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+SettingText = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 Price = Annotated[float, msgspec.Meta(ge=0)]
 
-Format = Literal["json_schema", "json_object_schema", "json_object", "text"]
-FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+ResponseFormat = Literal["json_schema", "json_object_schema", "json_object", "text"]
+RESPONSE_FORMATS: Final[tuple[ResponseFormat, ...]] = get_args(ResponseFormat)
 """How an answer's form is asked for, the strictest first; a server that refuses gets the next.
 
 The second is how llama.cpp and others took a schema before OpenAI did.
 """
 
 
-class ChatV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings as the file says them. All of them but the last group decide what is asked."""
 
-    base_url: Text
-    model: Text
+    base_url: SettingText
+    model: SettingText
     seed: int = 0
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
     max_output_tokens: Annotated[int, msgspec.Meta(ge=16, le=100_000)] = 400
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    response_format: Format | Literal["auto"] = "auto"
+    response_format: ResponseFormat | Literal["auto"] = "auto"
     omit: tuple[Literal["temperature", "seed"], ...] = ()
     """What the server does not let a client set."""
     max_evidence_characters: Annotated[int, msgspec.Meta(ge=200, le=1_000_000)] = 20_000
 
-    api_key_env: Text | None = None
+    api_key_env: SettingText | None = None
     timeout_s: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 60.0
     retries: Annotated[int, msgspec.Meta(ge=0, le=20)] = 4
     max_requests_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None = None
@@ -60,9 +64,9 @@ class ChatV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{address.scheme}://{address.netloc.lower()}{address.path}/chat/completions"
 
     @property
-    def formats(self) -> tuple[Format, ...]:
+    def formats(self) -> tuple[ResponseFormat, ...]:
         """The forms of answer to ask for, in order."""
-        return FORMATS if self.response_format == "auto" else (self.response_format,)
+        return RESPONSE_FORMATS if self.response_format == "auto" else (self.response_format,)
 
     def asked_with(self) -> dict[str, object]:
         """Return what decides over a reply beside the texts: this is cached and identified by."""
@@ -77,7 +81,7 @@ class ChatV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         }
 
 
-def chat_settings(wire: ChatV1) -> ChatV1:
+def chat_settings(wire: ChatSettings) -> ChatSettings:
     """Return the settings if they can be used together; raise which field cannot."""
     _check_address(wire)
     priced = (wire.price_per_million_input, wire.price_per_million_output)
@@ -88,14 +92,14 @@ def chat_settings(wire: ChatV1) -> ChatV1:
     return wire
 
 
-def _check_address(wire: ChatV1) -> None:
-    address = address_from(wire.base_url)
-    if address is Flaw.UNREADABLE:
+def _check_address(wire: ChatSettings) -> None:
+    address = parse_url(wire.base_url)
+    if address is UrlProblem.UNREADABLE:
         _refuse("base_url", "this is not an address")
-    if address is Flaw.UNUSABLE:
+    if address is UrlProblem.UNUSABLE:
         _refuse("base_url", "the address must begin with https:// or http:// and name a host")
     # A name, password or query in an address is where keys hide; the file must not hold one.
-    if address is Flaw.HAS_USER or "?" in wire.base_url or "#" in wire.base_url:
+    if address is UrlProblem.HAS_USER or "?" in wire.base_url or "#" in wire.base_url:
         _refuse("base_url", "the address may hold no user, password, query or fragment")
     if address.scheme == "http" and wire.api_key_env and address.hostname not in LOOPBACK:
         _refuse("base_url", "a key is sent over https only, unless the server is on this machine")
@@ -103,3 +107,40 @@ def _check_address(wire: ChatV1) -> None:
 
 def _refuse(field: str, problem: str) -> NoReturn:
     raise AffidavitError(faults.JUDGE_FIELD, Where(field=f"chat.{field}"), problem=problem)
+
+
+# The key of a server: sent, and never shown.
+
+_KEY: Final = re.compile(r"[!-~]{1,4096}")
+_REDACTED: Final = "[key]"
+
+
+class ApiKeySecret:
+    """A key. It has no readable form, no equality and no pickle: it cannot end in a file."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def header(self) -> str:
+        """Return the value of the Authorization header."""
+        return f"Bearer {self._value}"
+
+    def hide(self, text: str) -> str:
+        """Return a text of the server without the key, which some servers echo."""
+        return text.replace(self._value, _REDACTED) if is_worth_masking(self._value) else text
+
+    def __repr__(self) -> str:
+        return _REDACTED
+
+    def __reduce__(self) -> str:
+        raise TypeError("a key does not leave its process")
+
+
+def api_key_from(variable: str, environment: Mapping[str, str]) -> ApiKeySecret:
+    """Return the key that an environment variable holds."""
+    value = environment.get(variable, "").strip()
+    if not _KEY.fullmatch(value):
+        raise AffidavitError(faults.KEY_MISSING, variable=variable)
+    return ApiKeySecret(value)

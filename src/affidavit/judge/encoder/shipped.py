@@ -14,7 +14,7 @@ import msgspec
 
 from affidavit.base.digest import digest_of, sha256_hex
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import encoder as faults
+from affidavit.base.faults import evidence as faults
 
 MODEL: Final = "model.onnx"
 TOKENIZER: Final = "tokenizer.json"

@@ -6,14 +6,15 @@ from functools import cached_property
 from typing import Final
 
 from affidavit.base.digest import sha256_hex
-from affidavit.judge.claim_limit import require_claim
-from affidavit.judge.encoder import encoder_digest, load_encoder
+from affidavit.judge.encoder.reader import load_encoder
+from affidavit.judge.encoder.shipped import encoder_digest
 from affidavit.judge.layered.combiner import Combiner, shipped_combiner
 from affidavit.judge.layered.weighing import OWN_THRESHOLDS, Weighing, scores_of, settled
 from affidavit.judge.lexical.claims import claim_of
 from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.judge.lexical.windows import select_window
-from affidavit.judge.thresholded import decided_anew
+from affidavit.judge.protocol import require_claim
+from affidavit.judge.thresholded import apply_thresholds
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading
 
 VERSION: Final = "1"
@@ -82,4 +83,4 @@ def _reading(found: list[Weighing]) -> Reading:
         notes=note,
         scores=tuple(sorted(scores.items())),
     )
-    return decided_anew(raw, OWN_THRESHOLDS)
+    return apply_thresholds(raw, OWN_THRESHOLDS)

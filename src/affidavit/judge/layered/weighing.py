@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from affidavit.judge.encoder import Entailment
+from affidavit.judge.encoder.entailment import Entailment
 from affidavit.judge.layered.combiner import Weighed
 from affidavit.judge.layered.language import FOREIGN_SCORE, TOO_MANY, repeats, unknown_words
 from affidavit.judge.layered.language import NOTE as FOREIGN_NOTE
 from affidavit.ledger.model import Reading, SupportLevel
-from affidavit.ledger.thresholds import JudgeThresholds
+from affidavit.ledger.rules import JudgeThresholds
 
 OWN_THRESHOLDS: Final = JudgeThresholds()
 RULE_SCORE: Final = "rule_contradiction"

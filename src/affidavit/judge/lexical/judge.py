@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from affidavit.judge.claim_limit import require_claim
 from affidavit.judge.lexical.claims import ClaimText, claim_of
 from affidavit.judge.lexical.decide import NOTHING_SHARED, Decision, decide
 from affidavit.judge.lexical.examine import examine_part
 from affidavit.judge.lexical.features import WORD_FOR_WORD, Features, features_of, heading_keys
 from affidavit.judge.lexical.passages import Passage, passage_of
 from affidavit.judge.lexical.tables import tables_digest
+from affidavit.judge.protocol import require_claim
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportLevel
 
 VERSION: Final = "1"

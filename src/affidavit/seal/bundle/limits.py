@@ -10,8 +10,8 @@ from typing import Final
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
-from affidavit.base.json_limits import DEEPEST, JsonLimits
-from affidavit.base.places import excerpt
+from affidavit.base.json_values import MAX_DEPTH, JsonLimits
+from affidavit.base.text import excerpt
 
 # Assay refuses more keys in one object, and longer texts, than these.
 _MAX_KEYS: Final = 10_000
@@ -41,7 +41,7 @@ class BundleLimits:
 
 
 DEFAULT_LIMITS: Final = BundleLimits()
-NAMES: Final = tuple(field.name for field in fields(BundleLimits))
+LIMIT_NAMES: Final = tuple(field.name for field in fields(BundleLimits))
 
 
 def limits_from_wire(value: object, defaults: BundleLimits = DEFAULT_LIMITS) -> BundleLimits:
@@ -50,17 +50,17 @@ def limits_from_wire(value: object, defaults: BundleLimits = DEFAULT_LIMITS) -> 
     A limit that is spelled wrong would otherwise not be there, and nobody would know.
     """
     if not isinstance(value, Mapping):
-        raise _unusable("they are not a JSON object")
+        raise _invalid_limits("they are not a JSON object")
     for name, number in value.items():
-        if name not in NAMES:
-            raise _unusable(f"no limit is called {excerpt(str(name))!a}")
+        if name not in LIMIT_NAMES:
+            raise _invalid_limits(f"no limit is called {excerpt(str(name))!a}")
         if type(number) is not int or number < 1:
-            raise _unusable("it is not a whole number above zero", name)
-    if value.get("max_json_depth", 1) > DEEPEST:
-        raise _unusable(f"{DEEPEST} levels can be read at most", "max_json_depth")
+            raise _invalid_limits("it is not a whole number above zero", name)
+    if value.get("max_json_depth", 1) > MAX_DEPTH:
+        raise _invalid_limits(f"{MAX_DEPTH} levels can be read at most", "max_json_depth")
     return replace(defaults, **value)
 
 
-def _unusable(problem: str, field: str | None = None) -> AffidavitError:
-    known = ", ".join(NAMES)
+def _invalid_limits(problem: str, field: str | None = None) -> AffidavitError:
+    known = ", ".join(LIMIT_NAMES)
     return AffidavitError(faults.BUNDLE_LIMITS, Where(field=field), problem=problem, known=known)

@@ -1,11 +1,6 @@
-"""The manifest of a bundle: what it says, and what is ours in it.
+"""The manifest of a bundle, and the totals over all events that it states."""
 
-Origin: Assay's Evidence Contract v1, with two blocks beside it. `x-assay` names the packs that were
-applied and what they map to (ADR-025, data contract 3). `x-affidavit` covers what the contract
-leaves open: a Merkle root over whole lines, and whether the run had finished. Keys that are not
-known are kept as they are.
-"""
-
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,11 +10,19 @@ import msgspec
 from affidavit.base.canonical import jcs, require_canonical
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
-from affidavit.base.json_limits import JsonValue
-from affidavit.base.places import excerpt
-from affidavit.seal.bundle.archive import EVENTS, MANIFEST
+from affidavit.base.json_values import JsonValue
+from affidavit.base.text import excerpt
+from affidavit.base.validation import field_and_problem
+from affidavit.seal.bundle.container import EVENTS, MANIFEST
 from affidavit.seal.bundle.limits import BundleLimits
-from affidavit.seal.bundle.wire_places import place_and_problem
+from affidavit.seal.bundle.merkle import MerkleTree, leaves_of
+
+# The manifest of a bundle: what it says, and what is ours in it.
+#
+# Origin: Assay's Evidence Contract v1, with two blocks beside it. `x-assay` names the packs that
+# were applied and what they map to (ADR-025, data contract 3). `x-affidavit` covers what the
+# contract leaves open: a Merkle root over whole lines, and whether the run had finished. Keys that
+# are not known are kept as they are.
 
 SCHEMA_VERSION: Final = 1
 ALGORITHMS: Final[Mapping[str, str]] = {
@@ -28,8 +31,8 @@ ALGORITHMS: Final[Mapping[str, str]] = {
     "root": 'sha256(concat(content_hash + "\\n"))',
 }
 MERKLE: Final = "rfc6962-sha256"
-OURS: Final = "x-affidavit"
-ASSAYS: Final = "x-assay"
+AFFIDAVIT_BLOCK: Final = "x-affidavit"
+ASSAY_BLOCK: Final = "x-assay"
 
 
 class ProducerV1(msgspec.Struct, frozen=True):
@@ -40,7 +43,7 @@ class ProducerV1(msgspec.Struct, frozen=True):
     git: str | None = None
 
 
-class FileV1(msgspec.Struct, frozen=True):
+class ManifestFileV1(msgspec.Struct, frozen=True):
     """What the manifest says of a member."""
 
     path: str
@@ -89,7 +92,9 @@ class AffidavitBlockV1(msgspec.Struct, frozen=True, omit_defaults=True):
     torn_bytes: int = 0
 
 
-class ManifestV1(msgspec.Struct, frozen=True, rename={"ours": OURS, "assays": ASSAYS}):
+class BundleManifestV1(
+    msgspec.Struct, frozen=True, rename={"ours": AFFIDAVIT_BLOCK, "assays": ASSAY_BLOCK}
+):
     """A manifest, as far as it is known."""
 
     schema_version: int
@@ -99,7 +104,7 @@ class ManifestV1(msgspec.Struct, frozen=True, rename={"ours": OURS, "assays": AS
     event_count: int
     run_root: str
     algorithms: dict[str, str]
-    files: dict[str, FileV1]
+    files: dict[str, ManifestFileV1]
     ours: AffidavitBlockV1 | None = None
     assays: AssayBlockV1 | None = None
 
@@ -109,10 +114,10 @@ class Manifest:
     """A manifest: all that it holds, and its parts that are known."""
 
     value: Mapping[str, JsonValue]
-    known: ManifestV1
+    known: BundleManifestV1
 
     @property
-    def events(self) -> FileV1:
+    def events(self) -> ManifestFileV1:
         """What it says of the events."""
         return self.known.files[EVENTS]
 
@@ -141,17 +146,17 @@ def _manifest(value: JsonValue) -> Manifest:
         raise AffidavitError(faults.BUNDLE_MANIFEST, problem="it is not a JSON object")
     version = value.get("schema_version")
     if type(version) is int and version != SCHEMA_VERSION:
-        raise _version("schema_version", version, SCHEMA_VERSION)
+        raise _unknown_version("schema_version", version, SCHEMA_VERSION)
     try:
-        known = msgspec.convert(value, ManifestV1)
+        known = msgspec.convert(value, BundleManifestV1)
     except msgspec.ValidationError as error:
-        field, problem = place_and_problem(error)
+        field, problem = field_and_problem(error)
         raise AffidavitError(faults.BUNDLE_MANIFEST, Where(field=field), problem=problem) from None
     for name, wanted in ALGORITHMS.items():
         if known.algorithms.get(name) != wanted:
-            raise _version(f"algorithms.{name}", known.algorithms.get(name), wanted)
+            raise _unknown_version(f"algorithms.{name}", known.algorithms.get(name), wanted)
     if known.ours is not None and (known.ours.version, known.ours.merkle) != (1, MERKLE):
-        raise _version(f"{OURS}.version", known.ours.version, f"1 with {MERKLE}")
+        raise _unknown_version(f"{AFFIDAVIT_BLOCK}.version", known.ours.version, f"1 with {MERKLE}")
     if EVENTS not in known.files:
         raise AffidavitError(
             faults.ARCHIVE_MISSING, Where(field="files"), name=EVENTS, problem="it is not listed"
@@ -159,13 +164,13 @@ def _manifest(value: JsonValue) -> Manifest:
     return Manifest(value, known)
 
 
-def _version(what: str, found: object, known: object) -> AffidavitError:
+def _unknown_version(what: str, found: object, known: object) -> AffidavitError:
     shown = excerpt(repr(found))
     return AffidavitError(faults.BUNDLE_VERSION, what=what, found=shown, known=known)
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class ManifestContents:
     """What a manifest is made from when the events are known."""
 
     run_id: str
@@ -177,7 +182,7 @@ class Contents:
 
 
 def manifest_bytes(
-    contents: Contents,
+    contents: ManifestContents,
     producer: Mapping[str, JsonValue],
     *,
     finished: bool | None,
@@ -200,7 +205,7 @@ def manifest_bytes(
     }
     events = {"path": EVENTS, "sha256": contents.sha256, "bytes": contents.size}
     manifest: dict[str, object] = {
-        ASSAYS: {"packs_applied": list(packs_applied), "mappings": list(mappings)},
+        ASSAY_BLOCK: {"packs_applied": list(packs_applied), "mappings": list(mappings)},
         **(kept or {}),
         "schema_version": SCHEMA_VERSION,
         "bundle_id": contents.run_root,
@@ -210,6 +215,55 @@ def manifest_bytes(
         "run_root": contents.run_root,
         "algorithms": dict(ALGORITHMS),
         "files": {EVENTS: events},
-        OURS: ours,
+        AFFIDAVIT_BLOCK: ours,
     }
     return jcs(manifest)
+
+
+# What all events of a bundle come to: the same sums whether a bundle is written or verified.
+
+_TREE_BATCH: Final = 4096  # Leaves at a time: a level of the tree costs some steps by itself.
+
+
+class EventTotals:
+    """Counts, digests and roots of lines that come in portions."""
+
+    def __init__(self) -> None:
+        self._bytes = hashlib.sha256()
+        self._hashes = hashlib.sha256()
+        self._tree = MerkleTree()
+        self._leaves: list[bytes] = []
+        self.size = 0
+
+    @property
+    def count(self) -> int:
+        """How many events there were."""
+        return self._tree.size + len(self._leaves)
+
+    def add(self, text: bytes, hashes: Sequence[bytes], lines: Sequence[bytes]) -> None:
+        """Add whole lines: the text, the content hash of each in hexadecimal digits, and each line.
+
+        The lines stand behind the mark of a leaf, as `merkle.marked_lines` gives them.
+        """
+        self._bytes.update(text)
+        self.size += len(text)
+        self._hashes.update(b"sha256:%b\n" % b"\nsha256:".join(hashes))
+        self._leaves += leaves_of(lines)
+        if len(self._leaves) >= _TREE_BATCH:
+            self._grow()
+
+    def _grow(self) -> None:
+        self._tree.extend(self._leaves)
+        self._leaves = []
+
+    def contents(self, run_id: str) -> ManifestContents:
+        """Return what a manifest has to say of these events."""
+        self._grow()
+        return ManifestContents(
+            run_id,
+            self.count,
+            self.size,
+            f"sha256:{self._bytes.hexdigest()}",
+            f"sha256:{self._hashes.hexdigest()}",
+            f"sha256:{self._tree.root().hex()}",
+        )

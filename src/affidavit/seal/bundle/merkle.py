@@ -11,25 +11,25 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 _sha256 = hashlib.sha256
-LEAF: Final = b"\0"
-_NODE: Final = b"\1"
+LEAF_PREFIX: Final = b"\0"
+_NODE_PREFIX: Final = b"\1"
 EMPTY_ROOT: Final = _sha256().digest()
 DIGEST_BYTES: Final = 32
 
 
 def leaf_of(line: bytes) -> bytes:
     """Return the hash of a line, which has no line feed."""
-    return _sha256(LEAF + line).digest()
+    return _sha256(LEAF_PREFIX + line).digest()
 
 
-def marked(text: bytes) -> bytes:
+def leaf_prefixed(text: bytes) -> bytes:
     """Return a text of whole lines with the mark of a leaf before each, without its last feed."""
-    return (LEAF + text[:-1]).replace(b"\n", b"\n" + LEAF)
+    return (LEAF_PREFIX + text[:-1]).replace(b"\n", b"\n" + LEAF_PREFIX)
 
 
-def marked_lines(text: bytes) -> list[bytes]:
+def leaf_prefixed_lines(text: bytes) -> list[bytes]:
     """Return the lines of a text, each behind the mark of a leaf."""
-    return marked(text).split(b"\n")
+    return leaf_prefixed(text).split(b"\n")
 
 
 def leaves_of(lines: Iterable[bytes]) -> list[bytes]:
@@ -40,7 +40,7 @@ def leaves_of(lines: Iterable[bytes]) -> list[bytes]:
 def _parents(nodes: Sequence[bytes]) -> list[bytes]:
     """Return the hashes of pairs of neighbours; there are evenly many."""
     pairs = zip(nodes[::2], nodes[1::2], strict=True)
-    return [_sha256(_NODE + left + right).digest() for left, right in pairs]
+    return [_sha256(_NODE_PREFIX + left + right).digest() for left, right in pairs]
 
 
 class MerkleTree:
@@ -70,7 +70,7 @@ class MerkleTree:
         found = None
         for left in self._waiting:
             if left is not None:
-                found = left if found is None else _sha256(_NODE + left + found).digest()
+                found = left if found is None else _sha256(_NODE_PREFIX + left + found).digest()
         return EMPTY_ROOT if found is None else found
 
 
@@ -98,6 +98,6 @@ def root_from_path(leaf: bytes, index: int, size: int, path: Sequence[bytes]) ->
                 return None
             beside = rest.pop(0)
             pair = beside + node if index % 2 else node + beside
-            node = _sha256(_NODE + pair).digest()
+            node = _sha256(_NODE_PREFIX + pair).digest()
         index, last = index // 2, last // 2
     return None if rest else node

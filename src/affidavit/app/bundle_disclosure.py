@@ -1,0 +1,433 @@
+"""Discloses parts of a bundle: redaction with salted commitments, reveals, and inclusion proofs."""
+
+import hashlib
+import hmac
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+from affidavit.app.bundles import ManifestFields, open_bundle, write_bundle
+from affidavit.base.canonical import jcs, require_canonical
+from affidavit.base.digest import hex_from_digest
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import bundles as faults
+from affidavit.base.files import digest_file, write_atomically
+from affidavit.base.json_values import JsonValue
+from affidavit.base.text import excerpt
+from affidavit.packs.pointers import child_pointer, pointer_steps
+from affidavit.seal.bundle.container import EVENTS
+from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
+from affidavit.seal.bundle.manifest import AFFIDAVIT_BLOCK, MERKLE, ManifestContents
+from affidavit.seal.bundle.merkle import (
+    DIGEST_BYTES,
+    audit_path,
+    leaf_of,
+    leaf_prefixed_lines,
+    leaves_of,
+    root_from_path,
+)
+from affidavit.seal.bundle.reader import BundleReader
+from affidavit.seal.bundle.writer import EventWriter, RunIdentity
+
+# Commitments: what stands in the place of a value that was taken out, and can be checked later.
+#
+# The digest covers 32 bytes of chance and the canonical value, so that nobody finds a short value
+# (a yes, a name, a number) by trying them all; the chance is kept apart, by whoever may reveal.
+
+REDACTED_KEY: Final = "$redacted"
+ALGORITHM: Final = "sha256-salted"
+SALT_BYTES: Final = 32
+_ANY: Final = "*"
+_INDEX_DIGITS: Final = 10  # A longer number is no place in any list, and slow to read.
+
+
+class _CommitmentV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a commitment says, and nothing else: whatever says more was not made here."""
+
+    alg: Literal["sha256-salted"]
+    digest: Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
+    size_bytes: Annotated[int, msgspec.Meta(ge=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class DataPointer:
+    """A JSON pointer into an event, which begins with /data; `*` stands for every member."""
+
+    text: str
+    steps: tuple[str, ...]
+
+
+def pointer_from(text: str) -> DataPointer:
+    """Return a pointer (RFC 6901), or refuse one that does not lead into the data of an event."""
+    steps = pointer_steps(text.removeprefix("/"))
+    if not text.startswith("/data") or steps[0] != "data":
+        raise AffidavitError(faults.REDACT_PATH, path=excerpt(text))
+    return DataPointer(text, steps[1:])
+
+
+def commitment(value: JsonValue, salt: bytes) -> dict[str, JsonValue]:
+    """Return what stands in the place of a value."""
+    said: dict[str, JsonValue] = {
+        "alg": ALGORITHM,
+        "digest": salted_digest(value, salt),
+        "size_bytes": len(jcs(value)),
+    }
+    return {REDACTED_KEY: said}
+
+
+def salted_digest(value: JsonValue, salt: bytes) -> str:
+    """Return the digest of a value behind its salt."""
+    return f"sha256:{hashlib.sha256(salt + jcs(value)).hexdigest()}"
+
+
+def is_commitment(value: object) -> bool:
+    """Say whether a value was redacted: it is a commitment as we make them, to the letter.
+
+    What only looks like one may hold anything, and is redacted like any other value.
+    """
+    if not isinstance(value, dict) or value.keys() != {REDACTED_KEY}:
+        return False
+    try:
+        msgspec.convert(value[REDACTED_KEY], _CommitmentV1)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def commitment_holds(found: Mapping[str, Any], value: JsonValue, salt: bytes) -> bool:
+    """Say whether a value with its salt is what a commitment stands for."""
+    wanted = commitment(value, salt)
+    return hmac.compare_digest(jcs(dict(found)), jcs(wanted))
+
+
+def locations_of(event: dict[str, Any], pointer: DataPointer) -> Iterator[tuple[Any, Any, str]]:
+    """Yield each place that a pointer names: what holds it, under which key, and its exact path."""
+    places: list[tuple[Any, Any, str]] = [(event, "data", "/data")]
+    for step in pointer.steps:
+        places = [
+            (value, key, child_pointer(path, key))
+            for holder, at, path in places
+            for value in (holder[at],)
+            for key in _keys(value, step)
+        ]
+    yield from places
+
+
+def _keys(value: Any, step: str) -> list[Any]:
+    if isinstance(value, dict) and not is_commitment(value):
+        return list(value) if step == _ANY else [step] if step in value else []
+    if isinstance(value, list):
+        if step == _ANY:
+            return list(range(len(value)))
+        is_index = step.isdecimal() and len(step) < _INDEX_DIGITS and int(step) < len(value)
+        return [int(step)] if is_index else []
+    return []
+
+
+# Takes values out of a bundle and leaves commitments; the new bundle verifies like any other.
+#
+# The salts are written apart, for the owner alone: with a salt and a value anybody checks that this
+# is what was there, and without it nobody learns more than how long it was. The bundle that it was
+# made from is named behind a salt, too: bundles are reproducible, so whoever has the digest of the
+# first one tries short values until a bundle with that digest comes out.
+
+SALTS_SCHEMA: Final = "affidavit-salts/1"
+# Digests of what stood there, without a salt: what was taken out could be guessed from them.
+_UNSALTED_DIGESTS: Final = ("assaysemanticdigest", "assaydigestprofile")
+_REWRITTEN_FIELDS: Final = frozenset(
+    {
+        "schema_version",
+        "bundle_id",
+        "event_count",
+        "run_root",
+        "run_id",
+        "algorithms",
+        "files",
+        AFFIDAVIT_BLOCK,
+    }
+)
+RandomBytes = Callable[[int], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionRequest:
+    """What is to be redacted: values at some places, in events of some types, or of all."""
+
+    pointers: tuple[DataPointer, ...]
+    types: frozenset[str]
+
+    def in_type(self, kind: str) -> bool:
+        """Say whether events of a type are meant."""
+        return not self.types or kind in self.types
+
+
+@dataclass(slots=True)
+class Redaction:
+    """A redaction in the making: each value that was taken out, with its salt."""
+
+    wanted: RedactionRequest
+    chance: RandomBytes
+    salts: list[dict[str, JsonValue]] = field(default_factory=list)
+
+    def redact(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Take the values out of an event, which is changed."""
+        before = len(self.salts)
+        if self.wanted.in_type(event["type"]):
+            for pointer in self.wanted.pointers:
+                for holder, key, path in locations_of(event, pointer):
+                    self._take(event, holder, key, path)
+        if len(self.salts) > before:
+            for name in _UNSALTED_DIGESTS:
+                event.pop(name, None)
+        return event
+
+    def _take(self, event: dict[str, Any], holder: Any, key: Any, path: str) -> None:
+        value = holder[key]
+        if is_commitment(value):
+            return
+        salt = self.chance(SALT_BYTES)
+        holder[key] = commitment(value, salt)
+        self.salts.append({"event": event["assayseq"], "path": path, "salt": salt.hex()})
+
+
+def redaction_request_from(paths: Sequence[str], types: Sequence[str]) -> RedactionRequest:
+    """Return what is to be redacted; types without paths mean the whole data of their events."""
+    return RedactionRequest(tuple(map(pointer_from, paths or ("/data",))), frozenset(types))
+
+
+def redact_bundle(
+    source: Path,
+    target: Path,
+    salts: Path,
+    wanted: RedactionRequest,
+    chance: RandomBytes,
+    limits: BundleLimits = DEFAULT_LIMITS,
+) -> tuple[ManifestContents, int]:
+    """Write the redacted bundle and its salts; return what it holds and how many values are out.
+
+    The salts are written first: a bundle without them could never be revealed.
+    """
+    redaction = Redaction(wanted, chance)
+    origin, origin_salt = digest_file(source), chance(SALT_BYTES)
+    _refuse_known_salts(salts)
+    with open_bundle(source, limits) as reader:
+        manifest = reader.manifest.value
+        known = reader.manifest.known
+
+        def about() -> ManifestFields:
+            if not redaction.salts:
+                raise AffidavitError(faults.REDACT_NOTHING, Where(file=str(source)))
+            _write_salts(salts, origin, origin_salt, redaction)
+            earlier = 0 if known.ours is None else known.ours.redacted_values
+            ours: dict[str, JsonValue] = {
+                "origin": salted_digest(origin, origin_salt),
+                "redacted_values": earlier + len(redaction.salts),
+            }
+            kept = {key: value for key, value in manifest.items() if key not in _REWRITTEN_FIELDS}
+            finished = None if known.ours is None else known.ours.finished
+            producer = msgspec.to_builtins(known.producer)
+            return ManifestFields(finished, ours, kept, producer=producer)
+
+        drafting = EventWriter(RunIdentity(known.run_id, "urn:redacted", known.producer.name, ""))
+        lines = _lines(reader, drafting, redaction, limits)
+        try:
+            contents = write_bundle(target, drafting, lines, about)
+        except BaseException:
+            # They are ours, and of a bundle that is not there.
+            with suppress(OSError):
+                salts.unlink()
+            raise
+    return contents, len(redaction.salts)
+
+
+def _refuse_known_salts(salts: Path) -> None:
+    """Refuse to write over salts: without them what they reveal is hidden for ever."""
+    if os.path.lexists(salts):
+        raise AffidavitError(faults.REDACT_SALTS_EXIST, Where(file=str(salts)))
+
+
+def _lines(
+    reader: BundleReader, drafting: EventWriter, redaction: Redaction, limits: BundleLimits
+) -> Iterator[bytes]:
+    line_limits = limits.for_json(limits.max_line_bytes)
+    for number, event in reader.events():
+        line = drafting.rewritten(redaction.redact(event))
+        try:
+            # A commitment is longer and deeper than many a value.
+            require_canonical(line[:-1], line_limits)
+        except AffidavitError as error:
+            where = Where(EVENTS, number, error.where.field)
+            raise AffidavitError(error.fault, where, **error.values) from None
+        yield line
+
+
+def _write_salts(path: Path, origin: str, origin_salt: bytes, redaction: Redaction) -> None:
+    document = {
+        "schema": SALTS_SCHEMA,
+        "origin": {"origin": origin, "salt": origin_salt.hex()},
+        "salts": redaction.salts,
+    }
+    write_atomically(path, jcs(document) + b"\n", private=True)
+
+
+# Checks what an owner reveals of a redacted bundle: a value, or what the bundle was made from.
+
+_DIGITS: Final = 2 * SALT_BYTES
+_Salt = Annotated[str, msgspec.Meta(pattern=rf"^[0-9a-f]{{{_DIGITS}}}$")]
+
+
+class RevealedV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A value that its owner reveals: where it stood, the salt, and the value."""
+
+    event: int
+    path: str
+    salt: _Salt
+    value: Any
+
+
+class RevealedOriginV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The digest of the bundle that a redacted one was made from, and its salt."""
+
+    origin: str
+    salt: _Salt
+
+
+def check_revealed(
+    bundle: Path, revealed: JsonValue, limits: BundleLimits = DEFAULT_LIMITS
+) -> RevealedV1 | RevealedOriginV1:
+    """Return what is revealed if the bundle holds the commitment to it; raise where not."""
+    try:
+        if isinstance(revealed, dict) and "origin" in revealed:
+            origin = msgspec.convert(revealed, RevealedOriginV1)
+            _require_origin(bundle, origin, limits)
+            return origin
+        read = msgspec.convert(revealed, RevealedV1)
+    except msgspec.ValidationError as error:
+        raise AffidavitError(faults.REVEAL_FORMAT, problem=str(error)) from None
+    _require_value(bundle, read, limits)
+    return read
+
+
+def _require_value(bundle: Path, read: RevealedV1, limits: BundleLimits) -> None:
+    pointer = pointer_from(read.path)
+    found: list[Any] = []
+    with open_bundle(bundle, limits) as reader:
+        for _, event in reader.events():
+            if event["assayseq"] == read.event:
+                found = [holder[key] for holder, key, _ in locations_of(event, pointer)]
+    if len(found) != 1 or not is_commitment(found[0]):
+        problem = f"event {read.event} has no redacted value at {excerpt(read.path)}"
+        raise AffidavitError(faults.REVEAL_MISMATCH, problem=problem)
+    if not commitment_holds(found[0], read.value, bytes.fromhex(read.salt)):
+        problem = f"it says {found[0][REDACTED_KEY]['digest']}"
+        raise AffidavitError(faults.REVEAL_MISMATCH, problem=problem)
+
+
+def _require_origin(bundle: Path, read: RevealedOriginV1, limits: BundleLimits) -> None:
+    with open_bundle(bundle, limits) as reader:
+        for _ in reader.lines():
+            pass
+        ours = reader.manifest.known.ours
+    said = None if ours is None else ours.origin
+    if said is None:
+        raise AffidavitError(faults.REVEAL_MISMATCH, problem="the bundle names no origin")
+    if not hmac.compare_digest(said, salted_digest(read.origin, bytes.fromhex(read.salt))):
+        raise AffidavitError(faults.REVEAL_MISMATCH, problem=f"its origin is {excerpt(said, 80)}")
+
+
+# Proofs that one event stands in a bundle, checked without the bundle.
+#
+# A proof is small: the event's number, the size of the tree and some twenty digests. Whoever has
+# the Merkle root from a source that they trust (a signed attestation, say) checks one event with
+# it, and sees none of the others.
+
+PROOF_SCHEMA: Final = "affidavit-proof/1"
+
+
+class ProofV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A proof as it stands in a file. What names the bundle is for people, and proves nothing."""
+
+    schema: str
+    bundle_id: str
+    run_id: str
+    event: int
+    tree_size: int
+    merkle: str
+    merkle_root: str
+    path: list[str]
+
+
+def prove_event(
+    path: Path, event: int, limits: BundleLimits = DEFAULT_LIMITS
+) -> tuple[ProofV1, bytes]:
+    """Return the proof of an event and its line. The whole bundle is verified on the way."""
+    leaves = bytearray()
+    line = b""
+    with open_bundle(path, limits) as reader:
+        known = reader.manifest.known
+        for lines in reader.lines():
+            leaves += b"".join(leaves_of(leaf_prefixed_lines(lines.text)))
+            for number, each in lines.each():
+                if number == event + 1:
+                    line = each
+    size = len(leaves) // DIGEST_BYTES
+    if not 0 <= event < size:
+        raise AffidavitError(faults.PROOF_EVENT, event=event, last=size - 1)
+    each_leaf = [
+        bytes(leaves[at : at + DIGEST_BYTES]) for at in range(0, len(leaves), DIGEST_BYTES)
+    ]
+    nodes = audit_path(each_leaf, event)
+    root = root_from_path(each_leaf[event], event, size, nodes)
+    proof = ProofV1(
+        PROOF_SCHEMA,
+        known.bundle_id,
+        known.run_id,
+        event,
+        size,
+        MERKLE,
+        f"sha256:{(root or b'').hex()}",
+        [f"sha256:{node.hex()}" for node in nodes],
+    )
+    return proof, line
+
+
+def check_proof(proof: JsonValue, root: str, event: JsonValue) -> ProofV1:
+    """Return the proof if it leads from this event to this root; raise where it does not.
+
+    The root is the one that the caller trusts: the one in the proof is only compared with it.
+    """
+    read = _proof_from(proof)
+    trusted = bytes.fromhex(hex_from_digest(root))
+    if not isinstance(event, Mapping):
+        raise AffidavitError(faults.PROOF_FORMAT, problem="the event is not a JSON object")
+    nodes = [bytes.fromhex(hex_from_digest(node)) for node in read.path]
+    found = root_from_path(leaf_of(jcs(event)), read.event, read.tree_size, nodes)
+    if event.get("assayseq") != read.event:
+        raise _mismatch(f"the event is not number {read.event}")
+    if found is None:
+        raise _mismatch("no tree of this size has such a path")
+    if found != trusted:
+        raise _mismatch(f"event and path lead to sha256:{found.hex()}, not to {root}")
+    if read.merkle_root != root:
+        raise _mismatch("it is a proof for another root")
+    return read
+
+
+def _proof_from(value: JsonValue) -> ProofV1:
+    try:
+        proof = msgspec.convert(value, ProofV1)
+    except msgspec.ValidationError as error:
+        raise AffidavitError(faults.PROOF_FORMAT, problem=str(error)) from None
+    if (proof.schema, proof.merkle) != (PROOF_SCHEMA, MERKLE):
+        problem = f"it is not {PROOF_SCHEMA} with {MERKLE}"
+        raise AffidavitError(faults.PROOF_FORMAT, problem=problem)
+    return proof
+
+
+def _mismatch(problem: str) -> AffidavitError:
+    return AffidavitError(faults.PROOF_MISMATCH, problem=problem)

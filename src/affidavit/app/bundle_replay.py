@@ -1,0 +1,360 @@
+"""Replays the receipts, ledgers, gate reports and lint report that a bundle records, and compares.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from affidavit.app import recording as kinds
+from affidavit.app.lint import LINT_SCHEMA_VERSION, LintedBundle, bundle_as_wire, lint_bundle
+from affidavit.app.pack_files import BUILT_IN
+from affidavit.base.canonical import jcs
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.exits import Exit
+from affidavit.base.faults import bundles as faults
+from affidavit.base.files import read_bounded
+from affidavit.base.statistics.rates import Rate
+from affidavit.base.strict_json import decode
+from affidavit.checks.replay import replay_body as replay_answer
+from affidavit.decision.decision import Decision, GateStatus
+from affidavit.decision.evaluation import Measure, decide
+from affidavit.decision.gate import Gate, override_gates
+from affidavit.decision.metric import METRICS_BY_KIND, MetricKind
+from affidavit.decision.report import REPORT_SCHEMA
+from affidavit.ledger.adjudication import replay_ledger
+from affidavit.ledger.wire import ledger_from_json
+from affidavit.packs.events import EventHead, decode_head
+from affidavit.packs.lint import MAX_RESULTS
+from affidavit.packs.model import Pack
+from affidavit.seal.bundle.limits import BundleLimits
+from affidavit.seal.receipts import receipt_from, receipt_from_bytes
+
+# A recorded gate report, decided a second time from the figures that it holds.
+#
+# Not covered: whether the figures are those of the rows, which are not part of a report; and what
+# kept a decision from being to ship beside the gates, which a report has in words only.
+
+# Figures are recorded with six decimals: so near to a threshold, either side is right.
+_ROUNDED_BY: Final = 5e-7
+
+
+class StoredGateV1(msgspec.Struct):
+    """What a replay needs of a gate's result."""
+
+    metric: str
+    op: str
+    threshold: float
+    confidence: float | None
+    value: float | None
+    status: GateStatus
+    reason: str
+
+
+class StoredMetricV1(msgspec.Struct):
+    """What a replay needs of a figure."""
+
+    value: float | None
+    numerator: int | None
+    denominator: int | None
+    not_measured: int
+
+
+class StoredGateReportV1(msgspec.Struct):
+    """What a replay needs of a report."""
+
+    schema_version: str
+    kind: str
+    decision: Decision
+    reasons: tuple[str, ...]
+    gates: tuple[StoredGateV1, ...]
+    metrics: dict[str, StoredMetricV1]
+    settings: dict[str, Any] = {}
+
+
+class NotReplayableError(ValueError):
+    """Says why something that is recorded cannot be run again."""
+
+
+def gate_differences(report: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what does not follow from the figures of a report, or raise why nothing can."""
+    try:
+        wire = msgspec.convert(report, StoredGateReportV1)
+    except msgspec.ValidationError as error:
+        raise NotReplayableError(f"it is no gate report with gates: {error}") from None
+    if wire.schema_version != REPORT_SCHEMA or wire.kind not in METRICS_BY_KIND:
+        raise NotReplayableError(f"{wire.kind} reports of {wire.schema_version} are not replayed")
+    return (*_gate_differences(wire), *_decision_differences(wire))
+
+
+def _gate_differences(wire: StoredGateReportV1) -> Iterator[str]:
+    for each in wire.gates:
+        sure = "" if each.confidence is None else f"@{each.confidence!r}"
+        text = f"{each.metric}{each.op}{each.threshold!r}{sure}"
+        try:
+            (gate,) = override_gates([text], (), METRICS_BY_KIND[wire.kind])
+        except AffidavitError as error:
+            raise NotReplayableError(error.message) from None
+        figure = wire.metrics.get(each.metric)
+        if figure is None:
+            figure = StoredMetricV1(None, None, None, 0)
+        if figure.value != each.value:
+            yield f"{text} was decided on {each.value}, and the metric is {figure.value}"
+            continue
+        possible = _possible_statuses(
+            gate, figure, allow_missing=wire.settings.get("allow_missing") is True
+        )
+        if each.status not in possible:
+            said = " or ".join(sorted(possible))
+            yield f"{text} is recorded as {each.status}, and follows as {said}"
+
+
+def _possible_statuses(
+    gate: Gate, figure: StoredMetricV1, *, allow_missing: bool
+) -> set[GateStatus]:
+    """Return how the gate can come out.
+
+    One way, unless missing items were allowed, for then a report does not say how many of them are
+    still open; or the figure is rounded and next to the threshold.
+    """
+    value = _value_of(gate, figure)
+    values = [value]
+    if value is not None and figure.numerator is None:
+        is_near = abs(value - gate.threshold) <= _ROUNDED_BY
+        values += [value - 2 * _ROUNDED_BY, value + 2 * _ROUNDED_BY] if is_near else []
+    still_open = {figure.not_measured, 0} if allow_missing else {figure.not_measured}
+    rate = None
+    if figure.numerator is not None and figure.denominator is not None:
+        rate = Rate(figure.numerator, figure.denominator)
+    return {
+        decide(
+            [gate],
+            {gate.key: Measure(gate.metric, each, rate, None, figure.not_measured, left)},
+        )
+        .results[0]
+        .status
+        for each in values
+        for left in still_open
+    }
+
+
+def _value_of(gate: Gate, figure: StoredMetricV1) -> float | None:
+    """Return the figure, unrounded where it is a share or a count."""
+    if figure.value is None or figure.numerator is None or not figure.denominator:
+        return figure.value
+    if gate.metric.kind is MetricKind.COUNT:
+        return float(figure.numerator)
+    return figure.numerator / figure.denominator
+
+
+def _decision_differences(wire: StoredGateReportV1) -> Iterator[str]:
+    statuses = {each.status for each in wire.gates}
+    of_gates = {each.reason for each in wire.gates if each.status is not GateStatus.PASSED}
+    others = [reason for reason in wire.reasons if reason not in of_gates]
+    said = wire.decision
+    if GateStatus.FAILED in statuses:
+        follows = {Decision.NO_SHIP}
+    elif others:
+        # Something beside the gates spoke against it; in words, so both are possible.
+        follows = {Decision.NO_SHIP, Decision.INCONCLUSIVE}
+    elif statuses == {GateStatus.PASSED}:
+        follows = {Decision.SHIP}
+    else:
+        follows = {Decision.INCONCLUSIVE}
+    if said not in follows:
+        yield f"the decision is recorded as {said}, and follows as {' or '.join(sorted(follows))}"
+
+
+# Runs again what a bundle records, from the bundle alone, and compares.
+#
+# Receipts follow from their evidence, ledgers from their readings and rules, gate reports from
+# their figures, and a lint report from the bundle itself. Model calls, tool calls and whatever else
+# reaches outside are listed as not run again: a replay that left them out in silence would promise
+# too much.
+
+MAX_ROWS: Final = 1000
+MAX_REPORT_BYTES: Final = 256 * 1024 * 1024
+EXACT: Final = "exact"
+_NOT_EXACT: Final = (
+    "it is recorded without its exact text, in which 0.0 and 0 differ; record it with its text"
+)
+
+
+class ReplayOutcome(StrEnum):
+    """How a part of a bundle came out."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    NOT_RUN = "not run again"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedItem:
+    """One recorded thing, run again or not."""
+
+    line: int | None
+    what: str
+    outcome: ReplayOutcome
+    detail: str
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the row for machines."""
+        return {
+            "line": self.line,
+            "what": self.what,
+            "outcome": self.outcome.value.replace(" ", "_"),
+            "detail": self.detail,
+        }
+
+
+class BundleReplay:
+    """Fed with the events of a bundle; memory does not grow with them."""
+
+    def __init__(self) -> None:
+        self.rows: list[ReplayedItem] = []
+        self.counts: Counter[ReplayOutcome] = Counter()
+        self.not_run: Counter[str] = Counter()
+
+    def feed(self, line: int, head: EventHead) -> None:
+        """Run one event again, if it can be."""
+        run = _REPLAYERS.get(head.type)
+        if run is None:
+            self.not_run[head.type] += 1
+            return
+        try:
+            differences = run(msgspec.json.decode(head.data))
+        except NotReplayableError as error:
+            self.add(ReplayedItem(line, head.type, ReplayOutcome.NOT_RUN, str(error)))
+            return
+        if not differences:
+            self.add(ReplayedItem(line, head.type, ReplayOutcome.SAME, ""))
+        for difference in differences:
+            self.add(ReplayedItem(line, head.type, ReplayOutcome.DIFFERS, difference))
+
+    def add(self, row: ReplayedItem) -> None:
+        """Count a row, and keep it if there is room; what differs always has some."""
+        self.counts[row.outcome] += 1
+        if len(self.rows) < MAX_ROWS or (
+            row.outcome is ReplayOutcome.DIFFERS and self.counts[row.outcome] <= MAX_ROWS
+        ):
+            self.rows.append(row)
+
+    @property
+    def exit(self) -> Exit:
+        """Yes: something was run again, and all of it is the same."""
+        if self.counts[ReplayOutcome.DIFFERS]:
+            return Exit.TAMPERED
+        is_known = self.counts[ReplayOutcome.SAME] and not self.counts[ReplayOutcome.NOT_RUN]
+        return Exit.YES if is_known else Exit.UNKNOWN
+
+
+def _receipt(data: Any) -> Sequence[str]:
+    recorded = _part(data, "receipt")
+    text = data.get(EXACT)
+    try:
+        if isinstance(text, str):
+            receipt = receipt_from_bytes(text.encode())
+            if jcs(receipt.value) != jcs(recorded):
+                return ["the receipt and its exact text say different things"]
+        else:
+            receipt = receipt_from(recorded)
+    except AffidavitError as error:
+        raise NotReplayableError(f"it is no receipt: {error.message}") from None
+    done = replay_answer(receipt.value, receipt.forms.content)
+    if done.differences and not isinstance(text, str):
+        raise NotReplayableError(_NOT_EXACT)
+    return [str(difference) for difference in done.differences]
+
+
+def _ledger(data: Any) -> Sequence[str]:
+    try:
+        ledger = ledger_from_json(jcs(_part(data, "ledger")))
+        same = replay_ledger(ledger) == ledger
+    except AffidavitError as error:
+        raise NotReplayableError(f"it is no ledger: {error.message}") from None
+    return [] if same else ["the verdicts do not follow from the readings and rules"]
+
+
+def _gate(data: Any) -> Sequence[str]:
+    return gate_differences(_part(data, "report"))
+
+
+def _part(data: Any, name: str) -> dict[str, Any]:
+    part = data.get(name) if isinstance(data, dict) else None
+    if not isinstance(part, dict):
+        raise NotReplayableError(f"its data has no {name}")
+    if b'"$redacted"' in jcs(part):
+        raise NotReplayableError("parts of it are redacted")
+    return part
+
+
+_REPLAYERS: Final[Mapping[str, Callable[[Any], Sequence[str]]]] = {
+    kinds.RECEIPT: _receipt,
+    kinds.LEDGER: _ledger,
+    kinds.GATE_REPORT: _gate,
+}
+
+
+def replay_bundle(
+    path: Path, packs: Sequence[Pack], limits: BundleLimits, report: Path | None
+) -> tuple[BundleReplay, LintedBundle]:
+    """Verify a bundle, run again what it records and lint it, all in one pass."""
+    stored = None if report is None else _stored_report(report)
+    cap = _cap_of(stored)
+    done = BundleReplay()
+    linted = lint_bundle(
+        path, packs, limits, cap, lambda line, raw: done.feed(line, decode_head(raw))
+    )
+    if stored is not None:
+        done.add(_lint_row(stored, linted, f"lint report {report}"))
+    return done, linted
+
+
+def packs_of_report(report: Path) -> tuple[str, ...]:
+    """Return where the packs of a lint report were found: a name, or a path."""
+    packs = _stored_report(report).get("packs")
+    named = [each for each in packs if isinstance(each, dict)] if isinstance(packs, list) else []
+    return tuple(
+        str(each.get("name") if each.get("source") == BUILT_IN else each.get("source"))
+        for each in named
+    )
+
+
+def _stored_report(report: Path) -> dict[str, Any]:
+    try:
+        value = decode(read_bounded(report, MAX_REPORT_BYTES))
+    except AffidavitError as error:
+        raise error.at(file=str(report)) from None
+    if not isinstance(value, dict) or value.get("schema_version") != LINT_SCHEMA_VERSION:
+        raise AffidavitError(
+            faults.REPLAY_REPORT, Where(file=str(report)), known=LINT_SCHEMA_VERSION
+        )
+    return value
+
+
+def _cap_of(stored: Mapping[str, Any] | None) -> int:
+    cap = MAX_RESULTS if stored is None else stored.get("max_results")
+    return cap if isinstance(cap, int) and cap > 0 else MAX_RESULTS
+
+
+def _lint_row(stored: Mapping[str, Any], linted: LintedBundle, what: str) -> ReplayedItem:
+    """Compare a stored lint report with what lint says now."""
+    fresh = bundle_as_wire(linted)
+    bundles = stored.get("bundles")
+    for bundle in bundles if isinstance(bundles, list) else ():
+        if isinstance(bundle, dict) and bundle.get("bundle_digest") == linted.digest:
+            changed = sorted(
+                key
+                for key in {*bundle, *fresh} - {"path"}
+                if jcs(bundle.get(key)) != jcs(fresh.get(key))
+            )
+            if not changed:
+                return ReplayedItem(None, what, ReplayOutcome.SAME, "")
+            return ReplayedItem(
+                None, what, ReplayOutcome.DIFFERS, f"it differs in {', '.join(changed)}"
+            )
+    return ReplayedItem(None, what, ReplayOutcome.NOT_RUN, "it is not about this bundle")

@@ -1,1 +1,0 @@
-"""Evidence bundles as people use them: recorded, sealed, verified, shown, compared, redacted."""

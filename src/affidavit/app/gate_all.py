@@ -1,0 +1,487 @@
+"""`gate all`: the gates that affidavit.toml configures, and one decision over them."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from affidavit.app.gate_agreement import AgreementGate, gate_agreement
+from affidavit.app.gate_latency import LatencyGate, gate_latency
+from affidavit.app.gate_rag import RagPlan, gate_rag
+from affidavit.app.gate_research import ResearchGate, gate_research
+from affidavit.app.gate_stability import StabilityGate, gate_stability
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.exits import Exit, worst_exit
+from affidavit.base.faults import gates as faults
+from affidavit.base.faults.input import FILE_MISSING
+from affidavit.base.files import read_bounded
+from affidavit.base.json_rows import describe_validation_error
+from affidavit.decision.baseline import MAX_P95_INCREASE, MAX_PRECISION_DROP, RollbackGuard
+from affidavit.decision.decision import Decision
+from affidavit.decision.gate import override_gates
+from affidavit.decision.metric import METRICS_BY_KIND
+from affidavit.decision.report import REPORT_SCHEMA, Report, system_error_report
+from affidavit.gates.rag_scoring import DEFAULT_K, REFUSAL
+
+# `gate all`: every gate that a project configures, and one decision over them.
+#
+# The worst of them decides. A gate that could not be tried, because a file of it is missing or
+# malformed, has decided nothing: the whole is inconclusive then, never to ship.
+
+KIND: Final = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class GateOutcome:
+    """One gate: its report as JSON has it, how it would end alone, and why it was not tried."""
+
+    name: str
+    wire: Mapping[str, Any]
+    exit: Exit
+    error: AffidavitError | None = None
+
+    @property
+    def reasons(self) -> Iterable[str]:
+        """Why it does not ship, each with the name of the gate."""
+        return (f"{self.name}: {reason}" for reason in self.wire["reasons"])
+
+
+@dataclass(frozen=True, slots=True)
+class AllGatesReport:
+    """All gates of a project."""
+
+    parts: tuple[GateOutcome, ...]
+
+    @property
+    def exit(self) -> Exit:
+        """How the command ends: as the worst of the gates does."""
+        return worst_exit(part.exit for part in self.parts)
+
+    @property
+    def decision(self) -> Decision:
+        """One decision over all: a gate that says no decides, what is open leaves it open."""
+        decisions = {Decision(part.wire["decision"]) for part in self.parts}
+        if Decision.NO_SHIP in decisions:
+            return Decision.NO_SHIP
+        return Decision.SHIP if decisions == {Decision.SHIP} else Decision.INCONCLUSIVE
+
+    def as_wire(self) -> dict[str, object]:
+        """Return one report: figures and gates with the name of their part, and the parts."""
+        return {
+            "schema_version": REPORT_SCHEMA,
+            "kind": KIND,
+            "decision": self.decision.value,
+            "reasons": [reason for part in self.parts for reason in part.reasons],
+            "inputs": self._merged("inputs"),
+            "counts": self._merged("counts"),
+            "settings": {},
+            "metrics": self._merged("metrics"),
+            "gates": [
+                {**gate, "metric": f"{part.name}.{gate['metric']}"}
+                for part in self.parts
+                for gate in part.wire["gates"]
+            ],
+            "offenders": [],
+            "listings": self._merged("listings"),
+            "warnings": [
+                f"{part.name}: {said}" for part in self.parts for said in part.wire["warnings"]
+            ],
+            "next_steps": [step for part in self.parts for step in part.wire.get("next_steps", ())],
+            "details": {},
+            "parts": {part.name: part.wire for part in self.parts},
+        }
+
+    def _merged(self, field: str) -> dict[str, object]:
+        return {
+            f"{part.name}.{name}": value
+            for part in self.parts
+            for name, value in part.wire.get(field, {}).items()
+        }
+
+
+def run_all_gates(gates: Iterable[tuple[str, Callable[[], Report]]]) -> AllGatesReport:
+    """Try every gate, also after one could not be tried."""
+    return AllGatesReport(tuple(_gate_outcome(name, decide) for name, decide in gates))
+
+
+def _gate_outcome(name: str, decide: Callable[[], Report]) -> GateOutcome:
+    try:
+        report = decide()
+    except AffidavitError as error:
+        wire = system_error_report(name, error)
+        place = str(error.where)
+        wire["reasons"] = [f"{place}: {error.message}" if place else error.message]
+        return GateOutcome(name, wire, error.fault.exit, error)
+    return GateOutcome(name, report.as_wire(), report.ruling.exit)
+
+
+# On which line of a TOML file a key stands: the standard reader does not say.
+
+_TABLE: Final = re.compile(r"\s*\[\[?\s*([^\[\]#]+?)\s*\]\]?\s*(?:#.*)?")
+_KEY: Final = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_.-]|\s*\.\s*)+?)\s*=""")
+
+
+def toml_line_of(text: str, path: tuple[str, ...]) -> int | None:
+    """Return the line of a key, else that of the nearest table above it that the file names.
+
+    Enough for an error message: what stands inside of a text of several lines may mislead it.
+    """
+    table: tuple[str, ...] = ()
+    best: tuple[int, int | None] = (0, None)
+    for number, line in enumerate(text.splitlines(), 1):
+        head = _TABLE.fullmatch(line)
+        if head is not None:
+            table = _key_parts(head[1])
+            found = table
+        else:
+            key = _KEY.match(line)
+            if key is None:
+                continue
+            found = (*table, *_key_parts(key[1]))
+        if path[: len(found)] == found and len(found) > best[0]:
+            best = (len(found), number)
+    return best[1]
+
+
+def _key_parts(name: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in name.split("."))
+
+
+# What the tables `[gates.*]` of a config file may hold, one shape for each gate.
+
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+Names = Name | tuple[Name, ...]
+"""One file or several."""
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class GateTableV1(msgspec.Struct, frozen=True, kw_only=True):
+    """What every gate takes."""
+
+    gates: str | tuple[str, ...] = ()
+    skip_bad: bool = False
+    fail_on_regression: Name | None = None
+
+
+class RagTableV1(GateTableV1, frozen=True, kw_only=True):
+    """`[gates.rag]`."""
+
+    trace: Names
+    gold: Names = ()
+    k: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = DEFAULT_K
+    refusal: Name = REFUSAL
+    scu_enforced: bool = False
+    scu_rules: Name | None = None
+    expect_gold_digest: Name | None = None
+    allow_missing: bool = False
+    jobs: Annotated[int, msgspec.Meta(ge=1, le=256)] = 1
+
+
+class LatencyTableV1(GateTableV1, frozen=True, kw_only=True):
+    """`[gates.latency]`; `accuracy` is a report of gate rag, or one for each configuration."""
+
+    rows: Names
+    rps: Positive | None = None
+    accuracy: Name | dict[str, Name] | None = None
+    slower_by: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = MAX_P95_INCREASE
+    worse_by: Share = MAX_PRECISION_DROP
+
+
+class AgreementTableV1(GateTableV1, frozen=True, kw_only=True):
+    """`[gates.agreement]`: pairs, or the labels of both agents."""
+
+    pairs: Names = ()
+    scholar: Name | None = None
+    auditor: Name | None = None
+    allow_missing: bool = False
+
+
+class StabilityTableV1(GateTableV1, frozen=True, kw_only=True):
+    """`[gates.stability]`, over recorded runs."""
+
+    gold: Name
+    runs: Names
+    refusal: Name = REFUSAL
+    expect_gold_digest: Name | None = None
+    allow_missing: bool = False
+
+
+class ResearchTableV1(GateTableV1, frozen=True, kw_only=True):
+    """`[gates.research]`."""
+
+    golden: Name
+    outputs: Name
+    allow_missing: bool = False
+
+
+AnyGateTable = RagTableV1 | LatencyTableV1 | AgreementTableV1 | StabilityTableV1 | ResearchTableV1
+
+
+# From the settings of a gate to what decides it.
+
+
+@dataclass(frozen=True, slots=True)
+class GatePlan:
+    """What a gate reads, and how it is decided."""
+
+    inputs: tuple[str, ...]
+    run: Callable[[], Report]
+
+
+def gate_plan(given: AnyGateTable, folder: Path) -> GatePlan:
+    """Return the plan of a gate; `folder` is where its files are."""
+    found = _ConfigFiles(folder)
+    match given:
+        case RagTableV1():
+            run = _rag(given, found)
+        case LatencyTableV1():
+            run = _latency(given, found)
+        case AgreementTableV1():
+            run = _agreement(given, found)
+        case StabilityTableV1():
+            run = _stability(given, found)
+        case ResearchTableV1():
+            run = _research(given, found)
+    return GatePlan(tuple(found.inputs), run)
+
+
+class _ConfigFiles:
+    """Files beside the config file, and which of them were named."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.inputs: list[str] = []
+
+    def all(self, names: Names) -> tuple[str, ...]:
+        listed = (names,) if isinstance(names, str) else names
+        places = tuple(str(self._folder / name) for name in listed)
+        self.inputs.extend(places)
+        return places
+
+    def one(self, name: str) -> str:
+        return self.all(name)[0]
+
+    def path(self, name: str | None) -> Path | None:
+        return None if name is None else Path(self.one(name))
+
+
+def _texts(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else given
+
+
+def _rag(given: RagTableV1, found: _ConfigFiles) -> Callable[[], Report]:
+    plan = RagPlan(
+        gold=found.all(given.gold),
+        trace=found.all(given.trace),
+        gates=_texts(given.gates),
+        scu_enforced=given.scu_enforced,
+        scu_rules=found.path(given.scu_rules),
+        k=given.k,
+        refusal=given.refusal,
+        allow_missing=given.allow_missing,
+        skip_bad=given.skip_bad,
+        expect_gold_digest=given.expect_gold_digest,
+        baseline=found.path(given.fail_on_regression),
+        jobs=given.jobs,
+    )
+    return lambda: gate_rag(plan)
+
+
+def _latency(given: LatencyTableV1, found: _ConfigFiles) -> Callable[[], Report]:
+    named = given.accuracy if isinstance(given.accuracy, dict) else {}
+    known: list[tuple[str | None, Path]] = [
+        (name, Path(found.one(path))) for name, path in named.items()
+    ]
+    if isinstance(given.accuracy, str):
+        known.append((None, Path(found.one(given.accuracy))))
+    gate = LatencyGate(
+        found.all(given.rows),
+        _texts(given.gates),
+        given.rps,
+        tuple(known),
+        RollbackGuard(given.slower_by, given.worse_by),
+        given.skip_bad,
+        found.path(given.fail_on_regression),
+    )
+    return lambda: gate_latency(gate)
+
+
+def _agreement(given: AgreementTableV1, found: _ConfigFiles) -> Callable[[], Report]:
+    gate = AgreementGate(
+        found.all(given.pairs),
+        None if given.scholar is None else found.one(given.scholar),
+        None if given.auditor is None else found.one(given.auditor),
+        _texts(given.gates),
+        given.skip_bad,
+        given.allow_missing,
+        found.path(given.fail_on_regression),
+    )
+    return lambda: gate_agreement(gate)[0]
+
+
+def _stability(given: StabilityTableV1, found: _ConfigFiles) -> Callable[[], Report]:
+    gate = StabilityGate(
+        found.one(given.gold),
+        found.all(given.runs),
+        _texts(given.gates),
+        given.refusal,
+        given.skip_bad,
+        given.allow_missing,
+        found.path(given.fail_on_regression),
+        given.expect_gold_digest,
+    )
+    return lambda: gate_stability(gate)
+
+
+def _research(given: ResearchTableV1, found: _ConfigFiles) -> Callable[[], Report]:
+    gate = ResearchGate(
+        Path(found.one(given.golden)),
+        Path(found.one(given.outputs)),
+        _texts(given.gates),
+        given.skip_bad,
+        given.allow_missing,
+        found.path(given.fail_on_regression),
+    )
+    return lambda: gate_research(gate)
+
+
+# The gates that a project configures in `affidavit.toml`: its tables `[gates.*]`.
+#
+# Everything that can be wrong with them is found here, before anything is measured, with the line
+# of the file. Paths are relative to the file. Other tables of it belong to others and are left
+# alone.
+
+MAX_CONFIG_BYTES: Final = 1024 * 1024
+_HISTORY: Final = "history"
+_KINDS: Final[Mapping[str, type[AnyGateTable]]] = MappingProxyType(
+    {
+        "rag": RagTableV1,
+        "latency": LatencyTableV1,
+        "agreement": AgreementTableV1,
+        "stability": StabilityTableV1,
+        "research": ResearchTableV1,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GateConfig:
+    """The gates of a project in the order of the table above, and where its history is kept."""
+
+    gates: tuple[tuple[str, GatePlan], ...]
+    history: Path | None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The files that the gates read."""
+        return tuple(name for _, plan in self.gates for name in plan.inputs)
+
+    def runs(self) -> tuple[tuple[str, Callable[[], Report]], ...]:
+        """Return each gate with what decides it."""
+        return tuple((name, plan.run) for name, plan in self.gates)
+
+
+def load_gate_config(path: Path) -> GateConfig:
+    """Return the gates of a config file; one that configures none is an error."""
+    try:
+        raw = read_bounded(path, MAX_CONFIG_BYTES)
+    except AffidavitError as error:
+        if error.fault is FILE_MISSING:
+            raise AffidavitError(faults.CONFIG_MISSING, error.where) from None
+        raise
+    text, value = _toml(raw, str(path))
+    try:
+        return _config(value.get("gates"), path.parent)
+    except AffidavitError as error:
+        field = error.where.field or ""
+        line = toml_line_of(text, tuple(field.replace("[", ".").split("."))) if field else None
+        raise error.at(file=str(path), line=line) from None
+
+
+def _toml(raw: bytes, file: str) -> tuple[str, dict[str, Any]]:
+    problem, line = "", None
+    try:
+        text = raw.decode("utf-8-sig")
+        return text, tomllib.loads(text)
+    except UnicodeDecodeError:
+        problem = "the text is not UTF-8"
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        problem, line = str(error).rstrip("."), getattr(error, "lineno", None)
+    raise AffidavitError(faults.CONFIG_SYNTAX, Where(file=file, line=line), problem=problem)
+
+
+def _config(table: Any, folder: Path) -> GateConfig:
+    if not table:
+        raise AffidavitError(faults.CONFIG_EMPTY)
+    if not isinstance(table, dict):
+        raise _value_error("gates", "gates are tables with a name each, such as [gates.rag]")
+    _require_known(table, (*_KINDS, _HISTORY), "gates")
+    gates = tuple(
+        (name, gate_plan(_gate_table(name, form, table[name]), folder))
+        for name, form in _KINDS.items()
+        if name in table
+    )
+    if not gates:
+        raise AffidavitError(faults.CONFIG_EMPTY)
+    history = table.get(_HISTORY)
+    if history is not None and (not isinstance(history, str) or not history):
+        raise _value_error(f"gates.{_HISTORY}", "it is not the name of a file")
+    return GateConfig(gates, None if history is None else folder / history)
+
+
+def _gate_table(name: str, form: type[AnyGateTable], table: Any) -> AnyGateTable:
+    place = f"gates.{name}"
+    if not isinstance(table, dict):
+        raise _value_error(place, f"it is not a table; write [{place}]")
+    _require_known(table, form.__struct_fields__, place)
+    try:
+        made = msgspec.convert(table, form)
+    except msgspec.ValidationError as error:
+        problem, field = describe_validation_error(error)
+        raise _value_error(f"{place}.{field}" if field else place, problem) from None
+    if isinstance(made, AgreementTableV1):
+        _require_labels(made, place)
+    _require_gates(made, name)
+    return made
+
+
+def _require_gates(made: AnyGateTable, name: str) -> None:
+    """Refuse a gate that cannot be read here, where the line is known."""
+    texts = (made.gates,) if isinstance(made.gates, str) else made.gates
+    try:
+        override_gates(texts, (), METRICS_BY_KIND[name])
+    except AffidavitError as error:
+        raise error.at(field=f"gates.{name}.gates") from None
+
+
+def _require_labels(made: AgreementTableV1, place: str) -> None:
+    labels = (made.scholar, made.auditor)
+    if bool(made.pairs) is any(labels) or (any(labels) and not all(labels)):
+        raise _value_error(place, "it needs pairs, or both scholar and auditor")
+    if made.scholar is not None and made.scholar == made.auditor:
+        raise _value_error(f"{place}.auditor", "it is the scholar's file, which agrees with itself")
+
+
+def _require_known(table: Mapping[str, object], known: Iterable[str], place: str) -> None:
+    names = tuple(known)
+    for key in table:
+        if key not in names:
+            near = get_close_matches(key, names, n=1)
+            raise AffidavitError(
+                faults.CONFIG_KEY,
+                Where(field=f"{place}.{key}"),
+                key=key,
+                nearest=f"did you mean {near[0]!r}? If not, " if near else "",
+                known=", ".join(names),
+            )
+
+
+def _value_error(field: str, problem: str) -> AffidavitError:
+    return AffidavitError(faults.CONFIG_VALUE, Where(field=field), problem=problem)

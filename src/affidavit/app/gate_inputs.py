@@ -1,0 +1,365 @@
+"""Reads the inputs of gates: JSON lines in blocks of whole lines, digested on the way, and stored
+reports.
+"""
+
+import hashlib
+import sys
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from io import BufferedReader
+from itertools import islice
+from pathlib import Path
+from typing import IO, Final, TypeVar
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults.input import FILE_MISSING, FILE_UNREADABLE, JSON_LONG_LINE
+from affidavit.base.files import is_there, open_to_read, read_bounded
+from affidavit.base.json_rows import lines_in, raise_error
+from affidavit.base.json_values import DOCUMENT_LIMITS, LINE_LIMITS, JsonValue
+from affidavit.base.strict_json import decode, split_lines
+from affidavit.decision.comparison import outcomes_from_report
+from affidavit.decision.counts import MAX_LISTED
+from affidavit.decision.report import ReportInput
+
+# Bytes of a file, cut after whole lines: what the decoders are quickest with.
+
+OnBadLine = Callable[[AffidavitError], None]
+Stream = BufferedReader | IO[bytes]
+
+MAX_LINE_BYTES: Final = LINE_LIMITS.max_bytes
+BLOCK_BYTES: Final = 1 << 17
+"""Some hundred lines: more bytes leave the processor's cache, fewer cost a call each."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineBlock:
+    """Some whole lines of a file, and where they stand; `offset` counts bytes."""
+
+    raw: bytes
+    first_line: int
+    offset: int
+    file: str
+    lines: int = 0
+
+
+def blocks_of(
+    stream: Stream,
+    file: str,
+    bad: OnBadLine = raise_error,
+    watch: Callable[[bytes], object] = len,
+    *,
+    start: int = 0,
+    end: int | None = None,
+) -> Iterator[LineBlock]:
+    """Yield the blocks of a stream from `start` to `end`, both at the start of a line.
+
+    A line that is too long is told to `bad` and leaves a blank one behind, so that the lines after
+    it keep their numbers. `watch` sees all bytes.
+    """
+    reading = _BlockReader(file, bad, start)
+    position = start
+    while end is None or position < end:
+        wanted = BLOCK_BYTES if end is None else min(BLOCK_BYTES, end - position)
+        piece = stream.read(wanted)
+        if not piece:
+            break
+        position += len(piece)
+        watch(piece)
+        block = reading.take(piece)
+        if block is not None:
+            yield block
+    last = reading.rest()
+    if last is not None:
+        yield last
+
+
+class _BlockReader:
+    """Cuts pieces of a file after whole lines; what is left over starts the next block."""
+
+    def __init__(self, file: str, bad: OnBadLine, offset: int) -> None:
+        self._file = file
+        self._bad = bad
+        self._offset = offset
+        self._line = 1
+        self._kept: list[bytes] = []
+        self._kept_bytes = 0
+        self._is_skipping = False
+
+    def take(self, piece: bytes) -> LineBlock | None:
+        """Return a block if the piece ends a line."""
+        cut = piece.rfind(b"\n") + 1
+        if not cut:
+            self._keep(piece)
+            return None
+        raw = b"".join((*self._kept, piece[:cut])) if self._kept else piece[:cut]
+        block = self._block(raw)
+        self._kept, self._kept_bytes, self._is_skipping = [], 0, False
+        self._keep(piece[cut:])
+        return block
+
+    def rest(self) -> LineBlock | None:
+        """Return the last line if it has no line feed."""
+        raw = b"".join(self._kept)
+        return self._block(raw) if raw and not self._is_skipping else None
+
+    def _keep(self, piece: bytes) -> None:
+        if not piece:
+            return
+        self._kept_bytes += len(piece)
+        if self._kept_bytes <= MAX_LINE_BYTES:
+            self._kept.append(piece)
+        elif not self._is_skipping:
+            self._bad(_long_line(self._file, self._line))
+            self._is_skipping = True
+
+    def _block(self, raw: bytes) -> LineBlock:
+        size = len(raw)
+        if self._is_skipping:
+            lost = self._kept_bytes - sum(map(len, self._kept))
+            _, _, after = raw.partition(b"\n")
+            size, raw = size + lost, b"\n" + after
+        if len(raw) > MAX_LINE_BYTES:
+            raw = self._without_long_lines(raw)
+        lines = lines_in(raw)
+        block = LineBlock(raw, self._line, self._offset, self._file, lines)
+        self._line += lines
+        self._offset += size
+        return block
+
+    def _without_long_lines(self, raw: bytes) -> bytes:
+        lines = split_lines(raw)
+        for index, line in enumerate(lines):
+            if len(line) > MAX_LINE_BYTES:
+                self._bad(_long_line(self._file, self._line + index))
+                lines[index] = b""
+        return b"\n".join(lines) + b"\n" * raw.endswith(b"\n")
+
+
+def _long_line(file: str, line: int) -> AffidavitError:
+    return AffidavitError(JSON_LONG_LINE, Where(file=file, line=line), limit=MAX_LINE_BYTES)
+
+
+# Files of JSON lines, read in blocks of whole lines: flat in memory, digested on the way.
+#
+# A block is what the decoders are quickest with, about a thousand lines. Its place (`offset`) is
+# counted over all files of one input, so a row can be found again without keeping the rows.
+
+Row = TypeVar("Row")
+RowsOf = Callable[[bytes, int, str | None, OnBadLine], Iterator[tuple[int, Row]]]
+
+STANDARD_INPUT: Final = "-"
+_MAGIC: Final = frozenset("*?[")
+
+
+@dataclass(slots=True)
+class BadLines:
+    """What becomes of lines that are no rows: the first one stops, or all are counted."""
+
+    skip: bool = False
+    count: int = 0
+    first: list[AffidavitError] = field(default_factory=list)
+
+    def __call__(self, error: AffidavitError) -> None:
+        """Take note of a line that is no row, or stop at it."""
+        if not self.skip:
+            raise error
+        self.count += 1
+        if len(self.first) < MAX_LISTED:
+            self.first.append(error)
+
+    def said(self) -> tuple[str, ...]:
+        """Return the first of them: where each stands, and what is wrong with it."""
+        return tuple(f"{error.where}: {error.message} ({error.fault.code})" for error in self.first)
+
+
+class StreamDigest:
+    """The size and the digest of bytes that come in pieces."""
+
+    def __init__(self) -> None:
+        self._sha256 = hashlib.sha256()
+        self.size = 0
+
+    def __call__(self, piece: bytes) -> None:
+        """Take the next piece."""
+        self.size += len(piece)
+        self._sha256.update(piece)
+
+    @property
+    def digest(self) -> str:
+        """The digest of all pieces."""
+        return f"sha256:{self._sha256.hexdigest()}"
+
+
+class InputLines:
+    """The lines of one input: a file, several, or standard input.
+
+    After the blocks were read to their end, `as_input` has the digest and the counts.
+    """
+
+    def __init__(self, role: str, names: Iterable[str], bad: BadLines | None = None) -> None:
+        self.role = role
+        self.given = tuple(names)
+        self.files = files_named(self.given)
+        self._bad = BadLines() if bad is None else bad
+        self._digests: list[str] = []
+        self.rows_read = 0
+
+    def blocks(self) -> Iterator[LineBlock]:
+        """Yield the blocks of all files in order."""
+        self._digests = []
+        offset = 0
+        for name in self.files:
+            seen = StreamDigest()
+            with open_input(name) as stream:
+                for block in blocks_of(stream, shown_name(name), self._bad, seen):
+                    yield replace(block, offset=offset + block.offset)
+            offset += seen.size
+            self._digests.append(seen.digest)
+
+    def rows(self, rows_of: RowsOf[Row]) -> Iterator[tuple[int, Row]]:
+        """Yield the rows with their lines, read by a row reader's `from_chunk`."""
+        for block in self.blocks():
+            for line, row in rows_of(block.raw, block.first_line, block.file, self._bad):
+                self.rows_read += 1
+                yield line, row
+
+    def as_input(self, rows: int | None = None) -> ReportInput:
+        """Return what a report says of this input."""
+        return ReportInput(
+            self.role,
+            ", ".join(map(shown_name, self.given)),
+            digest_of_files(self._digests),
+            self.rows_read if rows is None else rows,
+            self._bad.count,
+            self._bad.said(),
+        )
+
+
+def digest_of_files(digests: list[str]) -> str | None:
+    """Return the digest of an input: a file's own, or of several files the digest of the list."""
+    if len(digests) == 1:
+        return digests[0]
+    listed = "".join(f"{digest}\n" for digest in digests)
+    return f"sha256:{hashlib.sha256(listed.encode()).hexdigest()}" if digests else None
+
+
+def files_named(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the files that names and patterns stand for; a pattern's files in their order.
+
+    A file that is there is itself, also if its name looks like a pattern.
+    """
+    found: list[str] = []
+    for name in names:
+        if name == STANDARD_INPUT or not _MAGIC.intersection(name) or is_there(name):
+            found.append(name)
+            continue
+        matches = _matches(Path(name))
+        if not matches:
+            raise AffidavitError(FILE_MISSING, Where(file=name))
+        found.extend(matches)
+    return tuple(dict.fromkeys(found))
+
+
+def _matches(pattern: Path) -> list[str]:
+    root = Path(pattern.anchor)
+    try:
+        return sorted(str(path) for path in root.glob(str(pattern.relative_to(root))))
+    except (OSError, ValueError) as error:  # A folder that goes away, or `**` within a name.
+        where = Where(file=str(pattern))
+        raise AffidavitError(FILE_UNREADABLE, where, reason=_reason(error)) from None
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return "no file can have this name"
+
+
+def shown_name(name: str) -> str:
+    """Return a file's name as a report has it; bytes that are no text become escapes."""
+    if name == STANDARD_INPUT:
+        return "standard input"
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+@contextmanager
+def open_input(name: str) -> Iterator[Stream]:
+    """Open a file, or standard input; a standard input that is closed is empty."""
+    if name == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise AffidavitError(FILE_MISSING, Where(file="standard input"))
+        yield sys.stdin.buffer
+        return
+    with open_to_read(name) as stream:
+        yield stream
+
+
+# Where the lines of an input stand, so that a few rows can be read again and none is kept.
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """Lines that stand together in a file: which line, counted from 1, starts at which byte.
+
+    `before` lines of the whole input stand before it, `before_in_file` lines of its own file.
+    """
+
+    file: str
+    shown: str
+    before: int
+    before_in_file: int
+    lines: "array[int]"
+    offsets: "array[int]"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLine:
+    """A line that was read again: its number among all lines, and where it stands."""
+
+    number: int
+    raw: bytes
+    file: str
+    line: int
+
+
+@dataclass(slots=True)
+class LineIndex:
+    """The stretches of an input, in their order."""
+
+    stretches: list[LineRange] = field(default_factory=list)
+
+    def fetch(self, numbers: Iterable[int]) -> Iterator[FoundLine]:
+        """Yield lines by their numbers among all lines of the input."""
+        starts = [stretch.before for stretch in self.stretches]
+        for number in sorted(numbers):
+            stretch = self.stretches[bisect_right(starts, number - 1) - 1]
+            own = number - stretch.before
+            block = bisect_right(stretch.lines, own) - 1
+            with open_input(stretch.file) as stream:
+                stream.seek(stretch.offsets[block])
+                raw = next(islice(stream, own - stretch.lines[block], None), b"")
+            yield FoundLine(number, raw, stretch.shown, stretch.before_in_file + own)
+
+
+# Reports that were stored, read again: baselines, accuracies, both sides of a comparison.
+
+MAX_BASELINE_BYTES: Final = 1024 * 1024 * 1024
+"""A report of ten million items has some hundred megabytes."""
+_BASELINE_LIMITS: Final = replace(DOCUMENT_LIMITS, max_bytes=MAX_BASELINE_BYTES)
+
+
+def read_stored_report(path: Path) -> JsonValue:
+    """Return the JSON of a stored report."""
+    raw = read_bounded(path, MAX_BASELINE_BYTES)
+    try:
+        return decode(raw, _BASELINE_LIMITS)
+    except AffidavitError as error:
+        raise error.at(file=str(path)) from None
+
+
+def baseline_outcomes(path: Path | None, kind: str) -> dict[str, bool | None] | None:
+    """Return how the items of a baseline came out; no baseline, no items."""
+    return None if path is None else outcomes_from_report(read_stored_report(path), kind, str(path))

@@ -1,0 +1,251 @@
+"""`gate latency`: measured latencies from JSON lines or CSV, with the accuracy of each
+configuration.
+"""
+
+import csv
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from affidavit.app.gate_inputs import (
+    BadLines,
+    InputLines,
+    LineBlock,
+    OnBadLine,
+    read_stored_report,
+    shown_name,
+)
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.files import digest_file
+from affidavit.base.strict_json import decode, split_lines
+from affidavit.base.text import excerpt
+from affidavit.decision import metric
+from affidavit.decision.baseline import (
+    Accuracy,
+    Configuration,
+    RollbackGuard,
+    Tradeoff,
+    accuracy_from_report,
+    find_tradeoff,
+    release_from_report,
+)
+from affidavit.decision.decision import Decision, GateStatus
+from affidavit.decision.evaluation import decide
+from affidavit.decision.gate import LATENCY_GATES, Gate, override_gates
+from affidavit.decision.report import Report, ReportInput
+from affidavit.decision.thresholds import parse_number
+from affidavit.gates.latency import (
+    STAGES,
+    LatencyCounts,
+    LatencyRow,
+    latencies_from_chunk,
+    latency_counts,
+    latency_from_value,
+)
+from affidavit.gates.run_reports import latency_report
+from affidavit.importers.containers import delimiter_of
+
+# Measured latencies from JSON lines or CSV, told by the first letter of a file.
+#
+# The CSV is the one of the latency page: a head with `e2e_ms`, stages, and `knobs` as JSON. Its
+# writer puts the head before every run that it appends, so a line that repeats it is no row.
+
+_NUMBERS: Final = frozenset({"e2e_ms", "rps", *STAGES})
+_TEXTS: Final = frozenset({"qid", "config", "fault"})
+
+
+def read_latencies(lines: InputLines, bad: OnBadLine) -> Iterator[LatencyRow]:
+    """Yield the rows of all files, and count them."""
+    table: _CsvTable | None = None
+    for block in lines.blocks():
+        if block.first_line == 1:
+            table = None if _is_json(block.raw) else _CsvTable(block.file, bad)
+        rows = (
+            (row for _, row in latencies_from_chunk(block.raw, block.first_line, block.file, bad))
+            if table is None
+            else table.rows(block)
+        )
+        for row in rows:
+            lines.rows_read += 1
+            yield row
+
+
+def _is_json(raw: bytes) -> bool:
+    """Tell JSON lines from a table; a byte order mark does not decide, and nothing is no table."""
+    return raw.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"")
+
+
+class _CsvTable:
+    """A CSV file: its head, which says what stands between the cells, and the rows of each block.
+
+    Spreadsheets write semicolons or tabs where commas stand in numbers.
+    """
+
+    def __init__(self, file: str, bad: OnBadLine) -> None:
+        self._file = file
+        self._bad = bad
+        self._head: list[str] | None = None
+        self._delimiter = ""
+
+    def rows(self, block: LineBlock) -> Iterator[LatencyRow]:
+        for line, raw in enumerate(split_lines(block.raw), block.first_line):
+            if not raw.strip():
+                continue
+            try:
+                cells = self._cells(raw.decode("utf-8-sig" if line == 1 else "utf-8"), line)
+                if self._head is None:
+                    self._head = self._known_head(cells, line)
+                elif [cell.strip() for cell in cells] != self._head:
+                    yield latency_from_value(self._fields(cells, line), line, self._file)
+            except UnicodeDecodeError:
+                self._bad(self._wrong("the line is not text in UTF-8", line))
+            except AffidavitError as error:
+                self._bad(error)
+
+    def _cells(self, text: str, line: int) -> list[str]:
+        if self._head is None and text.startswith("["):
+            raise self._wrong("it begins a list; write one object on each line instead", line)
+        self._delimiter = self._delimiter or delimiter_of(text.encode())
+        try:
+            return next(csv.reader([text], delimiter=self._delimiter, strict=True))
+        except csv.Error as error:
+            raise self._wrong(f"the line is not CSV: {error}", line) from None
+
+    def _known_head(self, cells: list[str], line: int) -> list[str]:
+        names = [cell.strip() for cell in cells]
+        twice = next((name for name in names if name and names.count(name) > 1), None)
+        if twice is not None:
+            raise self._wrong("two columns have this name", line, excerpt(twice))
+        if "e2e_ms" not in names:
+            found = excerpt(", ".join(names))
+            raise self._wrong(f"the file has no column e2e_ms; its columns are {found}", line)
+        return names
+
+    def _fields(self, cells: list[str], line: int) -> dict[str, object]:
+        head = self._head or []
+        if len(cells) != len(head):
+            raise self._wrong(f"the line has {len(cells)} cells, and the head {len(head)}", line)
+        fields: dict[str, object] = {}
+        for name, cell in zip(head, cells, strict=True):
+            text = cell.strip()
+            if text and name in _NUMBERS:
+                fields[name] = self._number(text, name, line)
+            elif text and name in _TEXTS:
+                fields[name] = text
+            elif text and name == "knobs":
+                fields[name] = self._knobs(text, line)
+        return fields
+
+    def _number(self, text: str, name: str, line: int) -> float:
+        number = parse_number(text)
+        if number is None:
+            raise self._wrong(f"{excerpt(text)!r} is not a number", line, name)
+        return number
+
+    def _knobs(self, text: str, line: int) -> object:
+        try:
+            return decode(text.encode())
+        except AffidavitError as error:
+            raise self._wrong(error.message, line, "knobs") from None
+
+    def _wrong(self, problem: str, line: int, field: str | None = None) -> AffidavitError:
+        where = Where(file=self._file, line=line, field=field)
+        return AffidavitError(faults.LATENCY_ROW, where, problem=problem)
+
+
+# `gate latency`: measured latencies, with the accuracy of each configuration where it is known.
+
+KIND = "latency"
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyGate:
+    """What is asked of latencies.
+
+    `accuracy` names reports of `gate rag`, each with the configuration that it measured, or None
+    for the release as a whole. `baseline` is the report of the last release.
+    """
+
+    files: tuple[str, ...]
+    gates: tuple[str, ...] = ()
+    rps: float | None = None
+    accuracy: tuple[tuple[str | None, Path], ...] = ()
+    guard: RollbackGuard | None = None
+    skip_bad: bool = False
+    baseline: Path | None = None
+
+
+def gate_latency(asked: LatencyGate) -> Report:
+    """Return the report of latencies."""
+    before = None if asked.baseline is None else _baseline_release(asked.baseline)
+    known = {
+        name: accuracy_from_report(read_stored_report(path), str(path))
+        for name, path in asked.accuracy
+    }
+    bad = BadLines(asked.skip_bad)
+    lines = InputLines("latency", asked.files, bad)
+    counts = latency_counts(read_latencies(lines, bad), asked.rps)
+    whole = known.pop(None, None)
+    precision = None if whole is None else whole.precision
+    now = Configuration("this", counts.everything.figures["p95_ms"].value, precision)
+    return latency_report(
+        counts,
+        (lines.as_input(), *_accuracy_inputs(asked)),
+        overrides=asked.gates,
+        tradeoff=_tradeoff(counts, known, asked.gates) if known else None,
+        releases=None if before is None else (before, now),
+        guard=asked.guard,
+        precision=precision,
+        refusals=_accuracy_reasons(whole, Decision.NO_SHIP),
+        doubts=_accuracy_reasons(whole, Decision.INCONCLUSIVE),
+    )
+
+
+def _baseline_release(path: Path) -> Configuration:
+    return release_from_report(read_stored_report(path), str(path))
+
+
+def _accuracy_inputs(asked: LatencyGate) -> Iterable[ReportInput]:
+    for name, path in asked.accuracy:
+        role = "accuracy" if name is None else f"accuracy of {name}"
+        yield ReportInput(role, shown_name(str(path)), digest_file(path), 1)
+
+
+def _accuracy_reasons(accuracy: Accuracy | None, decision: Decision) -> tuple[str, ...]:
+    if accuracy is None or accuracy.decision is not decision:
+        return ()
+    words = decision.value.replace("_", "-")
+    return (f"the accuracy that goes with these latencies is {words}",)
+
+
+def _tradeoff(
+    counts: LatencyCounts, known: dict[str | None, Accuracy], overrides: Iterable[str]
+) -> Tradeoff:
+    """Return which configurations are worth having; those with either figure are considered."""
+    gates = override_gates(overrides, LATENCY_GATES, metric.LATENCY_METRICS)
+    measured = {name for kind, name in counts.parts if kind == "config"}
+    names = measured | {name for name in known if name is not None}
+    return find_tradeoff(
+        _configuration(name, counts, known.get(name), gates) for name in sorted(names)
+    )
+
+
+def _configuration(
+    name: str, counts: LatencyCounts, accuracy: Accuracy | None, gates: tuple[Gate, ...]
+) -> Configuration:
+    """Return one setting of the knobs: interactive use asks for all gates, batch for accuracy."""
+    measures = counts.of_config(name).figures
+    is_right = accuracy is not None and accuracy.decision is Decision.SHIP
+    # A gate on one load speaks of all configurations; it has no figure for a single one.
+    ruling = decide((gate for gate in gates if gate.part is None), measures)
+    is_quick = all(result.status is GateStatus.PASSED for result in ruling.results)
+    return Configuration(
+        name,
+        measures["p95_ms"].value,
+        None if accuracy is None else accuracy.precision,
+        passes=is_right and is_quick,
+        passes_relaxed=is_right,
+    )

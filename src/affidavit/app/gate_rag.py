@@ -1,0 +1,273 @@
+"""`gate rag`: evaluates traces against a gold set on the chosen engine, and decides."""
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from affidavit.app.gate_inputs import (
+    STANDARD_INPUT,
+    BadLines,
+    digest_of_files,
+    files_named,
+    shown_name,
+)
+from affidavit.app.gate_rag_inputs import (
+    GoldInput,
+    Questions,
+    RagRequest,
+    RagSource,
+    inputs_of,
+    read_gold,
+    reread_items,
+    shards_needed,
+    sources_named,
+)
+from affidavit.app.gate_rag_traces import (
+    ParallelRun,
+    ScoredTraces,
+    ScoringContext,
+    reread_traces,
+    score_traces,
+)
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.files import read_bounded
+from affidavit.base.strict_json import decode
+from affidavit.decision.comparison import Comparison, compare_outcomes
+from affidavit.decision.counts import EMPTY_LISTING
+from affidavit.decision.report import Report
+from affidavit.engine.local import run_with_shared
+from affidavit.gates.constraints import DEFAULT_SCU_RULES, ScuRule, add_scu_rules
+from affidavit.gates.imported_scores import ImportedExtras
+from affidavit.gates.rag_counts import RagCounts, decode_profile, outcome_of
+from affidavit.gates.rag_report import (
+    RAG_KIND,
+    RagOffender,
+    RagPolicy,
+    RagResult,
+    make_offender,
+    rag_report,
+)
+from affidavit.gates.rag_rows import require_digest
+from affidavit.gates.rag_runs import ScoredItems, counts_from_runs
+from affidavit.gates.rag_scoring import DEFAULT_K, REFUSAL, RagSettings
+
+# `gate rag`: a gold set and traces in, a report out; one pass over each, and ten rows again.
+
+
+def decide_rag(request: RagRequest, find_out: Callable[[RagRequest], RagResult]) -> Report:
+    """Decide from what an engine finds out."""
+    outcome = find_out(request)
+    return rag_report(
+        outcome.counts,
+        request.policy,
+        outcome.inputs,
+        offenders=outcome.offenders,
+        items=outcome.items if request.items else None,
+        comparison=_compared(request, outcome),
+        fail_on_regression=True,
+        brought=outcome.brought,
+    )
+
+
+def _compared(request: RagRequest, outcome: RagResult) -> Comparison | None:
+    if request.baseline is None:
+        return None
+    now = {qid: outcome_of(profile) for qid, profile in outcome.items or ()}
+    return compare_outcomes(request.baseline, now)
+
+
+def evaluate_locally(request: RagRequest, run: ParallelRun) -> RagResult:
+    """Find out on this machine; `run` runs the parts of files, in one process or several."""
+    with (
+        sources_named("trace", request.trace) as traces,
+        sources_named("gold", request.gold) as named,
+        _garbage_collector_off(),
+    ):
+        golds = named or _gold_in_traces(traces)
+        count = shards_needed(golds, traces)
+        if count:
+            from affidavit.app.gate_rag_shards import evaluate_in_shards
+
+            return evaluate_in_shards(request, golds, traces, count, run)
+        return _evaluate(request, golds, traces, run)
+
+
+def _gold_in_traces(traces: tuple[RagSource, ...]) -> tuple[RagSource, ...]:
+    for source in traces:
+        if source.is_own and not source.is_empty:
+            raise source.doubt or AffidavitError(faults.GOLD_UNNAMED, Where(source.shown))
+    return traces
+
+
+def _evaluate(
+    request: RagRequest,
+    golds: tuple[RagSource, ...],
+    sources: tuple[RagSource, ...],
+    run: ParallelRun,
+) -> RagResult:
+    settings = request.policy.settings
+    bad_gold, bad_traces = BadLines(request.skip_bad), BadLines(request.skip_bad)
+    is_beside = golds == sources
+    # In one file both are named alike; and our own traces have a name.
+    is_unnamed = not is_beside and not all(source.is_own for source in sources)
+    questions = Questions() if is_unnamed else None
+    gold = read_gold(golds, settings, bad_gold, beside_traces=is_beside, questions=questions)
+    require_digest(gold.digest or "", request.expect_gold_digest, golds[0].shown)
+    bench = ScoringContext(gold.ready, settings, request.skip_bad)
+    traces = score_traces(sources, bench, bad_traces, request.jobs, run, questions)
+    counts = counts_from_runs(gold.ready, traces.runs)
+    return RagResult(
+        counts,
+        inputs_of(
+            request, (golds, gold.digest, bad_gold), (sources, traces.digest, bad_traces), counts
+        ),
+        tuple(_offenders(golds, gold, traces, counts, settings.refusal)),
+        ScoredItems(gold.ready, traces.runs) if request.needs_items else None,
+        ImportedExtras(
+            traces.scores,
+            EMPTY_LISTING if questions is None else questions.same(),
+            gold.sentences if counts.lacks_texts() else 0,
+        ),
+    )
+
+
+def _offenders(
+    golds: tuple[RagSource, ...],
+    gold: GoldInput,
+    traces: ScoredTraces,
+    counts: RagCounts,
+    refusal: str,
+) -> Iterator[RagOffender]:
+    """Yield the worst, with their rows read again."""
+    qids = [qid for *_, qid in counts.offenders]
+    numbers = {qid: gold.ready[qid].number for qid in qids}
+    places = {qid: traces.runs.lines[number] for qid, number in numbers.items()}
+    items = reread_items(golds, gold, qids, refusal)
+    found = reread_traces(traces, places.values(), refusal)
+    for qid in qids:
+        again = found[places[qid]]
+        profile = decode_profile(traces.runs.codes[numbers[qid]])
+        yield make_offender(items[qid], again.trace, profile, again.line, again.file)
+
+
+@contextmanager
+def _garbage_collector_off() -> Iterator[None]:
+    """Rows hold no cycles, so the collector would look at all of them for nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+# Puts together what `gate rag` needs: settings, rules of a file, a baseline, and an engine.
+
+MAX_RULES_BYTES: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RagPlan:
+    """A run of `gate rag` as a command line or a config file asks for it."""
+
+    gold: tuple[str, ...]
+    trace: tuple[str, ...]
+    gates: tuple[str, ...] = ()
+    scu_enforced: bool = False
+    scu_rules: Path | None = None
+    k: int = DEFAULT_K
+    refusal: str = REFUSAL
+    allow_missing: bool = False
+    skip_bad: bool = False
+    expect_gold_digest: str | None = None
+    baseline: Path | None = None
+    items: bool = True
+    jobs: int = 1
+    engine: str = "local"
+    master: str = "local[*]"
+
+
+def gate_rag(plan: RagPlan) -> Report:
+    """Decide a run with the engine that the plan names."""
+    rules = DEFAULT_SCU_RULES if plan.scu_rules is None else scu_rules_from_file(plan.scu_rules)
+    request = RagRequest(
+        plan.gold,
+        plan.trace,
+        RagPolicy(
+            plan.gates,
+            plan.scu_enforced,
+            plan.allow_missing,
+            RagSettings(plan.k, plan.refusal.strip(), rules),
+        ),
+        plan.skip_bad,
+        plan.expect_gold_digest,
+        _baseline(plan.baseline),
+        plan.items,
+        plan.jobs,
+    )
+    if plan.engine == "spark":
+        return decide_rag(request, lambda asked: _evaluate_on_spark(asked, plan.master))
+    return decide_rag(request, lambda asked: evaluate_locally(asked, run_with_shared))
+
+
+def _baseline(path: Path | None) -> dict[str, bool | None] | None:
+    if path is None:
+        return None
+    from affidavit.app.gate_inputs import baseline_outcomes
+
+    return baseline_outcomes(path, RAG_KIND)
+
+
+def _evaluate_on_spark(request: RagRequest, master: str) -> RagResult:
+    from affidavit.engine.spark_rag import SparkRagRun, score_rag_on_spark
+
+    for name in (*request.gold, *request.trace):
+        if name == STANDARD_INPUT:
+            raise AffidavitError(faults.SPARK_INPUT, Where(file=shown_name(name)))
+    if not request.gold:
+        raise AffidavitError(faults.GOLD_UNNAMED, Where(file=request.trace[0]))
+    return score_rag_on_spark(
+        SparkRagRun(
+            master,
+            spark_paths(request.gold),
+            spark_paths(request.trace),
+            (", ".join(request.gold), ", ".join(request.trace)),
+            request.policy.settings,
+            request.skip_bad,
+            request.needs_items,
+            request.expect_gold_digest,
+            digest_of_files,
+        )
+    )
+
+
+def spark_paths(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the paths that Spark reads: patterns of this machine become their files."""
+    found: list[str] = []
+    for name in names:
+        found.extend((name,) if "://" in name else files_named((name,)))
+    return tuple(found)
+
+
+def scu_rules_from_file(path: Path) -> tuple[ScuRule, ...]:
+    """Return our rules and those of a file: a JSON list, or tables `[[rule]]` of a TOML file."""
+    raw = read_bounded(path, MAX_RULES_BYTES)
+    file = str(path)
+    if path.suffix.lower() != ".toml":
+        try:
+            return add_scu_rules(decode(raw), file)
+        except AffidavitError as error:
+            raise error.at(file=file) from None
+    import tomllib
+
+    try:
+        value = tomllib.loads(raw.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        problem = f"the file is not TOML ({error})"
+        raise AffidavitError(faults.SCU_RULE, Where(file), problem=problem) from None
+    return add_scu_rules(value.get("rule"), file)

@@ -1,0 +1,411 @@
+"""`gate stability`: runs a pipeline under seeds and jitters, records the runs, and decides on
+them.
+"""
+
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Final, Literal
+
+import msgspec
+
+from affidavit.app.gate_inputs import BadLines, InputLines, baseline_outcomes
+from affidavit.base.canonical import jcs
+from affidavit.base.digest import digest_of
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.faults import gates as gate_faults
+from affidavit.base.files import append_line_durably, is_there, read_bounded, write_atomically
+from affidavit.base.json_rows import RowReader, describe_validation_error, keep_last, raise_error
+from affidavit.base.strict_json import decode
+from affidavit.base.text import excerpt
+from affidavit.base.timestamps import Clock
+from affidavit.decision.comparison import Comparison, compare_outcomes
+from affidavit.decision.counts import listing_of
+from affidavit.decision.report import Report
+from affidavit.gates.jitter import apply_jitter, jitter_run_id
+from affidavit.gates.rag_rows import (
+    GoldItem,
+    TraceAnswer,
+    gold_by_qid,
+    gold_from_chunk,
+    qid_of,
+    require_digest,
+)
+from affidavit.gates.rag_scoring import REFUSAL
+from affidavit.gates.run_reports import stability_report
+from affidavit.gates.stability import (
+    STABILITY_READER,
+    QuestionStability,
+    StabilityCounts,
+    StabilityRun,
+    stability_counts,
+)
+from affidavit.tools.pipelines import Pipeline, PipelineError, PipelineQuestion
+
+# Asks a pipeline every question under every seed and jitter, and keeps what it answered.
+#
+# One line per run, appended and synced as it comes, so a crash loses no finished run and the next
+# start goes on where this one stopped. A run is finished if its line has an answer to the same
+# question from the same pipeline (`key`); an answer that did not come is recorded with the reason
+# and asked for again the next time. Origin: the stability page of the RAG document, `--mode run`.
+
+ReplyFormat = Literal["json", "text"]
+MAX_FAILURES_IN_A_ROW: Final = 10
+"""Questions in a row that did not reach the pipeline: it is not there, and nobody has to wait."""
+_FIRST_RETRY_SECONDS: Final = 0.5
+
+
+class RunRecordV1(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of recorded runs; `gate stability` and `gate latency` read it."""
+
+    qid: str
+    run_id: str
+    seed: int
+    jitter: str
+    q: str
+    key: str
+    answer_json: TraceAnswer | None
+    retrieved_ids: tuple[str, ...] | None = None
+    e2e_ms: float | None = None
+    fault: str | None = None
+
+
+class _PipelineReplyV1(msgspec.Struct, frozen=True):
+    """What a pipeline answers: a trace's answer, or the fields of one at the top."""
+
+    answer_json: TraceAnswer | msgspec.UnsetType | None = msgspec.UNSET
+    claim: str | None = None
+    citations: tuple[str, ...] | None = None
+    constraints_echo: tuple[str, ...] | None = None
+    retrieved_ids: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a pipeline is asked: how many questions at once, how many a second, how often again."""
+
+    jobs: int = 1
+    per_second: float | None = None
+    retries: int = 2
+    form: ReplyFormat = "json"
+
+
+def questions_of(
+    gold: Iterable[GoldItem], seeds: Iterable[int], jitters: Iterable[str], file: str | None = None
+) -> tuple[PipelineQuestion, ...]:
+    """Return every question under every seed and jitter, in the order of the gold set."""
+    asked_with = [(seed, jitter) for seed in seeds for jitter in jitters]
+    found = []
+    for item in gold:
+        if not item.question.strip():
+            place = Where(file=file, field="question")
+            raise AffidavitError(faults.QUESTION_MISSING, place, qid=excerpt(qid_of(item)))
+        for seed, jitter in asked_with:
+            found.append(
+                PipelineQuestion(qid_of(item), apply_jitter(item.question, jitter), seed, jitter)
+            )
+    return tuple(found)
+
+
+def run_key(question: PipelineQuestion, pipeline: Pipeline, form: ReplyFormat) -> str:
+    """Return the digest of all that decides a run."""
+    parts = [pipeline.identity, form, question.qid, question.text, question.seed, question.jitter]
+    return digest_of(jcs(parts))
+
+
+def unfinished_questions(
+    questions: Iterable[PipelineQuestion],
+    pipeline: Pipeline,
+    form: ReplyFormat,
+    answered: Container[str],
+) -> tuple[PipelineQuestion, ...]:
+    """Return the questions whose keys are not among those that were answered."""
+    return tuple(
+        question for question in questions if run_key(question, pipeline, form) not in answered
+    )
+
+
+def run_pipeline(
+    questions: Iterable[PipelineQuestion],
+    pipeline: Pipeline,
+    pace: RunOptions,
+    keep: Callable[[RunRecordV1], None],
+    clock: Clock,
+) -> Generator[RunRecordV1, None, None]:
+    """Ask, keep each run as soon as it is over, and yield it. The order is that of the answers."""
+    over = SimpleQueue[RunRecordV1 | Exception]()
+    waiting, running, lost, next_start = iter(questions), 0, 0, clock.monotonic()
+    question = next(waiting, None)
+    try:
+        while question is not None or running:
+            while question is not None and running < pace.jobs:
+                next_start = _wait_for_slot(pace, next_start, clock)
+                # A daemon: one that hangs does not keep the process from ending.
+                Thread(
+                    target=_run_in_thread, args=(question, pipeline, pace, clock, over), daemon=True
+                ).start()
+                running, question = running + 1, next(waiting, None)
+            record = over.get()
+            running -= 1
+            if isinstance(record, Exception):
+                raise record
+            keep(record)
+            yield record
+            lost = lost + 1 if record.fault and record.e2e_ms is None else 0
+            if lost >= MAX_FAILURES_IN_A_ROW:
+                raise AffidavitError(faults.PIPELINE_GONE, count=lost, problem=record.fault)
+    finally:
+        pipeline.close()
+
+
+def _wait_for_slot(pace: RunOptions, next_start: float, clock: Clock) -> float:
+    """Wait for the moment at which the next question may go, and return the one after it."""
+    if pace.per_second is None:
+        return next_start
+    now = clock.monotonic()
+    if now < next_start:
+        clock.sleep(next_start - now)
+    return max(now, next_start) + 1 / pace.per_second
+
+
+def _run_in_thread(
+    question: PipelineQuestion,
+    pipeline: Pipeline,
+    pace: RunOptions,
+    clock: Clock,
+    over: "SimpleQueue[RunRecordV1 | Exception]",
+) -> None:
+    try:
+        over.put(_run_once(question, pipeline, pace, clock))
+    except Exception as error:  # Raised again by the thread that waits for it.
+        over.put(error)
+
+
+def _run_once(
+    question: PipelineQuestion, pipeline: Pipeline, pace: RunOptions, clock: Clock
+) -> RunRecordV1:
+    """Ask once, and again only if the question did not get there."""
+    for attempt in range(pace.retries + 1):
+        if attempt:
+            clock.sleep(_FIRST_RETRY_SECONDS * 2 ** (attempt - 1))
+        started = clock.monotonic()
+        try:
+            raw = pipeline.ask(question)
+            taken = round((clock.monotonic() - started) * 1000, 3)
+            answer, retrieved = answer_from(raw, pace.form)
+        except PipelineError as error:
+            problem = error.problem
+            if error.in_transport:
+                continue
+            taken = round((clock.monotonic() - started) * 1000, 3)
+            return _run_record(question, pipeline, pace, None, e2e_ms=taken, fault=problem)
+        return _run_record(question, pipeline, pace, answer, e2e_ms=taken, retrieved_ids=retrieved)
+    return _run_record(question, pipeline, pace, None, fault=problem)
+
+
+def _run_record(
+    question: PipelineQuestion,
+    pipeline: Pipeline,
+    pace: RunOptions,
+    answer: TraceAnswer | None,
+    *,
+    e2e_ms: float | None = None,
+    fault: str | None = None,
+    retrieved_ids: tuple[str, ...] | None = None,
+) -> RunRecordV1:
+    return RunRecordV1(
+        question.qid,
+        jitter_run_id(question.qid, question.seed, question.jitter),
+        question.seed,
+        question.jitter,
+        question.text,
+        run_key(question, pipeline, pace.form),
+        answer,
+        retrieved_ids,
+        e2e_ms,
+        fault,
+    )
+
+
+def answer_from(raw: bytes, form: ReplyFormat) -> tuple[TraceAnswer, tuple[str, ...] | None]:
+    """Return the answer and the retrieved ids that a pipeline sent, or raise NoAnswerError."""
+    if form == "text":
+        return TraceAnswer(_text(raw)), None
+    try:
+        reply = msgspec.convert(decode(raw), _PipelineReplyV1)
+    except AffidavitError as error:
+        raise PipelineError(f"the answer is not what was agreed: {error.message}") from None
+    except msgspec.ValidationError as error:
+        problem, field = describe_validation_error(error)
+        place = f" ({field})" if field else ""
+        raise PipelineError(f"the answer is not what was agreed: {problem}{place}") from None
+    if isinstance(reply.answer_json, TraceAnswer):
+        return reply.answer_json, reply.retrieved_ids
+    if reply.answer_json is None:
+        raise PipelineError("the pipeline says that it has no answer: answer_json is null")
+    if reply.claim is None:
+        raise PipelineError("the answer has neither answer_json nor claim")
+    return TraceAnswer(reply.claim, reply.citations, reply.constraints_echo), reply.retrieved_ids
+
+
+def _text(raw: bytes) -> str:
+    try:
+        text = raw.decode().strip()
+    except UnicodeDecodeError:
+        raise PipelineError("the answer is not text in UTF-8") from None
+    if not text:
+        raise PipelineError("the answer is empty")
+    return text
+
+
+# The file of recorded runs: appended line by line, read again, and mended where it was torn.
+
+MAX_RUN_FILE_BYTES: Final = 4 * 1024 * 1024 * 1024
+
+
+class _StoredRunV1(msgspec.Struct, frozen=True):
+    """What is looked at of a recorded run; one that others recorded has no key."""
+
+    qid: str | int
+    answer_json: TraceAnswer | None
+    seed: int = 0
+    jitter: str = "none"
+    key: str | None = None
+
+
+_ROWS: Final = RowReader(
+    _StoredRunV1, gate_faults.STABILITY_ROW, ("qid", "answer_json", "seed", "jitter", "key")
+)
+
+
+_RUN_LINE_START: Final = b'{"qid":'
+"""How every line begins that is written here."""
+
+
+class RunFile:
+    """A file of runs. What is in it stays; a line that is no run is an error, not overwritten."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.was_torn = False
+        """Whether the last line had been cut off, so that its run is made again."""
+
+    def answered(self) -> frozenset[str]:
+        """Return the keys of the runs that have an answer; no file, no runs.
+
+        A process that was killed while it wrote leaves a last line without its end. That line is
+        taken away: it never was a run, and would be an error for every reader of the file. Any
+        other line that is no run is somebody's, and an error.
+        """
+        if not is_there(self._path):
+            return frozenset()
+        raw = read_bounded(self._path, MAX_RUN_FILE_BYTES)
+        whole = self._without_torn_end(raw)
+        found = frozenset(self._answered_in(whole))
+        if len(whole) < len(raw):
+            write_atomically(self._path, whole)
+            self.was_torn = True
+        return found
+
+    def keep(self, record: RunRecordV1) -> None:
+        """Add a run, and return when it is on the disk."""
+        line = msgspec.to_builtins(record)
+        if record.answer_json is not None:
+            said = {name: value for name, value in line["answer_json"].items() if value is not None}
+            line["answer_json"] = said
+        append_line_durably(self._path, msgspec.json.encode(line))
+
+    def make_folder(self) -> None:
+        """Make the folder of the file; what keeps it from being made keeps the runs out."""
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+
+    def _without_torn_end(self, raw: bytes) -> bytes:
+        cut = raw.rfind(b"\n") + 1
+        return raw[:cut] if _is_torn(raw[cut:]) else raw
+
+    def _answered_in(self, raw: bytes) -> Iterator[str]:
+        for _, row in _ROWS.from_chunk(raw, 1, str(self._path), raise_error):
+            if row.key is not None and row.answer_json is not None:
+                yield row.key
+
+
+def _is_torn(line: bytes) -> bool:
+    """Tell whether a line begins as ours do and is not whole: then it is no JSON."""
+    if not line or not _RUN_LINE_START.startswith(line[: len(_RUN_LINE_START)]):
+        return False
+    try:
+        decode(line)
+    except AffidavitError:
+        return True
+    return False
+
+
+# `gate stability`: recorded runs against the gold set, question by question.
+
+KIND = "stability"
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityGate:
+    """What is asked of recorded runs."""
+
+    gold: str
+    runs: tuple[str, ...]
+    gates: tuple[str, ...] = ()
+    refusal: str = REFUSAL
+    skip_bad: bool = False
+    allow_missing: bool = False
+    baseline: Path | None = None
+    expect_gold_digest: str | None = None
+
+
+def gate_stability(asked: StabilityGate) -> Report:
+    """Return the report of recorded runs; the last run of a question, seed and jitter counts."""
+    before = baseline_outcomes(asked.baseline, KIND)
+    lines = InputLines("gold", [asked.gold], BadLines(asked.skip_bad))
+    gold = gold_by_qid(lines.rows(gold_from_chunk), asked.gold)
+    given = lines.as_input()
+    require_digest(given.digest or "", asked.expect_gold_digest, asked.gold)
+    recorded = InputLines("runs", asked.runs, BadLines(asked.skip_bad))
+    rows = (row for _, row in recorded.rows(STABILITY_READER.from_chunk))
+    last, duplicates = keep_last(rows, lambda run: (str(run.qid), run.seed, run.jitter))
+    by_qid: dict[str, list[StabilityRun]] = {}
+    for (qid, _, _), run in sorted(last.items(), key=lambda each: each[0]):
+        by_qid.setdefault(qid, []).append(run)
+    figures, counts = _scored(gold, by_qid, asked.refusal.strip())
+    return stability_report(
+        counts,
+        figures,
+        (given, recorded.as_input()),
+        overrides=asked.gates,
+        strays=listing_of(by_qid.keys() - gold.keys()),
+        duplicates=duplicates,
+        allow_missing=asked.allow_missing,
+        comparison=_compared(before, figures),
+    )
+
+
+def _scored(
+    gold: Mapping[str, GoldItem], runs: Mapping[str, list[StabilityRun]], refusal: str
+) -> tuple[list[QuestionStability], StabilityCounts]:
+    figures, counts = [], StabilityCounts()
+    for qid, item in gold.items():
+        made, counted = stability_counts(item, runs.get(qid, ()), refusal)
+        figures.append(made)
+        counts += counted
+    return figures, counts
+
+
+def _compared(
+    before: Mapping[str, bool | None] | None, figures: list[QuestionStability]
+) -> Comparison | None:
+    return (
+        None
+        if before is None
+        else compare_outcomes(before, {made.qid: made.outcome for made in figures})
+    )

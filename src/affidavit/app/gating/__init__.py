@@ -1,1 +1,0 @@
-"""Gates over stored files: what is read, what decides, and what is remembered."""

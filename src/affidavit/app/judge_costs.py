@@ -1,0 +1,102 @@
+"""What a run of a judge behind a server would cost, said before; and what it came to, after."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+from affidavit.app.check import CheckContext, CheckRequest, check_answer
+from affidavit.app.judge_scoring import STANDARD_INPUT, RowScorer, outcome_of_line, row_lines
+from affidavit.app.judges import judge_for
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import evidence as faults
+from affidavit.judge.chat.judge import ChatJudge
+from affidavit.judge.protocol import Judge
+from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportLevel
+
+Pair: TypeAlias = tuple[str, Sequence[Chunk]]
+"""A claim, and the passages to read for it."""
+
+
+class PairCollector:
+    """Reads nothing, and remembers what it was asked to read."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self.pairs: list[Pair] = []
+
+    @property
+    def identity(self) -> JudgeIdentity:
+        """That of the judge in whose place it stands."""
+        return self._judge.identity
+
+    def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
+        """Return readings that say nothing."""
+        self.pairs.append((claim, tuple(chunks)))
+        return tuple(
+            Reading(chunk.id, SupportLevel.NONE, False, 0.0, 0.0, 0.0, "", Span(0, 0), "")
+            for chunk in chunks
+        )
+
+
+def estimate_answers(
+    answers: Iterable[tuple[CheckRequest, CheckContext]], judge: Judge, *, above_budget: bool
+) -> str:
+    """Return the estimate of checking some answers, found by checking them with nobody reading."""
+    listing = PairCollector(judge)
+    for asked, bench in answers:
+        check_answer(asked, replace(bench, judge=listing))
+    return estimate_pairs(judge, listing.pairs, above_budget=above_budget)
+
+
+def estimate_rows(files: Iterable[Path], scorer: RowScorer, *, above_budget: bool) -> str:
+    """Return the estimate of scoring some files of rows; rows of a pipe are not known before."""
+    paths = tuple(files)
+    if STANDARD_INPUT in paths:
+        return "what the rows of a pipe will cost is not known before they come"
+    judge = judge_for(scorer.choice, scorer.project)
+    listing = PairCollector(judge)
+    for line in (line for path in paths for line in row_lines(path)):
+        # What is wrong with a row is said when it is scored, not here.
+        outcome_of_line(line, listing, scorer.rules)
+    return estimate_pairs(judge, listing.pairs, above_budget=above_budget)
+
+
+def estimate_pairs(judge: Judge, pairs: Iterable[Pair], *, above_budget: bool) -> str:
+    """Return the estimate of a run in words; refuse one that its budget does not cover.
+
+    `above_budget` starts such a run anyway: it stops when the budget is spent.
+    """
+    if not isinstance(judge, ChatJudge):
+        return ""
+    settings, estimate = judge.settings, judge.estimate(pairs)
+    said = (
+        f"{settings.endpoint} will be asked {estimate.pairs - estimate.cached} times"
+        f" ({estimate.pairs} pairs, {estimate.cached} answered before),"
+        f" about {estimate.input_tokens} tokens in and {estimate.output_tokens} out"
+    )
+    if estimate.cost is None or estimate.most is None:
+        return f"{said}; no prices are set, so the cost is not known"
+    amount = judge.spending.amount
+    budget = settings.budget
+    if budget is not None and estimate.cost > budget and not above_budget:
+        raise AffidavitError(
+            faults.BUDGET_TOO_SMALL, estimate=amount(estimate.cost), budget=amount(budget)
+        )
+    cap = "no budget is set" if budget is None else f"budget {amount(budget)}"
+    return f"{said}: about {amount(estimate.cost)}, at most {amount(estimate.most)}; {cap}"
+
+
+def cost_summary(judge: Judge) -> str:
+    """Return what a run came to, in words; nothing for a judge that asks nobody."""
+    if not isinstance(judge, ChatJudge):
+        return ""
+    tally = judge.tally()
+    parts = [f"{tally.requests} requests", f"{tally.cached} replies from before"]
+    if tally.unreadable:
+        parts.append(f"{tally.unreadable} replies could not be read and count as nothing")
+    if tally.refused:
+        parts.append(f"{tally.refused} verdicts do not hold and count as nothing")
+    if tally.spent is not None:
+        parts.append(f"{tally.spent} spent")
+    return f"judge: {', '.join(parts)}"

@@ -1,0 +1,117 @@
+"""Which judge reads: one that is built in, or one that a file of settings describes.
+
+A choice is data, hashable and picklable, so that every process of a batch makes the same judge. A
+key is no part of it: each process takes it from its environment.
+"""
+
+import os
+import tomllib
+from collections.abc import Callable
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import msgspec
+
+from affidavit.app.project import Project
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import evidence as faults
+from affidavit.base.files import read_bounded
+from affidavit.judge.chat.settings import ChatSettings, chat_settings
+from affidavit.judge.huggingface_settings import HfSettings
+from affidavit.judge.layered.judge import LayeredJudge
+from affidavit.judge.lexical.judge import LexicalJudge
+from affidavit.judge.protocol import Judge
+from affidavit.ledger.rules import placed_problem
+
+MAX_SETTINGS_BYTES: Final = 1024 * 1024
+
+
+class BuiltIn(StrEnum):
+    """The judges that come with the product, by the name that `--judge` knows."""
+
+    LAYERED = "layered"
+    LEXICAL = "lexical"
+
+
+_BUILT_IN: Final[dict[BuiltIn, Callable[[], Judge]]] = {
+    BuiltIn.LAYERED: LayeredJudge,
+    BuiltIn.LEXICAL: LexicalJudge,
+}
+"""How each is made. A new one has a name above and a line here."""
+
+DEFAULT_JUDGE: Final = BuiltIn.LAYERED
+
+JudgeChoice: TypeAlias = BuiltIn | ChatSettings | HfSettings
+
+
+class JudgeFileV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of settings: one table, which says what kind of judge it is."""
+
+    chat: ChatSettings | None = None
+    hf: HfSettings | None = None
+
+
+def judge_file_of(text: str | None) -> str | None:
+    """Return the file that `--judge` names, if it names one."""
+    return text if text is not None and text.lower().endswith(".toml") else None
+
+
+def judge_named(text: str | None) -> JudgeChoice:
+    """Return the choice that `--judge` stands for: a name, or a file that ends in .toml."""
+    if text is None:
+        return DEFAULT_JUDGE
+    if text in frozenset(BuiltIn):
+        return BuiltIn(text)
+    if judge_file_of(text) is None:
+        known = ", ".join(BuiltIn)
+        raise AffidavitError(faults.JUDGE_UNKNOWN, name=text, known=known)
+    data = read_bounded(text, MAX_SETTINGS_BYTES)
+    try:
+        return _choice_from(_judge_file(data), Path(text).parent)
+    except AffidavitError as error:
+        raise error.at(file=text) from None
+
+
+@lru_cache(maxsize=8)
+def judge_for(choice: JudgeChoice, project: Project) -> Judge:
+    """Return the judge of a choice; its tables or weights are read once."""
+    if isinstance(choice, BuiltIn):
+        return _BUILT_IN[choice]()
+    if isinstance(choice, ChatSettings):
+        from affidavit.judge.chat.judge import chat_judge
+
+        return chat_judge(choice, project.folder / "judge" / "chat", os.environ)
+    from affidavit.judge.huggingface import hf_judge
+
+    return hf_judge(choice)
+
+
+def is_remote(choice: JudgeChoice) -> bool:
+    """Tell whether a judge sends the user's texts away, which may cost money."""
+    return isinstance(choice, ChatSettings)
+
+
+def _judge_file(data: bytes) -> JudgeFileV1:
+    try:
+        table = tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise AffidavitError(faults.JUDGE_SYNTAX, problem=str(error).rstrip(".")) from None
+    try:
+        return msgspec.convert(table, JudgeFileV1)
+    except msgspec.ValidationError as error:
+        problem, field = placed_problem(error)
+        raise AffidavitError(faults.JUDGE_FIELD, Where(field=field), problem=problem) from None
+
+
+def _choice_from(file: JudgeFileV1, folder: Path) -> JudgeChoice:
+    if file.chat is not None and file.hf is None:
+        return chat_settings(file.chat)
+    if file.hf is not None and file.chat is None:
+        beside = folder / file.hf.model
+        named = str(beside) if beside.is_dir() else file.hf.model
+        return msgspec.structs.replace(file.hf, model=named)
+    raise AffidavitError(
+        faults.JUDGE_FIELD, problem="the file must have the table [chat] or [hf], and only one"
+    )

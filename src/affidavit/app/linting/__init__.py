@@ -1,1 +1,0 @@
-"""Lint, explanations and replay of evidence bundles."""

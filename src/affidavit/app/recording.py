@@ -1,0 +1,495 @@
+"""Records a run as it happens: the event types, the log format and the recorder."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from affidavit.app.clock import now
+from affidavit.base.canonical import jcs, require_canonical, sorted_compact
+from affidavit.base.errors import AffidavitError, Fault, Where
+from affidavit.base.faults import bundles as faults
+from affidavit.base.faults.bundles import RECORD_VALUE
+from affidavit.base.faults.input import FILE_UNWRITABLE
+from affidavit.base.files import append_line_durably, open_to_read
+from affidavit.base.json_values import JsonValue
+from affidavit.base.strict_json import decode, read_lines
+from affidavit.base.validation import field_and_problem
+from affidavit.packs.signals import REGISTRY
+from affidavit.seal.bundle.limits import DEFAULT_LIMITS
+from affidavit.seal.bundle.writer import EventDraft, RunIdentity, require_time
+
+# The closed table of the events that Affidavit records, and the fields of their data.
+#
+# docs/bundles.md shows this table. Other types stand in bundles too, and mean what their makers
+# say; a type that begins with `affidavit.` is one of these.
+
+EVENT_PREFIX: Final = "affidavit."
+RUN_STARTED: Final = "affidavit.run.started"
+RUN_FINISHED: Final = "affidavit.run.finished"
+MODEL_CALL: Final = "affidavit.model.call"
+TOOL_CALL: Final = "affidavit.tool.call"
+PROMPT: Final = "affidavit.prompt"
+RETRIEVAL: Final = "affidavit.retrieval"
+RNG_SEED: Final = "affidavit.rng.seed"
+POLICY_DECISION: Final = "affidavit.policy.decision"
+HUMAN_APPROVAL: Final = "affidavit.human.approval"
+ENVIRONMENT: Final = "affidavit.environment"
+CODE_VERSION: Final = "affidavit.code.version"
+CHECK_RUN: Final = "affidavit.check.run"
+RECEIPT: Final = "affidavit.answer.receipt"
+LEDGER: Final = "affidavit.ledger"
+GATE_REPORT: Final = "affidavit.gate.report"
+SOAK_TRIAL: Final = "affidavit.soak.trial"
+VERDICT: Final = "affidavit.verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """A kind of event: what it says, and which fields its data has to have and may have."""
+
+    name: str
+    says: str
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+
+EVENT_TYPES: Final = (
+    EventType(RUN_STARTED, "a run begins", (), ("input",)),
+    EventType(
+        RUN_FINISHED,
+        "a run ends; without it, it is unfinished",
+        ("status",),
+        ("error", "output", "absent_signals"),
+    ),
+    EventType(
+        MODEL_CALL,
+        "a model was called",
+        ("model", "input", "output"),
+        ("provider", "parameters", "usage", "error"),
+    ),
+    EventType(TOOL_CALL, "a tool was called", ("tool", "input", "output"), ("error",)),
+    EventType(PROMPT, "a prompt was made", ("text",), ("template", "variables", "role")),
+    EventType(RETRIEVAL, "sources were searched", ("query", "results"), ("index",)),
+    EventType(RNG_SEED, "a source of chance was seeded", ("seed",), ("generator",)),
+    EventType(
+        POLICY_DECISION,
+        "a policy allowed or refused",
+        ("policy", "decision"),
+        ("reason", "tool", "policy_digest"),
+    ),
+    EventType(
+        HUMAN_APPROVAL, "a person approved or refused", ("approver", "decision"), ("what", "reason")
+    ),
+    EventType(ENVIRONMENT, "where it ran", ("values",)),
+    EventType(CODE_VERSION, "which code ran", ("version",), ("commit", "digest", "dirty")),
+    EventType(CHECK_RUN, "checks were run", ("check",)),
+    EventType(RECEIPT, "a signed receipt of an answer", ("receipt",), ("exact",)),
+    EventType(LEDGER, "an evidence ledger", ("ledger",)),
+    EventType(GATE_REPORT, "the report of a gate", ("report",)),
+    EventType(SOAK_TRIAL, "one trial of a soak", ("trial",)),
+    EventType(VERDICT, "what was decided", ("verdict",), ("reason", "subject", "score")),
+)
+
+
+# A receipt as an event keeps it: so that its signature and its replay still hold.
+#
+# A bundle is written as RFC 8785 has it, where 1.0 is 1. A receipt is signed over a text in which
+# the two differ, and many have a confidence of 0.0. Such a receipt is kept with its exact text
+# beside it.
+
+
+def receipt_data(receipt: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the data of the event of a receipt, with its exact text if a bundle changes it."""
+    kept = dict(receipt)
+    exact = sorted_compact(kept)
+    if sorted_compact(decode(jcs(kept))) == exact:
+        return {"receipt": kept}
+    return {"receipt": kept, "exact": exact.decode()}
+
+
+# The log of a run before it is sealed: JSON lines, each on the disk before the next is taken.
+#
+# The first line says whose run it is; every other line is an event without its place. A process
+# that is killed leaves a whole log, or one whose last line is torn: it has no line feed.
+#
+# A line is read back by the same rules before it is written, so that what was recorded can be
+# sealed, and what was sealed verifies: a run is not lost for one value, long after it was made.
+
+LOG_VERSION: Final = 1
+# What the envelope of an event adds to the line of the log: whose run it is, its id twice, and some
+# four hundred bytes more.
+_ENVELOPE_BYTES: Final = 4096
+MAX_HEADER_BYTES: Final = 1536
+MAX_LINE_BYTES: Final = DEFAULT_LIMITS.max_line_bytes - _ENVELOPE_BYTES
+_LIMITS: Final = DEFAULT_LIMITS.for_json(MAX_LINE_BYTES)
+_Text = Annotated[str, msgspec.Meta(min_length=1)]
+_OMITTED: Final[Mapping[str, object]] = {"subject": None, "personal_data": False, "secrets": False}
+
+
+class LogHeaderV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The first line of a log."""
+
+    affidavit_run: int
+    id: str
+    source: str
+    producer: str
+    producer_version: str
+    git: str
+
+
+class LogEntryV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Any other line of a log."""
+
+    type: _Text
+    time: str
+    data: Any
+    subject: _Text | None = None
+    personal_data: bool = False
+    secrets: bool = False
+
+
+@dataclass(slots=True)
+class OpenLog:
+    """A log that is being read. What is torn off its end is known when its last entry was read."""
+
+    run: RunIdentity
+    drafts: Iterator[EventDraft]
+    torn_bytes: int = 0
+
+
+def header_line(run: RunIdentity) -> bytes:
+    """Return the first line of a log, without its line feed."""
+    line = jcs({"affidavit_run": LOG_VERSION, **asdict(run)})
+    if len(line) > MAX_HEADER_BYTES:
+        problem = f"id, source, producer and git have more than {MAX_HEADER_BYTES} bytes in all"
+        raise AffidavitError(faults.RECORD_VALUE, Where(field="run_id"), problem=problem)
+    return line
+
+
+def entry_line(draft: EventDraft) -> bytes:
+    """Return the line of an event, without its line feed; refuse what a bundle could not hold."""
+    said: dict[str, object] = {
+        "type": draft.type,
+        "time": draft.time,
+        "data": draft.data,
+        "subject": draft.subject,
+        "personal_data": draft.has_personal_data,
+        "secrets": draft.has_secrets,
+    }
+    line = jcs({name: said[name] for name in said if said[name] is not _OMITTED.get(name, said)})
+    if len(line) > MAX_LINE_BYTES:
+        raise AffidavitError(faults.RECORD_TOO_LARGE, Where(field="data"), limit=MAX_LINE_BYTES)
+    try:
+        require_time(_draft(line, faults.RECORD_VALUE).time)
+    except AffidavitError as error:
+        # The line is none that the caller knows of; the field is.
+        where = Where(field=error.where.field)
+        raise AffidavitError(error.fault, where, **error.values) from None
+    return line
+
+
+@contextmanager
+def open_log(path: Path) -> Iterator[OpenLog]:
+    """Open the log of a run, to be read once."""
+    with open_to_read(path) as stream:
+        try:
+            lines = read_lines(stream, MAX_LINE_BYTES + 1)
+            first = next(lines, b"")
+            if not first.endswith(b"\n"):
+                problem = "its first line is missing or torn"
+                raise AffidavitError(faults.RUN_LOG, problem=problem)
+            log = OpenLog(_run_from_first_line(first), iter(()))
+            log.drafts = _drafts(lines, log)
+            yield log
+        except AffidavitError as error:
+            raise error.at(file=str(path)) from None
+
+
+def _run_from_first_line(line: bytes) -> RunIdentity:
+    try:
+        return run_from_header(decode(line.removesuffix(b"\n"), _LIMITS), faults.RUN_LOG)
+    except AffidavitError as error:
+        raise error.at(line=1) from None
+
+
+def _drafts(lines: Iterator[bytes], log: OpenLog) -> Iterator[EventDraft]:
+    for number, line in enumerate(lines, 2):
+        if not line.endswith(b"\n"):
+            log.torn_bytes = len(line)
+            return
+        try:
+            yield _draft(line.removesuffix(b"\n"), faults.RUN_LOG)
+        except AffidavitError as error:
+            where = Where(line=number, field=error.where.field)
+            raise AffidavitError(error.fault, where, **error.values) from None
+
+
+def _draft(line: bytes, fault: Fault) -> EventDraft:
+    try:
+        entry = msgspec.convert(require_canonical(line, _LIMITS), LogEntryV1)
+    except msgspec.ValidationError as error:
+        raise _log_error(error, fault) from None
+    return EventDraft(
+        entry.type,
+        entry.time,
+        entry.data,
+        entry.subject,
+        has_personal_data=entry.personal_data,
+        has_secrets=entry.secrets,
+    )
+
+
+def run_from_header(value: object, fault: Fault = faults.RECORD_VALUE) -> RunIdentity:
+    """Return the run that the first line of a log describes."""
+    try:
+        header = msgspec.convert(value, LogHeaderV1)
+    except msgspec.ValidationError as error:
+        raise _log_error(error, fault) from None
+    if header.affidavit_run != LOG_VERSION:
+        problem = f"it is of version {header.affidavit_run}, not {LOG_VERSION}"
+        raise AffidavitError(fault, problem=problem)
+    return RunIdentity(
+        header.id, header.source, header.producer, header.producer_version, header.git
+    )
+
+
+def _log_error(error: msgspec.ValidationError, fault: Fault) -> AffidavitError:
+    field, problem = field_and_problem(error)
+    return AffidavitError(fault, Where(field=field), problem=problem)
+
+
+# Records a run as it happens: every event is on the disk before the run goes on.
+#
+# A run that is cut off by a crash has no `affidavit.run.finished`; it can be sealed all the same,
+# and says that it is unfinished.
+
+Clock = Callable[[], str]
+Fields = Mapping[str, JsonValue]
+
+
+class Recorder:
+    """Writes the events of one run. A value that is not JSON is refused at the call, by field."""
+
+    def __init__(self, path: Path, run: RunIdentity, clock: Clock, input: JsonValue = None) -> None:
+        self.path = path
+        self.run = run
+        self._clock = clock
+        self._input = input
+        self._turn = Lock()
+        self._is_open = False
+
+    def __enter__(self) -> "Recorder":
+        # Nothing is written before it is known that the first event can be.
+        lines = (
+            header_line(self.run),
+            entry_line(EventDraft(RUN_STARTED, self._clock(), _without_none(input=self._input))),
+        )
+        self._claim()
+        for line in lines:
+            append_line_durably(self.path, line)
+        self._is_open = True
+        return self
+
+    def _claim(self) -> None:
+        """Make the file, which nobody has made; any other fault is met when it is written."""
+        try:
+            self.path.touch(exist_ok=False)
+        except FileExistsError:
+            raise AffidavitError(faults.RECORD_EXISTS, Where(file=str(self.path))) from None
+        except (OSError, ValueError):
+            return
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._is_open:
+            status = "ok" if kind is None else "error"
+            self.finish(status, error=None if kind is None else kind.__name__)
+
+    def event(
+        self,
+        type: str,
+        data: JsonValue,
+        *,
+        subject: str | None = None,
+        personal_data: bool = False,
+        secrets: bool = False,
+    ) -> None:
+        """Record any event. Types that begin with `affidavit.` are those of the table."""
+        with self._turn:
+            if not self._is_open:
+                raise AffidavitError(faults.RECORD_CLOSED, Where(file=str(self.path)))
+            line = entry_line(
+                EventDraft(type, self._clock(), data, subject, personal_data, secrets)
+            )
+            if type.startswith(EVENT_PREFIX) and type not in _KNOWN:
+                raise AffidavitError(faults.RECORD_TYPE, Where(field="type"), type=type)
+            append_line_durably(self.path, line)
+            self._is_open = type != RUN_FINISHED
+
+    def finish(
+        self,
+        status: str = "ok",
+        *,
+        output: JsonValue = None,
+        error: str | None = None,
+        absent_signals: list[str] | None = None,
+    ) -> None:
+        """Record that the run ends; `absent_signals` are kinds of evidence that it had none of."""
+        signals = None if absent_signals is None else _signals(absent_signals)
+        data = _without_none(status=status, output=output, error=error, absent_signals=signals)
+        self.event(RUN_FINISHED, data)
+
+    def model_call(
+        self,
+        model: str,
+        *,
+        input: JsonValue,
+        output: JsonValue,
+        provider: str | None = None,
+        parameters: Fields | None = None,
+        **others: JsonValue,
+    ) -> None:
+        """Record that a model was called, with what it was given and what it said."""
+        settings = None if parameters is None else _object("parameters", parameters)
+        said: dict[str, JsonValue] = {"model": model, "input": input, "output": output}
+        self.event(
+            MODEL_CALL, {**others, **_without_none(provider=provider, parameters=settings), **said}
+        )
+
+    def tool_call(
+        self, tool: str, *, input: JsonValue, output: JsonValue, **others: JsonValue
+    ) -> None:
+        """Record that a tool was called, with what it was given and what it gave back."""
+        self.event(TOOL_CALL, {**others, "tool": tool, "input": input, "output": output})
+
+    def prompt(self, text: str, **others: JsonValue) -> None:
+        """Record a prompt; `template` and `variables` say what it was made from."""
+        self.event(PROMPT, {**others, "text": text})
+
+    def retrieval(self, query: str, results: JsonValue, **others: JsonValue) -> None:
+        """Record a search, with what it found."""
+        self.event(RETRIEVAL, {**others, "query": query, "results": results})
+
+    def seed(self, seed: int | str, generator: str | None = None) -> None:
+        """Record the seed of a source of chance."""
+        self.event(RNG_SEED, {"seed": seed, **_without_none(generator=generator)})
+
+    def policy_decision(self, policy: str, decision: str, **others: JsonValue) -> None:
+        """Record what a policy decided: `allow`, `deny` or what else it says."""
+        self.event(POLICY_DECISION, {**others, "policy": policy, "decision": decision})
+
+    def approval(self, approver: str, decision: str, **others: JsonValue) -> None:
+        """Record what a person decided. Names are personal data, so the event is marked."""
+        data = {**others, "approver": approver, "decision": decision}
+        self.event(HUMAN_APPROVAL, data, personal_data=True)
+
+    def environment(self, values: Fields) -> None:
+        """Record where the run takes place: versions, system, settings."""
+        self.event(ENVIRONMENT, {"values": _object("values", values)})
+
+    def code_version(self, version: str, **others: JsonValue) -> None:
+        """Record which code runs; `commit` and `digest` name it exactly."""
+        self.event(CODE_VERSION, {**others, "version": version})
+
+    def verdict(self, verdict: str, **others: JsonValue) -> None:
+        """Record what was decided about the answer or the run."""
+        self.event(VERDICT, {**others, "verdict": verdict})
+
+    def check_run(self, check: Fields) -> None:
+        """Record what `affidavit check` found."""
+        self.event(CHECK_RUN, {"check": _object("check", check)})
+
+    def receipt(self, receipt: Fields) -> None:
+        """Record a signed receipt of an answer."""
+        self.event(RECEIPT, receipt_data(_object("receipt", receipt)))
+
+    def ledger(self, ledger: Fields) -> None:
+        """Record an evidence ledger as it is exported."""
+        self.event(LEDGER, {"ledger": _object("ledger", ledger)})
+
+    def gate(self, report: Fields) -> None:
+        """Record the report of a gate."""
+        self.event(GATE_REPORT, {"report": _object("report", report)})
+
+    def soak_trial(self, trial: Fields) -> None:
+        """Record one trial of a soak."""
+        self.event(SOAK_TRIAL, {"trial": _object("trial", trial)})
+
+
+_KNOWN = frozenset(each.name for each in EVENT_TYPES)
+
+
+def _without_none(**values: JsonValue) -> dict[str, JsonValue]:
+    """Return the values that were given."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _object(name: str, value: Fields) -> dict[str, JsonValue]:
+    """Return the members of a mapping of any kind, such as `os.environ`."""
+    if not isinstance(value, Mapping):
+        raise _record_error(name, f"it is not a mapping, but of the type {type(value).__name__}")
+    return dict(value)
+
+
+def _signals(names: list[str]) -> list[JsonValue]:
+    """Return the signals that a run says it had none of; a name that is not known says nothing."""
+    for name in names:
+        if name not in REGISTRY:
+            raise _record_error(
+                "absent_signals", f"no signal is called {name!a}; see docs/signals.md"
+            )
+    return list(names)
+
+
+def _record_error(name: str, problem: str) -> AffidavitError:
+    return AffidavitError(faults.RECORD_VALUE, Where(field=f"data.{name}"), problem=problem)
+
+
+# `affidavit.record`: where a recording goes, whose it is, and what time it is.
+
+RUNS_FOLDER = Path(".affidavit") / "runs"
+
+
+def recorder_for(
+    run: str | Path,
+    *,
+    run_id: str | None,
+    input: JsonValue,
+    source: str,
+    producer: tuple[str, str],
+    git: str,
+    clock: Clock | None,
+) -> Recorder:
+    """Return a recorder of a run: a path that ends in .jsonl, or a run id, kept in .affidavit."""
+    is_path = isinstance(run, Path) or run.endswith(".jsonl")
+    if not is_path and {"/", "\\"} & set(str(run)):
+        problem = "a run id holds no slash; a path ends in .jsonl"
+        raise AffidavitError(RECORD_VALUE, Where(field="run_id"), problem=problem)
+    path = Path(run) if is_path else RUNS_FOLDER / f"{run}.jsonl"
+    name = run_id if run_id is not None else path.name.removesuffix(".jsonl")
+    described = run_from_header(
+        {
+            "affidavit_run": LOG_VERSION,
+            "id": name,
+            "source": source,
+            "producer": producer[0],
+            "producer_version": producer[1],
+            "git": git,
+        }
+    )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise AffidavitError(FILE_UNWRITABLE, Where(file=str(path)), reason=reason) from error
+    return Recorder(path, described, now if clock is None else clock, input)

@@ -1,0 +1,347 @@
+"""Builds the tools that a config file declares, and reports every mistake in it before anything is
+asked.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from affidavit.app.tool_queries import ToolSet, ToolSource, ToolWithSources
+from affidavit.base.canonical import sorted_compact
+from affidavit.base.config import yaml_document
+from affidavit.base.decode_errors import join_field, problem_and_field
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import receipts as faults
+from affidavit.base.files import read_bounded
+from affidavit.base.http_address import origin_of
+from affidavit.checks.tool import Tolerance, Tool
+from affidavit.checks.values import find_path_problem
+from affidavit.tools import settings as kinds
+from affidavit.tools.allow_list import AllowList, allow_list_from
+from affidavit.tools.feed import SourceFailedError
+from affidavit.tools.feed_factory import FeedContext, build_feed
+from affidavit.tools.file_feed import FILE_FORMATS
+from affidavit.tools.http_feed import fetchable_address
+from affidavit.tools.setting_values import find_placeholder_problem
+from affidavit.tools.settings import Identifier, ToleranceSettings, ToolSettings
+
+# What a source must make sense of, beyond having the right fields: slots, addresses, databases.
+
+
+def validate_source(
+    source: kinds.SourceSettings, required: tuple[str, ...], allowed: AllowList
+) -> None:
+    """Raise what is wrong with a source that has the right shape, with the field within it."""
+    path = source.observed_at_path
+    if path is not None and (problem := find_path_problem(path)):
+        raise field_error("observed_at_path", problem)
+    if rule := _RULES.get(type(source)):
+        rule(source, required, allowed)
+
+
+def field_error(field: str, problem: str) -> AffidavitError:
+    """Return the error that a field does not make sense."""
+    return AffidavitError(faults.TOOLS_FIELD, Where(field=field), problem=problem)
+
+
+def _file(source: kinds.FileSource, required: tuple[str, ...], _: AllowList) -> None:
+    if source.format is None and Path(source.path).suffix.lower() not in FILE_FORMATS:
+        problem = f"the name {source.path!r} does not tell the format: json, csv or yaml"
+        raise field_error("format", problem)
+    _require_slots("select", list(source.select), required)
+    _require_slots("where", source.where, required)
+
+
+def _sql(source: kinds.SqlSource, required: tuple[str, ...], _: AllowList) -> None:
+    _require_database(source)
+    _require_slots("params", [f"{{{name}}}" for name in source.params], required)
+
+
+def _queries(source: kinds.QueriesSource, required: tuple[str, ...], _: AllowList) -> None:
+    _require_database(source)
+
+
+def _http(source: kinds.HttpSource, required: tuple[str, ...], allowed: AllowList) -> None:
+    _require_url(source.url, required, allowed)
+    said = [text for text in source.query.values() if isinstance(text, str)]
+    _require_slots("query", list(said), required)
+
+
+def _index(source: kinds.IndexSource, required: tuple[str, ...], allowed: AllowList) -> None:
+    _require_url(source.url, required, allowed)
+
+
+def _any_url(source: kinds.AnyUrlSource, required: tuple[str, ...], allowed: AllowList) -> None:
+    if not allowed.entries:
+        raise field_error("kind", "without allow_hosts no address could be asked")
+
+
+def _mcp(source: kinds.McpSource, required: tuple[str, ...], allowed: AllowList) -> None:
+    if (source.command is None) is (source.url is None) or source.command == ():
+        raise field_error("command", "an MCP server needs either a command or a url")
+    if source.url is not None:
+        _require_url(source.url, (), allowed)
+    _require_slots("arguments", source.arguments, required)
+
+
+def _require_database(source: kinds.SqlSource | kinds.QueriesSource) -> None:
+    if (source.sqlite is None) is (source.postgres is None):
+        raise field_error("sqlite", "a query needs either sqlite or postgres")
+
+
+def _require_url(url: str, required: tuple[str, ...], allowed: AllowList) -> None:
+    if "{" in urlsplit(url).netloc:
+        raise field_error("url", "a slot may stand in the path and the query only")
+    try:
+        allowed.require_host(origin_of(fetchable_address(url)))
+    except SourceFailedError as error:
+        raise field_error("url", str(error).partition(": ")[2]) from None
+    _require_slots("url", url, required)
+
+
+def _require_slots(field: str, setting: Any, required: tuple[str, ...]) -> None:
+    if problem := find_placeholder_problem(setting, required):
+        raise field_error(field, problem)
+
+
+_RULES: Final[Mapping[type, Callable[[Any, tuple[str, ...], AllowList], None]]] = {
+    kinds.FileSource: _file,
+    kinds.SqlSource: _sql,
+    kinds.QueriesSource: _queries,
+    kinds.HttpSource: _http,
+    kinds.IndexSource: _index,
+    kinds.AnyUrlSource: _any_url,
+    kinds.McpSource: _mcp,
+}
+
+
+# A declared tool becomes one that can be asked: its defaults, its sources, and what is refused.
+
+_DAY_S: Final = 86_400.0
+
+BUILT_IN: Final[Mapping[str, ToolSettings]] = {
+    "software_version": ToolSettings(
+        description="The version of a software product: installed, pinned or the latest",
+        required_args=("product",),
+        value_path="results.0.version",
+        max_age_s=_DAY_S,
+        sources=(kinds.InstalledSource(),),
+    ),
+    "file_fact": ToolSettings(
+        description="What a JSON, CSV or YAML file of a folder says",
+        required_args=("file",),
+    ),
+    "sql_fact": ToolSettings(
+        description="What a query that is named in the settings finds",
+        required_args=("query",),
+    ),
+    "http_json": ToolSettings(
+        description="The JSON at an address on an allowed host",
+        required_args=("url",),
+        sources=(kinds.AnyUrlSource(),),
+    ),
+}
+"""The built-in tools: defaults that `use` takes up."""
+
+BUILT_IN_ONLY: Final[Mapping[str, ToolSettings]] = {
+    "software_version": ToolSettings(use="software_version"),
+}
+"""What there is without a config file."""
+
+
+def tool_feeds(
+    name: str, settings: ToolSettings, folder: Path, environment: Mapping[str, str]
+) -> ToolWithSources:
+    """Return the tool with its feeds, or raise what is wrong, with the field within the tool."""
+    whole = _with_defaults(settings)
+    if not whole.sources:
+        raise AffidavitError(
+            faults.TOOL_SOURCES, Where(field="sources"), tool=name, problem="has no source"
+        )
+    tool = _tool(name, whole)
+    allowed = _allowed(whole)
+    around = FeedContext(folder, allowed, environment)
+    names = _source_names(whole)
+    sources = []
+    for number, source in enumerate(whole.sources):
+        try:
+            validate_source(source, tool.required_args, allowed)
+        except AffidavitError as error:
+            place = f"sources[{number}].{error.where.field}"
+            raise AffidavitError(error.fault, Where(field=place), **error.values) from None
+        feed = build_feed(source, names[number], around)
+        sources.append(ToolSource(feed, source.timeout_ms))
+    return ToolWithSources(tool, tuple(sources))
+
+
+def _with_defaults(settings: ToolSettings) -> ToolSettings:
+    if settings.use is None:
+        return settings
+    default = BUILT_IN[settings.use]
+    return ToolSettings(
+        use=settings.use,
+        description=settings.description or default.description,
+        required_args=settings.required_args or default.required_args,
+        value_path=settings.value_path or default.value_path,
+        unit=settings.unit,
+        licence=settings.licence,
+        max_age_s=settings.max_age_s or default.max_age_s,
+        tolerance=settings.tolerance,
+        allow_hosts=settings.allow_hosts,
+        sources=settings.sources or default.sources,
+    )
+
+
+def _tool(name: str, settings: ToolSettings) -> Tool:
+    if settings.value_path is not None and (problem := find_path_problem(settings.value_path)):
+        raise field_error("value_path", problem)
+    age = settings.max_age_s
+    return Tool(
+        name,
+        settings.required_args or (),
+        settings.value_path,
+        settings.unit,
+        settings.licence,
+        int(age) if age is not None and age.is_integer() else age,
+        _tolerance(settings.tolerance),
+        settings.description or "",
+    )
+
+
+def _tolerance(settings: ToleranceSettings | None) -> Tolerance | None:
+    if settings is None:
+        return None
+    if (settings.abs is None) is (settings.pct is None):
+        raise field_error("tolerance", "a tolerance has either abs or pct")
+    if settings.pct is not None:
+        return Tolerance(settings.pct, is_percentage=True)
+    return Tolerance(settings.abs or 0.0)
+
+
+def _allowed(settings: ToolSettings) -> AllowList:
+    try:
+        return allow_list_from(settings.allow_hosts)
+    except ValueError as error:
+        problem = f"{str(error)!r} is no host, address or network (without scheme and path)"
+        raise field_error("allow_hosts", problem) from None
+
+
+def _source_names(settings: ToolSettings) -> list[str]:
+    kinds_seen: dict[str, int] = {}
+    names = []
+    for source in settings.sources:
+        kind = str(source.__struct_config__.tag)
+        kinds_seen[kind] = kinds_seen.get(kind, 0) + 1
+        again = f"-{kinds_seen[kind]}" if kinds_seen[kind] > 1 else ""
+        names.append(source.name or f"{kind}{again}")
+    if len(set(names)) != len(names):
+        raise field_error("sources", "two sources have the same name")
+    return names
+
+
+# Reads the tools that a config file declares: the tables `[tools.NAME]` of TOML, or YAML.
+#
+# Everything that can be wrong with a declaration is found here, before anything is asked: a field
+# that is not known, a slot without its argument, a host that is not allowed. Other tables of the
+# file belong to others and are left alone.
+
+CONFIG_NAME: Final = "affidavit.toml"
+MAX_CONFIG_BYTES: Final = 1024 * 1024
+_YAML: Final = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """A decoded config file, and where each of its fields stands."""
+
+    value: Any
+    line_of: Callable[[str], int | None]
+
+
+def load_toolbox(path: str | None, environment: Mapping[str, str]) -> ToolSet:
+    """Return the tools of a config file; without one there is only `software_version`."""
+    if path is None:
+        return toolbox_from(BUILT_IN_ONLY, Path(), environment)
+    if not path.lower().endswith((".toml", *_YAML)):
+        raise AffidavitError(faults.TOOLS_FORM, Where(file=path))
+    raw = read_bounded(path, MAX_CONFIG_BYTES)
+    try:
+        declared = _yaml(raw) if path.lower().endswith(_YAML) else _toml(raw)
+    except AffidavitError as error:
+        raise error.at(file=path) from None
+    try:
+        return toolbox_from(_tools_of(declared.value), Path(path).parent, environment)
+    except AffidavitError as error:
+        field = error.where.field
+        line = declared.line_of(field) if field else None
+        raise error.at(file=path, line=line) from None
+
+
+def find_config(folder: Path) -> str | None:
+    """Return the config file of a folder, if it is there and declares tools."""
+    path = folder / CONFIG_NAME
+    if not path.is_file():
+        return None
+    value = _toml(read_bounded(path, MAX_CONFIG_BYTES)).value
+    return str(path) if "tools" in value else None
+
+
+def toolbox_from(
+    tools: Mapping[str, ToolSettings], folder: Path, environment: Mapping[str, str]
+) -> ToolSet:
+    """Return the tools of decoded settings; `folder` is where their files are."""
+    made = {}
+    for name, settings in tools.items():
+        try:
+            made[name] = tool_feeds(name, settings, folder, environment)
+        except AffidavitError as error:
+            place = join_field("tools", name, error.where.field or "")
+            raise AffidavitError(error.fault, Where(field=place), **error.values) from None
+    return ToolSet(made)
+
+
+def _tools_of(value: Any) -> dict[str, ToolSettings]:
+    table = value.get("tools") if isinstance(value, dict) else None
+    if not table:
+        raise AffidavitError(faults.TOOLS_NONE)
+    if not isinstance(table, dict):
+        raise field_error("tools", "tools are tables with a name each, [tools.NAME]")
+    return {name: _tool_of(name, settings) for name, settings in table.items()}
+
+
+def _tool_of(name: str, settings: Any) -> ToolSettings:
+    place = f"tools.{name}"
+    try:
+        msgspec.convert(name, Identifier)
+        # Dates and NaN of TOML have no form in JSON, and settings go into requests and facts.
+        sorted_compact(settings)
+        return msgspec.convert(settings, ToolSettings)
+    except msgspec.ValidationError as error:
+        problem, field = problem_and_field(error)
+        # msgspec does not say which key of a dict it means.
+        raise field_error(join_field(place, field.replace("[...]", "")), problem) from None
+    except AffidavitError as error:
+        raise field_error(join_field(place, error.where.field or ""), error.message) from None
+
+
+def _toml(raw: bytes) -> _Declared:
+    try:
+        value = tomllib.loads(raw.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        unread = isinstance(error, UnicodeDecodeError)
+        problem = "the text is not UTF-8" if unread else str(error).rstrip(".")
+        line = getattr(error, "lineno", None)
+        raise AffidavitError(
+            faults.TOOLS_SYNTAX, Where(line=line), kind="TOML", problem=problem
+        ) from None
+    return _Declared(value, lambda field: None)
+
+
+def _yaml(raw: bytes) -> _Declared:
+    document = yaml_document(raw)
+    return _Declared(document.value, document.line_of)

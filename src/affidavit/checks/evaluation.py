@@ -1,0 +1,216 @@
+"""A check against its evidence: the verdict, and an explanation that names what was seen.
+
+The E rules of docs/checks.md; answer-eval.md, sections 1 and 3.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import receipts as faults
+from affidavit.checks.check import MAX_CHECKS, Check
+from affidavit.checks.expectations import Expectation, ExpectationOutcome, OperatorResult
+from affidavit.checks.facts import EvidenceUnavailable, Fact, FactObject
+from affidavit.checks.operators import OPERATORS
+from affidavit.checks.timestamps import parse_timestamp
+from affidavit.checks.tool import Tool, missing_args
+from affidavit.checks.values import PathLookup, display_value, exact_json, is_scalar, look_up_path
+from affidavit.checks.verdicts import CheckVerdict
+
+EVALUATION_RULE: Final = "answer-eval/1"
+_MAX_OBSERVED_CHARACTERS: Final = 500
+_OUTCOME_WORDS: Final = {
+    ExpectationOutcome.HELD: "holds",
+    ExpectationOutcome.FAILED: "fails",
+    ExpectationOutcome.NOT_EVALUABLE: "cannot be evaluated",
+}
+
+
+class ExpectationResult(msgspec.Struct, frozen=True):
+    """What one expectation came to: what was seen (UNSET if nothing, or not a single value)."""
+
+    held: ExpectationOutcome
+    observed: Any
+
+
+class CheckResult(msgspec.Struct, frozen=True):
+    """A check with its verdict. `unavailable` says why its evidence was lost, if it was."""
+
+    check: Check
+    verdict: CheckVerdict
+    explain: str
+    seen: tuple[ExpectationResult, ...] = ()
+    value: Any = msgspec.UNSET
+    fact: Fact | None = None
+    unavailable: str | None = None
+
+    @property
+    def required(self) -> bool:
+        """Whether the check moves the composite."""
+        return self.check.required
+
+    @property
+    def confidence(self) -> float | None:
+        """check_confidence of answer-conf/1: that of the fact it cites; None without a fact."""
+        if self.fact is None:
+            return None
+        confidence: float = self.fact.object["verification"]["confidence"]
+        return confidence
+
+
+def checks_needing_evidence(
+    checks: Sequence[Check], tools: Mapping[str, Tool]
+) -> tuple[Check, ...]:
+    """Return the checks for which tools must be asked: within the cap, known, all arguments there.
+
+    Two checks with the same tool and the same arguments can share one fact.
+    """
+    return tuple(
+        check
+        for check in checks[:MAX_CHECKS]
+        if (tool := tools.get(check.tool)) and not missing_args(tool.required_args, check.args)
+    )
+
+
+def evaluate(
+    checks: Sequence[Check],
+    tools: Mapping[str, Tool],
+    evidence: Mapping[str, Fact | EvidenceUnavailable],
+    at: str,
+) -> tuple[CheckResult, ...]:
+    """Return the result of every check, in order; `evidence` is by the check's id.
+
+    `at` is the time of the answer, at which every fact was assessed too.
+    """
+    moment = parse_timestamp(at)
+    required = {name: tool.required_args for name, tool in tools.items()}
+    results = [
+        evaluate_check(check, required.get(check.tool), evidence.get(check.id), moment)
+        for check in checks[:MAX_CHECKS]
+    ]
+    for result in results:
+        if result.fact is not None:
+            _require_matching_evidence(result.check, result.fact.object, at)
+    return (*results, *map(not_checked_result, checks[MAX_CHECKS:]))
+
+
+def evaluate_check(
+    check: Check,
+    required_args: tuple[str, ...] | None,
+    evidence: Fact | EvidenceUnavailable | None,
+    at: int,
+) -> CheckResult:
+    """Return the result of a check within the cap. `required_args` is None for unknown tools."""
+    if required_args is None:
+        return CheckResult(
+            check,
+            CheckVerdict.OUTSIDE_EVIDENCE_COVERAGE,
+            f"no tool is named {display_value(check.tool)}",
+        )
+    if missing := missing_args(required_args, check.args):
+        names = ", ".join(map(display_value, missing))
+        return CheckResult(
+            check,
+            CheckVerdict.NOT_EVALUABLE,
+            f"{check.tool} needs the argument {names}, and nothing stands in for it",
+        )
+    if isinstance(evidence, Fact):
+        return _adjudicate(check, evidence, at) if check.adjudicates else _observe(check, evidence)
+    reason = evidence.reason if evidence else "the tool was not asked"
+    return CheckResult(
+        check, CheckVerdict.EVIDENCE_UNAVAILABLE, f"no evidence: {reason}", unavailable=reason
+    )
+
+
+def not_checked_result(check: Check) -> CheckResult:
+    """Return the result of a check beyond the cap: it is listed, never dropped in silence."""
+    return CheckResult(
+        check,
+        CheckVerdict.NOT_CHECKED,
+        f"over the cap: only the first {MAX_CHECKS} checks are made",
+    )
+
+
+def _adjudicate(check: Check, fact: Fact, at: int) -> CheckResult:
+    seen, said = [], []
+    for expectation in check.expectations:
+        look = _look_up(fact.object, expectation)
+        outcome = OPERATORS[expectation.op].apply(look, expectation, at)
+        seen.append(ExpectationResult(outcome.held, _observed_value(look)))
+        said.append(_explanation(expectation, look, outcome))
+    results = {one.held for one in seen}
+    verdict = CheckVerdict.SUPPORTED
+    if ExpectationOutcome.FAILED in results:
+        verdict = CheckVerdict.CONTRADICTED
+    elif ExpectationOutcome.NOT_EVALUABLE in results:
+        verdict = CheckVerdict.NOT_EVALUABLE
+    return CheckResult(check, verdict, "; ".join(said), tuple(seen), fact=fact)
+
+
+def _observe(check: Check, fact: Fact) -> CheckResult:
+    """Return what stands at the first path that the check names, else the primary value."""
+    path = next((one.path for one in check.expectations if one.path is not None), None)
+    look = _look_up(fact.object, Expectation("exists", path))
+    place = path or "the primary value"
+    if look.value is None:
+        why = look.why or "the evidence has null here, which is no value"
+        return CheckResult(check, CheckVerdict.NOT_EVALUABLE, f"{place}: {why}", fact=fact)
+    said = f"{place}: saw {display_value(look.value)}; recorded without a verdict"
+    return CheckResult(check, CheckVerdict.VALUE, said, value=look.value, fact=fact)
+
+
+def _look_up(fact: FactObject, expectation: Expectation) -> PathLookup:
+    if expectation.path is not None:
+        return look_up_path(fact["raw"], expectation.path)
+    if OPERATORS[expectation.op].reads_time:
+        observed_at = fact["observed_at"]
+        if observed_at is None:
+            return PathLookup(False, why="the evidence states no time of observation")
+        return PathLookup(True, observed_at)
+    return look_up_path(fact["raw"], fact["value_path"])
+
+
+def _observed_value(look: PathLookup) -> Any:
+    value = look.value
+    too_long = isinstance(value, str) and len(value) > _MAX_OBSERVED_CHARACTERS
+    return value if look.found and is_scalar(value) and not too_long else msgspec.UNSET
+
+
+def _explanation(expectation: Expectation, look: PathLookup, outcome: OperatorResult) -> str:
+    place = expectation.path
+    if place is None:
+        is_time = OPERATORS[expectation.op].reads_time
+        place = "the time of observation" if is_time else "the primary value"
+    saw = f"saw {display_value(look.value)}" if look.found else "saw nothing"
+    wanted = expectation.op
+    if expectation.value is not msgspec.UNSET:
+        wanted += f" {_operand_text(expectation.value)}"
+    if expectation.tol is not None:
+        wanted += f" tol {display_value(expectation.tol)}"
+    why = f" ({outcome.why})" if outcome.why else ""
+    return f"{place}: {saw}; {wanted} {_OUTCOME_WORDS[outcome.held]}{why}"
+
+
+def _operand_text(value: Any) -> str:
+    if isinstance(value, list):
+        more = ", …" if len(value) > 8 else ""
+        return f"[{', '.join(map(display_value, value[:8]))}{more}]"
+    return display_value(value)
+
+
+def is_evidence_for(check: Check, fact: FactObject) -> bool:
+    """Say whether a fact answers what a check asks: the same tool, the same arguments."""
+    args = fact["args"]
+    return bool(check.tool == fact["tool"]) and (
+        check.args is args or exact_json(check.args) == exact_json(args)
+    )
+
+
+def _require_matching_evidence(check: Check, fact: FactObject, at: str) -> None:
+    if not is_evidence_for(check, fact):
+        raise AffidavitError(faults.FACT_FOREIGN, check=repr(check.id))
+    if fact["assessed_at"] != at:
+        assessed = fact["assessed_at"]
+        raise AffidavitError(faults.FACT_TIME, check=repr(check.id), assessed=assessed, at=at)

@@ -1,0 +1,69 @@
+"""Moments in time: RFC 3339 in UTC with `Z`, as whole nanoseconds, so that ages are exact."""
+
+import re
+from datetime import date, datetime
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults.evidence import TIME_SYNTAX
+from affidavit.base.json_values import JsonValue
+from affidavit.base.text import excerpt
+
+NANOSECONDS: Final = 1_000_000_000
+# A clock may run a little ahead of ours; more than this is a wrong clock or a made-up time.
+MAX_CLOCK_SKEW_S: Final = 5
+
+_TIMESTAMP: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?Z"
+)
+_MAX_CHARACTERS: Final = len("2026-01-31T14:30:00.123456789Z")
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+
+
+def find_timestamp(value: JsonValue) -> int | None:
+    """Return a time in nanoseconds since 1970, or None if it is not one, letter for letter.
+
+    Not covered: the leap second :60, which no clock of ours can tell from the one after it.
+    """
+    return (
+        _nanoseconds_of(value) if isinstance(value, str) and len(value) <= _MAX_CHARACTERS else None
+    )
+
+
+# The time of the answer stands in every fact of it.
+@lru_cache(maxsize=256)
+def _nanoseconds_of(text: str) -> int | None:
+    match = _TIMESTAMP.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(match[1])
+    except ValueError:
+        return None
+    days = moment.toordinal() - _EPOCH
+    seconds = (days * 24 + moment.hour) * 3600 + moment.minute * 60 + moment.second
+    return seconds * NANOSECONDS + int((match[2] or "0").ljust(9, "0"))
+
+
+def parse_timestamp(text: str) -> int:
+    """Return the moment that a text says, or raise."""
+    moment = find_timestamp(text)
+    if moment is None:
+        raise AffidavitError(TIME_SYNTAX, value=excerpt(text))
+    return moment
+
+
+def is_older(age: int, seconds: int | float) -> bool:
+    """Say whether an age in nanoseconds is more than so many seconds, exactly."""
+    if isinstance(seconds, int):
+        return age > seconds * NANOSECONDS
+    return age > Fraction(repr(seconds)) * NANOSECONDS
+
+
+def seconds_text(nanoseconds: int) -> str:
+    """Return a span of time in seconds, exactly, without needless zeros."""
+    whole, rest = divmod(abs(nanoseconds), NANOSECONDS)
+    decimals = f".{rest:09}".rstrip("0") if rest else ""
+    return f"{whole}{decimals}"

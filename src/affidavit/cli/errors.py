@@ -1,0 +1,202 @@
+"""Turn any exception into one line on standard error and an exit code; usage errors suggest the
+nearest valid spelling.
+"""
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+
+import click
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.exits import Exit
+from affidavit.base.faults import input as faults
+from affidavit.base.faults.input import USAGE
+from affidavit.cli.command_classes import Flags, LazyGroup
+from affidavit.cli.commands import GroupEntry
+from affidavit.reports.text_tables import single_line
+
+# The one place that turns an error into its line on standard error and its exit code.
+#
+# With `--json` the error is also the document on standard output, `{"error": {...}}`, so that a
+# machine always finds one document there and a log always shows the line.
+
+MAX_DETAIL_CHARACTERS = 300  # Of a defect's own words; -v shows the rest with the traceback.
+
+
+def report_error(error: BaseException, flags: Flags, arguments: Sequence[str]) -> Exit:
+    """Tell the user what went wrong, and return how to end."""
+    if isinstance(error, BrokenPipeError):
+        # Whoever read our output has gone (`| head`). There is nobody to tell, and no yes or no.
+        discard_output()
+        return Exit.UNKNOWN
+    known = error_from(error)
+    try:
+        _print_error(error, known, flags, arguments)
+    except OSError:
+        # Both streams are on a full disk, or nobody reads them: the exit code must speak alone.
+        discard_output()
+    if isinstance(error, OSError):
+        discard_output()
+    return known.fault.exit
+
+
+def error_from(error: BaseException) -> AffidavitError:
+    """Return any exception as an error of the catalog; what is not foreseen is a defect."""
+    match error:
+        case AffidavitError():
+            return error
+        case click.exceptions.NoArgsIsHelpError():
+            return no_command_error(error.ctx.command_path)
+        case click.UsageError():
+            return usage_error_from(error)
+        case click.ClickException():
+            return usage_error_from(click.UsageError(error.format_message()))
+        case (
+            click.Abort()
+            | KeyboardInterrupt()
+            | EOFError()
+            # Python wraps what happens in some corners of an import in an error of its own.
+            | Exception(__cause__=KeyboardInterrupt())
+        ):
+            return AffidavitError(faults.INTERRUPTED)
+        case ModuleNotFoundError():
+            return _missing_extra_error(error) or _defect_error(error)
+        case OSError(errno=errno.ENOSPC | errno.EIO, filename=None):
+            # A write without a file name is one to the standard streams; files have their own.
+            reason = os.strerror(error.errno or 0)
+            return AffidavitError(
+                faults.FILE_UNWRITABLE, Where(file="standard output"), reason=reason
+            )
+        case _:
+            return _defect_error(error)
+
+
+def discard_output() -> None:
+    """Send what is still buffered nowhere, so that the interpreter does not complain at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        # A stream may be closed, or be no file at all (in tests).
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _print_error(
+    error: BaseException, known: AffidavitError, flags: Flags, arguments: Sequence[str]
+) -> None:
+    if known.fault is faults.DEFECT and flags.verbose:
+        import traceback
+
+        click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message() + "\n", err=True)
+    click.echo(single_line(str(known)), err=True)
+    if flags.json or _asks_for_json(error, arguments):
+        from affidavit.cli.terminal import json_bytes
+
+        click.echo(json_bytes({"error": known.as_wire()}), nl=False)
+
+
+def _asks_for_json(error: BaseException, arguments: Sequence[str]) -> bool:
+    # A command line that cannot be parsed may hold the option behind the place of the mistake.
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return isinstance(error, click.UsageError) and "--json" in options
+
+
+def _missing_extra_error(error: ModuleNotFoundError) -> AffidavitError | None:
+    from affidavit.app.doctor import find_extra_with
+
+    package = (error.name or "").partition(".")[0]
+    extra = find_extra_with(package)
+    if extra is None:
+        return None
+    return AffidavitError(
+        faults.EXTRA_MISSING, feature="this command", package=package, extra=extra
+    )
+
+
+def _defect_error(error: BaseException) -> AffidavitError:
+    detail = str(error) or "no details"
+    if len(detail) > MAX_DETAIL_CHARACTERS:
+        detail = f"{detail[:MAX_DETAIL_CHARACTERS]} ..."
+    return AffidavitError(faults.DEFECT, kind=type(error).__name__, detail=detail)
+
+
+# A wrong command line becomes AF001, with the nearest thing that would have been right.
+
+
+def usage_error_from(error: click.UsageError) -> AffidavitError:
+    """Return click's complaint as a fault of the catalog: what is wrong, and what to type."""
+    command = error.ctx.command_path if error.ctx else "affidavit"
+    match error:
+        case click.NoSuchCommand():
+            problem = f"there is no command `{command} {error.command_name}`"
+            nearest = _nearest_command(error)
+        case click.NoSuchOption():
+            problem = f"`{command}` has no option {error.option_name}"
+            nearest = _nearest_option(error)
+        case _:
+            problem = _sentence(error.format_message())
+            nearest = None
+    guess = f"did you mean `{nearest}`? If not, " if nearest else ""
+    return AffidavitError(USAGE, problem=problem, hint=f"{guess}run `{command} --help`")
+
+
+def no_command_error(command: str) -> AffidavitError:
+    """Return the fault of a group that was called without a command."""
+    return AffidavitError(
+        USAGE, problem=f"`{command}` needs a command", hint="choose one from the list above"
+    )
+
+
+def _sentence(message: str) -> str:
+    # The renderer adds the full stop; an error of the catalog begins in lower case.
+    text = message.strip().rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _nearest_command(error: click.NoSuchCommand) -> str | None:
+    """Look among the commands of this group first, then everywhere: `lint` is `evidence lint`."""
+    if error.ctx is None or not isinstance(error.ctx.command, LazyGroup):
+        return None
+    here = {member.name: member.name for member in error.ctx.command.branch.members()}
+    name = _nearest(error.command_name, here)
+    if name is not None:
+        return f"{error.ctx.command_path} {name}"
+    root = error.ctx.find_root().command
+    paths = _command_paths(root.branch) if isinstance(root, LazyGroup) else ()
+    by_last_word = {path.rpartition(" ")[2]: path for path in paths}
+    word = _nearest(error.command_name, by_last_word)
+    return None if word is None else by_last_word[word]
+
+
+def _command_paths(branch: GroupEntry, above: str = "") -> Iterator[str]:
+    for member in branch.members():
+        path = f"{above or branch.name} {member.name}"
+        yield path
+        if isinstance(member, GroupEntry):
+            yield from _command_paths(member, path)
+
+
+def _nearest_option(error: click.NoSuchOption) -> str | None:
+    if error.ctx is None:
+        return None
+    parameters = error.ctx.command.get_params(error.ctx)
+    names = [
+        name
+        for parameter in parameters
+        if isinstance(parameter, click.Option) and not parameter.hidden
+        for name in (*parameter.opts, *parameter.secondary_opts)
+    ]
+    return _nearest(error.option_name, names)
+
+
+def _nearest(word: str, known: Iterable[str]) -> str | None:
+    from difflib import get_close_matches
+
+    by_lower = {name.lower(): name for name in known}
+    found = get_close_matches(word.lower(), by_lower, n=1)
+    return by_lower[found[0]] if found else None

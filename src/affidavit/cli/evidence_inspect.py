@@ -1,0 +1,266 @@
+"""The commands that read bundles: `affidavit evidence show|diff|prove`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from affidavit.base.exits import Exit
+from affidavit.cli.command import command
+from affidavit.cli.commands import Example
+from affidavit.cli.evidence_options import (
+    limits_from_option,
+    limits_option,
+    piped_bundle_path,
+    single_line_excerpt,
+)
+from affidavit.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from affidavit.app.bundle_contents import BundleSummary
+from typing import TYPE_CHECKING
+
+from affidavit.cli.evidence_options import bundle_path
+
+if TYPE_CHECKING:
+    from affidavit.app.bundle_contents import BundleComparison
+from affidavit.cli.command_classes import reject_options
+from affidavit.cli.evidence_options import read_json_file
+from affidavit.cli.parameters import require_output_paths
+from affidavit.cli.terminal import json_bytes
+
+# `affidavit evidence show`.
+
+_RUN_STATES = {
+    True: "the run had finished",
+    False: "the run is unfinished",
+    None: "no event says that a run began",
+}
+
+
+@command(
+    examples=(
+        Example("affidavit evidence show run.tar.gz", "what stands in it, counted"),
+        Example("affidavit evidence show run.tar.gz --events", "and every event"),
+        Example("affidavit evidence show run.tar.gz --type affidavit.tool.call", "of one type"),
+    ),
+    exits={
+        Exit.YES: "shown; the bundle is what was sealed",
+        Exit.TAMPERED: "the bundle contradicts itself, so nothing of it is shown",
+    },
+)
+@click.argument("bundle", type=piped_bundle_path, help="The bundle; - for standard input.")
+@click.option("--events", is_flag=True, help="List the events too.")
+@click.option("--type", "types", multiple=True, help="List the events of this type. Repeatable.")
+@limits_option
+def show(
+    terminal: Terminal, bundle: Path, events: bool, types: tuple[str, ...], limits: str | None
+) -> Exit:
+    """Show what an evidence bundle holds.
+
+    It is verified first: of a bundle that contradicts itself nothing is shown.
+    """
+    from affidavit.app.bundle_contents import show_bundle
+
+    chosen = (lambda kind: not types or kind in types) if events or types else None
+    portrait, listed = show_bundle(bundle, chosen, limits_from_option(limits))
+    if terminal.json:
+        wire = portrait.as_wire()
+        terminal.print_json(wire if chosen is None else {**wire, "events": listed})
+        return Exit.YES
+    _print_contents(terminal, portrait)
+    if chosen is not None:
+        terminal.table(("Event", "Time", "Type", "Data"), _event_rows(listed))
+        for each in types:
+            if all(event["type"] != each for event in listed):
+                terminal.note(f"no event is of the type {each}")
+    return Exit.YES
+
+
+def _print_contents(terminal: Terminal, portrait: "BundleSummary") -> None:
+    known = portrait.manifest.known
+    terminal.print(
+        f"{known.event_count} events of {single_line_excerpt(known.run_id)}, {known.bundle_id}"
+    )
+    terminal.print(
+        f"by {single_line_excerpt(known.producer.name)}"
+        f" {single_line_excerpt(known.producer.version)}"
+    )
+    terminal.print(f"from {portrait.first_at} to {portrait.last_at}")
+    if known.ours is not None:
+        terminal.print(_RUN_STATES[known.ours.finished])
+        if known.ours.origin is not None:
+            terminal.print(
+                f"{known.ours.redacted_values} values are redacted;"
+                f" the commitment to the bundle before is {known.ours.origin}"
+            )
+    rows = (
+        (section, what, str(count))
+        for section, counts in portrait.counts.items()
+        for what, count in sorted(counts.items())
+    )
+    terminal.table(("What", "Which", "How often"), rows)
+
+
+def _event_rows(events: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+    from affidavit.base.canonical import jcs
+    from affidavit.base.text import excerpt
+
+    for event in events:
+        data = excerpt(jcs(event["data"]).decode(), 120)
+        yield (str(event["assayseq"]), event["time"], event["type"], data)
+
+
+# `affidavit evidence diff`.
+
+
+@command(
+    examples=(Example("affidavit evidence diff monday.tar.gz tuesday.tar.gz", "what changed?"),),
+    exits={
+        Exit.YES: "the same events, whenever they happened",
+        Exit.NO: "something differs",
+        Exit.TAMPERED: "a bundle contradicts itself, so nothing is compared",
+    },
+)
+@click.argument("left", type=bundle_path, help="A bundle.")
+@click.argument("right", type=bundle_path, help="Another one.")
+@limits_option
+def diff(terminal: Terminal, left: Path, right: Path, limits: str | None) -> Exit:
+    """Show what differs between two evidence bundles.
+
+    Compared are events by content, types, models, tools, verdicts, policies and approvals, how
+    often each stands, and their order. When something happened, and in which run, is no
+    difference. Events that differ are listed by number, with the places where they do.
+    """
+    from affidavit.app.bundle_contents import compare_bundles
+
+    comparison = compare_bundles(left, right, limits_from_option(limits))
+    if terminal.json:
+        terminal.print_json(comparison.as_wire())
+    elif not comparison.differences:
+        terminal.print("Nothing differs but times and runs")
+    else:
+        terminal.table(
+            ("What", "Which", "Left", "Right"),
+            (
+                (each.section, each.what, str(each.left), str(each.right))
+                for each in comparison.differences
+            ),
+        )
+        if comparison.changed:
+            _print_changed_events(terminal, comparison)
+    return Exit.NO if comparison.differences else Exit.YES
+
+
+def _print_changed_events(terminal: Terminal, comparison: "BundleComparison") -> None:
+    terminal.table(
+        ("Left", "Right", "Type", "Where"),
+        (
+            (
+                "" if each.left is None else str(each.left),
+                "" if each.right is None else str(each.right),
+                each.type,
+                ", ".join(each.paths) or "in one bundle only",
+            )
+            for each in comparison.changed
+        ),
+    )
+    pairs = sum(
+        max(each.left, each.right) for each in comparison.differences if each.section == "events"
+    )
+    if pairs > len(comparison.changed):
+        terminal.note(f"{len(comparison.changed)} of {pairs} events that differ are listed")
+
+
+# `affidavit evidence prove`.
+
+_USAGE = "name a bundle and --event to make a proof; or --check, --root and --event-file"
+
+
+@command(
+    examples=(
+        Example(
+            "affidavit evidence prove run.tar.gz --event 3 -o proof.json --event-out event.json",
+            "a proof, and the event",
+        ),
+        Example(
+            "affidavit evidence prove --check proof.json --root sha256:... --event-file event.json",
+            "checked without the bundle",
+        ),
+    ),
+    exits={
+        Exit.YES: "the proof was made, or holds",
+        Exit.TAMPERED: "the proof does not hold, or the bundle contradicts itself",
+    },
+)
+@click.argument(
+    "bundle",
+    required=False,
+    type=piped_bundle_path,
+    help="The bundle to prove from; - for standard input.",
+)
+@click.option("--event", type=click.IntRange(0), help="The event's number, from 0.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="Where the proof goes.")
+@click.option("--event-out", type=click.Path(path_type=Path), help="Where the event goes.")
+@click.option("--check", type=click.Path(path_type=Path), help="A proof to check.")
+@click.option("--root", help="The Merkle root that you trust: sha256:<hex>.")
+@click.option("--event-file", type=click.Path(path_type=Path), help="The event to check.")
+@limits_option
+def prove(
+    terminal: Terminal,
+    bundle: Path | None,
+    event: int | None,
+    output: Path | None,
+    event_out: Path | None,
+    check: Path | None,
+    root: str | None,
+    event_file: Path | None,
+    limits: str | None,
+) -> Exit:
+    """Prove that an event stands in a bundle.
+
+    With --event a proof is made; with --check one is checked, from the root that you trust and the
+    one event alone: nothing else of the bundle has to be known.
+    """
+    if check is not None and root is not None and event_file is not None:
+        _reject_other_mode(bundle, event, output, event_out)
+        reject_options("is for a bundle: a proof is checked without one", "limits")
+        return _check_proof(terminal, check, root, event_file)
+    _reject_other_mode(check, root, event_file)
+    if bundle is None or event is None:
+        raise click.UsageError(_USAGE)
+    from affidavit.app.bundle_disclosure import prove_event
+    from affidavit.base.files import write_atomically
+
+    require_output_paths([output, event_out], [bundle])
+    proof, line = prove_event(bundle, event, limits_from_option(limits))
+    wire = {name: getattr(proof, name) for name in proof.__struct_fields__}
+    if event_out is not None:
+        write_atomically(event_out, line + b"\n")
+        terminal.note(f"wrote {event_out}")
+    if output is not None:
+        write_atomically(output, json_bytes(wire))
+        terminal.note(f"wrote {output}")
+    if terminal.json or output is None:
+        terminal.print_json(wire)
+    else:
+        terminal.print(f"event {event} of {proof.tree_size} under {proof.merkle_root}")
+    return Exit.YES
+
+
+def _reject_other_mode(*others: object) -> None:
+    """Refuse what belongs to the other half of the command: it would be passed over in silence."""
+    if any(other is not None for other in others):
+        raise click.UsageError(_USAGE)
+
+
+def _check_proof(terminal: Terminal, check: Path, root: str, event_file: Path) -> Exit:
+    from affidavit.app.bundle_disclosure import check_proof
+
+    proof = check_proof(read_json_file(check), root, read_json_file(event_file))
+    if terminal.json:
+        terminal.print_json({"valid": True, "event": proof.event, "merkle_root": root})
+    else:
+        terminal.print(f"The proof holds: event {proof.event} of {proof.tree_size} under {root}")
+    return Exit.YES

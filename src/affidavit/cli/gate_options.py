@@ -1,0 +1,283 @@
+"""What the gate commands share: options, output files, history and exit codes."""
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from affidavit.base.exits import Exit
+from affidavit.cli.command import command
+from affidavit.cli.command_classes import DocumentedCommand
+from affidavit.cli.commands import Example
+from affidavit.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from affidavit.decision.report import Report
+    from affidavit.reports.gate_history import HistoryRun
+from typing import TYPE_CHECKING
+
+from affidavit.base.errors import AffidavitError
+
+if TYPE_CHECKING:
+    from affidavit.app.gate_reports import History
+
+# What every gate command shares: its options, the files that it writes, and how it ends.
+
+GATE_EXITS: Final[Mapping[Exit, str]] = MappingProxyType(
+    {
+        Exit.YES: "ship: every gate holds",
+        Exit.NO: "do not ship: a gate fails, or the run is worse than the baseline",
+        Exit.UNKNOWN: "could not tell: something was not measured, or there was nothing to measure",
+    }
+)
+GATES_OPTION: Final = "--gates"
+_GATE_OPERATORS: Final = frozenset("=<>")
+_EXAMPLE_GATES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "rag": "precision=0.80 chr>=0.75@95 over_refusal=off",
+        "latency": "p95_ms=1500 p95_ms/5rps<=2500 tail_amplification=4",
+        "agreement": "percent_agreement>=0.90@95 kappa=0.80 abstain_rate=off",
+        "stability": "stable>=0.90@95",
+        "research": "golden_recall=0.90 manifest_integrity=off",
+    }
+)
+RENDERED_FORMATS: Final = ("junit", "sarif", "markdown", "html")
+
+
+@dataclass(frozen=True, slots=True)
+class GateOptions:
+    """What the shared options of a gate command say."""
+
+    gates: tuple[str, ...] = ()
+    report: Path | None = None
+    junit: Path | None = None
+    sarif: Path | None = None
+    markdown: Path | None = None
+    html: Path | None = None
+    history: Path | None = None
+    skip_bad: bool = False
+    allow_missing: bool = False
+    baseline: Path | None = None
+
+    def outputs(self) -> Iterator[tuple[str, Path]]:
+        """Yield the files to write, each with its option."""
+        for name in ("report", *RENDERED_FORMATS):
+            path: Path | None = getattr(self, name)
+            if path is not None:
+                yield name, path
+
+    def require_gates(self, kind: str) -> None:
+        """Refuse gates that cannot be read, before anything is: a large set takes its time."""
+        from affidavit.decision.gate import override_gates
+        from affidavit.decision.metric import METRICS_BY_KIND
+
+        override_gates(self.gates, (), METRICS_BY_KIND[kind])
+
+    def refuse_to_replace(self, inputs: Iterable[str | Path], *others: Path) -> None:
+        """Refuse, before anything is measured, to write over what is read or where nobody can.
+
+        `others` are files that the command writes besides. The baseline is read too: a run that is
+        worse would take its place, and be the measure of the next.
+        """
+        from affidavit.cli.parameters import reject_overwrites, require_writable
+
+        files = [*others, *(path for _, path in self.outputs())]
+        history = () if self.history is None else (self.history,)
+        kept = () if self.baseline is None else (self.baseline,)
+        reject_overwrites((*history, *files), expand_inputs((*inputs, *kept)))
+        require_writable(files)
+        if self.history is not None:
+            from affidavit.app.gate_reports import require_history
+
+            require_history(self.history)
+
+
+def _path_option(name: str, help: str, variable: str | None = None) -> click.Option:
+    names = [f"--{name}"] if variable is None else [f"--{name}", variable]
+    return click.Option(names, type=click.Path(path_type=Path), help=help)
+
+
+def _shared_options(examples: str) -> list[click.Option]:
+    """Return the options that every gate has, new for each command, for click keeps them in it."""
+    return [
+        click.Option(
+            [GATES_OPTION, "gates"],
+            multiple=True,
+            metavar="GATE...",
+            help=f"Change gates: {examples}.",
+        ),
+        _path_option("report", "Write the report as JSON there."),
+        _path_option("junit", "Write it as JUnit XML."),
+        _path_option("sarif", "Write the offenders as SARIF."),
+        _path_option("markdown", "Write it as Markdown, for a pull request."),
+        _path_option("html", "Write it as one page, with charts."),
+        _path_option("history", "Append this run to a file, such as eval/history.jsonl."),
+        click.Option(
+            ["--skip-bad"], is_flag=True, help="Count and list lines that are no rows, and go on."
+        ),
+        click.Option(
+            ["--allow-missing"], is_flag=True, help="Decide although items have no run or answer."
+        ),
+        _path_option(
+            "fail-on-regression", "Fail if items became worse than in this report.", "baseline"
+        ),
+    ]
+
+
+class GateCommand(DocumentedCommand):
+    """A command with the shared options. Its `--gates` takes several words, as documents write it.
+
+    The words end at the next option, or at a word that is no gate. `without` names shared options
+    that the command does not have, by their variable.
+    """
+
+    def __init__(
+        self,
+        name: str | None,
+        *,
+        params: list[click.Parameter] | None = None,
+        without: tuple[str, ...] = (),
+        **settings: Any,
+    ) -> None:
+        examples = _EXAMPLE_GATES.get(name or "", _EXAMPLE_GATES["rag"])
+        shared = [option for option in _shared_options(examples) if option.name not in without]
+        super().__init__(name, params=[*(params or ()), *shared], **settings)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give each word of `--gates` an option of its own, and parse."""
+        return super().parse_args(ctx, list(_one_option_per_gate(args)))
+
+
+def _one_option_per_gate(arguments: Iterable[str]) -> Iterator[str]:
+    words = None
+    for argument in arguments:
+        if argument == GATES_OPTION:
+            words = 0
+        elif words is not None and (
+            words == 0 or (_GATE_OPERATORS.intersection(argument) and not argument.startswith("-"))
+        ):
+            if words:
+                yield GATES_OPTION
+            words += 1
+        else:
+            words = None
+        yield argument
+
+
+def gate_command(
+    *,
+    examples: tuple[Example, ...],
+    exits: Mapping[Exit, str] = GATE_EXITS,
+    without: tuple[str, ...] = (),
+) -> Callable[[Callable[..., Exit]], DocumentedCommand]:
+    """Make a gate command of a function that takes the terminal, the frame and its own values."""
+
+    def decorate(function: Callable[..., Exit]) -> DocumentedCommand:
+        @functools.wraps(function)
+        def run(terminal: Terminal, /, **values: Any) -> Exit:
+            names = (each.name for each in fields(GateOptions))
+            shared = {name: values.pop(name) for name in names if name in values}
+            return function(terminal, GateOptions(**shared), **values)
+
+        return command(examples=examples, exits=exits, kind=GateCommand, without=without)(run)
+
+    return decorate
+
+
+def finish_gate(
+    terminal: Terminal,
+    frame: GateOptions,
+    report: "Report | Mapping[str, object]",
+    exit: Exit = Exit.UNKNOWN,
+) -> Exit:
+    """Write every file that is asked for, print the summary or the JSON, and say how to end.
+
+    A report that is not made of one `Report` brings its own exit.
+    """
+    from affidavit.base.files import write_atomically
+    from affidavit.decision.report import Report
+
+    wire = report.as_wire() if isinstance(report, Report) else dict(report)
+    ended = report.ruling.exit if isinstance(report, Report) else exit
+    with _history_with_run(terminal, frame.history, wire) as past:
+        # All are made before the first is written, which is the JSON, in pieces: nothing is left
+        # half done.
+        made = [(path, _render_report(name, wire, past)) for name, path in frame.outputs()]
+        for path, data in made:
+            write_atomically(path, data)
+            terminal.note(f"wrote {path}")
+    if terminal.json:
+        for piece in _render_report("report", wire):
+            click.echo(piece, nl=False)
+    else:
+        from affidavit.cli.gate_text import print_gate_report
+
+        print_gate_report(terminal, wire)
+    return ended
+
+
+def _render_report(
+    name: str, wire: Mapping[str, object], past: "Iterable[HistoryRun]" = ()
+) -> Iterable[bytes]:
+    if name == "report":
+        from affidavit.reports.gate_json import gate_report_chunks
+
+        return gate_report_chunks(wire)
+    render = getattr(import_module(f"affidavit.reports.gate_{name}"), f"gate_{name}")
+    text: str = render(wire, past) if name == "html" else render(wire)
+    return (text.encode("utf-8", "backslashreplace"),)
+
+
+@contextmanager
+def _history_with_run(
+    terminal: Terminal, path: Path | None, wire: Mapping[str, object]
+) -> "Iterator[tuple[HistoryRun, ...]]":
+    """Give the runs of the history with this one; it is added when the reports are written."""
+    if path is None:
+        yield ()
+        return
+    from affidavit.app import gate_reports
+    from affidavit.app.clock import now
+    from affidavit.base.files import is_there
+    from affidavit.reports.gate_history import history_runs
+
+    at = now()
+    before = load_history(terminal, path).runs if is_there(path) else ()
+    yield (*before, *history_runs(wire, at))
+    gate_reports.append_run(path, wire, at)
+    terminal.note(f"added this run to {path}")
+
+
+# What a gate reads by a name or a pattern, and the history that it adds to.
+
+_MAX_LISTED_LINES: Final = 5
+"""How many lines that are no runs are told one by one; a wrong file has as many as it has lines."""
+
+
+def load_history(terminal: Terminal, path: Path) -> "History":
+    """Return the runs of a history, and say which of its lines are none."""
+    from affidavit.app.gate_reports import read_history
+
+    known = read_history(path)
+    for finding in known.findings[:_MAX_LISTED_LINES]:
+        terminal.note(str(finding))
+    if len(known.findings) > _MAX_LISTED_LINES:
+        terminal.note(f"{len(known.findings) - _MAX_LISTED_LINES} more lines of {path} are no runs")
+    return known
+
+
+def expand_inputs(names: Iterable[str | Path]) -> Iterator[str]:
+    """Yield the files that names and patterns stand for; what no file system knows is itself."""
+    from affidavit.app.gate_inputs import files_named
+
+    for name in map(str, names):
+        try:
+            yield from files_named([name])
+        except AffidavitError:
+            yield name

@@ -1,0 +1,160 @@
+"""Options and checks of input and output files that several commands share."""
+
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults.input import FILE_TOO_LARGE, FOLDER_MISSING
+from affidavit.base.files import is_folder, is_there, read_bounded
+
+# Options that several commands have: the project, its tools, whom to trust, how many at once.
+
+
+class FiniteFloatRange(click.FloatRange):
+    """A number within a range; NaN is within every range, and infinity within open ones."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return number
+
+
+def _require_folder(context: click.Context, option: click.Parameter, given: Path) -> Path:
+    # A mistyped name must not end in "there is no key", or in a new project somewhere else.
+    if not is_folder(given):
+        raise AffidavitError(FOLDER_MISSING, Where(file=str(given)))
+    return given
+
+
+def _reject_file_as_folder(context: click.Context, option: click.Parameter, given: Path) -> Path:
+    # A folder that is not there yet is made; in a file there is no place for it.
+    return _require_folder(context, option, given) if is_there(given) else given
+
+
+_project = partial(
+    click.option,
+    "--project",
+    default=Path(),
+    type=click.Path(path_type=Path),
+    help="Where the folder .affidavit is; by default here.",
+)
+project_option = _project(callback=_reject_file_as_folder)
+existing_project_option = _project(callback=_require_folder)
+tools_option = click.option(
+    "--tools",
+    type=click.Path(path_type=Path),
+    help="The file that declares the tools; by default affidavit.toml of this project.",
+)
+routes_option = click.option(
+    "--routes",
+    type=click.Path(path_type=Path),
+    help="The route table (YAML); by default what the tools' file names.",
+)
+issuer_option = click.option(
+    "--issuer", help="Who answers; by default what the tools' file says, or the key's id."
+)
+tsa_roots_option = click.option(
+    "--tsa-roots",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Certificates (PEM) of the time stamp authorities that you trust. Repeatable.",
+)
+
+
+def jobs_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that says how many at once; what it is that many of, a command says."""
+    return click.option(
+        "--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help=help
+    )
+
+
+# Standard input as the bytes of one document.
+
+STDIN_PATH: Final = Path("-")
+STDIN_NAME: Final = "standard input"
+
+
+def input_name(path: Path) -> str:
+    """Return how people call what a path names."""
+    return STDIN_NAME if path == STDIN_PATH else str(path)
+
+
+def read_input(path: Path, max_bytes: int) -> bytes:
+    """Return what a file holds, or standard input for a dash; more than the limit is refused."""
+    if path != STDIN_PATH:
+        return read_bounded(path, max_bytes)
+    # A closed standard input is None: nothing was given.
+    raw = sys.stdin.buffer.read(max_bytes + 1) if sys.stdin else b""
+    if len(raw) > max_bytes:
+        raise AffidavitError(FILE_TOO_LARGE, Where(file=STDIN_NAME), limit=max_bytes)
+    return raw
+
+
+# Where a command may write: refused before the work, so that no long run ends in vain.
+#
+# What is read stays as it is, and no two outputs go into one file.
+
+
+def require_output_paths(
+    outputs: Iterable[Path | None], inputs: Iterable[str | Path | None]
+) -> None:
+    """Refuse outputs that would replace an input or one another, or that cannot be written.
+
+    None is an option that was not given.
+    """
+    wanted = [path for path in outputs if path is not None]
+    reject_overwrites(wanted, inputs)
+    require_writable(wanted)
+
+
+def reject_overwrites(outputs: Iterable[Path], inputs: Iterable[str | Path | None]) -> None:
+    """Refuse to write over what is read, or two things into one file."""
+    from affidavit.base.faults.evidence import OUTPUT_IS_INPUT
+
+    # A dash is standard input, which no file replaces.
+    taken = {resolved_path(Path(name)) for name in inputs if name is not None and str(name) != "-"}
+    for path in outputs:
+        place = resolved_path(path)
+        if place in taken:
+            raise AffidavitError(OUTPUT_IS_INPUT, Where(file=str(path)))
+        taken.add(place)
+
+
+def reject_folder(path: Path) -> None:
+    """Refuse a folder where a file is to be written."""
+    from affidavit.base.faults.input import FILE_IS_FOLDER
+
+    if is_folder(path):
+        raise AffidavitError(FILE_IS_FOLDER, Where(file=str(path)))
+
+
+def require_writable(paths: Iterable[Path]) -> None:
+    """Refuse files that cannot be written, with the code that writing them would end with."""
+    from affidavit.base.faults.input import FILE_UNWRITABLE
+
+    for path in paths:
+        reject_folder(path)
+        where, folder = Where(file=str(path)), path.parent
+        if not is_folder(folder):
+            raise AffidavitError(FILE_UNWRITABLE, where, reason="its folder does not exist")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise AffidavitError(FILE_UNWRITABLE, where, reason="permission denied")
+
+
+def resolved_path(path: Path) -> Path:
+    """Return where a path leads; one that leads nowhere is told by whoever opens it."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return path

@@ -1,0 +1,95 @@
+"""The commands that prepare a project and a shell: `affidavit init` and `affidavit completion`."""
+
+import shlex
+from pathlib import Path
+
+import click
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
+
+from affidavit.base.exits import Exit
+from affidavit.cli.command import command
+from affidavit.cli.commands import COMPLETION_VARIABLE, ROOT, Example
+from affidavit.cli.terminal import Terminal
+
+# `affidavit init`.
+
+
+@command(
+    examples=(
+        Example("affidavit init", "a config, a tiny gold set with answers, and a workflow, here"),
+        Example("affidavit init my-project", "the same in another folder"),
+    ),
+    exits={Exit.YES: "the files are there"},
+)
+@click.argument(
+    "folder",
+    default=Path(),
+    required=False,
+    type=click.Path(path_type=Path),
+    help="Where; by default here.",
+)
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+def init(terminal: Terminal, folder: Path, force: bool) -> Exit:
+    """Write the first files of a project with gates.
+
+    They give a decision at once: run what is printed last, then put your own questions and answers
+    in their place. Files that are there are left alone.
+    """
+    from affidavit.app.init_project import create_project_files
+
+    started = create_project_files(folder, force=force)
+    config = str(folder / "affidavit.toml")
+    following = f"affidavit gate all -c {shlex.quote(config)}"
+    if terminal.json:
+        terminal.print_json({"written": started.written, "kept": started.kept, "next": following})
+        return Exit.YES
+    for name in started.written:
+        terminal.print(f"wrote {folder / name}")
+    for name in started.kept:
+        terminal.print(f"kept  {folder / name} (it was there; --force writes over it)")
+    terminal.print(f"\nNext: {following}")
+    return Exit.YES
+
+
+# `affidavit completion`.
+
+SHELLS: dict[str, type[ShellComplete]] = {
+    "bash": BashComplete,
+    "zsh": ZshComplete,
+    "fish": FishComplete,
+}
+
+
+@command(
+    examples=(
+        Example(
+            "affidavit completion bash > ~/.local/share/bash-completion/completions/affidavit",
+            "bash 4.4 or newer with the package bash-completion",
+        ),
+        Example(
+            "affidavit completion zsh > ~/.zfunc/_affidavit",
+            "zsh, with `fpath+=~/.zfunc` before `compinit` in ~/.zshrc",
+        ),
+        Example(
+            "affidavit completion fish > ~/.config/fish/completions/affidavit.fish",
+            "fish",
+        ),
+        Example('eval "$(affidavit completion bash)"', "bash, for this session only"),
+    ),
+    exits={Exit.YES: "the script is printed"},
+)
+@click.argument("shell", type=click.Choice(tuple(SHELLS)), help="The shell you use.")
+def completion(terminal: Terminal, shell: str) -> Exit:
+    """Print the script that completes commands in your shell.
+
+    Put it where your shell looks for such scripts (see the examples; the folder must exist), and
+    open a new shell. The script asks `affidavit` itself, so that it never grows old.
+    """
+    program = click.get_current_context().find_root().command
+    # The base class's source(): bash's own starts a bash to warn about its version.
+    script = ShellComplete.source(SHELLS[shell](program, {}, ROOT.name, COMPLETION_VARIABLE))
+    if terminal.json:
+        terminal.print_json({"shell": shell, "script": script})
+    else:
+        terminal.print(script.rstrip("\n"))
+    return Exit.YES

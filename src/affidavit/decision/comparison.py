@@ -1,0 +1,447 @@
+"""Compare two runs item by item, and two stored reports figure by figure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.exits import Exit
+from affidavit.base.faults import gates as faults
+from affidavit.base.json_rows import describe_validation_error
+from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics.exact_tests import mcnemar_exact
+from affidavit.decision.baseline import (
+    RollbackGuard,
+    SchemaVersion,
+    release_from_report,
+    select_report_of_kind,
+)
+from affidavit.decision.counts import Listing, listing_of
+from affidavit.decision.decision import Decision
+from affidavit.decision.metric import METRICS_BY_KIND
+
+# This run against an earlier one, item by item: improved, regressed, or cannot tell, and why.
+
+SIGNIFICANCE_LEVEL: Final = 0.05
+
+
+class Change(StrEnum):
+    """What can be said of the difference between two runs."""
+
+    IMPROVED = "improved"
+    HELD = "held"
+    """Nothing that was right has become wrong: seen item by item, so chance has no part in it."""
+    REGRESSED = "regressed"
+    CANNOT_TELL = "cannot_tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs over the same items.
+
+    `broken` passed before and fail now, `mended` the other way. An item that one of the runs did
+    not measure, or does not have, is not compared and is counted; `lost` are those of them that
+    passed before: they may have become wrong, so they keep a run from being called as good.
+    """
+
+    change: Change
+    why: str
+    compared: int
+    p_value: float | None
+    broken: Listing
+    mended: Listing
+    lost: Listing
+    not_measured: int
+    only_before: int
+    only_now: int
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what was not measured could make it a regression, or nothing can be compared."""
+        if self.change is Change.REGRESSED:
+            return False
+        broken, mended = self.broken.total, self.mended.total
+        at_worst = _p_value(broken + self.lost.total, mended, self.compared - broken - mended)
+        if not self.compared or at_worst is None:
+            return True
+        return broken + self.lost.total > mended and at_worst < SIGNIFICANCE_LEVEL
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the comparison as a report shows it."""
+        return {
+            "change": self.change.value,
+            "why": self.why,
+            "compared": self.compared,
+            "p_value": rounded(self.p_value),
+            "test": "McNemar, exact, two-sided",
+            "broken": self.broken.as_wire(),
+            "mended": self.mended.as_wire(),
+            "lost": self.lost.as_wire(),
+            "not_measured": self.not_measured,
+            "only_before": self.only_before,
+            "only_now": self.only_now,
+        }
+
+
+def compare_outcomes(
+    before: Mapping[str, bool | None], now: Mapping[str, bool | None]
+) -> Comparison:
+    """Compare the outcomes of items by McNemar's exact test over those that both runs measured."""
+    flips: dict[bool, list[str]] = {True: [], False: []}
+    lost: list[str] = []
+    agreeing = not_measured = only_before = 0
+    for name, was in before.items():
+        is_now = now.get(name)
+        if was is not None and is_now is not None:
+            if was is is_now:
+                agreeing += 1
+            else:
+                flips[was].append(name)
+            continue
+        if was:
+            lost.append(name)
+        if name in now:
+            not_measured += 1
+        else:
+            only_before += 1
+    broken, mended, gone = listing_of(flips[True]), listing_of(flips[False]), listing_of(lost)
+    compared = agreeing + broken.total + mended.total
+    p_value = _p_value(broken.total, mended.total, agreeing)
+    at_worst = _p_value(broken.total + gone.total, mended.total, agreeing)
+    change, why = _classify_change(
+        compared, broken.total, mended.total, gone.total, p_value, at_worst
+    )
+    return Comparison(
+        change,
+        why,
+        compared,
+        p_value,
+        broken,
+        mended,
+        gone,
+        not_measured,
+        only_before,
+        len(now) - (len(before) - only_before),
+    )
+
+
+def _p_value(broken: int, mended: int, agreeing: int) -> float | None:
+    return mcnemar_exact(only_first=broken, only_second=mended, agreeing=agreeing)
+
+
+def _classify_change(
+    pairs: int, broken: int, mended: int, lost: int, p_value: float | None, at_worst: float | None
+) -> tuple[Change, str]:
+    """Return what can be said; `at_worst` is the p-value if all that is lost had become wrong."""
+    if p_value is None or at_worst is None:
+        return Change.CANNOT_TELL, "no item was measured in both runs"
+    unseen = f", and {lost} that were right were not measured now" if lost else ""
+    odds = _format_p_value(p_value)
+    said = f"of {pairs} items {mended} became right and {broken} wrong ({odds}){unseen}"
+    if broken > mended and p_value < SIGNIFICANCE_LEVEL:
+        return Change.REGRESSED, f"{said}: chance alone does so in fewer than 1 of 20 runs"
+    if mended > broken + lost and at_worst < SIGNIFICANCE_LEVEL:
+        return Change.IMPROVED, f"{said}: chance alone does so in fewer than 1 of 20 runs"
+    if not broken and not lost:
+        return Change.HELD, f"none of {pairs} items became wrong, and {mended} became right"
+    if not broken:
+        return Change.CANNOT_TELL, said
+    return Change.CANNOT_TELL, f"{said}: chance alone does as much in 1 of 20 runs or more"
+
+
+def _format_p_value(p_value: float) -> str:
+    return f"p = {rounded(p_value, 4)}" if p_value >= 0.0001 else "p < 0.0001"
+
+
+def regression_reasons(comparison: Comparison | None) -> tuple[str, ...]:
+    """Return why a run that is worse than its baseline must not ship."""
+    if comparison is None or comparison.change is not Change.REGRESSED:
+        return ()
+    return (f"worse than the baseline: {comparison.why}",)
+
+
+def comparison_doubts(comparison: Comparison | None) -> tuple[str, ...]:
+    """Return why it is open whether a run is worse than its baseline.
+
+    That is so if no item can be compared, or if items that were right and are not measured now
+    would make it worse. Flips that may be chance are measured: they leave nothing open.
+    """
+    if comparison is None or not comparison.is_open:
+        return ()
+    return (f"whether it is worse than the baseline cannot be told: {comparison.why}",)
+
+
+class _ItemGroupV1(msgspec.Struct, frozen=True):
+    outcome: Literal["pass", "fail", "not_measured"]
+    qids: tuple[str, ...]
+
+
+class _BaselineV1(msgspec.Struct, frozen=True):
+    schema_version: Annotated[str, msgspec.Meta(pattern=r"^affidavit-gate/1\Z")]
+    kind: str
+    items: tuple[_ItemGroupV1, ...]
+
+
+OUTCOME_VALUES: Final[Mapping[str, bool | None]] = {
+    "pass": True,
+    "fail": False,
+    "not_measured": None,
+}
+
+
+def outcomes_from_report(
+    value: object, kind: str, file: str | None = None
+) -> dict[str, bool | None]:
+    """Return the outcome of each item of a report of the same kind, as it was written."""
+    try:
+        baseline = msgspec.convert(select_report_of_kind(value, kind, file), _BaselineV1)
+    except msgspec.ValidationError as error:
+        problem, field = describe_validation_error(error)
+        raise AffidavitError(
+            faults.BASELINE_MALFORMED, Where(file=file, field=field), problem=problem
+        ) from None
+    return {qid: OUTCOME_VALUES[group.outcome] for group in baseline.items for qid in group.qids}
+
+
+# Two stored reports of one gate: which items flipped, and how every figure moved.
+#
+# What can be said of the items decides: improved, held, regressed, or cannot tell. The checks of an
+# item (C, H and K, or those of a stable question) are compared in the same way, to show where it
+# comes from. Latencies have no items; the rollback guard stands in for the test.
+
+COMPARISON_SCHEMA: Final = "affidavit-comparison/1"
+CHANGE_EXITS: Final[Mapping[Change, Exit]] = {
+    Change.IMPROVED: Exit.YES,
+    Change.HELD: Exit.YES,
+    Change.CANNOT_TELL: Exit.UNKNOWN,
+    Change.REGRESSED: Exit.NO,
+}
+_WORST_FIRST: Final = (Change.REGRESSED, Change.CANNOT_TELL, Change.HELD, Change.IMPROVED)
+_OUTCOME: Final = "outcome"
+_NAMES: Final = "qids"
+
+
+class _MetricV1(msgspec.Struct, frozen=True):
+    value: float | None
+
+
+class ComparedReport(msgspec.Struct, frozen=True):
+    """What is compared of a stored report."""
+
+    schema_version: SchemaVersion
+    kind: str
+    decision: Decision
+    inputs: dict[str, dict[str, Any]] = {}
+    settings: dict[str, Any] = {}
+    metrics: dict[str, _MetricV1] = {}
+    items: tuple[dict[str, Literal["pass", "fail", "not_measured"] | list[str]], ...] | None = None
+    details: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {}
+
+    def checks(self) -> tuple[str, ...]:
+        """Return the names of the checks that items have, the outcome first."""
+        found = dict.fromkeys([_OUTCOME])
+        for group in self.items or ():
+            found.update(dict.fromkeys(name for name in group if name != _NAMES))
+        return tuple(found)
+
+    def outcomes(self, check: str) -> dict[str, bool | None]:
+        """Return how one check came out for each item that has it."""
+        found: dict[str, bool | None] = {}
+        for group in self.items or ():
+            held = group.get(check)
+            if isinstance(held, str):
+                found.update(dict.fromkeys(group[_NAMES], OUTCOME_VALUES[held]))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class MetricChange:
+    """A figure in both reports; None was not measured."""
+
+    name: str
+    before: float | None
+    now: float | None
+    more_is_better: bool | None
+
+    @property
+    def difference(self) -> float | None:
+        """By how much it moved."""
+        if self.before is None or self.now is None:
+            return None
+        return rounded(self.now - self.before)
+
+    @property
+    def is_better(self) -> bool | None:
+        """Whether it moved the right way; None if it did not move or cannot be told."""
+        if not self.difference or self.more_is_better is None:
+            return None
+        return (self.difference > 0) is self.more_is_better
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the figure as the comparison shows it."""
+        return {"before": self.before, "now": self.now, "difference": self.difference}
+
+
+@dataclass(frozen=True, slots=True)
+class ReportComparison:
+    """What can be said of two reports of one kind; `parts` are those of a report of several."""
+
+    kind: str
+    change: Change
+    why: str
+    decisions: tuple[Decision, Decision]
+    checks: Mapping[str, Comparison]
+    metrics: tuple[MetricChange, ...]
+    parts: tuple[tuple[str, "ReportComparison"], ...] = ()
+
+    @property
+    def exit(self) -> Exit:
+        """How a command ends that finds this."""
+        return CHANGE_EXITS[self.change]
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the comparison as JSON has it."""
+        before, now = self.decisions
+        wire: dict[str, object] = {
+            "schema_version": COMPARISON_SCHEMA,
+            "kind": self.kind,
+            "change": self.change.value,
+            "why": self.why,
+            "decision": {"before": before.value, "now": now.value},
+            "checks": {name: made.as_wire() for name, made in self.checks.items()},
+            "metrics": {moved.name: moved.as_wire() for moved in self.metrics},
+        }
+        if self.parts:
+            wire["parts"] = {name: part.as_wire() for name, part in self.parts}
+        return wire
+
+
+def parse_compared_report(value: object, file: str | None = None) -> ComparedReport:
+    """Return a stored report, or say where it is none."""
+    try:
+        report = msgspec.convert(value, ComparedReport)
+    except msgspec.ValidationError as error:
+        problem, field = describe_validation_error(error)
+        raise _malformed_report(problem, file, field) from None
+    for place, group in enumerate(report.items or ()):
+        if not isinstance(group.get(_OUTCOME), str) or not isinstance(group.get(_NAMES), list):
+            raise _malformed_report("it needs an outcome and its qids", file, f"items[{place}]")
+    return report
+
+
+def compare_reports(
+    before: object, now: object, files: tuple[str | None, str | None] = (None, None)
+) -> ReportComparison:
+    """Compare two decoded reports of the same kind."""
+    first, second = parse_compared_report(before, files[0]), parse_compared_report(now, files[1])
+    if first.kind != second.kind:
+        problem = f"it is of the gate {second.kind!r}, and the other of {first.kind!r}"
+        raise _malformed_report(problem, files[1], "kind")
+    if first.parts or second.parts:
+        return _compare_parts(first, second, files)
+    checks, is_latency = {}, first.kind == "latency"
+    if first.items is not None and second.items is not None:
+        # One check at a time: a million items have a million names for each.
+        checks = {
+            name: compare_outcomes(first.outcomes(name), second.outcomes(name))
+            for name in first.checks()
+            if name in second.checks()
+        }
+    if is_latency:
+        change, why = _compare_releases(before, now, files)
+    elif not checks:
+        change, why = Change.CANNOT_TELL, "one of the reports has no items to compare"
+    else:
+        change, why = checks[_OUTCOME].change, checks[_OUTCOME].why
+    why = "; but ".join([why, *_setup_differences(first, second)])
+    return ReportComparison(
+        first.kind,
+        change,
+        why,
+        (first.decision, second.decision),
+        checks,
+        _metric_changes(first, second),
+    )
+
+
+def _setup_differences(first: ComparedReport, second: ComparedReport) -> Iterator[str]:
+    """Yield what makes the same name of an item stand for something else."""
+    was, is_now = (made.inputs.get("gold") or made.inputs.get("golden") for made in (first, second))
+    if was and is_now and was.get("digest") != is_now.get("digest"):
+        yield "the gold set is another one, so items may ask for something else"
+    common = sorted(first.settings.keys() & second.settings.keys())
+    if other := [name for name in common if first.settings[name] != second.settings[name]]:
+        yield f"the settings differ: {', '.join(other)}"
+
+
+def _compare_parts(
+    first: ComparedReport, second: ComparedReport, files: tuple[str | None, str | None]
+) -> ReportComparison:
+    """Compare what both have; a part that only one has cannot be told."""
+    common = [name for name in first.parts if name in second.parts]
+    single = sorted(first.parts.keys() ^ second.parts.keys())
+    parts = tuple(
+        (name, compare_reports(first.parts[name], second.parts[name], files)) for name in common
+    )
+    said = [f"{name}: {part.change.value.replace('_', ' ')}" for name, part in parts]
+    said += [f"{name}: only in one of the reports" for name in single]
+    changes = [part.change for _, part in parts] + [Change.CANNOT_TELL] * bool(single or not parts)
+    return ReportComparison(
+        first.kind,
+        next(change for change in _WORST_FIRST if change in changes),
+        "; ".join(said),
+        (first.decision, second.decision),
+        {},
+        (),
+        parts,
+    )
+
+
+def _compare_releases(
+    before: object, now: object, files: tuple[str | None, str | None]
+) -> tuple[Change, str]:
+    old, new = release_from_report(before, files[0]), release_from_report(now, files[1])
+    guard = RollbackGuard()
+    objections = guard.objections(old, new)
+    if objections:
+        return Change.REGRESSED, "; ".join(objections)
+    doubts = [
+        doubt
+        for doubt in guard.doubts(old, new)
+        if not (old.precision is new.precision is None and doubt.startswith("precision"))
+    ]
+    if doubts:
+        return Change.CANNOT_TELL, "; ".join(doubts)
+    return Change.HELD, "P95 and precision are within the rollback guard"
+
+
+def _metric_changes(first: ComparedReport, second: ComparedReport) -> tuple[MetricChange, ...]:
+    known = METRICS_BY_KIND.get(first.kind, {})
+    return tuple(
+        MetricChange(
+            name,
+            _metric_value(first, name),
+            _metric_value(second, name),
+            _more_is_better(known, name),
+        )
+        for name in dict.fromkeys([*first.metrics, *second.metrics])
+    )
+
+
+def _metric_value(report: ComparedReport, name: str) -> float | None:
+    metric = report.metrics.get(name)
+    return None if metric is None else metric.value
+
+
+def _more_is_better(known: Mapping[str, Any], name: str) -> bool | None:
+    metric = known.get(name.partition("/")[0])
+    return None if metric is None else metric.more_is_better
+
+
+def _malformed_report(problem: str, file: str | None, field: str | None) -> AffidavitError:
+    where = Where(file=file, field=field)
+    return AffidavitError(faults.BASELINE_MALFORMED, where, problem=problem)

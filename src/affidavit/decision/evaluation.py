@@ -1,0 +1,236 @@
+"""Ship, no-ship or inconclusive: every gate tried, with the reason in words.
+
+Three-valued: items that were not measured can turn a gate either way. A gate passes only if it
+would pass whatever they are, fails only if it would fail whatever they are, and is open otherwise.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+from affidavit.base.exits import Exit
+from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics.rates import Interval, Rate, wilson, z_value
+from affidavit.decision.counts import Tally
+from affidavit.decision.decision import Decision, GateStatus
+from affidavit.decision.gate import Gate, rounded_percent
+from affidavit.decision.metric import Metric, MetricKind
+from affidavit.decision.thresholds import threshold_text
+
+_MAX_ITEMS: Final = 10**12
+"""Nobody has more; and where the square of a distance is too small for a number, it is 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure with what it rests on.
+
+    `still_open` of the items not measured may turn a gate: all of them, unless the user allowed
+    some to be missing. What is not a share has no numerator; `count` is how many it rests on.
+    """
+
+    metric: Metric
+    value: float | None
+    rate: Rate | None = None
+    ci95: Interval | None = None
+    not_measured: int = 0
+    still_open: int = 0
+    count: int | None = None
+
+    @property
+    def n(self) -> int | None:
+        """How many were measured."""
+        return self.count if self.rate is None else self.rate.denominator
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the figure as a report shows it, rounded."""
+        return {
+            "value": rounded(self.value),
+            "numerator": None if self.rate is None else self.rate.numerator,
+            "denominator": self.n,
+            "ci95": _interval_wire(self.ci95),
+            "not_measured": self.not_measured,
+        }
+
+
+def _interval_wire(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [rounded(interval.low), rounded(interval.high)]
+
+
+def measure_from_tally(metric: Metric, tally: Tally, *, allow_missing: bool = False) -> Measure:
+    """Return the figure of a tally; a count's value is its hits, a share's their share."""
+    rate = tally.rate
+    is_count = metric.kind is MetricKind.COUNT
+    value = float(rate.numerator) if is_count and rate.denominator else rate.value
+    still_open = tally.unknown if allow_missing else tally.not_measured
+    ci95 = None if is_count else wilson(rate)
+    return Measure(metric, value, rate, ci95, tally.not_measured, still_open)
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """How one gate came out, and why."""
+
+    gate: Gate
+    measure: Measure
+    status: GateStatus
+    reason: str
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the result as a report shows it."""
+        sure = self.gate.confidence
+        return {
+            "metric": self.gate.key,
+            "op": self.gate.operator,
+            "threshold": self.gate.threshold,
+            "confidence": None if sure is None else rounded_percent(sure),
+            "value": rounded(self.measure.value),
+            "n": self.measure.n,
+            "ci95": _interval_wire(self.measure.ci95),
+            "not_measured": self.measure.not_measured,
+            "status": self.status.value,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GateDecision:
+    """The decision, every gate's result, and why it is not to ship; no reasons if it is."""
+
+    decision: Decision
+    results: tuple[GateResult, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def exit(self) -> Exit:
+        """How a command ends that makes this decision."""
+        return self.decision.exit
+
+    @property
+    def failed(self) -> frozenset[str]:
+        """The names of the metrics whose gates failed."""
+        return self._named(GateStatus.FAILED)
+
+    @property
+    def unsure(self) -> frozenset[str]:
+        """The names of the metrics whose gates are open."""
+        return self._named(GateStatus.OPEN)
+
+    def _named(self, status: GateStatus) -> frozenset[str]:
+        return frozenset(
+            result.gate.metric.name for result in self.results if result.status is status
+        )
+
+
+def decide(
+    gates: Iterable[Gate],
+    measures: Mapping[str, Measure],
+    *,
+    doubts: Iterable[str] = (),
+    refusals: Iterable[str] = (),
+) -> GateDecision:
+    """Try every gate. `doubts` keep a decision from being to ship, `refusals` forbid it.
+
+    No gate at all decides nothing. A gate on a part that no row belongs to was not measured.
+    """
+    results = tuple(
+        _evaluate_gate(gate, measures.get(gate.key, Measure(gate.metric, None))) for gate in gates
+    )
+    forbidden, doubted = tuple(refusals), tuple(doubts)
+    failed, unsure = (
+        tuple(result.reason for result in results if result.status is status)
+        for status in (GateStatus.FAILED, GateStatus.OPEN)
+    )
+    seen = {result.status for result in results}
+    if not results:
+        doubted = ("there is no gate, so there is nothing to decide", *doubted)
+    # What is wrong with the run as a whole is why its gates are open: it is said before them.
+    reasons = (*forbidden, *failed, *doubted, *unsure)
+    if forbidden or GateStatus.FAILED in seen:
+        return GateDecision(Decision.NO_SHIP, results, reasons)
+    decision = Decision.INCONCLUSIVE if reasons else Decision.SHIP
+    return GateDecision(decision, results, reasons)
+
+
+def _evaluate_gate(gate: Gate, measure: Measure) -> GateResult:
+    status, reason = _status_and_reason(gate, measure)
+    return GateResult(gate, measure, status, reason)
+
+
+def _status_and_reason(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:
+    if measure.value is None:
+        is_bare = gate.part is not None and not measure.n
+        empty = f"no row of {gate.part} was" if is_bare else gate.metric.empty
+        advice = f"add what is missing, or leave the gate out with {gate.key}=off"
+        return GateStatus.OPEN, f"{gate.key} was not measured, because {empty}: {advice}"
+    said = f"{gate.key} is {_format_value(measure.value)}{_format_counts(measure)}"
+    best, worst = _extremes(gate, measure.value, measure)
+    if not gate.holds(best):
+        return GateStatus.FAILED, f"{said}, but {gate} is asked"
+    left = measure.still_open
+    if left and (measure.rate is None or not gate.holds(worst)):
+        return GateStatus.OPEN, f"{said}, but {_format_items(left)} not measured could turn {gate}"
+    bound = _bound(gate, measure)
+    if bound is not None and not gate.holds(bound):
+        return (
+            GateStatus.OPEN,
+            f"{said}, but its interval reaches to {_format_value(bound)}: too few items for {gate}"
+            f" ({_items_needed(gate, measure)} would do at this rate)",
+        )
+    return GateStatus.PASSED, f"{said}, as {gate} asks"
+
+
+def _extremes(gate: Gate, value: float, measure: Measure) -> tuple[float, float]:
+    """Return the value if all that is open came out well, and if all of it came out badly."""
+    if measure.rate is None:
+        return value, value
+    hits, left = measure.rate.numerator, measure.still_open
+    whole = measure.rate.denominator + left if gate.metric.kind is MetricKind.SHARE else 1
+    low, high = hits / whole, (hits + left) / whole
+    return (high, low) if gate.metric.more_is_better else (low, high)
+
+
+def _bound(gate: Gate, measure: Measure) -> float | None:
+    """Return the worse bound of the interval that the gate asks for, with all that is open bad."""
+    if gate.confidence is None or measure.rate is None:
+        return None
+    interval = wilson(_worst_rate(gate, measure), gate.confidence) or Interval(0, 1)
+    return interval.low if gate.metric.more_is_better else interval.high
+
+
+def _worst_rate(gate: Gate, measure: Measure) -> Rate:
+    found, left = measure.rate or Rate(0, 0), measure.still_open
+    bad = 0 if gate.metric.more_is_better else left
+    return Rate(found.numerator + bad, found.denominator + left)
+
+
+def _items_needed(gate: Gate, measure: Measure) -> str:
+    """Return how many items would show what the gate asks, if they came out as these did.
+
+    The bounds of Wilson's interval are where the score test turns, so that the number of items can
+    be solved for. Where the rate is the threshold itself, none is large enough.
+    """
+    share = _worst_rate(gate, measure).value or 0.0
+    distance = abs(share - gate.threshold)
+    if not distance:
+        return "no number"
+    z = z_value(gate.confidence or 0.0)
+    spread = z * z * gate.threshold * (1 - gate.threshold)
+    if spread > _MAX_ITEMS * distance**2:
+        return f"more than {_MAX_ITEMS}"
+    return str(ceil(spread / distance**2))
+
+
+def _format_value(value: float) -> str:
+    return threshold_text(rounded(value, 4))
+
+
+def _format_counts(measure: Measure) -> str:
+    if measure.rate is None:
+        return ""
+    return f" ({measure.rate.numerator} of {measure.rate.denominator})"
+
+
+def _format_items(count: int) -> str:
+    return "1 item" if count == 1 else f"{count} items"

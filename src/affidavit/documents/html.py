@@ -1,0 +1,234 @@
+"""Reads HTML with selectolax: the visible text, block by block, and its tables row by row."""
+
+from typing import TYPE_CHECKING, Final
+
+from affidavit.documents.model import TextBlockKind, TextBuilder, clean_line, row_text
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+import re
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import evidence as faults
+from affidavit.documents.detection import decode_html
+from affidavit.documents.model import ParsedDocument, clean_code, code_text
+from affidavit.documents.settings import DocumentLimits
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+# Tables of HTML: one block per row, every cell behind the name of its column.
+
+INLINE_TAGS: Final = frozenset(
+    {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em"}
+    | {"font", "i", "ins", "kbd", "label", "mark", "q", "s", "samp", "small", "span", "strike"}
+    | {"strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "img", "ruby", "rt", "rp", "nobr"}
+)
+
+
+def text_under(node: "LexborNode") -> str:
+    """Return the text of a node in one piece: inline parts touch, blocks are kept apart."""
+    parts: list[str] = []
+    for part in node.traverse(include_text=True):
+        if part.tag == "-text":
+            before = part.prev
+            parts.append(" " if before is not None and before.tag not in INLINE_TAGS else "")
+            parts.append(part.text_content or "")
+        elif part.tag not in INLINE_TAGS:
+            parts.append(" ")
+    return "".join(parts)
+
+
+def add_table(table: "LexborNode", builder: TextBuilder) -> bool:
+    """Add a table's rows; return False, adding nothing, if it only lays out the page."""
+    rows = table.css("tr")
+    if _is_layout_table(table, rows):
+        return False
+    caption = table.css_first("caption")
+    if caption is not None:
+        builder.add(TextBlockKind.PARAGRAPH, clean_line(text_under(caption)))
+    header: tuple[str, ...] = ()
+    for index, row in enumerate(rows):
+        nodes = [node for node in row.iter() if node.tag in {"td", "th"}]
+        cells = tuple(clean_line(text_under(node)) for node in nodes)
+        names = all(node.tag == "th" for node in nodes) or (row.parent or row).tag == "thead"
+        if names and index < len(rows) - 1:
+            header = cells
+        else:
+            builder.add(TextBlockKind.ROW, row_text(header, cells))
+    return True
+
+
+def _is_layout_table(table: "LexborNode", rows: list["LexborNode"]) -> bool:
+    """A table with another table, headings or one column in it is a frame, not data."""
+    if table.css_first("table table, h1, h2, h3, h4, h5, h6, pre") is not None:
+        return True
+    return all(sum(node.tag in {"td", "th"} for node in row.iter()) <= 1 for row in rows)
+
+
+# HTML through selectolax: what a visitor reads, block by block.
+
+_SKIPPED_TAGS: Final = frozenset(
+    {"head", "script", "style", "template", "noscript", "nav", "svg", "iframe", "object", "canvas"}
+    | {"audio", "video", "button", "select", "textarea", "input", "datalist", "dialog"}
+)
+_HEADING_LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
+_DATE_NAMES: Final = (
+    *("article:modified_time", "og:updated_time", "last-modified", "dcterms.modified"),
+    *("article:published_time", "dcterms.date", "dc.date", "datepublished", "date", "pubdate"),
+)
+_OPENING: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_IMPLICITLY_CLOSED: Final = frozenset(
+    {"p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "colgroup"}
+    | {"br", "hr", "img", "input", "meta", "link", "col", "wbr", "area", "base", "source", "html"}
+)
+_MAX_NESTING: Final = 5_000
+"""Parsing time grows with the square of the depth; browsers keep 512 levels, pages need 60."""
+_HIDDEN_STYLE: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+
+
+def read_html(data: bytes, limits: DocumentLimits) -> ParsedDocument:
+    """Read HTML. Scripts, navigation and what the page hides are not text of the document."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    source, warnings = decode_html(data)
+    _refuse_depth(source)
+    page = LexborHTMLParser(source)
+    builder = TextBuilder(limits)
+    if page.body is not None:
+        _HtmlWalker(builder).over(page.body)
+    return ParsedDocument(
+        text=builder.text(),
+        blocks=builder.blocks(),
+        title=_title(page),
+        stated_dates=_dates(page),
+        warnings=warnings,
+    )
+
+
+def _refuse_depth(source: str) -> None:
+    depth = 0
+    for closing, name in _OPENING.findall(source):
+        if name.lower() not in _IMPLICITLY_CLOSED:
+            depth = max(depth - 1, 0) if closing else depth + 1
+            if depth > _MAX_NESTING:
+                reason = f"elements nested deeper than {_MAX_NESTING}"
+                raise AffidavitError(faults.DOCUMENT_UNSAFE, reason=reason)
+
+
+def _title(page: "LexborHTMLParser") -> str:
+    for selector in ("title", "h1"):
+        node = page.css_first(selector)
+        title = clean_line(node.text()).rstrip("\u00b6").rstrip() if node else ""
+        if title:
+            return title
+    return ""
+
+
+def _dates(page: "LexborHTMLParser") -> tuple[str, ...]:
+    named: dict[str, str] = {}
+    for node in page.css("meta"):
+        attributes = node.attributes
+        name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
+        content = attributes.get("content")
+        if name and content:
+            named.setdefault(name.lower(), content)
+    return tuple(named[name] for name in _DATE_NAMES if name in named)
+
+
+def _is_skipped(node: "LexborNode") -> bool:
+    if node.tag in _SKIPPED_TAGS:
+        return True
+    attributes = node.attributes
+    if not attributes:
+        return False
+    return (
+        "hidden" in attributes
+        or attributes.get("role") in {"navigation", "search"}
+        or bool(_HIDDEN_STYLE.search(attributes.get("style") or ""))
+    )
+
+
+class _HtmlWalker:
+    """Goes over the tree without recursion; inline text gathers until a block begins or ends."""
+
+    def __init__(self, builder: TextBuilder) -> None:
+        self._builder = builder
+        self._inline: list[str] = []
+        self._numbers: list[int | None] = []
+        self._mark = ""
+
+    def over(self, body: "LexborNode") -> None:
+        """Add everything under `body`."""
+        open_nodes: list[LexborNode] = []
+        node = body.child
+        while node is not None or open_nodes:
+            if node is None:
+                closed = open_nodes.pop()
+                self._leave(closed)
+                node = closed.next
+            elif self._enter(node) and node.child is not None:
+                open_nodes.append(node)
+                node = node.child
+            else:
+                node = node.next
+        self._flush()
+
+    def _enter(self, node: "LexborNode") -> bool:
+        """Take a node in; return whether what is under it is to be read too."""
+        tag = node.tag or ""
+        if tag == "-text":
+            self._inline.append(node.text_content or "")
+            return False
+        if tag.startswith("-") or _is_skipped(node):
+            return False
+        if tag == "br":
+            self._inline.append(" ")
+            return False
+        if tag in INLINE_TAGS:
+            return True
+        self._flush()
+        return self._enter_block(node, tag)
+
+    def _enter_block(self, node: "LexborNode", tag: str) -> bool:
+        if tag in _HEADING_LEVELS:
+            text = clean_line(text_under(node)).rstrip("\u00b6").rstrip()
+            self._builder.add(TextBlockKind.HEADING, text, _HEADING_LEVELS[tag])
+            return False
+        if tag == "pre":
+            self._builder.add(TextBlockKind.CODE, code_text(clean_code(node.text())))
+            return False
+        if tag == "table":
+            return not add_table(node, self._builder)
+        if tag in {"ul", "ol", "menu"}:
+            self._numbers.append(1 if tag == "ol" else None)
+        elif tag == "li":
+            self._open_item()
+        return True
+
+    def _open_item(self) -> None:
+        number = self._numbers[-1] if self._numbers else None
+        self._mark = "- " if number is None else f"{number}. "
+        if number is not None:
+            self._numbers[-1] = number + 1
+
+    def _leave(self, node: "LexborNode") -> None:
+        tag = node.tag or ""
+        if tag in INLINE_TAGS:
+            return
+        self._flush()
+        if tag in {"ul", "ol", "menu"}:
+            self._numbers.pop()
+        elif tag == "li":
+            self._mark = ""
+
+    def _flush(self) -> None:
+        text = clean_line("".join(self._inline))
+        self._inline = []
+        if not text:
+            return
+        if self._mark:
+            self._builder.add(TextBlockKind.ITEM, self._mark + text, max(0, len(self._numbers) - 1))
+            self._mark = ""
+        else:
+            self._builder.add(TextBlockKind.PARAGRAPH, text)

@@ -1,0 +1,188 @@
+"""The full-text index (tantivy, BM25), and the ranking of its hits by coverage and proximity."""
+
+from collections.abc import Mapping, Sequence
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from affidavit.documents.chunking import DocumentPassage
+from affidavit.documents.search_terms import STEMS, SearchTerm, exact_keys, stem_analyzer
+
+if TYPE_CHECKING:
+    from tantivy import Index, Schema
+from collections import deque
+from collections.abc import Callable, Iterable
+from math import fsum
+
+# The word index: tantivy with stems of text and headings, and keys; BM25 over all of them.
+
+WORD_INDEX_FOLDER: Final = "words"
+_HEAP_BYTES: Final = 64 * 1024 * 1024
+_HEADING_WEIGHT: Final = 0.5
+_KEY_WEIGHT: Final = 0.5
+"""Against 1 for a word of the text; between 0.3 and 0.8 both change little."""
+
+
+def _schema() -> "Schema":
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    builder.add_unsigned_field("number", fast=True)
+    builder.add_text_field("text", tokenizer_name=STEMS, index_option="freq")
+    builder.add_text_field("path", tokenizer_name=STEMS, index_option="freq")
+    builder.add_text_field("keys", tokenizer_name="whitespace", index_option="freq")
+    return builder.build()
+
+
+class WordIndexWriter:
+    """Fills a new word index, in one thread, so that the same passages give the same files."""
+
+    def __init__(self, folder: Path) -> None:
+        import tantivy
+
+        folder.mkdir()
+        self._schema = _schema()
+        index = tantivy.Index(self._schema, path=str(folder))
+        index.register_tokenizer(STEMS, stem_analyzer())
+        self._writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+
+    def add(self, numbers: range, passages: Sequence[DocumentPassage]) -> None:
+        """Add the passages of a document."""
+        import tantivy
+
+        for number, passage in zip(numbers, passages, strict=True):
+            entry = tantivy.Document()
+            entry.add_unsigned("number", number)
+            entry.add_text("text", passage.text)
+            entry.add_text("path", " ".join(passage.heading_path))
+            entry.add_text("keys", " ".join(exact_keys(passage.text)))
+            self._writer.add_document(entry)
+
+    def finish(self) -> None:
+        """Write everything to the disk."""
+        self._writer.commit()
+        self._writer.wait_merging_threads()
+
+    def abandon(self) -> None:
+        """Let the writing threads end, so that the folder can be thrown away."""
+        self._writer.wait_merging_threads()
+
+
+class WordIndex:
+    """A finished word index, opened to read."""
+
+    def __init__(self, folder: Path) -> None:
+        import tantivy
+
+        self._index: Index = tantivy.Index.open(str(folder))
+        # Nobody writes to a finished index; the default would poll the disk for changes.
+        self._index.config_reader(reload_policy="manual")
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    def has(self, stem: str) -> bool:
+        """Tell whether any passage has this stem."""
+        return self._searcher.doc_freq("text", stem) > 0
+
+    def rarity(self, stem: str) -> float:
+        """Return how much a stem tells: BM25's inverse document frequency."""
+        total, having = self._searcher.num_docs, self._searcher.doc_freq("text", stem)
+        return log(1 + (total - having + 0.5) / (having + 0.5))
+
+    def search(
+        self, terms: Mapping[str, SearchTerm], keys: Sequence[str], limit: int
+    ) -> list[tuple[int, float]]:
+        """Return the numbers and BM25 scores of the best passages, best first."""
+        from tantivy import Occur, Query
+
+        boosts = [
+            *(("text", stem, term.strength) for stem, term in terms.items()),
+            *(
+                ("path", stem, _HEADING_WEIGHT * term.strength)
+                for stem, term in terms.items()
+                if term.is_own
+            ),
+            *(("keys", key, _KEY_WEIGHT) for key in keys),
+        ]
+        schema = self._index.schema
+        query = Query.boolean_query(
+            [
+                (
+                    Occur.Should,
+                    Query.boost_query(Query.term_query(schema, field, text, "freq"), boost),
+                )
+                for field, text, boost in boosts
+            ]
+        )
+        hits = self._searcher.search(query, limit=limit, count=False).hits
+        numbers = self._searcher.fast_field_values("number", [address for _, address in hits])
+        found = zip(numbers, (score for score, _ in hits), strict=True)
+        return sorted(
+            ((int(number or 0), float(score)) for number, score in found),
+            key=lambda scored: (-scored[1], scored[0]),
+        )
+
+
+# Which of the passages that share words with a claim come first.
+#
+# BM25 counts words wherever they stand. A passage that speaks of the claim has most of the claim's
+# words, and has them close together; so these two are counted too: the share of the claim's words
+# that the passage has, and the largest share that stands within some 25 words of each other. Each
+# word weighs what it tells (its rarity), a synonym less than the word itself. The weights and the
+# width are those that do best in benchmarks/retrieval.py; nearby values differ by a question or
+# two.
+
+_BM25_WEIGHT: Final = 0.4
+_COVERAGE_WEIGHT: Final = 0.3
+_PROXIMITY_WEIGHT: Final = 0.3
+_WINDOW_WORDS: Final = 25
+_RARE_WEIGHT: Final = 0.15
+
+
+class ClaimRanker:
+    """A claim's words with their weights, to be held against one passage after another."""
+
+    def __init__(self, terms: Mapping[str, SearchTerm], rarity: Callable[[str], float]) -> None:
+        own = {
+            term.word: rarity(stem) * term.strength for stem, term in terms.items() if term.is_own
+        }
+        self._total = sum(own.values()) or 1.0
+        self._weights = {
+            stem: (term.word, own[term.word] if term.is_own else own[term.word] * term.strength)
+            for stem, term in terms.items()
+        }
+        # Small words stand near everything; they only count for coverage.
+        least = _RARE_WEIGHT * max(own.values(), default=0.0)
+        self._telling = {stem: found for stem, found in self._weights.items() if found[1] >= least}
+
+    def score(self, stems: Sequence[str], share_of_best: float) -> float:
+        """Return how well a passage fits; `share_of_best` is its BM25 score over the best one."""
+        weights, telling = self._weights, self._telling
+        covered = _total_weight(weights[stem] for stem in weights.keys() & set(stems))
+        places = [(at, telling[stem]) for at, stem in enumerate(stems) if stem in telling]
+        near = _best_window(places, _WINDOW_WORDS)
+        return (
+            _BM25_WEIGHT * share_of_best
+            + (_COVERAGE_WEIGHT * covered + _PROXIMITY_WEIGHT * near) / self._total
+        )
+
+
+def _total_weight(found: Iterable[tuple[int, float]]) -> float:
+    """Return what the words of the claim weigh together, each once, as well as it is said."""
+    best: dict[int, float] = {}
+    for word, weight in found:
+        if weight > best.get(word, 0.0):
+            best[word] = weight
+    return fsum(best.values())
+
+
+def _best_window(places: Sequence[tuple[int, tuple[int, float]]], width: int) -> float:
+    """Return the most that the claim's words weigh within a stretch of `width` words."""
+    inside: deque[tuple[int, tuple[int, float]]] = deque()
+    largest = 0.0
+    for at, found in places:
+        inside.append((at, found))
+        while inside[0][0] < at - width:
+            inside.popleft()
+        largest = max(largest, _total_weight(found for _, found in inside))
+    return largest

@@ -1,1 +1,0 @@
-"""Importers and exporters, one module per format."""

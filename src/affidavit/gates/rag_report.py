@@ -1,0 +1,285 @@
+"""The RAG gates as a whole: worst items, policy, decision and report."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from affidavit.decision.comparison import Comparison, comparison_doubts, regression_reasons
+from affidavit.decision.counts import EMPTY_LISTING
+from affidavit.decision.evaluation import GateDecision, decide
+from affidavit.decision.gate import RAG_GATES, SCU_GATE, Gate, override_gates
+from affidavit.decision.metric import RAG_METRICS
+from affidavit.decision.report import (
+    Checks,
+    ItemGroup,
+    Report,
+    ReportInput,
+    RowLocation,
+    group_items,
+)
+from affidavit.gates.imported_scores import ImportedExtras
+from affidavit.gates.rag_counts import (
+    AnswerState,
+    ItemProfile,
+    RagCounts,
+    failed_checks,
+    outcome_of,
+)
+from affidavit.gates.rag_rows import GoldItem, TraceAnswer, TraceRow, qid_of
+from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagSettings
+
+# The items that a reader should look at first, with what they retrieved and cited.
+#
+# Only their names are kept while rows are counted; the few rows are read again afterwards.
+
+
+@dataclass(frozen=True, slots=True)
+class RagOffender:
+    """An item that came out wrong, all that is needed to see why, and where its trace stands.
+
+    What was not recorded is None: nothing cited is something else.
+    """
+
+    qid: str
+    why: str
+    failed: tuple[str, ...]
+    not_measured: tuple[str, ...]
+    question: str
+    claim: str
+    citations: tuple[str, ...] | None
+    retrieved_ids: tuple[str, ...] | None
+    gold_citations: tuple[str, ...]
+    line: int | None = None
+    file: str | None = None
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the offender as a report shows it; its place is told with the input."""
+        return {
+            "qid": self.qid,
+            "why": self.why,
+            "failed": list(self.failed),
+            "not_measured": list(self.not_measured),
+            "question": self.question,
+            "claim": self.claim,
+            "citations": None if self.citations is None else list(self.citations),
+            "retrieved_ids": None if self.retrieved_ids is None else list(self.retrieved_ids),
+            "gold_citations": list(self.gold_citations),
+        }
+
+
+def make_offender(
+    gold: GoldItem,
+    trace: TraceRow,
+    profile: ItemProfile,
+    line: int | None = None,
+    file: str | None = None,
+) -> RagOffender:
+    """Return an offender from its rows and its profile; the place is the trace's."""
+    answer = trace.answer_json
+    return RagOffender(
+        qid_of(gold),
+        _reason(profile),
+        failed_checks(profile),
+        _not_measured(profile),
+        gold.question,
+        "" if answer is None else answer.claim,
+        None if answer is None else _citations(answer),
+        trace.retrieved_ids,
+        gold.gold_citations or (),
+        line,
+        file,
+    )
+
+
+def _citations(answer: TraceAnswer) -> tuple[str, ...] | None:
+    return None if answer.citations_recorded is False else answer.citations or ()
+
+
+def _reason(profile: ItemProfile) -> str:
+    if profile.seen is AnswerState.REFUSED:
+        return "refused_answerable"
+    return "wrong_answer" if profile.answerable else "answered_unanswerable"
+
+
+def _not_measured(profile: ItemProfile) -> tuple[str, ...]:
+    if profile.seen is not AnswerState.SHIPPED or not profile.answerable:
+        return ()
+    checks = {"C": profile.contains, "H": profile.cites}
+    return tuple(name for name, held in checks.items() if held is None)
+
+
+# What an engine finds out about a gold set and its traces: all that a report is made of.
+
+
+@dataclass(frozen=True, slots=True)
+class RagResult:
+    """Counts, the worst items with their rows, and every item if they were asked for.
+
+    Items may be gone through more than once.
+    """
+
+    counts: RagCounts
+    inputs: tuple[ReportInput, ...]
+    offenders: tuple[RagOffender, ...]
+    items: Iterable[tuple[str, ItemProfile]] | None
+    brought: ImportedExtras = field(default_factory=ImportedExtras)
+
+
+# The RAG gates as a whole: from counts to a decision and its report.
+
+RAG_KIND: Final = "rag"
+TRACE_ROLE: Final = "trace"
+"""The role of the input whose rows the offenders are."""
+
+
+@dataclass(frozen=True, slots=True)
+class RagPolicy:
+    """What the user asks of a run."""
+
+    overrides: tuple[str, ...] = ()
+    scu_enforced: bool = False
+    allow_missing: bool = False
+    settings: RagSettings = DEFAULT_SETTINGS
+
+    def gates(self, counts: RagCounts) -> tuple[Gate, ...]:
+        """Return the gates: SCU is used if it is enforced, or if a gold item has constraints."""
+        used = self.scu_enforced or counts.uses_scu()
+        return override_gates(
+            self.overrides, (*RAG_GATES, *(SCU_GATE if used else ())), RAG_METRICS
+        )
+
+
+def rag_report(
+    counts: RagCounts,
+    policy: RagPolicy,
+    inputs: Iterable[ReportInput],
+    *,
+    offenders: Iterable[RagOffender] = (),
+    items: Iterable[tuple[str, ItemProfile]] | None = None,
+    comparison: Comparison | None = None,
+    fail_on_regression: bool = False,
+    brought: ImportedExtras | None = None,
+) -> Report:
+    """Return the report of a run. `items` are kept for later comparisons, if they are given."""
+    worst = tuple(offenders)
+    given = tuple(_with_places(each, worst) for each in inputs)
+    along = brought or ImportedExtras()
+    measures = counts.measures(allow_missing=policy.allow_missing)
+    watched = comparison if fail_on_regression else None
+    ruling: GateDecision = decide(
+        policy.gates(counts),
+        measures,
+        doubts=(*_doubts(counts, policy, given), *comparison_doubts(watched)),
+        refusals=regression_reasons(watched),
+    )
+    return Report(
+        RAG_KIND,
+        ruling,
+        given,
+        measures,
+        tuple(offender.as_wire() for offender in worst),
+        (*_warnings(counts, policy, given), *along.warnings),
+        {
+            **counts.listings,
+            "traces_without_gold": counts.strays,
+            **along.listings,
+        },
+        _counts(counts),
+        {
+            "k": policy.settings.k,
+            "refusal": policy.settings.refusal,
+            "scu_enforced": policy.scu_enforced,
+            "allow_missing": policy.allow_missing,
+            "scu_rules": [rule.id for rule in policy.settings.scu_rules],
+        },
+        along.details,
+        items=None if items is None else item_groups(items),
+        comparison=comparison,
+    )
+
+
+def _with_places(given: ReportInput, offenders: tuple[RagOffender, ...]) -> ReportInput:
+    if given.role != TRACE_ROLE:
+        return given
+    placed = {
+        each.qid: RowLocation(each.file or given.path, each.line)
+        for each in offenders
+        if each.line is not None
+    }
+    return replace(given, places=placed)
+
+
+def item_groups(items: Iterable[tuple[str, ItemProfile]]) -> tuple[ItemGroup, ...]:
+    """Return how every item came out, with C, H and K where they apply; few groups for many."""
+    by_profile: dict[ItemProfile, list[str]] = {}
+    for qid, profile in items:
+        by_profile.setdefault(profile, []).append(qid)
+    return group_items(
+        ItemGroup(outcome_of(profile), _checks_of(profile), qids)
+        for profile, qids in by_profile.items()
+    )
+
+
+def _checks_of(profile: ItemProfile) -> Checks:
+    if profile.seen is not AnswerState.SHIPPED or not profile.answerable:
+        return ()
+    checks: Checks = (("C", profile.contains), ("H", profile.cites))
+    return (*checks, ("K", profile.keeps)) if profile.constrained else checks
+
+
+def _counts(counts: RagCounts) -> Mapping[str, int]:
+    return {
+        "gold": counts.items(),
+        "traces": counts.traces,
+        "duplicates": counts.duplicates,
+        **{f"{seen.value}": counts.items(seen) for seen in AnswerState},
+        "answerable": sum(n for profile, n in counts.profiles.items() if profile.answerable),
+        "unanswerable": sum(n for profile, n in counts.profiles.items() if not profile.answerable),
+    }
+
+
+def _doubts(
+    counts: RagCounts, policy: RagPolicy, inputs: tuple[ReportInput, ...]
+) -> tuple[str, ...]:
+    """Return why a run cannot ship although its gates pass."""
+    total, missing = counts.items(), counts.items(AnswerState.MISSING)
+    nothing = {
+        "the gold set is empty": not total,
+        "there are no traces": total and not counts.traces,
+        "no trace has a qid of the gold set": counts.traces and missing == total > 0,
+    }
+    doubts = [text for text, holds in nothing.items() if holds]
+    if not policy.allow_missing:
+        doubts += _missing_items(counts, inputs)
+    return tuple(doubts)
+
+
+def _missing_items(counts: RagCounts, inputs: tuple[ReportInput, ...]) -> list[str]:
+    total, missing, silent = (
+        counts.items(),
+        counts.items(AnswerState.MISSING),
+        counts.items(AnswerState.SILENT),
+    )
+    skipped = sum(given.skipped for given in inputs)
+    said = {
+        f"{missing} of {total} gold items have no trace (allow it with --allow-missing)": missing,
+        f"{silent} of {total} gold items have no answer (allow it with --allow-missing)": silent,
+        f"lines that were not rows and were skipped: {skipped}": skipped,
+    }
+    return [text for text, count in said.items() if count]
+
+
+def _warnings(
+    counts: RagCounts, policy: RagPolicy, inputs: tuple[ReportInput, ...]
+) -> tuple[str, ...]:
+    near = counts.listings.get("near_refusals", EMPTY_LISTING).total
+    said = {
+        f"traces that gave way to a later one of the same qid: {counts.duplicates}": (
+            counts.duplicates
+        ),
+        f"traces whose qid is not in the gold set: {counts.strays.total}": counts.strays.total,
+        f"answers that hold {policy.settings.refusal!r} but are not exactly it, so they are no"
+        f" refusals: {near}": near,
+    }
+    gaps = _missing_items(counts, inputs) if policy.allow_missing else []
+    return (*(text for text, count in said.items() if count), *gaps)

@@ -1,0 +1,13 @@
+"""Files of other tools, read as gold items and traces.
+
+`detect(path)` tells a file's format from its content. `read_rows(path, role=...)` yields one
+`ImportedRow` per question, whose `gold` and `trace` go into `gates.rag_rows.gold_from_value` and
+`trace_from_value`. docs/formats.md says field by field what becomes what, and what cannot be
+measured because the tool does not record it.
+"""
+
+from affidavit.importers.model import ImportedRow, Role, ToolName
+from affidavit.importers.reader import detect, read_rows
+from affidavit.importers.tool_format import qid_from_question
+
+__all__ = ["ImportedRow", "Role", "ToolName", "detect", "qid_from_question", "read_rows"]

@@ -1,0 +1,203 @@
+"""Rows out of JSON, JSON lines, CSV and Parquet files, recognised by content and not by name."""
+
+import csv
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable, Iterator
+from io import BufferedReader
+from typing import TYPE_CHECKING, Final
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.strict_json import read_lines
+from affidavit.importers.tool_json import has_lines, json_document, json_lines, skip_byte_order_mark
+
+if TYPE_CHECKING:
+    from _csv import Reader
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from affidavit.base.faults.input import EXTRA_MISSING
+
+# Rows of a CSV file, one by one, in whatever of three delimiters it was saved with.
+#
+# Origin: RFC 4180, with what spreadsheets add: a byte order mark, semicolons or tabs. Quoted cells
+# may hold line feeds. A row with more or fewer cells than the header has is a broken row: its cells
+# would stand under the wrong names.
+
+DELIMITERS: Final = ",;\t"
+MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+_SAMPLE_BYTES: Final = 64 * 1024
+
+
+def delimiter_of(header: bytes) -> str:
+    """Return the delimiter that a header line was written with: the one that it has most often."""
+    return max(DELIMITERS, key=lambda delimiter: header.count(delimiter.encode()))
+
+
+def csv_rows(
+    stream: BufferedReader, file: str, on_bad: Callable[[AffidavitError], None]
+) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield each row with the line on which it starts; an empty cell is a null."""
+    reader = _reader(stream)
+    line = 1
+    names: list[str] = []
+    try:
+        for cells in reader:
+            if not names:
+                names = _names_of(cells, file, line)
+            elif len(cells) == len(names):
+                yield line, {name: cell or None for name, cell in zip(names, cells, strict=True)}
+            elif cells:
+                on_bad(_uneven(len(cells), len(names), file, line))
+            line = reader.line_num + 1
+    except UnicodeDecodeError as error:
+        raise not_utf8(error, file) from None
+    except AffidavitError as error:
+        raise error.at(file=file) from None
+    except csv.Error as error:
+        raise AffidavitError(
+            faults.IMPORT_ROW, Where(file, line), problem=_problem(str(error))
+        ) from None
+
+
+def csv_names(stream: BufferedReader, file: str) -> list[str]:
+    """Return the names in the header of a table that was read, and has no rows."""
+    return _names_of(next((cells for cells in _reader(stream) if cells), []), file, 1)
+
+
+def _reader(stream: BufferedReader) -> "Reader":
+    csv.field_size_limit(MAX_LINE_BYTES)
+    header = stream.peek(_SAMPLE_BYTES).lstrip().partition(b"\n")[0]
+    # A line feed is never a part of another letter in UTF-8, so lines are decoded one by one.
+    lines = (raw.decode() for raw in read_lines(stream, MAX_LINE_BYTES))
+    return csv.reader(lines, delimiter=delimiter_of(header), strict=True)
+
+
+def _problem(said: str) -> str:
+    """Say in other words what Python's reader says; its advice is for programmers."""
+    if said.startswith("new-line"):
+        return "a carriage return stands alone outside of quotes"
+    return "a quoted cell has no end" if "end of data" in said else f"it is not CSV ({said})"
+
+
+def not_utf8(error: UnicodeDecodeError, file: str) -> AffidavitError:
+    """Say that a table is stored in another encoding; only spreadsheets' UTF-16 tells its own."""
+    byte = error.object[error.start]
+    encoding = "UTF-16" if error.object.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "WINDOWS-1252"
+    return AffidavitError(
+        faults.IMPORT_ENCODING, Where(file), byte=f"0x{byte:02x}", encoding=encoding
+    )
+
+
+def _names_of(cells: list[str], file: str, line: int) -> list[str]:
+    names = [cell.strip() for cell in cells]
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        problem = "two columns have this name"
+        raise AffidavitError(faults.IMPORT_ROW, Where(file, line, twice), problem=problem)
+    return names
+
+
+def _uneven(cells: int, names: int, file: str, line: int) -> AffidavitError:
+    problem = f"it has {cells} cells, and the header has {names}"
+    return AffidavitError(faults.IMPORT_ROW, Where(file, line), problem=problem)
+
+
+# Rows of a Parquet file, a batch at a time.
+
+_BATCH_ROWS: Final = 1000
+
+
+def parquet_rows(stream: BufferedReader, file: str) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield each row with its number."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise AffidavitError(
+            EXTRA_MISSING, feature="reading Parquet", package="pyarrow", extra="parquet"
+        ) from None
+    number = 0
+    try:
+        opened = parquet.ParquetFile(stream)
+        for batch in opened.iter_batches(batch_size=_BATCH_ROWS):
+            for row in batch.to_pylist():
+                number += 1
+                yield number, row
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise AffidavitError(
+            faults.IMPORT_BROKEN, Where(file), reason=f"as Parquet it cannot be read ({reason})"
+        ) from None
+
+
+# What a file is outside: JSON, JSON lines, CSV, Parquet or a zip. Its name says nothing.
+
+OnBad = Callable[[AffidavitError], None]
+
+_HEAD_BYTES: Final = 4096
+# What a file begins with that holds rows only for other programs.
+_PACKED: Final[Mapping[bytes, tuple[str, str]]] = MappingProxyType(
+    {
+        b"\x1f\x8b": ("compressed with gzip", "unpack it first, with gunzip"),
+        b"\x28\xb5\x2f\xfd": ("compressed with Zstandard", "unpack it first, with unzstd"),
+        b"\xfd7zXZ\0": ("compressed with xz", "unpack it first, with unxz"),
+        b"\xd0\xcf\x11\xe0": ("an Excel workbook", "save the sheet as CSV UTF-8"),
+        b"%PDF-": ("a PDF", "name the file that the tool wrote for programs"),
+        b"\x89PNG": ("an image", "name the file that the tool wrote for programs"),
+        b"\xff\xd8\xff": ("an image", "name the file that the tool wrote for programs"),
+    }
+)
+
+
+class Container(StrEnum):
+    """How the rows of a file are written."""
+
+    EMPTY = "empty"
+    JSON = "JSON"
+    JSON_LINES = "JSON lines"
+    CSV = "CSV"
+    PARQUET = "Parquet"
+    ARCHIVE = "zip"
+
+
+def container_of(stream: BufferedReader, file: str) -> Container:
+    """Return what an open file is, and leave it at its start (behind a byte order mark)."""
+    skip_byte_order_mark(stream)
+    start = stream.tell()
+    head = stream.peek(_HEAD_BYTES).lstrip()
+    for mark, (what, remedy) in _PACKED.items():
+        if head.startswith(mark):
+            raise AffidavitError(faults.IMPORT_PACKED, Where(file), what=what, remedy=remedy)
+    if not head:
+        found = Container.EMPTY if not stream.read().strip() else Container.JSON
+    elif head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        found = Container.ARCHIVE
+    elif head.startswith(b"PAR1"):
+        found = Container.PARQUET
+    elif head[:1] in (b"{", b"["):
+        found = Container.JSON_LINES if has_lines(stream) else Container.JSON
+    else:
+        found = Container.CSV
+    stream.seek(start)
+    return found
+
+
+def values_in(
+    stream: BufferedReader, container: Container, file: str, on_bad: OnBad
+) -> Iterator[tuple[int, object]]:
+    """Yield what the file holds, each value with its line."""
+    if container is Container.JSON:
+        yield 1, json_document(stream, file)
+    elif container is Container.JSON_LINES:
+        yield from json_lines(stream, file, on_bad)
+    elif container is Container.CSV:
+        yield from csv_rows(stream, file, on_bad)
+    elif container is Container.PARQUET:
+        yield from parquet_rows(stream, file)
+    elif container is Container.ARCHIVE:
+        # Python's zip reader is a tenth of the time in which everything else starts.
+        from affidavit.importers.inspect_archive import samples_in
+
+        yield from samples_in(stream, file, on_bad)

@@ -1,0 +1,65 @@
+"""DeepEval: test cases and goldens as data sets, and the files of test runs.
+
+Origin: `EvaluationDataset.save_as` and the results folder of deepeval 4.3.1. A data set spells its
+fields with underscores and glues lists with `|` in CSV and JSON lines; a run spells them in camel
+case and keeps its metrics beside each case.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from affidavit.importers.fields import Row, chunks, flag, has, rows_in, score_from, text, texts
+from affidavit.importers.model import Record, ToolName, ToolScore
+from affidavit.importers.tool_format import ToolFormat, row_shaper, unfold_list
+
+_ANSWERS: Final = ("actual_output", "actualOutput")
+_REFERENCES: Final = ("expected_output", "expectedOutput")
+_RETRIEVED: Final = ("retrieval_context", "retrievalContext")
+_BETWEEN: Final = "|"
+# The name that a case gets if it has none: its place in the run, which is not the question's name.
+_NO_NAME: Final = re.compile(r"test_case_\d+")
+
+
+def unfold(value: object) -> Iterable[object] | None:
+    """Return the test cases of a run, or the rows of a data set."""
+    run = value.get("testRunData", value) if isinstance(value, Mapping) else value
+    if isinstance(run, Mapping) and "testCases" in run:
+        cases = run["testCases"]
+        return cases if isinstance(cases, list) else None
+    return unfold_list(value)
+
+
+def record(row: Row) -> Record:
+    """Return the record of a test case."""
+    name = text(row, "name")
+    return Record(
+        qid=None if name is None or _NO_NAME.fullmatch(name) else name,
+        question=text(row, "input"),
+        references=texts(row, *_REFERENCES),
+        answerable=flag(row, "answerable"),
+        relevant=chunks(row, "context", separator=_BETWEEN),
+        is_run=has(row, *_ANSWERS, *_RETRIEVED),
+        answer=text(row, *_ANSWERS),
+        retrieved=chunks(row, *_RETRIEVED, separator=_BETWEEN),
+        scores=_scores(row),
+    )
+
+
+def _scores(row: Row) -> dict[str, ToolScore]:
+    """Return whether the case passed, and each metric's score (null where it failed to run)."""
+    success = row.get("success")
+    found: dict[str, ToolScore] = {"success": success} if isinstance(success, bool) else {}
+    for metric in rows_in(row.get("metricsData") or [], "metricsData"):
+        score = metric.get("score")
+        name = text(metric, "name") or "unnamed"
+        found[name] = score_from(score) if isinstance(score, int | float) else None
+    return found
+
+
+DEEPEVAL: Final = ToolFormat(
+    ToolName.DEEPEVAL,
+    tuple(("input", name) for name in (*_ANSWERS, *_REFERENCES, *_RETRIEVED)),
+    row_shaper(record),
+    unfold,
+)

@@ -1,0 +1,250 @@
+"""Take values out of a tool's row by any name that the tool has used, including lists written into
+one cell.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
+from typing import Final, TypeAlias, TypeVar
+
+from orjson import JSONDecodeError, loads
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.strict_json import decode
+from affidavit.importers.model import ImportedChunk, RowProblem, ToolScore
+
+# Lists that were written into one cell of a table.
+#
+# Three writers are known: JSON, Python's `repr` of a list (what pandas puts into a CSV), and
+# NumPy's of an array, which leaves out the commas. Python itself would read the last as one text,
+# glued together, so the elements are found by their quotes.
+
+_QUOTED: Final = r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\""""
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "'": "'", '"': '"', "\\": "\\"}
+_ELEMENT: Final = re.compile(rf"\s*+(?:({_QUOTED})|([\w.+-]+))\s*+,?\s*+", re.DOTALL)
+_ARRAY: Final = re.compile(r"array\((\[.*\])(?:,\s*dtype=\w+)?\)", re.DOTALL)
+_SURELY: Final = re.compile(r"(?:array\()?\[\s*['\"]")
+
+
+def find_list(cell: str, name: str) -> list[object] | None:
+    """Return the elements of a list that stands in a cell; None if the cell is a plain text.
+
+    A text may begin with a bracket too. But what begins as a list of texts and is not one was cut.
+    """
+    text = cell.strip()
+    if not text.startswith(("[", "array([")):
+        return None
+    found = None if text.startswith("['") else _json_list(text)
+    if found is None:
+        found = _python_list(text)
+    if found is None and _SURELY.match(text):
+        raise RowProblem("this is not a whole list", name)
+    return found
+
+
+def _json_list(text: str) -> list[object] | None:
+    try:
+        loads(text)  # To find out what is wrong takes long, and most lists are Python's.
+        value = decode(text.encode())
+    except (JSONDecodeError, AffidavitError):
+        return None
+    return list(value) if isinstance(value, list) else None
+
+
+def _python_list(text: str) -> list[object] | None:
+    array = _ARRAY.fullmatch(text)
+    whole = array[1] if array else text
+    if not (whole.startswith("[") and whole.endswith("]")):
+        return None
+    inner = whole[1:-1]
+    found: list[object] = []
+    at = 0
+    while at < len(inner):
+        element = _ELEMENT.match(inner, at)
+        if element is None:
+            return None
+        try:
+            found.append(_text_of(element[1]) if element[1] else element[2])
+        except (ValueError, SyntaxError):
+            return None
+        at = element.end()
+    return found
+
+
+def _text_of(quoted: str) -> str:
+    inner = quoted[1:-1]
+    if "\\" not in inner:
+        return inner
+    try:
+        return _ESCAPE.sub(lambda escape: _ESCAPED[escape[1]], inner)
+    except KeyError:  # One of the rarer escapes: Python itself knows them all.
+        import ast
+    return str(ast.literal_eval(quoted.replace("\r", "\\r").replace("\n", "\\n")))
+
+
+# Values out of a tool's row, by any of the names that the tool has used for them.
+#
+# A value of the wrong kind is a problem of the row with the name of the field, never skipped. An
+# empty cell of a table and a null are the same: nothing is said.
+
+Row: TypeAlias = Mapping[str, object]
+Converted = TypeVar("Converted")
+
+MAX_LABEL_LENGTH: Final = 64
+
+
+def has(row: Row, *names: str) -> bool:
+    """Tell whether a row has a field of any of these names, also an empty one."""
+    return any(name in row for name in names)
+
+
+def find(row: Row, *names: str) -> tuple[str, object] | None:
+    """Return the first field that says something, with its name."""
+    for name in names:
+        value = row.get(name)
+        if value is not None:
+            return name, value
+    return None
+
+
+def text(row: Row, *names: str) -> str | None:
+    """Return a text; a number is its text."""
+    found = find(row, *names)
+    return None if found is None else as_text(found[1], found[0])
+
+
+def as_text(value: object, name: str) -> str:
+    """Return a value that must be a text or a number."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise RowProblem(f"a text is needed, not {kind_of(value)}", name)
+
+
+def texts(row: Row, *names: str, separator: str | None = None) -> tuple[str, ...] | None:
+    """Return a list of texts; one text alone is a list of one, unless it has the separator."""
+    return _each(row, names, separator, as_text)
+
+
+def chunks(row: Row, *names: str, separator: str | None = None) -> tuple[ImportedChunk, ...] | None:
+    """Return passages: texts, or objects with an id and a text as the tools spell them."""
+    return _each(row, names, separator, chunk_from)
+
+
+def _each(
+    row: Row, names: Iterable[str], separator: str | None, made: Callable[[object, str], Converted]
+) -> tuple[Converted, ...] | None:
+    found = find(row, *names)
+    if found is None:
+        return None
+    name, value = found
+    return tuple(made(one, name) for one in _listed(value, name, separator))
+
+
+def chunk_from(value: object, name: str) -> ImportedChunk:
+    """Return a passage from a text or from an object."""
+    if isinstance(value, Mapping):
+        chunk = ImportedChunk(
+            text(value, "id", "doc_id", "document_id", "chunk_id", "source"),
+            text(value, "text", "content", "page_content", "context", "document"),
+        )
+        if chunk == ImportedChunk():
+            raise RowProblem("a passage has neither an id nor a text", name)
+        return chunk
+    return ImportedChunk(text=as_text(value, name))
+
+
+def named_chunks(
+    passages: tuple[ImportedChunk, ...] | None, ids: tuple[str, ...] | None, name: str
+) -> tuple[ImportedChunk, ...] | None:
+    """Return passages with the ids that stand in a list of their own."""
+    if ids is None:
+        return passages
+    if passages is None:
+        return tuple(ImportedChunk(one) for one in ids)
+    if len(ids) != len(passages):
+        raise RowProblem(f"there are {len(ids)} ids for {len(passages)} passages", name)
+    return tuple(ImportedChunk(one, chunk.text) for one, chunk in zip(ids, passages, strict=True))
+
+
+def flag(row: Row, *names: str) -> bool | None:
+    """Return a yes or no; tables write it as a text or as 0 and 1."""
+    found = find(row, *names)
+    if found is None:
+        return None
+    name, value = found
+    word = str(value).strip().lower()
+    if word in ("true", "1", "yes", "false", "0", "no"):
+        return word in ("true", "1", "yes")
+    raise RowProblem("true or false is needed", name)
+
+
+def scores(row: Row, taken: Iterable[str]) -> dict[str, ToolScore]:
+    """Return what else a row has that is a figure, a yes or no, or a short label.
+
+    The tools add one column for each metric, beside their own fields. A longer text is no score.
+    """
+    known = frozenset(taken)
+    return {
+        name: None if value is None else score_from(value)
+        for name, value in row.items()
+        if name not in known
+        and (value is None or isinstance(value, bool | int | float | str))
+        and len(str(value)) <= MAX_LABEL_LENGTH
+    }
+
+
+def score_from(value: bool | int | float | str) -> ToolScore:
+    """Return a score as the tool gave it; in a table it is a text, and one that failed is nan."""
+    if isinstance(value, str):
+        word = value.strip().lower()
+        if word in ("true", "false"):
+            return word == "true"
+        try:
+            number = float(word)
+        except ValueError:
+            return value
+        return number if isfinite(number) else None
+    return value if isfinite(value) else None
+
+
+def rows_in(value: object, name: str) -> list[Row]:
+    """Return the objects of a list."""
+    if not isinstance(value, list):
+        raise RowProblem(f"a list is needed, not {kind_of(value)}", name)
+    return [row_in(one, name) for one in value]
+
+
+def row_in(value: object, name: str) -> Row:
+    """Return a value that must be an object."""
+    if not isinstance(value, Mapping):
+        raise RowProblem(f"an object is needed, not {kind_of(value)}", name)
+    return value
+
+
+def kind_of(value: object) -> str:
+    """Return what a value is, in JSON's words."""
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if value is None:
+        return "null"
+    return "a text" if isinstance(value, str) else "a number"
+
+
+def _listed(value: object, name: str, separator: str | None) -> Iterable[object]:
+    if isinstance(value, list | tuple):
+        return value
+    if isinstance(value, str):
+        listed = find_list(value, name)
+        if listed is not None:
+            return listed
+        if separator is None:
+            return (value,)
+        return value.split(separator) if value else ()
+    return (value,)

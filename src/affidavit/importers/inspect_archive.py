@@ -1,0 +1,129 @@
+"""The archive of an Inspect log, opened as if its maker were an enemy.
+
+It is a zip with one JSON file per sample, each read alone, so that a log of any length fits. What
+is refused before it is unpacked: encryption, two members of one name, a member that is larger than
+a sample may be, and a ratio that no text reaches. Newer logs are compressed with Zstandard, which
+Python's own zip reader knows from 3.14 on; until then pyarrow unpacks it.
+"""
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from io import BufferedReader
+from typing import Final
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.faults.input import EXTRA_MISSING
+from affidavit.base.json_values import JsonLimits
+from affidavit.importers.tool_json import decode_tool_json
+
+SAMPLE: Final = JsonLimits(max_bytes=256 * 1024 * 1024, max_depth=128, max_string=64 * 1024 * 1024)
+MAX_RATIO: Final = 1000
+_HARMLESS: Final = 1024 * 1024
+"""Below this size no ratio harms anybody."""
+_ENCRYPTED: Final = 0x1
+_ZSTANDARD: Final = 93
+_LOCAL_HEADER: Final = struct.Struct("<4s22xHH")
+_WORKBOOK_MEMBER: Final = "xl/workbook.xml"
+_LOG_MEMBERS: Final = frozenset({"header.json", "_journal/start.json"})
+
+
+def samples_in(
+    stream: BufferedReader, file: str, on_bad: Callable[[AffidavitError], None]
+) -> Iterator[tuple[int, object]]:
+    """Yield the samples of a log, in the order in which they stand."""
+    members = _members(stream, file)
+    for number, member in enumerate(members, 1):
+        raw = _unpacked(stream, member, file)
+        try:
+            value = decode_tool_json(raw, SAMPLE)
+        except AffidavitError as error:
+            on_bad(error.at(file=f"{file}:{member.filename}"))
+        else:
+            yield number, value
+
+
+def _members(stream: BufferedReader, file: str) -> list[zipfile.ZipInfo]:
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            members = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, struct.error):
+        raise _broken("its zip archive is damaged", file) from None
+    names = {member.filename for member in members}
+    if _WORKBOOK_MEMBER in names:
+        what, remedy = "an Excel workbook", "save the sheet as CSV UTF-8"
+        raise AffidavitError(faults.IMPORT_PACKED, Where(file), what=what, remedy=remedy)
+    if not names & _LOG_MEMBERS:
+        raise _broken("it is a zip, but not a log of Inspect", file)
+    if len(names) != len(members):
+        raise _broken("two of its parts have one name", file)
+    samples = [one for one in members if one.filename.startswith("samples/")]
+    for sample in samples:
+        _check_members(sample, file)
+    return [one for one in samples if one.filename.endswith(".json")]
+
+
+def _check_members(member: zipfile.ZipInfo, file: str) -> None:
+    if member.flag_bits & _ENCRYPTED:
+        raise _broken("it is encrypted", file)
+    if member.file_size > SAMPLE.max_bytes:
+        raise _broken(f"a sample has more than {SAMPLE.max_bytes} bytes", file)
+    if member.file_size > max(_HARMLESS, MAX_RATIO * member.compress_size):
+        raise _broken(f"a sample unpacks to more than {MAX_RATIO} times its size", file)
+
+
+def _unpacked(stream: BufferedReader, member: zipfile.ZipInfo, file: str) -> bytes:
+    packed = _packed(stream, member, file)
+    try:
+        raw = _unpack(packed, member)
+    except (zlib.error, OSError, ValueError):
+        raise _broken(f"its part {member.filename} is damaged", file) from None
+    if raw is None:
+        raise _broken(f"its compression (method {member.compress_type}) is not known", file)
+    if len(raw) != member.file_size or zlib.crc32(raw) != member.CRC:
+        raise _broken(f"its part {member.filename} is damaged", file)
+    return raw
+
+
+def _packed(stream: BufferedReader, member: zipfile.ZipInfo, file: str) -> bytes:
+    """Return the bytes of a member as they stand behind its local header (APPNOTE 4.3.7)."""
+    stream.seek(member.header_offset)
+    header = stream.read(_LOCAL_HEADER.size)
+    if len(header) == _LOCAL_HEADER.size:
+        mark, name_bytes, extra_bytes = _LOCAL_HEADER.unpack(header)
+        if mark == b"PK\x03\x04":
+            stream.seek(name_bytes + extra_bytes, 1)
+            packed = stream.read(member.compress_size)
+            if len(packed) == member.compress_size:
+                return packed
+    raise _broken(f"its part {member.filename} is cut off", file)
+
+
+def _unpack(packed: bytes, member: zipfile.ZipInfo) -> bytes | None:
+    """Return at most one byte more than the member says it has; None for an unknown method."""
+    size = member.file_size
+    if member.compress_type == zipfile.ZIP_STORED:
+        return packed
+    if member.compress_type == zipfile.ZIP_DEFLATED:
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, size + 1)
+    if member.compress_type == _ZSTANDARD:
+        return _from_zstandard(packed, size)
+    return None
+
+
+def _from_zstandard(packed: bytes, size: int) -> bytes:
+    try:
+        import pyarrow
+    except ImportError:
+        raise AffidavitError(
+            EXTRA_MISSING, feature="this log", package="pyarrow", extra="parquet"
+        ) from None
+    # It writes into a buffer of exactly this size, so that what is larger is an error.
+    unpacked: bytes = pyarrow.decompress(packed, size, codec="zstd", asbytes=True)
+    return unpacked
+
+
+def _broken(reason: str, file: str) -> AffidavitError:
+    return AffidavitError(faults.IMPORT_BROKEN, Where(file), reason=reason)

@@ -1,0 +1,96 @@
+"""Inspect: the samples of an evaluation log, as JSON or out of its archive.
+
+Origin: logs of version 2 that inspect-ai 0.3.285 writes. Retrieval is not a part of Inspect; what a
+solver or a data set has put into a sample's metadata under the usual names is read.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from affidavit.importers.conversation import ASSISTANT_ROLES, USER_ROLES, last_text
+from affidavit.importers.fields import (
+    Row,
+    chunks,
+    flag,
+    named_chunks,
+    row_in,
+    score_from,
+    text,
+    texts,
+)
+from affidavit.importers.model import Record, ToolName, ToolScore
+from affidavit.importers.tool_format import ToolFormat, row_shaper, unfold_list
+
+_CONTEXTS: Final = ("retrieved_contexts", "contexts", "context", "documents")
+_ATTACHED: Final = "attachment://"
+
+
+def unfold(value: object) -> Iterable[object] | None:
+    """Return the samples of a log."""
+    if isinstance(value, Mapping) and "eval" in value:
+        samples = value.get("samples")
+        return samples if isinstance(samples, list) else None
+    return unfold_list(value)
+
+
+def record(row: Row) -> Record:
+    """Return the record of a sample in one epoch."""
+    metadata = row_in(row.get("metadata") or {}, "metadata")
+    retrieved = named_chunks(
+        chunks(metadata, *_CONTEXTS), texts(metadata, "retrieved_ids"), "metadata.retrieved_ids"
+    )
+    return Record(
+        qid=_qid(row),
+        question=_attached(row, _question(row)),
+        references=texts(row, "target"),
+        answerable=flag(metadata, "answerable"),
+        relevant=chunks(metadata, "reference_contexts"),
+        is_run=True,
+        answer=_attached(row, _answer(row)),
+        retrieved=retrieved,
+        scores=_scores(row),
+    )
+
+
+def _qid(row: Row) -> str | None:
+    """Return the sample's id; a further epoch of the same sample is a question of its own."""
+    name = text(row, "id")
+    epoch = row.get("epoch")
+    return f"{name}#{epoch}" if name and isinstance(epoch, int) and epoch > 1 else name
+
+
+def _question(row: Row) -> str | None:
+    asked = row.get("input")
+    return last_text(asked, USER_ROLES) if isinstance(asked, list) else text(row, "input")
+
+
+def _answer(row: Row) -> str | None:
+    """Return the completion; a sample that ended in an error has an empty one and no choices."""
+    output = row_in(row.get("output") or {}, "output")
+    if output.get("choices") or output.get("completion"):
+        return text(output, "completion") or last_text(row.get("messages"), ASSISTANT_ROLES) or ""
+    return None
+
+
+def _attached(row: Row, said: str | None) -> str | None:
+    """Return a text that a log keeps apart, under its digest."""
+    if said is None or not said.startswith(_ATTACHED):
+        return said
+    attachments = row_in(row.get("attachments") or {}, "attachments")
+    return text(attachments, said.removeprefix(_ATTACHED)) or said
+
+
+def _scores(row: Row) -> dict[str, ToolScore]:
+    found: dict[str, ToolScore] = {}
+    for name, score in row_in(row.get("scores") or {}, "scores").items():
+        value = row_in(score, f"scores.{name}").get("value")
+        parts = value.items() if isinstance(value, Mapping) else ((None, value),)
+        for part, figure in parts:
+            key = name if part is None else f"{name}.{part}"
+            found[key] = score_from(figure) if isinstance(figure, str | int | float) else None
+    return found
+
+
+INSPECT: Final = ToolFormat(
+    ToolName.INSPECT, (("id", "epoch", "input", "target"),), row_shaper(record), unfold
+)

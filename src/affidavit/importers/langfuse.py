@@ -1,0 +1,117 @@
+"""Langfuse: traces, observations and items of data sets, as its API gives them and as CSV.
+
+Origin: the public API's models in langfuse 5.0.4 (`ObservationV2`, `DatasetItem`) and the traces of
+its earlier versions. Observations of one trace are put together, so all of them are kept until the
+end of the file; traces and items are read one by one.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from affidavit.importers.conversation import decode_if_json, find_answer, find_question
+from affidavit.importers.fields import Row, row_in, rows_in, score_from, text
+from affidavit.importers.model import Record, ToolName, ToolScore
+from affidavit.importers.otlp import SpanStep, first_non_empty, observation_step, retrieved_chunks
+from affidavit.importers.tool_format import Numbered, ToolFormat, row_shaper, unfold_list
+
+
+def unfold(value: object) -> Iterable[object] | None:
+    """Return the rows of a page of the API, or of a file."""
+    if isinstance(value, Mapping) and isinstance(value.get("data"), list):
+        data: list[object] = value["data"]
+        return data
+    return unfold_list(value)
+
+
+def by_trace(rows: Iterable[Numbered]) -> Iterator[Numbered]:
+    """Yield traces and items as they are, and the observations of each trace as one trace."""
+    traces: dict[str, list[Row]] = {}
+    lines: dict[str, int] = {}
+    for line, row in rows:
+        if isinstance(row, Mapping) and row.get("traceId") and "type" in row:
+            trace = str(row["traceId"])
+            traces.setdefault(trace, []).append(row)
+            lines.setdefault(trace, line)
+        else:
+            yield line, row
+    for trace, observations in traces.items():
+        yield lines[trace], {"id": trace, "observations": observations}
+
+
+def record(row: Row) -> Record:
+    """Return the record of a trace, or of an item of a data set."""
+    if "observations" not in row and ("expectedOutput" in row or "expected_output" in row):
+        return _item(row)
+    observations = sorted(_observations(row), key=lambda one: str(one.get("startTime")))
+    steps = [_step(one) for one in observations]
+    known = {str(one.get("id")) for one in observations}
+    roots = [
+        step
+        for one, step in zip(observations, steps, strict=True)
+        if str(one.get("parentObservationId") or "") not in known
+    ]
+    models = (step.answered for step in reversed(steps) if step.is_model)
+    return Record(
+        qid=first_non_empty(_qid(one) for one in (row, *observations)),
+        question=find_question(row.get("input"))
+        or first_non_empty(step.asked for step in (*roots, *steps)),
+        is_run=True,
+        answer=find_answer(row.get("output"))
+        or first_non_empty((*(one.answered for one in roots), *models)),
+        retrieved=retrieved_chunks(steps),
+        scores=_scores(row),
+    )
+
+
+def _item(row: Row) -> Record:
+    expected = decode_if_json(row.get("expectedOutput", row.get("expected_output")))
+    said = find_answer(expected)
+    return Record(
+        qid=_qid(row) or text(row, "id"),
+        question=find_question(row.get("input")),
+        references=None if said is None else (said,),
+    )
+
+
+def _observations(row: Row) -> list[Row]:
+    """Return the observations of a trace; a list of traces has only their ids."""
+    found = decode_if_json(row.get("observations"))
+    if not isinstance(found, list) or any(isinstance(one, str) for one in found):
+        return []
+    return rows_in(found, "observations")
+
+
+def _step(observation: Row) -> SpanStep:
+    return observation_step(
+        observation.get("type"), observation.get("input"), observation.get("output")
+    )
+
+
+def _qid(row: Row) -> str | None:
+    metadata = decode_if_json(row.get("metadata"))
+    return text(metadata, "qid") if isinstance(metadata, Mapping) else None
+
+
+def _scores(row: Row) -> dict[str, ToolScore]:
+    found: dict[str, ToolScore] = {}
+    scores = decode_if_json(row.get("scores"))
+    for one in scores if isinstance(scores, list) else ():
+        score = row_in(one, "scores") if isinstance(one, Mapping) else {}
+        value = score.get("value", score.get("stringValue"))
+        if isinstance(value, str | int | float):
+            found[text(score, "name") or "unnamed"] = score_from(value)
+    return found
+
+
+LANGFUSE: Final = ToolFormat(
+    ToolName.LANGFUSE,
+    (
+        ("traceId", "type", "startTime"),
+        ("id", "timestamp", "name", "input", "output"),
+        ("input", "expectedOutput", "status"),
+        ("input", "expectedOutput", "datasetName"),
+    ),
+    row_shaper(record),
+    unfold,
+    by_trace,
+)

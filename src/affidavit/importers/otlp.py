@@ -1,0 +1,330 @@
+"""OTLP JSON exports: spans grouped by trace and read in the OpenInference, OTEL gen_ai and
+Langfuse conventions.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from affidavit.importers.conversation import (
+    ASSISTANT_ROLES,
+    USER_ROLES,
+    decode_if_json,
+    find_answer,
+    find_question,
+    last_text,
+)
+from affidavit.importers.fields import Row, chunk_from, row_in, rows_in, score_from, text
+from affidavit.importers.model import ImportedChunk, Record, RowProblem, ToolName, ToolScore
+from affidavit.importers.tool_format import (
+    GOLD_AND_TRACE,
+    TRACE_ONLY,
+    Numbered,
+    RoleSet,
+    ToolFormat,
+    id_of,
+    row_shaper,
+)
+
+# OTLP JSON: spans out of an export, put together by trace.
+#
+# Origin: the OTLP JSON encoding of opentelemetry-proto (a document, or one on each line). The spans
+# of a trace may stand anywhere in the file, so all of them are kept until its end. A trace in which
+# no span is about a model or a retriever is no question, and is passed over.
+
+TRACE_ID_KEY: Final = "otlp.trace_id"
+SPAN_ID_KEY: Final = "otlp.span_id"
+PARENT_ID_KEY: Final = "otlp.parent_span_id"
+START_KEY: Final = "otlp.start"
+EVENTS_KEY: Final = "otlp.events"
+
+CONVENTION_MARKERS: Final = ("openinference.span.kind", "gen_ai.operation.name", "gen_ai.system")
+LANGFUSE_TYPE_KEY: Final = "langfuse.observation.type"
+
+
+def spans_in_export(value: object) -> Iterable[object] | None:
+    """Return the spans of an export, each as its attributes and what it says of itself."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("resourceSpans"), list):
+        return None
+    return [
+        _flat(span)
+        for resource in _objects(value["resourceSpans"])
+        for scope in _objects(resource.get("scopeSpans"))
+        for span in _objects(scope.get("spans"))
+    ]
+
+
+def group_by_trace(rows: Iterable[Numbered]) -> Iterator[Numbered]:
+    """Yield the spans of each trace, in the order of their start, with the line of the first."""
+    traces: dict[str, list[Row]] = {}
+    lines: dict[str, int] = {}
+    for line, row in rows:
+        span = row_in(row, "spans")
+        trace = str(span[TRACE_ID_KEY])
+        traces.setdefault(trace, []).append(span)
+        lines.setdefault(trace, line)
+    for trace, spans in traces.items():
+        if any(mark in span for span in spans for mark in (*CONVENTION_MARKERS, LANGFUSE_TYPE_KEY)):
+            yield lines[trace], {"spans": sorted(spans, key=_order)}
+
+
+def roots_of(spans: list[Row]) -> list[Row]:
+    """Return the spans whose parent is not in the trace: where the work began."""
+    known = {str(span.get(SPAN_ID_KEY)) for span in spans}
+    return [
+        span
+        for span in spans
+        if span.get(PARENT_ID_KEY) is None or str(span.get(PARENT_ID_KEY)) not in known
+    ]
+
+
+def indexed(span: Row, prefix: str) -> list[dict[str, object]]:
+    """Return a list that was flattened into attributes, `prefix.0.name` and so on."""
+    found: dict[int, dict[str, object]] = {}
+    for name, value in span.items():
+        if name.startswith(f"{prefix}."):
+            number, _, rest = name[len(prefix) + 1 :].partition(".")
+            if number.isascii() and number.isdigit() and len(number) <= 6:
+                found.setdefault(int(number), {})[rest] = value
+    return [found[number] for number in sorted(found)]
+
+
+def _order(span: Row) -> tuple[int, str]:
+    start = str(span.get(START_KEY) or "0")
+    return int(start) if start.isascii() and start.isdigit() else 0, str(span.get(SPAN_ID_KEY))
+
+
+def _flat(span: Row) -> dict[str, object]:
+    flat = attributes_of(span)
+    flat[TRACE_ID_KEY] = span.get("traceId")
+    flat[SPAN_ID_KEY] = span.get("spanId")
+    flat[PARENT_ID_KEY] = span.get("parentSpanId") or None
+    flat[START_KEY] = span.get("startTimeUnixNano")
+    flat[EVENTS_KEY] = [
+        {"name": event.get("name"), **attributes_of(event)}
+        for event in _objects(span.get("events"))
+    ]
+    return flat
+
+
+def attributes_of(owner: Row) -> dict[str, object]:
+    """Return the attributes of a span or an event as plain values."""
+    return _pairs(owner.get("attributes"))
+
+
+def _pairs(listed: object) -> dict[str, object]:
+    return {str(one.get("key")): _plain(one.get("value")) for one in _objects(listed)}
+
+
+def _plain(value: object) -> object:
+    """Return what an AnyValue of OTLP means; integers are written as texts there."""
+    if not isinstance(value, Mapping):
+        return None
+    for kind, held in value.items():
+        if kind == "arrayValue":
+            return [_plain(one) for one in _objects(_inside(held))]
+        if kind == "kvlistValue":
+            return {
+                str(one.get("key")): _plain(one.get("value")) for one in _objects(_inside(held))
+            }
+        if kind == "intValue" and isinstance(held, str) and held.lstrip("-").isdigit():
+            return int(held)
+        return held
+    return None
+
+
+def _inside(held: object) -> object:
+    return held.get("values") if isinstance(held, Mapping) else None
+
+
+def _objects(value: object) -> list[Row]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+# A trace of spans into a record, in three conventions: OpenInference, OTEL gen_ai and Langfuse.
+#
+# A span is of the first convention that it has a mark of. The question and the answer are those of
+# the span where the work began; where it has none, the question is the retriever's or the model's,
+# and the answer the last that a model gave. What was retrieved is the last reranking, or else what
+# the retrievers found, in the order of their start.
+
+
+@dataclass(frozen=True, slots=True)
+class SpanStep:
+    """What one span says, in whichever convention."""
+
+    asked: str | None = None
+    answered: str | None = None
+    found: tuple[ImportedChunk, ...] | None = None
+    is_model: bool = False
+    is_reranker: bool = False
+
+
+def record_from_trace(row: Row) -> Record:
+    """Return the record of a trace."""
+    spans = rows_in(row["spans"], "spans")
+    steps = [step_of(span) for span in spans]
+    roots = [step_of(span) for span in roots_of(spans)]
+    question = first_non_empty(step.asked for step in (*roots, *steps))
+    qid = first_non_empty(_qid(span) for span in spans)
+    if question is None and qid is None:
+        raise RowProblem("its spans hold no question: the recording of texts may be switched off")
+    models = (step.answered for step in reversed(steps) if step.is_model)
+    expected = first_non_empty(
+        text(span, "langfuse.experiment.item.expected_output") for span in spans
+    )
+    return Record(
+        qid=qid,
+        question=question,
+        references=None if expected is None else (find_answer(expected) or expected,),
+        is_run=True,
+        answer=first_non_empty((*(step.answered for step in roots), *models)),
+        retrieved=retrieved_chunks(steps),
+        scores={name: score for span in spans for name, score in _scores(span).items()},
+    )
+
+
+def step_of(span: Row) -> SpanStep:
+    """Return what a span says."""
+    if LANGFUSE_TYPE_KEY in span:
+        return _langfuse(span)
+    return _openinference(span) if "openinference.span.kind" in span else _gen_ai(span)
+
+
+def _openinference(span: Row) -> SpanStep:
+    kind = span["openinference.span.kind"]
+    is_reranker = kind == "RERANKER"
+    prefix = "reranker.output_documents" if is_reranker else "retrieval.documents"
+    found = tuple(
+        ImportedChunk(text(one, "document.id"), text(one, "document.content"))
+        for one in indexed(span, prefix)
+    )
+    asked = find_question(span.get("input.value")) or last_text(
+        _messages(indexed(span, "llm.input_messages")), USER_ROLES
+    )
+    answered = last_text(_messages(indexed(span, "llm.output_messages")), ASSISTANT_ROLES)
+    if answered is None and kind not in ("RETRIEVER", "RERANKER", "EMBEDDING"):
+        answered = find_answer(span.get("output.value"))
+    searched = found or (() if kind == "RETRIEVER" else None)
+    return SpanStep(asked, answered, searched, kind == "LLM", is_reranker)
+
+
+def _messages(flattened: list[dict[str, object]]) -> list[object]:
+    return [
+        {"role": one.get("message.role"), "content": one.get("message.content")}
+        for one in flattened
+    ]
+
+
+def _gen_ai(span: Row) -> SpanStep:
+    operation = span.get("gen_ai.operation.name")
+    asked = last_text(decode_if_json(span.get("gen_ai.input.messages")), USER_ROLES)
+    answered = last_text(decode_if_json(span.get("gen_ai.output.messages")), ASSISTANT_ROLES)
+    # What OpenLLMetry writes, and what the conventions said before there were messages.
+    asked = asked or last_text(indexed(span, "gen_ai.prompt"), USER_ROLES)
+    answered = answered or last_text(indexed(span, "gen_ai.completion"), ASSISTANT_ROLES)
+    documents = decode_if_json(span.get("gen_ai.retrieval.documents"))
+    found = None
+    if documents is not None or operation == "retrieval":
+        asked = asked or text(span, "gen_ai.retrieval.query.text")
+        found = _passages(documents, "gen_ai.retrieval.documents")
+    return SpanStep(asked, answered, found, operation not in ("retrieval", "execute_tool"))
+
+
+def _langfuse(span: Row) -> SpanStep:
+    return observation_step(
+        span[LANGFUSE_TYPE_KEY],
+        span.get("langfuse.observation.input"),
+        span.get("langfuse.observation.output"),
+    )
+
+
+def observation_step(kind: object, asked: object, answered: object) -> SpanStep:
+    """Return what an observation of Langfuse says."""
+    if str(kind).lower() == "retriever":
+        return SpanStep(find_question(asked), found=_passages(decode_if_json(answered), "output"))
+    return SpanStep(
+        find_question(asked), find_answer(answered), is_model=str(kind).lower() == "generation"
+    )
+
+
+def _passages(documents: object, name: str) -> tuple[ImportedChunk, ...] | None:
+    if isinstance(documents, Mapping):
+        documents = documents.get("documents", documents.get("results"))
+    if not isinstance(documents, list):
+        return None
+    return tuple(chunk_from(one, name) for one in documents)
+
+
+def retrieved_chunks(steps: list[SpanStep]) -> tuple[ImportedChunk, ...] | None:
+    """Return what the pipeline had before it when it answered."""
+    reranked = [step.found for step in steps if step.is_reranker and step.found is not None]
+    found = reranked[-1:] or [step.found for step in steps if step.found is not None]
+    if not found:
+        return None
+    unique: dict[str, ImportedChunk] = {}
+    for chunk in (one for part in found for one in part):
+        unique.setdefault(id_of(chunk), chunk)
+    return tuple(unique.values())
+
+
+def _qid(span: Row) -> str | None:
+    """Return the name of the question, if the program has recorded one."""
+    named = text(span, "qid", "affidavit.qid", "langfuse.experiment.item.id")
+    if named is not None:
+        return named
+    for name in ("metadata", "langfuse.observation.metadata", "langfuse.trace.metadata"):
+        inside = decode_if_json(span.get(f"{name}.qid"))
+        whole = decode_if_json(span.get(name))
+        inside = whole.get("qid") if inside is None and isinstance(whole, Mapping) else inside
+        if isinstance(inside, str | int):
+            return str(inside)
+    return None
+
+
+def _scores(span: Row) -> dict[str, ToolScore]:
+    """Return the results of evaluations: events of gen_ai, and attributes of OpenInference."""
+    found: dict[str, ToolScore] = {}
+    events = span.get(EVENTS_KEY)
+    for event in events if isinstance(events, list) else ():
+        if event.get("name") == "gen_ai.evaluation.result":
+            name = text(event, "gen_ai.evaluation.name") or "unnamed"
+            found[name] = _score(
+                event.get("gen_ai.evaluation.score.value"),
+                event.get("gen_ai.evaluation.score.label"),
+            )
+    for one in indexed(span, "evaluations"):
+        name = text(one, "evaluation.name") or "unnamed"
+        found[name] = _score(one.get("evaluation.score"), one.get("evaluation.label"))
+    return found
+
+
+def _score(value: object, label: object) -> ToolScore:
+    for held in (value, label):
+        if isinstance(held, str | int | float):
+            return score_from(held)
+    return None
+
+
+def first_non_empty(found: Iterable[str | None]) -> str | None:
+    """Return the first text that is not empty."""
+    return next((one for one in found if one), None)
+
+
+# OTLP exports of programs that record their models and retrievers: three dialects of one shape.
+#
+# Origin: openinference-semantic-conventions 0.1.42; OpenTelemetry's conventions for generative AI,
+# all of them still in development; and the attributes that langfuse 5.0.4 sends.
+
+
+def _exported(name: ToolName, *marks: str, holds: RoleSet = TRACE_ONLY) -> ToolFormat:
+    signatures = tuple((TRACE_ID_KEY, mark) for mark in marks)
+    return ToolFormat(
+        name, signatures, row_shaper(record_from_trace), spans_in_export, group_by_trace, holds
+    )
+
+
+# In an experiment the item's expected output is recorded too.
+LANGFUSE_SPANS: Final = _exported(ToolName.LANGFUSE, LANGFUSE_TYPE_KEY, holds=GOLD_AND_TRACE)
+OPENINFERENCE: Final = _exported(ToolName.OPENINFERENCE, "openinference.span.kind")
+GEN_AI: Final = _exported(ToolName.GEN_AI, "gen_ai.operation.name", "gen_ai.system")

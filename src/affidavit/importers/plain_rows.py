@@ -1,0 +1,112 @@
+"""Affidavit's own rows, and plain tables with the column names that people commonly use."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from affidavit.importers.fields import Row, chunks, flag, has, named_chunks, scores, text, texts
+from affidavit.importers.model import (
+    ImportedChunk,
+    ImportedRow,
+    ImportOptions,
+    Record,
+    RowProblem,
+    ToolName,
+)
+from affidavit.importers.tool_format import ToolFormat, row_shaper, unfold_list
+
+# Our own gold items and traces, which are handed on as they are: they have the shape already.
+
+
+def native_row(row: Row, position: int, line: int, choices: ImportOptions) -> ImportedRow:
+    """Return a gold item or a trace as the row that it is."""
+    # In Parquet every row has every column, and a gold item has none of these but the first.
+    is_gold, is_trace = row.get("answerable") is not None, "answer_json" in row
+    if not is_gold and not is_trace:
+        raise RowProblem("it has neither answerable nor answer_json")
+    return ImportedRow(
+        position,
+        line,
+        dict(row) if is_gold and choices.role != "trace" else None,
+        dict(row) if is_trace and choices.role != "gold" else None,
+    )
+
+
+_SIGNATURES: Final = (("qid", "answerable"), ("qid", "answer_json"), ("q_id", "answer_json"))
+
+NATIVE: Final = ToolFormat(ToolName.NATIVE, _SIGNATURES, native_row)
+NATIVE_ROWS: Final = ToolFormat(ToolName.NATIVE_ROWS, _SIGNATURES, native_row)
+
+
+# Plain rows with the names that people give their columns, ours among them.
+
+IDS: Final = ("qid", "q_id", "id", "question_id", "query_id")
+QUESTIONS: Final = ("question", "query", "input", "prompt", "q")
+ANSWERS: Final = ("answer", "response", "output", "claim", "prediction")
+REFERENCES: Final = ("reference", "expected", "expected_answer", "expected_output", "target")
+RETRIEVED: Final = ("retrieved_contexts", "contexts", "context", "passages")
+RETRIEVED_IDS: Final = ("retrieved_ids",)
+
+_TAKEN: Final = (
+    *(*IDS, *QUESTIONS, *ANSWERS, *REFERENCES, *RETRIEVED, *RETRIEVED_IDS, "answerable"),
+    *("gold_claim_substr", "gold_citations", "constraints", "citations", "constraints_echo"),
+)
+# Between the ids of one cell; texts may hold any of them, so only ids are split.
+_BETWEEN_IDS: Final = "|"
+
+
+def record_from_table(row: Row) -> Record:
+    """Return the record of a row."""
+    gold_ids = texts(row, "gold_citations", separator=_BETWEEN_IDS)
+    return Record(
+        qid=text(row, *IDS),
+        question=text(row, *QUESTIONS),
+        references=texts(row, *REFERENCES),
+        claims=texts(row, "gold_claim_substr"),
+        answerable=flag(row, "answerable"),
+        relevant=None if gold_ids is None else tuple(map(ImportedChunk, gold_ids)),
+        constraints=texts(row, "constraints"),
+        is_run=has(row, *ANSWERS, *RETRIEVED, *RETRIEVED_IDS),
+        answer=text(row, *ANSWERS),
+        retrieved=named_chunks(
+            chunks(row, *RETRIEVED),
+            texts(row, *RETRIEVED_IDS, separator=_BETWEEN_IDS),
+            "retrieved_ids",
+        ),
+        citations=texts(row, "citations", separator=_BETWEEN_IDS),
+        constraints_echo=texts(row, "constraints_echo"),
+        scores=scores(row, _TAKEN),
+    )
+
+
+def rows_by_plain_names(value: object) -> Iterable[object] | None:
+    """Unfold a document into rows in which `Expected Answer` is `expected_answer`.
+
+    People begin the head of a column with a capital. A column that has the plain name itself goes
+    before one that is only like it, and the first of several that are alike before the others.
+    """
+    rows = unfold_list(value)
+    return None if rows is None else map(_plainly_named, rows)
+
+
+def _plainly_named(row: object) -> object:
+    if not isinstance(row, dict):
+        return row
+    plain: dict[str, str] = {}
+    for name in row:
+        word = "_".join(name.lower().split())
+        if word != name and word in _TAKEN and word not in row:
+            plain.setdefault(word, name)
+    names = {name: word for word, name in plain.items()}
+    return {names.get(name, name): value for name, value in row.items()} if names else row
+
+
+TABLE: Final = ToolFormat(
+    ToolName.TABLE,
+    (
+        *((name, "answerable") for name in IDS[:2]),
+        *((asked, said) for asked in (*QUESTIONS, *IDS[:2]) for said in ANSWERS),
+        *((asked, said) for asked in QUESTIONS for said in REFERENCES),
+    ),
+    row_shaper(record_from_table),
+    rows_by_plain_names,
+)

@@ -1,0 +1,111 @@
+"""promptfoo: results as JSON (versions 2 to 4) and as JSON lines.
+
+Origin: what promptfoo 0.121.20 writes. The question and the passages are variables of a test, under
+names that the user chose; the usual ones are known. A test with one assertion on what the output
+contains or equals says what the right answer is; with several, all of them must hold, which one
+claim cannot say.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import orjson
+
+from affidavit.importers.fields import Row, chunks, flag, row_in, rows_in, score_from, text, texts
+from affidavit.importers.model import Record, ToolName, ToolScore
+from affidavit.importers.tool_format import ToolFormat, qid_from_question, row_shaper, unfold_list
+
+_QUESTIONS: Final = ("question", "query", "input", "user_input", "q")
+_CONTEXTS: Final = ("context", "contexts", "retrieved_contexts", "documents")
+_REFERENCES: Final = ("reference", "expected", "expected_answer", "expected_output", "ground_truth")
+_ASSERTED: Final = ("equals", "contains", "icontains", "contains-any", "icontains-any")
+
+
+def unfold(value: object) -> Iterable[object] | None:
+    """Return the rows of a results file, or of a line of one."""
+    inner = value
+    for _ in range(2):
+        if isinstance(inner, Mapping) and "results" in inner:
+            inner = inner["results"]
+    if inner is not value:
+        return inner if isinstance(inner, list) else None
+    return unfold_list(value)
+
+
+def record(row: Row) -> Record:
+    """Return the record of one test under one prompt and provider."""
+    test = row_in(row.get("testCase") or {}, "testCase")
+    variables = row_in(row.get("vars") or test.get("vars") or {}, "vars")
+    metadata = row_in(test.get("metadata") or {}, "testCase.metadata")
+    asserts = rows_in(test.get("assert") or [], "testCase.assert")
+    question = text(variables, *_QUESTIONS) or _prompt(row)
+    refuses = any(one.get("type") == "is-refusal" for one in asserts)
+    return Record(
+        qid=_qid(row, text(metadata, "qid") or text(variables, "qid", "id"), question),
+        question=question,
+        references=_asserted(asserts) or texts(variables, *_REFERENCES),
+        answerable=False if refuses else flag({**variables, **metadata}, "answerable"),
+        is_run=True,
+        answer=_answer(row),
+        retrieved=chunks(variables, *_CONTEXTS),
+        scores=_scores(row),
+    )
+
+
+def _qid(row: Row, named: str | None, question: str | None) -> str | None:
+    """Return a name for the test; the same test under a further prompt or provider is apart."""
+    prompt = row.get("promptIdx")
+    if not isinstance(prompt, int) or prompt == 0:
+        return named
+    name = named or (qid_from_question(question) if question else None)
+    return None if name is None else f"{name}@{prompt}"
+
+
+def _prompt(row: Row) -> str | None:
+    prompt = row.get("prompt")
+    return text(prompt, "raw") if isinstance(prompt, Mapping) else None
+
+
+def _asserted(asserts: list[Row]) -> tuple[str, ...] | None:
+    said = [one for one in asserts if one.get("type") in _ASSERTED]
+    if len(said) != 1:
+        return None
+    value = said[0].get("value")
+    if isinstance(value, str) and str(said[0]["type"]).endswith("-any"):
+        return tuple(part.strip() for part in value.split(","))
+    return texts(said[0], "value") if isinstance(value, str | int | float | list) else None
+
+
+def _answer(row: Row) -> str | None:
+    response = row.get("response")
+    output = response.get("output") if isinstance(response, Mapping) else None
+    if output is None or isinstance(output, str):
+        return output
+    return orjson.dumps(output, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _scores(row: Row) -> dict[str, ToolScore]:
+    """Return whether the test passed, its score, the named scores and those of each assertion."""
+    found: dict[str, ToolScore] = {}
+    for name in ("success", "score"):
+        value = row.get(name)
+        if isinstance(value, bool | int | float):
+            found[name] = score_from(value)
+    for name, value in row_in(row.get("namedScores") or {}, "namedScores").items():
+        if isinstance(value, bool | int | float):
+            found[name] = score_from(value)
+    grading = row_in(row.get("gradingResult") or {}, "gradingResult")
+    for number, one in enumerate(rows_in(grading.get("componentResults") or [], "gradingResult")):
+        assertion = row_in(one.get("assertion") or {}, "assertion")
+        score = one.get("score")
+        name = f"{number} {text(assertion, 'metric', 'type') or 'assertion'}"
+        found[name] = score_from(score) if isinstance(score, int | float) else None
+    return found
+
+
+PROMPTFOO: Final = ToolFormat(
+    ToolName.PROMPTFOO,
+    (("promptIdx", "testIdx"), ("testCase", "vars"), ("provider", "prompt", "vars", "success")),
+    row_shaper(record),
+    unfold,
+)

@@ -1,0 +1,237 @@
+"""What a tool's format is to the reader, and how its records become gold items and traces."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from affidavit.base.digest import chunk_digest
+from affidavit.gates.rag_scoring import TEXT_ID_PREFIX
+from affidavit.importers.fields import Row
+from affidavit.importers.model import (
+    ImportedChunk,
+    ImportedRow,
+    ImportOptions,
+    Record,
+    RowProblem,
+    ToolName,
+)
+
+# What a format is to the reader: how it is known, unfolded into rows, and read.
+
+Unfold: TypeAlias = Callable[[object], Iterable[object] | None]
+Numbered: TypeAlias = tuple[int, object]
+RoleSet: TypeAlias = frozenset[Literal["gold", "trace"]]
+
+GOLD_AND_TRACE: Final[RoleSet] = frozenset({"gold", "trace"})
+TRACE_ONLY: Final[RoleSet] = frozenset({"trace"})
+
+
+def unfold_list(value: object) -> Iterable[object] | None:
+    """Unfold a list into its elements; an object is a row by itself."""
+    if isinstance(value, list):
+        return value
+    return (value,) if isinstance(value, Mapping) else None
+
+
+def one_row_each(rows: Iterable[Numbered]) -> Iterator[Numbered]:
+    """Leave the rows as they are: each is about one question."""
+    yield from rows
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFormat:
+    """One format.
+
+    `signatures` are sets of fields; a row is of this format if it has all of any set. `unfold`
+    gives the rows of a document, or None if it is not built as this format's documents are.
+    `shape` makes a row of ours from one of theirs, given its position and line. `regroup` puts
+    together what is about one question and stands in several rows.
+    """
+
+    format: ToolName
+    signatures: tuple[tuple[str, ...], ...]
+    shape: Callable[[Row, int, int, ImportOptions], ImportedRow]
+    unfold: Unfold = unfold_list
+    regroup: Callable[[Iterable[Numbered]], Iterator[Numbered]] = one_row_each
+    holds: RoleSet = GOLD_AND_TRACE
+
+    def knows(self, row: object) -> bool:
+        """Tell whether a row is of this format."""
+        return isinstance(row, Mapping) and any(
+            all(name in row for name in names) for names in self.signatures
+        )
+
+
+# Citations that stand in an answer's text, where a tool has no field for them.
+#
+# Two spellings are read: `[2]`, the second retrieved passage, and `[id]`, a passage by its id; both
+# may list several (`[1, 3]`). An answer in which no mark leads to a retrieved passage says nothing
+# about citations: it may cite nothing, or the pipeline may not be asked to. Once one does, a number
+# that leads nowhere is a citation of something that was not retrieved. Not covered: footnotes, and
+# marks without square brackets.
+
+_MARK: Final = re.compile(r"\[(?:cite:)?([^\[\]\n]{1,200})\]")
+_BETWEEN: Final = re.compile(r"\s*[,;]\s*")
+# A year in brackets is no citation; a list of a hundred passages is none that anybody retrieves.
+_NUMBER: Final = re.compile(r"[0-9]{1,2}")
+
+
+def cited_in(answer: str, retrieved: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the ids that an answer cites, each once and in order; None if no mark leads to one."""
+    if not retrieved or "[" not in answer:
+        return None
+    found = dict.fromkeys(name for mark in _MARK.findall(answer) for name in _ids(mark, retrieved))
+    return tuple(found) if any(name in retrieved for name in found) else None
+
+
+def _ids(mark: str, retrieved: Sequence[str]) -> Iterator[str]:
+    whole = mark.strip()
+    if whole in retrieved:
+        yield whole
+        return
+    for part in _BETWEEN.split(whole):
+        if part in retrieved:
+            yield part
+        elif _NUMBER.fullmatch(part):
+            place = int(part)
+            yield retrieved[place - 1] if 1 <= place <= len(retrieved) else f"[{part}]"
+
+
+# From a record to a gold item and a trace.
+#
+# Nothing is invented: what the file does not say is left out, and the gates do not measure it. Four
+# things are derived, and docs/formats.md says so: the qid from the question, the id of a passage
+# from its text, whether a question is answerable from its reference answer, and the claim that an
+# answer must hold from that answer.
+
+NOT_RETRIEVED: Final = "absent:"
+Ids: TypeAlias = tuple[str, ...]
+
+
+def qid_from_question(question: str) -> str:
+    """Return the name of a question that a tool has not named: the same in every file."""
+    return f"q_{chunk_digest(question)[:16]}"
+
+
+def chunk_id_from_text(text: str) -> str:
+    """Return the id of a passage that a tool has not named; case and white space do not count."""
+    return f"{TEXT_ID_PREFIX}{chunk_digest(text)[:16]}"
+
+
+def row_shaper(
+    record_from: Callable[[Row], Record],
+) -> Callable[[Row, int, int, ImportOptions], ImportedRow]:
+    """Return how rows of a format are shaped, given how they are read."""
+
+    def shape(row: Row, position: int, line: int, choices: ImportOptions) -> ImportedRow:
+        return row_from_record(record_from(row), position, line, choices)
+
+    return shape
+
+
+def row_from_record(
+    record: Record, position: int, line: int, choices: ImportOptions
+) -> ImportedRow:
+    """Return the row of a record."""
+    qid = record.qid
+    if not qid:
+        if not (record.question and record.question.strip()):
+            raise RowProblem("it has neither an id nor a question")
+        qid = qid_from_question(record.question)
+    retrieved = None if record.retrieved is None else tuple(map(id_of, record.retrieved))
+    return ImportedRow(
+        position,
+        line,
+        None if choices.role == "trace" else _gold(record, qid, retrieved, choices),
+        None if choices.role == "gold" else _trace(record, qid, retrieved),
+        record.scores,
+        qid_derived=not record.qid,
+    )
+
+
+def _gold(
+    record: Record, qid: str, retrieved: Ids | None, choices: ImportOptions
+) -> dict[str, object] | None:
+    references = tuple(text for text in record.references or () if text.strip())
+    if not references and all(
+        said is None for said in (record.answerable, record.claims, record.relevant)
+    ):
+        return None
+    refused = any(text.strip() == choices.refusal for text in references)
+    answerable = record.answerable if record.answerable is not None else not refused
+    gold: dict[str, object] = {"qid": qid, "answerable": answerable}
+    if record.question is not None:
+        gold["question"] = record.question
+    claims = record.claims
+    if claims is None and references and answerable and choices.reference_as_claim:
+        claims = tuple(_without_stop(text) for text in references)
+    if claims is not None:
+        gold["gold_claim_substr"] = claims
+    citations = _gold_citations(record, retrieved or ())
+    if citations is not None:
+        gold["gold_citations"] = citations
+    if record.constraints is not None:
+        gold["constraints"] = record.constraints
+    return gold
+
+
+def _without_stop(text: str) -> str:
+    """Return a reference answer without its full stop: an answer may go on behind it."""
+    return text.strip().removesuffix(".")
+
+
+def _gold_citations(record: Record, retrieved: Ids) -> Ids | None:
+    """Return the ids of the relevant passages, in the same kind of id that was retrieved.
+
+    A relevant passage that is known by its text alone takes the id of the retrieved passage with
+    the same text. If those have no text, the two cannot be compared: not measured.
+    """
+    if record.relevant is None:
+        return None
+    by_text = any(chunk.id is None for chunk in record.relevant)
+    named = any(chunk.id is not None for chunk in record.retrieved or ())
+    if not by_text or not named:
+        return tuple(map(id_of, record.relevant))
+    ids = {
+        chunk_id_from_text(chunk.text): name
+        for chunk, name in zip(record.retrieved or (), retrieved, strict=True)
+        if chunk.text is not None
+    }
+    if not ids:
+        return None
+    # Not among the retrieved, whose texts are known: a miss, and not one that cannot be told.
+    return tuple(
+        ids.get(name, name.replace(TEXT_ID_PREFIX, NOT_RETRIEVED))
+        for name in map(id_of, record.relevant)
+    )
+
+
+def id_of(chunk: ImportedChunk) -> str:
+    """Return the id of a passage: the tool's, else one made from its text."""
+    if chunk.id is not None:
+        return chunk.id
+    if chunk.text is None:
+        raise RowProblem("a passage has neither an id nor a text")
+    return chunk_id_from_text(chunk.text)
+
+
+def _trace(record: Record, qid: str, retrieved: Ids | None) -> dict[str, object] | None:
+    if not record.is_run:
+        return None
+    trace: dict[str, object] = {"qid": qid, "answer_json": None}
+    if record.question is not None:
+        trace["q"] = record.question
+    if retrieved is not None:
+        trace["retrieved_ids"] = retrieved
+    if record.answer is not None:
+        citations = record.citations
+        if citations is None:
+            citations = cited_in(record.answer, retrieved or ())
+        answer: dict[str, object] = {"claim": record.answer, "citations": citations}
+        if citations is None:
+            answer["citations_recorded"] = False
+        if record.constraints_echo is not None:
+            answer["constraints_echo"] = record.constraints_echo
+        trace["answer_json"] = answer
+    return trace

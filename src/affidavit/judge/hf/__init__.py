@@ -1,1 +1,0 @@
-"""Any sequence classifier of the Hugging Face kind, as a judge."""

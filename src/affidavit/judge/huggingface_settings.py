@@ -1,0 +1,94 @@
+"""The table `[hf]` of a judge file, and the meaning of the labels of a classifier."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Final, Literal, NoReturn
+
+import msgspec
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import evidence as faults
+
+# The table `[hf]` of a judge's file.
+
+SettingText = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+LabelMeaning = Literal["supports", "partly", "neither", "contradicts"]
+
+
+class HfSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The settings as the file says them.
+
+    `model` is a folder, looked for from the place of the file, or a name of the hub. A name is
+    only fetched if the user says so; without that, what was fetched before is used.
+    """
+
+    model: SettingText
+    revision: SettingText | None = None
+    allow_download: bool = False
+    labels: dict[str, LabelMeaning] = {}
+    max_tokens: Annotated[int, msgspec.Meta(ge=16, le=100_000)] = 512
+    supported_from: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.5
+    contradicted_from: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.5
+
+    def __hash__(self) -> int:
+        return hash((self.model, self.revision, tuple(sorted(self.labels.items()))))
+
+
+# What the labels of a classifier mean. A label that nobody can name stops the run: a guess here
+# would turn every verdict around.
+
+_LETTERS: Final = re.compile("[^a-z]+")
+
+
+def _label_table(words: str, meaning: LabelMeaning) -> dict[str, LabelMeaning]:
+    return dict.fromkeys(words.split(), meaning)
+
+
+KNOWN_LABELS: Final[Mapping[str, LabelMeaning]] = {
+    **_label_table(
+        "attributable consistent entail entailed entailment entails faithful support supported"
+        " supports verified",
+        "supports",
+    ),
+    **_label_table("partial partially_supported partially_supports partly_supported", "partly"),
+    **_label_table(
+        "hallucinated hallucination inconsistent nei neutral no_entailment non_entailment"
+        " not_attributable not_consistent not_entailed not_entailment not_enough_evidence"
+        " not_enough_info not_faithful not_found not_supported unfaithful unrelated unsupported"
+        " unverifiable",
+        "neither",
+    ),
+    **_label_table(
+        "contradict contradicted contradiction contradictory contradicts refute refuted refutes",
+        "contradicts",
+    ),
+}
+"""Names of labels, in lower case, other signs as `_`, as published models write them.
+
+What a two-class model calls inconsistent or hallucinated may be absent or in conflict: `neither`.
+"""
+
+
+def meanings_of(names: Iterable[str], said: Mapping[str, LabelMeaning]) -> tuple[LabelMeaning, ...]:
+    """Return what each label means, in the model's order: by the user's word, else by its name."""
+    labels = tuple(names)
+    if strangers := sorted(set(said) - set(labels)):
+        _refuse(f"the model has no label {strangers[0]!r}", labels)
+    found = [said.get(name) or KNOWN_LABELS.get(_normalized_label(name)) for name in labels]
+    meanings = tuple(meaning for meaning in found if meaning is not None)
+    if len(meanings) != len(labels):
+        _refuse(f"{labels[found.index(None)]!r} is not known", labels)
+    if "supports" not in meanings:
+        _refuse("none of them means that the claim is supported", labels)
+    if len(labels) > 1 and set(meanings) == {"supports"}:
+        _refuse("all of them mean the same", labels)
+    return meanings
+
+
+def _normalized_label(name: str) -> str:
+    return _LETTERS.sub("_", name.lower()).strip("_")
+
+
+def _refuse(problem: str, labels: tuple[str, ...]) -> NoReturn:
+    shown = ", ".join(map(repr, labels))
+    raise AffidavitError(faults.MODEL_LABELS, problem=problem, labels=shown)

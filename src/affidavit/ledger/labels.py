@@ -1,0 +1,87 @@
+"""How verdicts and places are written for people: sections 8.1, 8.2 and 9.1 of the seed."""
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from affidavit.ledger.model import Verdict
+from affidavit.ledger.record import Exhibit
+
+VERDICT_NAMES: Final[Mapping[Verdict, str]] = MappingProxyType(
+    {
+        Verdict.SUPPORTED: "Supported",
+        Verdict.WEAK: "Weak",
+        Verdict.CONTRADICTED: "Contradicted",
+        Verdict.NOT_FOUND: "Not Found",
+    }
+)
+VERDICT_SYMBOLS: Final[Mapping[Verdict, str]] = MappingProxyType(
+    {
+        Verdict.SUPPORTED: "\u2713",
+        Verdict.WEAK: "?",
+        Verdict.CONTRADICTED: "\u2717",
+        Verdict.NOT_FOUND: "\u25cb",
+    }
+)
+_NUMBERED: Final = re.compile(
+    r"(?:section |\u00a7 ?|article )?(\d{1,3}(?:\.\d+)*)\b", re.IGNORECASE
+)
+
+
+def verdict_label(verdict: Verdict) -> str:
+    """Return a verdict with its symbol: "✓ Supported"."""
+    return f"{VERDICT_SYMBOLS[verdict]} {VERDICT_NAMES[verdict]}"
+
+
+def section_of(heading_path: Sequence[str]) -> str | None:
+    """Return the number of the innermost numbered heading: "4.2 Carryover" gives "4.2".
+
+    Four digits are a year, not a number of a section.
+    """
+    numbers = (_NUMBERED.match(heading) for heading in reversed(heading_path))
+    return next((found[1] for found in numbers if found), None)
+
+
+def short_place(exhibit: Exhibit) -> str:
+    """Return a source as the table has it: "HR_Policy.pdf, p.12", "Guide.pdf, §3.2"."""
+    section = section_of(exhibit.heading_path)
+    if exhibit.page_number is not None:
+        return f"{exhibit.filename}, p.{exhibit.page_number}"
+    if section is not None:
+        return f"{exhibit.filename}, \u00a7{section}"
+    return _named(exhibit)
+
+
+def long_place(exhibit: Exhibit) -> str:
+    """Return a source as the exports have it: "HR_Policy.pdf, Page 12", "Guide.md, Section 3.2"."""
+    section = section_of(exhibit.heading_path)
+    if exhibit.page_number is not None:
+        return f"{exhibit.filename}, Page {exhibit.page_number}"
+    if section is not None:
+        return f"{exhibit.filename}, Section {section}"
+    return _named(exhibit)
+
+
+def full_place(exhibit: Exhibit) -> str:
+    """Return all that is known of a place: "HR_Policy.pdf, Page 15, Section 4.2"."""
+    section = section_of(exhibit.heading_path)
+    if exhibit.page_number is None or section is None:
+        return long_place(exhibit)
+    return f"{long_place(exhibit)}, Section {section}"
+
+
+def _named(exhibit: Exhibit) -> str:
+    if exhibit.heading_path:
+        return f"{exhibit.filename}, \u201c{exhibit.heading_path[-1]}\u201d"
+    return exhibit.filename
+
+
+def count_with_noun(count: int, noun: str = "claim") -> str:
+    """Return a number with its noun: "1 claim", "2 claims"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def percent_rounded_down(share: float) -> str:
+    """Return a share in whole percent, rounded down: 84.9% must not look like a passed 85%."""
+    return f"{int(share * 100 + 1e-9)}%"

@@ -1,0 +1,355 @@
+"""Reads a pack from YAML: checks, digests, and errors with line, column and the nearest known
+name.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from affidavit.base.canonical import jcs
+from affidavit.base.config import YamlDocument, yaml_document
+from affidavit.base.digest import digest_of
+from affidavit.base.errors import AffidavitError, Fault, Where
+from affidavit.base.faults import bundles as faults
+from affidavit.base.json_values import JsonLimits, JsonValue
+from affidavit.base.text import excerpt
+from affidavit.base.validation import suggestion_for
+from affidavit.packs import schema as v1
+from affidavit.packs.globs import Glob, GlobError, glob_from
+from affidavit.packs.model import (
+    AuthorizationContext,
+    Check,
+    Clause,
+    Conditional,
+    EventCount,
+    EventPairs,
+    FieldPresent,
+    ManifestField,
+    Pack,
+    PackKind,
+    PathExists,
+    Rule,
+    Severity,
+    TypeExists,
+    Unsupported,
+    ValueWanted,
+)
+from affidavit.packs.pointers import JsonPointer, pointer_from
+from affidavit.packs.schema import find_unknown_key
+from affidavit.packs.signals import REGISTRY
+from affidavit.packs.warnings import (
+    ASSAY_VERSION,
+    EVIDENCE_SCHEMA,
+    is_version_met,
+    pack_warnings,
+    version_numbers,
+)
+
+# The two digests of a pack: of what lint runs, and of what the file says.
+#
+# Both are Assay's. Lint's is over the parsed pack: what is absent is null, severities have one
+# spelling, an unknown check is only called unsupported, and `x-assay` is not part of it. The
+# registry's is over the YAML as JSON, so that every key counts.
+
+_UNSUPPORTED: Final = {"type": "unsupported"}
+
+
+def registry_digest(document: JsonValue) -> str:
+    """Return the digest of the whole document."""
+    return digest_of(jcs(document))
+
+
+def lint_digest(pack: v1.PackV1, wires: Sequence[v1.RuleV1], rules: Sequence[Rule]) -> str:
+    """Return the digest of a pack as it was parsed, with its rules in both forms."""
+    stated: dict[str, Any] = {
+        "name": pack.name,
+        "version": pack.version,
+        "kind": pack.kind,
+        "description": pack.description,
+        "author": pack.author,
+        "license": pack.license,
+        "source_url": pack.source_url,
+        "disclaimer": pack.disclaimer,
+        "requires": None if pack.requires is None else msgspec.to_builtins(pack.requires),
+        "rules": [_rule_as_digested(*pair) for pair in zip(wires, rules, strict=True)],
+    }
+    return digest_of(jcs(stated))
+
+
+def _rule_as_digested(wire: v1.RuleV1, rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "severity": rule.severity.value,
+        "description": rule.description,
+        "article_ref": rule.article_ref,
+        "help_markdown": rule.help_markdown,
+        "check": _check_as_digested(wire.check),
+        "engine_min_version": rule.engine_min_version,
+        "event_types": wire.event_types,
+    }
+
+
+def _check_as_digested(value: dict[str, Any]) -> dict[str, Any]:
+    struct = v1.CHECKS.get(str(value.get("type")))
+    if struct is None:
+        return dict(_UNSUPPORTED)
+    stated: dict[str, Any] = msgspec.to_builtins(msgspec.convert(value, struct))
+    if struct is v1.JsonPathExistsV1:
+        stated.setdefault("value_equals", None)
+    return stated
+
+
+# The check of a rule, from its wire form.
+
+
+class InvalidCheckError(ValueError):
+    """Says what is wrong with a check, and in which of its fields."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(problem)
+        self.field = field
+
+
+def check_from_wire(wire: msgspec.Struct) -> Check:
+    """Return the check that a struct of the schema stands for."""
+    return _READERS[type(wire)](wire)
+
+
+def _event_pairs(wire: v1.EventPairsV1) -> EventPairs:
+    return EventPairs(
+        _glob_from(wire.start_pattern, "start_pattern"),
+        _glob_from(wire.finish_pattern, "finish_pattern"),
+    )
+
+
+def _field_present(wire: v1.EventFieldPresentV1) -> FieldPresent:
+    if (wire.paths_any_of is None) is (wire.any_of is None):
+        raise InvalidCheckError("", "either paths_any_of or any_of names the fields")
+    if wire.paths_any_of is not None:
+        return FieldPresent(_pointers_from(wire.paths_any_of))
+    # The older spelling names fields, not paths.
+    root = ("data",) if wire.in_data else ()
+    names = wire.any_of or ()
+    return FieldPresent(
+        tuple(JsonPointer("/" + "/".join((*root, name)), (*root, name)) for name in names)
+    )
+
+
+def _path_exists(wire: v1.JsonPathExistsV1) -> PathExists:
+    if isinstance(wire.value_equals, msgspec.UnsetType):
+        return PathExists(_pointers_from(wire.paths), None)
+    if len(wire.paths) != 1:
+        raise InvalidCheckError("value_equals", "value_equals goes with exactly one path")
+    return PathExists(_pointers_from(wire.paths), ValueWanted(wire.value_equals))
+
+
+def _conditional(wire: v1.ConditionalV1) -> Conditional:
+    clauses = (Clause(pointer_from(each.path), each.equals) for each in wire.condition.all)
+    return Conditional(tuple(clauses), pointer_from(wire.then.paths[0]))
+
+
+def _pointers_from(texts: tuple[str, ...]) -> tuple[JsonPointer, ...]:
+    return tuple(map(pointer_from, texts))
+
+
+def _glob_from(text: str, field: str) -> Glob:
+    try:
+        return glob_from(text)
+    except GlobError as error:
+        raise InvalidCheckError(field, f"{text!r} is no pattern: {error}") from None
+
+
+_READERS: Final[Mapping[type, Callable[[Any], Check]]] = MappingProxyType(
+    {
+        v1.EventCountV1: lambda wire: EventCount(wire.min),
+        v1.EventPairsV1: _event_pairs,
+        v1.EventFieldPresentV1: _field_present,
+        v1.EventTypeExistsV1: lambda wire: TypeExists(_glob_from(wire.pattern, "pattern")),
+        v1.ManifestFieldV1: lambda wire: ManifestField(pointer_from(wire.path), wire.required),
+        v1.JsonPathExistsV1: _path_exists,
+        v1.ConditionalV1: _conditional,
+        v1.AuthorizationContextV1: lambda wire: AuthorizationContext(),
+    }
+)
+
+
+# A pack from YAML. Whatever is wrong is named with its line, its column and the nearest name.
+
+MAX_PACK_BYTES: Final = 1024 * 1024
+_LIMITS: Final = JsonLimits(max_bytes=MAX_PACK_BYTES)
+_SEVERITIES: Final = {
+    "error": Severity.ERROR,
+    "warning": Severity.WARNING,
+    "warn": Severity.WARNING,
+    "info": Severity.INFO,
+}
+_PATTERN: Final = re.compile(r"matching regex .*", re.DOTALL)
+_FIELD_IN_ERROR: Final = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$")
+
+_Wire = TypeVar("_Wire", bound=msgspec.Struct)
+
+
+def pack_from_yaml(raw: bytes, file: str, source: str) -> Pack:
+    """Return the pack of a YAML file; `source` says where it was found."""
+    try:
+        document = yaml_document(raw, _LIMITS)
+    except AffidavitError as error:
+        raise error.at(file=file) from None
+    return _PackReader(document, file).pack(source)
+
+
+class _PackReader:
+    """Reads one document, and knows where each of its fields stands."""
+
+    def __init__(self, document: YamlDocument, file: str) -> None:
+        self._document = document
+        self._file = file
+
+    def pack(self, source: str) -> Pack:
+        value = self._document.value
+        if not isinstance(value, dict):
+            raise self._error(faults.PACK_FIELD, "", problem="a pack is an object with rules")
+        self._refuse_unknown_keys(value)
+        wire = self._converted(value, v1.PackV1, "")
+        self._require_versions(wire)
+        kind = self._kind(wire.kind)
+        if kind is PackKind.COMPLIANCE and not (wire.disclaimer or "").strip():
+            raise AffidavitError(faults.PACK_DISCLAIMER, Where(file=self._file))
+        places = [f"rules[{at}]" for at in range(len(wire.rules))]
+        wires = [
+            self._converted(rule, v1.RuleV1, place)
+            for rule, place in zip(wire.rules, places, strict=True)
+        ]
+        rules = tuple(self._rule(each, place) for each, place in zip(wires, places, strict=True))
+        self._refuse_twins(wire.name, rules)
+        return Pack(
+            name=wire.name,
+            version=wire.version,
+            kind=kind,
+            description=wire.description,
+            author=wire.author,
+            license=wire.license,
+            rules=rules,
+            digest=lint_digest(wire, wires, rules),
+            registry_digest=registry_digest(value),
+            source=source,
+            source_url=wire.source_url,
+            disclaimer=wire.disclaimer,
+            requires_signals=self._signals(wire.x_assay, "x-assay"),
+            remarks=pack_warnings(rules, has_requirement=wire.requires is not None),
+        )
+
+    def _kind(self, text: str) -> PackKind:
+        try:
+            return PackKind(text)
+        except ValueError:
+            problem = f"{excerpt(text)!r} is no kind of pack; the kinds are {', '.join(PackKind)}"
+            raise self._error(faults.PACK_FIELD, "kind", problem=problem) from None
+
+    def _rule(self, wire: v1.RuleV1, field: str) -> Rule:
+        severity = _SEVERITIES.get(wire.severity.lower())
+        if severity is None:
+            problem = f"{excerpt(wire.severity)!r} is no severity; write error, warning or info"
+            raise self._error(faults.PACK_FIELD, f"{field}.severity", problem=problem)
+        needed = wire.engine_min_version
+        if needed is not None and version_numbers(needed) is None:
+            problem = f"{excerpt(needed)!r} is no version such as 1.2"
+            raise self._error(faults.PACK_FIELD, f"{field}.engine_min_version", problem=problem)
+        return Rule(
+            id=wire.id,
+            severity=severity,
+            description=wire.description,
+            check=self._check(wire.check, f"{field}.check"),
+            article_ref=wire.article_ref,
+            help_markdown=wire.help_markdown,
+            engine_min_version=needed,
+            event_types=wire.event_types,
+            requires_signals=self._signals(wire.x_assay, f"{field}.x-assay"),
+            framework=wire.x_assay.framework,
+        )
+
+    def _check(self, value: dict[str, Any], field: str) -> Check:
+        kind = value.get("type")
+        if not isinstance(kind, str):
+            raise self._error(faults.PACK_FIELD, field, problem="a check has a type, as text")
+        struct = v1.CHECKS.get(kind)
+        if struct is None:
+            return Unsupported(kind)
+        try:
+            return check_from_wire(self._converted(value, struct, field))
+        except InvalidCheckError as error:
+            place = f"{field}.{error.field}" if error.field else field
+            raise self._error(faults.PACK_FIELD, place, problem=str(error)) from None
+
+    def _signals(self, wire: v1.ExtensionV1, field: str) -> tuple[str, ...]:
+        for at, name in enumerate(wire.requires_signals):
+            if name not in REGISTRY:
+                place = f"{field}.requires_signals[{at}]"
+                advice = suggestion_for(name, REGISTRY)
+                raise self._error(faults.PACK_SIGNAL, place, signal=excerpt(name), advice=advice)
+        return wire.requires_signals
+
+    def _require_versions(self, wire: v1.PackV1) -> None:
+        if wire.requires is None:
+            return
+        wanted, schema = wire.requires.assay_min_version, wire.requires.evidence_schema_version
+        if not is_version_met(wanted, ASSAY_VERSION):
+            raise AffidavitError(
+                faults.PACK_VERSION,
+                self._where("requires.assay_min_version"),
+                pack=wire.name,
+                wanted=f"Assay {excerpt(wanted)}",
+                found=f"the engine of {ASSAY_VERSION}",
+            )
+        if schema not in (None, EVIDENCE_SCHEMA):
+            raise AffidavitError(
+                faults.PACK_VERSION,
+                self._where("requires.evidence_schema_version"),
+                pack=wire.name,
+                wanted=f"bundles of schema {excerpt(str(schema))}",
+                found=f"a reader of {EVIDENCE_SCHEMA}",
+            )
+
+    def _refuse_twins(self, pack: str, rules: tuple[Rule, ...]) -> None:
+        seen: set[str] = set()
+        for at, rule in enumerate(rules):
+            if rule.id in seen:
+                where = self._where(f"rules[{at}].id")
+                name = excerpt(rule.id)
+                raise AffidavitError(faults.PACK_RULE_TWICE, where, rule=name, pack=pack)
+            seen.add(rule.id)
+
+    def _refuse_unknown_keys(self, value: dict[str, Any]) -> None:
+        found = find_unknown_key(value)
+        if found is not None:
+            raise self._error(
+                faults.PACK_UNKNOWN_KEY,
+                found.field,
+                key=excerpt(found.key),
+                holder=found.holder,
+                advice=suggestion_for(found.key, found.known),
+            )
+
+    def _converted(self, value: object, struct: type[_Wire], field: str) -> _Wire:
+        try:
+            return msgspec.convert(value, struct)
+        except msgspec.ValidationError as error:
+            text = str(error)
+        place = _FIELD_IN_ERROR.search(text)
+        problem, inner = (text, "") if place is None else (text[: place.start()], place[1])
+        where = ".".join(part for part in (field, inner) if part)
+        # Not everybody reads regular expressions; names are all that has one.
+        problem = _PATTERN.sub("of lower-case letters, digits and hyphens", problem)
+        problem = problem[:1].lower() + problem[1:].replace("`", "'")
+        raise self._error(faults.PACK_FIELD, where, problem=problem)
+
+    def _error(self, fault: Fault, field: str, **values: object) -> AffidavitError:
+        column = self._document.column_of(field)
+        place = "" if column is None else f" at column {column}"
+        return AffidavitError(fault, self._where(field), place=place, **values)
+
+    def _where(self, field: str) -> Where:
+        return Where(self._file, self._document.line_of(field), field or None)

@@ -1,0 +1,270 @@
+"""Patterns of secrets and personal data, each confirmed by form, entropy or checksum."""
+
+import base64
+import binascii
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import log2
+from typing import Final
+
+import msgspec
+
+# Secrets in a text: by the form that their issuers gave them, with boundaries on both sides.
+#
+# A name such as "task-1" or "disk-0" holds `sk-` and is none. Where an issuer's form is loose, the
+# text behind it has to look drawn at random as well: several digits, and enough different letters.
+
+_LEFT: Final = r"(?<![A-Za-z0-9_-])"
+_RIGHT: Final = r"(?![A-Za-z0-9_-])"
+_WORD: Final = r"[A-Za-z0-9_-]"
+MIN_BITS: Final = 3.0  # Per letter. English words have about 2.5 to 3, drawn keys above 3.5.
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveMatch:
+    """Something that was found: what it is, and how it may be shown."""
+
+    kind: str
+    shown: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _SecretFormat:
+    kind: str
+    shown: str
+    pattern: re.Pattern[str]
+    holds: Callable[[str], bool]
+
+
+def looks_random(text: str) -> bool:
+    """Say whether a text looks drawn at random: two digits, and many different letters."""
+    if sum(map(str.isdigit, text)) < 2 or not any(map(str.isalpha, text)):
+        return False
+    counts = Counter(text)
+    size = len(text)
+    bits = -sum(count / size * log2(count / size) for count in counts.values())
+    return bits >= MIN_BITS
+
+
+def _is_token(text: str) -> bool:
+    """Say whether a text is a JSON web token: its head is JSON and names an algorithm."""
+    head = text.partition(".")[0]
+    try:
+        decoded = msgspec.json.decode(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
+    except (binascii.Error, ValueError):
+        return False
+    return isinstance(decoded, dict) and "alg" in decoded
+
+
+def _always(text: str) -> bool:
+    return True
+
+
+_PLACEHOLDERS: Final = re.compile(
+    r"[*x.•_-]+|<.*>|\$\{.*|\{\{.*|\$\w+|%\w+%?|sha(?:256|512):.*"
+    r"|(?:your|change|replace|dummy|example|redacted|masked|hidden)[-_]?.*|password|undefined",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def is_placeholder(text: str) -> bool:
+    """Say whether a text stands in the place of a secret: stars, a variable, a digest."""
+    return _PLACEHOLDERS.fullmatch(text) is not None
+
+
+def _secret_format(
+    kind: str, shown: str, body: str, holds: Callable[[str], bool] = _always, *, bare: bool = False
+) -> _SecretFormat:
+    text = body if bare else f"{_LEFT}{body}{_RIGHT}"
+    return _SecretFormat(kind, shown, re.compile(text, re.ASCII), holds)
+
+
+_SECRET_FORMATS: Final = (
+    _secret_format("API key", "sk-…", rf"sk-({_WORD}{{20,200}})", looks_random),
+    _secret_format("payment API key", "sk_live_…", r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,200}"),
+    _secret_format("AWS access key", "AKIA…", r"(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}"),
+    _secret_format("GitHub token", "gh…_…", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
+    _secret_format("GitHub token", "github_pat_…", r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
+    _secret_format("GitLab token", "glpat-…", rf"glpat-({_WORD}{{20,200}})", looks_random),
+    _secret_format("Slack token", "xox…", r"xox[abeoprs]-([A-Za-z0-9-]{15,250})", looks_random),
+    _secret_format("Google API key", "AIza…", rf"AIza{_WORD}{{35}}"),
+    _secret_format("Hugging Face token", "hf_…", r"hf_[A-Za-z0-9]{30,60}"),
+    _secret_format("npm token", "npm_…", r"npm_[A-Za-z0-9]{36}"),
+    _secret_format("PyPI token", "pypi-…", rf"pypi-AgE{_WORD}{{50,250}}"),
+    _secret_format(
+        "JSON web token",
+        "eyJ…",
+        rf"eyJ{_WORD}{{6,2000}}\.eyJ{_WORD}{{4,8000}}\.{_WORD}{{20,2000}}",
+        _is_token,
+    ),
+    _secret_format(
+        "private key",
+        "-----BEGIN …",
+        r"-----BEGIN (?:[A-Z]+ ){0,2}PRIVATE KEY(?: BLOCK)?-----",
+        bare=True,
+    ),
+    _secret_format(
+        "bearer token",
+        "Bearer …",
+        r"(?<![A-Za-z0-9])[Bb][Ee][Aa][Rr][Ee][Rr] {1,4}([A-Za-z0-9._~+/-]{16,4000}=*)",
+        looks_random,
+        bare=True,
+    ),
+    _secret_format(
+        "password in an address",
+        "://…:…@",
+        r"(?<=://)[^\s/:@\"'<>]{1,100}:([^\s/@\"'<>]{3,200})@",
+        lambda text: not is_placeholder(text),
+        bare=True,
+    ),
+    _secret_format(
+        "assigned secret",
+        "…=…",
+        r"(?<![A-Za-z0-9])(?i:pass(?:word|wd)|secret|token|api[_-]?key)\s{0,3}[=:]\s{0,3}[\"']?"
+        r"([^\s\"'&,;]{8,500})",
+        lambda text: looks_random(text) and not is_placeholder(text),
+        bare=True,
+    ),
+)
+
+
+def find_secrets(text: str) -> Iterator[SensitiveMatch]:
+    """Yield every secret in a text by its place; of two that overlap, the first form's."""
+    taken: list[tuple[int, int]] = []
+    for form in _SECRET_FORMATS:
+        for match in form.pattern.finditer(text):
+            body = match[1] if match.re.groups else match[0]
+            start, end = match.span()
+            if form.holds(body) and not any(low < end and start < high for low, high in taken):
+                taken.append((start, end))
+                yield SensitiveMatch(form.kind, form.shown, start, end)
+
+
+# Names of fields whose text is a secret whatever its form; compared without case and separators.
+_SECRET_NAMES: Final = frozenset(
+    (
+        "password",
+        "passwd",
+        "secret",
+        "apikey",
+        "accesstoken",
+        "refreshtoken",
+        "authtoken",
+        "clientsecret",
+        "privatekey",
+        "secretkey",
+        "secretaccesskey",
+        "sessiontoken",
+        "bearertoken",
+        "idtoken",
+    )
+)
+_SEPARATORS: Final = str.maketrans("", "", "_-. ")
+MIN_SECRET_LETTERS: Final = 8
+
+
+def is_secret_by_name(name: str, text: str) -> bool:
+    """Say whether a field's name says that its text is a secret, and the text could be one."""
+    return (
+        name.translate(_SEPARATORS).lower() in _SECRET_NAMES
+        and len(text) >= MIN_SECRET_LETTERS
+        and " " not in text
+        and not is_placeholder(text)
+    )
+
+
+# Personal data in a text: only forms that can be checked, by checksum or by their own grammar.
+
+_EMAIL: Final = re.compile(
+    r"(?<![\w.%+/:@-])[A-Za-z0-9](?:[\w.%+-]{0,62}[A-Za-z0-9_])?"
+    r"@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![\w@-]|\.\w)",
+    re.ASCII,
+)
+# RFC 2606 and RFC 6761: these belong to nobody.
+_EXAMPLE_ADDRESS: Final = re.compile(
+    r"(?:.*\.)?(?:example\.(?:com|net|org)|example|test|invalid|localhost|local)", re.IGNORECASE
+)
+_ROLE_ADDRESS: Final = re.compile(r"(?:git|no-?reply|donotreply|postmaster|mailer-daemon)@", re.I)
+
+_IBAN: Final = re.compile(
+    r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}(?![A-Za-z0-9])", re.ASCII
+)
+# Letters in an IBAN by country: SWIFT's registry.
+_IBAN_SIZES: Final = {
+    code: int(size)
+    for size, codes in {
+        "15": "NO", "16": "BE", "18": "DK FI FO GL NL SD", "19": "MK SI",
+        "20": "AT BA EE KZ LT LU XK", "21": "CH HR LI LV", "22": "BG BH CR DE GB GE IE ME RS VA",
+        "23": "AE GI IL IQ TL", "24": "AD CZ ES MD PK RO SA SE SK TN VG", "25": "LY PT ST",
+        "26": "IS TR", "27": "BI DJ FR GR IT MC MR SM", "28": "AL AZ BY CY DO GT HU LB NI PL SV",
+        "29": "BR EG PS QA UA", "30": "JO KW MU", "31": "MT SC", "32": "LC", "33": "RU",
+    }.items()
+    for code in codes.split()
+}  # fmt: skip
+
+_CARD: Final = re.compile(
+    r"(?<![\w.+-])(?:[0-9]{13,19}|[0-9]{4}(?:[ -][0-9]{4}){3}|3[0-9]{3}[ -][0-9]{6}[ -][0-9]{5})"
+    r"(?![\w-]|\.[0-9])",
+    re.ASCII,
+)
+# Issuers' first digits and lengths (ISO/IEC 7812): a long number of any other form is an id.
+_ISSUERS: Final = re.compile(
+    r"4[0-9]{12}(?:[0-9]{3}){0,2}|5[1-5][0-9]{14}|2(?:22[1-9]|2[3-9][0-9]|[3-6][0-9]{2}|7[01][0-9]"
+    r"|720)[0-9]{12}|3[47][0-9]{13}|6(?:011|4[4-9][0-9]|5[0-9]{2})[0-9]{12}|35[0-9]{14}"
+    r"|3(?:0[0-5]|[68][0-9])[0-9]{11}",
+    re.ASCII,
+)
+
+# Only as E.164 writes it: a plus, the country, and groups that are kept apart by single marks.
+_PHONE: Final = re.compile(
+    r"(?<![\w+.-])\+[1-9][0-9]{0,2}(?:[ .-]?\([0-9]{1,4}\))?(?:[ .-]?[0-9]{2,12}){1,5}"
+    r"(?![\w-]|\.[0-9])",
+    re.ASCII,
+)
+
+
+def find_personal_data(text: str) -> Iterator[SensitiveMatch]:
+    """Yield every piece of personal data in a text."""
+    for kind, shown, pattern, holds in _PERSONAL_DATA_FORMATS:
+        for match in pattern.finditer(text):
+            if holds(match[0]):
+                yield SensitiveMatch(kind, shown, *match.span())
+
+
+def _is_personal_address(address: str) -> bool:
+    domain = address.rpartition("@")[2]
+    return not _EXAMPLE_ADDRESS.fullmatch(domain) and not _ROLE_ADDRESS.match(address)
+
+
+def _is_phone(text: str) -> bool:
+    """Check E.164: at most 15 digits; fewer than 10 are too easily something else."""
+    return 10 <= sum(map(str.isdigit, text)) <= 15
+
+
+def _is_iban(grouped: str) -> bool:
+    """Check ISO 13616: the length of its country, and the remainder 1 of the division by 97."""
+    text = grouped.replace(" ", "")
+    if _IBAN_SIZES.get(text[:2]) != len(text):
+        return False
+    return int("".join(str(int(letter, 36)) for letter in text[4:] + text[:4])) % 97 == 1
+
+
+def _is_card(grouped: str) -> bool:
+    """Check an issuer's form and Luhn's sum."""
+    digits = grouped.replace(" ", "").replace("-", "")
+    if not _ISSUERS.fullmatch(digits):
+        return False
+    doubled = (sum(divmod(int(digit) * 2, 10)) for digit in digits[-2::-2])
+    return (sum(map(int, digits[-1::-2])) + sum(doubled)) % 10 == 0
+
+
+_PERSONAL_DATA_FORMATS: Final = (
+    ("e-mail address", "…@…", _EMAIL, _is_personal_address),
+    ("bank account number", "…", _IBAN, _is_iban),
+    ("payment card number", "…", _CARD, _is_card),
+    ("telephone number", "+…", _PHONE, _is_phone),
+)

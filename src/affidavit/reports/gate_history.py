@@ -1,0 +1,96 @@
+"""A run as the history keeps it: one compact line of JSON, enough to draw how figures went.
+
+The report holds no time, so the time of a run is given by whoever appends it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.json_rows import describe_validation_error
+from affidavit.base.strict_json import decode
+from affidavit.decision.stored_report import (
+    Ci95,
+    NonNegativeCount,
+    StoredReport,
+    each_report_part,
+    parse_report,
+)
+
+HISTORY_SCHEMA: Final = "affidavit-history/1"
+_UTC: Final = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})\Z"
+
+
+class HistoryFigure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was measured; a figure without a value was not measured."""
+
+    value: float | None = None
+    n: NonNegativeCount | None = None
+    ci95: Ci95 | None = None
+    not_measured: NonNegativeCount = 0
+
+
+class HistoryGate(msgspec.Struct, frozen=True):
+    """What was asked, and how it came out."""
+
+    metric: str
+    op: Literal[">=", ">", "<=", "<"]
+    threshold: float
+    status: Literal["pass", "fail", "not_measured"]
+
+
+class HistoryRun(msgspec.Struct, frozen=True):
+    """One run of one kind of gate. `inputs` are digests by role: figures over other gold differ."""
+
+    schema_version: Annotated[str, msgspec.Meta(pattern=r"^affidavit-history/1\Z")]
+    at: Annotated[str, msgspec.Meta(pattern=_UTC)]
+    kind: str
+    decision: Literal["ship", "no_ship", "inconclusive"]
+    metrics: dict[str, HistoryFigure] = {}
+    gates: tuple[HistoryGate, ...] = ()
+    inputs: dict[str, str | None] = {}
+
+
+def history_lines(wire: Mapping[str, object], at: str) -> Iterator[bytes]:
+    """Yield the line of a run; a report of several gates has one for each of them."""
+    yield from map(msgspec.json.encode, history_runs(wire, at))
+
+
+def history_runs(wire: Mapping[str, object], at: str) -> Iterator[HistoryRun]:
+    """Yield the run of a report, or of each of its gates."""
+    for part in each_report_part(parse_report(wire)):
+        yield history_run(part, at)
+
+
+def history_run(report: StoredReport, at: str) -> HistoryRun:
+    """Return a report as the history keeps it."""
+    return HistoryRun(
+        HISTORY_SCHEMA,
+        at,
+        report.kind,
+        report.decision,
+        {
+            name: HistoryFigure(made.value, made.denominator, made.ci95, made.not_measured)
+            for name, made in report.metrics.items()
+        },
+        tuple(
+            HistoryGate(made.metric, made.op, made.threshold, made.status) for made in report.gates
+        ),
+        {role: given.digest for role, given in report.inputs.items()},
+    )
+
+
+def parse_history_line(raw: bytes, line: int, file: str) -> HistoryRun:
+    """Return the run of a line; AF431 names the line that holds none."""
+    try:
+        return msgspec.convert(decode(raw, first_line=line), HistoryRun)
+    except AffidavitError as error:
+        # A torn line is one of the history, whatever is wrong with it as JSON.
+        problem = error.message
+    except msgspec.ValidationError as error:
+        problem, field = describe_validation_error(error)
+        problem = f"{field}: {problem}" if field else problem
+    raise AffidavitError(faults.HISTORY_LINE, Where(file, line), problem=problem)

@@ -1,0 +1,67 @@
+"""A gate's report as one HTML file that works offline: no font, script or style from elsewhere.
+
+It has no script at all: what is folded is folded by the browser.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from affidavit import __version__
+from affidavit.decision.stored_report import StoredReport, each_report_part, parse_report
+from affidavit.reports import gate_wording
+from affidavit.reports.gate_charts import charts_of, trend_charts
+from affidavit.reports.gate_heatmaps import heatmaps
+from affidavit.reports.gate_history import HistoryRun
+from affidavit.reports.gate_tables import detail_tables, gate_table, input_table, offender_table
+from affidavit.reports.page_templates import page_templates
+
+
+def gate_html(wire: Mapping[str, object], history: Iterable[HistoryRun] = ()) -> str:
+    """Return the page; with a history it shows how the figures went."""
+    report, runs = parse_report(wire), tuple(history)
+    templates = page_templates()
+    templates.filters.update(visible=gate_wording.escape_controls, listed=gate_wording.list_names)
+    return templates.get_template("gate_report.html.j2").render(
+        title=gate_wording.describe_kind(report),
+        whole=_summary_view(report),
+        parts=[_part_view(part, runs) for part in each_report_part(report)],
+        several=bool(report.parts),
+        version=__version__,
+    )
+
+
+def _summary_view(report: StoredReport) -> dict[str, object]:
+    return {
+        "kind": report.kind,
+        "name": gate_wording.describe_kind(report),
+        "decision": report.decision,
+        "said": gate_wording.DECISION_NAMES[report.decision],
+        "headline": gate_wording.headline(report),
+        "reasons": report.reasons,
+    }
+
+
+def _part_view(report: StoredReport, history: tuple[HistoryRun, ...]) -> dict[str, object]:
+    charts, heats = tuple(charts_of(report)), tuple(heatmaps(report))
+    drawn = {chart.table.title for chart in charts if chart.table is not None}
+    # A shaded table shows all that the plain one would.
+    others = [] if heats else [made for made in detail_tables(report) if made.title not in drawn]
+    return {
+        **_summary_view(report),
+        "gates": gate_table(report) if report.gates or report.metrics else None,
+        "meanings": {name: gate_wording.describe_metric(name) for name in _metric_names(report)},
+        "charts": charts,
+        "heats": heats,
+        "tables": others,
+        "trends": tuple(trend_charts(history, report.kind)),
+        "offenders": offender_table(report),
+        "steps": report.next_steps,
+        "comparison": report.comparison,
+        "listings": tuple(gate_wording.listings_beyond_offenders(report)),
+        "warnings": report.warnings,
+        "inputs": input_table(report) if report.inputs else None,
+        "counts": report.counts,
+    }
+
+
+def _metric_names(report: StoredReport) -> set[str]:
+    return {*report.metrics, *(gate.metric for gate in report.gates)}

@@ -1,0 +1,80 @@
+"""A gate's report as JSON, in pieces: it may name a million items, and is written as it is made.
+
+The bytes are those of the whole report, encoded at once and indented by two spaces.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final
+
+import msgspec
+
+NAMES_PER_CHUNK: Final = 5_000
+"""How many names are encoded at once."""
+_MIN_CHUNK_BYTES: Final = 1 << 16
+
+_Encoder = Callable[[Any, bytes], Iterator[bytes]]
+
+
+def gate_report_chunks(wire: Mapping[str, object]) -> Iterator[bytes]:
+    """Yield the report as JSON: the same bytes in a file and on standard output."""
+    gathered = bytearray()
+    for piece in _encode_report(wire, b"\n"):
+        gathered += piece
+        if len(gathered) >= _MIN_CHUNK_BYTES:
+            yield bytes(gathered)
+            gathered.clear()
+    yield bytes(gathered) + b"\n"
+
+
+def _encode_report(wire: Mapping[str, object], newline: bytes) -> Iterator[bytes]:
+    return _encode_object(wire, newline, {"items": _encode_groups, "parts": _encode_parts})
+
+
+def _encode_parts(parts: Mapping[str, object], newline: bytes) -> Iterator[bytes]:
+    return _encode_object(parts, newline, dict.fromkeys(parts, _encode_report))
+
+
+def _encode_groups(groups: Sequence[Mapping[str, object]], newline: bytes) -> Iterator[bytes]:
+    inner = newline + b"  "
+    return _in_brackets(b"[]", (_encode_group(group, inner) for group in groups), newline)
+
+
+def _encode_group(group: Mapping[str, object], newline: bytes) -> Iterator[bytes]:
+    return _encode_object(group, newline, {"qids": _encode_names})
+
+
+def _encode_names(names: Sequence[str], newline: bytes) -> Iterator[bytes]:
+    starts = range(0, len(names), NAMES_PER_CHUNK)
+    # Without the brackets of each piece, and what stands between them and the first and last name.
+    pieces = (_encode_value(names[start : start + NAMES_PER_CHUNK], newline) for start in starts)
+    shell = len(newline) + 1
+    inner = ((b"".join(piece)[shell + 2 : -shell],) for piece in pieces)
+    return _in_brackets(b"[]", inner, newline)
+
+
+def _encode_object(
+    value: Mapping[str, object], newline: bytes, ways: Mapping[str, _Encoder]
+) -> Iterator[bytes]:
+    inner = newline + b"  "
+    fields = (
+        chain((msgspec.json.encode(name), b": "), ways.get(name, _encode_value)(each, inner))
+        for name, each in value.items()
+    )
+    return _in_brackets(b"{}", fields, newline)
+
+
+def _in_brackets(
+    brackets: bytes, entries: Iterable[Iterable[bytes]], newline: bytes
+) -> Iterator[bytes]:
+    yield brackets[:1]
+    count = 0
+    for count, entry in enumerate(entries, 1):
+        yield (b"," if count > 1 else b"") + newline + b"  "
+        yield from entry
+    yield newline * bool(count) + brackets[1:]
+
+
+def _encode_value(value: object, newline: bytes) -> Iterator[bytes]:
+    # A line feed within a text is an escape, so these are all between values.
+    yield msgspec.json.format(msgspec.json.encode(value), indent=2).replace(b"\n", newline)

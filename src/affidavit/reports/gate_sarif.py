@@ -1,0 +1,134 @@
+"""The offenders of a gate as SARIF 2.1.0: where code scanning shows them, at the lines of the rows.
+
+Only what has a place in a file becomes a result; gates as such have none, and stand in JUnit and
+JSON. What has no line is counted in a notification, so that nothing is left out in silence.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, Final
+from urllib.parse import quote
+
+from affidavit import __version__
+from affidavit.base.digest import digest_of
+from affidavit.decision import stored_report
+from affidavit.decision.stored_report import (
+    StoredReport,
+    StoredRowLocation,
+    each_report_part,
+    parse_report,
+    row_location,
+)
+from affidavit.reports import gate_wording as wording
+from affidavit.reports.gate_tables import offender_table
+
+SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_STANDARD_INPUT: Final = frozenset({"", "-", "standard input"})
+"""No file that a reader could open."""
+_RULES: Final[Mapping[str, str]] = {
+    "rag/wrong_answer": "An answer that fails C, H or K",
+    "rag/refused_answerable": "A question that has an answer was refused",
+    "rag/answered_unanswerable": "A question that has no answer was answered",
+    "agreement/disagreement": "Two agents label the same question differently",
+    "stability/unstable": "A question is not answered alike in every run",
+}
+
+
+def gate_sarif(wire: Mapping[str, object]) -> str:
+    """Return the log: one run of the tool for each kind of gate."""
+    runs = [_run(part) for part in each_report_part(parse_report(wire))]
+    log = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": runs}
+    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+
+
+def _run(report: StoredReport) -> dict[str, Any]:
+    offenders = stored_report.parse_offenders(report.kind, report.offenders)
+    table = offender_table(report)
+    said = [] if table is None else [" – ".join(row.cells) for row in table.rows]
+    results = [
+        _result(report, offender, text, place)
+        for offender, text in zip(offenders[: len(said)], said, strict=True)
+        if (place := row_location(report, offender.qid)) is not None
+        and place.file not in _STANDARD_INPUT
+    ]
+    without_place = len(offenders) - len(results)
+    rules = [
+        {
+            "id": rule,
+            "name": "".join(word.capitalize() for word in rule.replace("/", "_").split("_")),
+            "shortDescription": {"text": _RULES.get(rule, wording.describe_reason(rule))},
+        }
+        for rule in sorted({str(result["ruleId"]) for result in results})
+    ]
+    return {
+        "tool": {
+            "driver": {
+                "name": "Affidavit",
+                "semanticVersion": __version__,
+                "rules": rules,
+            }
+        },
+        "automationDetails": {"id": f"affidavit/{_rule_word(report.kind)}/"},
+        "invocations": [
+            {
+                "executionSuccessful": report.stop_reason is None,
+                "toolExecutionNotifications": [*_notifications(report, without_place)],
+            }
+        ],
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+
+
+def _result(
+    report: StoredReport,
+    offender: stored_report.StoredOffender,
+    text: str,
+    place: StoredRowLocation,
+) -> dict[str, Any]:
+    rule = f"{_rule_word(report.kind)}/{_cause(offender)}"
+    # The line is not part of it: a result is the same if rows before it come or go.
+    identity = digest_of(json.dumps([rule, offender.qid]).encode()).removeprefix("sha256:")
+    return {
+        "ruleId": rule,
+        "level": "error" if report.decision == "no_ship" else "warning",
+        "message": {"text": wording.escape_controls(text)},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": uri_of(place.file)},
+                    "region": {"startLine": place.line},
+                }
+            }
+        ],
+        "partialFingerprints": {"affidavitQuestion/v1": identity},
+    }
+
+
+def _cause(offender: stored_report.StoredOffender) -> str:
+    if isinstance(offender, stored_report.StoredRagOffender):
+        return _rule_word(offender.why)
+    return "disagreement" if isinstance(offender, stored_report.StoredDisagreement) else "unstable"
+
+
+def _rule_word(text: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in text)[:60]
+
+
+def uri_of(path: str) -> str:
+    """Return a path as a reference; one that is relative stays so, for it is the repository's."""
+    plain = path.replace("\\", "/")
+    if PurePath(path).is_absolute() or plain.startswith("/"):
+        return f"file://{quote(plain)}"
+    return quote(plain.removeprefix("./"))
+
+
+def _notifications(report: StoredReport, without_place: int) -> Iterator[dict[str, Any]]:
+    level = {"ship": "note", "no_ship": "error", "inconclusive": "warning"}[report.decision]
+    reasons = "; ".join(report.reasons)
+    said = f"{wording.headline(report)}. {reasons}" if reasons else wording.headline(report)
+    yield {"level": level, "message": {"text": wording.escape_controls(said)}}
+    if without_place:
+        text = f"{without_place} offenders have no line in a file and are not among the results"
+        yield {"level": "note", "message": {"text": text}}

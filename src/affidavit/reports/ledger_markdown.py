@@ -1,0 +1,128 @@
+"""The ledger as Markdown: the shape of evidence-ledger.md, section 9.1. Rules M1 to M3."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from affidavit.ledger.labels import VERDICT_NAMES, long_place, percent_rounded_down, verdict_label
+from affidavit.ledger.model import Verdict
+from affidavit.ledger.record import Ledger, LedgerEntry
+from affidavit.ledger.wire import SCHEMA
+
+_SPECIAL: Final = re.compile(r"[\\`*<>\[\]|]|(?<!\w)[_~]|_(?!\w)")
+_NOT_MEASURED: Final = "not measured"
+
+
+def ledger_to_markdown(ledger: Ledger) -> str:
+    """Return the Markdown export."""
+    return "\n".join(
+        [
+            *_head(ledger),
+            *_summary(ledger),
+            *_claims(ledger),
+            *_risks(ledger),
+            *_actions(ledger),
+            *_decision(ledger),
+            *_findings(ledger),
+            *_foot(ledger),
+        ]
+    )
+
+
+def _escaped(text: str) -> str:
+    """Return text of others so that none of it acts as Markdown; it stays on one line."""
+    return _SPECIAL.sub(lambda found: f"\\{found[0]}", " ".join(text.split()))
+
+
+def _head(ledger: Ledger) -> Iterator[str]:
+    at = ledger.inquiry.generated_at
+    coverage = ledger.summary.evidence_coverage
+    yield "## Evidence Ledger"
+    yield ""
+    yield f"**Session:** {_escaped(ledger.inquiry.title)}"
+    yield f"**Generated:** {at[:10]} {at[11:16]} UTC"
+    shown = _NOT_MEASURED if coverage is None else percent_rounded_down(coverage)
+    yield f"**Evidence Coverage:** {shown}"
+    if not ledger.inquiry.judge.rederivable:
+        yield f"**Judge:** {_escaped(str(ledger.inquiry.judge))}"
+    yield ""
+
+
+def _summary(ledger: Ledger) -> Iterator[str]:
+    """The counts; as in the seed's example, a verdict that no claim got has no row."""
+    yield from ("### Summary", "", "| Verdict | Count |", "|---------|-------|")
+    for verdict in Verdict:
+        count = sum(entry.verdict is verdict for entry in ledger.entries)
+        if count or not ledger.entries:
+            yield f"| {VERDICT_NAMES[verdict]} | {count} |"
+    yield ""
+
+
+def _claims(ledger: Ledger) -> Iterator[str]:
+    yield from ("### Claims Detail", "")
+    for number, entry in enumerate(ledger.entries, 1):
+        if number > 1:
+            yield from ("---", "")
+        yield from _claim(number, entry)
+    if not ledger.entries:
+        yield from ("The answer makes no claim that needs evidence.", "")
+
+
+def _claim(number: int, entry: LedgerEntry) -> Iterator[str]:
+    found = entry.evidence
+    confidence = percent_rounded_down(entry.confidence_score)
+    verdict = f"{verdict_label(entry.verdict)} (Confidence: {confidence})"
+    yield f"#### {number}. {_escaped(entry.claim.text)}"
+    yield ""
+    yield f"- **Type:** {entry.claim.type.capitalize()}"
+    yield f"- **Importance:** {entry.claim.importance.capitalize()}"
+    yield f"- **Verdict:** {verdict}"
+    yield f"- **Source:** {_escaped(long_place(found[0])) if found else '-'}"
+    if found:
+        yield f'- **Evidence:** "{_escaped(found[0].reading.snippet)}"'
+    if entry.verdict is not Verdict.SUPPORTED:
+        yield f"- **Notes:** {_escaped(entry.notes)}"
+    yield ""
+
+
+def _risks(ledger: Ledger) -> Iterator[str]:
+    yield from ("### Risk Flags", "")
+    for flag in ledger.risk_flags:
+        name = f"{flag.type.replace('_', ' ').title()} ({flag.severity.capitalize()})"
+        yield f"\u26a0\ufe0f **{name}:** {_escaped(flag.description)}."
+        yield ""
+    if not ledger.risk_flags:
+        yield from ("None.", "")
+
+
+def _actions(ledger: Ledger) -> Iterator[str]:
+    yield from ("### Recommended Actions", "")
+    for number, action in enumerate(ledger.recommended_actions, 1):
+        yield f"{number}. {_escaped(action)}"
+    if not ledger.recommended_actions:
+        yield "None."
+    yield ""
+
+
+def _decision(ledger: Ledger) -> Iterator[str]:
+    decision = ledger.gates.decision.replace("_", "-")
+    yield from ("### Decision", "", f"**{decision.capitalize()}**", "")
+    for result in ledger.gates.results:
+        yield f"- {result.status.replace('_', ' ')}: {_escaped(result.reason)}"
+    if not ledger.gates.results:
+        yield "No gate was set, so nothing was decided."
+    yield ""
+
+
+def _findings(ledger: Ledger) -> Iterator[str]:
+    """What was noticed beside the verdicts; a ledger without it has no such section."""
+    if ledger.findings:
+        yield from ("### Findings", "")
+        yield from (f"- {_escaped(finding.message)}" for finding in ledger.findings)
+        yield ""
+
+
+def _foot(ledger: Ledger) -> Iterator[str]:
+    """What a machine needs to find the same ledger again; a reader does not see it."""
+    yield f"<!-- {SCHEMA} {ledger.id} rules {ledger.rules_digest} -->"
+    yield ""

@@ -1,0 +1,269 @@
+"""The ledger as an offline HTML file and as a PDF."""
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any, Final
+
+from affidavit.ledger.labels import VERDICT_NAMES, VERDICT_SYMBOLS, short_place
+from affidavit.ledger.model import Importance, Verdict
+from affidavit.ledger.record import Exhibit, Ledger, LedgerEntry
+from affidavit.reports import ledger_wording as words
+from affidavit.reports.page_templates import page_templates
+
+# A ledger as a report shows it: plain values, ready for a template of any kind.
+
+View = dict[str, Any]
+
+_CONTEXT_CHARACTERS: Final = 600
+"""Shown before and after a quote: enough to judge it, short enough to read."""
+_VERDICTS: Final = tuple(Verdict)
+_IMPORTANCES: Final = tuple(Importance)
+
+
+def ledger_view(ledger: Ledger, version: str) -> View:
+    """Return everything that a report shows, in the order in which it shows it."""
+    counts = _counts(ledger)
+    return {
+        "title": ledger.inquiry.title,
+        "query": ledger.inquiry.query,
+        "ledger_id": ledger.id,
+        "generated_at": ledger.inquiry.generated_at,
+        "version": version,
+        "decision": ledger.gates.decision.value,
+        "decision_words": words.LEDGER_DECISION_NAMES[ledger.gates.decision],
+        "tiles": _tiles(ledger),
+        **_bar(counts),
+        "legend": [_legend(verdict, counts[verdict]) for verdict in _VERDICTS],
+        "gates": _gates(ledger),
+        "answer": _answer(ledger),
+        "entries": [_entry(number, entry) for number, entry in enumerate(ledger.entries, 1)],
+        "risk_flags": _risk_flags(ledger),
+        "questions": list(ledger.recommended_actions),
+        "set_aside": [
+            {"text": claim.text, "why": words.title_case(claim.exemption or "").lower()}
+            for claim in ledger.remarks
+        ],
+        "findings": [finding.message for finding in ledger.findings],
+        "documents": [
+            {
+                "filename": document.filename,
+                "title": document.title,
+                "date": document.date,
+                "page_count": document.page_count,
+                "digest": document.digest,
+            }
+            for document in ledger.documents
+        ],
+        "provenance": _provenance(ledger),
+        "cover": _cover(ledger),
+    }
+
+
+def _counts(ledger: Ledger) -> Mapping[Verdict, int]:
+    by_verdict = ledger.summary.by_verdict
+    return {
+        Verdict.SUPPORTED: by_verdict.supported,
+        Verdict.WEAK: by_verdict.weak,
+        Verdict.CONTRADICTED: by_verdict.contradicted,
+        Verdict.NOT_FOUND: by_verdict.not_found,
+    }
+
+
+def _tiles(ledger: Ledger) -> list[View]:
+    summary = ledger.summary
+    scores = [entry.confidence_score for entry in ledger.entries]
+    return [
+        {"value": words.format_percent(summary.evidence_coverage), "label": "evidence coverage"},
+        {"value": words.format_percent(summary.unsupported_rate), "label": "unsupported"},
+        {"value": str(summary.total_claims), "label": "claims adjudicated"},
+        {
+            "value": words.format_percent(sum(scores) / len(scores) if scores else None),
+            "label": "average confidence",
+        },
+    ]
+
+
+def _bar(counts: Mapping[Verdict, int]) -> View:
+    pieces: list[View] = []
+    at = 0
+    for verdict in _VERDICTS:
+        if counts[verdict]:
+            pieces.append({**_legend(verdict, counts[verdict]), "x": at, "width": counts[verdict]})
+            at += counts[verdict]
+    label = ", ".join(f"{counts[verdict]} {VERDICT_NAMES[verdict]}" for verdict in _VERDICTS)
+    return {"bar": pieces, "bar_width": at, "bar_label": label}
+
+
+def _legend(verdict: Verdict, count: int) -> View:
+    return {
+        "verdict": verdict.value,
+        "symbol": VERDICT_SYMBOLS[verdict],
+        "words": VERDICT_NAMES[verdict],
+        "count": count,
+    }
+
+
+def _gates(ledger: Ledger) -> list[View]:
+    return [
+        {
+            "words": words.LEDGER_METRIC_DESCRIPTIONS[result.gate.metric],
+            "wanted": words.format_gate_threshold(result.gate),
+            "measured": words.format_measure(result.gate.metric, result.value),
+            "status": result.status.value,
+            "status_words": words.LEDGER_STATUS_NAMES[result.status],
+        }
+        for result in ledger.gates.results
+    ]
+
+
+def _answer(ledger: Ledger) -> list[View]:
+    """Cut the answer into claims and what stands between them; joined, it is the answer."""
+    text = ledger.inquiry.answer
+    pieces: list[View] = []
+    at = 0
+    for entry in sorted(ledger.entries, key=lambda entry: entry.claim.span.start):
+        span = entry.claim.span
+        if span.start < at:
+            # Two claims may share words (a table's row with its header); the first one shows them.
+            continue
+        pieces.append({"text": text[at : span.start], "claim_id": None})
+        pieces.append(
+            {
+                "text": text[span.start : span.end],
+                "claim_id": entry.claim.id,
+                "verdict": entry.verdict.value,
+                "words": VERDICT_NAMES[entry.verdict],
+            }
+        )
+        at = span.end
+    pieces.append({"text": text[at:], "claim_id": None})
+    return [piece for piece in pieces if piece["text"]]
+
+
+def _entry(number: int, entry: LedgerEntry) -> View:
+    best = entry.evidence[0] if entry.evidence else None
+    return {
+        "number": number,
+        "claim_id": entry.claim.id,
+        "claim_text": entry.claim.text,
+        "type": entry.claim.type.value,
+        "type_words": words.title_case(entry.claim.type),
+        "importance": entry.claim.importance.value,
+        "importance_words": words.title_case(entry.claim.importance),
+        "importance_rank": _IMPORTANCES.index(entry.claim.importance),
+        "verdict": entry.verdict.value,
+        "verdict_words": VERDICT_NAMES[entry.verdict],
+        "verdict_rank": _VERDICTS.index(entry.verdict),
+        "symbol": VERDICT_SYMBOLS[entry.verdict],
+        "confidence": entry.confidence_score,
+        "confidence_words": words.format_percent(entry.confidence_score),
+        "formula": _formula(entry),
+        "source": short_place(best) if best else "",
+        "citation": words.format_citation(best) if best else "",
+        "copy_text": words.format_quotation(best) if best else "",
+        "context": _context(best) if best else None,
+        "notes": entry.notes,
+        "readings": [_reading(exhibit) for exhibit in entry.exhibits],
+    }
+
+
+def _formula(entry: LedgerEntry) -> str:
+    parts = entry.components
+    if parts is None:
+        return ""
+    return (
+        f"0.6 × {parts.semantic_similarity:g} similarity"
+        f" + 0.05 × {min(max(parts.evidence_count - 1, 0), 3)} further sources"
+        f" + 0.15 × {parts.directness:g} directness + 0.1 × {parts.source_quality:g} source quality"
+    )
+
+
+def _context(exhibit: Exhibit) -> View:
+    passage = exhibit.passage or exhibit.reading.snippet
+    span = exhibit.reading.snippet_span
+    if exhibit.passage is None or passage[span.start : span.end] != exhibit.reading.snippet:
+        return {"before": "", "quote": exhibit.reading.snippet, "after": ""}
+    before, after = passage[: span.start], passage[span.end :]
+    return {
+        "before": before
+        if len(before) <= _CONTEXT_CHARACTERS
+        else f"…{before[-_CONTEXT_CHARACTERS:]}",
+        "quote": exhibit.reading.snippet,
+        "after": after if len(after) <= _CONTEXT_CHARACTERS else f"{after[:_CONTEXT_CHARACTERS]}…",
+    }
+
+
+def _reading(exhibit: Exhibit) -> View:
+    return {
+        "source": short_place(exhibit),
+        "support": "contradicts" if exhibit.contradicts else exhibit.reading.support_level.value,
+        "similarity": f"{exhibit.reading.similarity:.2f}",
+        "contradiction": f"{exhibit.reading.contradiction:.2f}",
+        "notes": exhibit.reading.notes,
+    }
+
+
+def _risk_flags(ledger: Ledger) -> list[View]:
+    return [
+        {
+            "words": words.title_case(flag.type),
+            "severity": flag.severity.value,
+            "description": flag.description.rstrip("."),
+            "claims": list(flag.affected_claims),
+            "mitigation": flag.mitigation,
+        }
+        for flag in ledger.risk_flags
+    ]
+
+
+def _provenance(ledger: Ledger) -> list[View]:
+    judge = ledger.inquiry.judge
+    facts = {
+        "Ledger": ledger.id,
+        "Session": ledger.session_id,
+        "Answer": ledger.answer_digest,
+        "Rules": ledger.rules_digest,
+        "Judge": str(judge),
+        "Judge digest": judge.digest,
+    }
+    return [{"label": label, "value": value} for label, value in facts.items()]
+
+
+def _cover(ledger: Ledger) -> list[View]:
+    facts = (
+        ("Generated", ledger.inquiry.generated_at, False),
+        ("Answer as of", ledger.inquiry.answer_date, False),
+        ("Claims", str(ledger.summary.total_claims), False),
+        ("Evidence coverage", words.format_percent(ledger.summary.evidence_coverage), False),
+        ("Sources", str(len(ledger.documents)), False),
+        ("Ledger", ledger.id, True),
+        ("Answer digest", ledger.answer_digest, True),
+    )
+    return [{"label": label, "value": value, "mono": mono} for label, value, mono in facts]
+
+
+# The ledger as one HTML file that works offline: no font, script or style comes from elsewhere.
+
+
+def ledger_html(ledger: Ledger, version: str) -> str:
+    """Return the report as one file. Everything that came from outside is escaped."""
+    template = page_templates().get_template("ledger.html.j2")
+    return template.render(report=ledger_view(ledger, version))
+
+
+# The ledger as a PDF that an auditor would file, set by typst.
+
+
+def ledger_pdf(ledger: Ledger, version: str) -> bytes:
+    """Return the report as a PDF. The same ledger gives the same bytes: typst reads no clock."""
+    import typst
+
+    template = resources.files("affidavit.reports") / "templates" / "ledger.typ"
+    report = json.dumps(ledger_view(ledger, version), ensure_ascii=False)
+    pdf = typst.compile(
+        template.read_bytes(), sys_inputs={"report": report}, ignore_system_fonts=True
+    )
+    if not isinstance(pdf, bytes):
+        raise TypeError("typst returned pages where one document was asked for")
+    return pdf

@@ -1,0 +1,348 @@
+"""The strict reader of the bundle container: one gzip member that holds a tar archive of two plain
+files.
+"""
+
+import hashlib
+import unicodedata
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.faults import bundles as faults
+from affidavit.base.text import excerpt
+from affidavit.seal.bundle.limits import BundleLimits
+
+# Unpacks gzip strictly, piece by piece: one member, nothing before, after or beside it.
+#
+# Origin: RFC 1952. Python's own gzip reads any number of members and zero bytes behind them; zlib
+# reads one and says nothing of the rest. A bundle has one meaning, so each of these is refused.
+#
+# Deflate has many spellings of one content (in a run of zeros any distance will do), so that
+# changed bytes can unpack to what they were. Bundles of ours have the digest of their compressed
+# bytes in an extra field of the gzip header, which every reader of gzip passes over: in them no bit
+# can change.
+
+MAGIC: Final = b"\x1f\x8b"
+# Deflate; no flags or the one for an extra field; no time; best compression; no system.
+_PLAIN_HEADER: Final = MAGIC + b"\x08\x00\x00\x00\x00\x00\x02\xff"
+_SEALED: Final = MAGIC + b"\x08\x04\x00\x00\x00\x00\x02\xff"
+_FIXED_BYTES: Final = 10
+# The extra field: its length, the name of its one part, the length of that: a SHA-256.
+_EXTRA: Final = b"\x24\x00AF\x20\x00"
+_DIGEST_BYTES: Final = 32
+CHUNK_BYTES: Final = 128 * 1024
+# glibc gives freed memory back to the system, and gets it again page by page, at every portion: a
+# fifth of the whole time. Having freed a large block once (none of which was touched) it keeps it.
+bytes(30 * 1024 * 1024)
+TRAILER_BYTES: Final = 8
+_OTHER_KINDS: Final = {
+    b"\xfd7zXZ": "it is compressed with xz",
+    b"BZh": "it is compressed with bzip2",
+    b"\x28\xb5\x2f\xfd": "it is compressed with zstd",
+    b"PK\x03\x04": "it is a ZIP archive",
+    b"": "it does not begin as gzip does, or is empty",
+}
+
+
+class ByteStream(Protocol):
+    """An open binary file, or anything else that is read in pieces."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most `size` bytes; nothing at the end."""
+        ...
+
+
+def sealed_header(packed_sha256: bytes) -> bytes:
+    """Return the gzip header of a bundle of ours, for compressed bytes with this digest."""
+    return _SEALED + _EXTRA + packed_sha256
+
+
+class Inflater:
+    """Reads one gzip member from a stream, under limits; nothing is held but the piece in hand."""
+
+    def __init__(self, stream: ByteStream, limits: BundleLimits) -> None:
+        self._stream = stream
+        self._limits = limits
+        self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+        self._packed = hashlib.sha256()
+        self._read_bytes = 0
+        self._made_bytes = 0
+        self._crc = 0
+        self._said: bytes | None = None
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether the header has the digest of the compressed bytes, and nothing else in it."""
+        return self._said is not None
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the content; when it ends, everything that gzip promises has been checked."""
+        held = self._after_header()
+        while True:
+            yield from self._inflated(held[:-TRAILER_BYTES])
+            held = held[-TRAILER_BYTES:]
+            piece = self._read()
+            if not piece:
+                break
+            if self._inflate.eof:
+                raise self._late(held + piece)
+            held += piece
+        if self._inflate.unused_data:
+            raise self._late(held)
+        if not self._inflate.eof:
+            raise _corrupt("it ends before its content does")
+        if held != gzip_trailer(self._crc, self._made_bytes):
+            raise _corrupt("the checksum of its content does not hold")
+        if self._said is not None and self._said != self._packed.digest():
+            raise _corrupt("its compressed bytes are not those that were written")
+
+    def _read(self) -> bytes:
+        piece = self._stream.read(CHUNK_BYTES)
+        self._read_bytes += len(piece)
+        limit = self._limits.max_bundle_bytes
+        if self._read_bytes > limit:
+            raise AffidavitError(faults.LIMIT_BUNDLE_BYTES, limit=limit, name="max_bundle_bytes")
+        return piece
+
+    def _after_header(self) -> bytes:
+        """Read the header; return what was read behind it."""
+        held = self._more(b"", _FIXED_BYTES)
+        if not held.startswith(MAGIC):
+            problem = next(text for start, text in _OTHER_KINDS.items() if held.startswith(start))
+            raise AffidavitError(faults.ARCHIVE_FORMAT, problem=problem)
+        if held.startswith(_SEALED):
+            size = len(_SEALED) + len(_EXTRA) + _DIGEST_BYTES
+            held = self._more(held, size)
+            self._said = held[size - _DIGEST_BYTES : size]
+            if not held.startswith(_EXTRA, len(_SEALED)):
+                raise _corrupt("the extra field of its gzip header is not the one of a bundle")
+            return held[size:]
+        if held[2:4] != _PLAIN_HEADER[2:4]:
+            problem = "its gzip header has a method or flags that a bundle does not have"
+            raise AffidavitError(faults.ARCHIVE_FORMAT, problem=problem)
+        return held[_FIXED_BYTES:]
+
+    def _more(self, held: bytes, size: int) -> bytes:
+        while len(held) < size and (piece := self._read()):
+            held += piece
+        if held.startswith(MAGIC) and len(held) < size:
+            raise _corrupt("it ends within its header")
+        return held
+
+    def _inflated(self, packed: bytes) -> Iterator[bytes]:
+        if self._said is not None:
+            self._packed.update(packed)
+        rest = packed
+        while rest and not self._inflate.eof:
+            try:
+                made = self._inflate.decompress(rest, CHUNK_BYTES)
+            except zlib.error:
+                raise _corrupt("its compressed data make no sense") from None
+            rest = self._inflate.unconsumed_tail
+            if made:
+                yield self._counted(made)
+
+    def _counted(self, made: bytes) -> bytes:
+        self._made_bytes += len(made)
+        limit = self._limits.max_decode_bytes
+        if self._made_bytes > limit:
+            raise AffidavitError(faults.LIMIT_DECODE_BYTES, limit=limit, name="max_decode_bytes")
+        self._crc = zlib.crc32(made, self._crc)
+        return made
+
+    def _late(self, held: bytes) -> AffidavitError:
+        """Say what follows the first member."""
+        behind = self._more(self._inflate.unused_data + held, TRAILER_BYTES + len(MAGIC))
+        if behind[TRAILER_BYTES:].startswith(MAGIC):
+            return AffidavitError(faults.ARCHIVE_GZIP_MEMBERS)
+        return AffidavitError(faults.ARCHIVE_TRAILING, what="compressed data")
+
+
+def gzip_trailer(crc: int, size: int) -> bytes:
+    """Return how a gzip member ends whose content has this CRC-32 and so many bytes."""
+    return crc.to_bytes(4, "little") + (size & 0xFFFFFFFF).to_bytes(4, "little")
+
+
+def _corrupt(problem: str) -> AffidavitError:
+    return AffidavitError(faults.ARCHIVE_CORRUPT, problem=problem)
+
+
+# Walks a tar archive as it is unpacked, and refuses what is not two plain files.
+#
+# Origin: POSIX ustar and GNU headers, of which Assay's writers use the plain part. Nothing is ever
+# extracted, no extension is honoured: a long name, a PAX header, a link, a sparse file or a device
+# has no place in a bundle, and is refused by what it would have done.
+
+MANIFEST: Final = "manifest.json"
+EVENTS: Final = "events.ndjson"
+MEMBERS: Final = (MANIFEST, EVENTS)
+BLOCK: Final = 512
+RECORD: Final = 20 * BLOCK
+_ZEROS: Final = bytes(BLOCK)
+_MAX_MEMBERS: Final = 16
+_MAX_EXTENSION: Final = 1024 * 1024
+_PLAIN_FILE: Final = (b"0", b"\0")
+_LONG_NAME: Final = b"L"
+_PAX_KINDS: Final = (b"x", b"g")
+_REFUSED_KINDS: Final = {
+    b"1": "a hard link",
+    b"2": "a symbolic link",
+    b"3": "a device",
+    b"4": "a device",
+    b"5": "a folder",
+    b"6": "a pipe",
+    b"S": "a sparse file",
+    b"K": "a link with a long target",
+    _LONG_NAME: "a member with a name apart",
+    b"x": "a member with a PAX header",
+    b"g": "a PAX header for all members",
+}
+
+
+class TarStream:
+    """Takes exact numbers of bytes from content that comes in pieces of any size."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._piece = b""
+        self._at = 0
+
+    def portions(self, size: int) -> Iterator[bytes]:
+        """Yield the next `size` bytes in portions; fewer if the content ends."""
+        while size and (portion := self._some(size)):
+            size -= len(portion)
+            yield portion
+
+    def take(self, size: int) -> bytes:
+        """Return the next `size` bytes; fewer if the content ends."""
+        return b"".join(self.portions(size))
+
+    def _some(self, most: int) -> bytes:
+        if self._at == len(self._piece):
+            self._piece, self._at = next(self._pieces, b""), 0
+        portion = self._piece[self._at : self._at + most]
+        self._at += len(portion)
+        return portion
+
+
+@dataclass(frozen=True, slots=True)
+class TarHeader:
+    """What a tar header says of a member."""
+
+    name: str
+    size: int
+
+    @property
+    def padding(self) -> int:
+        """How many bytes fill its last block."""
+        return -self.size % BLOCK
+
+
+def next_member(content: TarStream, limits: BundleLimits) -> TarHeader | None:
+    """Return the header of the next member, whose content follows; None at the archive's end."""
+    block = content.take(BLOCK)
+    if block == _ZEROS:
+        return None
+    if len(block) < BLOCK:
+        raise AffidavitError(faults.ARCHIVE_CORRUPT, problem="the tar archive has no end")
+    kind, raw_name, size = _fields(block)
+    if size > limits.max_decode_bytes:
+        limit = limits.max_decode_bytes
+        raise AffidavitError(faults.LIMIT_DECODE_BYTES, limit=limit, name="max_decode_bytes")
+    if kind in _PLAIN_FILE:
+        return TarHeader(_name(raw_name, limits), size)
+    raise _refused_kind(kind, raw_name, content.take(min(size, _MAX_EXTENSION)), limits)
+
+
+def require_padding(content: TarStream, header: TarHeader) -> None:
+    """Read what fills a member's last block: zeros, or something was hidden there."""
+    if content.take(header.padding) != bytes(header.padding):
+        raise AffidavitError(faults.ARCHIVE_TRAILING, what=f"member {header.name}")
+
+
+def require_end(content: TarStream) -> None:
+    """Read what follows the first zero block: another one, and zeros up to a full record."""
+    if content.take(BLOCK) != _ZEROS:
+        raise AffidavitError(faults.ARCHIVE_CORRUPT, problem="the tar archive has no end")
+    rest = content.take(RECORD)
+    if len(rest) >= RECORD or len(rest) % BLOCK or rest.strip(b"\0"):
+        raise AffidavitError(faults.ARCHIVE_TRAILING, what="tar archive")
+
+
+def refuse_member(header: TarHeader, content: TarStream, limits: BundleLimits) -> AffidavitError:
+    """Return why a member cannot stand where it stands: it is foreign, doubled, or one of many."""
+    name = excerpt(header.name)
+    if unicodedata.normalize("NFC", header.name).casefold() in MEMBERS:
+        return AffidavitError(faults.ARCHIVE_DUPLICATE, name=name)
+    count, following = 1, header
+    while not following.size:
+        after = next_member(content, limits)
+        if after is None:
+            break
+        count, following = count + 1, after
+        if count > _MAX_MEMBERS:
+            return AffidavitError(faults.LIMIT_MEMBERS, limit=_MAX_MEMBERS)
+    return AffidavitError(faults.ARCHIVE_UNLISTED, name=name)
+
+
+def _fields(block: bytes) -> tuple[bytes, bytes, int]:
+    """Return kind, name and size as a header has them, when its checksum holds."""
+    stored = _number(block[148:156])
+    if stored != sum(block) - sum(block[148:156]) + 8 * 0x20:
+        problem = "the checksum of a tar header does not hold"
+        raise AffidavitError(faults.ARCHIVE_CORRUPT, problem=problem)
+    if block[257:262] != b"ustar":
+        raise _not_tar("a header is neither ustar nor GNU")
+    raw_name, raw_prefix = block[:100], block[345:500]
+    if block[257:263] == b"ustar\0" and raw_prefix.strip(b"\0"):
+        raw_name = raw_prefix.rstrip(b"\0") + b"/" + raw_name
+    return block[156:157], raw_name, _number(block[124:136])
+
+
+def _number(field: bytes) -> int:
+    """Return an octal number; the base-256 form, for sizes beyond 8 GiB, is beyond every limit."""
+    digits = field.strip(b" \0")
+    if not digits.isdigit() or b"8" in digits or b"9" in digits:
+        raise _not_tar("a number in a header is not octal")
+    return int(digits, 8)
+
+
+def _name(field: bytes, limits: BundleLimits) -> str:
+    """Return a member's name, or refuse one that could lead anywhere but to itself."""
+    raw = field.rstrip(b"\0")
+    if len(raw) > limits.max_path_len:
+        limit = limits.max_path_len
+        raise AffidavitError(faults.LIMIT_PATH, limit=limit, name="max_path_len")
+    name = raw.decode("utf-8", "backslashreplace")
+    parts = name.removesuffix("/").split("/")
+    if set("\0\\:") & set(name) or {"", ".", ".."} & set(parts):
+        raise AffidavitError(faults.ARCHIVE_PATH, name=excerpt(name))
+    return name
+
+
+def _refused_kind(
+    kind: bytes, raw_name: bytes, said: bytes, limits: BundleLimits
+) -> AffidavitError:
+    """Return why a member that is not a plain file is refused; `said` is its content.
+
+    What gives a name apart is refused for the name, if that is the worse of the two.
+    """
+    names = [said] if kind == _LONG_NAME else _pax_paths(said) if kind in _PAX_KINDS else []
+    for name in names:
+        _name(name, limits)
+    is_sparse = kind in _PAX_KINDS and b"GNU.sparse." in said
+    what = "a sparse file" if is_sparse else _REFUSED_KINDS.get(kind, "of an unknown kind")
+    shown = excerpt(raw_name.rstrip(b"\0").decode("utf-8", "backslashreplace"))
+    return AffidavitError(faults.ARCHIVE_TYPE, name=shown, kind=what)
+
+
+def _pax_paths(said: bytes) -> list[bytes]:
+    """Return the names that a PAX header would give; it is refused anyway, but for the worst."""
+    lines = said.split(b"\n")
+    return [line.partition(b"=")[2] for line in lines if line.partition(b"=")[0].endswith(b"path")]
+
+
+def _not_tar(problem: str) -> AffidavitError:
+    return AffidavitError(faults.ARCHIVE_FORMAT, problem=problem)

@@ -1,0 +1,322 @@
+"""Events of a bundle: their wire form and content hash, verified one by one or in batches."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from affidavit.base.canonical import are_all_canonical, jcs, require_canonical
+from affidavit.base.digest import digest_of
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import bundles as faults
+from affidavit.base.json_values import JsonLimits, JsonValue
+from affidavit.base.text import excerpt
+from affidavit.base.validation import field_and_problem
+from affidavit.seal.bundle.container import EVENTS
+from affidavit.seal.bundle.merkle import LEAF_PREFIX, leaf_prefixed
+
+# One event of a bundle, read exactly: its shape, its content hash and its place in the run.
+#
+# Origin: Assay's Evidence Contract v1: CloudEvents 1.0 as flat JSON, with what identifies the run
+# in members that begin with `assay`. Keys that are not known are kept and mean nothing here.
+
+SPEC_VERSION: Final = "1.0"
+CONTENT_TYPE: Final = "application/json"
+HASHED_FIELDS: Final = ("data", "datacontenttype", "specversion", "subject", "type")
+AwareDatetime = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class EventV1(msgspec.Struct, frozen=True):
+    """An event as it stands in a line, its members in canonical order."""
+
+    assaycontenthash: str
+    assaygit: str
+    assaypii: bool
+    assayproducer: str
+    assayproducerversion: str
+    assayrunid: str
+    assaysecrets: bool
+    assayseq: Annotated[int, msgspec.Meta(ge=0)]
+    data: Any
+    datacontenttype: str
+    id: str
+    source: str
+    specversion: str
+    time: str
+    type: str
+    subject: str | None = None
+    traceparent: str | None = None
+    tracestate: str | None = None
+    assaypolicyid: str | None = None
+    assaysemanticdigest: str | None = None
+    assaydigestprofile: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedPosition:
+    """What the next event has to say of itself. The first one says what its source is."""
+
+    run_id: str
+    sequence: int
+    source: str | None
+
+
+def content_hash(value: Mapping[str, JsonValue]) -> str:
+    """Return what an event's content hash has to be; id, time and source are not part of it.
+
+    A subject that is null is none, as Assay reads it; data that are null are data.
+    """
+    hashed = {key: value[key] for key in HASHED_FIELDS if key in value}
+    if value.get("subject") is None:
+        hashed.pop("subject", None)
+    return digest_of(jcs(hashed))
+
+
+def event_from_line(
+    line: bytes, number: int, place: ExpectedPosition, limits: JsonLimits
+) -> EventV1:
+    """Return the event of a line, or raise the first thing that is wrong with it.
+
+    The order is Assay's: JSON, shape, version, content hash, sequence, run id, source, id.
+    """
+    try:
+        if not line:
+            raise _invalid("the line is blank")
+        value = require_canonical(line, limits)
+        if not isinstance(value, dict):
+            raise _invalid("it is not a JSON object")
+        event = _event_from_value(value)
+        found = content_hash(value)
+        if event.assaycontenthash != found:
+            said = excerpt(event.assaycontenthash, 80)
+            raise AffidavitError(faults.BUNDLE_EVENT_HASH, said=said, found=found)
+        _require_position(event, place)
+        return event
+    except AffidavitError as error:
+        where = Where(EVENTS, number, error.where.field)
+        raise AffidavitError(error.fault, where, **error.values) from None
+
+
+def _event_from_value(value: JsonValue) -> EventV1:
+    try:
+        event = msgspec.convert(value, EventV1)
+        msgspec.convert(event.time, AwareDatetime)
+    except msgspec.ValidationError as error:
+        field, problem = field_and_problem(error)
+        if "RFC3339" in problem or "timezone" in problem:
+            field, problem = "time", "it is not a time like 2026-01-31T14:30:00Z"
+        raise _invalid(problem, field) from None
+    if event.specversion != SPEC_VERSION:
+        found = excerpt(repr(event.specversion))
+        raise AffidavitError(
+            faults.BUNDLE_VERSION, what="specversion", found=found, known=SPEC_VERSION
+        )
+    return event
+
+
+def _require_position(event: EventV1, place: ExpectedPosition) -> None:
+    if event.assayseq != place.sequence:
+        raise AffidavitError(faults.BUNDLE_SEQUENCE, found=event.assayseq, wanted=place.sequence)
+    if event.assayrunid != place.run_id:
+        found, wanted = excerpt(event.assayrunid), excerpt(place.run_id)
+        raise AffidavitError(faults.BUNDLE_RUN_ID, found=found, wanted=wanted)
+    if place.source is not None and event.source != place.source:
+        raise _invalid("its source is not that of the events before it", "source")
+    if event.source.find(":") < 1:
+        raise _invalid("it is not an address like urn:example:run", "source")
+    if ":" in event.assayrunid:
+        raise _invalid("it holds a colon", "assayrunid")
+    if event.id != f"{place.run_id}:{place.sequence}":
+        raise _invalid("it is not made of the run id and the number", "id")
+
+
+def _invalid(problem: str, field: str | None = None) -> AffidavitError:
+    return AffidavitError(faults.BUNDLE_EVENT, Where(field=field), problem=problem)
+
+
+# Verifies many events at once, by writing them again from what may differ between them.
+#
+# From each line only its data, time, type, subject and two flags are taken. The content hash is
+# computed, number and id are counted, and the rest is what the event before had. If the lines that
+# all this makes are the bytes that are there, then every line is canonical, its hash holds, it
+# stands at its place, and it belongs to the run. One comparison decides; what it does not prove is
+# looked at line by line in `event`. So the cost of an event is that of its hashes, not of its
+# checks.
+
+_sha256 = hashlib.sha256
+_as_decimal = b"%d".__mod__
+FLAGS: Final = (b"false", b"true")
+
+
+class _Varying(msgspec.Struct, gc=False):
+    """What differs between the events of one run."""
+
+    assaypii: bool
+    assaysecrets: bool
+    data: msgspec.Raw
+    time: str
+    type: str
+    subject: str | None = None
+
+
+_decode_lines = msgspec.json.Decoder(_Varying).decode_lines
+_DATETIMES = list[AwareDatetime]
+# A column of values, one for each line; or one value that all lines have.
+_Column = Sequence[bytes] | bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LineTemplate:
+    """What the events of a run have in common, as the pieces of a canonical line.
+
+    Between the pieces stand: content hash, two flags, number, data, number, subject, time, type.
+    """
+
+    pieces: tuple[bytes, ...]
+    hashed: bytes
+
+    @classmethod
+    def of(
+        cls, run_id: str, source: str, producer: str, version: str, git: str, content_type: str
+    ) -> "LineTemplate":
+        """Return the pattern of a run, from what its events have in common."""
+        run, kind = jcs(run_id), jcs(content_type)
+        pieces = (
+            b'{"assaycontenthash":"sha256:',
+            b'","assaygit":%b,"assaypii":' % jcs(git),
+            b',"assayproducer":%b,"assayproducerversion":%b,"assayrunid":%b,"assaysecrets":'
+            % (jcs(producer), jcs(version), run),
+            b',"assayseq":',
+            b',"data":',
+            b',"datacontenttype":%b,"id":%b:' % (kind, run[:-1]),
+            b'","source":%b,"specversion":"1.0"' % jcs(source),
+            b',"time":"',
+            b'","type":',
+            b"}",
+        )
+        return cls(pieces, b',"datacontenttype":%b,"specversion":"1.0"' % kind)
+
+    def form(self) -> bytes:
+        """Return a line with `%b` wherever a value stands."""
+        return b"%b".join(map(_escaped, self.pieces))
+
+    def leaves(self, *columns: _Column) -> list[bytes]:
+        """Return the lines that have these values between the pieces, each marked as a leaf."""
+        form = LEAF_PREFIX + _escaped(self.pieces[0])
+        varying = []
+        for column, piece in zip(columns, self.pieces[1:], strict=True):
+            if isinstance(column, bytes):
+                form += _escaped(column + piece)
+            else:
+                form += b"%b" + _escaped(piece)
+                varying.append(column)
+        return list(map(form.__mod__, zip(*varying, strict=True)))
+
+
+def _escaped(text: bytes) -> bytes:
+    return text.replace(b"%", b"%%")
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedBatch:
+    """Lines that are proved: the content hash of each, in hexadecimal digits, and their leaves."""
+
+    hashes: list[bytes]
+    leaves: list[bytes]
+
+
+def template_of(event: EventV1) -> LineTemplate | None:
+    """Return the pattern of the events that follow one; None if it has members that have none."""
+    rare = (event.traceparent, event.tracestate, event.assaypolicyid)
+    if any(rare) or event.assaysemanticdigest or event.assaydigestprofile:
+        return None
+    return LineTemplate.of(
+        event.assayrunid,
+        event.source,
+        event.assayproducer,
+        event.assayproducerversion,
+        event.assaygit,
+        event.datacontenttype,
+    )
+
+
+def verify_batch(
+    text: bytes, first: int, pattern: LineTemplate, limits: JsonLimits
+) -> VerifiedBatch | None:
+    """Return what the whole lines of a text come to, if all of it is proved.
+
+    `first` is the number that the first event has to have. None says that nothing is proved.
+    """
+    try:
+        events = _decode_lines(text)
+        times = [event.time for event in events]
+        msgspec.convert(times, _DATETIMES)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    data = [bytes(event.data) for event in events]
+    if not are_all_canonical(data, limits):
+        return None
+    subjects = _encoded_subjects([event.subject for event in events])
+    types = [event.type for event in events]
+    written = {name: encoded_name(name) for name in set(types)}
+    hashes = _content_hashes(data, pattern.hashed, subjects, types, written)
+    numbers = list(map(_as_decimal, range(first, first + len(events))))
+    leaves = pattern.leaves(
+        hashes,
+        _flag_column([event.assaypii for event in events]),
+        _flag_column([event.assaysecrets for event in events]),
+        numbers,
+        data,
+        numbers,
+        subjects,
+        list(map(str.encode, times)),
+        [written[name] for name in types],
+    )
+    return VerifiedBatch(hashes, leaves) if b"\n".join(leaves) == leaf_prefixed(text) else None
+
+
+def _content_hashes(
+    data: Sequence[bytes],
+    hashed: bytes,
+    subjects: _Column,
+    types: Sequence[str],
+    written: dict[str, bytes],
+) -> list[bytes]:
+    """Return the hashes of what the content hash covers: its members in canonical order."""
+    if isinstance(subjects, bytes):
+        ends = {name: b'%b%b,"type":%b}' % (hashed, subjects, written[name]) for name in written}
+        made = [b'{"data":' + each + ends[name] for each, name in zip(data, types, strict=True)]
+    else:
+        made = [
+            b'{"data":%b%b%b,"type":%b}' % (each, hashed, subject, written[name])
+            for each, subject, name in zip(data, subjects, types, strict=True)
+        ]
+    return [_sha256(each).hexdigest().encode() for each in made]
+
+
+# Runs have few types of events, and meet them again in every portion.
+@lru_cache(1024)
+def encoded_name(name: str) -> bytes:
+    """Return the JSON of a type's name."""
+    return jcs(name)
+
+
+def _flag_column(flags: Sequence[bool]) -> _Column:
+    if len(set(flags)) == 1:
+        return FLAGS[flags[0]]
+    return [FLAGS[flag] for flag in flags]
+
+
+def _encoded_subjects(subjects: Sequence[str | None]) -> _Column:
+    if len(set(subjects)) == 1:
+        return encoded_subject(subjects[0])
+    return [encoded_subject(subject) for subject in subjects]
+
+
+def encoded_subject(subject: str | None) -> bytes:
+    """Return the member that an event's subject is, or nothing."""
+    return b"" if subject is None else b',"subject":%b' % jcs(subject)

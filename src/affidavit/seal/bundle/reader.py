@@ -1,0 +1,292 @@
+"""Reads and verifies a bundle from a stream in constant memory."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import bundles as faults
+from affidavit.base.faults.input import JSON_LONG_LINE
+from affidavit.base.faults.receipts import DIGEST_MISMATCH
+from affidavit.base.json_values import JsonValue
+from affidavit.seal.bundle import container
+from affidavit.seal.bundle.container import (
+    EVENTS,
+    MANIFEST,
+    ByteStream,
+    Inflater,
+    TarHeader,
+    TarStream,
+)
+from affidavit.seal.bundle.events import (
+    ExpectedPosition,
+    LineTemplate,
+    VerifiedBatch,
+    event_from_line,
+    template_of,
+    verify_batch,
+)
+from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
+from affidavit.seal.bundle.manifest import (
+    AFFIDAVIT_BLOCK,
+    EventTotals,
+    Manifest,
+    ManifestContents,
+    manifest_from_bytes,
+)
+from affidavit.seal.bundle.merkle import leaf_prefixed_lines
+from affidavit.seal.bundle.verification import BundleStepName, BundleVerification, bundle_steps
+from affidavit.seal.steps import StepStatus
+
+# Verifies the events of a bundle as they are unpacked, in portions of whole lines.
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedLines:
+    """Whole lines, each verified, and the number of the first, counted from 1."""
+
+    text: bytes
+    first: int
+
+    def each(self) -> Iterator[tuple[int, bytes]]:
+        """Yield each line without its line feed, with its number."""
+        return enumerate(self.text[:-1].split(b"\n"), self.first)
+
+
+class EventVerifier:
+    """Verifies one event after another; what they come to is in `totals`."""
+
+    def __init__(self, run_id: str, limits: BundleLimits) -> None:
+        self.totals = EventTotals()
+        self._run_id = run_id
+        self._limits = limits
+        self._json_limits = limits.for_json(limits.max_line_bytes)
+        # The data of an event stands one level below its line.
+        self._data_limits = replace(self._json_limits, max_depth=limits.max_json_depth - 1)
+        self._source: str | None = None
+        self._pattern: LineTemplate | None = None
+
+    def verify(self, text: bytes) -> VerifiedLines:
+        """Verify whole lines, which end with a line feed."""
+        first = self.totals.count
+        proven = None
+        # A line within a text that is short enough is short enough.
+        if len(text) <= self._limits.max_line_bytes and self._pattern is not None:
+            proven = verify_batch(text, first, self._pattern, self._data_limits)
+        if proven is None or first + len(proven.hashes) > self._limits.max_events:
+            proven = VerifiedBatch(list(self._one_by_one(text, first)), leaf_prefixed_lines(text))
+        self.totals.add(text, proven.hashes, proven.leaves)
+        return VerifiedLines(text, first + 1)
+
+    def _one_by_one(self, text: bytes, first: int) -> Iterator[bytes]:
+        for sequence, line in enumerate(text[:-1].split(b"\n"), first):
+            if len(line) > self._limits.max_line_bytes:
+                raise self._long_line(sequence)
+            if sequence >= self._limits.max_events:
+                limit = self._limits.max_events
+                where = Where(EVENTS, sequence + 1)
+                raise AffidavitError(faults.LIMIT_EVENTS, where, limit=limit, name="max_events")
+            place = ExpectedPosition(self._run_id, sequence, self._source)
+            event = event_from_line(line, sequence + 1, place, self._json_limits)
+            self._source = event.source
+            yield event.assaycontenthash.removeprefix("sha256:").encode()
+        self._pattern = template_of(event)
+
+    def whole_lines(self, portions: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield what comes in portions as texts of whole lines; a line that is too long is refused.
+
+        The first line comes alone: the others are verified by what they have in common with it.
+        """
+        held: list[bytes] = []
+        held_bytes, is_first = 0, True
+        for portion in portions:
+            end = portion.find(b"\n") if is_first else portion.rfind(b"\n")
+            if end < 0:
+                held.append(portion)
+                held_bytes += len(portion)
+                # One byte more is its line feed, perhaps.
+                if held_bytes > self._limits.max_line_bytes:
+                    raise self._long_line(self.totals.count)
+                continue
+            held.append(portion[: end + 1])
+            yield b"".join(held)
+            rest = portion[end + 1 :]
+            if is_first and (last := rest.rfind(b"\n")) >= 0:
+                yield rest[: last + 1]
+                rest = rest[last + 1 :]
+            held, held_bytes, is_first = [rest], len(rest), False
+        if held_bytes:
+            where = Where(EVENTS, self.totals.count + 1)
+            problem = "its line has no line feed"
+            raise AffidavitError(faults.BUNDLE_EVENT, where, problem=problem)
+
+    def _long_line(self, sequence: int) -> AffidavitError:
+        limit = self._limits.max_line_bytes
+        return AffidavitError(JSON_LONG_LINE, Where(EVENTS, sequence + 1), limit=limit)
+
+
+# Reads a bundle from a stream: the manifest, then the events, verified as they come.
+#
+# Origin: Assay's order of verification (docs/bundles.md has the table of its codes beside ours). It
+# stops at the first thing that is wrong. Nothing is extracted and memory does not grow with the
+# bundle. Whoever reads events believes them only when the last one was read without an error: what
+# the manifest says of all of them is checked at the end.
+
+StepCallback = Callable[[BundleStepName, StepStatus], None]
+_decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
+
+
+class BundleReader:
+    """One bundle that is being read. It is made by `read_bundle`, and read once."""
+
+    def __init__(self, stream: ByteStream, limits: BundleLimits, told: StepCallback) -> None:
+        self._limits = limits
+        self._told = told
+        self._inflater = Inflater(stream, limits)
+        self._content = TarStream(self._inflater.pieces())
+        self.manifest = self._read_manifest()
+        self._verifier = EventVerifier(self.manifest.known.run_id, limits)
+
+    def events(self) -> Iterator[tuple[int, dict[str, JsonValue]]]:
+        """Yield each event with the number of its line, counted from 1."""
+        for lines in self.lines():
+            for number, line in lines.each():
+                yield number, _decode(line)
+
+    def lines(self) -> Iterator[VerifiedLines]:
+        """Yield the lines of the events in portions, verified, then check what they come to."""
+        header = self._events_header()
+        for text in self._verifier.whole_lines(self._portions(header)):
+            yield self._verifier.verify(text)
+        self._told(BundleStepName.EVENTS, StepStatus.PASSED)
+        self._check_totals()
+        self._check_end(header)
+
+    def _portions(self, header: TarHeader) -> Iterator[bytes]:
+        missing = header.size
+        for portion in self._content.portions(header.size):
+            missing -= len(portion)
+            yield portion
+        if missing:
+            raise _truncated(header.name)
+
+    def _read_manifest(self) -> Manifest:
+        header = self._member(MANIFEST)
+        limit = self._limits.max_manifest_bytes
+        if header.size > limit:
+            raise AffidavitError(
+                faults.LIMIT_MANIFEST_BYTES,
+                size=header.size,
+                limit=limit,
+                name="max_manifest_bytes",
+            )
+        raw = b"".join(self._portions(header))
+        self._told(BundleStepName.CONTAINER, StepStatus.PASSED)
+        manifest = manifest_from_bytes(raw, self._limits)
+        if manifest.known.ours is not None and not self._inflater.is_sealed:
+            problem = "its gzip header is not the one that Affidavit writes"
+            raise AffidavitError(faults.ARCHIVE_CORRUPT, problem=problem)
+        container.require_padding(self._content, header)
+        self._told(BundleStepName.MANIFEST, StepStatus.PASSED)
+        return manifest
+
+    def _events_header(self) -> TarHeader:
+        header = self._member(EVENTS)
+        limit, said = self._limits.max_events_bytes, self.manifest.events.bytes
+        if header.size > limit:
+            raise AffidavitError(
+                faults.LIMIT_EVENTS_BYTES, size=header.size, limit=limit, name="max_events_bytes"
+            )
+        if header.size != said:
+            raise AffidavitError(faults.BUNDLE_SIZE, said=said, found=header.size)
+        return header
+
+    def _member(self, name: str) -> TarHeader:
+        header = container.next_member(self._content, self._limits)
+        if header is None:
+            raise AffidavitError(
+                faults.ARCHIVE_MISSING, name=name, problem="the archive ends before it"
+            )
+        if header.name == name:
+            return header
+        if name == MANIFEST and header.name == EVENTS:
+            raise AffidavitError(faults.ARCHIVE_ORDER, name=header.name)
+        raise container.refuse_member(header, self._content, self._limits)
+
+    def _check_totals(self) -> None:
+        known = self.manifest.known
+        found = self._verifier.totals.contents(known.run_id)
+        said = self.manifest.events_sha256
+        if found.sha256 != said:
+            values = {"what": MANIFEST, "said": said, "found": found.sha256}
+            raise AffidavitError(DIGEST_MISMATCH, Where(EVENTS), **values)
+        if not found.count:
+            raise AffidavitError(faults.BUNDLE_EMPTY)
+        if found.count != known.event_count:
+            raise AffidavitError(faults.BUNDLE_COUNT, said=known.event_count, found=found.count)
+        if found.run_root != known.run_root:
+            raise AffidavitError(faults.BUNDLE_RUN_ROOT, said=known.run_root, found=found.run_root)
+        if found.run_root != known.bundle_id:
+            raise AffidavitError(faults.BUNDLE_ID, said=known.bundle_id, found=found.run_root)
+        self._told(BundleStepName.TOTALS, StepStatus.PASSED)
+        self._check_merkle(found)
+
+    def _check_merkle(self, found: ManifestContents) -> None:
+        ours = self.manifest.known.ours
+        if ours is None:
+            self._told(BundleStepName.MERKLE, StepStatus.SKIPPED)
+            return
+        if (found.merkle_root, found.count) != (ours.merkle_root, ours.tree_size):
+            raise AffidavitError(
+                faults.BUNDLE_MERKLE_ROOT,
+                Where(MANIFEST, field=AFFIDAVIT_BLOCK),
+                said=ours.merkle_root,
+                said_size=ours.tree_size,
+                found=found.merkle_root,
+                found_size=found.count,
+            )
+        self._told(BundleStepName.MERKLE, StepStatus.PASSED)
+
+    def _check_end(self, header: TarHeader) -> None:
+        container.require_padding(self._content, header)
+        extra = container.next_member(self._content, self._limits)
+        if extra is not None:
+            raise container.refuse_member(extra, self._content, self._limits)
+        container.require_end(self._content)
+        self._told(BundleStepName.END, StepStatus.PASSED)
+
+
+def read_bundle(
+    stream: ByteStream,
+    limits: BundleLimits = DEFAULT_LIMITS,
+    told: StepCallback = lambda step, status: None,
+) -> BundleReader:
+    """Begin to read a bundle: its manifest is read and verified when this returns.
+
+    `told` is called with each step when it is done.
+    """
+    return BundleReader(stream, limits, told)
+
+
+def _truncated(name: str) -> AffidavitError:
+    return AffidavitError(faults.ARCHIVE_CORRUPT, problem=f"it ends within {name}")
+
+
+# Verifies a bundle, in numbered steps, offline, from its bytes alone.
+
+
+def verify_bundle(stream: ByteStream, limits: BundleLimits = DEFAULT_LIMITS) -> BundleVerification:
+    """Return every step of the verification. It never raises for what is in the stream."""
+    done: dict[BundleStepName, StepStatus] = {}
+    manifest: Manifest | None = None
+    wrong: AffidavitError | None = None
+    try:
+        reader = read_bundle(stream, limits, done.__setitem__)
+        manifest = reader.manifest
+        for _ in reader.lines():
+            pass
+    except AffidavitError as error:
+        wrong = error
+    return BundleVerification(bundle_steps(done, wrong), manifest)

@@ -1,0 +1,201 @@
+"""Writes a bundle: event lines from drafts, then the deterministic archive."""
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from affidavit.base.canonical import jcs
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults.bundles import RECORD_VALUE
+from affidavit.base.json_values import JsonValue
+from affidavit.seal.bundle.container import BLOCK, EVENTS, MANIFEST, gzip_trailer, sealed_header
+from affidavit.seal.bundle.events import (
+    CONTENT_TYPE,
+    FLAGS,
+    AwareDatetime,
+    LineTemplate,
+    content_hash,
+    encoded_name,
+    encoded_subject,
+)
+from affidavit.seal.bundle.manifest import EventTotals
+from affidavit.seal.bundle.merkle import leaf_prefixed_lines
+
+# Makes the lines of a bundle from what happened: each event gets its number, id and hash.
+
+_BATCH_LINES: Final = 512  # Lines that are summed up at a time.
+
+
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    """What all events of a run say of it."""
+
+    id: str
+    source: str
+    producer: str
+    producer_version: str
+    git: str = "unknown"
+
+    def __post_init__(self) -> None:
+        if not self.id or ":" in self.id:
+            raise _invalid("a run id is a text without a colon, and not empty", "run_id")
+        if self.source.find(":") < 1:
+            raise _invalid("a source is an address like urn:example:run", "source")
+
+    def producer_as_wire(self) -> dict[str, JsonValue]:
+        """Return who wrote it, as the manifest names it."""
+        named: dict[str, JsonValue] = {"name": self.producer, "version": self.producer_version}
+        return named if self.git == "unknown" else {**named, "git": self.git}
+
+
+@dataclass(frozen=True, slots=True)
+class EventDraft:
+    """An event before it has a place: what happened, when, and of what kind it is."""
+
+    type: str
+    time: str
+    data: JsonValue
+    subject: str | None = None
+    has_personal_data: bool = False
+    has_secrets: bool = False
+
+
+class EventWriter:
+    """Turns drafts into lines, one after another, and keeps count for the manifest."""
+
+    def __init__(self, run: RunIdentity) -> None:
+        self.run = run
+        self.totals = EventTotals()
+        self._count = 0
+        self._lines: list[bytes] = []
+        self._hashes: list[bytes] = []
+        self._pattern = _template_of_run(run)
+        self._form = self._pattern.form() + b"\n"
+
+    def line(self, draft: EventDraft) -> bytes:
+        """Return the line of the next event, with its line feed."""
+        data, kind = jcs(draft.data), encoded_name(draft.type)
+        subject, number = encoded_subject(draft.subject), b"%d" % self._count
+        hashed = b'{"data":%b%b%b,"type":%b}' % (data, self._pattern.hashed, subject, kind)
+        content = hashlib.sha256(hashed).hexdigest().encode()
+        time = require_time(draft.time).encode()
+        flags = FLAGS[draft.has_personal_data], FLAGS[draft.has_secrets]
+        values = (content, *flags, number, data, number, subject, time, kind)
+        return self._added(self._form % values, content)
+
+    def rewritten(self, event: Mapping[str, JsonValue]) -> bytes:
+        """Return the line of a whole event, which keeps all but its content hash."""
+        said = content_hash(event)
+        line = jcs({**event, "assaycontenthash": said}) + b"\n"
+        return self._added(line, said.removeprefix("sha256:").encode())
+
+    def finished_totals(self) -> EventTotals:
+        """Return what all lines come to."""
+        self._sum_up()
+        return self.totals
+
+    def _added(self, line: bytes, content: bytes) -> bytes:
+        self._count += 1
+        self._lines.append(line)
+        self._hashes.append(content)
+        if len(self._lines) == _BATCH_LINES:
+            self._sum_up()
+        return line
+
+    def _sum_up(self) -> None:
+        if self._lines:
+            text = b"".join(self._lines)
+            self.totals.add(text, self._hashes, leaf_prefixed_lines(text))
+        self._lines, self._hashes = [], []
+
+
+def _template_of_run(run: RunIdentity) -> LineTemplate:
+    """Return what all events of a run have in common."""
+    return LineTemplate.of(
+        run.id, run.source, run.producer, run.producer_version, run.git, CONTENT_TYPE
+    )
+
+
+def require_time(text: str) -> str:
+    """Return a time that events can have: RFC 3339, with its zone."""
+    try:
+        msgspec.convert(text, AwareDatetime)
+    except msgspec.ValidationError:
+        problem = "it is not a time like 2026-01-31T14:30:00Z"
+        raise _invalid(problem, "time") from None
+    return text
+
+
+def _invalid(problem: str, field: str) -> AffidavitError:
+    return AffidavitError(RECORD_VALUE, Where(field=field), problem=problem)
+
+
+# Writes a bundle, piece by piece: the same events make the same bytes.
+#
+# No name, time or user of the machine stands in it. The bytes also depend on the deflate library
+# that Python was built with; the content, and so every digest in the manifest, does not.
+
+# Half the time of the best level, and within some per cent of its size, on events.
+COMPRESSION_LEVEL: Final = 6
+_OWNER: Final = b"affidavit"
+
+
+class BundlePacker:
+    """Packs one bundle. Its header has a digest of what follows, so it is known last.
+
+    Whoever cannot hold the body in memory puts it aside, and writes the header before it.
+    """
+
+    def __init__(self) -> None:
+        self._packed = hashlib.sha256()
+
+    def body(self, manifest: bytes, events: Iterable[bytes], size: int) -> Iterator[bytes]:
+        """Yield all but the header. `events` are the lines in pieces, `size` bytes in all."""
+        packer = zlib.compressobj(COMPRESSION_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+        crc, written = 0, 0
+        for piece in _tar_pieces(manifest, events, size):
+            crc = zlib.crc32(piece, crc)
+            written += len(piece)
+            if packed := packer.compress(piece):
+                self._packed.update(packed)
+                yield packed
+        last = packer.flush()
+        self._packed.update(last)
+        yield last + gzip_trailer(crc, written)
+
+    def header(self) -> bytes:
+        """Return the header, when the body is complete."""
+        return sealed_header(self._packed.digest())
+
+
+def bundle_bytes(manifest: bytes, events: bytes) -> bytes:
+    """Return a bundle that is small enough to be held."""
+    packing = BundlePacker()
+    body = b"".join(packing.body(manifest, (events,), len(events)))
+    return packing.header() + body
+
+
+def _tar_pieces(manifest: bytes, events: Iterable[bytes], size: int) -> Iterator[bytes]:
+    yield tar_header(MANIFEST, len(manifest))
+    yield manifest + bytes(-len(manifest) % BLOCK)
+    yield tar_header(EVENTS, size)
+    yield from events
+    yield bytes(-size % BLOCK) + bytes(2 * BLOCK)
+
+
+def tar_header(name: str, size: int) -> bytes:
+    """Return the ustar header of a plain file that is nobody's and of no time."""
+    block = bytearray(BLOCK)
+    block[: len(name)] = name.encode()
+    block[100:124] = b"0000644\x000000000\x000000000\x00"
+    block[124:148] = b"%011o\x0000000000000\x00" % size
+    block[148:157] = b"        0"
+    block[257:265] = b"ustar\x0000"
+    block[265 : 265 + len(_OWNER)] = _OWNER
+    block[297 : 297 + len(_OWNER)] = _OWNER
+    block[148:156] = b"%06o\x00 " % sum(block)
+    return bytes(block)

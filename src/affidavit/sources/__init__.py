@@ -1,1 +1,0 @@
-"""The outside world as evidence: document readers, chunks, the index."""

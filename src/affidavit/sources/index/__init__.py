@@ -1,1 +1,0 @@
-"""The passages of all sources on disk: found by words, by citation, by neighbourhood."""

@@ -1,0 +1,171 @@
+"""Makes the feed of a source from its settings. A new kind has its line in `_MAKERS`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from affidavit.checks.facts import EvidenceSource
+from affidavit.checks.values import display_value
+from affidavit.tools import settings as kinds
+from affidavit.tools.allow_list import AllowList
+from affidavit.tools.feed import CheckArguments, FailureReason, Feed, SourceFailedError
+from affidavit.tools.file_feed import FILE_FORMATS, CachedFile, FileFeed, FolderFeed, decoder_of
+from affidavit.tools.http_feed import AnyUrlFeed, HttpFeed, HttpSourceClient
+from affidavit.tools.mcp_feed import McpFeed
+from affidavit.tools.python_feed import PythonFeed
+from affidavit.tools.setting_values import single_argument
+from affidavit.tools.software_version import IndexFeed, InstalledFeed, LockFeed, lock_file_reader
+from affidavit.tools.sql_feed import PostgresFeed, QuerySelector, SqliteFeed, SqlQuery
+
+
+@dataclass(frozen=True, slots=True)
+class FeedContext:
+    """What a feed needs besides its settings: where its files are, and what it may reach."""
+
+    folder: Path
+    allowed: AllowList
+    environment: Mapping[str, str] = field(repr=False)
+
+
+def build_feed(settings: kinds.SourceSettings, name: str, around: FeedContext) -> Feed:
+    """Return the feed of a source, under the name by which a fact will know it."""
+    origin, url = _provenance(settings)
+    kind = str(settings.__struct_config__.tag)
+    source = EvidenceSource(name, settings.origin or origin, kind, url, settings.licence)
+    return _FEED_BUILDERS[type(settings)](settings, source, around)
+
+
+def _provenance(settings: kinds.SourceSettings) -> tuple[str, str | None]:
+    """Return what tells a source from others, and its address, if it is one that may be shown.
+
+    Two sources of one host, file or database are one origin: they do not confirm one another.
+    """
+    match settings:
+        case (
+            kinds.FileSource(path=path)
+            | kinds.LockSource(path=path)
+            | kinds.FolderSource(root=path)
+        ):
+            return _file_origin(path), path
+        case kinds.SqlSource() | kinds.QueriesSource():
+            if settings.sqlite is not None:
+                return _file_origin(settings.sqlite), settings.sqlite
+            return f"postgres:{settings.postgres.env if settings.postgres else ''}", None
+        case kinds.HttpSource(url=url) | kinds.IndexSource(url=url):
+            return urlsplit(url).hostname or url, url
+        case kinds.McpSource(url=str(url)):
+            return urlsplit(url).hostname or url, url
+        case kinds.McpSource(command=command):
+            return f"mcp:{' '.join(command or ())}", None
+        case kinds.PythonSource(call=call):
+            return f"python:{call.partition(':')[0]}", None
+        case _:
+            return str(settings.__struct_config__.tag), None
+
+
+def _file_origin(path: str) -> str:
+    return f"file:{PurePosixPath(path)}"
+
+
+def _file(settings: kinds.FileSource, source: EvidenceSource, around: FeedContext) -> Feed:
+    form = settings.format or FILE_FORMATS[Path(settings.path).suffix.lower()]
+    decoded = decoder_of(form, settings.max_bytes)
+    watched = CachedFile(around.folder / settings.path, settings.path, settings.max_bytes, decoded)
+    has_rows = bool(settings.where) or form == "csv"
+    where = settings.where if has_rows else None
+    return FileFeed(source, watched, settings, settings.select, where)
+
+
+def _folder(settings: kinds.FolderSource, source: EvidenceSource, around: FeedContext) -> Feed:
+    return FolderFeed(source, around.folder / settings.root, settings, settings.max_bytes)
+
+
+def _sql(settings: kinds.SqlSource, source: EvidenceSource, around: FeedContext) -> Feed:
+    query = SqlQuery(settings.query, settings.params, settings.max_rows, settings.max_bytes)
+    return _database(settings, source, around, lambda args: query)
+
+
+def _queries(settings: kinds.QueriesSource, source: EvidenceSource, around: FeedContext) -> Feed:
+    by_name = {
+        name: SqlQuery(row.query, tuple(row.params), settings.max_rows, settings.max_bytes)
+        for name, row in settings.queries.items()
+    }
+
+    def chosen(args: CheckArguments) -> SqlQuery:
+        name = single_argument("query", args)
+        if name not in by_name:
+            problem = (
+                f"no query is named {display_value(name)}; there are {', '.join(sorted(by_name))}"
+            )
+            raise SourceFailedError(FailureReason.ARGUMENT, problem)
+        return by_name[name]
+
+    return _database(settings, source, around, chosen)
+
+
+def _database(
+    settings: kinds.SqlSource | kinds.QueriesSource,
+    source: EvidenceSource,
+    around: FeedContext,
+    chosen: QuerySelector,
+) -> Feed:
+    if settings.postgres is not None:
+        return PostgresFeed(source, settings.postgres, chosen, settings, around.environment)
+    return SqliteFeed(source, around.folder / (settings.sqlite or ""), chosen, settings)
+
+
+def _http_client(
+    settings: kinds.HttpSource | kinds.AnyUrlSource | kinds.IndexSource, around: FeedContext
+) -> HttpSourceClient:
+    return HttpSourceClient(
+        around.allowed, settings.max_bytes, settings.headers, around.environment
+    )
+
+
+def _http(settings: kinds.HttpSource, source: EvidenceSource, around: FeedContext) -> Feed:
+    return HttpFeed(source, settings.url, settings.query, _http_client(settings, around), settings)
+
+
+def _any_url(settings: kinds.AnyUrlSource, source: EvidenceSource, around: FeedContext) -> Feed:
+    return AnyUrlFeed(source, _http_client(settings, around), settings)
+
+
+def _mcp(settings: kinds.McpSource, source: EvidenceSource, around: FeedContext) -> Feed:
+    return McpFeed(source, settings, around.folder, around.allowed, around.environment)
+
+
+def _python(settings: kinds.PythonSource, source: EvidenceSource, around: FeedContext) -> Feed:
+    return PythonFeed(source, settings.call, settings, settings.max_bytes)
+
+
+def _installed(
+    settings: kinds.InstalledSource, source: EvidenceSource, around: FeedContext
+) -> Feed:
+    return InstalledFeed(source, settings)
+
+
+def _lock(settings: kinds.LockSource, source: EvidenceSource, around: FeedContext) -> Feed:
+    path = around.folder / settings.path
+    watched = CachedFile(path, settings.path, settings.max_bytes, lock_file_reader(settings.path))
+    return LockFeed(source, watched, settings)
+
+
+def _index(settings: kinds.IndexSource, source: EvidenceSource, around: FeedContext) -> Feed:
+    return IndexFeed(source, settings.url, _http_client(settings, around), settings)
+
+
+_FEED_BUILDERS: Final[Mapping[type, Callable[[Any, EvidenceSource, FeedContext], Feed]]] = {
+    kinds.FileSource: _file,
+    kinds.FolderSource: _folder,
+    kinds.SqlSource: _sql,
+    kinds.QueriesSource: _queries,
+    kinds.HttpSource: _http,
+    kinds.AnyUrlSource: _any_url,
+    kinds.McpSource: _mcp,
+    kinds.PythonSource: _python,
+    kinds.InstalledSource: _installed,
+    kinds.LockSource: _lock,
+    kinds.IndexSource: _index,
+}

@@ -1,0 +1,249 @@
+"""Files as sources: JSON, CSV and YAML, decoded strictly and cached until the file changes."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from affidavit.base.config import yaml_document
+from affidavit.base.errors import AffidavitError
+from affidavit.base.files import read_bounded
+from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
+from affidavit.base.strict_json import decode
+from affidavit.base.text import excerpt
+from affidavit.checks.facts import EvidenceSource
+from affidavit.checks.operators import find_equal
+from affidavit.checks.timestamps import NANOSECONDS, find_timestamp
+from affidavit.checks.values import display_value, is_scalar, kind_of, look_up_path
+from affidavit.tools.feed import (
+    MAX_RAW_BYTES,
+    CheckArguments,
+    FailureReason,
+    SourceFailedError,
+    SourceReply,
+    SourceRequest,
+    require_json,
+    rows_as_result,
+)
+from affidavit.tools.observation_time import ObservationTime, timestamp_from_seconds
+from affidavit.tools.setting_values import fill_arguments, single_argument
+
+# Files of JSON, CSV and YAML, decoded strictly, and decoded once as long as they do not change.
+#
+# CSV: UTF-8, with or without a byte order mark, comma separated, a header of distinct names; every
+# row is an object of texts. Nothing is made a number: "01" and "1" are two things.
+
+Content = TypeVar("Content")
+
+# A file may be written twice within one tick of its clock; only one that has rested is known.
+_STABLE_AFTER_NS: Final = 2 * NANOSECONDS
+FILE_FORMATS: Final = {".json": "json", ".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedFile(Generic[Content]):
+    """A decoded file, and when it was last changed."""
+
+    content: Content
+    modified_at: str | None
+
+
+class CachedFile(Generic[Content]):
+    """A file that is decoded when it is first asked for, and again when it has changed."""
+
+    def __init__(
+        self, path: Path, shown: str, max_bytes: int, decoded: Callable[[bytes], Content]
+    ) -> None:
+        self._path = path
+        self._shown = shown
+        self._max_bytes = max_bytes
+        self._decoded = decoded
+        self._known: tuple[tuple[int, ...], DecodedFile[Content]] | None = None
+
+    def opened(self, errand: SourceRequest) -> DecodedFile[Content]:
+        """Return what the file holds now, or raise the silence."""
+        try:
+            status = self._path.stat()
+        except (OSError, ValueError):
+            raise SourceFailedError(
+                FailureReason.MISSING, f"there is no file {self._shown}"
+            ) from None
+        stamp = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
+        known = self._known
+        if known is not None and known[0] == stamp:
+            return known[1]
+        opened = DecodedFile(
+            self._read(), timestamp_from_seconds(status.st_mtime_ns // NANOSECONDS)
+        )
+        asked = find_timestamp(errand.asked_at)
+        if asked is not None and asked - status.st_mtime_ns >= _STABLE_AFTER_NS:
+            self._known = (stamp, opened)
+        return opened
+
+    def _read(self) -> Content:
+        try:
+            return self._decoded(read_bounded(self._path, self._max_bytes))
+        except AffidavitError as error:
+            silence = _FAILURE_REASONS.get(error.fault.code, FailureReason.MALFORMED)
+            line = f" (line {error.where.line})" if error.where.line else ""
+            raise SourceFailedError(silence, f"{self._shown}: {error.message}{line}") from None
+
+
+_FAILURE_REASONS: Final = {
+    "AF010": FailureReason.MISSING,
+    "AF011": FailureReason.FORBIDDEN,
+    "AF012": FailureReason.MISSING,
+    "AF013": FailureReason.TOO_LARGE,
+    "AF015": FailureReason.MISSING,
+    "AF027": FailureReason.TOO_LARGE,
+}
+
+
+def decoder_of(form: str, max_bytes: int) -> Callable[[bytes], JsonValue]:
+    """Return what decodes a file of a format."""
+    limits = JsonLimits(max_bytes, DOCUMENT_LIMITS.max_depth)
+    decoders: dict[str, Callable[[bytes], Any]] = {
+        "json": lambda raw: decode(raw, limits),
+        "yaml": lambda raw: yaml_document(raw, limits).value,
+        "csv": lambda raw: list(csv_rows(raw)),
+    }
+    return decoders[form]
+
+
+def csv_rows(raw: bytes) -> Iterator[dict[str, str]]:
+    """Yield the rows of a CSV file, or raise the silence that says which line is wrong."""
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SourceFailedError(FailureReason.MALFORMED, "the CSV file is not UTF-8") from None
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = next(reader, None)
+        if not header or len(set(header)) != len(header) or not all(map(str.strip, header)):
+            problem = "the first line of the CSV file must have a distinct name for every column"
+            raise SourceFailedError(FailureReason.MALFORMED, problem)
+        for row in reader:
+            if row and len(row) != len(header):
+                problem = f"line {reader.line_num} has {len(row)} cells, the header {len(header)}"
+                raise SourceFailedError(FailureReason.MALFORMED, problem)
+            if row:
+                yield dict(zip(header, row, strict=True))
+    except csv.Error as error:
+        problem = f"line {reader.line_num} of the CSV file: {excerpt(str(error))}"
+        raise SourceFailedError(FailureReason.MALFORMED, problem) from None
+
+
+# Files as sources: one file whose rows or keys the arguments select, or a folder of files.
+
+
+@dataclass(frozen=True, slots=True)
+class FileFeed:
+    """One file. `select` leads into it step by step, `where` keeps the rows that are equal."""
+
+    source: EvidenceSource
+    file: CachedFile[JsonValue]
+    timing: ObservationTime
+    select: tuple[str | int, ...] = ()
+    where: Mapping[str, Any] | None = None
+
+    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+        """Return what the arguments select."""
+        opened = self.file.opened(errand)
+        value = opened.content
+        for step in self.select:
+            value = _select_step(value, fill_arguments(step, args))
+        if self.where is not None:
+            value = rows_as_result(
+                _rows_where(value, {k: fill_arguments(v, args) for k, v in self.where.items()})
+            )
+        raw = require_json(value, MAX_RAW_BYTES)
+        moment = self.timing.moment(raw, errand.asked_at, modified=opened.modified_at)
+        return SourceReply(raw, moment)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFeed:
+    """The files below a folder: the argument `file` names one, `key` a path in it if given.
+
+    Nothing outside the folder is read: no absolute name, no `..`, no link that leads out.
+    """
+
+    source: EvidenceSource
+    root: Path
+    timing: ObservationTime
+    max_bytes: int
+
+    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+        """Return what the file holds, or what stands at the key."""
+        name = single_argument("file", args)
+        path = self._inside(name)
+        form = FILE_FORMATS.get(path.suffix.lower())
+        if form is None:
+            problem = f"{display_value(name)} ends in none of {', '.join(FILE_FORMATS)}"
+            raise SourceFailedError(FailureReason.ARGUMENT, problem)
+        watched = CachedFile(
+            path, display_value(name), self.max_bytes, decoder_of(form, self.max_bytes)
+        )
+        opened = watched.opened(errand)
+        content = _as_result(opened.content, form)
+        if "key" in args:
+            look = look_up_path(content, single_argument("key", args))
+            if not look.found:
+                raise SourceFailedError(FailureReason.MISSING, look.why)
+            content = look.value
+        raw = require_json(content, MAX_RAW_BYTES)
+        moment = self.timing.moment(raw, errand.asked_at, modified=opened.modified_at)
+        return SourceReply(raw, moment)
+
+    def _inside(self, name: str) -> Path:
+        try:
+            root = self.root.resolve()
+            path = (root / name).resolve()
+        except (OSError, ValueError, RuntimeError):
+            raise SourceFailedError(
+                FailureReason.ARGUMENT, f"{display_value(name)} is no file name"
+            ) from None
+        if not path.is_relative_to(root):
+            raise SourceFailedError(
+                FailureReason.FORBIDDEN, f"{display_value(name)} leads out of the folder"
+            )
+        return path
+
+
+def _as_result(content: JsonValue, form: str) -> JsonValue:
+    return rows_as_result(content) if form == "csv" and isinstance(content, list) else content
+
+
+def _select_step(value: JsonValue, step: JsonValue) -> JsonValue:
+    if isinstance(value, dict) and is_scalar(step):
+        key = step if isinstance(step, str) else str(step)
+        if key in value:
+            return value[key]
+        raise SourceFailedError(
+            FailureReason.MISSING, f"the file has no key {display_value(key)} there"
+        )
+    if isinstance(value, list) and type(step) is int and 0 <= step < len(value):
+        return value[step]
+    raise SourceFailedError(
+        FailureReason.MISSING, f"{kind_of(value)} of the file has no {display_value(step)} in it"
+    )
+
+
+def _rows_where(rows: JsonValue, wanted: Mapping[str, JsonValue]) -> list[JsonValue]:
+    if not isinstance(rows, list):
+        raise SourceFailedError(
+            FailureReason.MALFORMED, f"the file has {kind_of(rows)} there, not rows"
+        )
+    for number, row in enumerate(rows):
+        absent = wanted.keys() - row.keys() if isinstance(row, dict) else wanted.keys()
+        if absent:
+            problem = f"row {number + 1} has no {display_value(min(absent))}"
+            raise SourceFailedError(FailureReason.MALFORMED, problem)
+    return [
+        row
+        for row in rows
+        if isinstance(row, dict)
+        and all(find_equal(row[name], value) is True for name, value in wanted.items())
+    ]

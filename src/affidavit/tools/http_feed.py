@@ -1,0 +1,291 @@
+"""JSON over HTTP(S) as a source: bounded in time and size, only to allowed addresses."""
+
+import re
+import socket
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+from urllib.parse import SplitResult, quote, unquote, urlencode, urljoin, urlsplit
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.http_address import Origin, UrlProblem, origin_of, parse_url, request_target
+from affidavit.base.http_client import (
+    FailureKind,
+    HttpFailure,
+    HttpRequest,
+    HttpResponse,
+    RequestStage,
+    open_connection,
+    send_request,
+    shut_down,
+)
+from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
+from affidavit.base.strict_json import decode
+from affidavit.checks.facts import EvidenceSource
+from affidavit.tools.allow_list import AllowList, resolve_allowed
+from affidavit.tools.feed import (
+    CheckArguments,
+    FailureReason,
+    SourceFailedError,
+    SourceReply,
+    SourceRequest,
+)
+from affidavit.tools.observation_time import ObservationTime, find_http_date
+from affidavit.tools.setting_values import (
+    OutgoingValues,
+    fill_text,
+    refuse_echo,
+    resolve_secrets,
+    single_argument,
+)
+from affidavit.tools.settings import EnvironmentSecret, HeaderValue
+
+# One GET for JSON: bounded in time and size, to checked addresses, and nowhere else.
+#
+# Redirects are followed up to three times and only to hosts of the allow-list, never from https to
+# http, and without the secrets once the host differs.
+
+MAX_REDIRECTS: Final = 3
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_READ_STATUSES: Final = (200,)
+
+
+@dataclass(frozen=True, slots=True)
+class GetRequest:
+    """What to get. `secret_headers` go to the first host only."""
+
+    url: str = field(repr=False)
+    headers: Mapping[str, str]
+    secret_headers: Mapping[str, str] = field(repr=False)
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _RequestDeadline:
+    """The patience of an errand: whoever sent it ends the wait."""
+
+    errand: SourceRequest
+
+    def seconds_left(self) -> float:
+        return self.errand.seconds_left()
+
+    def ending(self, plug: socket.socket) -> AbstractContextManager[object]:
+        self.errand.on_abandon(partial(shut_down, plug))
+        return nullcontext()
+
+
+def fetch(wanted: GetRequest, allowed: AllowList, errand: SourceRequest) -> HttpResponse:
+    """Return the answer with status 200, after redirects, or raise the silence."""
+    first = fetchable_address(wanted.url)
+    here = first
+    for _ in range(MAX_REDIRECTS + 1):
+        headers = dict(wanted.headers)
+        if origin_of(here) == origin_of(first):
+            headers |= wanted.secret_headers
+        request = HttpRequest(
+            "GET", request_target(here), headers, wanted.max_bytes, read=_READ_STATUSES
+        )
+        answer = _exchange(origin_of(here), request, allowed, errand)
+        if answer.status == 200:
+            return answer
+        if answer.status not in _REDIRECTS or "location" not in answer.headers:
+            raise SourceFailedError(FailureReason.STATUS, f"HTTP {answer.status}")
+        here = _redirect_address(here, answer.headers["location"])
+    raise SourceFailedError(FailureReason.REDIRECT, f"more than {MAX_REDIRECTS} redirects")
+
+
+def fetchable_address(url: str) -> SplitResult:
+    """Return the parts of an address that can be fetched, or raise."""
+    address = parse_url(url)
+    if isinstance(address, UrlProblem):
+        raise SourceFailedError(FailureReason.ARGUMENT, address)
+    return address
+
+
+def _redirect_address(here: SplitResult, location: str) -> SplitResult:
+    try:
+        there = fetchable_address(urljoin(here.geturl(), location))
+    except (SourceFailedError, ValueError):
+        raise SourceFailedError(
+            FailureReason.REDIRECT, "the redirect leads to no address"
+        ) from None
+    if here.scheme == "https" and there.scheme == "http":
+        raise SourceFailedError(FailureReason.REDIRECT, "the redirect leads from https to http")
+    return there
+
+
+def _exchange(
+    origin: Origin, request: HttpRequest, allowed: AllowList, errand: SourceRequest
+) -> HttpResponse:
+    allowed.require_host(origin)
+    addresses = resolve_allowed(origin.host, origin.port, allowed)
+    outcome = _outcome(origin, addresses, request, _RequestDeadline(errand))
+    if isinstance(outcome, HttpFailure):
+        errand.seconds_left()
+        raise _http_failure(outcome, origin, request.max_bytes)
+    return outcome
+
+
+def _outcome(
+    origin: Origin, addresses: list[str], request: HttpRequest, waiting: _RequestDeadline
+) -> HttpResponse | HttpFailure:
+    connection = open_connection(origin, addresses, waiting)
+    if isinstance(connection, HttpFailure):
+        return connection
+    with closing(connection):
+        return send_request(connection, request, waiting)
+
+
+def _http_failure(failure: HttpFailure, origin: Origin, max_bytes: int) -> SourceFailedError:
+    host = origin.host
+    match failure:
+        case HttpFailure(trouble=FailureKind.CERTIFICATE, detail=detail):
+            problem = f"the certificate of {host} does not hold: {detail}"
+            return SourceFailedError(FailureReason.FORBIDDEN, problem)
+        case HttpFailure(stage=RequestStage.CONNECTING, detail=detail):
+            problem = f"no connection to {host}:{origin.port} ({detail})"
+            return SourceFailedError(FailureReason.UNREACHABLE, problem)
+        case HttpFailure(stage=RequestStage.SECURING):
+            return SourceFailedError(FailureReason.UNREACHABLE, f"no TLS connection to {host}")
+        case HttpFailure(trouble=FailureKind.TOO_LONG):
+            return SourceFailedError(
+                FailureReason.TOO_LARGE, f"the answer has more than {max_bytes} bytes"
+            )
+        case _:
+            return SourceFailedError(*_HTTP_FAILURES.get(failure.trouble, _NOT_HTTP))
+
+
+_NOT_HTTP: Final = (FailureReason.MALFORMED, "the server does not speak HTTP as it should")
+_BROKEN_OFF: Final = (FailureReason.BROKEN_OFF, "the answer ended before it was whole")
+_HTTP_FAILURES: Final[Mapping[FailureKind, tuple[FailureReason, str]]] = {
+    FailureKind.LATE: (FailureReason.LATE, "the server did not answer in time"),
+    FailureKind.CUT: _BROKEN_OFF,
+    FailureKind.DROPPED: _BROKEN_OFF,
+}
+
+
+# JSON over HTTP(S) as a source: an address with slots, or any address on an allowed host.
+#
+# An answer counts if its status is 200, its type is JSON in UTF-8 without compression, and its body
+# is strict JSON: two equal keys or NaN make it none.
+
+_JSON_TYPE: Final = re.compile(r"application/(?:[a-z0-9.-]+\+)?json", re.IGNORECASE)
+_DEFAULT_HEADERS: Final = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+    "Connection": "close",
+    "User-Agent": "affidavit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSourceClient:
+    """How a source is asked over HTTP: what may be reached, what is sent, how much may come."""
+
+    allowed: AllowList
+    max_bytes: int
+    headers: Mapping[str, HeaderValue] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def get(
+        self, url: str, errand: SourceRequest, secrets: tuple[str, ...] = ()
+    ) -> tuple[JsonValue, HttpResponse]:
+        """Return the JSON at an address and the answer that it came with."""
+        headers = resolve_secrets(self.headers, self.environment)
+        plain, secret = self._told_apart(headers)
+        wanted = GetRequest(url, _DEFAULT_HEADERS | plain, secret, self.max_bytes)
+        answer = fetch(wanted, self.allowed, errand)
+        raw = json_from_answer(answer, self.max_bytes)
+        refuse_echo(raw, (*secrets, *headers.secrets))
+        return raw, answer
+
+    def _told_apart(self, headers: OutgoingValues) -> tuple[dict[str, str], dict[str, str]]:
+        plain: dict[str, str] = {}
+        secret: dict[str, str] = {}
+        for name, text in headers.texts.items():
+            is_secret = isinstance(self.headers[name], EnvironmentSecret)
+            (secret if is_secret else plain)[name] = text
+        return plain, secret
+
+
+@dataclass(frozen=True, slots=True)
+class HttpFeed:
+    """One address, with slots in its path and its query."""
+
+    source: EvidenceSource
+    url: str
+    query: Mapping[str, HeaderValue]
+    caller: HttpSourceClient
+    timing: ObservationTime
+
+    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+        """Return what the server answers."""
+        settings = {
+            name: fill_text(said, args) if isinstance(said, str) else said
+            for name, said in self.query.items()
+        }
+        outgoing = resolve_secrets(settings, self.caller.environment)
+        url = fill_url(self.url, args)
+        if outgoing.texts:
+            url += ("&" if "?" in url else "?") + urlencode(outgoing.texts, quote_via=quote)
+        raw, answer = self.caller.get(url, errand, outgoing.secrets)
+        return SourceReply(raw, http_observation_time(self.timing, raw, answer, errand))
+
+
+@dataclass(frozen=True, slots=True)
+class AnyUrlFeed:
+    """Any address on a host of the allow-list: the argument `url` names it."""
+
+    source: EvidenceSource
+    caller: HttpSourceClient
+    timing: ObservationTime
+
+    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+        """Return what the server answers."""
+        raw, answer = self.caller.get(single_argument("url", args), errand)
+        return SourceReply(raw, http_observation_time(self.timing, raw, answer, errand))
+
+
+def fill_url(url: str, args: CheckArguments) -> str:
+    """Return an address with its slots filled; an argument is never more than a part of it."""
+    made = fill_text(url, args, lambda value: quote(value, safe=""))
+    steps = unquote(urlsplit(made).path).split("/")
+    if "." in steps or ".." in steps:
+        raise SourceFailedError(
+            FailureReason.ARGUMENT, "an argument would lead to another place of the server"
+        )
+    return made
+
+
+def http_observation_time(
+    timing: ObservationTime, raw: JsonValue, answer: HttpResponse, errand: SourceRequest
+) -> str | None:
+    """Return when an HTTP answer was observed, by the rule of `observed`."""
+    return timing.moment(
+        raw,
+        errand.asked_at,
+        modified=find_http_date(answer.headers.get("last-modified")),
+        answered=find_http_date(answer.headers.get("date")),
+    )
+
+
+def json_from_answer(answer: HttpResponse, max_bytes: int) -> JsonValue:
+    """Return the JSON of an answer, or raise the silence."""
+    kind, _, parameters = answer.headers.get("content-type", "").partition(";")
+    if not _JSON_TYPE.fullmatch(kind.strip()):
+        said = kind.strip().lower() if re.fullmatch(r"[\w.+/-]{1,60}", kind.strip()) else "nothing"
+        raise SourceFailedError(FailureReason.CONTENT, f"the answer says it is {said}, not JSON")
+    charset = re.search(r"charset\s*=\s*\"?([\w-]+)", parameters, re.IGNORECASE)
+    if charset and charset[1].lower() not in ("utf-8", "utf8"):
+        raise SourceFailedError(FailureReason.CONTENT, "the answer says that its text is not UTF-8")
+    if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise SourceFailedError(
+            FailureReason.CONTENT, "the answer is compressed, which was not asked for"
+        )
+    try:
+        return decode(answer.body, JsonLimits(max_bytes, DOCUMENT_LIMITS.max_depth))
+    except AffidavitError as error:
+        problem = f"the body is not strict JSON ({error.fault.name})"
+        raise SourceFailedError(FailureReason.MALFORMED, problem) from None

@@ -1,0 +1,158 @@
+"""A tool of an MCP server as a source, asked with the official client: `mcp`, of the extra `mcp`.
+
+A server is a command that is started for the errand and ended after it (stdio), or an address
+(streamable HTTP), whose host must be allowed like any other. What counts is the tool's structured
+content, or else its one text if that is strict JSON. What the server logs is not shown.
+"""
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.http_address import origin_of
+from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
+from affidavit.base.strict_json import decode
+from affidavit.checks.facts import EvidenceSource
+from affidavit.tools.allow_list import AllowList, require_addresses
+from affidavit.tools.event_loop import run_request
+from affidavit.tools.feed import (
+    CheckArguments,
+    FailureReason,
+    SourceFailedError,
+    SourceReply,
+    SourceRequest,
+    require_json,
+)
+from affidavit.tools.http_feed import fetchable_address
+from affidavit.tools.setting_values import (
+    OutgoingValues,
+    fill_arguments,
+    refuse_echo,
+    resolve_secrets,
+)
+from affidavit.tools.settings import McpSource
+
+_GRACE_S: Final = 10.0
+"""For ending the server's process; nobody waits for it any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpFeed:
+    """One tool of one server. A session is opened for every question."""
+
+    source: EvidenceSource
+    settings: McpSource
+    folder: Path
+    allowed: AllowList
+    environment: Mapping[str, str] = field(repr=False)
+
+    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+        """Return what the tool says."""
+        _require_client()
+        settings = self.settings
+        outgoing = resolve_secrets(
+            settings.headers if settings.url else settings.env, self.environment
+        )
+        arguments = args if settings.arguments is None else fill_arguments(settings.arguments, args)
+        if settings.url is not None:
+            self.allowed.require_host(origin_of(fetchable_address(settings.url)))
+        work = self._called(arguments, outgoing, errand)
+        check = partial(require_addresses, self.allowed)
+        try:
+            result = run_request(work, errand, check, _GRACE_S)
+        except SourceFailedError:
+            raise
+        except Exception as error:
+            errand.seconds_left()
+            raise _mcp_failure(error) from None
+        raw = json_from_tool_result(result, settings.max_bytes)
+        refuse_echo(raw, outgoing.secrets)
+        return SourceReply(raw, settings.moment(raw, errand.asked_at))
+
+    async def _called(self, arguments: Any, outgoing: OutgoingValues, errand: SourceRequest) -> Any:
+        import anyio
+        from mcp import ClientSession
+
+        with anyio.fail_after(errand.seconds_left()):
+            async with (
+                self._streams(outgoing) as (incoming, outgoing_stream),
+                ClientSession(incoming, outgoing_stream) as session,
+            ):
+                await session.initialize()
+                return await session.call_tool(self.settings.tool, dict(arguments))
+
+    @asynccontextmanager
+    async def _streams(self, outgoing: OutgoingValues) -> AsyncIterator[tuple[Any, Any]]:
+        settings = self.settings
+        if settings.url is not None:
+            import httpx2
+            from mcp.client.streamable_http import streamable_http_client
+
+            # Neither a proxy nor a key of the environment: only what the settings say.
+            async with (
+                httpx2.AsyncClient(headers=dict(outgoing.texts), trust_env=False) as client,
+                streamable_http_client(settings.url, http_client=client) as streams,
+            ):
+                yield streams
+            return
+        from mcp import StdioServerParameters
+        from mcp.client.stdio import stdio_client
+
+        program, *rest = settings.command or ("",)
+        server = StdioServerParameters(
+            command=program, args=rest, env=dict(outgoing.texts), cwd=self.folder
+        )
+        with Path(os.devnull).open("w", encoding="utf-8") as unseen:
+            async with stdio_client(server, errlog=unseen) as streams:
+                yield streams
+
+
+def json_from_tool_result(result: Any, max_bytes: int) -> JsonValue:
+    """Return the JSON of a tool's result, or raise the silence."""
+    if result.is_error:
+        raise SourceFailedError(
+            FailureReason.REFUSED, "the tool of the MCP server says that it failed"
+        )
+    if result.structured_content is not None:
+        return require_json(result.structured_content, max_bytes)
+    texts = [getattr(block, "text", None) for block in result.content]
+    if len(texts) != 1 or texts[0] is None:
+        raise SourceFailedError(
+            FailureReason.CONTENT, "the tool's result is neither structured nor one text"
+        )
+    try:
+        return decode(texts[0].encode(), JsonLimits(max_bytes, DOCUMENT_LIMITS.max_depth))
+    except AffidavitError as error:
+        problem = f"the tool's text is not strict JSON ({error.fault.name})"
+        raise SourceFailedError(FailureReason.MALFORMED, problem) from None
+
+
+def _require_client() -> None:
+    try:
+        import mcp  # noqa: F401 - only whether it is there
+    except ImportError:
+        problem = "an MCP source needs the package mcp: pip install 'affidavit[mcp]'"
+        raise SourceFailedError(FailureReason.NOT_INSTALLED, problem) from None
+
+
+def _mcp_failure(error: BaseException) -> SourceFailedError:
+    """Return the silence that stands at the bottom of a group of errors."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, SourceFailedError):
+        return error
+    if isinstance(error, TimeoutError):
+        return SourceFailedError(FailureReason.LATE, "the MCP server did not answer in time")
+    # The client's own library for HTTP has an error of its own for a connection that fails.
+    if isinstance(error, OSError) or type(error).__name__ == "ConnectError":
+        return SourceFailedError(
+            FailureReason.UNREACHABLE, "the MCP server cannot be started or reached"
+        )
+    return SourceFailedError(
+        FailureReason.REFUSED, f"the MCP server did not answer ({type(error).__name__})"
+    )

@@ -1,0 +1,228 @@
+"""The built-in tool `software_version`: installed packages, lock files and package indexes."""
+
+import platform
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import PurePath
+from typing import Any, Final, TypeAlias
+
+from affidavit.base.json_values import JsonLimits, JsonValue
+from affidavit.base.strict_json import decode
+from affidavit.checks.facts import EvidenceSource
+from affidavit.checks.values import display_value, look_up_path
+from affidavit.tools.feed import (
+    CheckArguments,
+    FailureReason,
+    SourceFailedError,
+    SourceReply,
+    SourceRequest,
+    rows_as_result,
+)
+from affidavit.tools.file_feed import CachedFile
+from affidavit.tools.http_feed import HttpSourceClient, fill_url, http_observation_time
+from affidavit.tools.observation_time import ObservationTime, ObservedAt
+from affidavit.tools.setting_values import single_argument
+
+# Versions that a lock file pins: requirements.txt, TOML locks of Python, package-lock.json.
+#
+# Only an exact pin counts, and only one: a product that the file pins at two versions (for two
+# platforms, say) has no version that could be stated.
+
+Pins: TypeAlias = dict[str, frozenset[str]]
+
+_PIN: Final = re.compile(
+    r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*={2,3}\s*(?P<version>[^\s;,\\#*]+)"
+    r"\s*(?:;.*|\\|#.*|--hash.*)?"
+)
+_MODULES: Final = "node_modules/"
+
+
+def normalized_name(name: str) -> str:
+    """Return a package's name as PEP 503 compares it; npm's names have no other form either."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def lock_file_reader(name: str) -> Callable[[bytes], Pins]:
+    """Return what reads a lock file of this name."""
+    if name.endswith(".json"):
+        return lambda raw: _collect_pins(_npm_pins(raw))
+    if name.endswith((".lock", ".toml")):
+        return lambda raw: _collect_pins(_toml_pins(raw, PurePath(name).name))
+    return lambda raw: _collect_pins(_requirement_pins(raw))
+
+
+def _collect_pins(pins: Iterator[tuple[str, str]]) -> Pins:
+    found: dict[str, set[str]] = {}
+    for name, version in pins:
+        found.setdefault(normalized_name(name), set()).add(version)
+    return {name: frozenset(versions) for name, versions in found.items()}
+
+
+def _requirement_pins(raw: bytes) -> Iterator[tuple[str, str]]:
+    for line in _text(raw).splitlines():
+        if match := _PIN.fullmatch(line.strip()):
+            yield match["name"], match["version"]
+
+
+def _toml_pins(raw: bytes, name: str) -> Iterator[tuple[str, str]]:
+    """Read [[package]] of uv, poetry and cargo, and [[packages]] of pylock.toml (PEP 751)."""
+    try:
+        table = tomllib.loads(_text(raw))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        raise SourceFailedError(FailureReason.MALFORMED, f"{name} is not TOML") from None
+    rows = table.get("package", table.get("packages", []))
+    yield from _named_versions(rows if isinstance(rows, list) else [])
+
+
+def _named_versions(rows: list[Any]) -> Iterator[tuple[str, str]]:
+    for row in rows:
+        name = row.get("name") if isinstance(row, dict) else None
+        version = row.get("version") if isinstance(row, dict) else None
+        if isinstance(name, str) and isinstance(version, str):
+            yield name, version
+
+
+def _npm_pins(raw: bytes) -> Iterator[tuple[str, str]]:
+    """Read what stands directly in node_modules: what a product's own code would get."""
+    table = decode(raw, JsonLimits(len(raw)))
+    packages = table.get("packages") if isinstance(table, dict) else None
+    if isinstance(packages, dict):
+        rows = {
+            place.removeprefix(_MODULES): row
+            for place, row in packages.items()
+            if place.startswith(_MODULES) and place.count(_MODULES) == 1
+        }
+    else:
+        older = table.get("dependencies") if isinstance(table, dict) else None
+        rows = older if isinstance(older, dict) else {}
+    for name, row in rows.items():
+        version = row.get("version") if isinstance(row, dict) else None
+        if isinstance(version, str):
+            yield name, version
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SourceFailedError(FailureReason.MALFORMED, "the lock file is not UTF-8") from None
+
+
+# The built-in tool `software_version`: which version of a product there is.
+#
+# Three sources answer three questions: what is installed here, what a lock file pins, and what an
+# index offers as the latest. Each result is `{"results": [{"product", "version", ...}]}`.
+
+# Where indexes say which version is the latest: Python's JSON, npm (all, one), crates.
+_LATEST_PATHS: Final = (
+    "info.version",
+    "dist-tags.latest",
+    "crate.max_stable_version",
+    "version",
+)
+_RELEASE: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledFeed:
+    """The packages of this environment; `python` is the interpreter that runs."""
+
+    source: EvidenceSource
+    timing: ObservationTime
+
+    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+        """Return the version that is installed; that is so at the moment of asking."""
+        product = single_argument("product", args)
+        raw = _version_result(product, _installed_version(product), "installed")
+        if self.timing.observed_at is None and self.timing.observed_at_path is None:
+            return SourceReply(raw, ObservationTime(ObservedAt.ASKED).moment(raw, errand.asked_at))
+        return SourceReply(raw, self.timing.moment(raw, errand.asked_at))
+
+
+@dataclass(frozen=True, slots=True)
+class LockFeed:
+    """A lock file."""
+
+    source: EvidenceSource
+    file: CachedFile[Pins]
+    timing: ObservationTime
+
+    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+        """Return the version that the file pins."""
+        product = single_argument("product", args)
+        opened = self.file.opened(errand)
+        versions = sorted(opened.content.get(normalized_name(product), ()))
+        if not versions:
+            raise SourceFailedError(
+                FailureReason.MISSING, f"the lock file pins no {display_value(product)}"
+            )
+        if len(versions) > 1:
+            problem = f"the lock file pins {display_value(product)} at {', '.join(versions[:4])}"
+            raise SourceFailedError(FailureReason.MALFORMED, problem)
+        raw = _version_result(product, versions[0], "locked")
+        moment = self.timing.moment(raw, errand.asked_at, modified=opened.modified_at)
+        return SourceReply(raw, moment)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFeed:
+    """A package index that the user names, with `{product}` in its address."""
+
+    source: EvidenceSource
+    url: str
+    caller: HttpSourceClient
+    timing: ObservationTime
+
+    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+        """Return the version that the index calls the latest."""
+        product = single_argument("product", args)
+        answer, response = self.caller.get(fill_url(self.url, args), errand)
+        version = find_latest(answer)
+        if version is None:
+            problem = "the index answered, but names no latest version where one is known to stand"
+            raise SourceFailedError(FailureReason.MALFORMED, problem)
+        raw = _version_result(product, version, "latest")
+        return SourceReply(raw, http_observation_time(self.timing, answer, response, errand))
+
+
+def find_latest(answer: JsonValue) -> str | None:
+    """Return the latest version that an index names, or the greatest release that it lists.
+
+    A list (PEP 700) counts only versions of digits and dots: no pre-release is anyone's latest.
+    Not covered: releases that were withdrawn, which such a list does not tell apart.
+    """
+    for path in _LATEST_PATHS:
+        value = look_up_path(answer, path).value
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    listed = look_up_path(answer, "versions").value
+    releases = [
+        version
+        for version in (listed if isinstance(listed, list) else ())
+        if isinstance(version, str) and _RELEASE.fullmatch(version)
+    ]
+    return max(releases, key=_parts, default=None)
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    return tuple(int(part[:18]) for part in version.split("."))
+
+
+def _installed_version(product: str) -> str:
+    if normalized_name(product) == "python":
+        return platform.python_version()
+    try:
+        return metadata.version(product)
+    except (metadata.PackageNotFoundError, ValueError):
+        raise SourceFailedError(
+            FailureReason.MISSING, f"no package {display_value(product)} is installed"
+        ) from None
+
+
+def _version_result(product: str, version: str, meaning: str) -> JsonValue:
+    row: dict[str, JsonValue] = {"product": product, "version": version}
+    row[f"{meaning}_version"] = version
+    return rows_as_result([row])

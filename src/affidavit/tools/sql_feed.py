@@ -1,0 +1,281 @@
+"""SQL queries as sources: SQLite and PostgreSQL, read-only, one statement, under limits."""
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+from urllib.parse import quote
+from uuid import UUID
+
+from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
+from affidavit.base.strict_json import decode
+from affidavit.checks.facts import EvidenceSource
+from affidavit.checks.values import display_value, is_scalar, kind_of
+from affidavit.tools.event_loop import run_request
+from affidavit.tools.feed import (
+    CheckArguments,
+    FailureReason,
+    SourceFailedError,
+    SourceReply,
+    SourceRequest,
+    require_json,
+    rows_as_result,
+)
+from affidavit.tools.observation_time import ObservationTime, format_timestamp
+from affidavit.tools.setting_values import environment_secret, refuse_echo, required_argument
+from affidavit.tools.settings import EnvironmentSecret
+
+# Values between JSON and a database: what can be bound, and what a row becomes.
+#
+# Exact numbers, times and identifiers become texts, which the operators read exactly; bytes and
+# what else has no form in JSON make the result none.
+
+
+@dataclass(frozen=True, slots=True)
+class SqlQuery:
+    """A statement, the arguments that it binds, and how much it may bring."""
+
+    sql: str
+    params: tuple[str, ...]
+    max_rows: int
+    max_bytes: int
+
+
+QuerySelector: TypeAlias = Callable[[CheckArguments], SqlQuery]
+"""The query that arguments mean."""
+
+
+def bound_values(params: Sequence[str], args: CheckArguments) -> list[JsonValue]:
+    """Return the arguments that a query binds, in its order."""
+    values = []
+    for name in params:
+        value = required_argument(name, args)
+        if not is_scalar(value):
+            problem = f"the argument {name} is {kind_of(value)}, and only a single value is bound"
+            raise SourceFailedError(FailureReason.ARGUMENT, problem)
+        values.append(value)
+    return values
+
+
+def rows_result(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], max_rows: int, max_bytes: int
+) -> JsonValue:
+    """Return rows as a result; whoever reads them asks for one more than is allowed."""
+    if len(set(columns)) != len(columns):
+        problem = "two columns have the same name; name each with AS"
+        raise SourceFailedError(FailureReason.MALFORMED, problem)
+    if len(rows) > max_rows:
+        raise SourceFailedError(FailureReason.TOO_LARGE, f"the query has more than {max_rows} rows")
+    made: list[JsonValue] = [
+        {name: _json_value(value, name) for name, value in zip(columns, row, strict=True)}
+        for row in rows
+    ]
+    return require_json(rows_as_result(made), max_bytes)
+
+
+def _json_value(value: Any, column: str) -> JsonValue:
+    if value is None or isinstance(value, bool | int | float | str | dict):
+        return value
+    if isinstance(value, list | tuple):
+        return [_json_value(member, column) for member in value]
+    for kind, write in _VALUE_WRITERS:
+        if isinstance(value, kind):
+            return write(value)
+    problem = f"the column {display_value(column)} holds {type(value).__name__}, which JSON has not"
+    raise SourceFailedError(FailureReason.MALFORMED, problem)
+
+
+def _timestamp_text(value: datetime) -> str:
+    return format_timestamp(value.astimezone(UTC)) if value.tzinfo else value.isoformat()
+
+
+# A datetime is a date too, so it comes first.
+_VALUE_WRITERS: Final[tuple[tuple[type, Callable[[Any], str]], ...]] = (
+    (Decimal, lambda value: format(value, "f")),
+    (datetime, _timestamp_text),
+    (date, date.isoformat),
+    (time, time.isoformat),
+    (UUID, str),
+)
+
+
+# SQLite: opened read-only, one statement, under limits, and stopped when its time is over.
+
+# Reading only, said a third time: beside the open mode and `query_only`, no statement that
+# attaches another file or changes a setting is prepared at all.
+_ALLOWED: Final = frozenset(
+    {
+        sqlite3.SQLITE_SELECT,
+        sqlite3.SQLITE_READ,
+        sqlite3.SQLITE_FUNCTION,
+        sqlite3.SQLITE_RECURSIVE,
+    }
+)
+_FORBIDDEN_FUNCTIONS: Final = frozenset({"load_extension", "readfile", "writefile", "edit"})
+_STEPS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteFeed:
+    """A query of one SQLite file. `chosen` is the query that the arguments mean."""
+
+    source: EvidenceSource
+    path: Path
+    chosen: QuerySelector
+    timing: ObservationTime
+
+    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+        """Return the rows."""
+        query = self.chosen(args)
+        values = bound_values(query.params, args)
+        raw = self._rows(query, values, errand)
+        return SourceReply(raw, self.timing.moment(raw, errand.asked_at))
+
+    def _rows(
+        self, query: SqlQuery, values: Sequence[JsonValue], errand: SourceRequest
+    ) -> JsonValue:
+        if not self.path.is_file():
+            raise SourceFailedError(
+                FailureReason.MISSING, f"there is no database {self.source.url}"
+            )
+        try:
+            with closing(self._opened(query, errand)) as database:
+                cursor = database.execute(query.sql, _bindable(values))
+                rows = cursor.fetchmany(query.max_rows + 1)
+                columns = [column[0] for column in cursor.description or ()]
+        except (sqlite3.Error, sqlite3.Warning, OverflowError) as error:
+            errand.seconds_left()
+            raise _sqlite_failure(error) from None
+        return rows_result(columns, rows, query.max_rows, query.max_bytes)
+
+    def _opened(self, query: SqlQuery, errand: SourceRequest) -> sqlite3.Connection:
+        uri = f"file:{quote(str(self.path.absolute()))}?mode=ro"
+        database = sqlite3.connect(
+            uri, uri=True, timeout=errand.seconds_left(), check_same_thread=False
+        )
+        try:
+            database.execute("PRAGMA query_only = ON")
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(query.max_bytes, 1_000))
+            database.set_authorizer(_authorize)
+            database.set_progress_handler(lambda: _is_past_deadline(errand), _STEPS)
+            errand.on_abandon(database.interrupt)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+
+def _authorize(action: int, first: Any, second: Any, *_: Any) -> int:
+    is_allowed = action in _ALLOWED and str(second).lower() not in _FORBIDDEN_FUNCTIONS
+    return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+
+
+def _is_past_deadline(errand: SourceRequest) -> bool:
+    try:
+        return errand.seconds_left() <= 0
+    except SourceFailedError:
+        return True
+
+
+def _bindable(values: Sequence[JsonValue]) -> list[Any]:
+    return [int(value) if isinstance(value, bool) else value for value in values]
+
+
+def _sqlite_failure(error: Exception) -> SourceFailedError:
+    name = getattr(error, "sqlite_errorname", None) or type(error).__name__
+    if name in ("SQLITE_BUSY", "SQLITE_LOCKED"):
+        return SourceFailedError(FailureReason.BUSY, "the database is locked by a writer")
+    if name == "SQLITE_AUTH":
+        problem = "the query does more than read, or attaches, or sets something"
+        return SourceFailedError(FailureReason.FORBIDDEN, problem)
+    if name == "SQLITE_TOOBIG":
+        return SourceFailedError(FailureReason.TOO_LARGE, "a value of the result is too large")
+    return SourceFailedError(FailureReason.REFUSED, f"SQLite refused the query ({name})")
+
+
+# PostgreSQL: a read-only transaction, one statement, under limits of time, rows and size.
+#
+# The address comes from an environment variable and is never shown. What the server may write into
+# an error is not shown either: only its code (SQLSTATE).
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresFeed:
+    """A query of the database that an environment variable names."""
+
+    source: EvidenceSource
+    address: EnvironmentSecret
+    chosen: QuerySelector
+    timing: ObservationTime
+    environment: Mapping[str, str] = field(repr=False)
+
+    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+        """Return the rows."""
+        query = self.chosen(args)
+        values = bound_values(query.params, args)
+        address = environment_secret(self.address, self.environment)
+        raw = self._rows(address, query, values, errand)
+        refuse_echo(raw, (address,))
+        return SourceReply(raw, self.timing.moment(raw, errand.asked_at))
+
+    def _rows(
+        self, address: str, query: SqlQuery, values: Sequence[JsonValue], errand: SourceRequest
+    ) -> JsonValue:
+        try:
+            import asyncpg
+        except ImportError:
+            problem = "PostgreSQL needs the package asyncpg: pip install 'affidavit[server]'"
+            raise SourceFailedError(FailureReason.NOT_INSTALLED, problem) from None
+        try:
+            return run_request(_run_query(address, query, values, errand), errand)
+        except asyncpg.PostgresError as error:
+            errand.seconds_left()
+            code = error.sqlstate or "no code"
+            raise SourceFailedError(FailureReason.REFUSED, f"PostgreSQL refused ({code})") from None
+        except (asyncpg.InterfaceError, asyncpg.InternalClientError, ValueError):
+            problem = "the arguments or the address do not fit (see docs/tools.md)"
+            raise SourceFailedError(FailureReason.REFUSED, problem) from None
+        except OSError:
+            raise SourceFailedError(
+                FailureReason.UNREACHABLE, "no connection to PostgreSQL"
+            ) from None
+
+
+async def _run_query(
+    address: str, query: SqlQuery, values: Sequence[JsonValue], errand: SourceRequest
+) -> JsonValue:
+    import asyncpg
+
+    left = errand.seconds_left()
+    connection: Any = await asyncpg.connect(
+        address,
+        timeout=left,
+        server_settings={
+            "default_transaction_read_only": "on",
+            "statement_timeout": str(max(int(left * 1000), 1)),
+            "application_name": "affidavit",
+        },
+    )
+    try:
+        limits = JsonLimits(query.max_bytes, DOCUMENT_LIMITS.max_depth)
+        for kind in ("json", "jsonb"):
+            await connection.set_type_codec(
+                kind,
+                schema="pg_catalog",
+                encoder=str,
+                decoder=lambda text: decode(text.encode(), limits),
+            )
+        async with connection.transaction(readonly=True):
+            statement = await connection.prepare(query.sql)
+            columns = [attribute.name for attribute in statement.get_attributes()]
+            cursor = await statement.cursor(*values)
+            rows = await cursor.fetch(query.max_rows + 1)
+        return rows_result(columns, [tuple(row) for row in rows], query.max_rows, query.max_bytes)
+    finally:
+        # A polite goodbye would wait for the server; the transaction has only read.
+        connection.terminate()

@@ -1,0 +1,194 @@
+"""The documents that the service takes and gives, as structs; the OpenAPI document is made of them.
+
+What is asked is read by the rules of the checks themselves, which these describe; a test holds the
+two together.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+from affidavit.app.tool_queries import DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS
+from affidavit.checks.check import Check
+from affidavit.checks.receipt_schema import AnswerV1, RefusalV1
+from affidavit.checks.routes import MAX_QUESTION_CHARACTERS
+
+DeadlineMilliseconds = Annotated[int, msgspec.Meta(ge=1, le=MAX_DEADLINE_MS)]
+Checks = Annotated[list[Check], msgspec.Meta(min_length=1)]
+# A word is what white space and the marks at the end leave. What is white space is written out:
+# `\s` is another set in each dialect of regular expressions.
+_WHITE_SPACE: Final = r"\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+QuestionText = Annotated[
+    str, msgspec.Meta(max_length=MAX_QUESTION_CHARACTERS, pattern=rf"[^{_WHITE_SPACE}?!.]")
+]
+Timestamp = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9](\.[0-9]{1,9})?Z$",
+        extra_json_schema={"format": "date-time"},
+    ),
+]
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+# One spelling only: the bits that padding leaves over are zero.
+Base64 = Annotated[
+    str,
+    msgspec.Meta(
+        pattern="^(?:[A-Za-z0-9+/]{4})*"
+        "(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$"
+    ),
+]
+
+
+class ChecksRequestV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Checks to evaluate. Those beyond the cap are listed as `not_checked`."""
+
+    checks: Checks
+    deadline_ms: DeadlineMilliseconds = DEFAULT_DEADLINE_MS
+
+
+class QuestionRequestV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A question, or a statement, that the route table compiles to checks."""
+
+    question: QuestionText
+    deadline_ms: DeadlineMilliseconds = DEFAULT_DEADLINE_MS
+
+
+class SignatureV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The Ed25519 signature over the receipt without its signature and anchor."""
+
+    alg: Literal["Ed25519"]
+    key_id: str
+    canonicalization: Literal["json-sorted-compact"]
+    sig: str
+
+
+class SelfAnchorV1(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="status", tag="self_anchor"
+):
+    """The digest of the signed receipt, for anybody to have stamped."""
+
+    digest_sha256: Digest
+    how: Any = msgspec.UNSET
+    note: Any = msgspec.UNSET
+
+
+class StampAnchorV1(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="status", tag="rfc3161"
+):
+    """A time stamp over that digest."""
+
+    digest_sha256: Digest
+    token: Base64
+    how: Any = msgspec.UNSET
+    note: Any = msgspec.UNSET
+
+
+class ReceiptV1(msgspec.Struct, frozen=True):
+    """What a receipt must have to be verified; the steps find out about all the rest."""
+
+    schema: Literal["answer/v1"]
+    receipt_id: str
+    generated_at: Timestamp
+    signature: SignatureV1
+    anchor: SelfAnchorV1 | StampAnchorV1 | msgspec.UnsetType = msgspec.UNSET
+
+
+class AnswerReceiptV1(AnswerV1, frozen=True, kw_only=True):
+    """A signed answer."""
+
+    receipt_id: str
+    signature: SignatureV1
+
+
+class RefusalReceiptV1(RefusalV1, frozen=True, kw_only=True):
+    """A signed refusal of a question that no route covers."""
+
+    receipt_id: str
+    signature: SignatureV1
+
+
+class QuestionFamilyV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Questions of one kind that a route compiles."""
+
+    route_id: str
+    ask: list[str]
+    say: list[str]
+    tool: str
+
+
+class CoveredToolV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tool that a check may name."""
+
+    name: str
+    required_args: list[str]
+    description: str
+    unit: str | None
+
+
+class ChecksModeV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What checks may say."""
+
+    rule: str
+    tools: list[CoveredToolV1]
+    operators: list[str]
+    max_checks: int
+    max_expectations: int
+    max_path_depth: int
+
+
+class CoverageV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The coverage manifest: what can be asked here."""
+
+    schema: Literal["answer-coverage/v1"]
+    router_version: str
+    router_sha256: str
+    families: list[QuestionFamilyV1]
+    not_covered: list[str]
+    refusal_contract: str
+    checks_mode: ChecksModeV1
+
+
+class VerificationStepV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of a verification; the third step has two."""
+
+    number: Annotated[int, msgspec.Meta(ge=1, le=5)]
+    name: str
+    status: Literal["passed", "failed", "skipped", "not_checked"]
+    code: str | None
+    detail: str
+
+
+class ReceiptSummaryV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the receipt says of itself; it counts only if `valid` is true."""
+
+    verdict: Any
+    confidence: Any
+    issuer: Any
+    generated_at: Any
+
+
+class VerificationReportV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The steps of a verification and what they come to, as `affidavit verify` exits."""
+
+    valid: bool
+    exit: Annotated[int, msgspec.Meta(ge=0, le=4)]
+    receipt_id: str
+    key_id: str
+    steps: list[VerificationStepV1]
+    said: ReceiptSummaryV1
+
+
+class StatusV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether the service is there."""
+
+    status: Literal["alive", "ready"]
+
+
+class FaultV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a problem's `type` stands for; words in braces differ from case to case."""
+
+    code: str
+    name: str
+    message: str
+    next: str
+    status: int | None

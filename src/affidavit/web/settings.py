@@ -1,0 +1,44 @@
+"""The limits of the web service, and which addresses count as this machine."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import ip_address
+
+from affidavit.base.json_values import JsonLimits
+
+# Which addresses are this machine.
+
+
+@lru_cache(1024)  # A service asks at every request.
+def is_loopback(host: str) -> bool:
+    """Say whether an address, or the name localhost, is this machine and nobody else."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+# What bounds a request: sizes, rates, how many at once, and who may come without a key.
+
+MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """The bounds of the service. Rates are per second and per process; 0 is no bound."""
+
+    anonymous: bool = True
+    """Whether a caller from this machine needs no key."""
+    max_body_bytes: int = MEGABYTE
+    max_depth: int = 32  # Half of what a receipt may have: a request ends up inside of one.
+    key_rate: float = 100.0
+    address_rate: float = 50.0
+    max_running: int = 64
+    body_seconds: float = 10.0
+
+    @property
+    def json_limits(self) -> JsonLimits:
+        """The limits of a request's JSON."""
+        return JsonLimits(max_bytes=self.max_body_bytes, max_depth=self.max_depth)

@@ -1,1 +1,0 @@
-"""The one place that picks adapters: which judge, which store, which clock, which folder."""

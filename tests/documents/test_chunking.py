@@ -1,0 +1,210 @@
+from bisect import bisect_right
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from affidavit.base.digest import chunk_hash
+from affidavit.documents.chunking import DocumentPassage, chunk_document
+from affidavit.documents.model import ReadDocument, TextBlockKind, TextBuilder, code_text, row_text
+from affidavit.documents.settings import ChunkSettings, DocumentLimits
+
+H, P, ITEM, R, C, T = (
+    TextBlockKind.HEADING,
+    TextBlockKind.PARAGRAPH,
+    TextBlockKind.ITEM,
+    TextBlockKind.ROW,
+    TextBlockKind.CODE,
+    TextBlockKind.CONTENTS,
+)
+Piece = tuple[TextBlockKind, str] | tuple[TextBlockKind, str, int] | int
+
+
+def document(*pieces: Piece) -> ReadDocument:
+    """A document of blocks; a number alone turns the page."""
+    builder = TextBuilder(DocumentLimits())
+    for piece in pieces:
+        if isinstance(piece, int):
+            builder.on_page(piece)
+        else:
+            builder.add(*piece)
+    return ReadDocument(
+        filename="x",
+        digest="sha256:0",
+        media_type="text/plain",
+        title="x",
+        date=None,
+        page_count=None,
+        text=builder.text(),
+        blocks=builder.blocks(),
+        page_marks=builder.page_marks(),
+    )
+
+
+def cut(*pieces: Piece, target: int = 60, overlap: int = 0) -> tuple[DocumentPassage, ...]:
+    sizes = ChunkSettings(target_characters=target, overlap_characters=overlap)
+    return chunk_document(document(*pieces), sizes)
+
+
+A = "Aaaaa aaaaa aaaaa aaaaa aaaaa."
+B = "Bbbbb bbbbb bbbbb bbbbb bbbbb."
+D = "Ddddd ddddd ddddd ddddd ddddd."
+SPEC = {
+    "short blocks share a passage": ([(P, "One."), (P, "Two.")], ["One.\n\nTwo."]),
+    "a heading begins a passage and stands in it": (
+        [(P, "One."), (H, "Leave", 1), (P, "Two.")],
+        ["One.", "Leave\n\nTwo."],
+    ),
+    "headings without text between them share a passage": (
+        [(H, "Leave", 1), (H, "Annual", 2), (P, "One.")],
+        ["Leave\n\nAnnual\n\nOne."],
+    ),
+    "headings at the end are not lost": (
+        [(P, "One."), (H, "Leave", 1), (H, "Annual", 2)],
+        ["One.", "Leave\n\nAnnual"],
+    ),
+    "headings that fill a passage of their own": (
+        [
+            (H, "Leave of many kinds and sorts", 1),
+            (H, "Annual leave of all the employees", 2),
+            (H, "More", 3),
+            (P, "One."),
+        ],
+        ["Leave of many kinds and sorts", "Annual leave of all the employees\n\nMore\n\nOne."],
+    ),
+    "a passage ends before the block that is too much": ([(P, A), (P, B)], [A, B]),
+    "a long paragraph is cut at its sentences": ([(P, f"{A} {B} {D}")], [A, B, D]),
+    "two sentences that fit stay together": (
+        [(P, f"{A} Short one. {D} {B}")],
+        [f"{A} Short one.", D, B],
+    ),
+    "a sentence without end is cut at its spaces": (
+        [(P, "word " * 30)],
+        ["word " * 11 + "word", "word " * 11 + "word", "word word word word word word"],
+    ),
+    "a word without end is cut anywhere": ([(P, "x" * 130)], ["x" * 60, "x" * 60, "x" * 10]),
+    "code is cut at its lines": (
+        [(C, code_text("\n".join(f"line number {n} of the code" for n in range(4))))],
+        [
+            "```\nline number 0 of the code\nline number 1 of the code",
+            "line number 2 of the code\nline number 3 of the code\n```",
+        ],
+    ),
+    "what announces a list goes with it": (
+        [
+            (P, "One short text."),
+            (P, "The kinds of leave are:"),
+            (ITEM, "- annual leave of fifteen days"),
+        ],
+        ["One short text.", "The kinds of leave are:\n\n- annual leave of fifteen days"],
+    ),
+    "what announces a list alone cannot go": (
+        [(P, "The kinds of leave are these and no others at all:"), (ITEM, "- annual leave")],
+        ["The kinds of leave are these and no others at all:", "- annual leave"],
+    ),
+    "a table of contents is no passage": (
+        [(H, "Contents", 1), (T, "Leave ... 3"), (P, "One.")],
+        ["Contents", "One."],
+    ),
+    "a page ends a passage": ([1, (P, "One."), 2, (P, "Two.")], ["One.", "Two."]),
+    "nothing": ([], []),
+}
+
+
+@pytest.mark.parametrize(("pieces", "wanted"), SPEC.values(), ids=SPEC.keys())
+def test_cut(pieces: list[Piece], wanted: list[str]) -> None:
+    assert [passage.text for passage in cut(*pieces)] == wanted
+
+
+def test_paths_follow_the_levels() -> None:
+    passages = cut(
+        (H, "Leave", 1),
+        (P, "a."),
+        (H, "Annual", 2),
+        (P, "b."),
+        (H, "Notes", 4),
+        (P, "c."),
+        (H, "Sick", 2),
+        (P, "d."),
+        (H, "Pay", 1),
+        (P, "e."),
+    )
+    assert [passage.heading_path for passage in passages] == [
+        ("Leave",),
+        ("Leave", "Annual"),
+        ("Leave", "Annual", "Notes"),
+        ("Leave", "Sick"),
+        ("Pay",),
+    ]
+
+
+def test_overlap_repeats_whole_sentences_and_keeps_the_page() -> None:
+    passages = cut(1, (P, f"{A} {B} {D}"), target=70, overlap=40)
+    assert [passage.text for passage in passages] == [f"{A} {B}", f"{B} {D}"]
+    passages = cut((P, "One."), (P, A), (P, B), target=60, overlap=3)
+    assert [passage.text for passage in passages] == [f"One.\n\n{A}", B]
+
+
+def test_the_page_is_that_of_what_is_new() -> None:
+    passages = cut(3, (P, "One."), 4, (P, "Two."), 5, (H, "Leave", 1))
+    assert [passage.page_number for passage in passages] == [3, 4, 5]
+    assert cut((P, "One."))[0].page_number is None
+
+
+def test_ids_and_hashes_are_stable() -> None:
+    (first,) = cut(
+        (P, "All permanent employees shall receive 15 days of paid annual leave."), target=99
+    )
+    (again,) = cut(
+        (P, "All permanent employees shall receive 15 days of paid annual leave."), target=99
+    )
+    assert first == again
+    assert first.hash == "b8b859ac"  # The hash of the seed's own sample sentence.
+    assert first.id.startswith("chk_")
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        ["leave", "Dr.", "15 days.", "It", "may", "end.", "x" * 70, "caf\u00e9", "[1]"]
+    ),
+    min_size=1,
+    max_size=30,
+).map(" ".join)
+PIECES = st.lists(
+    st.one_of(
+        st.tuples(st.just(P), WORDS),
+        st.tuples(st.just(P), WORDS.map(lambda text: f"{text}:")),
+        st.tuples(st.just(ITEM), WORDS.map(lambda text: f"- {text}")),
+        st.tuples(st.just(R), WORDS.map(lambda text: row_text(("Kind",), (text, "more")))),
+        st.tuples(st.just(C), WORDS.map(lambda text: code_text(text.replace(" ", "\n")))),
+        st.tuples(st.just(T), WORDS),
+        st.tuples(st.just(H), WORDS, st.integers(1, 4)),
+        st.integers(1, 5),
+    ),
+    max_size=25,
+)
+
+
+@given(PIECES, st.integers(20, 200), st.integers(0, 60))
+def test_laws(pieces: list[Piece], target: int, overlap: int) -> None:
+    whole = document(*pieces)
+    passages = chunk_document(
+        whole, ChunkSettings(target_characters=target, overlap_characters=overlap)
+    )
+    covered = set[int]()
+    ends = 0
+    for passage in passages:
+        # What a passage shows is a stretch of the document's text, without white space around it.
+        assert whole.text[passage.start : passage.end] == passage.text == passage.text.strip()
+        assert passage.hash == chunk_hash(passage.text)
+        # Passages move on, and repeat no more than the overlap.
+        assert passage.end > ends
+        assert ends - passage.start <= overlap
+        ends = passage.end
+        covered.update(range(passage.start, passage.end))
+    # Every letter outside of a table of contents is in a passage.
+    starts = [block.start for block in whole.blocks]
+    for at, letter in enumerate(whole.text):
+        if not letter.isspace() and at not in covered:
+            assert whole.blocks[bisect_right(starts, at) - 1].kind is TextBlockKind.CONTENTS
+    assert len({passage.id for passage in passages}) == len(passages)

@@ -1,0 +1,257 @@
+"""HTML, Markdown and plain text: what stands in the file, block by block."""
+
+import time
+
+import pytest
+from tests.documents.making import read, refused, shown
+
+from affidavit.documents.settings import DocumentLimits
+
+HTML = {
+    "headings, paragraphs and inline marks": (
+        "<h1>Leave</h1><p>It is <b>15</b> days<sup>1</sup>.<br>Each year.</p>"
+        "<h2>Pay &amp; more</h2>",
+        ["heading1 Leave", "paragraph It is 15 days1. Each year.", "heading2 Pay & more"],
+    ),
+    "text without a paragraph is one": (
+        "Loose <i>text</i><div>Block</div>tail",
+        ["paragraph Loose text", "paragraph Block", "paragraph tail"],
+    ),
+    "lists are numbered as a browser does": (
+        "<ul><li>a<li>b<ol><li>c</li><li><p>d</p><p>more</p></li></ol></ul><li>stray</li>",
+        ["item - a", "item - b", "item1 1. c", "item1 2. d", "paragraph more", "item - stray"],
+    ),
+    "code is kept as it is": ("<pre>a  b\n  c</pre>", ["code ```\na  b\n  c\n```"]),
+    "empty code is no block": ("<pre> </pre><p>a</p>", ["paragraph a"]),
+    "rows carry their header": (
+        "<table><caption>Days</caption><thead><tr><td>Kind<td>Days</thead>"
+        "<tr><td>Annual<td>15<tr><td>Sick<p>Long</p>end<td>30</table>",
+        [
+            "paragraph Days",
+            "row | Kind: Annual | Days: 15 |",
+            "row | Kind: Sick Long end | Days: 30 |",
+        ],
+    ),
+    "a header of th": (
+        "<table><tr><th>Kind<th>Days<tr><td>Annual<td>15</table>",
+        ["row | Kind: Annual | Days: 15 |"],
+    ),
+    "a table of a header alone still says it": (
+        "<table><tr><th>Kind<th>Days</table>",
+        ["row | Kind | Days |"],
+    ),
+    "a table that lays out the page is no data": (
+        "<table><tr><td><h2>Leave</h2><td>Text</table><table><tr><td>one</table>",
+        ["heading2 Leave", "paragraph Text", "paragraph one"],
+    ),
+    "what nobody reads is left out": (
+        "<nav>menu</nav><script>x()</script><style>p{}</style><p hidden>h</p><!-- c -->"
+        "<div style='display: none'>n</div><div role='navigation'>r</div><p class='x'>seen</p>",
+        ["paragraph seen"],
+    ),
+    "the sign of a link to a heading goes": (
+        "<h1>Leave<a href='#l'>\u00b6</a></h1><p>t",
+        ["heading1 Leave", "paragraph t"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "wanted"), HTML.values(), ids=HTML.keys())
+def test_html(source: str, wanted: list[str]) -> None:
+    assert shown(read(f"<html><body>{source}".encode(), "x.html")) == wanted
+
+
+def test_html_title_and_date() -> None:
+    head = (
+        "<title>House\nRules</title><meta name=date content=2023-01-01>"
+        "<meta property='article:modified_time' content='2025-02-03T04:05:06Z'><meta name=x>"
+    )
+    found = read(f"<!doctype html><head>{head}</head><body><p>Text.".encode(), "x.htm")
+    assert (found.title, found.date, found.media_type) == ("House Rules", "2025-02-03", "text/html")
+
+
+def test_html_without_a_title_is_called_by_its_heading() -> None:
+    assert read(b"<html><body><h1>Rules \xc2\xb6</h1><p>a", "x.html").title == "Rules"
+    assert read(b"<html><body><p>a", "rules.html").title == "rules"
+
+
+def test_html_nested_to_kill_the_parser() -> None:
+    found = refused(b"<html>" + b"<div>" * 6000 + b"x", "x.html")
+    assert (found.code, "nested deeper" in found.message) == ("AF207", True)
+
+
+def test_html_with_paragraphs_that_are_never_closed_is_no_attack() -> None:
+    assert len(read(b"<html><body>" + b"<p>a<br>b" * 6000, "x.html").blocks) == 6000
+
+
+MARKDOWN = {
+    "headings of both kinds": ("# Leave\n\nPay\n---\n", ["heading1 Leave", "heading2 Pay"]),
+    "marks of emphasis, links and pictures go": (
+        "It *is* **15** `days` [here](u) ![pic](p)\nnext  \nline \\* &amp;",
+        ["paragraph It is 15 days here pic next line * &"],
+    ),
+    "lists": (
+        "- a\n- b\n  1. c\n  2. d\n\n     more\n\n3. e\n",
+        ["item - a", "item - b", "item1 1. c", "item1 2. d", "paragraph more", "item 3. e"],
+    ),
+    "tables": (
+        "| Kind | Days |\n|---|---|\n| Annual | 15 |\n| Sick | |\n",
+        ["row | Kind: Annual | Days: 15 |", "row | Kind: Sick |"],
+    ),
+    "a table of a header alone still says it": (
+        "| Kind | Days |\n|---|---|\n",
+        ["row | Kind | Days |"],
+    ),
+    "code of both kinds": (
+        "```py\nx = 1\n```\n\n    y = 2\n",
+        ["code ```\nx = 1\n```", "code ```\ny = 2\n```"],
+    ),
+    "code that holds a fence": ("~~~\n```\n~~~\n", ["code ~~~\n```\n~~~"]),
+    "HTML inside loses its tags": (
+        "<div>\n<b>text</b>\n</div>\n\na <i>b</i>",
+        ["paragraph text", "paragraph a b"],
+    ),
+    "comments are not read": (
+        "<!-- one -->\n\n<div>a <!-- two --> b</div>\n\n<!-- three\n",
+        ["paragraph a b"],
+    ),
+    "quotations are paragraphs": ("> said\n", ["paragraph said"]),
+    "a ruler is nothing": ("a\n\n***\n\nb\n", ["paragraph a", "paragraph b"]),
+}
+
+
+@pytest.mark.parametrize(("source", "wanted"), MARKDOWN.values(), ids=MARKDOWN.keys())
+def test_markdown(source: str, wanted: list[str]) -> None:
+    assert shown(read(source.encode(), "x.md")) == wanted
+
+
+def test_markdown_comments_without_end_take_no_endless_time() -> None:
+    before = time.process_time()
+    assert shown(read(b"text\n\n" + b"<!--" * 50_000, "x.md")) == ["paragraph text"]
+    assert time.process_time() - before < 5
+
+
+def test_markdown_front_matter() -> None:
+    source = (
+        "---\ntitle: 'House Rules'\ndate: 2024-01-02\nupdated: 2025-03-04\nx: y\n---\n# Leave\n"
+    )
+    found = read(source.encode(), "x.md")
+    assert (found.title, found.date, shown(found)) == (
+        "House Rules",
+        "2025-03-04",
+        ["heading1 Leave"],
+    )
+    assert read(b"# Leave\n", "x.md").title == "Leave"
+    assert read(b"text\n", "notes.md").title == "notes"
+
+
+PLAIN = {
+    "paragraphs are unwrapped": (
+        "One\ntwo.\n\n\nThree.",
+        ["paragraph One two.", "paragraph Three."],
+    ),
+    "underlined headings": (
+        "Leave\n=====\ntext\n\nPay\n---",
+        ["heading1 Leave", "paragraph text", "heading2 Pay"],
+    ),
+    "numbered headings": (
+        "1 Leave\n\n4.2. Carry over\n\n4.2 is a number that is used in a sentence.",
+        [
+            "heading1 1 Leave",
+            "heading2 4.2. Carry over",
+            "paragraph 4.2 is a number that is used in a sentence.",
+        ],
+    ),
+    "headings in capitals": ("ANNUAL LEAVE\n\nOK", ["heading1 ANNUAL LEAVE", "paragraph OK"]),
+    "a long first line is no heading": ("A" * 120, ["paragraph " + "A" * 120]),
+    "lists": (
+        "Rules:\n* one\n  more\n\u2022 two\n\n(a) three\n(b) four\n\n1. five\n15. is it",
+        [
+            "paragraph Rules:",
+            "item - one more",
+            "item - two",
+            "item (a) three",
+            "item (b) four",
+            "item 1. five",
+            "item 15. is it",
+        ],
+    ),
+    "a wrapped number is no list": (
+        "the limit is\n15. and more",
+        ["paragraph the limit is 15. and more"],
+    ),
+    "rows of a table stand alone": (
+        "| a | b |\n| 1 | 2 |\nafter",
+        ["row | a | b |", "row | 1 | 2 |", "paragraph after"],
+    ),
+    "control characters and soft hyphens go, ligatures open": (
+        "a\x07b\u00adc \ufb01ne\u200b cafe\u0301",
+        ["paragraph abc fine caf\u00e9"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "wanted"), PLAIN.values(), ids=PLAIN.keys())
+def test_plain(source: str, wanted: list[str]) -> None:
+    assert shown(read(source.encode(), "x.txt")) == wanted
+
+
+def test_plain_headings_without_end() -> None:
+    assert len(read(b"A\n===\n" * 5000, "x.txt").blocks) == 5000
+
+
+def test_plain_title() -> None:
+    assert read(b"Leave\n=====\ntext", "x.txt").title == "Leave"
+    assert read(b"text", "notes.txt").title == "notes"
+
+
+ENCODINGS = {
+    "UTF-8": "caf\u00e9".encode(),
+    "UTF-8 with a mark": "caf\u00e9".encode("utf-8-sig"),
+    "UTF-16 little": b"\xff\xfe" + "caf\u00e9".encode("utf-16-le"),
+    "UTF-16 big": b"\xfe\xff" + "caf\u00e9".encode("utf-16-be"),
+    "UTF-32": "caf\u00e9".encode("utf-32"),
+}
+
+
+@pytest.mark.parametrize("data", ENCODINGS.values(), ids=ENCODINGS.keys())
+def test_encodings(data: bytes) -> None:
+    found = read(data, "x.txt")
+    assert (found.text, found.findings) == ("caf\u00e9", ())
+
+
+def test_windows_1252_is_a_guess_and_says_so() -> None:
+    found = read(b"caf\xe9 \x80 5 \x81 end", "x.txt")
+    assert found.text == "caf\u00e9 \u20ac 5 end"
+    assert [item.code for item in found.findings] == ["AF210"]
+    assert found.findings[0].read
+
+
+def test_a_mark_that_lies() -> None:
+    found = refused(b"\xff\xfe" + b"abc", "x.txt")
+    assert (found.code, "UTF-16" in found.message) == ("AF203", True)
+
+
+DECLARED = {
+    "a declared encoding": (
+        "<html><meta charset=iso-8859-15><p>\u20ac5".encode("iso-8859-15"),
+        "\u20ac5",
+    ),
+    "one that is not known": (b"<html><meta charset=klingon><p>caf\xc3\xa9", "caf\u00e9"),
+    "one that is not true": (b"<html><meta charset=utf-8><p>caf\xe9", "caf\u00e9"),
+    "a byte order mark goes first": (
+        b"\xef\xbb\xbf<html><meta charset=latin1><p>caf\xc3\xa9",
+        "caf\u00e9",
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "text"), DECLARED.values(), ids=DECLARED.keys())
+def test_html_encodings(data: bytes, text: str) -> None:
+    assert read(data, "x.html").text == text
+
+
+def test_limits_hold_for_text_too() -> None:
+    assert (
+        "characters of text" in refused(b"abcdef", "x.md", DocumentLimits(max_characters=3)).message
+    )

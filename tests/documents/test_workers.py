@@ -1,0 +1,91 @@
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from tests.documents.making import write_all
+
+from affidavit.base.files import digest_file
+from affidavit.documents.reader_pool import read_in_processes
+from affidavit.documents.reader_process import ReadingTask
+from affidavit.documents.reading import IngestedDocument, ReadingOutcome, RefusedDocument
+from affidavit.documents.settings import DocumentLimits, DocumentSettings
+
+# A worker that does to itself what a hostile document would do to a parser.
+HOSTILE = textwrap.dedent("""
+    import os, signal, sys, time
+    from affidavit.sources import worker
+    ingest = worker.ingest_task
+    outcomes = worker._private_output()
+    def hostile(task, settings):
+        os.write(1, b"a library that prints")
+        if "crash" in task.filename: os.kill(os.getpid(), signal.SIGSEGV)
+        if "leave" in task.filename: os._exit(7)
+        if "hang" in task.filename: time.sleep(600)
+        if "half" in task.filename:
+            os.write(outcomes.fileno(), b"\\0\\0\\0\\0\\0\\0\\0\\x99abc")
+            os._exit(0)
+        return ingest(task, settings)
+    worker.ingest_task = hostile
+    worker.main(sys.stdin.buffer, outcomes)
+""")
+COMMAND = (sys.executable, "-c", HOSTILE)
+
+
+def tasks_of(folder: Path, *names: str) -> list[ReadingTask]:
+    write_all(folder, {name: f"Text of {name}.".encode() for name in names})
+    return [
+        ReadingTask(bytes(folder / name), name, False, digest_file(folder / name)) for name in names
+    ]
+
+
+def codes(outcomes: list[ReadingOutcome]) -> list[str]:
+    return [item.finding.code if isinstance(item, RefusedDocument) else "read" for item in outcomes]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_worker_that_dies_takes_only_its_document_with_it(tmp_path: Path, jobs: int) -> None:
+    names = ("a.txt", "crash.txt", "b.txt", "hang.txt", "leave.txt", "c.txt", "half.txt", "d.txt")
+    tasks = tasks_of(tmp_path, *names)
+    settings = DocumentSettings(limits=DocumentLimits(seconds_per_document=3))
+    outcomes = list(read_in_processes(tasks, settings, jobs, command=COMMAND))
+    assert codes(outcomes) == ["read", "AF209", "read", "AF208", "AF209", "read", "AF209", "read"]
+    assert outcomes[1].is_transient
+    assert isinstance(outcomes[1], RefusedDocument)
+    assert "signal 11" in outcomes[1].finding.message
+    assert isinstance(outcomes[4], RefusedDocument)
+    assert "exit 7" in outcomes[4].finding.message
+
+
+def test_outcomes_come_in_order_and_from_many(tmp_path: Path) -> None:
+    names = [f"{number:02}.txt" for number in range(40)]
+    tasks = tasks_of(tmp_path, *names)
+    outcomes = list(read_in_processes(tasks, DocumentSettings(), 2))
+    assert [item.filename for item in outcomes if isinstance(item, IngestedDocument)] == names
+
+
+def test_whoever_stops_listening_leaves_no_process_behind(tmp_path: Path) -> None:
+    tasks = tasks_of(tmp_path, *(f"{number}.txt" for number in range(20)))
+    outcomes = read_in_processes(tasks, DocumentSettings(), 2)
+    assert isinstance(next(outcomes), IngestedDocument)
+    outcomes.close()  # type: ignore[attr-defined] - a generator
+
+
+def test_a_file_that_changed_or_went_since_it_was_planned(tmp_path: Path) -> None:
+    changed, gone, fine = tasks_of(tmp_path, "a.txt", "b.txt", "c.txt")
+    (tmp_path / "a.txt").write_text("Something else.")
+    (tmp_path / "b.txt").unlink()
+    outcomes = list(read_in_processes([changed, gone, fine], DocumentSettings(), 1))
+    assert codes(outcomes) == ["AF218", "AF010", "read"]
+    assert outcomes[0].is_changed
+
+
+def test_memory_is_limited(tmp_path: Path) -> None:
+    # Far too little for the parser: the process may fail in any way, but the others are read.
+    (tmp_path / "big.md").write_bytes(b"word " * 4_000_000)
+    big = ReadingTask(bytes(tmp_path / "big.md"), "big.md", False, digest_file(tmp_path / "big.md"))
+    small = tasks_of(tmp_path, "small.txt")
+    settings = DocumentSettings(limits=DocumentLimits(max_memory_bytes=200 * 1024**2))
+    outcomes = list(read_in_processes([big, *small], settings, 1))
+    assert codes(outcomes)[0] in {"AF203", "AF209"}
+    assert codes(outcomes)[1] == "read"

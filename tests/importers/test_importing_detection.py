@@ -1,0 +1,166 @@
+"""Each format is known as itself and as nothing else; of an unknown one it is told what lacks."""
+
+import re
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.importers.imported import (
+    export,
+    json_bytes,
+    lines,
+    refusal,
+    rows_from,
+    span,
+)
+from tests.repository import ROOT
+
+from affidavit.importers.model import ToolName
+from affidavit.importers.otlp import TRACE_ID_KEY
+from affidavit.importers.reader import TOOL_FORMATS, detect, read_rows
+
+FILES = Path(__file__).parent / "files"
+PAGE = (ROOT / "docs" / "formats.md").read_text("utf-8")
+HEADINGS = {
+    "Native": (ToolName.NATIVE, ToolName.NATIVE_ROWS),
+    "Ragas": (ToolName.RAGAS,),
+    "DeepEval": (ToolName.DEEPEVAL,),
+    "promptfoo": (ToolName.PROMPTFOO,),
+    "Inspect": (ToolName.INSPECT,),
+    "OpenInference": (ToolName.OPENINFERENCE,),
+    "OTEL gen_ai": (ToolName.GEN_AI,),
+    "Langfuse": (ToolName.LANGFUSE,),
+    "RAGChecker": (ToolName.RAGCHECKER,),
+    "Plain tables": (ToolName.TABLE,),
+}
+
+
+def test_every_format_has_its_section() -> None:
+    assert {one for formats in HEADINGS.values() for one in formats} == set(ToolName)
+    assert set(HEADINGS) <= set(re.findall(r"^## (.+)$", PAGE, re.MULTILINE))
+
+
+@pytest.mark.parametrize("heading", [one for one in HEADINGS if one != "Plain tables"])
+def test_the_page_says_by_what_a_format_is_known(heading: str) -> None:
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    known = re.search(r"^Known by: (.+?)\.$", section, re.MULTILINE | re.DOTALL)
+    assert known is not None
+    said = {tuple(re.findall(r"`([^`]+)`", part)) for part in known[1].split(";")}
+    wanted = {
+        tuple(name for name in names if name != TRACE_ID_KEY)
+        for dialect in TOOL_FORMATS
+        if dialect.format in HEADINGS[heading]
+        for names in dialect.signatures
+    }
+    assert said == wanted
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in FILES.iterdir()))
+def test_a_file_is_of_one_format_only(name: str) -> None:
+    own = detect(FILES / name)
+    assert detect(FILES / name, own) is own
+    # The plain table takes whatever has a question and an answer under any usual name.
+    for other in set(ToolName) - {own, ToolName.TABLE}:
+        with pytest.raises(Exception, match=r"AF425: .* it has ") as caught:
+            detect(FILES / name, other)
+        assert f"this is not {other.value}, which has" in str(caught.value)
+
+
+NEAREST = {
+    "one field is missing": ({"input": "q", "foo": 1}, "deepeval, which also has actual_output"),
+    "the one that lacks least": (
+        {"id": 1, "epoch": 1, "input": "q"},
+        "inspect, which also has target",
+    ),
+    "spans": (
+        export(span("t", "a")),
+        "langfuse, which also has langfuse.observation.type; or openinference",
+    ),
+    "none": ({"foo": 1}, "none (looked for native: qid and answerable; promptfoo: "),
+}
+
+
+@pytest.mark.parametrize(("value", "wanted"), NEAREST.values(), ids=NEAREST.keys())
+def test_the_nearest_format_is_told(value: object, wanted: str, tmp_path: Path) -> None:
+    error = refusal(tmp_path, json_bytes(value))
+    assert error.fault.code == "AF420"
+    assert f"nearest is {wanted}" in error.message
+
+
+def test_what_was_found_is_told(tmp_path: Path) -> None:
+    many = {f"column {number}": 1 for number in range(14)}
+    assert "column 11 and 2 more; nearest" in refusal(tmp_path, json_bytes([many])).message
+    assert r"it has 'a\x1b'; nearest" in refusal(tmp_path, json_bytes({"a\x1b": 1})).message
+
+
+def test_the_first_known_row_decides(tmp_path: Path) -> None:
+    data = lines({"note": "made by hand"}, {"user_input": "q", "response": "x"})
+    error = refusal(tmp_path, data)
+    assert (error.fault.code, error.where.line) == ("AF421", 1)
+
+
+def test_a_table_of_ours_is_no_row_of_ours(tmp_path: Path) -> None:
+    (row,) = rows_from(tmp_path, b"qid,answerable,question\na,true,q\n")
+    assert row.gold == {"qid": "a", "answerable": True, "question": "q"}
+
+
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {"user_input": st.text(min_size=1).filter(str.strip)},
+        optional={"response": st.text(), "reference": st.text(), "contexts": st.lists(st.text())},
+    ),
+    min_size=1,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(ROWS, st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_change_them(
+    tmp_path: Path, values: list, random: object
+) -> None:
+    def found(rows: list) -> list[str]:
+        imported = rows_from(tmp_path, lines(*rows))
+        return sorted(repr((row.gold, row.trace, dict(row.scores))) for row in imported)
+
+    shuffled = list(values)
+    random.shuffle(shuffled)
+    assert found(shuffled) == found(values)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.permutations(range(12)))
+def test_nor_does_the_order_of_spans(tmp_path: Path, order: list[int]) -> None:
+    exported = (FILES / "openinference.jsonl").read_bytes().splitlines(keepends=True)
+
+    def found(data: bytes) -> list[str]:
+        return sorted(repr((row.trace, row.scores)) for row in rows_from(tmp_path, data))
+
+    assert found(b"".join(exported[at] for at in order)) == found(b"".join(exported))
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_memory_does_not_grow_with_the_rows(kind: str, tmp_path: Path) -> None:
+    def peak(count: int) -> int:
+        path = tmp_path / "file"
+        if kind == "parquet":
+            import pyarrow
+            from pyarrow import parquet
+
+            columns = {"user_input": [f"q{n}" for n in range(count)], "response": ["x"] * count}
+            parquet.write_table(pyarrow.table(columns), path, row_group_size=500)
+        elif kind == "csv":
+            path.write_text("user_input,response\n" + "".join(f"q{n},x\n" for n in range(count)))
+        else:
+            path.write_bytes(
+                lines(*({"user_input": f"q{n}", "response": "x"} for n in range(count)))
+            )
+        tracemalloc.start()
+        assert sum(1 for _ in read_rows(path)) == count
+        reached = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return reached
+
+    peak(10)  # What is imported on the way is not the rows' memory.
+    assert peak(6000) < 2 * peak(2000)

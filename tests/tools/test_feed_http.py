@@ -1,0 +1,371 @@
+"""JSON over HTTP: every fault of a server ends in its silence, in time, and tells no secret."""
+
+import socket
+import ssl
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.faulty_server import (
+    JSON,
+    Behaviour,
+    answers,
+    breaks_off,
+    breaks_off_in_a_chunk,
+    drips,
+    hangs,
+    no_http,
+    pours,
+    serving,
+)
+from tests.own_certificate import certificate_for, secure
+from tests.tools.feed_server import SOURCE, errand, feed_of, feed_to
+
+from affidavit.base import http_client
+from affidavit.tools import allow_list
+from affidavit.tools.allow_list import allow_list_from
+from affidavit.tools.feed import SourceFailedError
+from affidavit.tools.http_feed import AnyUrlFeed, HttpFeed, HttpSourceClient
+from affidavit.tools.observation_time import ObservationTime, ObservedAt
+from affidavit.tools.settings import EnvironmentSecret
+
+FAULTS: dict[str, tuple[Behaviour, str]] = {
+    "an error of the server": (answers(503, b"{}"), "status: HTTP 503"),
+    "nothing found": (answers(404, b"{}"), "status: HTTP 404"),
+    "no content is no answer": (answers(204), "status: HTTP 204"),
+    "a page for people": (
+        answers(200, b"<html>", "text/html; charset=utf-8"),
+        "content: the answer says it is text/html, not JSON",
+    ),
+    "JSON that calls itself text": (
+        answers(200, b"{}", "text/plain"),
+        "content: the answer says it is text/plain, not JSON",
+    ),
+    "a type that would not be shown": (
+        answers(200, b"{}", "<script>"),
+        "content: the answer says it is nothing, not JSON",
+    ),
+    "a text that says it is Latin": (
+        answers(200, b"{}", f"{JSON}; charset=iso-8859-1"),
+        "content: the answer says that its text is not UTF-8",
+    ),
+    "compressed without being asked": (
+        answers(200, b"{}", Content_Encoding="gzip"),
+        "content: the answer is compressed, which was not asked for",
+    ),
+    "ten megabytes, announced": (
+        answers(200, b"", Content_Length="10000000"),
+        "too-large: the answer has more than 1000000 bytes",
+    ),
+    "ten megabytes, not announced": (pours, "too-large: the answer has more than 1000000 bytes"),
+    "NaN": (
+        answers(200, b'{"a": NaN}'),
+        "malformed: the body is not strict JSON (json.number_domain)",
+    ),
+    "two equal keys": (
+        answers(200, b'{"a": 1, "a": 2}'),
+        "malformed: the body is not strict JSON (json.duplicate_key)",
+    ),
+    "a number beyond doubles": (
+        answers(200, b"9007199254740993"),
+        "malformed: the body is not strict JSON (json.number_domain)",
+    ),
+    "bytes that are no UTF-8": (
+        answers(200, b'"\xff"'),
+        "malformed: the body is not strict JSON (json.unicode)",
+    ),
+    "UTF-16 under the name of JSON": (
+        answers(200, "{}".encode("utf-16")),
+        "malformed: the body is not strict JSON (json.encoding)",
+    ),
+    "an empty body": (answers(200), "malformed: the body is not strict JSON (json.syntax)"),
+    "an end within the body": (
+        breaks_off,
+        "broken-off: the answer ended before it was whole",
+    ),
+    "an end within a chunk": (
+        breaks_off_in_a_chunk,
+        "broken-off: the answer ended before it was whole",
+    ),
+    "another protocol": (no_http, "malformed: the server does not speak HTTP as it should"),
+    "a redirect to nowhere": (
+        answers(302, Location="mailto:x@example.com"),
+        "redirect: the redirect leads to no address",
+    ),
+    "a redirect to another host": (
+        answers(302, Location="http://169.254.169.254/latest/meta-data"),
+        "forbidden: 169.254.169.254:80 is not among allow_hosts, so it was not asked",
+    ),
+    "a redirect in a circle": (answers(301, Location="/0"), "redirect: more than 3 redirects"),
+    "a redirect without a target": (answers(302), "status: HTTP 302"),
+}
+
+
+@pytest.mark.parametrize(("behaviour", "wanted"), FAULTS.values(), ids=FAULTS.keys())
+def test_a_fault_is_a_silence(behaviour: Behaviour, wanted: str) -> None:
+    with serving(behaviour) as server, pytest.raises(SourceFailedError) as silence:
+        feed_of(server).ask({}, errand())
+    assert str(silence.value) == wanted
+
+
+@pytest.mark.parametrize("behaviour", [hangs, drips])
+def test_who_is_abandoned_does_not_hang_on(behaviour: Behaviour) -> None:
+    one = errand(30)
+    with serving(behaviour) as server:
+        threading.Timer(0.2, one.abandon).start()
+        start = time.monotonic()
+        with pytest.raises(SourceFailedError, match=r"^late: "):
+            feed_of(server).ask({}, one)
+        assert time.monotonic() - start < 5
+
+
+def test_a_server_that_hangs_is_late() -> None:
+    with serving(hangs) as server, pytest.raises(SourceFailedError, match=r"^late: "):
+        feed_of(server).ask({}, errand(0.2))
+
+
+def test_nobody_listens() -> None:
+    with serving(answers(200)) as server:
+        feed = feed_of(server)
+    with pytest.raises(SourceFailedError, match=r"^unreachable: no connection to 127"):
+        feed.ask({}, errand())
+
+
+def test_an_answer_is_its_json_and_its_time() -> None:
+    headers = {"Date": "Sat, 31 Jan 2026 14:29:00 GMT"}
+    body = '{"a": [1, "ü"]}'.encode()
+    with serving(answers(200, body, "application/hal+json; charset=UTF-8", **headers)) as server:
+        reply = feed_of(server).ask({}, errand())
+    assert reply.raw == {"a": [1, "ü"]}
+    assert reply.observed_at == "2026-01-31T14:29:00Z"
+
+
+def test_what_was_changed_counts_before_what_was_sent() -> None:
+    changed = answers(
+        200,
+        b"1",
+        Last_Modified="Fri, 30 Jan 2026 00:00:00 GMT",
+        Date="Sat, 31 Jan 2026 14:29:00 GMT",
+    )
+    with serving(changed, answers(200, b"1")) as server:
+        assert feed_of(server).ask({}, errand()).observed_at == "2026-01-30T00:00:00Z"
+        caller = feed_of(server).caller
+        sent = HttpFeed(SOURCE, server.url(), {}, caller, ObservationTime(ObservedAt.ANSWERED))
+        assert sent.ask({}, errand()).observed_at == "2026-01-31T14:29:00Z"
+        without = HttpFeed(SOURCE, server.url(1), {}, caller, ObservationTime())
+        assert without.ask({}, errand()).observed_at is None
+
+
+def test_redirects_within_the_list_are_followed() -> None:
+    behaviours = (
+        answers(302, Location="/1"),
+        answers(307, Location="2"),
+        answers(308, Location="/3"),
+        answers(200, b'"here"'),
+    )
+    with serving(*behaviours) as server:
+        assert feed_of(server).ask({}, errand()).raw == "here"
+        assert server.paths == ["/0", "/1", "/2", "/3"]
+
+
+SLOTS = {
+    "an argument is one part of the path": ("/0/{a}", "x/y?z#", "/0/x%2Fy%3Fz%23"),
+    "and one part of the query": ("/0?q={a}&b=1", "1&b=2", "/0?q=1%26b%3D2&b=1"),
+    "a number is its text": ("/0/{a}", 5, "/0/5"),
+    "letters beyond ASCII are UTF-8": ("/0/{a}", "ü", "/0/%C3%BC"),
+}
+
+
+@pytest.mark.parametrize(("url", "value", "wanted"), SLOTS.values(), ids=SLOTS.keys())
+def test_slots_of_an_address(url: str, value: str | int, wanted: str) -> None:
+    with serving(answers(200, b"1")) as server:
+        allow = (f"127.0.0.1:{server.port}",)
+        feed_to(f"http://127.0.0.1:{server.port}{url}", allow).ask({"a": value}, errand())
+        assert server.paths == [wanted]
+
+
+@pytest.mark.parametrize("value", [".", "..", "x/../../y"])
+def test_an_argument_leads_to_no_other_place(value: str) -> None:
+    with pytest.raises(SourceFailedError, match=r"^argument: an argument would lead"):
+        feed_to("http://127.0.0.1:1/a/{a}/b", ("127.0.0.1:1",)).ask({"a": value}, errand())
+
+
+@pytest.mark.parametrize("value", [["x"], {"x": 1}])
+def test_only_single_values_fit_into_an_address(value: object) -> None:
+    with pytest.raises(SourceFailedError, match=r"^argument: the argument a is a"):
+        feed_to("http://127.0.0.1:1/{a}", ("127.0.0.1:1",)).ask({"a": value}, errand())
+
+
+SECRET = 'tok"en-\\123456'  # noqa: S105 - one of the test's own
+ENV = EnvironmentSecret("FEED_TOKEN", "Bearer ")
+
+
+def secret_feed(url: str, *allow: str) -> HttpFeed:
+    environment = {"FEED_TOKEN": SECRET}
+    caller = HttpSourceClient(
+        allow_list_from(allow), 1_000_000, {"Authorization": ENV}, environment
+    )
+    query = {"key": EnvironmentSecret("FEED_TOKEN"), "q": "{a}"}
+    return HttpFeed(SOURCE, url, query, caller, ObservationTime())
+
+
+def test_a_secret_is_sent_and_not_shown() -> None:
+    with serving(answers(200, b"1")) as server:
+        feed = secret_feed(server.url(), f"127.0.0.1:{server.port}")
+        feed.ask({"a": "x y"}, errand())
+        assert server.headers[0]["authorization"] == f"Bearer {SECRET}"
+        assert server.paths[0] == "/0?key=tok%22en-%5C123456&q=x%20y"
+    assert SECRET not in repr(feed)
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"you": "Bearer tok\\"en-\\\\123456"}', b'["\\u0074ok\\"en-\\\\123456"]']
+)
+def test_an_answer_that_repeats_the_secret_is_none(body: bytes) -> None:
+    with serving(answers(200, body)) as server, pytest.raises(SourceFailedError) as silence:
+        secret_feed(server.url(), f"127.0.0.1:{server.port}").ask({"a": 1}, errand())
+    assert str(silence.value).startswith("secret: the answer repeats")
+    assert SECRET not in str(silence.value)
+
+
+def test_a_secret_does_not_follow_to_another_host() -> None:
+    with serving(answers(200, b"1")) as other:
+        elsewhere = answers(302, Location=other.url())
+        with serving(elsewhere) as server:
+            allow = (f"127.0.0.1:{server.port}", f"127.0.0.1:{other.port}")
+            secret_feed(server.url(), *allow).ask({"a": 1}, errand())
+            assert "authorization" in server.headers[0]
+            assert "authorization" not in other.headers[0]
+            assert "key=" not in other.paths[0]
+
+
+@pytest.mark.parametrize("value", ["", "  ", "zwei\nzeilen", "ü"])
+def test_a_secret_that_cannot_be_sent(value: str) -> None:
+    caller = HttpSourceClient(
+        allow_list_from(("127.0.0.1:1",)), 9, {"X": ENV}, {"FEED_TOKEN": value}
+    )
+    with pytest.raises(
+        SourceFailedError, match=r"^secret: the environment variable FEED_TOKEN holds"
+    ):
+        caller.get("http://127.0.0.1:1/", errand())
+
+
+ADDRESSES = {
+    "a file is no address": "file:///etc/passwd",
+    "nor is a script": "javascript:alert(1)",
+    "a user in it": "http://user@127.0.0.1/",
+    "a password in it": "http://:word@127.0.0.1/",
+    "a line break": "http://127.0.0.1/\r\nX: y",
+    "a space": "http://127.0.0.1/a b",
+    "a backslash, which browsers take for a slash": "http://127.0.0.1\\@example.com/",
+    "a port that is none": "http://127.0.0.1:99999/",
+    "the port zero": "http://127.0.0.1:0/",
+    "no host": "http:///x",
+    "half an IPv6 address": "http://[::1/",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("url", ADDRESSES.values(), ids=ADDRESSES.keys())
+def test_what_is_no_address(url: str) -> None:
+    feed = AnyUrlFeed(
+        SOURCE, HttpSourceClient(allow_list_from(("127.0.0.1",)), 9), ObservationTime()
+    )
+    with pytest.raises(SourceFailedError, match=r"^argument: the address"):
+        feed.ask({"url": url}, errand())
+
+
+def test_any_address_of_an_allowed_host() -> None:
+    with serving(answers(200, b"[1]")) as server:
+        caller = HttpSourceClient(allow_list_from((f"127.0.0.1:{server.port}",)), 9)
+        feed = AnyUrlFeed(SOURCE, caller, ObservationTime())
+        assert feed.ask({"url": server.url()}, errand()).raw == [1]
+        with pytest.raises(SourceFailedError, match=r"^forbidden: localhost:"):
+            feed.ask({"url": f"http://localhost:{server.port}/0"}, errand())
+
+
+def test_the_connection_goes_to_the_address_that_was_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A name server that says something else the second time is never asked a second time."""
+    asked = []
+
+    def getaddrinfo(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
+        asked.append(host)
+        address = "127.0.0.1" if len(asked) == 1 else "10.0.0.1"
+        return [(2, 1, 6, "", (address, port))]
+
+    monkeypatch.setattr(allow_list.socket, "getaddrinfo", _only_for("api.example.com", getaddrinfo))
+    with serving(answers(200, b"1")) as server:
+        url = f"http://api.example.com:{server.port}/0"
+        feed = feed_to(url, (f"api.example.com:{server.port}", "127.0.0.1"))
+        assert feed.ask({}, errand()).raw == 1
+        assert server.headers[0]["host"] == f"api.example.com:{server.port}"
+    assert asked == ["api.example.com"]
+
+
+def _only_for(name: str, replaced: object) -> object:
+    real = socket.getaddrinfo
+
+    def chosen(host: object, *rest: object, **options: object) -> object:
+        if host == name:
+            return replaced(host, *rest, **options)
+        return real(host, *rest, **options)
+
+    return chosen
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "127.0.0.1", "169.254.169.254", "::ffff:10.0.0.1"])
+def test_a_name_that_leads_inside_is_not_followed(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family = 10 if ":" in address else 2
+    found = [(2, 1, 6, "", ("93.184.216.34", 80)), (family, 1, 6, "", (address, 80))]
+    monkeypatch.setattr(allow_list.socket, "getaddrinfo", lambda *_, **__: found)
+    with pytest.raises(SourceFailedError, match=r"^forbidden: the host leads to "):
+        feed_to("http://api.example.com/", ("api.example.com",)).ask({}, errand())
+
+
+TRUSTED = {
+    "an authority that is trusted": ("localhost", True, None),
+    "one that is not": ("localhost", False, "forbidden: the certificate of localhost"),
+    "another host's certificate": ("example.com", True, "forbidden: the certificate of localhost"),
+}
+
+
+@pytest.mark.parametrize(("host", "is_trusted", "wanted"), TRUSTED.values(), ids=TRUSTED.keys())
+def test_tls_is_checked(
+    host: str,
+    is_trusted: bool,
+    wanted: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    certificate, key = certificate_for(tmp_path, host)
+    if is_trusted:
+        trust = ssl.create_default_context(cafile=str(certificate))
+        monkeypatch.setattr(http_client, "trust", lambda: trust)
+    with serving(answers(200, b"1"), answers(302, Location="http://localhost/")) as server:
+        secure(server, certificate, key)
+        url = f"https://localhost:{server.port}/"
+        allow = (f"localhost:{server.port}", "localhost")
+        if wanted is None:
+            assert feed_to(f"{url}0", allow).ask({}, errand()).raw == 1
+            assert server.headers[0]["host"] == f"localhost:{server.port}"
+            with pytest.raises(SourceFailedError, match="from https to http"):
+                feed_to(f"{url}1", allow).ask({}, errand())
+        else:
+            with pytest.raises(SourceFailedError) as silence:
+                feed_to(f"{url}0", allow).ask({}, errand())
+            assert str(silence.value).startswith(wanted)
+
+
+def test_a_server_without_tls_is_not_asked_without_it() -> None:
+    with (
+        serving(answers(200, b"1")) as server,
+        pytest.raises(SourceFailedError, match=r"^unreachable: no TLS connection to localhost"),
+    ):
+        feed_to(f"https://localhost:{server.port}/", (f"localhost:{server.port}",)).ask(
+            {}, errand()
+        )
