@@ -16,7 +16,7 @@ CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python)
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
 # The pure packages: same arguments, same answer, and no line or branch of them untested.
-PURE := base checks ledger gates packs soak seal
+PURE := base decision checks ledger gates packs soak seal
 PURE_COVERED := 100
 ALL_COVERED := 90
 

@@ -72,9 +72,9 @@ def layers() -> tuple[frozenset[str], ...]:
 
 
 def pure_packages() -> frozenset[str]:
-    """Return the two lowest layers: the pure cores, and what they stand on."""
-    cores, base = layers()[-2:]
-    return cores | base
+    """Return the three lowest layers: the domain packages, `decision` and `base`."""
+    domain, decision, base = layers()[-3:]
+    return domain | decision | base
 
 
 def files_of_the_repository() -> tuple[Path, ...]:

@@ -1,18 +1,18 @@
-"""One idea per module: the tail is capped, not the average.
+"""No module is huge. Below the cap, ideas decide where a module ends, not lines (docs/adr/0017).
 
-Functions have the same kind of cap, which ruff holds: 40 statements (PLR0915), complexity 8 (C901).
+Functions are capped by ruff: 40 statements (PLR0915), complexity 8 (C901).
 """
 
 from pathlib import Path
 
 from tests.repository import ROOT
 
-MAX_LINES = 250
+MAX_LINES = 700
 CAPPED = ("src", "tools", "benchmarks")
 
 
 def too_long(folders: list[Path]) -> list[str]:
-    """Return the modules that hold more than one idea, by their length."""
+    """Return the modules that are longer than the cap."""
     lengths = {
         path: len(path.read_text("utf-8").splitlines())
         for folder in folders
@@ -28,4 +28,4 @@ def test_no_module_is_too_long() -> None:
 def test_one_line_more_is_too_long(tmp_path: Path) -> None:
     (tmp_path / "fits.py").write_text("pass\n" * MAX_LINES, "utf-8")
     (tmp_path / "long.py").write_text("pass\n" * (MAX_LINES + 1), "utf-8")
-    assert too_long([tmp_path]) == ["long.py: 251 lines"]
+    assert too_long([tmp_path]) == ["long.py: 701 lines"]
