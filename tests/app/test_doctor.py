@@ -119,8 +119,16 @@ def test_what_affidavit_lives_on_works_here(attempt: Attempt) -> None:
 
 def lies() -> Mapping[str, tuple[str, str, object]]:
     return {
-        "a good signature is refused": ("signatures", "seal.ed25519.is_valid", lambda *_: False),
-        "a bad signature is accepted": ("signatures", "seal.ed25519.is_valid", lambda *_: True),
+        "a good signature is refused": (
+            "signatures",
+            "seal.crypto.is_valid_signature",
+            lambda *_: False,
+        ),
+        "a bad signature is accepted": (
+            "signatures",
+            "seal.crypto.is_valid_signature",
+            lambda *_: True,
+        ),
         "another canonical form": ("canonical JSON", "base.canonical.jcs", lambda _: b"{}"),
         "a file that keeps its old content": (
             "files",
@@ -129,7 +137,7 @@ def lies() -> Mapping[str, tuple[str, str, object]]:
         ),
         "an encoder of changing mind": (
             "encoder",
-            "judge.encoder.load_encoder",
+            "judge.encoder.reader.load_encoder",
             lambda: SimpleNamespace(read=lambda *_: object(), digest="sha256:0"),
         ),
     }

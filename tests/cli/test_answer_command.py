@@ -28,7 +28,7 @@ QUESTION = "How many days of annual leave are there?"
 @pytest.fixture(autouse=True)
 def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same key and the same time in every run, and no passphrase."""
-    monkeypatch.setattr(wiring, "chance", lambda size: bytes(range(size)))
+    monkeypatch.setattr(wiring, "random_bytes", lambda size: bytes(range(size)))
     monkeypatch.setenv("SOURCE_DATE_EPOCH", str(NOW))
     monkeypatch.delenv(wiring.PASSPHRASE_VARIABLE, raising=False)
 

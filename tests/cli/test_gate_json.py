@@ -28,7 +28,7 @@ wires = reports | st.fixed_dictionaries(
 @given(wires)
 def test_the_pieces_are_the_whole(wire: dict[str, Any]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gate_json, "PIECE", 3)
+        patch.setattr(gate_json, "NAMES_PER_CHUNK", 3)
         made = b"".join(gate_report_chunks(wire))
     assert made == msgspec.json.format(msgspec.json.encode(wire), indent=2) + b"\n"
 

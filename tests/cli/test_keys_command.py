@@ -26,7 +26,7 @@ NOW = 1_767_225_600  # 2026-01-01T00:00:00Z
 @pytest.fixture(autouse=True)
 def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same key and the same time in every run, and no passphrase."""
-    monkeypatch.setattr(wiring, "chance", lambda size: SEED[:size])
+    monkeypatch.setattr(wiring, "random_bytes", lambda size: SEED[:size])
     monkeypatch.setenv("SOURCE_DATE_EPOCH", str(NOW))
     monkeypatch.delenv(wiring.PASSPHRASE_VARIABLE, raising=False)
 
@@ -90,7 +90,7 @@ def test_refused(
 
 def test_the_life_of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     keys(tmp_path, "new")
-    monkeypatch.setattr(wiring, "chance", lambda size: bytes(size))
+    monkeypatch.setattr(wiring, "random_bytes", lambda size: bytes(size))
     keys(tmp_path, "new", "--prefix", "acme")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", str(NOW + 86_400))
     assert keys(tmp_path, "retire", "5647", "-q").stdout == f"{ID} is retired\n"
@@ -115,7 +115,7 @@ def test_an_exported_document_is_one_that_a_verifier_reads(tmp_path: Path) -> No
 
 def test_a_start_that_two_keys_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys(tmp_path, "new")
-    monkeypatch.setattr(wiring, "chance", lambda size: bytes(size))
+    monkeypatch.setattr(wiring, "random_bytes", lambda size: bytes(size))
     keys(tmp_path, "new")
     result = keys(tmp_path, "retire", "af")
     assert result.exit_code == 2

@@ -62,7 +62,7 @@ def test_unchanged_documents_are_not_read_again(
         read.append(task.filename)
         return really(task, settings)
 
-    monkeypatch.setattr(ingest, "ingest_task", note)
+    monkeypatch.setattr(ingest, "run_task", note)
     # The same sources: not even the documents are looked at, the index is there.
     again = index_sources([sources], tmp_path / "kept", SETTINGS, jobs=0)
     assert (read, again.index.documents) == ([], first.index.documents)
@@ -128,9 +128,9 @@ def test_a_file_that_goes_between_the_walk_and_its_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_all(tmp_path, {"a.md": b"One."})
-    walk = ingest.walk_sources(iter([tmp_path]))
+    walk = ingest.list_sources(iter([tmp_path]))
     (tmp_path / "a.md").unlink()
-    monkeypatch.setattr(ingest, "walk_sources", lambda _: walk)
+    monkeypatch.setattr(ingest, "list_sources", lambda _: walk)
     plan = plan_sources([tmp_path], DocumentLimits())
     assert (plan.files, [item.code for item in plan.findings]) == ((), ["AF010"])
 
@@ -171,7 +171,7 @@ def test_a_passing_fault_is_tried_again(tmp_path: Path, monkeypatch: pytest.Monk
     sources = write_all(tmp_path / "sources", {"a.md": b"One."})
     slow = RefusedDocument(finding_from_fault(faults.DOCUMENT_TIMEOUT, "a.md", seconds="1"))
     with monkeypatch.context() as patch:
-        patch.setattr(ingest, "ingest_task", lambda *_: slow)
+        patch.setattr(ingest, "run_task", lambda *_: slow)
         found = index_sources([sources], tmp_path / "kept", SETTINGS, jobs=0)
         assert [item.code for item in found.findings] == ["AF208"]
     found = index_sources([sources], tmp_path / "kept", SETTINGS, jobs=0)

@@ -14,9 +14,9 @@ from affidavit.documents.settings import DocumentLimits, DocumentSettings
 # A worker that does to itself what a hostile document would do to a parser.
 HOSTILE = textwrap.dedent("""
     import os, signal, sys, time
-    from affidavit.sources import worker
-    ingest = worker.ingest_task
-    outcomes = worker._private_output()
+    from affidavit.documents import reader_process as worker
+    ingest = worker.run_task
+    outcomes = worker._redirect_stdout()
     def hostile(task, settings):
         os.write(1, b"a library that prints")
         if "crash" in task.filename: os.kill(os.getpid(), signal.SIGSEGV)
@@ -26,7 +26,7 @@ HOSTILE = textwrap.dedent("""
             os.write(outcomes.fileno(), b"\\0\\0\\0\\0\\0\\0\\0\\x99abc")
             os._exit(0)
         return ingest(task, settings)
-    worker.ingest_task = hostile
+    worker.run_task = hostile
     worker.main(sys.stdin.buffer, outcomes)
 """)
 COMMAND = (sys.executable, "-c", HOSTILE)

@@ -37,7 +37,7 @@ def read_here(_: object, names: tuple[str, ...]) -> Any:
 
 @pytest.fixture(autouse=True)
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_rag, "session", no_session)
+    monkeypatch.setattr(spark_rag, "spark_session", no_session)
     monkeypatch.setattr(spark_rag, "read_input", read_here)
 
 

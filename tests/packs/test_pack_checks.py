@@ -292,7 +292,7 @@ def test_a_finding_points_at_the_first_event_that_lacks_something() -> None:
 
 
 def test_more_open_pairs_than_are_followed_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("affidavit.packs.checks.MAX_OPEN", 2)
+    monkeypatch.setattr("affidavit.packs.checks.MAX_OPEN_PAIRS", 2)
     result = lint([pack_with({"check": PAIRS})], [START, START, START, FINISH, FINISH, FINISH])
     assert messages(result) == ["More than 2 events matching '*.started' are open at once"]
 

@@ -65,7 +65,7 @@ def test_every_metric_of_the_gates_has_words() -> None:
     known = {
         name
         for table in ("RAG", "LATENCY", "AGREEMENT", "STABILITY", "RESEARCH")
-        for name in getattr(metric, table)
+        for name in getattr(metric, f"{table}_METRICS")
     }
     assert known == set(gate_wording.METRIC_DESCRIPTIONS)
 

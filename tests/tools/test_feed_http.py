@@ -345,7 +345,7 @@ def test_tls_is_checked(
     certificate, key = certificate_for(tmp_path, host)
     if is_trusted:
         trust = ssl.create_default_context(cafile=str(certificate))
-        monkeypatch.setattr(http_client, "trust", lambda: trust)
+        monkeypatch.setattr(http_client, "tls_context", lambda: trust)
     with serving(answers(200, b"1"), answers(302, Location="http://localhost/")) as server:
         secure(server, certificate, key)
         url = f"https://localhost:{server.port}/"

@@ -38,7 +38,7 @@ def test_a_fault_is_said(behaviour: Behaviour, wanted: str) -> None:
 
 def test_a_certificate_that_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     failure = HttpFailure(FailureKind.CERTIFICATE, RequestStage.SECURING, "self-signed certificate")
-    monkeypatch.setattr(timestamp_authority, "posted", lambda *_, **__: failure)
+    monkeypatch.setattr(timestamp_authority, "post", lambda *_, **__: failure)
     with pytest.raises(AffidavitError, match="its certificate does not hold: self-signed"):
         request_token("https://example.com/", b"")
 

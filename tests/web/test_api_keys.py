@@ -43,7 +43,9 @@ def test_the_life_of_a_key(tmp_path: Path) -> None:
 
 def test_two_keys_have_salts_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = wiring.random_bytes
-    monkeypatch.setattr(wiring, "chance", lambda size: b"s" * size if size == 32 else chance(size))
+    monkeypatch.setattr(
+        wiring, "random_bytes", lambda size: b"s" * size if size == 32 else chance(size)
+    )
     for name in ("a", "b"):
         assert apikeys(tmp_path, "new", name, "--json").exit_code == 0
     one, other = api_key_file(tmp_path).keys()

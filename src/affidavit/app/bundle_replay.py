@@ -1,5 +1,4 @@
-"""Replays the receipts, ledgers, gate reports and lint report that a bundle records, and compares.
-"""
+"""Replays the receipts, ledgers, gate reports and lint report that a bundle records."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

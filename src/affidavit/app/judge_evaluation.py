@@ -1,5 +1,4 @@
-"""Measures a judge on labelled rows: what labels mean, the figures with intervals, and their JSON.
-"""
+"""Measures a judge on labelled rows: labels, figures with intervals, and their JSON."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

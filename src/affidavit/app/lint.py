@@ -1,5 +1,4 @@
-"""Lints bundles with packs: verification and rules in one pass, the JSON report and the exit code.
-"""
+"""Lints bundles with packs: verification and rules in one pass."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,5 +1,4 @@
-"""JSON values of tool results as the operators see them: numbers, texts, and paths into a result.
-"""
+"""JSON values of tool results as operators see them: numbers, texts, paths."""
 
 import re
 from collections.abc import Iterable

@@ -11,20 +11,9 @@ from affidavit.base.faults import input as input_faults
 _AREAS: Final[tuple[ModuleType, ...]] = (
     input_faults,
     evidence,
-    evidence,
-    evidence,
-    evidence,
-    evidence,
     receipts,
-    receipts,
-    receipts,
-    receipts,
-    gates,
-    gates,
     gates,
     service,
-    bundles,
-    bundles,
     bundles,
 )
 

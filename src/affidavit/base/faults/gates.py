@@ -1,5 +1,4 @@
-"""Faults AF4xx: gates, the files they read, recorded runs, stored reports and gate configuration.
-"""
+"""Faults AF4xx: gates, their input files, recorded runs, reports and configuration."""
 
 from affidavit.base.errors import Fault
 from affidavit.base.exits import Exit

@@ -1,5 +1,4 @@
-"""Quality of binary verdicts and scores: counts, F1, AUROC, calibration, and all of them together.
-"""
+"""Quality of binary verdicts and scores: counts, F1, AUROC and calibration."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

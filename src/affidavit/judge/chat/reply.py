@@ -1,5 +1,4 @@
-"""From the text of a model to a reading: strict parsing, and the quote must occur in the passage.
-"""
+"""Parses the reply of a chat model strictly; its quote must occur in the passage."""
 
 import json
 import re

@@ -11,6 +11,7 @@ from affidavit.app import gate_inputs, gate_rag_inputs, gate_rag_shards, gate_ra
 from affidavit.app.gate_rag import RagPlan, gate_rag
 from affidavit.app.gate_rag_shards import ShardPiece, shard_rows
 from affidavit.base.errors import AffidavitError
+from affidavit.gates.rag_rows import GOLD_READER
 from affidavit.reports.gate_json import gate_report_chunks
 
 
@@ -58,7 +59,7 @@ def test_the_same_bytes(
     asked = plan(tmp_path, *files, **changes)
     whole = said(replace(asked, jobs=1))
     monkeypatch.setattr(gate_rag_inputs, "LARGE_GOLD_BYTES", 0)
-    monkeypatch.setattr(gate_rag_inputs, "SHARE_BYTES", 5000)
+    monkeypatch.setattr(gate_rag_inputs, "SHARD_BYTES", 5000)
     assert said(asked) == whole
 
 
@@ -67,7 +68,7 @@ def test_a_file_that_is_changed_meanwhile_stops_the_run(tmp_path: Path) -> None:
     piece.lines.write_bytes(b"{\n")
     piece.places.write_bytes(bytes(8))
     with pytest.raises(AffidavitError, match="AF020"):
-        list(shard_rows([piece], gate_rag_shards.GOLD.from_chunk))
+        list(shard_rows([piece], GOLD_READER.from_chunk))
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
@@ -80,8 +81,8 @@ def test_parts_are_dealt_out_by_themselves(
     asked = plan(tmp_path, *files, **changes)
     whole = said(asked)
     monkeypatch.setattr(gate_rag_inputs, "LARGE_GOLD_BYTES", 0)
-    monkeypatch.setattr(gate_rag_inputs, "SHARE_BYTES", 5000)
+    monkeypatch.setattr(gate_rag_inputs, "SHARD_BYTES", 5000)
     monkeypatch.setattr(gate_rag_traces, "SMALLEST_PART_BYTES", 3000)
     monkeypatch.setattr(gate_inputs, "BLOCK_BYTES", 700)
-    monkeypatch.setattr(gate_rag_shards, "HELD_BYTES", 2000)
+    monkeypatch.setattr(gate_rag_shards, "BUFFER_BYTES", 2000)
     assert said(replace(asked, jobs=jobs)) == whole
