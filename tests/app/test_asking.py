@@ -309,13 +309,13 @@ def test_a_name_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 HANGING = """
 import os, time
-from affidavit.app.tool_queries import gather
+from affidavit.app.tool_queries import gather_evidence
 from affidavit.checks.check import checks_from_wire
 from affidavit.app.tool_config import load_toolbox
 
 box = load_toolbox("affidavit.toml", os.environ)
 checks = checks_from_wire([{"id": "c", "tool": "slow", "args": {"secs": 60}}])
-print(gather(checks, box, now=lambda: "2026-01-31T14:30:00Z", signed=True, deadline_ms=300))
+print(gather_evidence(checks, box, now=lambda: "2026-01-31T14:30:00Z", signed=True, deadline_ms=300))
 """
 CONFIG = """
 [tools.slow]

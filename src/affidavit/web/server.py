@@ -7,7 +7,6 @@ import signal
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Final
 
 import uvicorn
@@ -19,8 +18,6 @@ from affidavit.base.faults import service as faults
 from affidavit.web.connection_dispatcher import dispatch_connections
 from affidavit.web.settings import WebSettings, is_loopback
 
-# By name, as ASGI servers are told: the service stands above, and is nothing we may know.
-APPLICATION: Final = "affidavit.web.application"
 BACKLOG: Final = 1024
 KEEP_ALIVE_SECONDS: Final = 5
 
@@ -43,8 +40,9 @@ class ApplicationFactory:
 
     def __call__(self) -> Any:
         """Set up a process of the service."""
-        module = import_module(APPLICATION)
-        return module.served(self.plan, self.settings, log_requests=self.log_requests)
+        from affidavit.web.application import application_from_plan
+
+        return application_from_plan(self.plan, self.settings, log_requests=self.log_requests)
 
 
 def listen_at(address: ListenAddress) -> socket.socket:
