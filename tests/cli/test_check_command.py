@@ -196,7 +196,7 @@ BAD_INPUTS: dict[str, tuple[tuple[str, ...], int, str]] = {
     "rules too deep to read": ((ANSWER, *SOURCES, "--rules", "{here}/deep.toml"), 2, "AF23"),
     "a time that is none": ((ANSWER, *SOURCES, "--at", "soon"), 2, "AF278"),
     "a table into a file": ((ANSWER, *SOURCES, "--format", "table", "-o", "x"), 2, "AF001"),
-    "a gate that is none": ((ANSWER, *SOURCES, "--gate", "luck>=1"), 2, "AF23"),
+    "a gate that is none": ((ANSWER, *SOURCES, "--gate", "luck>=1"), 2, "AF401"),
     "rules that are none": ((ANSWER, *SOURCES, "--rules", "{here}/binary.md"), 2, "AF23"),
 }
 

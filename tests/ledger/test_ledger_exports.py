@@ -139,7 +139,7 @@ REFUSED = {
         changed(gates__results__0__gate="coverage=off"),
         r"AF240: field gates\.results",
     ),
-    "a gate that is none": (changed(gates__results__0__gate="x"), "AF232"),
+    "a gate that is none": (changed(gates__results__0__gate="x"), "AF400"),
 }
 
 
@@ -217,7 +217,7 @@ def test_markdown_says_what_was_found_beside_the_verdicts() -> None:
 
 
 def test_markdown_says_that_no_gate_decides_nothing() -> None:
-    off = tuple(f"{gate.metric}=off" for gate in DEFAULT_RULES.gates)
+    off = tuple(f"{gate.key}=off" for gate in DEFAULT_RULES.gates)
     text = ledger_to_markdown(examples.seed_ledger(with_gates(DEFAULT_RULES, off)))
     assert "**Inconclusive**" in text
     assert "No gate was set" in text

@@ -116,7 +116,7 @@ REFUSED = {
     "out of range": (b"[verdict]\nsupported_above = 1.5", r"field verdict\.supported_above"),
     "not a number": (b"[verdict]\nsupported_above = nan", r"field verdict\.supported_above"),
     "a gate of the wrong kind": (b"gates = [1]", r"AF231: r\.toml, field gates\[0\]: "),
-    "an unknown gate": (b"gates = ['x>=1']", r"AF233: r\.toml, field gates: "),
+    "an unknown gate": (b"gates = ['x>=1']", r"AF401: r\.toml, field gates: "),
     "no room for material": (
         b"[importance]\nmaterial_from = 99",
         r"AF231: r\.toml, field importance\.material_from: ",

@@ -1,4 +1,4 @@
-"""Lints bundles with packs: verification and rules in one pass."""
+"""Lint bundles with packs: verification and rules in one pass, the report and the exit code."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+import msgspec
+
 import affidavit
 from affidavit.app.bundles import bundle_stream, error_in_bundle, shown_name
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
+from affidavit.decision.gate import Gate
 from affidavit.packs.lint import LintPass, LintResult
+from affidavit.packs.lint_gates import decide_lint
 from affidavit.packs.model import Pack, Severity
 from affidavit.seal.bundle.limits import BundleLimits
 from affidavit.seal.bundle.manifest import Manifest
@@ -108,22 +112,21 @@ def lint_bundles(
 LINT_SCHEMA_VERSION: Final = "affidavit-lint/1"
 CLOSURE_VERSION: Final = "closure-v1"
 NO_THRESHOLD: Final = "none"
-_GRAVEST_FIRST: Final = (Exit.TAMPERED, Exit.INPUT, Exit.UNKNOWN, Exit.NO)
+_WORST_FIRST: Final = (Exit.TAMPERED, Exit.INPUT, Exit.UNKNOWN)
 
 
-def exit_for(outcomes: Sequence[LintOutcome], fail_on: Severity | None) -> Exit:
-    """Return the gravest end: what could not be linted first, then findings, then yes."""
-    ends = {_exit_of(each, fail_on) for each in outcomes}
-    if not ends:
-        return Exit.UNKNOWN
-    return next((end for end in _GRAVEST_FIRST if end in ends), Exit.YES)
-
-
-def _exit_of(outcome: LintOutcome, fail_on: Severity | None) -> Exit:
-    if isinstance(outcome, UnverifiedBundle):
-        return outcome.error.fault.exit
-    fails = fail_on is not None and outcome.result.has_at_least(fail_on)
-    return Exit.NO if fails else Exit.YES
+def exit_for(
+    outcomes: Sequence[LintOutcome], fail_on: Severity | None, gates: Sequence[Gate] = ()
+) -> Exit:
+    """Return the worst exit: a bundle not linted, a finding or failed gate, a gate not measured."""
+    linted = [each for each in outcomes if isinstance(each, LintedBundle)]
+    refused = {each.error.fault.exit for each in outcomes if isinstance(each, UnverifiedBundle)}
+    ends = {decide_lint(gates, each.result).exit for each in linted} if gates else set()
+    if refused:
+        return next(end for end in (*_WORST_FIRST, Exit.NO) if end in refused)
+    if Exit.NO in ends or (fail_on and any(each.result.has_at_least(fail_on) for each in linted)):
+        return Exit.NO
+    return Exit.UNKNOWN if Exit.UNKNOWN in ends or not linted else Exit.YES
 
 
 def disclaimer_of(packs: Sequence[Pack]) -> str | None:
@@ -137,20 +140,28 @@ def lint_report_as_wire(
     packs: Sequence[Pack],
     fail_on: Severity | None,
     max_results: int,
+    gates: Sequence[Gate] = (),
 ) -> dict[str, object]:
-    """Return the whole report."""
+    """Return the whole report; it has the member `gates` only if there are gates."""
     linted = [each for each in outcomes if isinstance(each, LintedBundle)]
     return {
         "schema_version": LINT_SCHEMA_VERSION,
         "tool_version": affidavit.__version__,
-        "exit": int(exit_for(outcomes, fail_on)),
+        "exit": int(exit_for(outcomes, fail_on, gates)),
         "fail_on": NO_THRESHOLD if fail_on is None else fail_on.value,
         "packs": [pack_as_wire(pack) for pack in packs],
         "disclaimer": disclaimer_of(packs),
         "summary": _summary(linted),
         "max_results": max_results,
         "bundles": [bundle_as_wire(each) for each in outcomes],
+        **({"gates": [_gates_as_wire(gates, each) for each in linted]} if gates else {}),
     }
+
+
+def _gates_as_wire(gates: Sequence[Gate], linted: LintedBundle) -> dict[str, object]:
+    # Beside the bundles, not in them: a replay compares bundles, and gates are not part of one.
+    summary: dict[str, object] = msgspec.to_builtins(decide_lint(gates, linted.result))
+    return {"path": linted.path, "bundle_digest": linted.digest, **summary}
 
 
 def pack_as_wire(pack: Pack) -> dict[str, object]:

@@ -13,6 +13,7 @@ from affidavit.base.files import is_there
 from affidavit.cli.command import command
 from affidavit.cli.command_classes import reject_options
 from affidavit.cli.commands import Example
+from affidavit.cli.gates_option import GatedCommand, gates_option
 from affidavit.cli.ledger_output import (
     expand_option,
     export_ledger,
@@ -68,6 +69,7 @@ _SINGLE_ANSWER_OPTIONS: Final = ("chosen", "expand", "query", "title", "override
         Exit.NO: "do not ship: a gate fails",
         Exit.UNKNOWN: "could not tell: no claim, no source, or a gate without a figure",
     },
+    kind=GatedCommand,
 )
 @click.argument(
     "answer",
@@ -87,12 +89,7 @@ _SINGLE_ANSWER_OPTIONS: Final = ("chosen", "expand", "query", "title", "override
 @format_option
 @output_option
 @expand_option
-@click.option(
-    "--gate",
-    "gates",
-    multiple=True,
-    help="Change a gate: coverage>=0.9, unsupported<=0.1, contradictions=off. Repeatable.",
-)
+@gates_option("coverage>=0.9 unsupported<=0.1 contradictions=off")
 @click.option(
     "--rules", type=click.Path(path_type=Path), help="A TOML file with thresholds and gates."
 )

@@ -20,6 +20,7 @@ from affidavit.cli.evidence_options import (
     piped_bundle_path,
     require_single_stdin,
 )
+from affidavit.cli.gates_option import GatedCommand, gates_option
 from affidavit.cli.parameters import require_output_paths
 from affidavit.cli.terminal import Terminal
 
@@ -45,14 +46,19 @@ if TYPE_CHECKING:
             "what a rule checks, and why it fired",
         ),
         Example("affidavit evidence lint run.tar.gz --format sarif", "for code scanning"),
+        Example(
+            "affidavit evidence lint run.tar.gz --gates 'closure>=0.8' warnings=0",
+            "decide by gates as well",
+        ),
         Example("cat run.tar.gz | affidavit evidence lint -", "from a pipe"),
     ),
     exits={
         Exit.YES: "every bundle verifies, and nothing at or above --fail-on was found",
-        Exit.NO: "something at or above --fail-on was found",
-        Exit.UNKNOWN: "there was no bundle to lint",
+        Exit.NO: "something at or above --fail-on was found, or a gate fails",
+        Exit.UNKNOWN: "there was no bundle to lint, or a gate was not measured",
         Exit.TAMPERED: "a bundle does not verify; it was not linted",
     },
+    kind=GatedCommand,
 )
 @click.argument(
     "bundles",
@@ -68,6 +74,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The least grave finding that makes it a no.",
 )
+@gates_option("completeness>=0.9 closure=0.8 warnings<=3")
 @click.option(
     "--format",
     "form",
@@ -102,6 +109,7 @@ def lint(
     explained: str | None,
     max_results: int,
     limits: str | None,
+    gates: tuple[str, ...],
 ) -> Exit:
     """Lint bundles with packs of rules.
 
@@ -109,9 +117,14 @@ def lint(
     secrets and personal data are always on. The report has completeness and closure, too.
     """
     from affidavit.app.bundles import bundles_in
-    from affidavit.app.lint import UnverifiedBundle, exit_for, lint_bundles
+    from affidavit.app.lint import UnverifiedBundle, exit_for, lint_bundles, lint_report_as_wire
+    from affidavit.base.files import write_atomically
     from affidavit.cli.lint_text import print_lint
+    from affidavit.cli.terminal import json_bytes
+    from affidavit.decision.gate import override_gates
+    from affidavit.packs.lint_gates import LINT_METRICS
 
+    asked = override_gates(gates, (), LINT_METRICS)
     packs = packs_named(pack_names)
     limits_asked = limits_from_option(limits)
     threshold = _severity_threshold(fail_on)
@@ -127,15 +140,22 @@ def lint(
     outcomes = list(terminal.progress(found, "Linting", len(files)))
     if len(outcomes) == 1 and isinstance(outcomes[0], UnverifiedBundle) and form != "sarif":
         raise outcomes[0].error
-    _write_reports(terminal, outcomes, packs, threshold, max_results, form, report)
-    if form == "text" and not terminal.json:
-        print_lint(terminal, outcomes, packs)
-    return exit_for(outcomes, threshold)
+    wire = lint_report_as_wire(outcomes, packs, threshold, max_results, asked)
+    if report is not None:
+        write_atomically(report, json_bytes(wire))
+        terminal.note(f"wrote {report}")
+    if form == "sarif":
+        click.echo(_sarif(outcomes, packs, max_results), nl=False)
+    elif form == "json" or terminal.json:
+        terminal.print_json(wire)
+    else:
+        print_lint(terminal, outcomes, packs, asked)
+    return exit_for(outcomes, threshold, asked)
 
 
 def _reject_unused_options(terminal: Terminal, form: str, explained: str | None) -> None:
     if explained is not None:
-        reject_options("is for a lint, not for --explain", "fail_on", "form", "report")
+        reject_options("is for a lint, not for --explain", "fail_on", "form", "report", "gates")
     if terminal.json and form != "json":
         reject_options("and --json both say what to print", "form")
 
@@ -144,30 +164,6 @@ def _severity_threshold(text: str) -> "Severity | None":
     from affidavit.packs.model import Severity
 
     return None if text == "none" else Severity("warning" if text == "warn" else text)
-
-
-def _write_reports(
-    terminal: Terminal,
-    outcomes: "list[LintOutcome]",
-    packs: "tuple[Pack, ...]",
-    threshold: "Severity | None",
-    max_results: int,
-    form: str,
-    report: Path | None,
-) -> None:
-    """Write what machines read: the report, standard output, or both."""
-    from affidavit.app.lint import lint_report_as_wire
-    from affidavit.base.files import write_atomically
-    from affidavit.cli.terminal import json_bytes
-
-    wire = lint_report_as_wire(outcomes, packs, threshold, max_results)
-    if report is not None:
-        write_atomically(report, json_bytes(wire))
-        terminal.note(f"wrote {report}")
-    if form == "sarif":
-        click.echo(_sarif(outcomes, packs, max_results), nl=False)
-    elif form == "json" or terminal.json:
-        terminal.print_json(wire)
 
 
 def _sarif(outcomes: "list[LintOutcome]", packs: "tuple[Pack, ...]", max_results: int) -> str:

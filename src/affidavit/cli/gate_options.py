@@ -15,6 +15,7 @@ from affidavit.base.exits import Exit
 from affidavit.cli.command import command
 from affidavit.cli.command_classes import DocumentedCommand
 from affidavit.cli.commands import Example
+from affidavit.cli.gates_option import GATE_FLAGS, GatedCommand, gates_settings
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ GATE_EXITS: Final[Mapping[Exit, str]] = MappingProxyType(
         Exit.UNKNOWN: "could not tell: something was not measured, or there was nothing to measure",
     }
 )
-GATES_OPTION: Final = "--gates"
-_GATE_OPERATORS: Final = frozenset("=<>")
 _EXAMPLE_GATES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "rag": "precision=0.80 chr>=0.75@95 over_refusal=off",
@@ -106,12 +105,7 @@ def _path_option(name: str, help: str, variable: str | None = None) -> click.Opt
 def _shared_options(examples: str) -> list[click.Option]:
     """Return the options that every gate has, new for each command, for click keeps them in it."""
     return [
-        click.Option(
-            [GATES_OPTION, "gates"],
-            multiple=True,
-            metavar="GATE...",
-            help=f"Change gates: {examples}.",
-        ),
+        click.Option([*GATE_FLAGS, "gates"], **gates_settings(examples)),
         _path_option("report", "Write the report as JSON there."),
         _path_option("junit", "Write it as JUnit XML."),
         _path_option("sarif", "Write the offenders as SARIF."),
@@ -130,12 +124,8 @@ def _shared_options(examples: str) -> list[click.Option]:
     ]
 
 
-class GateCommand(DocumentedCommand):
-    """A command with the shared options. Its `--gates` takes several words, as documents write it.
-
-    The words end at the next option, or at a word that is no gate. `without` names shared options
-    that the command does not have, by their variable.
-    """
+class GateCommand(GatedCommand):
+    """A command with the shared options; `without` names those it does not have, by variable."""
 
     def __init__(
         self,
@@ -148,26 +138,6 @@ class GateCommand(DocumentedCommand):
         examples = _EXAMPLE_GATES.get(name or "", _EXAMPLE_GATES["rag"])
         shared = [option for option in _shared_options(examples) if option.name not in without]
         super().__init__(name, params=[*(params or ()), *shared], **settings)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give each word of `--gates` an option of its own, and parse."""
-        return super().parse_args(ctx, list(_one_option_per_gate(args)))
-
-
-def _one_option_per_gate(arguments: Iterable[str]) -> Iterator[str]:
-    words = None
-    for argument in arguments:
-        if argument == GATES_OPTION:
-            words = 0
-        elif words is not None and (
-            words == 0 or (_GATE_OPERATORS.intersection(argument) and not argument.startswith("-"))
-        ):
-            if words:
-                yield GATES_OPTION
-            words += 1
-        else:
-            words = None
-        yield argument
 
 
 def gate_command(

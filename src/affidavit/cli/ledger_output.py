@@ -148,12 +148,12 @@ def print_ledger(terminal: Terminal, ledger: Ledger) -> None:
         ("Gate", "Wanted", "Measured", "Result"),
         (
             (
-                words.LEDGER_METRIC_DESCRIPTIONS[result.gate.metric],
-                words.format_gate_threshold(result.gate),
-                words.format_measure(result.gate.metric, result.value),
-                Cell(words.LEDGER_STATUS_NAMES[result.status], GATE_STATUS_TONES[result.status]),
+                row.description,
+                row.wanted,
+                row.measured,
+                Cell(words.LEDGER_STATUS_NAMES[row.status], GATE_STATUS_TONES[row.status]),
             )
-            for result in ledger.gates.results
+            for row in words.gate_rows(ledger)
         ),
     )
     for flag in ledger.risk_flags:

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Final
 
 from affidavit.app.lint import LintedBundle, LintOutcome, UnverifiedBundle, disclaimer_of
 from affidavit.cli.terminal import Terminal
+from affidavit.decision.gate import Gate
 from affidavit.packs.findings import LintFinding
+from affidavit.packs.lint_gates import decide_lint
 from affidavit.packs.model import Pack, Severity
 from affidavit.packs.signal_detection import SignalState
 from affidavit.reports.text_tables import Cell, Tone
@@ -20,14 +22,21 @@ _SEVERITY_TONES: Final = {
 }
 
 
-def print_lint(terminal: Terminal, outcomes: Sequence[LintOutcome], packs: Sequence[Pack]) -> None:
-    """Print each bundle's findings and figures, then what the packs do not promise."""
+def print_lint(
+    terminal: Terminal,
+    outcomes: Sequence[LintOutcome],
+    packs: Sequence[Pack],
+    gates: Sequence[Gate] = (),
+) -> None:
+    """Print each bundle's findings, figures and gates, then the disclaimer of the packs."""
     for outcome in outcomes:
         if isinstance(outcome, UnverifiedBundle):
             terminal.print(f"{outcome.path}: not linted")
             terminal.print(str(outcome.error))
         else:
             _print_bundle(terminal, outcome)
+            for result in decide_lint(gates, outcome.result).results:
+                terminal.print(f"Gate: {result.status.replace('_', ' ')}: {result.reason}")
     names = ", ".join(f"{pack.label} ({pack.digest[:19]})" for pack in packs)
     terminal.note(f"packs: {names}")
     disclaimer = disclaimer_of(packs)

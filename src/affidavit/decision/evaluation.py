@@ -1,13 +1,15 @@
-"""Ship, no-ship or inconclusive: every gate tried, with the reason in words.
+"""Evaluate gates against measures: pass, fail or not measured, and the decision over all of them.
 
-Three-valued: items that were not measured can turn a gate either way. A gate passes only if it
-would pass whatever they are, fails only if it would fail whatever they are, and is open otherwise.
+Items that were not measured could come out either way. A gate passes only if it would pass in every
+case, fails only if it would fail in every case, and is not measured otherwise.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
+
+from msgspec import Struct
 
 from affidavit.base.exits import Exit
 from affidavit.base.statistics.arithmetic import rounded
@@ -19,15 +21,17 @@ from affidavit.decision.metric import Metric, MetricKind
 from affidavit.decision.thresholds import threshold_text
 
 _MAX_ITEMS: Final = 10**12
-"""Nobody has more; and where the square of a distance is too small for a number, it is 0."""
+"""Beyond this no count is printed; the square of a tiny distance can underflow to 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A figure with what it rests on.
+    """A value with the counts behind it.
 
-    `still_open` of the items not measured may turn a gate: all of them, unless the user allowed
-    some to be missing. What is not a share has no numerator; `count` is how many it rests on.
+    `still_open` is how many of the items not measured may change the result: all of them, unless
+    the user allowed some to be missing. A value without a `rate` has only `count`, the number of
+    items behind it. `items` names the items that speak against the value; where it is set, reasons
+    name these items instead of the counts.
     """
 
     metric: Metric
@@ -37,6 +41,7 @@ class Measure:
     not_measured: int = 0
     still_open: int = 0
     count: int | None = None
+    items: tuple[str, ...] | None = None
 
     @property
     def n(self) -> int | None:
@@ -64,8 +69,14 @@ def measure_from_tally(metric: Metric, tally: Tally, *, allow_missing: bool = Fa
     is_count = metric.kind is MetricKind.COUNT
     value = float(rate.numerator) if is_count and rate.denominator else rate.value
     still_open = tally.unknown if allow_missing else tally.not_measured
-    ci95 = None if is_count else wilson(rate)
-    return Measure(metric, value, rate, ci95, tally.not_measured, still_open)
+    return Measure(
+        metric,
+        value,
+        rate,
+        ci95=None if is_count else wilson(rate),
+        not_measured=tally.not_measured,
+        still_open=still_open,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +134,41 @@ class GateDecision:
         )
 
 
+class GateSummary(Struct, frozen=True, forbid_unknown_fields=True):
+    """The result of a gate in short, as ledgers and lint reports store it."""
+
+    gate: str
+    value: float | None
+    status: GateStatus
+    reason: str
+
+
+class DecisionSummary(Struct, frozen=True, forbid_unknown_fields=True):
+    """A decision with the results of its gates in short."""
+
+    decision: Decision
+    results: tuple[GateSummary, ...]
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the decision is not to ship; empty if it is."""
+        return tuple(each.reason for each in self.results if each.status is not GateStatus.PASSED)
+
+    @property
+    def exit(self) -> Exit:
+        """The exit code of a command that makes this decision."""
+        return self.decision.exit
+
+
+def summarise_decision(made: GateDecision) -> DecisionSummary:
+    """Return a decision in the short form."""
+    results = (
+        GateSummary(str(each.gate), each.measure.value, each.status, each.reason)
+        for each in made.results
+    )
+    return DecisionSummary(made.decision, tuple(results))
+
+
 def decide(
     gates: Iterable[Gate],
     measures: Mapping[str, Measure],
@@ -160,14 +206,12 @@ def _evaluate_gate(gate: Gate, measure: Measure) -> GateResult:
 
 def _status_and_reason(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:
     if measure.value is None:
-        is_bare = gate.part is not None and not measure.n
-        empty = f"no row of {gate.part} was" if is_bare else gate.metric.empty
-        advice = f"add what is missing, or leave the gate out with {gate.key}=off"
-        return GateStatus.OPEN, f"{gate.key} was not measured, because {empty}: {advice}"
+        return GateStatus.OPEN, f"{gate.key} was not measured, {_why_not_measured(gate, measure)}"
     said = f"{gate.key} is {_format_value(measure.value)}{_format_counts(measure)}"
     best, worst = _extremes(gate, measure.value, measure)
     if not gate.holds(best):
-        return GateStatus.FAILED, f"{said}, but {gate} is asked"
+        items = f": {', '.join(measure.items)}" if measure.items else ""
+        return GateStatus.FAILED, f"{said}, but {gate} is asked{items}"
     left = measure.still_open
     if left and (measure.rate is None or not gate.holds(worst)):
         return GateStatus.OPEN, f"{said}, but {_format_items(left)} not measured could turn {gate}"
@@ -179,6 +223,14 @@ def _status_and_reason(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:
             f" ({_items_needed(gate, measure)} would do at this rate)",
         )
     return GateStatus.PASSED, f"{said}, as {gate} asks"
+
+
+def _why_not_measured(gate: Gate, measure: Measure) -> str:
+    is_empty_part = gate.part is not None and not measure.n
+    empty = f"no row of {gate.part} was" if is_empty_part else gate.metric.empty
+    if not empty:
+        return f"so {gate} cannot be decided"
+    return f"because {empty}: add what is missing, or leave the gate out with {gate.key}=off"
 
 
 def _extremes(gate: Gate, value: float, measure: Measure) -> tuple[float, float]:
@@ -227,7 +279,7 @@ def _format_value(value: float) -> str:
 
 
 def _format_counts(measure: Measure) -> str:
-    if measure.rate is None:
+    if measure.rate is None or measure.items is not None:
         return ""
     return f" ({measure.rate.numerator} of {measure.rate.denominator})"
 

@@ -1,14 +1,17 @@
-"""Gates as users write them, in the spellings of the documents and of the command line.
+"""The gate language, which every command shares: parse gates, print them, override defaults.
 
-`precision=0.80 chr=0.75`, `precision=0.80,under=0.05`, `precision>=0.80`, with confidence
-`precision>=0.80@95`, at one load `p95_ms/5rps<=2500`, and `under_refusal=off`.
+A gate is a metric, an operator and a threshold: `precision>=0.80`. `=` stands for the operator of
+the metric's own direction (`precision=0.80`), `@95` asks for a confidence (`precision>=0.80@95`),
+`/` names a part of the rows (`p95_ms/5rps<=2500`), and `=off` removes a gate (`chr=off`). Commas or
+spaces separate several gates in one text. The caller passes the table of metrics.
 """
 
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, NoReturn
+
+from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import gates as faults
@@ -17,23 +20,22 @@ from affidavit.decision import metric as tables
 from affidavit.decision.metric import RANGE_DESCRIPTIONS, Metric, MetricKind, MetricTable
 from affidavit.decision.thresholds import meets_threshold, parse_number, threshold_text
 
-# The name may end in "@k", as the documents write recall; a confidence follows the number. A part
-# stands in the report: half a letter, which a command line may bring, has no place there.
+# A name may end in "@k", as the seed documents write recall. A part is printed in the report, so a
+# lone surrogate, which a command line can contain, is refused.
 _GATE: Final = re.compile(
     r"(?P<name>[a-z][a-z0-9_]*(?:@k)?)(?:/(?P<part>[^\s<>=@,/\ud800-\udfff]+))?"
     r"\s*(?P<operator>>=|<=|>|<|==|=)\s*(?P<number>[^\s@]+?)(?:@(?P<confidence>[^\s@%]+)%?)?",
 )
 _SPACED: Final = re.compile(r"\s*(>=|<=|==|=|>|<)\s*")
-_LEAST_CONFIDENCE: Final = 50.0
-_MOST_CONFIDENCE: Final = 99.9
+_MIN_CONFIDENCE: Final = 50.0
+_MAX_CONFIDENCE: Final = 99.9
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """A metric and the threshold that it must reach (`>=`, `>`) or keep (`<=`, `<`).
+class Gate(Struct, frozen=True, kw_only=True):
+    """A metric with the threshold that it must reach (`>=`, `>`) or not exceed (`<=`, `<`).
 
-    `part` names a slice of the rows, the load of a latency; `confidence` asks that the bound of the
-    Wilson interval holds too.
+    `part` names a slice of the rows, such as the load of a latency. With a `confidence`, the worse
+    bound of the Wilson interval must meet the threshold too.
     """
 
     metric: Metric
@@ -43,40 +45,42 @@ class Gate:
     confidence: float | None = None
 
     def __str__(self) -> str:
-        sure = (
-            ""
-            if self.confidence is None
-            else f"@{threshold_text(rounded_percent(self.confidence))}"
-        )
-        return f"{self.key}{self.operator}{threshold_text(self.threshold)}{sure}"
+        text = f"{self.key}{self.operator}{threshold_text(self.threshold)}"
+        if self.confidence is None:
+            return text
+        return f"{text}@{threshold_text(rounded_percent(self.confidence))}"
 
     @property
     def key(self) -> str:
-        """What the gate is on: the metric's name, with the part if there is one."""
-        return self.metric.name if self.part is None else f"{self.metric.name}/{self.part}"
+        """The metric's name, with the part if there is one."""
+        return _key(self.metric, self.part)
 
     def holds(self, value: float) -> bool:
         """Tell whether a value satisfies the gate; both are unrounded."""
         return meets_threshold(value, self.operator, self.threshold)
 
 
+def _key(metric: Metric, part: str | None) -> str:
+    return metric.name if part is None else f"{metric.name}/{part}"
+
+
 def rounded_percent(share: float) -> float:
-    """Return a share as percent, without the noise of the multiplication."""
+    """Return a share as a percentage, without the floating point noise."""
     return round(share * 100, 6)
 
 
 def parse_default_gates(metrics: MetricTable, *texts: str) -> tuple[Gate, ...]:
-    """Return gates that are written in the program."""
-    return tuple(gate for _, gate in (parse_gate(text, metrics) for text in texts) if gate)
+    """Return the default gates of a command."""
+    return override_gates(texts, (), metrics)
 
 
 def override_gates(
     overrides: Iterable[str], defaults: Iterable[Gate], metrics: MetricTable
 ) -> tuple[Gate, ...]:
-    """Return the default gates with some replaced, added, or off (`chr=off`).
+    """Return the default gates with some replaced, added, or removed (`chr=off`).
 
-    Each text may hold several gates, with commas or spaces between them. One metric has one gate:
-    naming it twice is an error, not a matter of order.
+    Each text may hold several gates, separated by commas or spaces. Two gates on one metric are an
+    error: the order of options must not matter.
     """
     changed: dict[str, Gate | None] = {}
     for text in _split_gates(overrides):
@@ -90,21 +94,21 @@ def override_gates(
 
 def _split_gates(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
-        # A long row of spaces would be tried from each of them.
+        # Runs of spaces are collapsed first: on a long run the pattern would take quadratic time.
         spaced = " ".join(text.split())
         yield from _SPACED.sub(r"\1", spaced).replace(",", " ").split()
 
 
 def parse_gate(text: str, metrics: MetricTable) -> tuple[str, Gate | None]:
-    """Return what one gate is on, and the gate; `chr=off` has none."""
+    """Return the key of one gate and the gate itself, which is None for `chr=off`."""
     found = _GATE.fullmatch(text.strip())
     if found is None:
-        raise AffidavitError(faults.GATE_SYNTAX, text=excerpt(text))
+        _refuse_syntax(text, metrics)
     metric = _metric_named(found["name"], metrics)
     if found["part"] is not None and metric.kind is not MetricKind.AMOUNT:
         _refuse_metric(f"{metric.name}/{found['part']}", metrics)
     if found["operator"] == "=" and found["number"] == "off" and found["confidence"] is None:
-        return Gate(metric, "=", 0, found["part"]).key, None
+        return _key(metric, found["part"]), None
     operator = metric.operator if found["operator"].strip("=") == "" else found["operator"]
     if operator[0] != metric.operator[0]:
         raise AffidavitError(
@@ -113,10 +117,24 @@ def parse_gate(text: str, metrics: MetricTable) -> tuple[str, Gate | None]:
             metric=metric.name,
             operator=metric.operator,
         )
-    threshold = _parse_threshold(metric, found["number"], text)
-    confidence = _parse_confidence(metric, found["confidence"], text)
-    gate = Gate(metric, operator, threshold, found["part"], confidence)
+    value = parse_number(found["number"])
+    if value is None:
+        _refuse_syntax(text, metrics)
+    gate = Gate(
+        metric=metric,
+        operator=operator,
+        threshold=_checked_threshold(metric, value, text),
+        part=found["part"],
+        confidence=_parse_confidence(metric, found["confidence"], text),
+    )
     return gate.key, gate
+
+
+def _refuse_syntax(text: str, metrics: MetricTable) -> NoReturn:
+    example = next(iter(metrics.values()))
+    raise AffidavitError(
+        faults.GATE_SYNTAX, text=excerpt(text), metric=example.name, operator=example.operator
+    )
 
 
 def _metric_named(name: str, metrics: MetricTable) -> Metric:
@@ -130,12 +148,9 @@ def _refuse_metric(name: str, metrics: MetricTable) -> NoReturn:
     raise AffidavitError(faults.GATE_METRIC, metric=excerpt(name), known=", ".join(metrics))
 
 
-def _parse_threshold(metric: Metric, number: str, text: str) -> float:
-    value = parse_number(number)
-    if value is None:
-        raise AffidavitError(faults.GATE_SYNTAX, text=excerpt(text))
+def _checked_threshold(metric: Metric, value: float, text: str) -> float:
     low = -1 if metric.kind is MetricKind.COEFFICIENT else 0
-    high = 1 if metric.kind in (MetricKind.SHARE, MetricKind.COEFFICIENT) else math.inf
+    high = math.inf if metric.kind in (MetricKind.COUNT, MetricKind.AMOUNT) else 1
     is_whole = metric.kind is not MetricKind.COUNT or value % 1 == 0
     if not math.isfinite(value) or not low <= value <= high or not is_whole:
         raise AffidavitError(
@@ -153,7 +168,7 @@ def _parse_confidence(metric: Metric, percent: str | None, text: str) -> float |
     value = parse_number(percent)
     if metric.kind is not MetricKind.SHARE:
         problem = f"{metric.name} is not a share"
-    elif value is None or not _LEAST_CONFIDENCE <= value <= _MOST_CONFIDENCE:
+    elif value is None or not _MIN_CONFIDENCE <= value <= _MAX_CONFIDENCE:
         problem = f"{excerpt(percent)} is not a percentage from 50 to 99.9"
     else:
         return value / 100

@@ -1,20 +1,23 @@
-"""What gates can measure: the closed tables of metrics, one for each kind of gate."""
+"""Metrics: what kind of number each one is, which direction is better, and tables of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 
 class MetricKind(StrEnum):
     """What kind of number a metric is."""
 
     SHARE = "share"
-    """So many of so many, from 0 to 1."""
+    """A number of items out of a number of items, from 0 to 1; it has a confidence interval."""
+    SCORE = "score"
+    """From 0 to 1, but not a share of counted items."""
     COUNT = "count"
     AMOUNT = "amount"
-    """Milliseconds, a ratio: any number from 0 on."""
+    """Any number from 0, such as milliseconds or a ratio."""
     COEFFICIENT = "coefficient"
     """From -1 to 1."""
 
@@ -22,6 +25,7 @@ class MetricKind(StrEnum):
 RANGE_DESCRIPTIONS: Final[Mapping[MetricKind, str]] = MappingProxyType(
     {
         MetricKind.SHARE: "a share from 0 to 1",
+        MetricKind.SCORE: "a number from 0 to 1",
         MetricKind.COUNT: "a whole number from 0 on",
         MetricKind.AMOUNT: "a number from 0 on",
         MetricKind.COEFFICIENT: "a number from -1 to 1",
@@ -29,14 +33,13 @@ RANGE_DESCRIPTIONS: Final[Mapping[MetricKind, str]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A metric: which way is better, and what is missing when nothing was measured."""
+class Metric(Struct, frozen=True):
+    """A metric: which direction is better, and why it can lack a value (`empty`)."""
 
     name: str
     kind: MetricKind
     more_is_better: bool
-    empty: str
+    empty: str = ""
     aliases: tuple[str, ...] = ()
 
     @property
@@ -48,13 +51,14 @@ class Metric:
 MetricTable = Mapping[str, Metric]
 
 
-def _metric_table(*metrics: Metric) -> MetricTable:
+def metric_table(*metrics: Metric) -> MetricTable:
+    """Return the metrics by name."""
     return MappingProxyType({metric.name: metric for metric in metrics})
 
 
 _ANSWERABLE: Final = "no answerable gold item could be measured"
 
-RAG_METRICS: Final[MetricTable] = _metric_table(
+RAG_METRICS: Final[MetricTable] = metric_table(
     Metric("precision", MetricKind.SHARE, True, "no shipped answer could be judged"),
     Metric("chr", MetricKind.SHARE, True, "no shipped answer's citations could be judged"),
     Metric(
@@ -70,7 +74,7 @@ RAG_METRICS: Final[MetricTable] = _metric_table(
     ),
 )
 
-LATENCY_METRICS: Final[MetricTable] = _metric_table(
+LATENCY_METRICS: Final[MetricTable] = metric_table(
     Metric("p50_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p50",)),
     Metric("p90_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p90",)),
     Metric("p95_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p95",)),
@@ -78,7 +82,7 @@ LATENCY_METRICS: Final[MetricTable] = _metric_table(
     Metric("tail_amplification", MetricKind.AMOUNT, False, "there is no median above 0", ("tail",)),
 )
 
-AGREEMENT_METRICS: Final[MetricTable] = _metric_table(
+AGREEMENT_METRICS: Final[MetricTable] = metric_table(
     Metric("percent_agreement", MetricKind.SHARE, True, "there are no pairs of labels", ("pa",)),
     Metric(
         "kappa", MetricKind.COEFFICIENT, True, "one label is the only one used, or there are none"
@@ -86,11 +90,11 @@ AGREEMENT_METRICS: Final[MetricTable] = _metric_table(
     Metric("abstain_rate", MetricKind.SHARE, False, "there are no pairs of labels", ("abstain",)),
 )
 
-STABILITY_METRICS: Final[MetricTable] = _metric_table(
+STABILITY_METRICS: Final[MetricTable] = metric_table(
     Metric("stable", MetricKind.SHARE, True, "no gold item has runs that could be judged"),
 )
 
-RESEARCH_METRICS: Final[MetricTable] = _metric_table(
+RESEARCH_METRICS: Final[MetricTable] = metric_table(
     Metric("evidence_coverage_rate", MetricKind.SHARE, True, "no run has a verified claim"),
     Metric(
         "golden_recall", MetricKind.SHARE, True, "no run answers a query with required evidence"

@@ -10,6 +10,9 @@ from affidavit.base.canonical import jcs
 from affidavit.base.digest import content_id, digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
+from affidavit.base.statistics.rates import Rate
+from affidavit.decision.evaluation import Measure, decide, summarise_decision
+from affidavit.decision.metric import Metric
 from affidavit.ledger.citations import (
     CitationIndex,
     citation_findings,
@@ -17,7 +20,14 @@ from affidavit.ledger.citations import (
     resolve_reference,
 )
 from affidavit.ledger.claims import SplitAnswer
-from affidavit.ledger.gates import Measure, Metric, decide
+from affidavit.ledger.gates import (
+    CONTRADICTIONS,
+    COVERAGE,
+    CRITICAL_UNSUPPORTED,
+    SUPPORTED,
+    UNRESOLVED_CITATIONS,
+    UNSUPPORTED,
+)
 from affidavit.ledger.model import (
     BACKED,
     CITATION_KINDS,
@@ -86,11 +96,12 @@ def _exact_share(entries: Sequence[LedgerEntry], counts: Callable[[LedgerEntry],
 
 def gate_measures(
     entries: Sequence[LedgerEntry], findings: Iterable[LedgerFinding]
-) -> Mapping[Metric, Measure]:
+) -> Mapping[str, Measure]:
     """Return what the gates compare with their thresholds: exact values, not rounded ones.
 
-    A contradicted claim counts as unsupported here, though the summary's rate names not_found
-    alone: else one more contradiction could turn a failing gate into a passing one.
+    A contradicted claim counts as unsupported, although `unsupported_rate` of the summary counts
+    not_found alone. Otherwise one more contradiction could turn a failing gate into a passing one
+    (docs/adr/0008).
     """
     material = [entry for entry in entries if entry.claim.is_material]
     unbacked = [entry for entry in material if entry.verdict not in BACKED]
@@ -98,26 +109,30 @@ def gate_measures(
     contradicted = [entry for entry in entries if entry.verdict is Verdict.CONTRADICTED]
     firm = [entry for entry in material if entry.verdict is not Verdict.SUPPORTED]
     dangling = [finding for finding in findings if finding.kind in _UNRESOLVED_KINDS]
-    return {
-        Metric.COVERAGE: _rate(len(material) - len(unbacked), material, unbacked),
-        Metric.UNSUPPORTED: _rate(len(unbacked), material, unbacked),
-        Metric.CRITICAL_UNSUPPORTED: _count(critical, entries),
-        Metric.CONTRADICTIONS: _count(contradicted, entries),
-        Metric.SUPPORTED: _rate(len(material) - len(firm), material, firm),
-        Metric.UNRESOLVED_CITATIONS: Measure(
-            len(dangling) if entries else None,
-            tuple(dict.fromkeys(each.claim_id for each in dangling if each.claim_id is not None)),
-        ),
-    }
+    cites = dict.fromkeys(each.claim_id for each in dangling if each.claim_id is not None)
+    measures = (
+        _share_measure(COVERAGE, len(material) - len(unbacked), material, unbacked),
+        _share_measure(UNSUPPORTED, len(unbacked), material, unbacked),
+        _count_measure(CRITICAL_UNSUPPORTED, len(critical), entries, _ids(critical)),
+        _count_measure(CONTRADICTIONS, len(contradicted), entries, _ids(contradicted)),
+        _share_measure(SUPPORTED, len(material) - len(firm), material, firm),
+        _count_measure(UNRESOLVED_CITATIONS, len(dangling), entries, tuple(cites)),
+    )
+    return {measure.metric.name: measure for measure in measures}
 
 
-def _rate(count: int, among: Sequence[LedgerEntry], offenders: Iterable[LedgerEntry]) -> Measure:
-    return Measure(count / len(among) if among else None, _ids(offenders))
+def _share_measure(
+    metric: Metric, count: int, among: Sequence[LedgerEntry], offenders: Iterable[LedgerEntry]
+) -> Measure:
+    rate = Rate(count, len(among))
+    return Measure(metric, rate.value, rate, items=_ids(offenders))
 
 
-def _count(offenders: Sequence[LedgerEntry], entries: Sequence[LedgerEntry]) -> Measure:
-    # With no claim at all nothing was looked at, and none found says nothing.
-    return Measure(len(offenders) if entries else None, _ids(offenders))
+def _count_measure(
+    metric: Metric, count: int, entries: Sequence[LedgerEntry], items: tuple[str, ...]
+) -> Measure:
+    # Without a claim nothing was examined, so a count of 0 would mean nothing.
+    return Measure(metric, count if entries else None, items=items)
 
 
 def _ids(entries: Iterable[LedgerEntry]) -> tuple[str, ...]:
@@ -253,7 +268,7 @@ def _ledger_from(
         follow_up_questions=follow_up_questions(entries, rules),
         recommended_actions=recommended_actions(entries, flags),
         findings=findings,
-        gates=decide(rules.gates, gate_measures(entries, findings)),
+        gates=summarise_decision(decide(rules.gates, gate_measures(entries, findings))),
     )
     return replace(ledger, id=content_id("led", jcs(ledger_content(ledger))))
 

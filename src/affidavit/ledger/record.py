@@ -6,7 +6,7 @@ Origin: evidence-ledger.md, sections 3.1, 3.2 and 6.1.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from affidavit.ledger.gates import GateReport
+from affidavit.decision.evaluation import DecisionSummary
 from affidavit.ledger.model import (
     Claim,
     Document,
@@ -203,4 +203,4 @@ class Ledger:
     follow_up_questions: tuple[str, ...]
     recommended_actions: tuple[str, ...]
     findings: tuple[LedgerFinding, ...]
-    gates: GateReport
+    gates: DecisionSummary

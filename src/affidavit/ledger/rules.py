@@ -12,7 +12,8 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.statistics.classification import with_prior
-from affidavit.ledger.gates import DEFAULT_GATES, Gate, gates_with
+from affidavit.decision.gate import Gate
+from affidavit.ledger.gates import DEFAULT_GATES, override_ledger_gates
 from affidavit.ledger.importance import DEFAULT_THRESHOLDS, ImportanceThresholds
 from affidavit.ledger.model import Verdict
 
@@ -176,7 +177,7 @@ def rules_from_wire(wire: RulesV1) -> LedgerRules:
         wire.risk.low_confidence_below,
         wire.risk.ambiguous_margin,
         wire.risk.torn_from,
-        gates_with(wire.gates),
+        override_ledger_gates(wire.gates),
         _thresholds_from_wire(wire.judge),
     )
 
@@ -195,8 +196,8 @@ def _thresholds_from_wire(wire: JudgeRulesV1 | msgspec.UnsetType) -> JudgeThresh
 
 def rules_to_wire(rules: LedgerRules) -> RulesV1:
     """Return the rules as a rules file would say them, every gate spelled out."""
-    kept = {gate.metric for gate in rules.gates}
-    off = (f"{gate.metric}=off" for gate in DEFAULT_GATES if gate.metric not in kept)
+    kept = {gate.key for gate in rules.gates}
+    off = (f"{gate.key}=off" for gate in DEFAULT_GATES if gate.key not in kept)
     return RulesV1(
         (*map(str, rules.gates), *off),
         VerdictRulesV1(rules.supported_above, rules.match_from, rules.contradicted_from),
@@ -220,4 +221,4 @@ def rules_digest(rules: LedgerRules) -> str:
 
 def with_gates(rules: LedgerRules, overrides: tuple[str, ...]) -> LedgerRules:
     """Return the rules with the gates that the user changed on the command line."""
-    return replace(rules, gates=gates_with(overrides, rules.gates))
+    return replace(rules, gates=override_ledger_gates(overrides, rules.gates))

@@ -7,8 +7,8 @@ import msgspec
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.base.strict_json import decode
-from affidavit.decision.decision import Decision, GateStatus
-from affidavit.ledger.gates import Gate, GateReport, GateResult, parse_gate
+from affidavit.decision.evaluation import DecisionSummary
+from affidavit.ledger.gates import stored_gate
 from affidavit.ledger.model import (
     Claim,
     ClaimType,
@@ -207,22 +207,6 @@ class LedgerFindingV1(_LedgerStruct, frozen=True):
     span: TextSpanV1 | None
 
 
-class GateResultV1(_LedgerStruct, frozen=True):
-    """How one gate came out."""
-
-    gate: str
-    value: float | None
-    status: GateStatus
-    reason: str
-
-
-class GatesV1(_LedgerStruct, frozen=True):
-    """The decision and its grounds."""
-
-    decision: Decision
-    results: tuple[GateResultV1, ...]
-
-
 class JudgeIdentityV1(_LedgerStruct, frozen=True):
     """Which judge read the evidence."""
 
@@ -256,7 +240,7 @@ class LedgerV1(_LedgerStruct, frozen=True):
     schema_version: str
     follow_up_questions: tuple[str, ...]
     recommended_actions: tuple[str, ...]
-    gates: GatesV1
+    gates: DecisionSummary
     findings: tuple[LedgerFindingV1, ...]
     title: str
     query: str | None
@@ -306,7 +290,7 @@ def ledger_to_wire(ledger: Ledger) -> LedgerV1:
         schema_version=SCHEMA,
         follow_up_questions=ledger.follow_up_questions,
         recommended_actions=ledger.recommended_actions,
-        gates=_gates_to_wire(ledger.gates),
+        gates=ledger.gates,
         findings=convert_fields(ledger.findings, tuple[LedgerFindingV1, ...]),
         title=inquiry.title,
         query=inquiry.query,
@@ -384,14 +368,6 @@ def _remark_to_wire(claim: Claim) -> RemarkV1:
     )
 
 
-def _gates_to_wire(report: GateReport) -> GatesV1:
-    results = (
-        GateResultV1(str(each.gate), each.value, each.status, each.reason)
-        for each in report.results
-    )
-    return GatesV1(report.decision, tuple(results))
-
-
 # JSON to the ledger: the total way back. parse(render(x)) == x, and nothing else parses.
 
 
@@ -456,7 +432,7 @@ def _ledger_from_wire(wire: LedgerV1) -> Ledger:
         follow_up_questions=wire.follow_up_questions,
         recommended_actions=wire.recommended_actions,
         findings=convert_fields(wire.findings, tuple[LedgerFinding, ...]),
-        gates=_gates_from_wire(wire.gates),
+        gates=_checked_gates(wire.gates),
     )
 
 
@@ -520,16 +496,7 @@ def _remark_from_wire(wire: RemarkV1) -> Claim:
     )
 
 
-def _gates_from_wire(wire: GatesV1) -> GateReport:
-    results = (
-        GateResult(_gate_from_text(each.gate), each.value, each.status, each.reason)
-        for each in wire.results
-    )
-    return GateReport(wire.decision, tuple(results))
-
-
-def _gate_from_text(text: str) -> Gate:
-    gate = parse_gate(text)[1]
-    if gate is None:
-        raise _malformed("a gate that is off has a result", "gates.results")
-    return gate
+def _checked_gates(gates: DecisionSummary) -> DecisionSummary:
+    for result in gates.results:
+        stored_gate(result.gate)
+    return gates

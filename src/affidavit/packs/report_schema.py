@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from affidavit.decision.evaluation import DecisionSummary
+
 DigestText = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0)]
@@ -143,6 +145,13 @@ class AppliedPackV1(Struct, forbid_unknown_fields=True):
     source_url: str | None
 
 
+class LintGatesV1(DecisionSummary, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The decision of the gates on one bundle."""
+
+    path: str
+    bundle_digest: DigestText
+
+
 class LintReportV1(Struct, forbid_unknown_fields=True):
     """What `affidavit evidence lint --report` writes."""
 
@@ -155,3 +164,4 @@ class LintReportV1(Struct, forbid_unknown_fields=True):
     summary: LintSummaryV1
     max_results: Annotated[int, Meta(ge=1)]
     bundles: list[LintedBundleV1]
+    gates: list[LintGatesV1] | UnsetType = UNSET

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any, Final
 
+from affidavit.ledger.adjudication import gate_measures
+from affidavit.ledger.gates import UNSUPPORTED
 from affidavit.ledger.labels import VERDICT_NAMES, VERDICT_SYMBOLS, short_place
 from affidavit.ledger.model import Importance, Verdict
 from affidavit.ledger.record import Exhibit, Ledger, LedgerEntry
@@ -72,10 +74,12 @@ def _counts(ledger: Ledger) -> Mapping[Verdict, int]:
 
 def _tiles(ledger: Ledger) -> list[View]:
     summary = ledger.summary
+    # The same definition as the gate `unsupported`, so that the two figures agree (docs/adr/0008).
+    unsupported = gate_measures(ledger.entries, ledger.findings)[UNSUPPORTED.name].value
     scores = [entry.confidence_score for entry in ledger.entries]
     return [
         {"value": words.format_percent(summary.evidence_coverage), "label": "evidence coverage"},
-        {"value": words.format_percent(summary.unsupported_rate), "label": "unsupported"},
+        {"value": words.format_percent(unsupported), "label": "unsupported"},
         {"value": str(summary.total_claims), "label": "claims adjudicated"},
         {
             "value": words.format_percent(sum(scores) / len(scores) if scores else None),
@@ -107,13 +111,13 @@ def _legend(verdict: Verdict, count: int) -> View:
 def _gates(ledger: Ledger) -> list[View]:
     return [
         {
-            "words": words.LEDGER_METRIC_DESCRIPTIONS[result.gate.metric],
-            "wanted": words.format_gate_threshold(result.gate),
-            "measured": words.format_measure(result.gate.metric, result.value),
-            "status": result.status.value,
-            "status_words": words.LEDGER_STATUS_NAMES[result.status],
+            "words": row.description,
+            "wanted": row.wanted,
+            "measured": row.measured,
+            "status": row.status.value,
+            "status_words": words.LEDGER_STATUS_NAMES[row.status],
         }
-        for result in ledger.gates.results
+        for row in words.gate_rows(ledger)
     ]
 
 

@@ -1,14 +1,16 @@
 """How the ledger's values are said to people, in one place for the terminal, HTML and PDF."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from affidavit.decision.decision import Decision, GateStatus
+from affidavit.decision.gate import rounded_percent
+from affidavit.decision.metric import Metric, MetricKind
 from affidavit.ledger import labels
-from affidavit.ledger.gates import Gate, Metric
+from affidavit.ledger.gates import stored_gate
 from affidavit.ledger.labels import full_place
-from affidavit.ledger.record import Exhibit
+from affidavit.ledger.record import Exhibit, Ledger
 
 LEDGER_DECISION_NAMES: Final[Mapping[Decision, str]] = MappingProxyType(
     {
@@ -24,17 +26,16 @@ LEDGER_STATUS_NAMES: Final[Mapping[GateStatus, str]] = MappingProxyType(
         GateStatus.OPEN: "Not measured",
     }
 )
-LEDGER_METRIC_DESCRIPTIONS: Final[Mapping[Metric, str]] = MappingProxyType(
+LEDGER_METRIC_DESCRIPTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        Metric.COVERAGE: "Material claims backed by evidence",
-        Metric.UNSUPPORTED: "Material claims not backed by evidence",
-        Metric.CRITICAL_UNSUPPORTED: "Critical claims not backed by evidence",
-        Metric.CONTRADICTIONS: "Contradicted claims",
-        Metric.SUPPORTED: "Material claims fully supported",
-        Metric.UNRESOLVED_CITATIONS: "Citations that lead nowhere",
+        "coverage": "Material claims backed by evidence",
+        "unsupported": "Material claims not backed by evidence",
+        "critical_unsupported": "Critical claims not backed by evidence",
+        "contradictions": "Contradicted claims",
+        "supported": "Material claims fully supported",
+        "unresolved_citations": "Citations that lead nowhere",
     }
 )
-SHARE_METRICS: Final = frozenset({Metric.COVERAGE, Metric.UNSUPPORTED, Metric.SUPPORTED})
 
 
 def title_case(value: str) -> str:
@@ -48,15 +49,33 @@ def format_percent(share: float | None) -> str:
 
 
 def format_measure(metric: Metric, value: float | None) -> str:
-    """Return a gate's figure: a share in percent, a count as it is."""
+    """Return the value of a metric: a share as a percentage, a count as a number."""
     if value is None:
         return "not measured"
-    return format_percent(value) if metric in SHARE_METRICS else f"{value:g}"
+    return format_percent(value) if metric.kind is MetricKind.SHARE else f"{value:g}"
 
 
-def format_gate_threshold(gate: Gate) -> str:
-    """Return what a gate asks for: `>= 85%`, `<= 0`."""
-    return f"{gate.operator} {format_measure(gate.metric, gate.threshold)}"
+class GateRow(NamedTuple):
+    """One gate of a ledger in words, for its row in every rendering."""
+
+    description: str
+    wanted: str
+    measured: str
+    status: GateStatus
+
+
+def gate_rows(ledger: Ledger) -> Iterator[GateRow]:
+    """Yield the gates of a ledger with their results: `>= 85%`, `>= 85% @95`, `<= 0`."""
+    for result in ledger.gates.results:
+        gate = stored_gate(result.gate)
+        wanted = f"{gate.operator} {format_measure(gate.metric, gate.threshold)}"
+        confidence = "" if gate.confidence is None else f" @{rounded_percent(gate.confidence):g}"
+        yield GateRow(
+            LEDGER_METRIC_DESCRIPTIONS[gate.metric.name],
+            wanted + confidence,
+            format_measure(gate.metric, result.value),
+            result.status,
+        )
 
 
 def format_citation(exhibit: Exhibit) -> str:

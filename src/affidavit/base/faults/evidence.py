@@ -164,36 +164,6 @@ RULES_FIELD = Fault(
     "{problem}",
     "docs/ledger.md lists every setting with its range and default",
 )
-GATE_SYNTAX = Fault(
-    "AF232",
-    "ledger_gate.syntax",
-    "{text!r} is not a gate",
-    "write a metric, an operator and a number, such as coverage>=0.9, or coverage=off",
-)
-GATE_METRIC = Fault(
-    "AF233",
-    "ledger_gate.metric",
-    "no gate measures {metric!r}",
-    "use one of: {known}",
-)
-GATE_DIRECTION = Fault(
-    "AF234",
-    "ledger_gate.direction",
-    "{text!r} would pass what is worse and stop what is better",
-    "write {metric}{operator} and a number",
-)
-GATE_RANGE = Fault(
-    "AF235",
-    "ledger_gate.range",
-    "the number in {text!r} cannot be reached",
-    "give {metric} {range}",
-)
-GATE_TWICE = Fault(
-    "AF236",
-    "ledger_gate.twice",
-    "the gate on {metric} is set twice",
-    "keep one of the two",
-)
 OVERRIDE_SYNTAX = Fault(
     "AF237",
     "override.syntax",

@@ -1,4 +1,4 @@
-"""Faults AF4xx: gates, their input files, recorded runs, reports and configuration."""
+"""Faults AF4xx: gates, the files that they read, stored reports and gate configuration."""
 
 from affidavit.base.errors import Fault
 from affidavit.base.exits import Exit
@@ -9,7 +9,7 @@ GATE_SYNTAX = Fault(
     "AF400",
     "gate.syntax",
     "{text!r} is not a gate",
-    "write precision=0.80, precision>=0.80, precision>=0.80@95 or precision=off",
+    "write a metric, an operator and a number, such as {metric}{operator}0.8, or {metric}=off",
 )
 GATE_METRIC = Fault(
     "AF401", "gate.metric", "no gate here measures {metric!r}", "use one of: {known}"
