@@ -315,7 +315,8 @@ from affidavit.app.tool_config import load_toolbox
 
 box = load_toolbox("affidavit.toml", os.environ)
 checks = checks_from_wire([{"id": "c", "tool": "slow", "args": {"secs": 60}}])
-print(gather_evidence(checks, box, now=lambda: "2026-01-31T14:30:00Z", signed=True, deadline_ms=300))
+now = lambda: "2026-01-31T14:30:00Z"
+print(gather_evidence(checks, box, now=now, signed=True, deadline_ms=300))
 """
 CONFIG = """
 [tools.slow]

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from tests.gates.making import GOLD, TRACE
 
-from affidavit.pytest_plugin.assertions import assert_gate, assert_grounded, source_path
+from affidavit.app.api import source_path
+from affidavit.pytest_plugin.assertions import assert_gate, assert_grounded
 
 POLICY = "# Leave\n\nEmployees have 25 days of annual leave. Up to 5 days may be carried over.\n"
 

@@ -18,6 +18,7 @@ from affidavit.base.faults import bundles as faults
 from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.base.files import is_folder, open_to_read, write_atomically
 from affidavit.base.json_values import JsonValue
+from affidavit.base.notebook import result_table
 from affidavit.seal.bundle.container import MEMBERS, ByteStream
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.manifest import ManifestContents, manifest_bytes
@@ -184,6 +185,11 @@ class VerifiedBundle:
     def as_wire(self) -> dict[str, object]:
         """Return the outcome as machines get it."""
         return {"bundle": self.name, **self.verification.as_wire()}
+
+    def _repr_html_(self) -> str:
+        status = "valid" if self.exit is Exit.YES else "not valid"
+        rows = ((step.status.value, step.name, step.detail) for step in self.verification.steps)
+        return result_table(self.name, status, ("Status", "Step", "Detail"), rows)
 
 
 BundleOutcome: TypeAlias = VerifiedBundle | UnreadableInput

@@ -22,6 +22,7 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.faults.input import FILE_MISSING
 from affidavit.base.files import read_bounded
 from affidavit.base.json_rows import describe_validation_error
+from affidavit.base.notebook import result_table
 from affidavit.decision.baseline import MAX_P95_INCREASE, MAX_PRECISION_DROP, RollbackGuard
 from affidavit.decision.decision import Decision
 from affidavit.decision.gate import override_gates
@@ -96,6 +97,13 @@ class AllGatesReport:
             "details": {},
             "parts": {part.name: part.wire for part in self.parts},
         }
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (part.wire["decision"], part.name, "; ".join(part.wire["reasons"]))
+            for part in self.parts
+        )
+        return result_table("All gates", self.decision.value, ("Decision", "Gate", "Reasons"), rows)
 
     def _merged(self, field: str) -> dict[str, object]:
         return {
@@ -398,7 +406,7 @@ def load_gate_config(path: Path) -> GateConfig:
         raise
     text, value = _toml(raw, str(path))
     try:
-        return _config(value.get("gates"), path.parent)
+        return gate_config_from(value.get("gates"), path.parent)
     except AffidavitError as error:
         field = error.where.field or ""
         line = toml_line_of(text, tuple(field.replace("[", ".").split("."))) if field else None
@@ -417,7 +425,8 @@ def _toml(raw: bytes, file: str) -> tuple[str, dict[str, Any]]:
     raise AffidavitError(faults.CONFIG_SYNTAX, Where(file=file, line=line), problem=problem)
 
 
-def _config(table: Any, folder: Path) -> GateConfig:
+def gate_config_from(table: Any, folder: Path) -> GateConfig:
+    """Return the gates of the table `gates`; `folder` is where the files that it names are."""
     if not table:
         raise AffidavitError(faults.CONFIG_EMPTY)
     if not isinstance(table, dict):

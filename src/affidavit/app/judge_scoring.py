@@ -20,6 +20,7 @@ from affidavit.base.faults import evidence as faults
 from affidavit.base.faults import input as input_faults
 from affidavit.base.files import open_to_read
 from affidavit.base.json_values import JsonLimits, JsonValue
+from affidavit.base.notebook import result_table
 from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.strict_json import LineStream, decode, read_lines
 from affidavit.engine.local import run_in_order
@@ -200,6 +201,11 @@ class JudgedRow:
     digest: str
     """Of the claim and its evidence, so that equal rows can be known."""
     label: str | None = None
+
+    def _repr_html_(self) -> str:
+        row = (self.verdict.value, f"{self.confidence:.2f}", self.snippet, self.notes)
+        columns = ("Verdict", "Confidence", "Evidence", "Why")
+        return result_table("Claim", self.verdict.value, columns, (row,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import receipts as faults
 from affidavit.base.files import read_bounded
 from affidavit.base.json_values import JsonValue
+from affidavit.base.notebook import result_table
 from affidavit.base.strict_json import decode
 from affidavit.checks.receipt_body import ReceiptBody
 from affidavit.checks.replay import (
@@ -135,6 +136,11 @@ class VerifiedReceipt:
     def as_wire(self) -> dict[str, object]:
         """Return the outcome as machines get it."""
         return {"receipt": self.name, **self.verification.as_wire(), "said": self.said}
+
+    def _repr_html_(self) -> str:
+        status = "valid" if self.exit is Exit.YES else "not valid"
+        rows = ((step.status.value, step.name, step.detail) for step in self.verification.steps)
+        return result_table(self.name, status, ("Status", "Step", "Detail"), rows)
 
 
 ReceiptOutcome: TypeAlias = VerifiedReceipt | UnreadableInput

@@ -5,7 +5,6 @@ from typing import Final
 
 import click
 
-from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
@@ -32,9 +31,7 @@ from affidavit.cli.parameters import (
     resolved_path,
 )
 from affidavit.cli.terminal import Terminal
-from affidavit.ledger.model import Document
 
-MAX_ANSWER_BYTES = 16 * 1024 * 1024
 _SINGLE_ANSWER_OPTIONS: Final = ("chosen", "expand", "query", "title", "overrides")
 
 
@@ -139,6 +136,7 @@ def check(
     ledger of the check is kept there too: see `affidavit sessions`.
     """
     from affidavit.app import check
+    from affidavit.app.api import reject_answer_as_source
     from affidavit.app.check import CheckRequest, check_answer
     from affidavit.app.clock import time_of
     from affidavit.app.judges import judge_file_of, judge_named
@@ -192,16 +190,9 @@ def check(
 
 def read_answer(path: Path) -> str:
     """Return the text of an answer, which must not be empty."""
-    data, where = read_input(path, MAX_ANSWER_BYTES), Where(file=input_name(path))
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise AffidavitError(faults.ANSWER_NOT_TEXT, where) from None
-    if "\0" in text:
-        raise AffidavitError(faults.ANSWER_NOT_TEXT, where)
-    if not text.strip():
-        raise AffidavitError(faults.ANSWER_EMPTY, where)
-    return text
+    from affidavit.app.api import MAX_ANSWER_BYTES, answer_text
+
+    return answer_text(read_input(path, MAX_ANSWER_BYTES), Where(file=input_name(path)))
 
 
 def session_title(answer: Path) -> str:
@@ -209,14 +200,6 @@ def session_title(answer: Path) -> str:
     if answer == STDIN_PATH:
         return "Standard input"
     return answer.name.encode("utf-8", "backslashreplace").decode()
-
-
-def reject_answer_as_source(answer: str, documents: tuple[Document, ...]) -> None:
-    """Refuse an answer that is one of its own sources."""
-    digest = digest_of(answer.encode("utf-8", "surrogatepass"))
-    for document in documents:
-        if document.digest == digest:
-            raise AffidavitError(faults.ANSWER_IS_SOURCE, filename=document.filename)
 
 
 def reject_output_over_input(output: Path | None, *inputs: str | Path | None) -> None:

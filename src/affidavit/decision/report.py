@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from affidavit.base.errors import AffidavitError
+from affidavit.base.notebook import result_table
 from affidavit.decision.advice import Advice, advice_for
 from affidavit.decision.comparison import Comparison
 from affidavit.decision.counts import Listing
@@ -146,6 +147,14 @@ class Report:
         if self.comparison is not None:
             wire["comparison"] = self.comparison.as_wire()
         return wire
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (result.status.value, result.gate.key, str(result.gate), result.reason)
+            for result in self.ruling.results
+        )
+        columns = ("Status", "Metric", "Gate", "Reason")
+        return result_table(f"Gate {self.kind}", self.ruling.decision.value, columns, rows)
 
 
 def system_error_report(kind: str, error: AffidavitError) -> dict[str, object]:

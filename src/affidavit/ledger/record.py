@@ -6,6 +6,7 @@ Origin: evidence-ledger.md, sections 3.1, 3.2 and 6.1.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from affidavit.base.notebook import result_table
 from affidavit.decision.evaluation import DecisionSummary
 from affidavit.ledger.model import (
     Claim,
@@ -204,3 +205,16 @@ class Ledger:
     recommended_actions: tuple[str, ...]
     findings: tuple[LedgerFinding, ...]
     gates: DecisionSummary
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (
+                entry.verdict.value,
+                entry.claim.text,
+                entry.evidence[0].reading.snippet if entry.evidence else entry.notes,
+                entry.evidence[0].filename if entry.evidence else "",
+            )
+            for entry in self.entries
+        )
+        columns = ("Verdict", "Claim", "Evidence", "Source")
+        return result_table(self.inquiry.title, self.gates.decision.value, columns, rows)

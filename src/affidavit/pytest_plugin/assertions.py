@@ -1,22 +1,13 @@
 """`assert_gate` and `assert_grounded`: the gates and the ledger as assertions of a test."""
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from affidavit.pytest_plugin.results import one_line_errors, record_result
 
 if TYPE_CHECKING:
     from affidavit.decision.report import Report
-import atexit
-import shutil
-from functools import cache
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
     from affidavit.ledger.record import Ledger, LedgerEntry
 
 # `assert_gate`: the RAG gates over a gold set and traces, as a test.
@@ -38,63 +29,17 @@ def assert_gate(
     are what the options of `affidavit gate rag` are. Returns the report.
     """
     __tracebackhide__ = True
-    with one_line_errors("gate"), _rows_folder() as scratch:
-        from affidavit.app.gate_rag import RagPlan, gate_rag
+    with one_line_errors("gate"):
+        from affidavit.app import api
 
-        report = gate_rag(
-            RagPlan(
-                () if gold is None else row_files(gold, scratch / "gold.jsonl"),
-                row_files(trace, scratch / "trace.jsonl"),
-                (gates,) if isinstance(gates, str) else tuple(gates),
-                **settings,
-            )
-        )
+        if "baseline" in settings:
+            settings["fail_on_regression"] = settings.pop("baseline")
+        named = {} if gold is None else {"gold": gold}
+        report = api.gate("rag", {"trace": trace, "gates": gates, **named, **settings})
     record_result("gate", report.ruling.decision.value, report.ruling.reasons)
     if report.ruling.decision.value != "ship":
         raise AssertionError("\n".join(_gate_explanation(report)))
     return report
-
-
-@contextmanager
-def _rows_folder() -> Iterator[Path]:
-    """Give a folder for rows; an error names them and not a file that is gone when it is read."""
-    from affidavit.base.errors import AffidavitError
-
-    with tempfile.TemporaryDirectory(prefix="affidavit-pytest-") as name:
-        try:
-            yield Path(name)
-        except AffidavitError as error:
-            file = Path(error.where.file or "")
-            if file.parent != Path(name):
-                raise
-            where = replace(error.where, file=f"the rows of {file.stem}")
-            raise AffidavitError(error.fault, where, **error.values) from None
-
-
-def row_files(rows: Rows, place: Path) -> tuple[str, ...]:
-    """Return the files that are named, or the file that the rows were written to."""
-    if isinstance(rows, str | Path):
-        return (str(rows),)
-    given = tuple(rows)
-    if given and all(isinstance(each, str | Path) for each in given):
-        return tuple(map(str, given))
-    place.write_bytes(b"".join(_json_lines(given, place)))
-    return (str(place),)
-
-
-def _json_lines(rows: Iterable[object], place: Path) -> Iterator[bytes]:
-    import msgspec
-
-    from affidavit.base.errors import AffidavitError, Where
-    from affidavit.base.faults import gates as faults
-
-    for number, row in enumerate(rows, 1):
-        try:
-            yield msgspec.json.encode(row) + b"\n"
-        except (TypeError, UnicodeEncodeError, RecursionError) as error:
-            fault = faults.GOLD_ROW if place.stem == "gold" else faults.TRACE_ROW
-            problem = f"JSON cannot hold it ({error})"
-            raise AffidavitError(fault, Where(str(place), number), problem=problem) from None
 
 
 def _gate_explanation(report: "Report") -> Iterator[str]:
@@ -141,89 +86,25 @@ def assert_grounded(
     """
     __tracebackhide__ = True
     with one_line_errors("grounded"):
-        ledger = _ledger_of(
+        from affidavit.app import api
+
+        ledger = api.check(
             answer,
-            (sources,) if isinstance(sources, str | Path) else tuple(sources),
+            sources,
             query=query,
+            title=query or "An answer under test",
             judge=judge,
             rules=rules,
-            gates=(gates,) if isinstance(gates, str) else tuple(gates),
+            gates=gates,
             top_k=top_k,
             at=at,
+            project=None,
         )
     decision = ledger.gates.decision
     record_result("grounded", decision.value, ledger.gates.reasons)
     if decision.value != "ship":
         raise AssertionError("\n".join(_ledger_explanation(ledger)))
     return ledger
-
-
-def _ledger_of(
-    answer: str,
-    sources: tuple[Source, ...],
-    *,
-    query: str | None,
-    judge: str | None,
-    rules: Path | None,
-    gates: tuple[str, ...],
-    top_k: int,
-    at: str | None,
-) -> "Ledger":
-    from affidavit.app import check
-    from affidavit.app.check import CheckRequest, check_answer
-    from affidavit.app.clock import time_of
-    from affidavit.app.judges import judge_named
-    from affidavit.app.project import Project
-    from affidavit.base.errors import AffidavitError
-    from affidavit.base.faults import evidence as faults
-
-    if not answer.strip():
-        raise AffidavitError(faults.ANSWER_EMPTY)
-    generated_at = time_of(at)
-    scratch = _index_folder()
-    plan = check.CheckPlan(
-        Project(scratch),
-        tuple(
-            source_path(source, number, scratch) for number, source in enumerate(sources, start=1)
-        ),
-        check.ledger_rules_for(rules, gates),
-        top_k,
-        judge=judge_named(judge),
-    )
-    bench = check.build_check_context(plan)
-    check.require_documents(bench)
-    title = query or "An answer under test"
-    asked = CheckRequest(answer, query, title, generated_at[:10], generated_at)
-    return check_answer(asked, bench)
-
-
-@cache
-def _index_folder() -> Path:
-    """Return a folder of this process for indexes; it goes when the process ends."""
-    folder = tempfile.mkdtemp(prefix="affidavit-pytest-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
-
-
-def source_path(source: Source, number: int, scratch: Path) -> Path:
-    """Return a source as a path; a text becomes a file, the same for the same text.
-
-    A text that names a file that is there, in one word or one line, is a path.
-    """
-    if isinstance(source, Path):
-        return source
-    if "\n" not in source and len(source) < 1000 and "\0" not in source and Path(source).exists():
-        return Path(source)
-    from affidavit.base.digest import digest_of
-    from affidavit.base.files import write_atomically
-
-    data = source.encode("utf-8", "backslashreplace")
-    folder = scratch / "texts" / digest_of(data).removeprefix("sha256:")[:16]
-    path = folder / f"source {number}.txt"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, data)
-    return path
 
 
 def _ledger_explanation(ledger: "Ledger") -> Iterator[str]:

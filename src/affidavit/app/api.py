@@ -1,0 +1,283 @@
+"""The use cases behind the functions of `import affidavit`.
+
+Each returns the frozen result that the command of the same name prints. `affidavit/__init__.py`
+holds the signatures and imports this module when a function is called.
+"""
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from affidavit.app.clock import time_of
+from affidavit.base.digest import digest_of
+from affidavit.base.errors import NOWHERE, AffidavitError, Where
+from affidavit.base.faults import evidence as faults
+from affidavit.base.faults import gates as gate_faults
+from affidavit.base.files import read_bounded, write_atomically
+
+if TYPE_CHECKING:
+    from affidavit.app.bundles import VerifiedBundle
+    from affidavit.app.gate_all import AllGatesReport
+    from affidavit.app.judge_scoring import JudgedRow
+    from affidavit.app.verify import VerifiedReceipt
+    from affidavit.decision.report import Report
+    from affidavit.ledger.model import Document
+    from affidavit.ledger.record import Ledger
+
+MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
+_GZIP: Final = b"\x1f\x8b"
+_ROW_SETTINGS: Final = ("auditor", "gold", "pairs", "rows", "runs", "scholar", "trace")
+_DOCUMENT_ENDINGS: Final = (".docx", ".htm", ".html", ".markdown", ".md", ".pdf", ".txt")
+
+Source = str | Path
+Rows = str | Path | Iterable[str | Path] | Iterable[Mapping[str, Any]]
+"""A file, several files, or the rows themselves."""
+
+
+def texts_of(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return one text or several as a tuple."""
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+@cache
+def scratch_folder() -> Path:
+    """Return a temporary folder of this process. It is removed when the process ends."""
+    folder = tempfile.mkdtemp(prefix="affidavit-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+# Checking an answer.
+
+
+def check(
+    answer: str | Path,
+    sources: Source | Iterable[Source],
+    *,
+    query: str | None,
+    title: str,
+    judge: str | None,
+    rules: str | Path | None,
+    gates: str | Iterable[str],
+    top_k: int,
+    at: str | None,
+    project: str | Path | None,
+) -> "Ledger":
+    """Check an answer as `affidavit check` does, and save its ledger if a project is named."""
+    from affidavit.app.check import (
+        CheckPlan,
+        CheckRequest,
+        build_check_context,
+        check_answer,
+        ledger_rules_for,
+        require_documents,
+    )
+    from affidavit.app.judges import judge_named
+    from affidavit.app.project import Project
+    from affidavit.ledger.wire import ledger_to_json
+
+    text = read_answer(answer)
+    named = (sources,) if isinstance(sources, str | Path) else tuple(sources)
+    scratch = scratch_folder()
+    generated_at = time_of(at)
+    plan = CheckPlan(
+        project=Project(scratch if project is None else Path(project)),
+        sources=tuple(source_path(each, number, scratch) for number, each in enumerate(named, 1)),
+        rules=ledger_rules_for(None if rules is None else Path(rules), texts_of(gates)),
+        top_k=top_k,
+        judge=judge_named(judge),
+    )
+    context = build_check_context(plan)
+    require_documents(context)
+    reject_answer_as_source(text, context.sources.index.documents)
+    request = CheckRequest(
+        answer=text,
+        query=query,
+        title=title or query or "An answer",
+        answer_date=generated_at[:10],
+        generated_at=generated_at,
+    )
+    ledger = check_answer(request, context)
+    if project is not None:
+        plan.project.sessions.save(ledger.session_id, ledger_to_json(ledger))
+    return ledger
+
+
+def read_answer(answer: str | Path) -> str:
+    """Return the text of an answer. A path is read; a text is never taken for a path."""
+    if isinstance(answer, str):
+        return answer_text(answer.encode("utf-8", "surrogatepass"), NOWHERE)
+    return answer_text(read_bounded(answer, MAX_ANSWER_BYTES), Where(file=str(answer)))
+
+
+def answer_text(data: bytes, where: Where) -> str:
+    """Return an answer as text. It must be UTF-8 and must not be empty."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise AffidavitError(faults.ANSWER_NOT_TEXT, where) from None
+    if "\0" in text:
+        raise AffidavitError(faults.ANSWER_NOT_TEXT, where)
+    if not text.strip():
+        raise AffidavitError(faults.ANSWER_EMPTY, where)
+    return text
+
+
+def reject_answer_as_source(answer: str, documents: "Iterable[Document]") -> None:
+    """Refuse an answer that is one of its own sources."""
+    digest = digest_of(answer.encode())
+    for document in documents:
+        if document.digest == digest:
+            raise AffidavitError(faults.ANSWER_IS_SOURCE, filename=document.filename)
+
+
+def source_path(source: Source, number: int, scratch: Path) -> Path:
+    """Return a source as a path. A text becomes a file, the same one for the same text.
+
+    A string is a path if it names an existing file or folder, or if it can hardly be anything else:
+    one word, or a name that ends as documents do. A mistyped path must not become a source.
+    """
+    if isinstance(source, Path) or _is_path(source):
+        return Path(source)
+    data = source.encode("utf-8", "backslashreplace")
+    folder = scratch / "texts" / digest_of(data).removeprefix("sha256:")[:16]
+    path = folder / f"source {number}.txt"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, data)
+    return path
+
+
+def _is_path(source: str) -> bool:
+    if "\n" in source or "\0" in source or not 0 < len(source) < 1000:
+        return False
+    has_one_word = len(source) < 256 and len(source.split()) == 1
+    return has_one_word or source.lower().endswith(_DOCUMENT_ENDINGS) or Path(source).exists()
+
+
+# Judging one claim.
+
+
+def judge(
+    claim: str, evidence: str | Iterable[str], *, judge: str | None, rules: str | Path | None
+) -> "JudgedRow":
+    """Judge a claim against texts as `affidavit judge score` does."""
+    from affidavit.app.check import ledger_rules_for
+    from affidavit.app.judge_scoring import JudgeRow, RowScorer, judge_row
+    from affidavit.app.judges import judge_named
+
+    scorer = RowScorer(
+        ledger_rules_for(None if rules is None else Path(rules), ()), judge_named(judge)
+    )
+    row = JudgeRow(id="claim", line=1, claim=claim, evidence=texts_of(evidence))
+    return judge_row(row, scorer.judge, scorer.rules)
+
+
+# Deciding by gates.
+
+
+def gate(kind: str, settings: Mapping[str, Any]) -> "Report":
+    """Decide a gate by the settings that `[gates.KIND]` of affidavit.toml has."""
+    from affidavit.app.gate_all import gate_config_from
+
+    with _rows_folder() as scratch:
+        table = {name: _setting(name, value, scratch) for name, value in settings.items()}
+        ((_, plan),) = gate_config_from({kind: table}, Path()).gates
+        return plan.run()
+
+
+def gate_all(config: str | Path) -> "AllGatesReport":
+    """Decide every gate of a configuration file as `affidavit gate all` does."""
+    from affidavit.app.gate_all import load_gate_config, run_all_gates
+
+    return run_all_gates(load_gate_config(Path(config)).runs())
+
+
+def _setting(name: str, value: Any, scratch: Path) -> Any:
+    """Return a setting as a configuration file holds it: paths as texts, rows as a file of them."""
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping) or not isinstance(value, Iterable) or isinstance(value, str):
+        return value
+    values = tuple(value)
+    if any(isinstance(each, Mapping) for each in values) or (not values and name in _ROW_SETTINGS):
+        place = scratch / f"{name}.jsonl"
+        place.write_bytes(b"".join(_json_lines(values, place)))
+        return str(place)
+    return tuple(str(each) if isinstance(each, Path) else each for each in values)
+
+
+@contextmanager
+def _rows_folder() -> Iterator[Path]:
+    """Give a temporary folder for rows. An error names the rows, not a file that is gone."""
+    with tempfile.TemporaryDirectory(prefix="affidavit-") as name:
+        try:
+            yield Path(name)
+        except AffidavitError as error:
+            file = Path(error.where.file or "")
+            if file.parent != Path(name):
+                raise
+            where = replace(error.where, file=f"the rows of {file.stem}")
+            raise AffidavitError(error.fault, where, **error.values) from None
+
+
+def _json_lines(rows: Iterable[object], place: Path) -> Iterator[bytes]:
+    for number, row in enumerate(rows, 1):
+        try:
+            yield msgspec.json.encode(row) + b"\n"
+        except (TypeError, UnicodeEncodeError, RecursionError) as error:
+            fault = gate_faults.GOLD_ROW if place.stem == "gold" else gate_faults.TRACE_ROW
+            problem = f"JSON cannot hold it ({error})"
+            raise AffidavitError(fault, Where(str(place), number), problem=problem) from None
+
+
+# Verifying a receipt or a bundle.
+
+
+def verify(
+    subject: str | Path | bytes,
+    *,
+    keys: str | Path | Iterable[str | Path],
+    tsa_roots: str | Path | Iterable[str | Path],
+    tsa_policy: str | None,
+    stamp_required: bool,
+    at: str | None,
+    project: str | Path,
+) -> "VerifiedReceipt | VerifiedBundle":
+    """Verify a bundle (known by its first bytes: gzip) or else a receipt.
+
+    A bundle that cannot be opened and a receipt that cannot be read raise their error.
+    """
+    from affidavit.app.bundles import bundle_stream, verify_stream
+    from affidavit.app.keys import parse_moment
+    from affidavit.app.verify import ReceiptVerifier, key_files, trust_from
+    from affidavit.app.verify_inputs import ReceiptInput, UnreadableInput
+
+    name = "bytes" if isinstance(subject, bytes) else str(subject)
+    with BytesIO(subject) if isinstance(subject, bytes) else bundle_stream(Path(subject)) as stream:
+        start = stream.read(len(_GZIP))
+        if start == _GZIP:
+            stream.seek(0)
+            return verify_stream(stream, name)
+    roots = _paths_of(tsa_roots)
+    trust = trust_from(
+        key_files(_paths_of(keys), Path(project)), roots, tsa_policy, stamp_required=stamp_required
+    )
+    receipt = ReceiptInput(name, None, subject if isinstance(subject, bytes) else None)
+    outcome = ReceiptVerifier(trust, parse_moment(at)).verify(receipt)
+    if isinstance(outcome, UnreadableInput):
+        raise outcome.error
+    return outcome
+
+
+def _paths_of(value: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
+    return (Path(value),) if isinstance(value, str | Path) else tuple(map(Path, value))

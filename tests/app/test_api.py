@@ -1,0 +1,182 @@
+"""The functions of `import affidavit`: results, errors, what a notebook shows, what is imported."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from tests.cli.running import run
+from tests.repository import ROOT
+
+import affidavit
+from affidavit.app.api import source_path
+from affidavit.base.exits import Exit
+from affidavit.base.notebook import MAX_ROWS, result_table
+
+POLICY = "# Leave\nEmployees have 25 days of annual leave.\n"
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGE = (ROOT / "docs" / "python.md").read_text("utf-8")
+
+
+def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for language, text in BLOCK.findall(PAGE):
+        if language == "python":
+            exec(compile(text, "docs/python.md", "exec"), {})  # noqa: S102 - our own page
+        else:
+            assert run(*shlex.split(text)[1:]).exit_code == 0
+
+
+def test_the_page_names_every_function() -> None:
+    functions = [name for name in affidavit.__all__ if name.islower() and not name.startswith("_")]
+    assert [name for name in functions if f"| `affidavit.{name}(" not in PAGE] == []
+
+
+def test_importing_loads_nothing_else() -> None:
+    code = "import sys; before = set(sys.modules); import affidavit; print(set(sys.modules)-before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "{'affidavit'}"
+
+
+def test_the_package_judge_is_callable_once_it_is_imported() -> None:
+    import affidavit.judge.protocol
+
+    assert isinstance(affidavit.judge, ModuleType)
+    row = affidavit.judge("The sky is blue.", ["The sky is blue."], judge="lexical")
+    assert row.verdict == "supported"
+
+
+def test_a_check_is_kept_only_in_a_project(tmp_path: Path) -> None:
+    answer = tmp_path / "answer.md"
+    answer.write_text("\ufeffEmployees have 25 days of annual leave.", "utf-8")
+    given: dict[str, Any] = {"sources": POLICY, "judge": "lexical", "at": "2026-11-16"}
+    kept = affidavit.check(answer, **given, project=tmp_path)
+    assert affidavit.check(answer, **given) == kept
+    assert [each.name for each in (tmp_path / ".affidavit").rglob(f"{kept.session_id}*")] != []
+
+
+ANSWERS = {
+    "an empty answer": (" ", POLICY, "AF276"),
+    "an answer that is no text": ("a\0b", POLICY, "AF277"),
+    "half of a surrogate pair": ("a \ud800", POLICY, "AF277"),
+    "no source": ("A claim.", (), "AF215"),
+    "a mistyped path": ("A claim.", "handbok.md", "AF216"),
+    "a mistyped folder with a space": ("A claim.", "my files/handbook.pdf", "AF216"),
+    "an answer that is its own source": (POLICY, POLICY, "AF280"),
+}
+
+
+@pytest.mark.parametrize(("answer", "sources", "code"), ANSWERS.values(), ids=ANSWERS.keys())
+def test_what_cannot_be_checked(answer: str, sources: Any, code: str) -> None:
+    with pytest.raises(affidavit.AffidavitError) as caught:
+        affidavit.check(answer, sources, judge="lexical")
+    assert caught.value.fault.code == code
+
+
+def test_a_binary_answer_names_its_file(tmp_path: Path) -> None:
+    (tmp_path / "answer.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(affidavit.AffidavitError) as caught:
+        affidavit.check(tmp_path / "answer.md", POLICY)
+    assert caught.value.where.file == str(tmp_path / "answer.md")
+
+
+SOURCES = {
+    "a sentence": ("The sky is blue.", False),
+    "several lines": ("notes.md\nmore", False),
+    "a word is a path": ("docs", True),
+    "a name with a space is a path": ("the handbook.PDF", True),
+    "a zero byte is in no path": ("a\0b", False),
+    "nothing": ("", False),
+}
+
+
+@pytest.mark.parametrize(("source", "is_path"), SOURCES.values(), ids=SOURCES.keys())
+def test_what_counts_as_a_path(source: str, is_path: bool, tmp_path: Path) -> None:
+    assert (source_path(source, 1, tmp_path) == Path(source)) is is_path
+
+
+def test_a_gate_of_a_file_and_a_project(tmp_path: Path) -> None:
+    rows = tmp_path / "latency.jsonl"
+    rows.write_text('{"e2e_ms": 100}\n{"e2e_ms": 200}\n')
+    report = affidavit.gate("latency", rows=rows)
+    assert report == affidavit.gate("latency", rows=[str(rows)])
+    (tmp_path / "affidavit.toml").write_text('[gates.latency]\nrows = "latency.jsonl"\n')
+    together = affidavit.gate("all", config=tmp_path / "affidavit.toml")
+    assert together.decision == report.ruling.decision
+    assert "All gates" in together._repr_html_()
+    assert "p95_ms" in report._repr_html_()
+
+
+GATES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "no such gate": ("rags", {}, "AF451"),
+    "no such setting": ("latency", {"rows": "x", "rpz": 1}, "AF451"),
+    "a row that JSON cannot hold": ("rag", {"trace": [{"qid": object()}]}, "AF407"),
+}
+
+
+@pytest.mark.parametrize(("kind", "settings", "code"), GATES.values(), ids=GATES.keys())
+def test_what_cannot_be_decided(kind: str, settings: dict[str, Any], code: str) -> None:
+    with pytest.raises(affidavit.AffidavitError) as caught:
+        affidavit.gate(kind, **settings)
+    assert caught.value.fault.code == code
+
+
+def test_a_receipt_is_verified_by_path_and_by_bytes(tmp_path: Path) -> None:
+    cases = ROOT / "samples" / "answers"
+    assert run("keys", "new", "--project", str(tmp_path)).exit_code == 0
+    made = run("answer", str(cases / "checks.json"), "--json", "--project", str(tmp_path))
+    receipt = tmp_path / "receipt.json"
+    receipt.write_bytes(made.stdout_bytes)
+    verified = affidavit.verify(receipt, project=tmp_path)
+    assert verified.exit is Exit.YES
+    assert "valid" in verified._repr_html_()
+    changed = json.loads(made.stdout)
+    changed["verdict"] = "contradicted"
+    broken = affidavit.verify(json.dumps(changed).encode(), project=tmp_path)
+    assert broken.exit is Exit.TAMPERED
+    assert "not valid" in broken._repr_html_()
+
+
+UNREADABLE = {
+    "no receipt": (b"{}", "AF3"),
+    "nothing": (b"", "AF"),
+    "half of a bundle": (b"\x1f\x8b\x08", None),
+}
+
+
+@pytest.mark.parametrize(("data", "code"), UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_what_cannot_be_read(data: bytes, code: str | None, tmp_path: Path) -> None:
+    if code is None:
+        found = affidavit.verify(data)
+        assert found.exit is not Exit.YES
+        assert "not valid" in found._repr_html_()
+        return
+    with pytest.raises(affidavit.AffidavitError) as caught:
+        affidavit.verify(data, project=tmp_path)
+    assert caught.value.fault.code.startswith(code)
+
+
+def test_a_notebook_shows_what_documents_say_as_text() -> None:
+    answer = "Employees have <script>alert(1)</script> 30 days of annual leave."
+    shown = affidavit.check(answer, POLICY, judge="lexical")._repr_html_()
+    assert "<script>" not in shown
+    assert "&lt;script&gt;" in shown
+    assert (
+        "#cf222e"
+        in affidavit.judge("Leave is 5 days.", "Leave is 6 days.", judge="lexical")._repr_html_()
+    )
+
+
+def test_a_long_table_is_cut_and_says_so() -> None:
+    rows = [("pass", str(number)) for number in range(MAX_ROWS + 3)]
+    assert result_table("Gates", "ship", ("Status", "Name"), rows).endswith("<p>3 more rows</p>")
+
+
+def test_another_name_is_an_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'chek'"):
+        affidavit.chek  # type: ignore[attr-defined]  # noqa: B018 - the access is the test
