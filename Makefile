@@ -21,10 +21,10 @@ PURE_COVERED := 100
 ALL_COVERED := 90
 
 .PHONY: help demo test browser setup check lint types layers fmt golden docs bench bench-judge \
-        fit-judge fuzz interop dist dist-check lock clean
+        fit-judge fuzz mutants mutants-judge interop dist dist-check lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Go the way of the data on our own sample documents
 	@$(BIN)/python -m tools.demo
@@ -119,6 +119,18 @@ $(FUZZ)/.ready: $(READY) requirements/core.txt requirements/fuzz.txt
 	@$(FUZZ)/bin/python -m pip --disable-pip-version-check --quiet --quiet install \
 	  --require-hashes -r requirements/core.txt -r requirements/fuzz.txt
 	@touch $@
+
+# The share of mutants that a test must notice. PACKAGES="gates seal" MUTANTS=20 SEED=7 narrow it.
+MUTANTS ?= 100
+SEED ?= 1
+PACKAGES ?= base decision checks ledger gates packs seal
+PURE_NOTICED := 92
+JUDGE_NOTICED := 85
+mutants: $(READY) ## Change the code in small ways and count what the tests notice (an hour)
+	@$(BIN)/python -m tools.mutants --count $(MUTANTS) --seed $(SEED) --floor $(PURE_NOTICED) $(PACKAGES)
+
+mutants-judge: $(READY) ## The same for the rules of the judge
+	@$(BIN)/python -m tools.mutants --count $(MUTANTS) --seed $(SEED) --floor $(JUDGE_NOTICED) judge/lexical
 
 # Heavy outside tools (a JVM, peers' own packages): each script makes an environment of its own.
 interop: $(READY) ## Run the tests that need heavy outside tools, each in its own environment
