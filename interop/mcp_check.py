@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from affidavit.app.clock import now
-from affidavit.app.tool_config import load_toolbox
+from affidavit.app.tool_config import load_tool_config, load_toolbox
 from affidavit.app.tool_queries import gather_evidence
 from affidavit.checks.check import checks_from_wire
 from affidavit.checks.facts import Fact
@@ -54,7 +54,9 @@ def main(folder: Path) -> None:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     (folder / "tools.yaml").write_text(config(port), "utf-8")
-    box = load_toolbox(str(folder / "tools.yaml"), {**os.environ, "LEAVE_KEY": "key-123456"})
+    box = load_toolbox(
+        load_tool_config(folder / "tools.yaml"), {**os.environ, "LEAVE_KEY": "key-123456"}
+    )
     log = (folder / "server.log").open("w")
     server = subprocess.Popen([sys.executable, str(SERVER), str(port)], stdout=log, stderr=log)
     try:

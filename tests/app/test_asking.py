@@ -311,9 +311,9 @@ HANGING = """
 import os, time
 from affidavit.app.tool_queries import gather_evidence
 from affidavit.checks.check import checks_from_wire
-from affidavit.app.tool_config import load_toolbox
+from affidavit.app.tool_config import load_tool_config, load_toolbox
 
-box = load_toolbox("affidavit.toml", os.environ)
+box = load_toolbox(load_tool_config("affidavit.toml"), os.environ)
 checks = checks_from_wire([{"id": "c", "tool": "slow", "args": {"secs": 60}}])
 now = lambda: "2026-01-31T14:30:00Z"
 print(gather_evidence(checks, box, now=now, signed=True, deadline_ms=300))

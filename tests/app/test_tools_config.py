@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from affidavit.app.tool_config import CONFIG_NAME, find_config, load_toolbox
+from affidavit.app.tool_config import CONFIG_NAME, find_config, load_tool_config, load_toolbox
 from affidavit.app.tool_queries import gather_evidence
 from affidavit.base.errors import AffidavitError
 from affidavit.checks.check import checks_from_wire
@@ -52,7 +52,7 @@ tools:
 
 def box_of(folder: Path, text: str, name: str = CONFIG_NAME):
     (folder / name).write_text(text, "utf-8")
-    return load_toolbox(str(folder / name), {})
+    return load_toolbox(load_tool_config(folder / name), {})
 
 
 def test_a_whole_tool(tmp_path: Path) -> None:
@@ -117,7 +117,9 @@ def test_which_file_is_found(tmp_path: Path) -> None:
     (tmp_path / CONFIG_NAME).write_text("[judge]\n", "utf-8")
     assert find_config(tmp_path) is None
     (tmp_path / CONFIG_NAME).write_text(TOML, "utf-8")
-    assert find_config(tmp_path) == str(tmp_path / CONFIG_NAME)
+    found = find_config(tmp_path)
+    assert found is not None
+    assert found.file == str(tmp_path / CONFIG_NAME)
 
 
 def tool(*lines: str) -> str:
@@ -283,4 +285,4 @@ def test_another_kind_of_file(tmp_path: Path) -> None:
 def test_toml_that_is_not_utf_8(tmp_path: Path) -> None:
     (tmp_path / CONFIG_NAME).write_bytes(b"\xff")
     with pytest.raises(AffidavitError, match="the text is not UTF-8"):
-        load_toolbox(str(tmp_path / CONFIG_NAME), {})
+        load_toolbox(load_tool_config(tmp_path / CONFIG_NAME), {})

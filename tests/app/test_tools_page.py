@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from tests.repository import ROOT
 
-from affidavit.app.tool_config import load_toolbox
+from affidavit.app.tool_config import load_tool_config, load_toolbox
 from affidavit.tools.feed import FailureReason
 from affidavit.tools.settings import SourceSettings, ToolSettings
 
@@ -25,7 +25,7 @@ def first_column(heading: str) -> list[str]:
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_an_example_loads(text: str, tmp_path: Path) -> None:
     (tmp_path / "affidavit.toml").write_text(text, "utf-8")
-    assert load_toolbox(str(tmp_path / "affidavit.toml"), {}).tools
+    assert load_toolbox(load_tool_config(tmp_path / "affidavit.toml"), {}).tools
 
 
 def test_every_silence_is_explained() -> None:

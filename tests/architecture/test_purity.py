@@ -59,9 +59,9 @@ BESIDES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         },
         "base.json_values": {"gc": "reads what a list or dict holds at the speed of C"},
         "base.statistics": {"random.Random": "the bootstrap draws with the caller's seed"},
-        "base.config": {"yaml": "the parser; what its events mean is ours"},
+        "base.config": {"tomllib": "the parser of TOML"},
+        "base.strict_yaml": {"yaml": "the parser; what its events mean is ours"},
         "ledger": {"nupunkt": "where a sentence ends"},
-        "ledger.rules": {"tomllib": "the rules are a TOML file, whose bytes the caller read"},
         "seal": {
             "cryptography": "Ed25519 and X.509",
             "gzip": "a bundle is compressed, in memory",

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from affidavit.base.config import yaml_document
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonLimits
+from affidavit.base.strict_yaml import Positions, decode_yaml
 
 BAD_YAML = {
     "two equal keys": (b"a: 1\na: 2", 2),
@@ -43,18 +43,17 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(("raw", "line"), BAD_YAML.values(), ids=BAD_YAML.keys())
 def test_yaml_that_is_refused(raw: bytes, line: int | None) -> None:
     with pytest.raises(AffidavitError) as error:
-        yaml_document(raw, JsonLimits(1_000_000))
+        decode_yaml(raw, JsonLimits(1_000_000))
     assert error.value.fault.code == "AF350"
     assert error.value.where.line == line
 
 
 def test_yaml_says_what_json_could() -> None:
     text = "a: no\nb: [1:30, 2026-01-31, 0x1F, 1e3, 'true', true, ~, 007]\nc: {d: .5}\ne: *\n"
-    document = yaml_document(text.replace("e: *\n", "").encode())
+    positions: Positions = {}
+    value = decode_yaml(text.replace("e: *\n", "").encode(), positions=positions)
     listed = ["1:30", "2026-01-31", "0x1F", 1000.0, "true", True, None, 7]
-    assert document.value == {"a": "no", "b": listed, "c": {"d": 0.5}}
-    lines = [document.line_of(field) for field in ("a", "b[3]", "c.d", "c.x.y", "z")]
-    assert lines == [1, 2, 3, 3, 1]
-    assert [document.column_of(field) for field in ("a", "b[3]", "c.d", "z")] == [1, 29, 5, 1]
-    assert yaml_document(b"").value is None
-    assert yaml_document(b"a: !!str 5\nb: !!seq [1]\n...\n").value == {"a": "5", "b": [1]}
+    assert value == {"a": "no", "b": listed, "c": {"d": 0.5}}
+    assert [positions[field] for field in ("a", "b[3]", "c.d")] == [(1, 1), (2, 29), (3, 5)]
+    assert decode_yaml(b"") is None
+    assert decode_yaml(b"a: !!str 5\nb: !!seq [1]\n...\n") == {"a": "5", "b": [1]}

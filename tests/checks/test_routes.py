@@ -8,9 +8,9 @@ import pytest
 from tests.checks.making import ROUTES, table
 
 from affidavit.base.canonical import sorted_compact
-from affidavit.base.decode_errors import join_field
 from affidavit.base.digest import sha256_hex
 from affidavit.base.errors import AffidavitError
+from affidavit.base.validation import join_field
 from affidavit.checks.routes import (
     compile_question,
     match_pattern,
@@ -29,7 +29,7 @@ def of(*rows: Any, **others: Any) -> dict[str, Any]:
 REFUSED: dict[str, tuple[Any, str, str | None, str]] = {
     "no table": ([], "AF310", None, "object"),
     "another version": ({"version": "route/2", "routes": []}, "AF310", "version", "route/2"),
-    "no routes": ({"version": "route/1"}, "AF310", None, "routes"),
+    "no routes": ({"version": "route/1"}, "AF310", "routes", "missing"),
     "an unknown field": (of({**ROW, "regex": "x"}), "AF310", "routes[0]", "regex"),
     "neither ask nor say": (of({"id": "r", "tool": "t"}), "AF310", "routes[0]", "neither"),
     "an id twice": (of(ROW, ROW), "AF311", "routes[1].id", "software.version"),
@@ -88,18 +88,11 @@ REFUSED: dict[str, tuple[Any, str, str | None, str]] = {
 @pytest.mark.parametrize(("wire", "code", "field", "said"), REFUSED.values(), ids=REFUSED)
 def test_refused(wire: Any, code: str, field: str | None, said: str) -> None:
     with pytest.raises(AffidavitError) as raised:
-        routes_from_wire(wire, "routes.yaml", lambda place: len(place))
+        routes_from_wire(wire)
     error = raised.value
     assert (error.fault.code, error.where.field) == (code, field)
-    assert (error.where.file, error.where.line) == ("routes.yaml", len(field or ""))
     assert said in error.message
     assert error.next_step
-
-
-def test_without_lines_an_error_has_none() -> None:
-    with pytest.raises(AffidavitError) as raised:
-        routes_from_wire([])
-    assert raised.value.where.line is None
 
 
 def test_the_digest_pins_the_table() -> None:

@@ -116,7 +116,7 @@ REFUSED = {
     "not JSON": (b"{", "AF0"),
     "not an object": (b"[]", "AF240"),
     "another schema": (changed(schema_version="affidavit.ledger/9"), "AF241.*'affidavit.ledger/9'"),
-    "a missing field": (changed(answer=None), "AF240: .*`answer`"),
+    "a missing field": (changed(answer=None), "AF240: field answer: .*missing"),
     "an unknown field": (changed(extra=1), "AF240: .*`extra`"),
     "an unknown verdict": (
         changed(entries__0__verdict="maybe"),

@@ -102,24 +102,42 @@ def test_thresholds_decide(
 
 
 REFUSED = {
-    "no room for weak": (b"[judge]\nweak_from = 0.6", r"AF231: r\.toml, field judge\.weak_from: "),
-    "a prior that is certain": (b"[judge]\nprior = 1", r"AF231: r\.toml, field judge\.prior: "),
-    "not UTF-8": (b"\xff", r"AF230: r\.toml: .*utf-8"),
-    "not TOML": (b"a = \n", r"AF230: r\.toml: .*line 1"),
-    "an unknown table": (b"[verdicts]\n", r"AF231: r\.toml: .*`verdicts`"),
-    "an unknown key": (b"[risk]\nx = 1", r"AF231: r\.toml, field risk: .*`x`"),
-    "the wrong kind": (b"[risk]\ntorn_from = 'x'", r"AF231: r\.toml, field risk\.torn_from: "),
+    "no room for weak": (
+        b"[judge]\nweak_from = 0.6",
+        r"AF231: r\.toml, line 2, column 1, field judge\.weak_from: ",
+    ),
+    "a prior that is certain": (
+        b"[judge]\nprior = 1",
+        r"AF231: r\.toml, line 2, column 1, field judge\.prior: ",
+    ),
+    "not UTF-8": (b"\xff", r"AF230: r\.toml, line 1, column 1: .*UTF-8"),
+    "not TOML": (b"a = \n", r"AF230: r\.toml, line 1, column 5: .*Invalid value"),
+    "an unknown table": (
+        b"[verdicts]\n",
+        r"AF231: r\.toml, line 1, column 1, field verdicts: .*did you mean verdict\?",
+    ),
+    "an unknown key": (
+        b"[risk]\nx = 1",
+        r"AF231: r\.toml, line 2, column 1, field risk\.x: unknown key 'x'",
+    ),
+    "the wrong kind": (
+        b"[risk]\ntorn_from = 'x'",
+        r"AF231: r\.toml, line 2, column 1, field risk\.torn_from: ",
+    ),
     "a fraction of a day": (
         b"[risk]\noutdated_after_days = 0.5",
         r"field risk\.outdated_after_days",
     ),
     "out of range": (b"[verdict]\nsupported_above = 1.5", r"field verdict\.supported_above"),
     "not a number": (b"[verdict]\nsupported_above = nan", r"field verdict\.supported_above"),
-    "a gate of the wrong kind": (b"gates = [1]", r"AF231: r\.toml, field gates\[0\]: "),
-    "an unknown gate": (b"gates = ['x>=1']", r"AF401: r\.toml, field gates: "),
+    "a gate of the wrong kind": (
+        b"gates = [1]",
+        r"AF231: r\.toml, line 1, column 10, field gates\[0\]: ",
+    ),
+    "an unknown gate": (b"gates = ['x>=1']", r"AF401: r\.toml, line 1, column 1, field gates: "),
     "no room for material": (
         b"[importance]\nmaterial_from = 99",
-        r"AF231: r\.toml, field importance\.material_from: ",
+        r"AF231: r\.toml, line 2, column 1, field importance\.material_from: ",
     ),
 }
 

@@ -42,21 +42,21 @@ WRONG: dict[str, tuple[str, str, str, int | None, tuple[str, ...]]] = {
         "auther: a",
         "AF651",
         5,
-        ("no key of a pack is called 'auther'", "column 1", "did you mean author?"),
+        ("unknown key 'auther'", "column 1", "did you mean author?"),
     ),
     "a key of a rule": (
         "    severity: error",
         "    severety: error",
         "AF651",
         11,
-        ("a rule is called 'severety'", "column 5", "did you mean severity?"),
+        ("unknown key 'severety'", "column 5", "did you mean severity?"),
     ),
     "a key of a check": (
         "      min: 1",
         "      minn: 1",
         "AF651",
         15,
-        ("a check of type event_count", "column 7", "did you mean min?"),
+        ("field rules[0].check.minn", "column 7", "did you mean min?"),
     ),
     "a key of the requirements": (
         "  assay_min_version:",
@@ -84,7 +84,7 @@ WRONG: dict[str, tuple[str, str, str, int | None, tuple[str, ...]]] = {
         "license: l\nx-assay: {requires_signals: [tool_call]}",
         "AF652",
         7,
-        ("no 'tool_call'", "did you mean tool_calls?"),
+        ("unknown signal 'tool_call'", "did you mean tool_calls?"),
     ),
     "a kind that is none": ("kind: quality", "kind: qality", "AF650", 3, ("no kind of pack",)),
     "a severity that is none": (
@@ -95,10 +95,16 @@ WRONG: dict[str, tuple[str, str, str, int | None, tuple[str, ...]]] = {
         ("'fatal' is no severity",),
     ),
     "a name with capitals": ("name: mine", "name: Mine", "AF650", 1, ("field name",)),
-    "a version that is a number": ('version: "1.0"', "version: 1.0", "AF650", 2, ("'str'",)),
+    "a version that is a number": ('version: "1.0"', "version: 1.0", "AF650", 2, ("`str`",)),
     "no rules": (WHOLE[WHOLE.index("rules:") :], "rules: []", "AF650", 9, ("length",)),
     "a rule that is a text": (WHOLE[WHOLE.index("  - id") :], "  - one", "AF650", 10, ("object",)),
-    "a rule without an id": ("  - id: ONE\n    sev", "  - sev", "AF650", 10, ("'id'",)),
+    "a rule without an id": (
+        "  - id: ONE\n    sev",
+        "  - sev",
+        "AF650",
+        10,
+        ("rules[0].id: the field is missing",),
+    ),
     "a minimum of 0": ("min: 1", "min: 0", "AF650", 15, (">= 1",)),
     "a check without a type": ("      type: event_count\n", "", "AF650", 13, ("has a type",)),
     "a check that is a list": (
@@ -106,7 +112,7 @@ WRONG: dict[str, tuple[str, str, str, int | None, tuple[str, ...]]] = {
         "    check: [1]",
         "AF650",
         13,
-        ("'object'",),
+        ("`object`",),
     ),
     "an engine that is no version": (
         "    description: one",
@@ -195,7 +201,7 @@ CHECKS_WRONG: dict[str, tuple[dict[str, Any], str]] = {
             "condition": {"all": [{"path": "/a", "equals": 1, "not": 2}]},
             "then": {"type": "json_path_exists", "paths": ["/b"]},
         },
-        "no key of a clause is called 'not'",
+        "unknown key 'not'",
     ),
     "a condition that has no clause": (
         {
@@ -207,7 +213,7 @@ CHECKS_WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a condition that is no object": (
         {"type": "conditional", "condition": 1, "then": {"type": "json_path_exists"}},
-        "expected 'object'",
+        "expected `object`",
     ),
     "a clause that is no object": (
         {
@@ -215,7 +221,7 @@ CHECKS_WRONG: dict[str, tuple[dict[str, Any], str]] = {
             "condition": {"all": [1]},
             "then": {"type": "json_path_exists", "paths": ["/b"]},
         },
-        "expected 'object'",
+        "expected `object`",
     ),
     "two paths behind a condition": (
         {

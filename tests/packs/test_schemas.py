@@ -16,7 +16,7 @@ from tests.seal.bundle_making import sealed
 
 from affidavit.app.lint import closure_report, lint_bundles, lint_report_as_wire
 from affidavit.app.pack_files import built_in_text
-from affidavit.base.config import yaml_document
+from affidavit.base.strict_yaml import decode_yaml
 from affidavit.packs.model import Severity
 from affidavit.packs.report_schema import LintReportV1
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
@@ -47,7 +47,7 @@ def test_a_lint_report_is_what_its_schema_says(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", PACKS)
 def test_a_built_in_pack_is_what_the_schema_says(name: str) -> None:
-    schema("pack").validate(yaml_document(built_in_text(name)).value)
+    schema("pack").validate(decode_yaml(built_in_text(name)))
 
 
 WRONG_PACKS = {
@@ -62,10 +62,10 @@ WRONG_PACKS = {
 @pytest.mark.parametrize("text", WRONG_PACKS.values(), ids=WRONG_PACKS.keys())
 def test_the_schema_of_packs_refuses(text: str) -> None:
     validator = schema("pack")
-    assert validator.is_valid(yaml_document(PACK.encode()).value)
-    assert not validator.is_valid(yaml_document(text.encode()).value)
+    assert validator.is_valid(decode_yaml(PACK.encode()))
+    assert not validator.is_valid(decode_yaml(text.encode()))
 
 
 def test_a_check_of_a_new_type_is_let_through() -> None:
     text = PACK.replace("{type: event_count, min: 1}", "{type: reference_exists, to: x}")
-    assert schema("pack").is_valid(yaml_document(text.encode()).value)
+    assert schema("pack").is_valid(decode_yaml(text.encode()))

@@ -3,7 +3,6 @@ configures.
 """
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ import msgspec
 from affidavit import __version__
 from affidavit.app.clock import now
 from affidavit.app.keys import PROJECT_FOLDER
-from affidavit.app.tool_config import CONFIG_NAME, MAX_CONFIG_BYTES, find_config, load_toolbox
+from affidavit.app.tool_config import find_config, load_tool_config, load_toolbox
 from affidavit.app.tool_queries import (
     DEFAULT_DEADLINE_MS,
     SOURCE_THREADS,
@@ -25,8 +24,7 @@ from affidavit.app.tool_queries import (
     require_deadline,
 )
 from affidavit.base.canonical import sorted_compact
-from affidavit.base.config import yaml_document
-from affidavit.base.decode_errors import join_field, problem_and_field
+from affidavit.base.config import MAX_CONFIG_BYTES, ConfigFaults, parse_yaml
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import receipts as faults
@@ -42,7 +40,7 @@ from affidavit.checks.receipt_body import (
     answer_body,
     refusal_body,
 )
-from affidavit.checks.routes import RouteTable, compile_question, routes_from_wire
+from affidavit.checks.routes import RoutesV1, RouteTable, compile_question, routes_from_wire
 from affidavit.checks.verdicts import AnswerVerdict
 from affidavit.seal.keys import SigningKey
 from affidavit.seal.receipts import anchor_member, canonical_forms, seal_receipt
@@ -203,21 +201,18 @@ def with_time_stamp(
     return {**receipt, "anchor": anchor_member(digest, token)}
 
 
-# Route tables from YAML files, with the line of whatever is wrong.
-
-MAX_ROUTES_BYTES: Final = 1024 * 1024
 NO_ROUTES: Final = routes_from_wire({"version": "route/1", "routes": []})
 
 
 def load_routes(path: Path) -> RouteTable:
     """Return the route table of a YAML (or JSON) file."""
-    file = str(path)
-    raw = read_bounded(path, MAX_ROUTES_BYTES)
+    raw = read_bounded(path, MAX_CONFIG_BYTES)
+    document = parse_yaml(raw, str(path), ConfigFaults(faults.TOOLS_SYNTAX, faults.ROUTES_FIELD))
+    document.decode(RoutesV1, document.value)
     try:
-        document = yaml_document(raw)
+        return routes_from_wire(document.value)
     except AffidavitError as error:
-        raise error.at(file=file) from None
-    return routes_from_wire(document.value, file, document.line_of)
+        raise document.locate(error) from None
 
 
 # Puts together what answering needs: tools, routes, an issuer, a key, a clock.
@@ -253,13 +248,16 @@ class AnswerSetup:
 
 def load_answer_setup(tools: Path | None, routes: Path | None, project: Path) -> AnswerSetup:
     """Return the setup that files declare: the tools file named, or the project's own."""
-    config = str(tools) if tools else _own_config(project)
+    config = find_config(project) if tools is None else load_tool_config(tools)
     toolbox = load_toolbox(config, os.environ)
-    said = AnswerConfigV1() if config is None else _answer_table(config)
+    said = AnswerConfigV1()
+    if config is not None and ANSWER_TABLE in config.value:
+        said = config.decode(AnswerConfigV1, config.value[ANSWER_TABLE], ANSWER_TABLE)
+    file = None if config is None else config.file
     if routes is None and said.routes is not None:
-        routes = Path(config or "").parent / said.routes
+        routes = Path(file or "").parent / said.routes
     table = NO_ROUTES if routes is None else load_routes(routes)
-    return AnswerSetup(toolbox, table, said.issuer, config, None if routes is None else str(routes))
+    return AnswerSetup(toolbox, table, said.issuer, file, None if routes is None else str(routes))
 
 
 def receipt_path(project: Path, receipt_id: str) -> Path:
@@ -273,26 +271,3 @@ def write_receipt(path: Path, receipt: dict[str, JsonValue]) -> None:
     with suppress(OSError):  # The writing says why it is not possible, if it is not.
         path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text + b"\n")
-
-
-def _own_config(project: Path) -> str | None:
-    try:
-        return find_config(project)
-    except AffidavitError as error:
-        raise error.at(file=str(project / CONFIG_NAME)) from None
-
-
-def _answer_table(config: str) -> AnswerConfigV1:
-    """Return what the file says of answers; the tools' loader has found it to be readable."""
-    raw = read_bounded(config, MAX_CONFIG_BYTES)
-    value: Any
-    if config.lower().endswith(".toml"):
-        value = tomllib.loads(raw.decode())
-    else:
-        value = yaml_document(raw).value
-    try:
-        return msgspec.convert(value.get(ANSWER_TABLE, {}), AnswerConfigV1)
-    except msgspec.ValidationError as error:
-        problem, field = problem_and_field(error)
-        place = Where(config, field=join_field(ANSWER_TABLE, field))
-        raise AffidavitError(faults.TOOLS_FIELD, place, problem=problem) from None

@@ -12,6 +12,7 @@ import msgspec
 from affidavit.app.judges import DEFAULT_JUDGE, JudgeChoice, is_remote, judge_for
 from affidavit.app.project import Project
 from affidavit.base.canonical import jcs
+from affidavit.base.config import MAX_CONFIG_BYTES
 from affidavit.base.digest import content_id
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit, worst_exit
@@ -19,6 +20,7 @@ from affidavit.base.faults import evidence as faults
 from affidavit.base.files import append_line_durably, read_bounded
 from affidavit.base.json_values import JsonLimits, JsonValue
 from affidavit.base.strict_json import decode_lines, split_lines
+from affidavit.base.validation import problem_and_field
 from affidavit.decision.decision import Decision
 from affidavit.documents.ingest import IndexedSources, index_sources
 from affidavit.documents.settings import DocumentSettings
@@ -32,7 +34,6 @@ from affidavit.ledger.record import Inquiry, Ledger
 from affidavit.ledger.rules import (
     DEFAULT_RULES,
     LedgerRules,
-    placed_problem,
     rules_digest,
     rules_from_toml,
     with_gates,
@@ -226,7 +227,7 @@ def _batch_row(value: JsonValue, number: int) -> BatchRowV1:
     try:
         return msgspec.convert(value, BatchRowV1)
     except msgspec.ValidationError as error:
-        problem, field = placed_problem(error)
+        problem, field = problem_and_field(error)
         raise AffidavitError(
             faults.BATCH_ROW, Where(line=number, field=field), problem=problem
         ) from None
@@ -310,8 +311,6 @@ def batch_exit(outcomes: Iterable[BatchOutcomeV1]) -> Exit:
 
 # Setting up what answers are checked with.
 
-MAX_RULES_BYTES = 1024 * 1024
-
 
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
@@ -334,7 +333,7 @@ def ledger_rules_for(file: Path | None, gates: tuple[str, ...]) -> LedgerRules:
     """Return the rules of a file, or the default ones, with the gates of the command line."""
     rules = DEFAULT_RULES
     if file is not None:
-        rules = rules_from_toml(read_bounded(file, MAX_RULES_BYTES), str(file))
+        rules = rules_from_toml(read_bounded(file, MAX_CONFIG_BYTES), str(file))
     return with_gates(rules, gates) if gates else rules
 
 

@@ -1,12 +1,8 @@
 """`gate all`: the gates that affidavit.toml configures, and one decision over them."""
 
-import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -16,12 +12,11 @@ from affidavit.app.gate_latency import LatencyGate, gate_latency
 from affidavit.app.gate_rag import RagPlan, gate_rag
 from affidavit.app.gate_research import ResearchGate, gate_research
 from affidavit.app.gate_stability import StabilityGate, gate_stability
+from affidavit.base.config import ConfigDocument, ConfigFaults, read_config
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.faults import gates as faults
 from affidavit.base.faults.input import FILE_MISSING
-from affidavit.base.files import read_bounded
-from affidavit.base.json_rows import describe_validation_error
 from affidavit.base.notebook import result_table
 from affidavit.decision.baseline import MAX_P95_INCREASE, MAX_PRECISION_DROP, RollbackGuard
 from affidavit.decision.decision import Decision
@@ -129,38 +124,6 @@ def _gate_outcome(name: str, decide: Callable[[], Report]) -> GateOutcome:
     return GateOutcome(name, report.as_wire(), report.ruling.exit)
 
 
-# On which line of a TOML file a key stands: the standard reader does not say.
-
-_TABLE: Final = re.compile(r"\s*\[\[?\s*([^\[\]#]+?)\s*\]\]?\s*(?:#.*)?")
-_KEY: Final = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_.-]|\s*\.\s*)+?)\s*=""")
-
-
-def toml_line_of(text: str, path: tuple[str, ...]) -> int | None:
-    """Return the line of a key, else that of the nearest table above it that the file names.
-
-    Enough for an error message: what stands inside of a text of several lines may mislead it.
-    """
-    table: tuple[str, ...] = ()
-    best: tuple[int, int | None] = (0, None)
-    for number, line in enumerate(text.splitlines(), 1):
-        head = _TABLE.fullmatch(line)
-        if head is not None:
-            table = _key_parts(head[1])
-            found = table
-        else:
-            key = _KEY.match(line)
-            if key is None:
-                continue
-            found = (*table, *_key_parts(key[1]))
-        if path[: len(found)] == found and len(found) > best[0]:
-            best = (len(found), number)
-    return best[1]
-
-
-def _key_parts(name: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in name.split("."))
-
-
 # What the tables `[gates.*]` of a config file may hold, one shape for each gate.
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
@@ -170,7 +133,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-class GateTableV1(msgspec.Struct, frozen=True, kw_only=True):
+class GateTableV1(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What every gate takes."""
 
     gates: str | tuple[str, ...] = ()
@@ -230,6 +193,28 @@ class ResearchTableV1(GateTableV1, frozen=True, kw_only=True):
 
 
 AnyGateTable = RagTableV1 | LatencyTableV1 | AgreementTableV1 | StabilityTableV1 | ResearchTableV1
+
+
+class GatesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[gates]`: a table for each gate, in the order in which they run, and the history file."""
+
+    rag: RagTableV1 | None = None
+    latency: LatencyTableV1 | None = None
+    agreement: AgreementTableV1 | None = None
+    stability: StabilityTableV1 | None = None
+    research: ResearchTableV1 | None = None
+    history: Name | None = None
+
+    def tables(self) -> list[tuple[str, AnyGateTable]]:
+        """Return each configured gate with its name."""
+        tables = {
+            "rag": self.rag,
+            "latency": self.latency,
+            "agreement": self.agreement,
+            "stability": self.stability,
+            "research": self.research,
+        }
+        return [(name, table) for name, table in tables.items() if table is not None]
 
 
 # From the settings of a gate to what decides it.
@@ -366,17 +351,7 @@ def _research(given: ResearchTableV1, found: _ConfigFiles) -> Callable[[], Repor
 # of the file. Paths are relative to the file. Other tables of it belong to others and are left
 # alone.
 
-MAX_CONFIG_BYTES: Final = 1024 * 1024
-_HISTORY: Final = "history"
-_KINDS: Final[Mapping[str, type[AnyGateTable]]] = MappingProxyType(
-    {
-        "rag": RagTableV1,
-        "latency": LatencyTableV1,
-        "agreement": AgreementTableV1,
-        "stability": StabilityTableV1,
-        "research": ResearchTableV1,
-    }
-)
+_FAULTS: Final = ConfigFaults(faults.CONFIG_SYNTAX, faults.CONFIG_VALUE, faults.CONFIG_KEY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,99 +372,58 @@ class GateConfig:
 
 
 def load_gate_config(path: Path) -> GateConfig:
-    """Return the gates of a config file; one that configures none is an error."""
+    """Return the gates of a config file; a file that configures none is an error."""
     try:
-        raw = read_bounded(path, MAX_CONFIG_BYTES)
+        document = read_config(path, _FAULTS)
     except AffidavitError as error:
         if error.fault is FILE_MISSING:
             raise AffidavitError(faults.CONFIG_MISSING, error.where) from None
         raise
-    text, value = _toml(raw, str(path))
     try:
-        return gate_config_from(value.get("gates"), path.parent)
+        return _config(document, path.parent)
     except AffidavitError as error:
-        field = error.where.field or ""
-        line = toml_line_of(text, tuple(field.replace("[", ".").split("."))) if field else None
-        raise error.at(file=str(path), line=line) from None
-
-
-def _toml(raw: bytes, file: str) -> tuple[str, dict[str, Any]]:
-    problem, line = "", None
-    try:
-        text = raw.decode("utf-8-sig")
-        return text, tomllib.loads(text)
-    except UnicodeDecodeError:
-        problem = "the text is not UTF-8"
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        problem, line = str(error).rstrip("."), getattr(error, "lineno", None)
-    raise AffidavitError(faults.CONFIG_SYNTAX, Where(file=file, line=line), problem=problem)
+        raise document.locate(error) from None
 
 
 def gate_config_from(table: Any, folder: Path) -> GateConfig:
     """Return the gates of the table `gates`; `folder` is where the files that it names are."""
+    return _config(ConfigDocument({"gates": table}, None, _FAULTS, dict), folder)
+
+
+def _config(document: ConfigDocument, folder: Path) -> GateConfig:
+    table = document.value.get("gates")
     if not table:
         raise AffidavitError(faults.CONFIG_EMPTY)
     if not isinstance(table, dict):
-        raise _value_error("gates", "gates are tables with a name each, such as [gates.rag]")
-    _require_known(table, (*_KINDS, _HISTORY), "gates")
-    gates = tuple(
-        (name, gate_plan(_gate_table(name, form, table[name]), folder))
-        for name, form in _KINDS.items()
-        if name in table
-    )
+        raise document.error("gates are tables with a name each, such as [gates.rag]", "gates")
+    config = document.decode(GatesTable, table, "gates")
+    gates = []
+    for name, gate in config.tables():
+        _require_gates(gate, name)
+        if isinstance(gate, AgreementTableV1):
+            _require_labels(gate)
+        gates.append((name, gate_plan(gate, folder)))
     if not gates:
         raise AffidavitError(faults.CONFIG_EMPTY)
-    history = table.get(_HISTORY)
-    if history is not None and (not isinstance(history, str) or not history):
-        raise _value_error(f"gates.{_HISTORY}", "it is not the name of a file")
-    return GateConfig(gates, None if history is None else folder / history)
+    return GateConfig(tuple(gates), None if config.history is None else folder / config.history)
 
 
-def _gate_table(name: str, form: type[AnyGateTable], table: Any) -> AnyGateTable:
-    place = f"gates.{name}"
-    if not isinstance(table, dict):
-        raise _value_error(place, f"it is not a table; write [{place}]")
-    _require_known(table, form.__struct_fields__, place)
-    try:
-        made = msgspec.convert(table, form)
-    except msgspec.ValidationError as error:
-        problem, field = describe_validation_error(error)
-        raise _value_error(f"{place}.{field}" if field else place, problem) from None
-    if isinstance(made, AgreementTableV1):
-        _require_labels(made, place)
-    _require_gates(made, name)
-    return made
-
-
-def _require_gates(made: AnyGateTable, name: str) -> None:
-    """Refuse a gate that cannot be read here, where the line is known."""
-    texts = (made.gates,) if isinstance(made.gates, str) else made.gates
+def _require_gates(table: AnyGateTable, name: str) -> None:
+    """Refuse a malformed gate before anything is measured, while its position is known."""
+    texts = (table.gates,) if isinstance(table.gates, str) else table.gates
     try:
         override_gates(texts, (), METRICS_BY_KIND[name])
     except AffidavitError as error:
         raise error.at(field=f"gates.{name}.gates") from None
 
 
-def _require_labels(made: AgreementTableV1, place: str) -> None:
-    labels = (made.scholar, made.auditor)
-    if bool(made.pairs) is any(labels) or (any(labels) and not all(labels)):
-        raise _value_error(place, "it needs pairs, or both scholar and auditor")
-    if made.scholar is not None and made.scholar == made.auditor:
-        raise _value_error(f"{place}.auditor", "it is the scholar's file, which agrees with itself")
-
-
-def _require_known(table: Mapping[str, object], known: Iterable[str], place: str) -> None:
-    names = tuple(known)
-    for key in table:
-        if key not in names:
-            near = get_close_matches(key, names, n=1)
-            raise AffidavitError(
-                faults.CONFIG_KEY,
-                Where(field=f"{place}.{key}"),
-                key=key,
-                nearest=f"did you mean {near[0]!r}? If not, " if near else "",
-                known=", ".join(names),
-            )
+def _require_labels(table: AgreementTableV1) -> None:
+    labels = (table.scholar, table.auditor)
+    if bool(table.pairs) is any(labels) or (any(labels) and not all(labels)):
+        raise _value_error("gates.agreement", "it needs pairs, or both scholar and auditor")
+    if table.scholar is not None and table.scholar == table.auditor:
+        problem = "it is the scholar's file, which agrees with itself"
+        raise _value_error("gates.agreement.auditor", problem)
 
 
 def _value_error(field: str, problem: str) -> AffidavitError:

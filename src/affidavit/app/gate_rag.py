@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from affidavit.app.gate_inputs import (
     STANDARD_INPUT,
@@ -32,6 +31,7 @@ from affidavit.app.gate_rag_traces import (
     reread_traces,
     score_traces,
 )
+from affidavit.base.config import MAX_CONFIG_BYTES, ConfigFaults, parse_toml
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.files import read_bounded
@@ -40,7 +40,7 @@ from affidavit.decision.comparison import Comparison, compare_outcomes
 from affidavit.decision.counts import EMPTY_LISTING
 from affidavit.decision.report import Report
 from affidavit.engine.local import run_with_shared
-from affidavit.gates.constraints import DEFAULT_SCU_RULES, ScuRule, add_scu_rules
+from affidavit.gates.constraints import DEFAULT_SCU_RULES, ScuRule, ScuRuleFile, add_scu_rules
 from affidavit.gates.imported_scores import ImportedExtras
 from affidavit.gates.rag_counts import RagCounts, decode_profile, outcome_of
 from affidavit.gates.rag_report import (
@@ -168,8 +168,6 @@ def _garbage_collector_off() -> Iterator[None]:
 
 # Puts together what `gate rag` needs: settings, rules of a file, a baseline, and an engine.
 
-MAX_RULES_BYTES: Final = 1024 * 1024
-
 
 @dataclass(frozen=True, slots=True)
 class RagPlan:
@@ -256,18 +254,15 @@ def spark_paths(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def scu_rules_from_file(path: Path) -> tuple[ScuRule, ...]:
     """Return our rules and those of a file: a JSON list, or tables `[[rule]]` of a TOML file."""
-    raw = read_bounded(path, MAX_RULES_BYTES)
-    file = str(path)
+    raw, file = read_bounded(path, MAX_CONFIG_BYTES), str(path)
     if path.suffix.lower() != ".toml":
         try:
             return add_scu_rules(decode(raw), file)
         except AffidavitError as error:
             raise error.at(file=file) from None
-    import tomllib
-
+    document = parse_toml(raw, file, ConfigFaults(faults.SCU_RULE, faults.SCU_RULE))
+    table = document.decode(ScuRuleFile, document.value)
     try:
-        value = tomllib.loads(raw.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        problem = f"the file is not TOML ({error})"
-        raise AffidavitError(faults.SCU_RULE, Where(file), problem=problem) from None
-    return add_scu_rules(value.get("rule"), file)
+        return add_scu_rules(table.rule, file)
+    except AffidavitError as error:
+        raise document.locate(error, "rule") from None

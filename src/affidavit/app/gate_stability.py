@@ -19,10 +19,11 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.faults import gates as gate_faults
 from affidavit.base.files import append_line_durably, is_there, read_bounded, write_atomically
-from affidavit.base.json_rows import RowReader, describe_validation_error, keep_last, raise_error
+from affidavit.base.json_rows import RowReader, keep_last, raise_error
 from affidavit.base.strict_json import decode
 from affidavit.base.text import excerpt
 from affidavit.base.timestamps import Clock
+from affidavit.base.validation import problem_and_field
 from affidavit.decision.comparison import Comparison, compare_outcomes
 from affidavit.decision.counts import listing_of
 from affidavit.decision.report import Report
@@ -240,7 +241,7 @@ def answer_from(raw: bytes, form: ReplyFormat) -> tuple[TraceAnswer, tuple[str, 
     except AffidavitError as error:
         raise PipelineError(f"the answer is not what was agreed: {error.message}") from None
     except msgspec.ValidationError as error:
-        problem, field = describe_validation_error(error)
+        problem, field = problem_and_field(error)
         place = f" ({field})" if field else ""
         raise PipelineError(f"the answer is not what was agreed: {problem}{place}") from None
     if isinstance(reply.answer_json, TraceAnswer):

@@ -23,6 +23,7 @@ from affidavit.base.json_values import JsonLimits, JsonValue
 from affidavit.base.notebook import result_table
 from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.strict_json import LineStream, decode, read_lines
+from affidavit.base.validation import problem_and_field
 from affidavit.engine.local import run_in_order
 from affidavit.judge.protocol import Judge
 from affidavit.judge.thresholded import with_thresholds
@@ -38,7 +39,7 @@ from affidavit.ledger.model import (
     Span,
     Verdict,
 )
-from affidavit.ledger.rules import JudgeThresholds, LedgerRules, placed_problem, rules_digest
+from affidavit.ledger.rules import JudgeThresholds, LedgerRules, rules_digest
 
 # Rows of claims and evidence: JSON lines, plain or gzip'd, read one at a time.
 #
@@ -138,7 +139,7 @@ def row_from_value(value: JsonValue, line: RowLine) -> JudgeRow:
     try:
         wire = msgspec.convert(value, JudgeRowV1)
     except msgspec.ValidationError as error:
-        problem, field = placed_problem(error)
+        problem, field = problem_and_field(error)
         raise _malformed(line, problem, field) from None
     evidence = _required_field(wire.evidence, wire.premise, "evidence", line)
     return JudgeRow(

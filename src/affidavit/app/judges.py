@@ -5,7 +5,6 @@ key is no part of it: each process takes it from its environment.
 """
 
 import os
-import tomllib
 from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
@@ -15,17 +14,14 @@ from typing import Final, TypeAlias
 import msgspec
 
 from affidavit.app.project import Project
-from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.config import ConfigFaults, read_config
+from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
-from affidavit.base.files import read_bounded
 from affidavit.judge.chat.settings import ChatSettings, chat_settings
 from affidavit.judge.huggingface_settings import HfSettings
 from affidavit.judge.layered.judge import LayeredJudge
 from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.judge.protocol import Judge
-from affidavit.ledger.rules import placed_problem
-
-MAX_SETTINGS_BYTES: Final = 1024 * 1024
 
 
 class BuiltIn(StrEnum):
@@ -67,11 +63,11 @@ def judge_named(text: str | None) -> JudgeChoice:
     if judge_file_of(text) is None:
         known = ", ".join(BuiltIn)
         raise AffidavitError(faults.JUDGE_UNKNOWN, name=text, known=known)
-    data = read_bounded(text, MAX_SETTINGS_BYTES)
+    document = read_config(text, ConfigFaults(faults.JUDGE_SYNTAX, faults.JUDGE_FIELD))
     try:
-        return _choice_from(_judge_file(data), Path(text).parent)
+        return _choice_from(document.decode(JudgeFileV1, document.value), Path(text).parent)
     except AffidavitError as error:
-        raise error.at(file=text) from None
+        raise document.locate(error) from None
 
 
 @lru_cache(maxsize=8)
@@ -91,18 +87,6 @@ def judge_for(choice: JudgeChoice, project: Project) -> Judge:
 def is_remote(choice: JudgeChoice) -> bool:
     """Tell whether a judge sends the user's texts away, which may cost money."""
     return isinstance(choice, ChatSettings)
-
-
-def _judge_file(data: bytes) -> JudgeFileV1:
-    try:
-        table = tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise AffidavitError(faults.JUDGE_SYNTAX, problem=str(error).rstrip(".")) from None
-    try:
-        return msgspec.convert(table, JudgeFileV1)
-    except msgspec.ValidationError as error:
-        problem, field = placed_problem(error)
-        raise AffidavitError(faults.JUDGE_FIELD, Where(field=field), problem=problem) from None
 
 
 def _choice_from(file: JudgeFileV1, folder: Path) -> JudgeChoice:

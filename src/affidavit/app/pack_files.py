@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
+from affidavit.base.config import MAX_CONFIG_BYTES
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
 from affidavit.base.faults.bundles import PACK_EXISTS
@@ -14,7 +15,7 @@ from affidavit.base.files import is_folder, read_bounded, write_atomically
 from affidavit.base.text import excerpt
 from affidavit.base.validation import suggestion_for
 from affidavit.packs.model import Pack
-from affidavit.packs.reader import MAX_PACK_BYTES, pack_from_yaml
+from affidavit.packs.reader import pack_from_yaml
 from affidavit.packs.warnings import refuse_collisions
 
 # Where the packs of a user are: the config folder, as the XDG specification names it.
@@ -78,7 +79,7 @@ def pack_at(path: Path) -> Pack:
         file = path / "pack.yaml"
         if not is_there(file):
             raise AffidavitError(faults.PACK_FOLDER, Where(file=str(path)))
-    return pack_from_yaml(read_bounded(file, MAX_PACK_BYTES), str(file), str(path))
+    return pack_from_yaml(read_bounded(file, MAX_CONFIG_BYTES), str(file), str(path))
 
 
 def built_in_packs() -> tuple[str, ...]:

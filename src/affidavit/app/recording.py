@@ -19,7 +19,7 @@ from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.base.files import append_line_durably, open_to_read
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode, read_lines
-from affidavit.base.validation import field_and_problem
+from affidavit.base.validation import problem_and_field
 from affidavit.packs.signals import REGISTRY
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity, require_time
@@ -260,7 +260,7 @@ def run_from_header(value: object, fault: Fault = faults.RECORD_VALUE) -> RunIde
 
 
 def _log_error(error: msgspec.ValidationError, fault: Fault) -> AffidavitError:
-    field, problem = field_and_problem(error)
+    problem, field = problem_and_field(error)
     return AffidavitError(fault, Where(field=field), problem=problem)
 
 

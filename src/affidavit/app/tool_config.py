@@ -2,23 +2,19 @@
 asked.
 """
 
-import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import msgspec
-
 from affidavit.app.tool_queries import ToolSet, ToolSource, ToolWithSources
 from affidavit.base.canonical import sorted_compact
-from affidavit.base.config import yaml_document
-from affidavit.base.decode_errors import join_field, problem_and_field
+from affidavit.base.config import YAML_SUFFIXES, ConfigDocument, ConfigFaults, read_config
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import receipts as faults
-from affidavit.base.files import read_bounded
+from affidavit.base.files import FilePath
 from affidavit.base.http_address import origin_of
+from affidavit.base.validation import join_field
 from affidavit.checks.tool import Tolerance, Tool
 from affidavit.checks.values import find_path_problem
 from affidavit.tools import settings as kinds
@@ -244,51 +240,38 @@ def _source_names(settings: ToolSettings) -> list[str]:
     return names
 
 
-# Reads the tools that a config file declares: the tables `[tools.NAME]` of TOML, or YAML.
-#
-# Everything that can be wrong with a declaration is found here, before anything is asked: a field
-# that is not known, a slot without its argument, a host that is not allowed. Other tables of the
-# file belong to others and are left alone.
+# Reads the tables `[tools.NAME]` of a TOML or YAML file. Every mistake in them is reported before
+# any tool is queried. Other tables of the file are read by other commands and ignored here.
 
 CONFIG_NAME: Final = "affidavit.toml"
-MAX_CONFIG_BYTES: Final = 1024 * 1024
-_YAML: Final = (".yaml", ".yml")
+_FAULTS: Final = ConfigFaults(faults.TOOLS_SYNTAX, faults.TOOLS_FIELD)
 
 
-@dataclass(frozen=True, slots=True)
-class _Declared:
-    """A decoded config file, and where each of its fields stands."""
-
-    value: Any
-    line_of: Callable[[str], int | None]
-
-
-def load_toolbox(path: str | None, environment: Mapping[str, str]) -> ToolSet:
-    """Return the tools of a config file; without one there is only `software_version`."""
-    if path is None:
-        return toolbox_from(BUILT_IN_ONLY, Path(), environment)
-    if not path.lower().endswith((".toml", *_YAML)):
-        raise AffidavitError(faults.TOOLS_FORM, Where(file=path))
-    raw = read_bounded(path, MAX_CONFIG_BYTES)
-    try:
-        declared = _yaml(raw) if path.lower().endswith(_YAML) else _toml(raw)
-    except AffidavitError as error:
-        raise error.at(file=path) from None
-    try:
-        return toolbox_from(_tools_of(declared.value), Path(path).parent, environment)
-    except AffidavitError as error:
-        field = error.where.field
-        line = declared.line_of(field) if field else None
-        raise error.at(file=path, line=line) from None
+def load_tool_config(path: FilePath) -> ConfigDocument:
+    """Read a config file, whose name has to end in .toml, .yaml or .yml."""
+    if not str(path).lower().endswith((".toml", *YAML_SUFFIXES)):
+        raise AffidavitError(faults.TOOLS_FORM, Where(file=str(path)))
+    return read_config(path, _FAULTS)
 
 
-def find_config(folder: Path) -> str | None:
-    """Return the config file of a folder, if it is there and declares tools."""
+def find_config(folder: Path) -> ConfigDocument | None:
+    """Return the config file of a folder, if it exists and declares tools."""
     path = folder / CONFIG_NAME
     if not path.is_file():
         return None
-    value = _toml(read_bounded(path, MAX_CONFIG_BYTES)).value
-    return str(path) if "tools" in value else None
+    document = read_config(path, _FAULTS)
+    return document if "tools" in document.value else None
+
+
+def load_toolbox(config: ConfigDocument | None, environment: Mapping[str, str]) -> ToolSet:
+    """Return the tools of a config file; without one there is only `software_version`."""
+    if config is None:
+        return toolbox_from(BUILT_IN_ONLY, Path(), environment)
+    tools = _tools_of(config)
+    try:
+        return toolbox_from(tools, Path(config.file or "").parent, environment)
+    except AffidavitError as error:
+        raise config.locate(error) from None
 
 
 def toolbox_from(
@@ -305,43 +288,21 @@ def toolbox_from(
     return ToolSet(made)
 
 
-def _tools_of(value: Any) -> dict[str, ToolSettings]:
-    table = value.get("tools") if isinstance(value, dict) else None
+def _tools_of(config: ConfigDocument) -> dict[str, ToolSettings]:
+    table = config.value.get("tools") if isinstance(config.value, dict) else None
     if not table:
-        raise AffidavitError(faults.TOOLS_NONE)
+        raise AffidavitError(faults.TOOLS_NONE, Where(file=config.file))
     if not isinstance(table, dict):
-        raise field_error("tools", "tools are tables with a name each, [tools.NAME]")
-    return {name: _tool_of(name, settings) for name, settings in table.items()}
+        raise config.error("tools are tables with a name each, [tools.NAME]", "tools")
+    return {name: _tool_of(name, settings, config) for name, settings in table.items()}
 
 
-def _tool_of(name: str, settings: Any) -> ToolSettings:
+def _tool_of(name: str, settings: Any, config: ConfigDocument) -> ToolSettings:
     place = f"tools.{name}"
+    config.decode(Identifier, name, place)
     try:
-        msgspec.convert(name, Identifier)
-        # Dates and NaN of TOML have no form in JSON, and settings go into requests and facts.
+        # TOML's dates and NaN have no JSON form, and settings are copied into requests and facts.
         sorted_compact(settings)
-        return msgspec.convert(settings, ToolSettings)
-    except msgspec.ValidationError as error:
-        problem, field = problem_and_field(error)
-        # msgspec does not say which key of a dict it means.
-        raise field_error(join_field(place, field.replace("[...]", "")), problem) from None
     except AffidavitError as error:
-        raise field_error(join_field(place, error.where.field or ""), error.message) from None
-
-
-def _toml(raw: bytes) -> _Declared:
-    try:
-        value = tomllib.loads(raw.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        unread = isinstance(error, UnicodeDecodeError)
-        problem = "the text is not UTF-8" if unread else str(error).rstrip(".")
-        line = getattr(error, "lineno", None)
-        raise AffidavitError(
-            faults.TOOLS_SYNTAX, Where(line=line), kind="TOML", problem=problem
-        ) from None
-    return _Declared(value, lambda field: None)
-
-
-def _yaml(raw: bytes) -> _Declared:
-    document = yaml_document(raw)
-    return _Declared(document.value, document.line_of)
+        raise config.error(error.message, join_field(place, error.where.field or "")) from None
+    return config.decode(ToolSettings, settings, place)

@@ -1,192 +1,295 @@
-"""Strict YAML: what JSON could say, with the line of every field.
+"""The one reader of configuration files: TOML or YAML, decoded strictly into frozen Structs.
 
-Read as YAML 1.2 reads it: only `true`, `false`, `null`, decimal numbers and texts, so that `no`,
-`1:30` and `2026-01-31` stay texts. Refused: two equal keys, keys that are not texts, aliases (a
-few of them can stand for gigabytes), tags, NaN and infinities, several documents.
+Every error carries the file, the line, the column and the field. An unknown key is refused with
+the most similar known key. A UTF-8 byte order mark and CRLF line ends are accepted.
 """
 
-import math
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 
-from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import receipts as faults
-from affidavit.base.json_values import DOCUMENT_LIMITS, MAX_INTEGER, JsonLimits, JsonValue
-from affidavit.base.text import excerpt
+import msgspec
 
-_TAGS: Final = {kind: f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map")}
-_Places = dict[str, tuple[int, int]]
-_HALF: Final = re.compile("[\ud800-\udfff]")  # the parser that is written in Python lets it pass
+from affidavit.base.errors import AffidavitError, Fault, Where
+from affidavit.base.files import FilePath, read_bounded
+from affidavit.base.json_values import JsonLimits
+from affidavit.base.strict_yaml import Positions, decode_yaml
+from affidavit.base.text import excerpt, line_and_column
+from affidavit.base.validation import join_field, problem_and_field, suggestion_for
+
+MAX_CONFIG_BYTES: Final = 1024 * 1024
+YAML_SUFFIXES: Final = (".yaml", ".yml")
+_YAML_LIMITS: Final = JsonLimits(max_bytes=MAX_CONFIG_BYTES)
+_TOML_POSITION: Final = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
+
+Decoded = TypeVar("Decoded")
+
+
+class ConfigFaults(NamedTuple):
+    """The faults that one kind of file raises.
+
+    `syntax` and `value` name a {problem}. `key` names an unknown {key} and gives {advice}; without
+    it an unknown key is a `value` fault.
+    """
+
+    syntax: Fault
+    value: Fault
+    key: Fault | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class YamlDocument:
-    """A decoded document. `line_of` knows the line of a field such as `tools.leave.sources[1]`.
+class ConfigDocument:
+    """A parsed configuration file that knows the position of each of its fields."""
 
-    `column_of` knows where on that line it begins; both count from 1.
+    value: Any
+    file: str | None
+    faults: ConfigFaults
+    positions: Callable[[], Positions]
+
+    def where(self, field: str) -> Where:
+        """Return the position of a field, or of its nearest parent that the file contains."""
+        positions = self.positions()
+        parent = field
+        while parent and parent not in positions:
+            parent = re.sub(r"(?:\.[^.\[\]]*|\[[^\[\]]*\]|^[^.\[\]]+)\Z", "", parent)
+        line, column = positions.get(parent, (None, None))
+        return Where(file=self.file, line=line, column=column, field=field or None)
+
+    def error(self, problem: str, field: str = "") -> AffidavitError:
+        """Return the error that a value of the file is wrong."""
+        return AffidavitError(self.faults.value, self.where(field), problem=problem)
+
+    def locate(self, error: AffidavitError, field: str = "") -> AffidavitError:
+        """Return an error of a field within `field` with its position in this file."""
+        where = self.where(join_field(field, error.where.field or ""))
+        return AffidavitError(error.fault, where, **error.values)
+
+    def decode(self, kind: type[Decoded], value: object, field: str = "") -> Decoded:
+        """Return `value`, which is at `field`, as the Struct `kind`; refuse what it does not fit.
+
+        The Struct has to forbid unknown fields.
+        """
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            problem, inner = problem_and_field(error)
+        unknown = find_unknown_key(value, kind) if "unknown field" in problem else None
+        if unknown is None:
+            raise self.error(problem, join_field(field, (inner or "").replace("[...]", "")))
+        where = self.where(join_field(field, unknown.field))
+        key, advice = excerpt(unknown.key), suggestion_for(unknown.key, unknown.known)
+        if self.faults.key is not None:
+            raise AffidavitError(self.faults.key, where, key=key, advice=advice)
+        raise AffidavitError(self.faults.value, where, problem=f"unknown key {key!r}: {advice}")
+
+
+def read_config(path: FilePath, faults: ConfigFaults) -> ConfigDocument:
+    """Read a file of at most 1 MiB: YAML if its name ends in .yaml or .yml, else TOML."""
+    raw, file = read_bounded(path, MAX_CONFIG_BYTES), str(path)
+    parse = parse_yaml if file.lower().endswith(YAML_SUFFIXES) else parse_toml
+    return parse(raw, file, faults)
+
+
+def parse_yaml(raw: bytes, file: str | None, faults: ConfigFaults) -> ConfigDocument:
+    """Parse YAML (or JSON, which is YAML)."""
+    positions: Positions = {}
+    try:
+        value = decode_yaml(raw, _YAML_LIMITS, positions)
+    except AffidavitError as error:
+        where = Where(file, error.where.line, None, error.where.column)
+        raise AffidavitError(faults.syntax, where, **error.values) from None
+    return ConfigDocument(value, file, faults, lambda: positions)
+
+
+def parse_toml(raw: bytes, file: str | None, faults: ConfigFaults) -> ConfigDocument:
+    """Parse TOML."""
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+        value = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line, column = line_and_column(raw, error.start)
+        problem = "the text is not UTF-8"
+    except RecursionError:
+        line, column, problem = None, None, "lists and tables are nested too deeply"
+    except ValueError as error:  # TOMLDecodeError, or an integer of more than 4,300 digits.
+        line, column, problem = _toml_problem(error, text)
+    else:
+        return ConfigDocument(value, file, faults, lambda: dict(_TomlScanner(text).scan()))
+    where = Where(file=file, line=line, column=column)
+    raise AffidavitError(faults.syntax, where, kind="TOML", problem=problem)
+
+
+def _toml_problem(error: ValueError, text: str) -> tuple[int | None, int | None, str]:
+    """Return line, column and problem. tomllib before 3.14 only has them in its message."""
+    message = str(error)
+    position = _TOML_POSITION.search(message)
+    if position is None:
+        return None, None, message.rstrip(".")
+    problem = message[: position.start()]
+    if position[1] is None:
+        return text.count("\n") + 1, len(text) - text.rfind("\n"), f"{problem} at the end"
+    line, column = int(position[1]), int(position[2])
+    found = text.split("\n")[line - 1][column - 1 : column]
+    if found.isalpha() and not found.isascii():
+        problem += "; put a key with non-ASCII letters in quotes"
+    return line, column, problem
+
+
+class UnknownKey(NamedTuple):
+    """A key that its object may not have, the field it is, and the keys that are allowed."""
+
+    field: str
+    key: str
+    known: tuple[str, ...]
+
+
+def find_unknown_key(value: object, kind: Any) -> UnknownKey | None:
+    """Return the first key of `value` that `kind` does not know, at any depth."""
+    from msgspec import inspect
+
+    return next(_unknown_keys(value, inspect.type_info(kind), ""), None)
+
+
+def _unknown_keys(value: object, kind: Any, field: str) -> Iterator[UnknownKey]:
+    from msgspec.inspect import StructType
+
+    if isinstance(value, dict) and isinstance(kind, StructType):
+        known = (*filter(None, [kind.tag_field]), *(each.encode_name for each in kind.fields))
+        for key in value:
+            if key not in known:
+                yield UnknownKey(join_field(field, key), key, known)
+    for inner, inner_kind, path in _parts(value, kind, field):
+        yield from _unknown_keys(inner, inner_kind, path)
+
+
+def _parts(value: object, kind: Any, field: str) -> list[tuple[object, Any, str]]:
+    """Return the values within a value, each with its type and field."""
+    from msgspec import inspect
+
+    match value, kind:
+        case _, inspect.Metadata():
+            return [(value, kind.type, field)]
+        case _, inspect.UnionType():
+            return [(value, choice, field) for choice in kind.types if _has_tag(value, choice)]
+        case dict(), inspect.StructType():
+            types = {member.encode_name: member.type for member in kind.fields}
+            names = [name for name in value if name in types]
+            return [(value[name], types[name], join_field(field, name)) for name in names]
+        case dict(), inspect.DictType():
+            return [(value[key], kind.value_type, join_field(field, key)) for key in value]
+        case list(), inspect.VarTupleType() | inspect.ListType():
+            return [(item, kind.item_type, f"{field}[{at}]") for at, item in enumerate(value)]
+    return []
+
+
+def _has_tag(value: object, kind: Any) -> bool:
+    """Say whether `value` can be this member of a union, by its tag if it has one."""
+    tag_field = getattr(kind, "tag_field", None)
+    return tag_field is None or (isinstance(value, dict) and value.get(tag_field) == kind.tag)
+
+
+class _TomlScanner:
+    """Finds the position of every key in a TOML text that tomllib has accepted.
+
+    tomllib reports no positions. Since the text is valid, the scanner needs to know only where
+    keys, strings, arrays and inline tables begin and end.
     """
 
-    value: JsonValue
-    line_of: Callable[[str], int | None]
-    column_of: Callable[[str], int | None]
-
-
-def yaml_document(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> YamlDocument:
-    """Return the one value that `raw` means, or raise AF350 with the line."""
-    import yaml
-
-    if len(raw) > limits.max_bytes:
-        raise _problem(f"the document has more than {limits.max_bytes} bytes")
-    places: _Places = {}
-    try:
-        text = raw.decode("utf-8")
-        # Events, and not the parser's own tree: that is built by recursion in C, without a bound.
-        events = yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        value = _only_document(events, limits.max_depth, places)
-    except UnicodeDecodeError:
-        raise _problem("the text is not UTF-8") from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = str(error.problem or error.context or "it cannot be read")
-        raise _problem(problem, mark.line + 1 if mark else None) from None
-    except yaml.YAMLError:
-        raise _problem("it holds a character that no text may hold") from None
-    return YamlDocument(
-        value,
-        lambda field: _nearest(places, field)[0],
-        lambda field: _nearest(places, field)[1],
+    _SPACE: Final = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
+    _KEY: Final = re.compile(r"""[ \t]*(?:"((?:\\.|[^"\\])*)"|'([^']*)'|([A-Za-z0-9_-]+))[ \t]*""")
+    _STRING: Final = re.compile(
+        r'"""(?:\\.|[^\\])*?"""{1,3}|\'\'\'.*?\'\'\'{1,3}'
+        r"""|"(?:\\.|[^"\\])*"|'[^']*'""",
+        re.DOTALL,
     )
+    _SCALAR: Final = re.compile(r"[^,\]}#\n]*")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._found: Positions = {}
+        self._array_lengths: dict[str, int] = {}
+        self._line, self._line_start = 1, 0
+
+    def scan(self) -> Positions:
+        """Return the positions of all fields, by their paths."""
+        table = ""
+        while self._skip_space() < len(self._text):
+            if self._text[self._at] == "[":
+                table = self._table_header()
+            else:
+                self._pair(table)
+        return self._found
+
+    def _table_header(self) -> str:
+        position = self._position()
+        is_array = self._text.startswith("[[", self._at)
+        self._at += 1 + is_array
+        parts = self._key_parts()
+        self._at += 1 + is_array
+        path = ""
+        for number, part in enumerate(parts, 1):
+            path = join_field(path, part)
+            if is_array and number == len(parts):
+                self._found.setdefault(path, position)
+                self._array_lengths[path] = self._array_lengths.get(path, 0) + 1
+            if path in self._array_lengths:
+                path += f"[{self._array_lengths[path] - 1}]"
+            self._found.setdefault(path, position)
+        return path
+
+    def _pair(self, table: str) -> None:
+        position = self._position()
+        path = table
+        for part in self._key_parts():
+            path = join_field(path, part)
+            self._found.setdefault(path, position)
+        self._at += 1  # =
+        self._value(path)
+
+    def _key_parts(self) -> list[str]:
+        parts = []
+        while key := self._KEY.match(self._text, self._at):
+            quoted, literal, bare = key.groups()
+            parts.append(_unescaped(quoted) if quoted is not None else literal or bare or "")
+            self._at = key.end()
+            if self._text[self._at] != ".":
+                break
+            self._at += 1
+        return parts
+
+    def _value(self, path: str) -> None:
+        opening = self._text[self._skip_space()]
+        if string := self._STRING.match(self._text, self._at):
+            self._at = string.end()
+        elif opening in "[{":
+            self._at += 1
+            number = 0
+            while self._text[self._skip_space()] not in "]}":
+                if opening == "{":
+                    self._pair(path)
+                else:
+                    self._found[f"{path}[{number}]"] = self._position()
+                    self._value(f"{path}[{number}]")
+                number += 1
+                if self._text[self._skip_space()] == ",":
+                    self._at += 1
+            self._at += 1
+        elif scalar := self._SCALAR.match(self._text, self._at):
+            self._at = scalar.end()
+
+    def _skip_space(self) -> int:
+        if space := self._SPACE.match(self._text, self._at):
+            self._at = space.end()
+        return self._at
+
+    def _position(self) -> tuple[int, int]:
+        self._line += self._text.count("\n", self._line_start, self._at)
+        self._line_start = self._text.rfind("\n", 0, self._at) + 1
+        return self._line, self._at - self._line_start + 1
 
 
-def _only_document(events: Iterator[Any], depth: int, places: _Places) -> JsonValue:
-    import yaml
-
-    next(events)  # the stream begins
-    if isinstance(next(events), yaml.StreamEndEvent):
-        return None
-    value = _value(next(events), events, "", depth, places)
-    next(events)  # the document ends
-    after = next(events)
-    if not isinstance(after, yaml.StreamEndEvent):
-        raise _problem("a second document begins; one is taken", _line(after))
-    return value
-
-
-def _value(event: Any, events: Iterator[Any], field: str, depth: int, places: _Places) -> JsonValue:
-    import yaml
-
-    place = places.setdefault(field, _place(event))
-    if isinstance(event, yaml.AliasEvent):
-        raise _problem("an alias is not followed; repeat what it stands for", place[0])
-    if isinstance(event, yaml.ScalarEvent):
-        return _scalar(event)
-    if depth == 0:
-        raise _problem("lists and objects are nested too deeply", place[0])
-    is_list = isinstance(event, yaml.SequenceStartEvent)
-    if event.tag not in (None, _TAGS["seq" if is_list else "map"]):
-        raise _problem(f"the tag {excerpt(event.tag)} is not known", place[0])
-    if is_list:
-        return [
-            _value(member, events, f"{field}[{number}]", depth - 1, places)
-            for number, member in enumerate(_until_end(events))
-        ]
-    return _members(events, field, depth - 1, places)
-
-
-def _until_end(events: Iterator[Any]) -> Iterator[Any]:
-    """Yield the first event of each member of a list or object, which the caller reads on."""
-    import yaml
-
-    return iter(
-        lambda: None if isinstance(event := next(events), yaml.CollectionEndEvent) else event, None
-    )
-
-
-def _members(
-    events: Iterator[Any], field: str, depth: int, places: _Places
-) -> dict[str, JsonValue]:
-    import yaml
-
-    members: dict[str, JsonValue] = {}
-    for event in _until_end(events):
-        line = _line(event)
-        key = _scalar(event) if isinstance(event, yaml.ScalarEvent) else None
-        if not isinstance(key, str):
-            raise _problem("a key is not a text; put it in quotes", line)
-        if key == "<<":
-            raise _problem("a merge key is not followed; repeat what it stands for", line)
-        if key in members:
-            raise _problem(f"the key {excerpt(key)!r} stands twice", line)
-        below = f"{field}.{key}" if field else key
-        places[below] = _place(event)
-        members[key] = _value(next(events), events, below, depth, places)
-    return members
-
-
-def _scalar(event: Any) -> JsonValue:
-    text: str = event.value
-    if event.tag not in (None, _TAGS["str"]):
-        raise _problem(f"the tag {excerpt(event.tag)} is not known", _line(event))
-    if not text.isascii() and _HALF.search(text):
-        raise _problem("half of a character is no text", _line(event))
-    # A scalar in quotes is a text whatever it looks like.
-    if event.tag or not event.implicit[0]:
-        return text
-    read = next(read for form, read in _PLAIN if form.fullmatch(text))
-    try:
-        return read(text)
-    except ValueError:
-        problem = f"the number {excerpt(text)} cannot be kept exactly; put it in quotes"
-        raise _problem(problem, _line(event)) from None
-
-
-def _integer(text: str) -> int:
-    number = int(text)
-    if abs(number) > MAX_INTEGER:
-        raise ValueError
-    return number
-
-
-def _decimal(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError
-    return number
-
-
-def _no_number(text: str) -> None:
-    raise ValueError
-
-
-# What a text without quotes stands for; the first form that fits.
-_PLAIN: Final[tuple[tuple[re.Pattern[str], Callable[[str], JsonValue]], ...]] = (
-    (re.compile(r"~|null|Null|NULL|"), lambda text: None),
-    (re.compile(r"true|True|TRUE"), lambda text: True),
-    (re.compile(r"false|False|FALSE"), lambda text: False),
-    (re.compile(r"[-+]?[0-9]+"), _integer),
-    (re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"), _decimal),
-    (re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"), _no_number),
-    (re.compile(r".*", re.DOTALL), str),
-)
-
-
-def _line(event: Any) -> int:
-    line: int = event.start_mark.line
-    return line + 1
-
-
-def _place(event: Any) -> tuple[int, int]:
-    return _line(event), event.start_mark.column + 1
-
-
-def _nearest(places: _Places, field: str) -> tuple[int | None, int | None]:
-    """Return the place of a field; of what holds it, if it is not there itself."""
-    while field and field not in places:
-        field = re.sub(r"(?:\.[^.\[\]]*|\[[^\[\]]*\]|^[^.\[\]]+)\Z", "", field)
-    return places.get(field, (None, None))
-
-
-def _problem(problem: str, line: int | None = None) -> AffidavitError:
-    return AffidavitError(faults.TOOLS_SYNTAX, Where(line=line), kind="YAML", problem=problem)
+def _unescaped(quoted: str) -> str:
+    return str(tomllib.loads(f'key = "{quoted}"')["key"])

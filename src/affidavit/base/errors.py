@@ -26,16 +26,18 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The place an error points at; what is not known is None."""
+    """The position that an error points at; unknown parts are None."""
 
     file: str | None = None
     line: int | None = None
     field: str | None = None
+    column: int | None = None
 
     def __str__(self) -> str:
         parts = (
             self.file,
             None if self.line is None else f"line {self.line}",
+            None if self.column is None else f"column {self.column}",
             None if self.field is None else f"field {self.field}",
         )
         return ", ".join(part for part in parts if part is not None)
@@ -64,19 +66,25 @@ class AffidavitError(Exception):
         return self.fault.next_step.format_map(self.values)
 
     def at(
-        self, file: str | None = None, line: int | None = None, field: str | None = None
+        self,
+        file: str | None = None,
+        line: int | None = None,
+        field: str | None = None,
+        column: int | None = None,
     ) -> "AffidavitError":
-        """Return the same error with a more exact place; what is already known is kept."""
+        """Return the same error with a more exact position; known parts are kept."""
+        known = self.where
         place = Where(
-            self.where.file if self.where.file is not None else file,
-            self.where.line if self.where.line is not None else line,
-            self.where.field if self.where.field is not None else field,
+            file if known.file is None else known.file,
+            line if known.line is None else known.line,
+            field if known.field is None else known.field,
+            column if known.column is None else known.column,
         )
         return AffidavitError(self.fault, place, **self.values)
 
     def as_wire(self) -> dict[str, object]:
-        """Return the error as machines get it: `--json` on the command line, and the service."""
-        return {
+        """Return the error as `--json` and the service write it; `column` only if it is known."""
+        wire: dict[str, object] = {
             "code": self.fault.code,
             "name": self.fault.name,
             "message": self.message,
@@ -85,6 +93,9 @@ class AffidavitError(Exception):
             "line": self.where.line,
             "field": self.where.field,
         }
+        if self.where.column is not None:
+            wire["column"] = self.where.column
+        return wire
 
     def __str__(self) -> str:
         place = str(self.where)

@@ -12,7 +12,7 @@ import msgspec
 from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.json_values import LINE_LIMITS, JsonLimits
 from affidavit.base.strict_json import decode, split_lines
-from affidavit.base.text import excerpt
+from affidavit.base.validation import problem_and_field
 
 # Many lines of one layout, decoded at once, with proof that no key stands twice in any of them.
 #
@@ -301,7 +301,7 @@ class RowReader(Generic[Row]):
         try:
             return msgspec.convert(value, self._kind)
         except msgspec.ValidationError as error:
-            problem, field = describe_validation_error(error)
+            problem, field = problem_and_field(error)
             where = Where(file=file, line=line, field=field)
             raise AffidavitError(self._fault, where, problem=problem) from None
 
@@ -354,14 +354,3 @@ def keep_last(rows: Iterable[Row], key_of: Callable[[Row], Key]) -> tuple[dict[K
         count += 1
         last[key_of(row)] = row
     return last, count - len(last)
-
-
-def describe_validation_error(error: msgspec.ValidationError) -> tuple[str, str | None]:
-    """Split msgspec's message into what is wrong and the field that it names, in our form."""
-    problem, _, path = str(error).partition(" - at `$")
-    field = path.strip("`.").removeprefix(".") or None
-    missing = re.fullmatch(r"Object missing required field `(.+)`", problem)
-    if missing is not None:
-        field = missing[1] if field is None else f"{field}.{missing[1]}"
-        problem = "the field is missing"
-    return excerpt(problem.rstrip("."), 200), field

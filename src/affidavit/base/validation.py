@@ -1,6 +1,4 @@
-"""What a msgspec validation error points at, and which known name an unknown one most likely
-means.
-"""
+"""What a msgspec validation error is about, and which known name an unknown one resembles."""
 
 import re
 from collections.abc import Iterable
@@ -8,27 +6,34 @@ from typing import Final
 
 import msgspec
 
-# Where msgspec says that a value is wrong, as our errors name places.
+from affidavit.base.text import excerpt
 
-_FIELD: Final = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$")
-
-
-def field_and_problem(error: msgspec.ValidationError) -> tuple[str | None, str]:
-    """Return the field that an error speaks of, if it does, and what is wrong with it."""
-    text = str(error)
-    place = _FIELD.search(text)
-    problem = text if place is None else text[: place.start()]
-    field = None if place is None else place[1]
-    return field or None, problem[:1].lower() + problem[1:]
-
-
-# The known name that a reader most likely meant.
-
+_LOCATION: Final = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$", re.DOTALL)
+_MISSING: Final = re.compile(r"Object missing required field `(.+)`", re.DOTALL)
+_LONGEST_PROBLEM: Final = 200
 MAX_DISTANCE: Final = 3  # Letters; as in Assay's "did you mean".
 
 
+def problem_and_field(error: msgspec.ValidationError) -> tuple[str, str | None]:
+    """Return what is wrong, and the field if the error names one; a missing field is named too."""
+    problem, field = str(error), ""
+    if location := _LOCATION.search(problem):
+        problem, field = problem[: location.start()], location[1]
+    if missing := _MISSING.fullmatch(problem):
+        problem, field = "the field is missing", join_field(field, missing[1])
+    return excerpt(problem[:1].lower() + problem[1:].rstrip("."), _LONGEST_PROBLEM), field or None
+
+
+def join_field(*parts: str) -> str:
+    """Return the path of a field within a field; empty parts are left out."""
+    path = ""
+    for part in parts:
+        path += f".{part}" if path and part and not part.startswith("[") else part
+    return path
+
+
 def nearest_name(given: str, known: Iterable[str]) -> str | None:
-    """Return a name that begins with what was given or differs from it by a few letters."""
+    """Return a known name that starts with `given` or differs from it by few letters."""
     names = sorted(known)
     wanted = given.lower()
     for name in names:
@@ -40,7 +45,7 @@ def nearest_name(given: str, known: Iterable[str]) -> str | None:
 
 
 def suggestion_for(given: str, known: Iterable[str]) -> str:
-    """Return what to try instead, as the next step of an error."""
+    """Return the nearest name and the list of known ones, as the next step of an error."""
     names = sorted(known)
     nearest = nearest_name(given, names)
     listed = f"the known ones are {', '.join(names)}"
@@ -48,7 +53,7 @@ def suggestion_for(given: str, known: Iterable[str]) -> str:
 
 
 def _edit_distance(first: str, second: str) -> int:
-    """Return Levenshtein's distance; names that differ much in length are not compared."""
+    """Return the Levenshtein distance, or one above the limit if the lengths differ too much."""
     if abs(len(first) - len(second)) > MAX_DISTANCE:
         return MAX_DISTANCE + 1
     row = list(range(len(second) + 1))

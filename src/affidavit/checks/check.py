@@ -10,11 +10,11 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from affidavit.base.canonical import sorted_compact
-from affidavit.base.decode_errors import join_field, problem_and_field
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import receipts as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
+from affidavit.base.validation import join_field, problem_and_field
 from affidavit.checks.expectations import Expectation
 from affidavit.checks.operators import OPERATORS, Operand
 from affidavit.checks.values import find_path_problem, is_number, is_scalar, kind_of

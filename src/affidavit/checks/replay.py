@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from affidavit.base.canonical import sorted_compact_decoded, write_sorted
-from affidavit.base.decode_errors import problem_and_field
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
+from affidavit.base.validation import problem_and_field
 from affidavit.checks.check import MAX_CHECKS, Check, validate_check
 from affidavit.checks.evaluation import (
     CheckResult,
@@ -173,7 +173,7 @@ def _read_body(body: ReceiptBody, shape: type[_Shape]) -> _Shape:
         return msgspec.convert(body, shape)
     except msgspec.ValidationError as error:
         problem, path = problem_and_field(error)
-        raise _UnreadableReceiptError(path, problem) from None
+        raise _UnreadableReceiptError(path or "", problem) from None
 
 
 def _rebuild_refusal(refusal: RefusalV1) -> ReceiptBody:

@@ -1,19 +1,18 @@
 """route/1: an ordered table of patterns that turns a question into checks; the first match wins."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 import msgspec
 
 from affidavit.base.canonical import sorted_compact
-from affidavit.base.decode_errors import join_field, problem_and_field
 from affidavit.base.digest import sha256_hex
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import receipts as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
+from affidavit.base.validation import join_field, problem_and_field
 from affidavit.checks.check import Check, CheckId, ToolName, check_from_wire
 
 # Patterns of a route: literal words, and slots between them. No regular expressions of anyone's.
@@ -123,9 +122,6 @@ def _find_literal(
 
 VALUE_PLACEHOLDER: Final = "value"
 
-LineOf: TypeAlias = Callable[[str], int | None]
-"""The line of a field such as `routes[2].ask`, if whoever loaded the table knows it."""
-
 
 class RouteRowV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One row of the table. `args` are constants, or a slot such as `{product}`."""
@@ -175,33 +171,26 @@ class CompiledQuestion:
     is_declarative: bool
 
 
-def routes_from_wire(
-    value: JsonValue, file: str | None = None, line_of: LineOf = lambda field: None
-) -> RouteTable:
-    """Return the table of a decoded file, or raise what is wrong with it, with line and field."""
-
-    def place(field: str) -> Where:
-        return Where(file, line_of(field), field or None)
-
+def routes_from_wire(value: JsonValue) -> RouteTable:
+    """Return the table of a decoded file, or raise what is wrong with which field."""
+    digest = sha256_hex(sorted_compact(value))
     try:
-        digest = sha256_hex(sorted_compact(value))
         wire = msgspec.convert(value, RoutesV1)
     except msgspec.ValidationError as error:
-        problem, field = problem_and_field(error)
-        raise AffidavitError(faults.ROUTES_FIELD, place(field), problem=problem) from None
-    except AffidavitError as error:
-        raise AffidavitError(error.fault, place(error.where.field or ""), **error.values) from None
+        problem, path = problem_and_field(error)
+        raise AffidavitError(faults.ROUTES_FIELD, Where(field=path), problem=problem) from None
     seen: set[str] = set()
     routes = []
     for number, row in enumerate(wire.routes):
         field = f"routes[{number}]"
         if row.id in seen:
-            raise AffidavitError(faults.ROUTE_ID_TWICE, place(f"{field}.id"), route=row.id)
+            where = Where(field=f"{field}.id")
+            raise AffidavitError(faults.ROUTE_ID_TWICE, where, route=row.id)
         seen.add(row.id)
         try:
             routes.append(_route_of(row))
         except AffidavitError as error:
-            where = place(join_field(field, error.where.field or ""))
+            where = Where(field=join_field(field, error.where.field or ""))
             raise AffidavitError(error.fault, where, **error.values) from None
     return RouteTable(tuple(routes), tuple(wire.not_covered), digest)
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 # What `judge score`, `judge eval` and `judge calibrate` share: options, and figures in words.
 
-MAX_RULES_BYTES = 1024 * 1024
 NOT_MEASURED = "not measured"
 
 rules_option = click.option(
@@ -39,15 +38,11 @@ reading_jobs_option = jobs_option("How many processes read; the result is the sa
 
 def scorer_from_options(rules: Path | None, judge_name: str | None) -> "RowScorer":
     """Return the scorer that the options ask for."""
+    from affidavit.app.check import ledger_rules_for
     from affidavit.app.judge_scoring import RowScorer
     from affidavit.app.judges import judge_named
-    from affidavit.base.files import read_bounded
-    from affidavit.ledger.rules import DEFAULT_RULES, rules_from_toml
 
-    set_by = DEFAULT_RULES
-    if rules is not None:
-        set_by = rules_from_toml(read_bounded(rules, MAX_RULES_BYTES), str(rules))
-    return RowScorer(set_by, judge_named(judge_name))
+    return RowScorer(ledger_rules_for(rules, ()), judge_named(judge_name))
 
 
 def format_estimate(estimate: "Estimate") -> str:

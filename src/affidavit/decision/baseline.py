@@ -8,9 +8,9 @@ import msgspec
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.json_rows import describe_validation_error
 from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.text import excerpt
+from affidavit.base.validation import problem_and_field
 from affidavit.decision.decision import Decision
 
 # Latency against accuracy: which configurations are worth having, and the guard of a release.
@@ -222,7 +222,7 @@ def _convert_report(value: object, form: type[Stored], kind: str, file: str | No
     try:
         return msgspec.convert(select_report_of_kind(value, kind, file), form)
     except msgspec.ValidationError as error:
-        problem, field = describe_validation_error(error)
+        problem, field = problem_and_field(error)
         raise _malformed_baseline(problem, file, field) from None
 
 

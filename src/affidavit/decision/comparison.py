@@ -10,9 +10,9 @@ import msgspec
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import gates as faults
-from affidavit.base.json_rows import describe_validation_error
 from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.statistics.exact_tests import mcnemar_exact
+from affidavit.base.validation import problem_and_field
 from affidavit.decision.baseline import (
     RollbackGuard,
     SchemaVersion,
@@ -199,7 +199,7 @@ def outcomes_from_report(
     try:
         baseline = msgspec.convert(select_report_of_kind(value, kind, file), _BaselineV1)
     except msgspec.ValidationError as error:
-        problem, field = describe_validation_error(error)
+        problem, field = problem_and_field(error)
         raise AffidavitError(
             faults.BASELINE_MALFORMED, Where(file=file, field=field), problem=problem
         ) from None
@@ -325,7 +325,7 @@ def parse_compared_report(value: object, file: str | None = None) -> ComparedRep
     try:
         report = msgspec.convert(value, ComparedReport)
     except msgspec.ValidationError as error:
-        problem, field = describe_validation_error(error)
+        problem, field = problem_and_field(error)
         raise _malformed_report(problem, file, field) from None
     for place, group in enumerate(report.items or ()):
         if not isinstance(group.get(_OUTCOME), str) or not isinstance(group.get(_NAMES), list):

@@ -8,7 +8,7 @@ import msgspec
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.json_rows import describe_validation_error
+from affidavit.base.validation import problem_and_field
 
 # What only one kind of gate reports: latency by load, the confusion of labels, runs, questions.
 
@@ -305,7 +305,7 @@ def parse_report(wire: Mapping[str, object], file: str | None = None) -> StoredR
         parse_details(report.kind, report.details)
         parse_offenders(report.kind, report.offenders)
     except msgspec.ValidationError as error:
-        problem, field = describe_validation_error(error)
+        problem, field = problem_and_field(error)
         raise AffidavitError(
             faults.REPORT_MALFORMED, Where(file=file, field=field), problem=problem
         ) from None

@@ -17,7 +17,7 @@ import msgspec
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.json_rows import describe_validation_error
+from affidavit.base.validation import problem_and_field
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,18 @@ class ScuRuleConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     claim: Annotated[str, msgspec.Meta(min_length=1, max_length=_LONGEST_PATTERN)]
 
 
+class ScuRuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A TOML file of rules: one table `[[rule]]` for each."""
+
+    rule: tuple[ScuRuleConfig, ...]
+
+
 def add_scu_rules(values: object, file: str | None = None) -> tuple[ScuRule, ...]:
     """Return our rules and those of a user's list; one with the id of one of ours replaces it."""
     try:
         given = msgspec.convert(values, tuple[ScuRuleConfig, ...])
     except msgspec.ValidationError as error:
-        problem, field = describe_validation_error(error)
+        problem, field = problem_and_field(error)
         raise AffidavitError(
             faults.SCU_RULE, Where(file=file, field=field), problem=problem
         ) from None

@@ -10,7 +10,8 @@ import msgspec
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.json_rows import RowReader, describe_validation_error
+from affidavit.base.json_rows import RowReader
+from affidavit.base.validation import problem_and_field
 from affidavit.decision.comparison import (
     Comparison,
     compare_outcomes,
@@ -128,7 +129,7 @@ def golden_queries(value: object, file: str | None = None) -> tuple[GoldenQuery,
     try:
         queries = msgspec.convert(listed, tuple[GoldenQuery, ...])
     except msgspec.ValidationError as error:
-        problem, field = describe_validation_error(error)
+        problem, field = problem_and_field(error)
         raise _malformed(problem, file, field) from None
     if not queries:
         raise _malformed("the list is empty", file, None)

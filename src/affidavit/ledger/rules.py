@@ -1,12 +1,12 @@
 """The thresholds of the ledger as one value with a digest, and the file that may set them."""
 
-import tomllib
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 import msgspec
 
 from affidavit.base.canonical import jcs
+from affidavit.base.config import ConfigFaults, parse_toml
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
@@ -138,26 +138,12 @@ class RulesV1(_RulesTable, frozen=True):
 
 def rules_from_toml(data: bytes, file: str | None = None) -> LedgerRules:
     """Return the rules of a rules file. `file` is its name, for messages."""
+    document = parse_toml(data, file, ConfigFaults(faults.RULES_SYNTAX, faults.RULES_FIELD))
+    wire = document.decode(RulesV1, document.value)
     try:
-        table = tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        problem = str(error).rstrip(".")
-        raise AffidavitError(faults.RULES_SYNTAX, Where(file=file), problem=problem) from None
-    try:
-        return rules_from_wire(msgspec.convert(table, RulesV1))
-    except msgspec.ValidationError as error:
-        problem, field = placed_problem(error)
-        raise AffidavitError(
-            faults.RULES_FIELD, Where(file=file, field=field), problem=problem
-        ) from None
+        return rules_from_wire(wire)
     except AffidavitError as error:
-        raise error.at(file=file, field="gates") from None
-
-
-def placed_problem(error: msgspec.ValidationError) -> tuple[str, str | None]:
-    """Split msgspec's message into what is wrong and the field that it names, in our form."""
-    problem, _, path = str(error).partition(" - at `$")
-    return problem.rstrip("."), path.strip("`.").removeprefix(".") or None
+        raise document.locate(error.at(field="gates")) from None
 
 
 def rules_from_wire(wire: RulesV1) -> LedgerRules:

@@ -7,6 +7,7 @@ import msgspec
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.base.strict_json import decode
+from affidavit.base.validation import problem_and_field
 from affidavit.decision.evaluation import DecisionSummary
 from affidavit.ledger.gates import stored_gate
 from affidavit.ledger.model import (
@@ -38,7 +39,7 @@ from affidavit.ledger.record import (
     RiskType,
     Summary,
 )
-from affidavit.ledger.rules import RulesV1, Share, placed_problem, rules_from_wire, rules_to_wire
+from affidavit.ledger.rules import RulesV1, Share, rules_from_wire, rules_to_wire
 
 # The structs of the ledger's JSON: the shape of evidence-ledger.md, section 9.2, with additions.
 #
@@ -380,7 +381,7 @@ def ledger_from_json(data: bytes) -> Ledger:
     try:
         wire = msgspec.convert(value, LedgerV1)
     except msgspec.ValidationError as error:
-        raise _malformed(*placed_problem(error)) from None
+        raise _malformed(*problem_and_field(error)) from None
     return ledger_from_wire(wire)
 
 

@@ -10,11 +10,12 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from affidavit.base.canonical import jcs
-from affidavit.base.config import YamlDocument, yaml_document
+from affidavit.base.config import ConfigDocument, ConfigFaults, parse_yaml
 from affidavit.base.digest import digest_of
-from affidavit.base.errors import AffidavitError, Fault, Where
+from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
-from affidavit.base.json_values import JsonLimits, JsonValue
+from affidavit.base.faults.receipts import TOOLS_SYNTAX
+from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.validation import suggestion_for
 from affidavit.packs import schema as v1
@@ -38,7 +39,6 @@ from affidavit.packs.model import (
     ValueWanted,
 )
 from affidavit.packs.pointers import JsonPointer, pointer_from
-from affidavit.packs.schema import find_unknown_key
 from affidavit.packs.signals import REGISTRY
 from affidavit.packs.warnings import (
     ASSAY_VERSION,
@@ -178,8 +178,7 @@ _READERS: Final[Mapping[type, Callable[[Any], Check]]] = MappingProxyType(
 
 # A pack from YAML. Whatever is wrong is named with its line, its column and the nearest name.
 
-MAX_PACK_BYTES: Final = 1024 * 1024
-_LIMITS: Final = JsonLimits(max_bytes=MAX_PACK_BYTES)
+_FAULTS: Final = ConfigFaults(TOOLS_SYNTAX, faults.PACK_FIELD, faults.PACK_UNKNOWN_KEY)
 _SEVERITIES: Final = {
     "error": Severity.ERROR,
     "warning": Severity.WARNING,
@@ -187,37 +186,30 @@ _SEVERITIES: Final = {
     "info": Severity.INFO,
 }
 _PATTERN: Final = re.compile(r"matching regex .*", re.DOTALL)
-_FIELD_IN_ERROR: Final = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$")
 
 _Wire = TypeVar("_Wire", bound=msgspec.Struct)
 
 
 def pack_from_yaml(raw: bytes, file: str, source: str) -> Pack:
     """Return the pack of a YAML file; `source` says where it was found."""
-    try:
-        document = yaml_document(raw, _LIMITS)
-    except AffidavitError as error:
-        raise error.at(file=file) from None
-    return _PackReader(document, file).pack(source)
+    return _PackReader(parse_yaml(raw, file, _FAULTS)).pack(source)
 
 
 class _PackReader:
-    """Reads one document, and knows where each of its fields stands."""
+    """Reads one document."""
 
-    def __init__(self, document: YamlDocument, file: str) -> None:
+    def __init__(self, document: ConfigDocument) -> None:
         self._document = document
-        self._file = file
 
     def pack(self, source: str) -> Pack:
         value = self._document.value
         if not isinstance(value, dict):
-            raise self._error(faults.PACK_FIELD, "", problem="a pack is an object with rules")
-        self._refuse_unknown_keys(value)
+            raise self._document.error("a pack is an object with rules")
         wire = self._converted(value, v1.PackV1, "")
         self._require_versions(wire)
         kind = self._kind(wire.kind)
         if kind is PackKind.COMPLIANCE and not (wire.disclaimer or "").strip():
-            raise AffidavitError(faults.PACK_DISCLAIMER, Where(file=self._file))
+            raise AffidavitError(faults.PACK_DISCLAIMER, Where(file=self._document.file))
         places = [f"rules[{at}]" for at in range(len(wire.rules))]
         wires = [
             self._converted(rule, v1.RuleV1, place)
@@ -247,17 +239,17 @@ class _PackReader:
             return PackKind(text)
         except ValueError:
             problem = f"{excerpt(text)!r} is no kind of pack; the kinds are {', '.join(PackKind)}"
-            raise self._error(faults.PACK_FIELD, "kind", problem=problem) from None
+            raise self._document.error(problem, "kind") from None
 
     def _rule(self, wire: v1.RuleV1, field: str) -> Rule:
         severity = _SEVERITIES.get(wire.severity.lower())
         if severity is None:
             problem = f"{excerpt(wire.severity)!r} is no severity; write error, warning or info"
-            raise self._error(faults.PACK_FIELD, f"{field}.severity", problem=problem)
+            raise self._document.error(problem, f"{field}.severity")
         needed = wire.engine_min_version
         if needed is not None and version_numbers(needed) is None:
             problem = f"{excerpt(needed)!r} is no version such as 1.2"
-            raise self._error(faults.PACK_FIELD, f"{field}.engine_min_version", problem=problem)
+            raise self._document.error(problem, f"{field}.engine_min_version")
         return Rule(
             id=wire.id,
             severity=severity,
@@ -274,7 +266,7 @@ class _PackReader:
     def _check(self, value: dict[str, Any], field: str) -> Check:
         kind = value.get("type")
         if not isinstance(kind, str):
-            raise self._error(faults.PACK_FIELD, field, problem="a check has a type, as text")
+            raise self._document.error("a check has a type, as text", field)
         struct = v1.CHECKS.get(kind)
         if struct is None:
             return Unsupported(kind)
@@ -282,14 +274,15 @@ class _PackReader:
             return check_from_wire(self._converted(value, struct, field))
         except InvalidCheckError as error:
             place = f"{field}.{error.field}" if error.field else field
-            raise self._error(faults.PACK_FIELD, place, problem=str(error)) from None
+            raise self._document.error(str(error), place) from None
 
     def _signals(self, wire: v1.ExtensionV1, field: str) -> tuple[str, ...]:
         for at, name in enumerate(wire.requires_signals):
             if name not in REGISTRY:
                 place = f"{field}.requires_signals[{at}]"
                 advice = suggestion_for(name, REGISTRY)
-                raise self._error(faults.PACK_SIGNAL, place, signal=excerpt(name), advice=advice)
+                where = self._document.where(place)
+                raise AffidavitError(faults.PACK_SIGNAL, where, signal=excerpt(name), advice=advice)
         return wire.requires_signals
 
     def _require_versions(self, wire: v1.PackV1) -> None:
@@ -299,7 +292,7 @@ class _PackReader:
         if not is_version_met(wanted, ASSAY_VERSION):
             raise AffidavitError(
                 faults.PACK_VERSION,
-                self._where("requires.assay_min_version"),
+                self._document.where("requires.assay_min_version"),
                 pack=wire.name,
                 wanted=f"Assay {excerpt(wanted)}",
                 found=f"the engine of {ASSAY_VERSION}",
@@ -307,7 +300,7 @@ class _PackReader:
         if schema not in (None, EVIDENCE_SCHEMA):
             raise AffidavitError(
                 faults.PACK_VERSION,
-                self._where("requires.evidence_schema_version"),
+                self._document.where("requires.evidence_schema_version"),
                 pack=wire.name,
                 wanted=f"bundles of schema {excerpt(str(schema))}",
                 found=f"a reader of {EVIDENCE_SCHEMA}",
@@ -317,39 +310,17 @@ class _PackReader:
         seen: set[str] = set()
         for at, rule in enumerate(rules):
             if rule.id in seen:
-                where = self._where(f"rules[{at}].id")
+                where = self._document.where(f"rules[{at}].id")
                 name = excerpt(rule.id)
                 raise AffidavitError(faults.PACK_RULE_TWICE, where, rule=name, pack=pack)
             seen.add(rule.id)
 
-    def _refuse_unknown_keys(self, value: dict[str, Any]) -> None:
-        found = find_unknown_key(value)
-        if found is not None:
-            raise self._error(
-                faults.PACK_UNKNOWN_KEY,
-                found.field,
-                key=excerpt(found.key),
-                holder=found.holder,
-                advice=suggestion_for(found.key, found.known),
-            )
-
     def _converted(self, value: object, struct: type[_Wire], field: str) -> _Wire:
         try:
-            return msgspec.convert(value, struct)
-        except msgspec.ValidationError as error:
-            text = str(error)
-        place = _FIELD_IN_ERROR.search(text)
-        problem, inner = (text, "") if place is None else (text[: place.start()], place[1])
-        where = ".".join(part for part in (field, inner) if part)
-        # Not everybody reads regular expressions; names are all that has one.
-        problem = _PATTERN.sub("of lower-case letters, digits and hyphens", problem)
-        problem = problem[:1].lower() + problem[1:].replace("`", "'")
-        raise self._error(faults.PACK_FIELD, where, problem=problem)
-
-    def _error(self, fault: Fault, field: str, **values: object) -> AffidavitError:
-        column = self._document.column_of(field)
-        place = "" if column is None else f" at column {column}"
-        return AffidavitError(fault, self._where(field), place=place, **values)
-
-    def _where(self, field: str) -> Where:
-        return Where(self._file, self._document.line_of(field), field or None)
+            return self._document.decode(struct, value, field)
+        except AffidavitError as error:
+            if "matching regex" not in error.message:
+                raise
+            # Only names have a pattern; the message describes it in words.
+            problem = _PATTERN.sub("of lower-case letters, digits and hyphens", error.message)
+            raise AffidavitError(error.fault, error.where, problem=problem) from None

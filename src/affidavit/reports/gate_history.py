@@ -10,8 +10,8 @@ import msgspec
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.json_rows import describe_validation_error
 from affidavit.base.strict_json import decode
+from affidavit.base.validation import problem_and_field
 from affidavit.decision.stored_report import (
     Ci95,
     NonNegativeCount,
@@ -91,6 +91,6 @@ def parse_history_line(raw: bytes, line: int, file: str) -> HistoryRun:
         # A torn line is one of the history, whatever is wrong with it as JSON.
         problem = error.message
     except msgspec.ValidationError as error:
-        problem, field = describe_validation_error(error)
+        problem, field = problem_and_field(error)
         problem = f"{field}: {problem}" if field else problem
     raise AffidavitError(faults.HISTORY_LINE, Where(file, line), problem=problem)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-from affidavit.base.config import yaml_document
 from affidavit.base.errors import AffidavitError
 from affidavit.base.files import read_bounded
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
+from affidavit.base.strict_yaml import decode_yaml
 from affidavit.base.text import excerpt
 from affidavit.checks.facts import EvidenceSource
 from affidavit.checks.operators import find_equal
@@ -106,7 +106,7 @@ def decoder_of(form: str, max_bytes: int) -> Callable[[bytes], JsonValue]:
     limits = JsonLimits(max_bytes, DOCUMENT_LIMITS.max_depth)
     decoders: dict[str, Callable[[bytes], Any]] = {
         "json": lambda raw: decode(raw, limits),
-        "yaml": lambda raw: yaml_document(raw, limits).value,
+        "yaml": lambda raw: decode_yaml(raw, limits),
         "csv": lambda raw: list(csv_rows(raw)),
     }
     return decoders[form]

@@ -290,19 +290,19 @@ PACK_FIELD = Fault(
     "AF650",
     "pack.field",
     "{problem}",
-    "correct it{place}; docs/packs.md lists every field of a pack",
+    "correct it; docs/packs.md lists every field of a pack",
 )
 PACK_UNKNOWN_KEY = Fault(
     "AF651",
     "pack.unknown_key",
-    "no key of {holder} is called {key!r}",
-    "correct it{place}: {advice}",
+    "unknown key {key!r}",
+    "{advice}",
 )
 PACK_SIGNAL = Fault(
     "AF652",
     "pack.signal",
-    "the registry of signals knows no {signal!r}",
-    "correct it{place}: {advice}",
+    "unknown signal {signal!r}",
+    "{advice}",
 )
 PACK_DISCLAIMER = Fault(
     "AF653",

@@ -60,7 +60,7 @@ GOLD_CHANGED = Fault(
 SCU_RULE = Fault(
     "AF410",
     "scu.rule",
-    "this is not a rule of contradiction: {problem}",
+    "the constraint rules cannot be used: {problem}",
     "give each rule an id, a pattern for the constraint (lock) and one for the claim",
 )
 LATENCY_ROW = Fault(
@@ -249,8 +249,8 @@ CONFIG_SYNTAX = Fault(
 CONFIG_KEY = Fault(
     "AF451",
     "gates.key",
-    "nothing here is called {key!r}",
-    "{nearest}use one of: {known}",
+    "unknown key {key!r}",
+    "{advice}",
 )
 CONFIG_VALUE = Fault(
     "AF452",

@@ -23,10 +23,10 @@ from affidavit.base.http_client import (
 from affidavit.base.strict_json import decode
 from affidavit.base.text import excerpt
 from affidavit.base.timestamps import Clock
+from affidavit.base.validation import problem_and_field
 from affidavit.judge.chat.cost import CostAccount, TokenUsage
 from affidavit.judge.chat.prompt import request_body
 from affidavit.judge.chat.settings import ApiKeySecret, ChatSettings, ResponseFormat
-from affidavit.ledger.rules import placed_problem
 
 # The server of a chat judge: one POST for each request, over a connection that is kept.
 
@@ -173,7 +173,7 @@ def completion_from(reply: HttpResponse, hide: Callable[[str], str]) -> Completi
         raise MalformedCompletionError(f"the answer is not strict JSON: {error.message}") from None
     except msgspec.ValidationError as error:
         raise MalformedCompletionError(
-            f"the answer is no chat completion: {': '.join(filter(None, placed_problem(error)))}"
+            f"the answer is no chat completion: {': '.join(filter(None, problem_and_field(error)))}"
         ) from None
     if not wire.choices:
         raise MalformedCompletionError("the answer is no chat completion: it has no choices")

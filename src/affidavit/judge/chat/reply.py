@@ -12,8 +12,8 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonLimits
 from affidavit.base.strict_json import decode
 from affidavit.base.text import excerpt
+from affidavit.base.validation import problem_and_field
 from affidavit.ledger.model import Chunk, Reading, Span, SupportLevel
-from affidavit.ledger.rules import placed_problem
 
 # What a model wrote, read strictly: one JSON object of one shape, or it was not an answer.
 #
@@ -84,7 +84,7 @@ def _parse_object(text: str) -> ModelReply | str:
     except AffidavitError as error:
         return f"not strict JSON: {error.message}"
     except msgspec.ValidationError as error:
-        problem, field = placed_problem(error)
+        problem, field = problem_and_field(error)
         return f"not the shape that was asked for: {problem}" + (f" ({field})" if field else "")
 
 

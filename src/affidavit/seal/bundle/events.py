@@ -15,7 +15,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
 from affidavit.base.json_values import JsonLimits, JsonValue
 from affidavit.base.text import excerpt
-from affidavit.base.validation import field_and_problem
+from affidavit.base.validation import problem_and_field
 from affidavit.seal.bundle.container import EVENTS
 from affidavit.seal.bundle.merkle import LEAF_PREFIX, leaf_prefixed
 
@@ -106,7 +106,7 @@ def _event_from_value(value: JsonValue) -> EventV1:
         event = msgspec.convert(value, EventV1)
         msgspec.convert(event.time, AwareDatetime)
     except msgspec.ValidationError as error:
-        field, problem = field_and_problem(error)
+        problem, field = problem_and_field(error)
         if "RFC3339" in problem or "timezone" in problem:
             field, problem = "time", "it is not a time like 2026-01-31T14:30:00Z"
         raise _invalid(problem, field) from None

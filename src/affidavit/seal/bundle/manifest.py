@@ -12,7 +12,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
-from affidavit.base.validation import field_and_problem
+from affidavit.base.validation import problem_and_field
 from affidavit.seal.bundle.container import EVENTS, MANIFEST
 from affidavit.seal.bundle.limits import BundleLimits
 from affidavit.seal.bundle.merkle import MerkleTree, leaves_of
@@ -150,7 +150,7 @@ def _manifest(value: JsonValue) -> Manifest:
     try:
         known = msgspec.convert(value, BundleManifestV1)
     except msgspec.ValidationError as error:
-        field, problem = field_and_problem(error)
+        problem, field = problem_and_field(error)
         raise AffidavitError(faults.BUNDLE_MANIFEST, Where(field=field), problem=problem) from None
     for name, wanted in ALGORITHMS.items():
         if known.algorithms.get(name) != wanted:
