@@ -139,7 +139,7 @@ WRONG = {
     "no tool": ("[judge]", "AF353", None, "no tool"),
     "tools that are none": ("tools = 5", "AF351", "tools", "with a name each"),
     "a name with a space": ('[tools."a b"]', "AF351", "tools.a b", "match"),
-    "a field that is not known": (tool("max_age = 5"), "AF351", "tools.t", "max_age"),
+    "a field that is not known": (tool("max_age = 5"), "AF351", "tools.t.max_age", "max_age"),
     "no source": (tool("max_age_s = 5"), "AF354", "tools.t.sources", "has no source"),
     "a kind that is not known": (
         tool('sources = [{ kind = "ftp" }]'),
@@ -269,8 +269,8 @@ def test_what_is_wrong_is_named(
 def test_yaml_names_the_line(tmp_path: Path) -> None:
     with pytest.raises(AffidavitError) as error:
         box_of(tmp_path, YAML.replace("path:", "paht:"), "t.yml")
-    assert error.value.where.field == "tools.versions.sources[1]"
-    assert error.value.where.line == 7
+    assert error.value.where.field == "tools.versions.sources[1].paht"
+    assert error.value.where.line == 8
     with pytest.raises(AffidavitError) as error:
         box_of(tmp_path, "tools:\n  a: 1\n  a: 2\n", "t.yml")
     assert (error.value.fault.code, error.value.where.line) == ("AF350", 3)

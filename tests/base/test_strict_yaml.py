@@ -21,7 +21,7 @@ BAD_YAML = {
     "beyond 53 bits": (b"a: 9007199254740993", 1),
     "a bracket that another closes": (b"a: 1\nb: [}", 2),
     "two documents": (b"a: 1\n---\nb: 2", 2),
-    "not UTF-8": (b"\xff", None),
+    "not UTF-8": (b"\xff", 1),
     "a control character": (b"a: \x00", None),
     "too deep": (b"[" * 70 + b"]" * 70, 1),
     "deeper than a stack": (b"[" * 400_000, 1),

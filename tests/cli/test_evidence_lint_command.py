@@ -311,7 +311,7 @@ def test_packs_are_validated_together(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(PACK.replace("author", "auther"))
     result = run("packs", "validate", first)
     assert "line 5" in result.stderr
-    assert "column 1: did you mean author?" in result.stderr
+    assert "did you mean author?" in result.stderr
 
 
 def test_a_pack_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
