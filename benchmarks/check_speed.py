@@ -20,7 +20,7 @@ from pathlib import Path
 import nupunkt, tantivy
 from affidavit.app.check import AskedAnswer, check_answer
 from affidavit.ledger.rules import DEFAULT_RULES
-from affidavit.ledger.wire import ledger_to_json
+from affidavit.ledger.record import ledger_to_json
 from affidavit.app.check import BenchPlan, set_up_bench
 from affidavit.app.judges import BuiltIn
 from affidavit.app.project import Project

@@ -47,7 +47,16 @@ class Figures:
 
 def read(claim: str, text: str) -> Reading:
     """Return the judge's reading of one text."""
-    chunk = Chunk("c", "0" * 8, "d", 0, text, Span(0, len(text)), None, ())
+    chunk = Chunk(
+        id="c",
+        hash="0" * 8,
+        document_id="d",
+        index=0,
+        text=text,
+        span=Span(0, len(text)),
+        page_number=None,
+        heading_path=(),
+    )
     (reading,) = LexicalJudge().read(claim, [chunk])
     return reading
 

@@ -3,7 +3,6 @@
 import gzip
 import json
 import pickle
-from dataclasses import replace
 from io import BufferedReader, BytesIO
 from typing import Any
 
@@ -31,7 +30,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.judge.thresholded import with_thresholds
 from affidavit.ledger.model import Verdict
-from affidavit.ledger.rules import DEFAULT_RULES, JudgeThresholds
+from affidavit.ledger.rules import DEFAULT_RULES, JudgeThresholds, LedgerRules
 
 
 def line(number: int = 1, **row: Any) -> RowLine:
@@ -245,7 +244,7 @@ def test_a_claim_may_rest_on_two_texts() -> None:
 def test_with_thresholds_a_score_is_what_the_thresholds_say(
     support: float, against: float, thresholds: JudgeThresholds
 ) -> None:
-    rules = replace(DEFAULT_RULES, judge=thresholds)
+    rules = LedgerRules(judge=thresholds)
     given = line(claim="c", evidence=f"{support} {against}")
     found = judge_row(
         row_from_value(row_value(given), given), with_thresholds(StubJudge(), thresholds), rules

@@ -23,7 +23,7 @@ from affidavit.base.canonical import jcs, sorted_compact
 from affidavit.base.exits import Exit
 from affidavit.base.strict_json import decode
 from affidavit.gates.rag_report import RagPolicy, rag_report
-from affidavit.ledger.wire import ledger_to_json
+from affidavit.ledger.record import ledger_to_json
 from affidavit.packs.events import decode_head
 from affidavit.seal.receipts import seal_receipt
 

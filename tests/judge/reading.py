@@ -1,8 +1,8 @@
 """One claim, one passage: what the judge reads, and what the ledger's rule makes of it."""
 
 from affidavit.judge.lexical.judge import LexicalJudge
+from affidavit.ledger.adjudication import locate_reading
 from affidavit.ledger.model import Chunk, Reading, Span
-from affidavit.ledger.record import Exhibit
 from affidavit.ledger.rules import DEFAULT_RULES
 from affidavit.ledger.verdict import assign_verdict
 
@@ -32,5 +32,5 @@ def read(claim: str, text: str, heading: tuple[str, ...] = ()) -> Reading:
 def verdict_on(claim: str, text: str) -> tuple[str, Reading]:
     """Return the ledger's verdict over one passage, and the reading it rests on."""
     chunk, reading = chunk_of(text), read(claim, text)
-    exhibit = Exhibit(reading, chunk.hash, chunk.document_id, "doc.txt", chunk.span, (), None)
-    return str(assign_verdict((exhibit,), DEFAULT_RULES).verdict), reading
+    located = locate_reading(reading, chunk, "doc.txt")
+    return str(assign_verdict((located,), DEFAULT_RULES.verdict).verdict), reading

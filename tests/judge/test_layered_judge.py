@@ -19,7 +19,17 @@ POLICY = (
     " of March. Requests go to the line manager at least two weeks in advance."
 )
 HISTORY = "The company was founded in Turin in 1998 by two sisters who repaired looms."
-READING = Reading("c", SupportLevel.NONE, False, 0.0, 0.0, 0.5, "", Span(0, 0), "nothing")
+READING = Reading(
+    chunk_id="c",
+    support_level=SupportLevel.NONE,
+    contradicts=False,
+    similarity=0.0,
+    contradiction=0.0,
+    directness=0.5,
+    snippet="",
+    snippet_span=Span(0, 0),
+    notes="nothing",
+)
 
 
 @pytest.fixture(autouse=True)

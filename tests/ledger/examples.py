@@ -1,9 +1,10 @@
 """The seed's own example, evidence-ledger.md sections 8.1 and 9.1, as values."""
 
-from dataclasses import replace
+from msgspec import structs
+from msgspec.structs import replace
 
 from affidavit.base.digest import chunk_hash
-from affidavit.ledger.adjudication import adjudicate
+from affidavit.ledger.adjudication import CheckRequest, adjudicate
 from affidavit.ledger.claims import SplitAnswer, split_answer
 from affidavit.ledger.model import (
     Chunk,
@@ -13,7 +14,7 @@ from affidavit.ledger.model import (
     Span,
     SupportLevel,
 )
-from affidavit.ledger.record import Exhibit, Inquiry, Ledger
+from affidavit.ledger.record import Ledger, LocatedReading
 from affidavit.ledger.rules import DEFAULT_RULES, LedgerRules
 
 QUERY = "What is the leave policy?"
@@ -32,25 +33,31 @@ ANSWER = (
     "Maximum carryover is 5 days."
 )
 HR = Document(
-    "doc_hr001",
-    "HR_Policy.pdf",
-    "sha256:" + "1" * 64,
-    "application/pdf",
-    "HR Policy",
-    "2025-06-01",
-    40,
+    id="doc_hr001",
+    filename="HR_Policy.pdf",
+    digest="sha256:" + "1" * 64,
+    media_type="application/pdf",
+    title="HR Policy",
+    date="2025-06-01",
+    page_count=40,
 )
 GUIDE = Document(
-    "doc_lg001",
-    "Leave_Guidelines.pdf",
-    "sha256:" + "2" * 64,
-    "application/pdf",
-    "Leave",
-    None,
-    None,
+    id="doc_lg001",
+    filename="Leave_Guidelines.pdf",
+    digest="sha256:" + "2" * 64,
+    media_type="application/pdf",
+    title="Leave",
+    date=None,
+    page_count=None,
 )
 JUDGE = JudgeIdentity("table", "1", "sha256:" + "0" * 64, True)
-INQUIRY = Inquiry(ANSWER, QUERY, "Leave Policy Q&A", "2026-01-03", "2026-01-03T14:30:00Z", JUDGE)
+REQUEST = CheckRequest(
+    answer=ANSWER,
+    query=QUERY,
+    title="Leave Policy Q&A",
+    answer_date="2026-01-03",
+    generated_at="2026-01-03T14:30:00Z",
+)
 
 
 def chunk(
@@ -63,7 +70,16 @@ def chunk(
     start = index * 1000
     name = f"{document.id}_{index}"
     span = Span(start, start + len(text))
-    return Chunk(name, chunk_hash(text), document.id, index, text, span, page, headings)
+    return Chunk(
+        id=name,
+        hash=chunk_hash(text),
+        document_id=document.id,
+        index=index,
+        text=text,
+        span=span,
+        page_number=page,
+        heading_path=headings,
+    )
 
 
 CHUNKS = (
@@ -84,16 +100,16 @@ def reading(
     notes: str = "",
 ) -> Reading:
     return Reading(
-        chunk_id,
-        level,
-        against is not None,
-        similarity,
-        against or 0.0,
-        directness,
-        snippet,
-        Span(0, len(snippet)),
-        notes,
-        (("recall", similarity),),
+        chunk_id=chunk_id,
+        support_level=level,
+        contradicts=against is not None,
+        similarity=similarity,
+        contradiction=against or 0.0,
+        directness=directness,
+        snippet=snippet,
+        snippet_span=Span(0, len(snippet)),
+        notes=notes,
+        scores=(("recall", similarity),),
     )
 
 
@@ -122,24 +138,51 @@ def seed_split() -> SplitAnswer:
 
 
 def seed_ledger(rules: LedgerRules = DEFAULT_RULES) -> Ledger:
-    return adjudicate(seed_split(), READINGS, CHUNKS, (HR, GUIDE), INQUIRY, rules)
+    return ledger_with(rules=rules)
 
 
-def exhibit(
+def located_reading(
     document: str = "doc_a",
     level: SupportLevel = SupportLevel.NONE,
     similarity: float = 0.2,
     against: float | None = None,
     number: int = 0,
-) -> Exhibit:
+) -> LocatedReading:
     """A reading of a chunk that stands in no document in particular."""
     made = reading(f"{document}_{number}", level, similarity, against=against)
-    made = replace(made, page_number=1)
-    place = Span(number * 100, number * 100 + 50)
-    return Exhibit(made, f"{number:08x}", document, f"{document}.pdf", place, (), None)
+    fields = {**structs.asdict(made), "scores": {}, "page_number": 1}
+    return LocatedReading(
+        chunk_hash=f"{number:08x}",
+        document_id=document,
+        filename=f"{document}.pdf",
+        chunk_span=Span(number * 100, number * 100 + 50),
+        heading_path=(),
+        passage=None,
+        **fields,
+    )
 
 
 def ledger_of(answer: str, readings: dict[str, tuple[Reading, ...]]) -> Ledger:
     """The ledger of another answer over the seed's documents."""
-    inquiry = replace(INQUIRY, answer=answer)
-    return adjudicate(split_answer(answer, QUERY), readings, CHUNKS, (HR, GUIDE), inquiry)
+    return ledger_with(split_answer(answer, QUERY), readings, replace(REQUEST, answer=answer))
+
+
+def ledger_with(
+    split: SplitAnswer | None = None,
+    readings: dict[str, tuple[Reading, ...]] = READINGS,
+    request: CheckRequest = REQUEST,
+    *,
+    chunks: tuple[Chunk, ...] = CHUNKS,
+    documents: tuple[Document, ...] = (HR, GUIDE),
+    rules: LedgerRules = DEFAULT_RULES,
+) -> Ledger:
+    """The seed's ledger with some of its inputs replaced."""
+    return adjudicate(
+        split or seed_split(),
+        readings,
+        chunks=chunks,
+        documents=documents,
+        request=request,
+        judge=JUDGE,
+        rules=rules,
+    )

@@ -4,7 +4,7 @@ Each claim has its importance and its readings: the document (A and B are curren
 O is years old), the support level or `against`, and the score.
 """
 
-from affidavit.ledger.adjudication import adjudicate
+from affidavit.ledger.adjudication import CheckRequest, adjudicate
 from affidavit.ledger.claims import SplitAnswer
 from affidavit.ledger.model import (
     Chunk,
@@ -17,21 +17,29 @@ from affidavit.ledger.model import (
     Span,
     SupportLevel,
 )
-from affidavit.ledger.record import Inquiry, Ledger
+from affidavit.ledger.record import Ledger
 from affidavit.ledger.rules import DEFAULT_RULES, LedgerRules, with_gates
 
 DATES = {"A": "2025-06-01", "B": "2025-07-01", "U": None, "O": "2020-01-01"}
 DOCUMENTS = tuple(
-    Document(name, f"{name}.pdf", f"sha256:{name.lower() * 64}", "application/pdf", name, date, 9)
+    Document(
+        id=name,
+        filename=f"{name}.pdf",
+        digest=f"sha256:{name.lower() * 64}",
+        media_type="application/pdf",
+        title=name,
+        date=date,
+        page_count=9,
+    )
     for name, date in DATES.items()
 )
-INQUIRY = Inquiry(
-    "Claim 1 is so.",
-    None,
-    "Small",
-    "2026-01-03",
-    "2026-01-03T14:30:00Z",
-    JudgeIdentity("table", "1", "sha256:" + "0" * 64, True),
+JUDGE = JudgeIdentity("table", "1", "sha256:" + "0" * 64, True)
+REQUEST = CheckRequest(
+    answer="Claim 1 is so.",
+    query=None,
+    title="Small",
+    answer_date="2026-01-03",
+    generated_at="2026-01-03T14:30:00Z",
 )
 
 
@@ -41,15 +49,30 @@ def ledger(line: str, gates: tuple[str, ...] = (), rules: LedgerRules = DEFAULT_
         rank, _, listed = part.partition(":")
         name = f"clm_{number:03}"
         span = Span(number * 10, number * 10 + 5)
-        importance = Importance(rank.strip())
-        claims.append(Claim(name, f"Claim {number} is so", span, ClaimType.FACT, importance, True))
+        claims.append(
+            Claim(
+                id=name,
+                text=f"Claim {number} is so",
+                span=span,
+                type=ClaimType.FACT,
+                importance=Importance(rank.strip()),
+            )
+        )
         pairs = [
             _reading(name, at, said) for at, said in enumerate(listed.split(",")) if said.strip()
         ]
         readings[name] = tuple(reading for reading, _ in pairs)
         chunks += [chunk for _, chunk in pairs]
     split = SplitAnswer(tuple(claims), (), (), ())
-    return adjudicate(split, readings, chunks, DOCUMENTS, INQUIRY, with_gates(rules, gates))
+    return adjudicate(
+        split,
+        readings,
+        chunks=chunks,
+        documents=DOCUMENTS,
+        request=REQUEST,
+        judge=JUDGE,
+        rules=with_gates(rules, gates),
+    )
 
 
 def _reading(claim: str, at: int, said: str) -> tuple[Reading, Chunk]:
@@ -58,16 +81,25 @@ def _reading(claim: str, at: int, said: str) -> tuple[Reading, Chunk]:
     name = f"{claim}_{at}"
     text = f"Passage {at} on {claim}."
     place = Span(at * 100, at * 100 + len(text))
-    chunk = Chunk(name, f"{at:08x}", document, at, text, place, 1, ())
+    chunk = Chunk(
+        id=name,
+        hash=f"{at:08x}",
+        document_id=document,
+        index=at,
+        text=text,
+        span=place,
+        page_number=1,
+        heading_path=(),
+    )
     reading = Reading(
-        name,
-        SupportLevel.NONE if against else SupportLevel(level),
-        against,
-        0.0 if against else float(score),
-        float(score) if against else 0.0,
-        1.0,
-        text,
-        Span(0, len(text)),
-        "",
+        chunk_id=name,
+        support_level=SupportLevel.NONE if against else SupportLevel(level),
+        contradicts=against,
+        similarity=0.0 if against else float(score),
+        contradiction=float(score) if against else 0.0,
+        directness=1.0,
+        snippet=text,
+        snippet_span=Span(0, len(text)),
+        notes="",
     )
     return reading, chunk

@@ -1,11 +1,19 @@
 """Where citations lead: rules A6 to A9 of docs/ledger.md."""
 
-from dataclasses import replace
-
 import pytest
-from tests.ledger.examples import CARRYOVER, CHUNKS, GUIDE, HR, INQUIRY, chunk, ledger_of, reading
+from msgspec.structs import replace
+from tests.ledger.examples import (
+    CARRYOVER,
+    CHUNKS,
+    GUIDE,
+    HR,
+    REQUEST,
+    chunk,
+    ledger_of,
+    ledger_with,
+    reading,
+)
 
-from affidavit.ledger.adjudication import adjudicate
 from affidavit.ledger.citations import citation_index, cited_hashes, resolve_reference
 from affidavit.ledger.claims import split_answer
 from affidavit.ledger.model import FindingKind, Reading, SupportLevel
@@ -119,7 +127,8 @@ def test_a_cited_hash_covers_its_chunk_alone() -> None:
 def test_an_ambiguous_citation_is_a_finding() -> None:
     answer = "Leave is paid [1].\n\n[1] HR_Policy.pdf"
     documents = (HR, replace(HR, id="doc_hr002"))
-    made = adjudicate(split_answer(answer), {}, (), documents, replace(INQUIRY, answer=answer))
+    request = replace(REQUEST, answer=answer)
+    made = ledger_with(split_answer(answer), {}, request, chunks=(), documents=documents)
     (finding,) = made.findings
     assert finding.kind is FindingKind.AMBIGUOUS_CITATION
     assert finding.claim_id == "clm_001"

@@ -1,9 +1,9 @@
 """The exports: sections 9.1 and 9.2 of the seed, and the way back."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.golden_files import Golden
 from tests.ledger import examples
 from tests.ledger.small_ledgers import ledger
@@ -16,9 +16,8 @@ from affidavit.ledger.labels import (
     short_place,
     verdict_label,
 )
-from affidavit.ledger.record import Exhibit
+from affidavit.ledger.record import LocatedReading, ledger_from_json, ledger_to_json
 from affidavit.ledger.rules import DEFAULT_RULES, with_gates
-from affidavit.ledger.wire import ledger_from_json, ledger_from_wire, ledger_to_json, ledger_to_wire
 from affidavit.reports.ledger_markdown import ledger_to_markdown
 
 
@@ -95,7 +94,6 @@ LEDGERS = {
 def test_reading_what_was_written_gives_the_same_ledger(name: str) -> None:
     made = LEDGERS[name]
     assert ledger_from_json(ledger_to_json(made)) == made
-    assert ledger_from_wire(ledger_to_wire(made)) == made
 
 
 def changed(**values: object) -> bytes:
@@ -149,11 +147,9 @@ def test_what_is_no_ledger_is_refused(data: bytes, message: str) -> None:
         ledger_from_json(data)
 
 
-def place(page: int | None, *headings: str) -> Exhibit:
-    from tests.ledger.examples import exhibit
-
-    made = exhibit("HR")
-    return replace(made, reading=replace(made.reading, page_number=page), heading_path=headings)
+def place(page: int | None, *headings: str) -> LocatedReading:
+    made = examples.located_reading("HR")
+    return replace(made, page_number=page, heading_path=headings)
 
 
 PLACES = {
@@ -186,9 +182,9 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(("exhibit", "short", "long", "full"), PLACES.values(), ids=PLACES.keys())
-def test_places(exhibit: Exhibit, short: str, long: str, full: str) -> None:
-    assert (short_place(exhibit), long_place(exhibit), full_place(exhibit)) == (short, long, full)
+@pytest.mark.parametrize(("reading", "short", "long", "full"), PLACES.values(), ids=PLACES.keys())
+def test_places(reading: LocatedReading, short: str, long: str, full: str) -> None:
+    assert (short_place(reading), long_place(reading), full_place(reading)) == (short, long, full)
 
 
 def test_a_share_is_never_rounded_up() -> None:
@@ -217,7 +213,7 @@ def test_markdown_says_what_was_found_beside_the_verdicts() -> None:
 
 
 def test_markdown_says_that_no_gate_decides_nothing() -> None:
-    off = tuple(f"{gate.key}=off" for gate in DEFAULT_RULES.gates)
+    off = tuple(f"{gate.key}=off" for gate in DEFAULT_RULES.active_gates)
     text = ledger_to_markdown(examples.seed_ledger(with_gates(DEFAULT_RULES, off)))
     assert "**Inconclusive**" in text
     assert "No gate was set" in text

@@ -1,19 +1,18 @@
 """Laws of the ledger, for any answer and any readings."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.ledger.small_ledgers import ledger
 
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.ledger.adjudication import replay_ledger
 from affidavit.ledger.claims import split_answer
 from affidavit.ledger.model import Claim
-from affidavit.ledger.record import ConfidenceComponents, Ledger
+from affidavit.ledger.record import ConfidenceComponents, Ledger, ledger_from_json, ledger_to_json
 from affidavit.ledger.verdict import confidence
-from affidavit.ledger.wire import ledger_from_json, ledger_to_json
 
 VOCABULARY = """
     Leave leave notice is are must may paid short 15 days, and but while they managers who
@@ -180,4 +179,4 @@ def test_the_ledger_of_any_answer_survives_the_way_through_json(answer: str) -> 
 
     one = ledger_of(answer, {})
     assert ledger_from_json(ledger_to_json(one)) == one
-    assert replay_ledger(replace(one, id="led_0")) == one
+    assert replay_ledger(replace(one, ledger_id="led_0")) == one

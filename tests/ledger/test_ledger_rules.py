@@ -1,8 +1,7 @@
 """The rules file: rules R1 to R4 of docs/ledger.md."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from affidavit.base.errors import AffidavitError
 from affidavit.ledger.importance import ImportanceThresholds
@@ -11,10 +10,11 @@ from affidavit.ledger.rules import (
     DEFAULT_RULES,
     JudgeThresholds,
     LedgerRules,
+    RiskThresholds,
+    VerdictThresholds,
+    checked_rules,
     rules_digest,
     rules_from_toml,
-    rules_from_wire,
-    rules_to_wire,
     with_gates,
 )
 
@@ -42,23 +42,20 @@ prior = 0.8
     rules = rules_from_toml(text)
     assert rules == replace(
         with_gates(DEFAULT_RULES, ("coverage>=0.9", "unsupported=off", "supported>=0.5")),
-        supported_above=0.9,
-        match_from=0.1,
-        contradicted_from=0.2,
+        verdict=VerdictThresholds(0.9, 0.1, 0.2),
         importance=ImportanceThresholds(60, 0),
-        outdated_after_days=30,
-        low_confidence_below=0.5,
-        ambiguous_margin=0.2,
-        torn_from=1.0,
+        risk=RiskThresholds(30, 0.5, 0.2, 1.0),
         judge=JudgeThresholds(0.6, 0.3, 0.7, 0.8),
     )
-    assert rules_from_wire(rules_to_wire(rules)) == rules
+    assert checked_rules(rules) == rules
 
 
 def test_the_digest_names_the_rules() -> None:
     assert rules_digest(DEFAULT_RULES) == rules_digest(rules_from_toml(b"[verdict]\n"))
     assert rules_digest(DEFAULT_RULES).startswith("sha256:")
-    assert rules_digest(replace(DEFAULT_RULES, torn_from=0.4)) != rules_digest(DEFAULT_RULES)
+    assert rules_digest(LedgerRules(risk=RiskThresholds(torn_from=0.4))) != rules_digest(
+        DEFAULT_RULES
+    )
     assert rules_digest(with_gates(DEFAULT_RULES, ("coverage=off",))) != rules_digest(DEFAULT_RULES)
 
 

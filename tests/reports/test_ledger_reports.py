@@ -3,14 +3,14 @@
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 from os import environ
 from pathlib import Path
 
 import pytest
-from tests.ledger.examples import CARRYOVER, INQUIRY, ledger_of, seed_ledger
+from msgspec.structs import replace
+from tests.ledger.examples import CARRYOVER, JUDGE, ledger_of, seed_ledger
 
-from affidavit.ledger.record import Ledger
+from affidavit.ledger.model import Span
 from affidavit.reports.ledger_page import ledger_html, ledger_pdf, ledger_view
 
 VERSION = "1.2.3"
@@ -19,9 +19,9 @@ VERSION = "1.2.3"
 def test_the_pieces_of_the_answer_make_the_answer() -> None:
     ledger = seed_ledger()
     pieces = ledger_view(ledger, VERSION)["answer"]
-    assert "".join(piece["text"] for piece in pieces) == ledger.inquiry.answer
+    assert "".join(piece["text"] for piece in pieces) == ledger.answer
     assert [piece["claim_id"] for piece in pieces if piece["claim_id"]] == [
-        entry.claim.id for entry in ledger.entries
+        entry.claim_id for entry in ledger.entries
     ]
 
 
@@ -30,12 +30,9 @@ def test_a_quote_stands_in_its_context() -> None:
     third = ledger.entries[2]
     passage = f"Before it. {CARRYOVER} {'After it. ' * 200}"
     start = passage.index(CARRYOVER)
-    best = third.exhibits[0]
-    reading = replace(
-        best.reading,
-        snippet_span=replace(best.reading.snippet_span, start=start, end=start + len(CARRYOVER)),
-    )
-    moved = replace(third, exhibits=(replace(best, reading=reading, passage=passage),))
+    span = Span(start, start + len(CARRYOVER))
+    best = replace(third.readings[0], snippet_span=span, passage=passage)
+    moved = replace(third, readings=(best,))
     context = ledger_view(replace(ledger, entries=(moved,)), VERSION)["entries"][0]["context"]
     assert context["before"] == "Before it. "
     assert context["quote"] == CARRYOVER
@@ -62,7 +59,7 @@ def test_html_is_one_file_that_asks_nobody() -> None:
 def test_html_escapes_what_came_from_outside() -> None:
     hostile = '<script>alert(1)</script> & "quotes" say that the maximum carryover is 5 days.'
     ledger = ledger_of(hostile, {})
-    ledger = replace(ledger, inquiry=replace(ledger.inquiry, query="</title><img src=x onerror=1>"))
+    ledger = replace(ledger, query="</title><img src=x onerror=1>")
     page = ledger_html(ledger, VERSION)
     assert "<script>alert" not in page
     assert "<img" not in page
@@ -81,7 +78,7 @@ def test_pdf_holds_what_an_auditor_looks_for_and_is_the_same_every_time() -> Non
     for wanted in ("Evidence ledger", "Do not ship", "75%", "Risk flags", "Appendix: digests"):
         assert wanted in text
     for entry in ledger.entries:
-        assert entry.claim.text in text
+        assert entry.claim_text in text
     assert ledger.answer_digest[-20:] in text.replace(" ", "")
 
 
@@ -140,9 +137,8 @@ def test_the_report_names_its_judge_and_rules() -> None:
     facts = {
         fact["label"]: fact["value"] for fact in ledger_view(seed_ledger(), VERSION)["provenance"]
     }
-    assert facts["Judge digest"] == INQUIRY.judge.digest
+    assert facts["Judge digest"] == JUDGE.digest
     assert facts["Judge"] == "table 1 (re-derivable)"
-    other = replace(INQUIRY, judge=replace(INQUIRY.judge, rederivable=False))
-    changed: Ledger = replace(seed_ledger(), inquiry=other)
+    changed = replace(seed_ledger(), judge=replace(JUDGE, rederivable=False))
     facts = {fact["label"]: fact["value"] for fact in ledger_view(changed, VERSION)["provenance"]}
     assert facts["Judge"] == "table 1 (signed only, not re-derivable)"

@@ -1,6 +1,6 @@
 """How values of the ledger are said to people."""
 
-from tests.ledger.examples import exhibit
+from tests.ledger.examples import located_reading
 from tests.ledger.small_ledgers import ledger
 
 from affidavit.ledger.gates import LEDGER_METRICS
@@ -13,8 +13,9 @@ def test_nothing_measured_is_a_dash_never_zero() -> None:
 
 
 def test_a_citation_can_be_pasted() -> None:
-    assert words.format_citation(exhibit()) == "doc_a.pdf, Page 1 [cite:00000000]"
-    assert words.format_quotation(exhibit()) == '"a sentence" (doc_a.pdf, Page 1) [cite:00000000]'
+    assert words.format_citation(located_reading()) == "doc_a.pdf, Page 1 [cite:00000000]"
+    quotation = '"a sentence" (doc_a.pdf, Page 1) [cite:00000000]'
+    assert words.format_quotation(located_reading()) == quotation
 
 
 def test_a_gate_is_printed_in_its_own_unit() -> None:

@@ -8,7 +8,7 @@ from tests.judge.reading import chunk_of
 from tests.spec.test_claim_evidence_pairs import CHANGED_NUMBERS, PAIRS, Pair
 
 from affidavit.judge.layered.judge import LayeredJudge
-from affidavit.ledger.record import Exhibit
+from affidavit.ledger.adjudication import locate_reading
 from affidavit.ledger.rules import DEFAULT_RULES
 from affidavit.ledger.verdict import assign_verdict
 
@@ -33,8 +33,8 @@ def verdicts() -> tuple[tuple[str, str, str], ...]:
 def verdict_on(pair: Pair) -> str:
     chunk = chunk_of(pair["evidence"])
     (reading,) = LayeredJudge().read(pair["claim"], [chunk])
-    exhibit = Exhibit(reading, chunk.hash, chunk.document_id, "doc.txt", chunk.span, (), None)
-    return str(assign_verdict((exhibit,), DEFAULT_RULES).verdict)
+    located = locate_reading(reading, chunk, "doc.txt")
+    return str(assign_verdict((located,), DEFAULT_RULES.verdict).verdict)
 
 
 def test_nine_in_ten_pairs_are_right() -> None:

@@ -26,7 +26,17 @@ from tools.judge_bench.fitting import fit_contradiction, fit_support
 from tools.judge_bench.rows import FITTED
 from tools.judge_bench.signals import Seen, Signals
 
-_NO_READING: Final = Reading("", SupportLevel.NONE, False, 0.0, 0.0, 0.5, "", Span(0, 0), "")
+_NO_READING: Final = Reading(
+    chunk_id="",
+    support_level=SupportLevel.NONE,
+    contradicts=False,
+    similarity=0.0,
+    contradiction=0.0,
+    directness=0.5,
+    snippet="",
+    snippet_span=Span(0, 0),
+    notes="",
+)
 CASCADE: Final = CascadeV1(unsure_from=0.45, unsure_to=0.6, near=0.9, most_passages=2)
 # A rule that found another value, a negation or an exchanged name in a sentence that says most of
 # the claim; a stronger mode or quantity, or a condition left out; a number that a close sentence

@@ -49,7 +49,16 @@ def see(sentence: str, text: str) -> Seen:
 
 def chunk_of(text: str) -> Chunk:
     """Return a text as the one passage of a source."""
-    return Chunk("c", "0" * 8, "d", 0, text, Span(0, len(text)), None, ())
+    return Chunk(
+        id="c",
+        hash="0" * 8,
+        document_id="d",
+        index=0,
+        text=text,
+        span=Span(0, len(text)),
+        page_number=None,
+        heading_path=(),
+    )
 
 
 def all_signals(rows: Iterable[Row], jobs: int) -> Iterator[Signals]:

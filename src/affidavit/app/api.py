@@ -75,7 +75,6 @@ def check(
     """Check an answer as `affidavit check` does, and save its ledger if a project is named."""
     from affidavit.app.check import (
         CheckPlan,
-        CheckRequest,
         build_check_context,
         check_answer,
         ledger_rules_for,
@@ -83,7 +82,8 @@ def check(
     )
     from affidavit.app.judges import judge_named
     from affidavit.app.project import Project
-    from affidavit.ledger.wire import ledger_to_json
+    from affidavit.ledger.adjudication import CheckRequest
+    from affidavit.ledger.record import ledger_to_json
 
     text = read_answer(answer)
     named = (sources,) if isinstance(sources, str | Path) else tuple(sources)

@@ -26,7 +26,7 @@ from affidavit.decision.gate import Gate, override_gates
 from affidavit.decision.metric import METRICS_BY_KIND, MetricKind
 from affidavit.decision.report import REPORT_SCHEMA
 from affidavit.ledger.adjudication import replay_ledger
-from affidavit.ledger.wire import ledger_from_json
+from affidavit.ledger.record import ledger_from_json
 from affidavit.packs.events import EventHead, decode_head
 from affidavit.packs.lint import MAX_RESULTS
 from affidavit.packs.model import Pack

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
+from msgspec import structs
 
 from affidavit.app.judges import DEFAULT_JUDGE, JudgeChoice, is_remote, judge_for
 from affidavit.app.project import Project
@@ -26,11 +27,11 @@ from affidavit.documents.ingest import IndexedSources, index_sources
 from affidavit.documents.settings import DocumentSettings
 from affidavit.judge.protocol import Judge
 from affidavit.judge.thresholded import with_thresholds
-from affidavit.ledger.adjudication import adjudicate
+from affidavit.ledger.adjudication import CheckRequest, adjudicate
 from affidavit.ledger.citations import citation_index, cited_hashes, resolve_reference
-from affidavit.ledger.claims import ClaimOverride, split_answer
+from affidavit.ledger.claims import split_answer
 from affidavit.ledger.model import Chunk, Claim, FindingKind, LedgerFinding, Reading
-from affidavit.ledger.record import Inquiry, Ledger
+from affidavit.ledger.record import Ledger, ledger_to_json
 from affidavit.ledger.rules import (
     DEFAULT_RULES,
     LedgerRules,
@@ -38,7 +39,6 @@ from affidavit.ledger.rules import (
     rules_from_toml,
     with_gates,
 )
-from affidavit.ledger.wire import ledger_to_json
 
 # The main job: every claim of an answer, read against the sources, adjudicated.
 #
@@ -53,22 +53,8 @@ Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class CheckRequest:
-    """An answer to check, with what is known about it."""
-
-    answer: str
-    query: str | None
-    title: str
-    answer_date: str
-    generated_at: str
-    overrides: Mapping[str, ClaimOverride] = field(default_factory=dict)
-    numbered_sources: tuple[str, ...] = ()
-    """What `[1]`, `[2]` mean where the answer has no reference list: the order its writer had."""
-
-
-@dataclass(frozen=True, slots=True)
 class CheckContext:
-    """What answers are checked with: the same bench gives the same ledger for the same answer."""
+    """What answers are checked with: the same context gives the same ledger for the same answer."""
 
     sources: IndexedSources
     judge: Judge
@@ -77,56 +63,55 @@ class CheckContext:
 
 
 def check_answer(
-    asked: CheckRequest, bench: CheckContext, progress: Progress | None = None
+    request: CheckRequest, context: CheckContext, progress: Progress | None = None
 ) -> Ledger:
     """Return the ledger of an answer."""
-    index = bench.sources.index
+    index = context.sources.index
     split = split_answer(
-        asked.answer,
-        asked.query,
-        numbered_sources=asked.numbered_sources,
-        overrides=asked.overrides,
-        thresholds=bench.rules.importance,
+        request.answer,
+        request.query,
+        numbered_sources=request.numbered_sources,
+        overrides=request.overrides,
+        thresholds=context.rules.importance,
     )
-    cited = _cited_chunks(split.claims, bench)
+    cited = _cited_chunks(split.claims, context)
     chunks: dict[str, Chunk] = {chunk.id: chunk for chunk in cited}
     readings: dict[str, Sequence[Reading]] = {}
     for done, claim in enumerate(split.claims, start=1):
-        wanted = _evidence_for(claim, cited, bench)
+        wanted = _evidence_for(claim, cited, context)
         chunks.update((chunk.id, chunk) for chunk in wanted)
-        read = bench.judge.read(claim.text, wanted)
+        read = context.judge.read(claim.text, wanted)
         readings[claim.id] = tuple(
-            replace(reading, page_number=index.page_at(chunk, reading.snippet_span.start))
+            structs.replace(reading, page_number=index.page_at(chunk, reading.snippet_span.start))
             for reading, chunk in zip(read, wanted, strict=True)
         )
         if progress is not None:
             progress(done, len(split.claims), claim.id)
-    met = tuple(
+    findings = tuple(
         LedgerFinding(FindingKind.SOURCE, str(finding), None, None)
-        for finding in bench.sources.findings
+        for finding in context.sources.findings
     )
-    inquiry = Inquiry(
-        asked.answer,
-        asked.query,
-        asked.title,
-        asked.answer_date,
-        asked.generated_at,
-        bench.judge.identity,
+    return adjudicate(
+        replace(split, findings=(*split.findings, *findings)),
+        readings,
+        chunks=chunks.values(),
+        documents=index.documents,
+        request=request,
+        judge=context.judge.identity,
+        rules=context.rules,
     )
-    split = replace(split, findings=(*split.findings, *met))
-    return adjudicate(split, readings, chunks.values(), index.documents, inquiry, bench.rules)
 
 
-def _evidence_for(claim: Claim, cited: Sequence[Chunk], bench: CheckContext) -> tuple[Chunk, ...]:
+def _evidence_for(claim: Claim, cited: Sequence[Chunk], context: CheckContext) -> tuple[Chunk, ...]:
     """Return what the judge reads for a claim: the best passages, and those that it cites.
 
     Of a document that is cited as a whole the best passages are read, even if others fit better:
     else a true citation could look as if it did not support its claim.
     """
-    index = bench.sources.index
-    found = {hit.chunk.id: hit.chunk for hit in index.search(claim.text, bench.top_k)}
+    index = context.sources.index
+    found = {hit.chunk.id: hit.chunk for hit in index.search(claim.text, context.top_k)}
     found.update((chunk.id, chunk) for chunk in cited if chunk.hash in claim.cites)
-    documents = _cited_documents(claim, bench)
+    documents = _cited_documents(claim, context)
     if documents:
         hits = index.search(claim.text, _SEARCHED_FOR_CITED)
         of_cited = [hit.chunk for hit in hits if hit.chunk.document_id in documents]
@@ -134,19 +119,19 @@ def _evidence_for(claim: Claim, cited: Sequence[Chunk], bench: CheckContext) -> 
     return tuple(found.values())
 
 
-def _cited_documents(claim: Claim, bench: CheckContext) -> frozenset[str]:
-    shelf = citation_index(bench.sources.index.documents, ())
-    resolved = (resolve_reference(reference, shelf) for reference in claim.cites)
+def _cited_documents(claim: Claim, context: CheckContext) -> frozenset[str]:
+    index = citation_index(context.sources.index.documents, ())
+    resolved = (resolve_reference(reference, index) for reference in claim.cites)
     return frozenset(each for citation in resolved for each in citation.document_ids)
 
 
-def _cited_chunks(claims: Sequence[Claim], bench: CheckContext) -> tuple[Chunk, ...]:
+def _cited_chunks(claims: Sequence[Claim], context: CheckContext) -> tuple[Chunk, ...]:
     """Return the passages that the answer cites by hash; the ledger reports those not found."""
     chunks: list[Chunk] = []
     for chunk_hash in cited_hashes(claims):
         # Not found, or ambiguous: the ledger says so, from what is not there.
         with suppress(AffidavitError):
-            chunks.extend(bench.sources.index.resolve(chunk_hash))
+            chunks.extend(context.sources.index.resolve(chunk_hash))
     return tuple(chunks)
 
 
@@ -287,7 +272,7 @@ def batch_outcome(work: BatchItem, ledger: Ledger) -> BatchOutcomeV1:
         key=work.key,
         decision=ledger.gates.decision,
         session_id=ledger.session_id,
-        ledger_id=ledger.id,
+        ledger_id=ledger.ledger_id,
         total_claims=summary.total_claims,
         supported=summary.by_verdict.supported,
         weak=summary.by_verdict.weak,
@@ -314,7 +299,7 @@ def batch_exit(outcomes: Iterable[BatchOutcomeV1]) -> Exit:
 
 @dataclass(frozen=True, slots=True)
 class CheckPlan:
-    """All that a bench is made from: hashable and picklable, so each process makes it once."""
+    """All that a context is made from: hashable and picklable, so each process makes it once."""
 
     project: Project
     sources: tuple[Path, ...]
@@ -350,13 +335,13 @@ def build_check_context(
     sources = index_sources(
         plan.sources, plan.project.sources, DocumentSettings(), jobs=plan.jobs, progress=progress
     )
-    judge = with_thresholds(judge_for(plan.judge, plan.project), plan.rules.judge)
+    judge = with_thresholds(judge_for(plan.judge, plan.project), plan.rules.judge_thresholds)
     return CheckContext(sources, judge, plan.rules, plan.top_k)
 
 
-def require_documents(bench: CheckContext) -> None:
+def require_documents(context: CheckContext) -> None:
     """Refuse to check against nothing: every claim would be not found, for the wrong reason."""
-    if not bench.sources.index.documents:
+    if not context.sources.index.documents:
         raise AffidavitError(faults.SOURCES_NONE)
 
 
@@ -381,15 +366,15 @@ class BatchChecker:
         failed is tried again.
         """
         try:
-            bench = _process_context(self.plan_of(row))
+            context = _process_context(self.plan_of(row))
         except AffidavitError:
             return ""
         decided_by = {
             "row": {"answer": row.answer, "query": row.query, "date": row.date},
-            "sources": sorted(each.digest for each in bench.sources.index.documents),
-            "judge": bench.judge.identity.digest,
-            "rules": rules_digest(bench.rules),
-            "top_k": bench.top_k,
+            "sources": sorted(each.digest for each in context.sources.index.documents),
+            "judge": context.judge.identity.digest,
+            "rules": rules_digest(context.rules),
+            "top_k": context.top_k,
         }
         return content_id("key", jcs(decided_by))
 
@@ -399,22 +384,22 @@ class BatchChecker:
             return self.plan
         return replace(self.plan, sources=tuple(self.folder / each for each in row.sources))
 
-    def asked(self, row: BatchRowV1) -> CheckRequest:
+    def request_for(self, row: BatchRowV1) -> CheckRequest:
         """Return the answer of a row with what is known about it."""
         return CheckRequest(
-            row.answer,
-            row.query,
-            row.query or row.id,
-            row.date or self.generated_at[:10],
-            self.generated_at,
+            answer=row.answer,
+            query=row.query,
+            title=row.query or row.id,
+            answer_date=row.date or self.generated_at[:10],
+            generated_at=self.generated_at,
             numbered_sources=row.sources or (),
         )
 
     def readable(self, rows: Iterable[BatchRowV1]) -> Iterator[tuple[CheckRequest, CheckContext]]:
-        """Yield the answers whose sources can be read, each with its bench."""
+        """Yield the answers whose sources can be read, each with its context."""
         for row in rows:
             with suppress(AffidavitError):
-                yield self.asked(row), _process_context(self.plan_of(row))
+                yield self.request_for(row), _process_context(self.plan_of(row))
 
     def holds(self, work: BatchItem, outcome: BatchOutcomeV1) -> bool:
         """Tell whether a finished line says what its kept ledger says, untouched."""
@@ -428,9 +413,9 @@ class BatchChecker:
         """Check a row and keep its ledger; an error is an outcome, so the rest goes on."""
         row = work.row
         try:
-            bench = _process_context(self.plan_of(row))
-            require_documents(bench)
-            ledger = check_answer(self.asked(row), bench)
+            context = _process_context(self.plan_of(row))
+            require_documents(context)
+            ledger = check_answer(self.request_for(row), context)
         except AffidavitError as error:
             return failed_outcome(work, error)
         self.plan.project.sessions.save(ledger.session_id, ledger_to_json(ledger))

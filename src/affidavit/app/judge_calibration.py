@@ -5,11 +5,12 @@ worth.
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
+from msgspec import structs
 
 from affidavit.app.judge_evaluation import LabelledRow, label_rows
 from affidavit.app.judge_scoring import RowOutcome
@@ -118,14 +119,14 @@ def fit_thresholds(rows: Sequence[LabelledRow]) -> JudgeThresholds:
     """Return the thresholds that suit the rows best."""
     supported = sum(row.meaning.is_supported for row in rows)
     prior = rounded((supported + 1) / (len(rows) + 2), _DECIMALS)
-    fitted = replace(DEFAULTS, contradicted_from=_contradicted_from(rows), prior=prior)
+    fitted = structs.replace(DEFAULTS, contradicted_from=_contradicted_from(rows), prior=prior)
     left = [row for row in rows if row.judged.contradiction < fitted.contradicted_from]
     supported_from = _best(
         [(fitted.shifted(row.judged.support), row.meaning.is_supported) for row in left],
         DEFAULTS.supported_from,
     )
-    fitted = replace(fitted, supported_from=supported_from)
-    return replace(fitted, weak_from=_weak_from(left, fitted))
+    fitted = structs.replace(fitted, supported_from=supported_from)
+    return structs.replace(fitted, weak_from=_weak_from(left, fitted))
 
 
 def _contradicted_from(rows: Sequence[LabelledRow]) -> float:

@@ -5,13 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from affidavit.app.check import CheckContext, CheckRequest, check_answer
+from affidavit.app.check import CheckContext, check_answer
 from affidavit.app.judge_scoring import STANDARD_INPUT, RowScorer, outcome_of_line, row_lines
 from affidavit.app.judges import judge_for
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
 from affidavit.judge.chat.judge import ChatJudge
 from affidavit.judge.protocol import Judge
+from affidavit.ledger.adjudication import CheckRequest
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportLevel
 
 Pair: TypeAlias = tuple[str, Sequence[Chunk]]
@@ -34,7 +35,17 @@ class PairCollector:
         """Return readings that say nothing."""
         self.pairs.append((claim, tuple(chunks)))
         return tuple(
-            Reading(chunk.id, SupportLevel.NONE, False, 0.0, 0.0, 0.0, "", Span(0, 0), "")
+            Reading(
+                chunk_id=chunk.id,
+                support_level=SupportLevel.NONE,
+                contradicts=False,
+                similarity=0.0,
+                contradiction=0.0,
+                directness=0.0,
+                snippet="",
+                snippet_span=Span(0, 0),
+                notes="",
+            )
             for chunk in chunks
         )
 

@@ -27,7 +27,7 @@ from affidavit.base.validation import problem_and_field
 from affidavit.engine.local import run_in_order
 from affidavit.judge.protocol import Judge
 from affidavit.judge.thresholded import with_thresholds
-from affidavit.ledger.adjudication import ClaimEvidence, decide_claim, locate_reading
+from affidavit.ledger.adjudication import decide_entry, undecided_entry
 from affidavit.ledger.citations import citation_index
 from affidavit.ledger.model import (
     Chunk,
@@ -180,7 +180,15 @@ DECIMALS: Final = 4
 _UNDATED: Final = "1970-01-01"
 """The day of the answer, which nothing depends on where no source has a date."""
 _DEFAULT_THRESHOLDS: Final = JudgeThresholds()
-_EVIDENCE: Final = Document("evidence", "evidence", "", "text/plain", "evidence", None, None)
+_EVIDENCE: Final = Document(
+    id="evidence",
+    filename="evidence",
+    digest="",
+    media_type="text/plain",
+    title="evidence",
+    date=None,
+    page_count=None,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,28 +247,25 @@ def judge_row(row: JudgeRow, judge: Judge, rules: LedgerRules) -> JudgedRow:
     texts = [text for text in row.evidence if text.strip()]
     chunks = [_chunk("\n\n".join(texts))] if texts else []
     readings = judge.read(row.claim, chunks) if chunks else ()
-    shelf = citation_index([_EVIDENCE], chunks)
-    exhibits = tuple(locate_reading(reading, shelf) for reading in readings)
+    index = citation_index([_EVIDENCE], chunks)
     claim = Claim(
-        row.id,
-        row.claim,
-        Span(0, len(row.claim)),
-        ClaimType.FACT,
-        Importance.MATERIAL,
-        requires_citation=True,
+        id=row.id,
+        text=row.claim,
+        span=Span(0, len(row.claim)),
+        type=ClaimType.FACT,
+        importance=Importance.MATERIAL,
     )
-    entry = decide_claim(
-        ClaimEvidence(claim, exhibits, ()), {_EVIDENCE.id: _EVIDENCE}, _UNDATED, rules
-    )
+    entry = undecided_entry(claim, readings, index)
+    entry = decide_entry(entry, index.documents, _UNDATED, rules)
     support = max(map(support_of, readings), default=0.0)
-    decided = entry.evidence[0].reading if entry.evidence else _closest(readings)
+    decided = next(iter(entry.deciding_readings), None) or _closest(readings)
     return JudgedRow(
         id=row.id,
         line=row.line,
         verdict=entry.verdict,
         support=support,
-        shown_support=(rules.judge or _DEFAULT_THRESHOLDS).shifted(support),
-        contradiction=max((each.reading.contradiction for each in exhibits), default=0.0),
+        shown_support=(rules.judge_thresholds or _DEFAULT_THRESHOLDS).shifted(support),
+        contradiction=max((each.contradiction for each in entry.readings), default=0.0),
         confidence=entry.confidence_score,
         snippet=decided.snippet if decided else "",
         notes=decided.notes if decided else NO_EVIDENCE,
@@ -287,7 +292,16 @@ def _closest(readings: Sequence[Reading]) -> Reading | None:
 
 def _chunk(text: str) -> Chunk:
     name = _EVIDENCE.id
-    return Chunk(name, chunk_hash(text), name, 0, text, Span(0, len(text)), None, ())
+    return Chunk(
+        id=name,
+        hash=chunk_hash(text),
+        document_id=name,
+        index=0,
+        text=text,
+        span=Span(0, len(text)),
+        page_number=None,
+        heading_path=(),
+    )
 
 
 class ScoreV1(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -338,7 +352,7 @@ class RowScorer:
     @property
     def judge(self) -> Judge:
         """The judge with the thresholds of the rules; its tables or weights are read once."""
-        return with_thresholds(judge_for(self.choice, self.project), self.rules.judge)
+        return with_thresholds(judge_for(self.choice, self.project), self.rules.judge_thresholds)
 
     @property
     def rules_digest(self) -> str:

@@ -14,8 +14,7 @@ from affidavit.base.faults import evidence as faults
 from affidavit.documents.index import SourceIndex, open_index
 from affidavit.ledger.adjudication import replay_ledger
 from affidavit.ledger.model import Chunk, Document
-from affidavit.ledger.record import Ledger
-from affidavit.ledger.wire import ledger_from_json
+from affidavit.ledger.record import Ledger, ledger_from_json
 from affidavit.store.sessions import SessionFolder
 
 # A project's own folder, `.affidavit`: sessions, batches, and the index of its documents.

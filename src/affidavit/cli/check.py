@@ -137,14 +137,15 @@ def check(
     """
     from affidavit.app import check
     from affidavit.app.api import reject_answer_as_source
-    from affidavit.app.check import CheckRequest, check_answer
+    from affidavit.app.check import check_answer
     from affidavit.app.clock import time_of
     from affidavit.app.judges import judge_file_of, judge_named
     from affidavit.app.project import Project
     from affidavit.cli.check_batch import check_batch
     from affidavit.cli.judge_options import print_actual_cost, print_estimated_cost
+    from affidavit.ledger.adjudication import CheckRequest
     from affidavit.ledger.claims import parse_override
-    from affidavit.ledger.wire import ledger_to_json
+    from affidavit.ledger.record import ledger_to_json
 
     generated_at = time_of(at)
     plan = check.CheckPlan(
@@ -169,12 +170,12 @@ def check(
     check.require_documents(bench)
     reject_answer_as_source(text, bench.sources.index.documents)
     asked = CheckRequest(
-        text,
-        query,
-        title or query or session_title(answer),
-        generated_at[:10],
-        generated_at,
-        said,
+        answer=text,
+        query=query,
+        title=title or query or session_title(answer),
+        answer_date=generated_at[:10],
+        generated_at=generated_at,
+        overrides=said,
     )
     print_estimated_cost(terminal, plan, [(asked, bench)], above_budget=yes)
     try:

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from affidavit.app.check import CheckContext, CheckPlan, CheckRequest
+from affidavit.app.check import CheckContext, CheckPlan
 from affidavit.app.judges import is_remote, judge_for
 from affidavit.cli.terminal import Terminal
+from affidavit.ledger.adjudication import CheckRequest
 
 if TYPE_CHECKING:
     from affidavit.app.judge_scoring import RowScorer

@@ -32,7 +32,7 @@ def _ledger_markdown(ledger: Ledger) -> bytes:
 
 
 def _ledger_json(ledger: Ledger) -> bytes:
-    from affidavit.ledger.wire import ledger_to_json
+    from affidavit.ledger.record import ledger_to_json
 
     return ledger_to_json(ledger)
 
@@ -181,16 +181,16 @@ def require_claim_numbers(ledger: Ledger, numbers: tuple[int, ...]) -> None:
 def print_claim(terminal: Terminal, ledger: Ledger, number: int) -> None:
     """Print the expanded view of one claim."""
     entry = ledger.entries[number - 1]
-    terminal.panel(f"Claim #{number}: {entry.claim.text}", "\n".join(_claim_details(entry)))
+    terminal.panel(f"Claim #{number}: {entry.claim_text}", "\n".join(_claim_details(entry)))
 
 
 def _claim_row(number: int, entry: LedgerEntry) -> tuple[Cell | str, ...]:
-    best = entry.evidence[0] if entry.evidence else None
+    best = entry.deciding_readings[0] if entry.rests_on else None
     source = short_place(best) if best else "-"
     if entry.verdict is Verdict.WEAK:
         source = f"{source} (partial match)"
     verdict = Cell(VERDICT_NAMES[entry.verdict], VERDICT_TONES[entry.verdict])
-    return str(number), entry.claim.text, words.title_case(entry.claim.type), verdict, source
+    return str(number), entry.claim_text, words.title_case(entry.claim_type), verdict, source
 
 
 def _summary_lines(ledger: Ledger) -> Iterator[str]:
@@ -203,18 +203,18 @@ def _summary_lines(ledger: Ledger) -> Iterator[str]:
     )
     if ledger.remarks:
         yield f"{len(ledger.remarks)} sentences assert nothing about the sources and were set aside"
-    if not ledger.inquiry.judge.rederivable:
-        yield f"Judge: {ledger.inquiry.judge}"
+    if not ledger.judge.rederivable:
+        yield f"Judge: {ledger.judge}"
 
 
 def _claim_details(entry: LedgerEntry) -> Iterator[str]:
     verdict = VERDICT_NAMES[entry.verdict].upper()
     yield f"Verdict: {verdict} (Confidence: {words.format_percent(entry.confidence_score)})"
-    best = entry.evidence[0] if entry.evidence else None
+    best = entry.deciding_readings[0] if entry.rests_on else None
     if best is not None:
         yield ""
         yield "Evidence Snippet:"
-        yield f'  "{best.reading.snippet}"'
+        yield f'  "{best.snippet}"'
         yield f"  — {full_place(best)}"
     yield ""
     yield "Judge's Notes:"

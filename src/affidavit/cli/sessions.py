@@ -59,8 +59,8 @@ def list_sessions(terminal: Terminal, project: Path) -> Exit:
         (
             (
                 ledger.session_id,
-                ledger.inquiry.generated_at,
-                ledger.inquiry.title,
+                ledger.generated_at,
+                ledger.title,
                 str(ledger.summary.total_claims),
                 words.format_percent(ledger.summary.evidence_coverage),
                 Cell(
@@ -79,9 +79,9 @@ def list_sessions(terminal: Terminal, project: Path) -> Exit:
 def _session_as_json(ledger: Ledger) -> dict[str, object]:
     return {
         "session_id": ledger.session_id,
-        "ledger_id": ledger.id,
-        "generated_at": ledger.inquiry.generated_at,
-        "title": ledger.inquiry.title,
+        "ledger_id": ledger.ledger_id,
+        "generated_at": ledger.generated_at,
+        "title": ledger.title,
         "total_claims": ledger.summary.total_claims,
         "evidence_coverage": ledger.summary.evidence_coverage,
         "decision": ledger.gates.decision,

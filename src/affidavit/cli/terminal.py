@@ -137,7 +137,7 @@ def is_screen(stream: TextIO | None) -> bool:
 
 
 def json_bytes(value: object) -> bytes:
-    """Return a value as JSON, indented; a dataclass is the object of its fields.
+    """Return a value as JSON, indented; a dataclass or a Struct is the object of its fields.
 
     A lone surrogate (a file name that is no text) has no UTF-8 and stays an escape.
     """
@@ -148,4 +148,6 @@ def json_bytes(value: object) -> bytes:
 def _as_builtin(value: Any) -> dict[str, object]:
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
+    if hasattr(value, "__struct_fields__"):  # A msgspec Struct; --help does without msgspec.
+        return {name: getattr(value, name) for name in value.__struct_fields__}
     raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -119,7 +119,8 @@ class PassageStore:
             "SELECT id, filename, digest, media_type, title, date, page_count"
             " FROM documents ORDER BY ordinal"
         )
-        return tuple(Document(*row) for row in rows)
+        names = Document.__struct_fields__  # In the order of the columns.
+        return tuple(Document(**dict(zip(names, row, strict=True))) for row in rows)
 
     @cached_property
     def findings(self) -> tuple[DocumentFinding, ...]:
@@ -170,4 +171,13 @@ class PassageStore:
 def _chunk(row: tuple[int, str, str, str, int, str, int, int, int | None, bytes]) -> Chunk:
     _, chunk_id, chunk_hash, document, position, text, start, stop, page, path = row
     titles = msgspec.msgpack.decode(path, type=tuple[str, ...])
-    return Chunk(chunk_id, chunk_hash, document, position, text, Span(start, stop), page, titles)
+    return Chunk(
+        id=chunk_id,
+        hash=chunk_hash,
+        document_id=document,
+        index=position,
+        text=text,
+        span=Span(start, stop),
+        page_number=page,
+        heading_path=titles,
+    )

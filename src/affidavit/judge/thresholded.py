@@ -1,8 +1,10 @@
 """Any judge, with the user's thresholds in place of its own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec import structs
 
 from affidavit.judge.protocol import Judge
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, SupportLevel, Verdict
@@ -47,7 +49,7 @@ def apply_thresholds(reading: Reading, thresholds: JudgeThresholds) -> Reading:
     """Return a reading with the level, the contradiction and the similarity of the thresholds."""
     support = dict(reading.scores).get("support", reading.similarity)
     verdict = thresholds.verdict(support, reading.contradiction)
-    return replace(
+    return structs.replace(
         reading,
         support_level=_LEVELS[verdict],
         contradicts=verdict is Verdict.CONTRADICTED,
@@ -61,7 +63,7 @@ def similarity_of(support: float, supported_from: float) -> float:
     Two straight lines that meet at the threshold, so that the order of readings stays. The scale is
     that of the ledger's default rules (evidence-ledger.md, section 4.2).
     """
-    bound = DEFAULT_RULES.supported_above
+    bound = DEFAULT_RULES.verdict.supported_above
     if support < supported_from:
         return round(bound * support / supported_from, 4)
     room = 1 - supported_from

@@ -1,10 +1,17 @@
-"""Makes a ledger from claims and readings, and replays one from what it stores."""
+"""Make a ledger from claims and readings, and replay one from what it stores.
+
+`adjudicate` adds the place to each reading and then decides the claims; `replay_ledger` decides the
+same claims from a finished ledger. Both end in the same function, so a ledger that was edited no
+longer equals its replay. Rules B1 to B4 of docs/ledger.md.
+"""
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct, structs
 
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import content_id, digest_of
@@ -19,7 +26,7 @@ from affidavit.ledger.citations import (
     citation_index,
     resolve_reference,
 )
-from affidavit.ledger.claims import SplitAnswer
+from affidavit.ledger.claims import ClaimOverride, SplitAnswer
 from affidavit.ledger.gates import (
     CONTRADICTIONS,
     COVERAGE,
@@ -36,21 +43,25 @@ from affidavit.ledger.model import (
     Document,
     FindingKind,
     Importance,
+    JudgeIdentity,
     LedgerFinding,
     LeftOut,
     Reading,
     Verdict,
 )
 from affidavit.ledger.record import (
-    Citation,
+    SCHEMA,
     ConfidenceComponents,
-    Exhibit,
     ImportanceCounts,
-    Inquiry,
     Ledger,
     LedgerEntry,
-    Summary,
+    LedgerSummary,
+    LocatedReading,
+    Remark,
     VerdictCounts,
+    evidence_from_readings,
+    ledger_content,
+    remark_from_claim,
 )
 from affidavit.ledger.risk import follow_up_questions, recommended_actions, risk_flags
 from affidavit.ledger.rules import DEFAULT_RULES, LedgerRules, rules_digest
@@ -63,35 +74,260 @@ from affidavit.ledger.verdict import (
     round_score,
     source_quality,
 )
-from affidavit.ledger.wire import ledger_content
-
-# The ledger in numbers, and what its gates measure. Rules U1 to U3 and G3 of docs/ledger.md.
 
 _UNRESOLVED_KINDS: Final = frozenset(
     {FindingKind.UNRESOLVED_CITATION, FindingKind.MALFORMED_CITATION}
 )
 
 
-def summarise(entries: Sequence[LedgerEntry]) -> Summary:
+class CheckRequest(Struct, frozen=True, kw_only=True):
+    """An answer to check, and what is known about it."""
+
+    answer: str
+    query: str | None
+    title: str
+    answer_date: str
+    """The day (YYYY-MM-DD) relative to which a source is outdated."""
+    generated_at: str
+    """RFC 3339, UTC, with Z."""
+    overrides: Mapping[str, ClaimOverride] = MappingProxyType({})
+    """The user's word on the type or importance of claims, by claim id."""
+    numbered_sources: tuple[str, ...] = ()
+    """What `[1]`, `[2]` mean where the answer has no reference list."""
+
+
+def adjudicate(
+    split: SplitAnswer,
+    readings: Mapping[str, Sequence[Reading]],
+    *,
+    chunks: Iterable[Chunk],
+    documents: Sequence[Document],
+    request: CheckRequest,
+    judge: JudgeIdentity,
+    rules: LedgerRules = DEFAULT_RULES,
+) -> Ledger:
+    """Return the ledger of an answer.
+
+    `readings` are by claim id; a claim without readings is not_found. `chunks` are at least those
+    that were read and those that the answer cites; `documents` are all sources.
+    """
+    known = {claim.id for claim in split.claims}
+    for name in readings:
+        if name not in known:
+            raise AffidavitError(faults.READING_UNKNOWN, what="the claim", name=name)
+    index = citation_index(documents, chunks)
+    return _decided_ledger(
+        [undecided_entry(claim, readings.get(claim.id, ()), index) for claim in split.claims],
+        request=request,
+        judge=judge,
+        rules=rules,
+        documents=tuple(documents),
+        remarks=tuple(map(remark_from_claim, split.remarks)),
+        left_out=split.left_out,
+        findings=split.findings,
+    )
+
+
+def replay_ledger(ledger: Ledger) -> Ledger:
+    """Return the ledger that the stored claims, readings and rules give: the same, if it is true.
+
+    Not covered: whether the judge would give the same readings again, and whether the claims are
+    those of the answer.
+    """
+    return _decided_ledger(
+        ledger.entries,
+        request=CheckRequest(
+            answer=ledger.answer,
+            query=ledger.query,
+            title=ledger.title,
+            answer_date=ledger.answer_date,
+            generated_at=ledger.generated_at,
+        ),
+        judge=ledger.judge,
+        rules=ledger.rules,
+        documents=ledger.documents,
+        remarks=ledger.remarks,
+        left_out=ledger.left_out,
+        findings=tuple(each for each in ledger.findings if each.kind not in CITATION_KINDS),
+    )
+
+
+def undecided_entry(claim: Claim, readings: Iterable[Reading], index: CitationIndex) -> LedgerEntry:
+    """Return a claim with its readings and citations, before its verdict."""
+    return LedgerEntry(
+        claim_id=claim.id,
+        claim_text=claim.text,
+        claim_type=claim.type,
+        importance=claim.importance,
+        verdict=Verdict.NOT_FOUND,
+        confidence_score=0.0,
+        evidence=evidence_from_readings(()),
+        notes="",
+        claim_span=claim.span,
+        cites=claim.cites,
+        citations=tuple(resolve_reference(reference, index) for reference in claim.cites),
+        confidence_components=None,
+        rests_on=(),
+        readings=tuple(_located_reading(reading, index) for reading in readings),
+    )
+
+
+def _located_reading(reading: Reading, index: CitationIndex) -> LocatedReading:
+    chunk = index.by_id.get(reading.chunk_id)
+    if chunk is None:
+        raise AffidavitError(faults.READING_UNKNOWN, what="the chunk", name=reading.chunk_id)
+    document = index.documents.get(chunk.document_id)
+    if document is None:
+        raise AffidavitError(faults.READING_UNKNOWN, what="the document", name=chunk.document_id)
+    return locate_reading(reading, chunk, document.filename)
+
+
+def locate_reading(reading: Reading, chunk: Chunk, filename: str) -> LocatedReading:
+    """Return a reading with its place, and its scores rounded as they are stored and compared."""
+    located = LocatedReading(
+        chunk_id=chunk.id,
+        chunk_hash=chunk.hash,
+        document_id=chunk.document_id,
+        filename=filename,
+        page_number=reading.page_number or chunk.page_number,
+        heading_path=chunk.heading_path,
+        chunk_span=chunk.span,
+        support_level=reading.support_level,
+        contradicts=reading.contradicts,
+        similarity=_checked_score("similarity", reading.similarity),
+        contradiction=_checked_score("contradiction", reading.contradiction),
+        directness=_checked_score("directness", reading.directness),
+        snippet=reading.snippet,
+        snippet_span=reading.snippet_span,
+        notes=reading.notes,
+        scores=dict(sorted(reading.scores)),
+        passage=chunk.text,
+    )
+    matters = located.supports or located.contradicts
+    return located if matters else structs.replace(located, passage=None)
+
+
+def _checked_score(name: str, score: float) -> float:
+    if not math.isfinite(score) or not 0 <= score <= 1:
+        raise AffidavitError(faults.READING_SCORE, Where(field=name), name=name, score=score)
+    return round_score(score)
+
+
+def _decided_ledger(
+    undecided: Iterable[LedgerEntry],
+    *,
+    request: CheckRequest,
+    judge: JudgeIdentity,
+    rules: LedgerRules,
+    documents: tuple[Document, ...],
+    remarks: tuple[Remark, ...],
+    left_out: tuple[LeftOut, ...],
+    findings: tuple[LedgerFinding, ...],
+) -> Ledger:
+    """Decide every claim and sum up. Pure: the same readings give the same ledger."""
+    parse_day(request.answer_date)
+    for document in documents:
+        if document.date is not None:
+            parse_day(document.date)
+    by_id = {document.id: document for document in documents}
+    entries = tuple(decide_entry(entry, by_id, request.answer_date, rules) for entry in undecided)
+    flags = risk_flags(entries, documents, request.answer_date, rules)
+    findings = (*findings, *citation_findings(entries))
+    ledger = Ledger(
+        ledger_id="",
+        session_id=_session_id(entries, request, judge, documents, rules),
+        generated_at=request.generated_at,
+        summary=summarise(entries),
+        entries=entries,
+        risk_flags=flags,
+        schema_version=SCHEMA,
+        follow_up_questions=follow_up_questions(entries, rules),
+        recommended_actions=recommended_actions(entries, flags),
+        gates=summarise_decision(decide(rules.active_gates, gate_measures(entries, findings))),
+        findings=findings,
+        title=request.title,
+        query=request.query,
+        answer=request.answer,
+        answer_digest=digest_of(request.answer.encode("utf-8", "surrogatepass")),
+        answer_date=request.answer_date,
+        judge=judge,
+        rules_digest=rules_digest(rules),
+        rules=rules,
+        documents=documents,
+        remarks=remarks,
+        left_out=left_out,
+    )
+    return structs.replace(ledger, ledger_id=content_id("led", jcs(ledger_content(ledger))))
+
+
+def decide_entry(
+    entry: LedgerEntry, documents: Mapping[str, Document], answer_date: str, rules: LedgerRules
+) -> LedgerEntry:
+    """Return a claim with its verdict. Pure: the same readings give the same verdict."""
+    assigned = assign_verdict(entry.readings, rules.verdict)
+    components = None
+    if assigned.verdict in BACKED:
+        best = documents[assigned.rests_on[0].document_id]
+        quality = source_quality(best, answer_date, rules.risk.outdated_after_days)
+        components = confidence_components(assigned.rests_on, quality)
+    return structs.replace(
+        entry,
+        verdict=assigned.verdict,
+        confidence_score=_score(assigned, components),
+        evidence=evidence_from_readings(assigned.rests_on),
+        notes=assigned.notes,
+        confidence_components=components,
+        rests_on=tuple(reading.chunk_id for reading in assigned.rests_on),
+    )
+
+
+def _score(assigned: AssignedVerdict, components: ConfidenceComponents | None) -> float:
+    if components is not None:
+        return confidence(components)
+    if assigned.verdict is Verdict.CONTRADICTED:
+        return assigned.rests_on[0].contradiction
+    return 0.0
+
+
+def _session_id(
+    entries: Iterable[LedgerEntry],
+    request: CheckRequest,
+    judge: JudgeIdentity,
+    documents: Iterable[Document],
+    rules: LedgerRules,
+) -> str:
+    """Name the check: the same answer, sources, judge, rules and day are the same session."""
+    content = {
+        "answer": request.answer,
+        "query": request.query,
+        "day": request.answer_date,
+        "sources": sorted(document.digest for document in documents),
+        "judge": judge.digest,
+        "rules": rules_digest(rules),
+        "claims": [[entry.claim_type, entry.importance] for entry in entries],
+    }
+    return content_id("ses", jcs(content))
+
+
+# The summary, and what the gates measure: rules U1 to U3 and G3 of docs/ledger.md.
+
+
+def summarise(entries: Sequence[LedgerEntry]) -> LedgerSummary:
     """Return the counts and rates of section 3.2; the rates follow decisions.md."""
     verdicts = Counter(entry.verdict for entry in entries)
-    ranks = Counter(entry.claim.importance for entry in entries)
-    material = [entry for entry in entries if entry.claim.is_material]
-    return Summary(
-        len(entries),
-        VerdictCounts(*(verdicts[verdict] for verdict in Verdict)),
-        ImportanceCounts(*(ranks[rank] for rank in Importance)),
-        _share(material, lambda entry: entry.verdict in BACKED),
-        _share(material, lambda entry: entry.verdict is Verdict.NOT_FOUND),
+    ranks = Counter(entry.importance for entry in entries)
+    material = [entry for entry in entries if entry.is_material]
+    return LedgerSummary(
+        total_claims=len(entries),
+        by_verdict=VerdictCounts(*(verdicts[verdict] for verdict in Verdict)),
+        by_importance=ImportanceCounts(*(ranks[rank] for rank in Importance)),
+        evidence_coverage=_share(material, lambda entry: entry.verdict in BACKED),
+        unsupported_rate=_share(material, lambda entry: entry.verdict is Verdict.NOT_FOUND),
     )
 
 
 def _share(entries: Sequence[LedgerEntry], counts: Callable[[LedgerEntry], bool]) -> float | None:
-    return round_score(_exact_share(entries, counts)) if entries else None
-
-
-def _exact_share(entries: Sequence[LedgerEntry], counts: Callable[[LedgerEntry], bool]) -> float:
-    return sum(map(counts, entries)) / len(entries)
+    return round_score(sum(map(counts, entries)) / len(entries)) if entries else None
 
 
 def gate_measures(
@@ -103,9 +339,9 @@ def gate_measures(
     not_found alone. Otherwise one more contradiction could turn a failing gate into a passing one
     (docs/adr/0008).
     """
-    material = [entry for entry in entries if entry.claim.is_material]
+    material = [entry for entry in entries if entry.is_material]
     unbacked = [entry for entry in material if entry.verdict not in BACKED]
-    critical = [entry for entry in unbacked if entry.claim.importance is Importance.CRITICAL]
+    critical = [entry for entry in unbacked if entry.importance is Importance.CRITICAL]
     contradicted = [entry for entry in entries if entry.verdict is Verdict.CONTRADICTED]
     firm = [entry for entry in material if entry.verdict is not Verdict.SUPPORTED]
     dangling = [finding for finding in findings if finding.kind in _UNRESOLVED_KINDS]
@@ -136,207 +372,4 @@ def _count_measure(
 
 
 def _ids(entries: Iterable[LedgerEntry]) -> tuple[str, ...]:
-    return tuple(entry.claim.id for entry in entries)
-
-
-# Make a ledger from claims and readings, and make it again from what it stored.
-#
-# `adjudicate` binds each reading to its place and then settles the cases; `replay` settles the same
-# cases from a finished ledger. Both end in the same function, so a ledger that was changed by hand
-# no longer equals its replay. Rules B1 to B4 of docs/ledger.md.
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimEvidence:
-    """A claim with all that may decide on it."""
-
-    claim: Claim
-    exhibits: tuple[Exhibit, ...]
-    citations: tuple[Citation, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerContext:
-    """What a ledger holds beside its cases."""
-
-    remarks: tuple[Claim, ...]
-    left_out: tuple[LeftOut, ...]
-    findings: tuple[LedgerFinding, ...]
-    documents: tuple[Document, ...]
-
-
-def adjudicate(
-    split: SplitAnswer,
-    readings: Mapping[str, Sequence[Reading]],
-    chunks: Iterable[Chunk],
-    documents: Sequence[Document],
-    inquiry: Inquiry,
-    rules: LedgerRules = DEFAULT_RULES,
-) -> Ledger:
-    """Return the ledger of an answer.
-
-    `readings` are by claim id; a claim without readings is not_found. `chunks` are at least those
-    that were read and those that the answer cites; `documents` are all sources that were offered.
-    """
-    known = {claim.id for claim in split.claims}
-    for name in readings:
-        if name not in known:
-            raise AffidavitError(faults.READING_UNKNOWN, what="the claim", name=name)
-    shelf = citation_index(documents, chunks)
-    cases = tuple(
-        ClaimEvidence(
-            claim,
-            tuple(locate_reading(reading, shelf) for reading in readings.get(claim.id, ())),
-            tuple(resolve_reference(reference, shelf) for reference in claim.cites),
-        )
-        for claim in split.claims
-    )
-    rest = LedgerContext(split.remarks, split.left_out, split.findings, tuple(documents))
-    return _ledger_from(cases, rest, inquiry, rules)
-
-
-def replay_ledger(ledger: Ledger) -> Ledger:
-    """Return the ledger that the stored claims, readings and rules give: the same, if it is true.
-
-    Not covered: whether the readings are what the judge would say again, and whether the claims
-    are those of the answer.
-    """
-    cases = tuple(
-        ClaimEvidence(entry.claim, entry.exhibits, entry.citations) for entry in ledger.entries
-    )
-    findings = tuple(each for each in ledger.findings if each.kind not in CITATION_KINDS)
-    rest = LedgerContext(ledger.remarks, ledger.left_out, findings, ledger.documents)
-    return _ledger_from(cases, rest, ledger.inquiry, ledger.rules)
-
-
-def locate_reading(reading: Reading, shelf: CitationIndex) -> Exhibit:
-    """Return a reading with its place, its scores rounded as they are stored and compared."""
-    chunk = shelf.by_id.get(reading.chunk_id)
-    if chunk is None:
-        raise AffidavitError(faults.READING_UNKNOWN, what="the chunk", name=reading.chunk_id)
-    document = shelf.documents.get(chunk.document_id)
-    if document is None:
-        raise AffidavitError(faults.READING_UNKNOWN, what="the document", name=chunk.document_id)
-    exhibit = Exhibit(
-        replace(
-            reading,
-            similarity=_checked_score("similarity", reading.similarity),
-            contradiction=_checked_score("contradiction", reading.contradiction),
-            directness=_checked_score("directness", reading.directness),
-            scores=tuple(sorted(reading.scores)),
-            page_number=reading.page_number or chunk.page_number,
-        ),
-        chunk.hash,
-        chunk.document_id,
-        document.filename,
-        chunk.span,
-        chunk.heading_path,
-        None,
-    )
-    matters = exhibit.supports or exhibit.contradicts
-    return replace(exhibit, passage=chunk.text) if matters else exhibit
-
-
-def _checked_score(name: str, score: float) -> float:
-    if not math.isfinite(score) or not 0 <= score <= 1:
-        raise AffidavitError(faults.READING_SCORE, Where(field=name), name=name, score=score)
-    return round_score(score)
-
-
-def _ledger_from(
-    cases: Sequence[ClaimEvidence], rest: LedgerContext, inquiry: Inquiry, rules: LedgerRules
-) -> Ledger:
-    """Decide every case and draw the sum. Pure: the same cases give the same ledger."""
-    _require_dates(inquiry, rest.documents)
-    documents = {document.id: document for document in rest.documents}
-    entries = tuple(decide_claim(case, documents, inquiry.answer_date, rules) for case in cases)
-    findings = (*rest.findings, *citation_findings(entries))
-    flags = risk_flags(entries, rest.documents, inquiry.answer_date, rules)
-    ledger = Ledger(
-        id="",
-        session_id=_session_id(cases, inquiry, rest.documents, rules),
-        inquiry=inquiry,
-        answer_digest=_text_digest(inquiry.answer),
-        rules=rules,
-        rules_digest=rules_digest(rules),
-        documents=rest.documents,
-        entries=entries,
-        remarks=rest.remarks,
-        left_out=rest.left_out,
-        summary=summarise(entries),
-        risk_flags=flags,
-        follow_up_questions=follow_up_questions(entries, rules),
-        recommended_actions=recommended_actions(entries, flags),
-        findings=findings,
-        gates=summarise_decision(decide(rules.gates, gate_measures(entries, findings))),
-    )
-    return replace(ledger, id=content_id("led", jcs(ledger_content(ledger))))
-
-
-def _require_dates(inquiry: Inquiry, documents: Iterable[Document]) -> None:
-    parse_day(inquiry.answer_date)
-    for document in documents:
-        if document.date is not None:
-            parse_day(document.date)
-
-
-def decide_claim(
-    case: ClaimEvidence, documents: Mapping[str, Document], answer_date: str, rules: LedgerRules
-) -> LedgerEntry:
-    """Decide one case. Pure: whoever has the same exhibits reaches the same verdict."""
-    assignment = assign_verdict(case.exhibits, rules)
-    components = _components(assignment, documents, answer_date, rules)
-    return LedgerEntry(
-        claim=case.claim,
-        verdict=assignment.verdict,
-        confidence_score=_score(assignment, components),
-        components=components,
-        rests_on=tuple(each.reading.chunk_id for each in assignment.rests_on),
-        exhibits=case.exhibits,
-        citations=case.citations,
-        notes=assignment.notes,
-    )
-
-
-def _components(
-    assignment: AssignedVerdict,
-    documents: Mapping[str, Document],
-    answer_date: str,
-    rules: LedgerRules,
-) -> ConfidenceComponents | None:
-    if assignment.verdict not in BACKED:
-        return None
-    best = documents[assignment.rests_on[0].document_id]
-    quality = source_quality(best, answer_date, rules.outdated_after_days)
-    return confidence_components(assignment.rests_on, quality)
-
-
-def _score(assignment: AssignedVerdict, components: ConfidenceComponents | None) -> float:
-    if components is not None:
-        return confidence(components)
-    if assignment.verdict is Verdict.CONTRADICTED:
-        return assignment.rests_on[0].reading.contradiction
-    return 0.0
-
-
-def _session_id(
-    cases: Iterable[ClaimEvidence],
-    inquiry: Inquiry,
-    documents: Iterable[Document],
-    rules: LedgerRules,
-) -> str:
-    """Name what was asked: the same answer, sources, judge, rules and day are the same session."""
-    asked = {
-        "answer": inquiry.answer,
-        "query": inquiry.query,
-        "day": inquiry.answer_date,
-        "sources": sorted(document.digest for document in documents),
-        "judge": inquiry.judge.digest,
-        "rules": rules_digest(rules),
-        "claims": [[case.claim.type, case.claim.importance] for case in cases],
-    }
-    return content_id("ses", jcs(asked))
-
-
-def _text_digest(text: str) -> str:
-    return digest_of(text.encode("utf-8", "surrogatepass"))
+    return tuple(entry.claim_id for entry in entries)

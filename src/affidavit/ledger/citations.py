@@ -22,7 +22,7 @@ HASH_CHARS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class CitationIndex:
-    """The sources, laid out so that a citation can be looked up."""
+    """The sources, indexed by everything that a citation may name."""
 
     documents: Mapping[str, Document]
     by_id: Mapping[str, Chunk]
@@ -31,7 +31,7 @@ class CitationIndex:
 
 
 def citation_index(documents: Iterable[Document], chunks: Iterable[Chunk]) -> CitationIndex:
-    """Lay out documents and chunks. A chunk may be given more than once."""
+    """Index documents and chunks. A chunk may be passed more than once."""
     by_id = {chunk.id: chunk for chunk in chunks}
     by_hash: dict[str, list[Chunk]] = defaultdict(list)
     for chunk in by_id.values():
@@ -47,20 +47,20 @@ def cited_hashes(claims: Iterable[Claim]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in cites if _HASH.fullmatch(each)))
 
 
-def resolve_reference(reference: str, shelf: CitationIndex) -> Citation:
+def resolve_reference(reference: str, index: CitationIndex) -> Citation:
     """Return where a citation leads: a chunk by its hash or ordinal, or a document by its name."""
     if _HASH.fullmatch(reference):
-        return _by_hash(reference, shelf)
+        return _by_hash(reference, index)
     passage = _PASSAGE.fullmatch(reference)
     if passage:
-        return _by_ordinal(reference, passage, shelf)
+        return _by_ordinal(reference, passage, index)
     page = _PAGE.search(reference)
     number = int(page[1]) if page else None
-    return _by_name(reference, reference, shelf, number)
+    return _by_name(reference, reference, index, number)
 
 
-def _by_hash(reference: str, shelf: CitationIndex) -> Citation:
-    found = shelf.by_hash.get(reference, ())
+def _by_hash(reference: str, index: CitationIndex) -> Citation:
+    found = index.by_hash.get(reference, ())
     texts = {_folded(chunk.text) for chunk in found}
     status = (
         CitationStatus.UNRESOLVED
@@ -69,38 +69,57 @@ def _by_hash(reference: str, shelf: CitationIndex) -> Citation:
         if len(texts) == 1
         else CitationStatus.AMBIGUOUS
     )
-    return Citation(
+    return _citation(
         reference,
         status,
-        tuple(dict.fromkeys(chunk.hash for chunk in found)),
-        tuple(dict.fromkeys(chunk.document_id for chunk in found)),
+        hashes=dict.fromkeys(chunk.hash for chunk in found),
+        documents=dict.fromkeys(chunk.document_id for chunk in found),
     )
 
 
-def _by_ordinal(reference: str, passage: re.Match[str], shelf: CitationIndex) -> Citation:
-    chunk = shelf.by_id.get(reference)
+def _by_ordinal(reference: str, passage: re.Match[str], index: CitationIndex) -> Citation:
+    chunk = index.by_id.get(reference)
     if chunk is None:
-        named = _by_name(reference, passage["document"], shelf, None)
+        named = _by_name(reference, passage["document"], index, None)
         if named.status is not CitationStatus.RESOLVED:
             return named
-        chunk = shelf.by_ordinal.get((named.document_ids[0], int(passage["ordinal"])))
+        chunk = index.by_ordinal.get((named.document_ids[0], int(passage["ordinal"])))
     if chunk is None:
-        return Citation(reference, CitationStatus.UNRESOLVED)
-    return Citation(reference, CitationStatus.RESOLVED, (chunk.hash,), (chunk.document_id,))
+        return _citation(reference, CitationStatus.UNRESOLVED)
+    return _citation(
+        reference, CitationStatus.RESOLVED, hashes=[chunk.hash], documents=[chunk.document_id]
+    )
 
 
-def _by_name(reference: str, name: str, shelf: CitationIndex, page: int | None) -> Citation:
+def _by_name(reference: str, name: str, index: CitationIndex, page: int | None) -> Citation:
     """The documents whose longest name stands in the reference; two of them are ambiguous."""
     wanted = _folded(name)
     lengths = {
-        document.id: _longest_name(document, wanted) for document in shelf.documents.values()
+        document.id: _longest_name(document, wanted) for document in index.documents.values()
     }
     best = max(lengths.values(), default=0)
     if not best:
-        return Citation(reference, CitationStatus.UNRESOLVED)
+        return _citation(reference, CitationStatus.UNRESOLVED)
     found = tuple(name for name, length in lengths.items() if length == best)
     status = CitationStatus.RESOLVED if len(found) == 1 else CitationStatus.AMBIGUOUS
-    return Citation(reference, status, document_ids=found, page_number=page)
+    return _citation(reference, status, documents=found, page=page)
+
+
+def _citation(
+    reference: str,
+    status: CitationStatus,
+    *,
+    hashes: Iterable[str] = (),
+    documents: Iterable[str] = (),
+    page: int | None = None,
+) -> Citation:
+    return Citation(
+        reference=reference,
+        status=status,
+        chunk_hashes=tuple(hashes),
+        document_ids=tuple(documents),
+        page_number=page,
+    )
 
 
 def _longest_name(document: Document, reference: str) -> int:
@@ -127,7 +146,7 @@ def _folded(name: str) -> str:
 
 
 def citation_findings(entries: Sequence[LedgerEntry]) -> Iterator[LedgerFinding]:
-    """Yield what is wrong with the citations of the entries."""
+    """Yield the faults of the entries' citations."""
     for entry in entries:
         for citation in entry.citations:
             yield from _findings(entry, citation)
@@ -135,14 +154,14 @@ def citation_findings(entries: Sequence[LedgerEntry]) -> Iterator[LedgerFinding]
 
 def _findings(entry: LedgerEntry, citation: Citation) -> Iterator[LedgerFinding]:
     if citation.status is CitationStatus.UNRESOLVED:
-        said = f"the citation {citation.reference} leads to no source"
+        message = f"the citation {citation.reference} leads to no source"
         kind = FindingKind.UNRESOLVED_CITATION
     elif citation.status is CitationStatus.AMBIGUOUS:
-        said = f"the citation {citation.reference} fits more than one source"
+        message = f"the citation {citation.reference} fits more than one source"
         kind = FindingKind.AMBIGUOUS_CITATION
-    elif entry.verdict in BACKED and not any(map(citation.covers, entry.evidence)):
-        said = f"the cited {citation.reference} does not support the claim; another source does"
+    elif entry.verdict in BACKED and not any(map(citation.covers, entry.deciding_readings)):
+        message = f"the cited {citation.reference} does not support the claim; another source does"
         kind = FindingKind.UNSUPPORTIVE_CITATION
     else:
         return
-    yield LedgerFinding(kind, said, entry.claim.id, entry.claim.span)
+    yield LedgerFinding(kind, message, entry.claim_id, entry.claim_span)

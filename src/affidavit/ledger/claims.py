@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import structs
+
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.ledger.anchors import Anchor, owners
@@ -107,14 +109,14 @@ class _Rating:
             score = importance_score(draft.text, kind, self.query, is_first=number == 1)
             name, importance = f"clm_{number:03}", importance_from_score(score, self.thresholds)
         return Claim(
-            name,
-            draft.text,
-            draft.span,
-            kind,
-            importance,
-            draft.exemption is None,
-            cites,
-            draft.exemption,
+            id=name,
+            text=draft.text,
+            span=draft.span,
+            type=kind,
+            importance=importance,
+            requires_citation=draft.exemption is None,
+            cites=cites,
+            exemption=draft.exemption,
         )
 
 
@@ -133,10 +135,10 @@ def overridden(
 def _override(claim: Claim, override: ClaimOverride | None) -> Claim:
     if override is None:
         return claim
-    kind = override.type or claim.type
-    importance = override.importance or claim.importance
-    return Claim(
-        claim.id, claim.text, claim.span, kind, importance, claim.requires_citation, claim.cites
+    return structs.replace(
+        claim,
+        type=override.type or claim.type,
+        importance=override.importance or claim.importance,
     )
 
 

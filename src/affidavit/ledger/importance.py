@@ -6,9 +6,10 @@ example of evidence-ledger.md, section 9.1, comes out. Rules I1 to I5 of docs/le
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from affidavit.ledger.grammar import word_set
 from affidavit.ledger.model import ClaimType, Importance
@@ -38,9 +39,8 @@ _STOP_WORDS: Final = word_set(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ImportanceThresholds:
-    """From which score a claim is critical, and from which it is material."""
+class ImportanceThresholds(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[importance]`: the scores from which a claim is critical or material."""
 
     critical_from: int = 55
     material_from: int = 30

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from affidavit.ledger.model import Verdict
-from affidavit.ledger.record import Exhibit
+from affidavit.ledger.record import LocatedReading
 
 VERDICT_NAMES: Final[Mapping[Verdict, str]] = MappingProxyType(
     {
@@ -43,38 +43,38 @@ def section_of(heading_path: Sequence[str]) -> str | None:
     return next((found[1] for found in numbers if found), None)
 
 
-def short_place(exhibit: Exhibit) -> str:
+def short_place(reading: LocatedReading) -> str:
     """Return a source as the table has it: "HR_Policy.pdf, p.12", "Guide.pdf, §3.2"."""
-    section = section_of(exhibit.heading_path)
-    if exhibit.page_number is not None:
-        return f"{exhibit.filename}, p.{exhibit.page_number}"
+    section = section_of(reading.heading_path)
+    if reading.page_number is not None:
+        return f"{reading.filename}, p.{reading.page_number}"
     if section is not None:
-        return f"{exhibit.filename}, \u00a7{section}"
-    return _named(exhibit)
+        return f"{reading.filename}, \u00a7{section}"
+    return _named(reading)
 
 
-def long_place(exhibit: Exhibit) -> str:
+def long_place(reading: LocatedReading) -> str:
     """Return a source as the exports have it: "HR_Policy.pdf, Page 12", "Guide.md, Section 3.2"."""
-    section = section_of(exhibit.heading_path)
-    if exhibit.page_number is not None:
-        return f"{exhibit.filename}, Page {exhibit.page_number}"
+    section = section_of(reading.heading_path)
+    if reading.page_number is not None:
+        return f"{reading.filename}, Page {reading.page_number}"
     if section is not None:
-        return f"{exhibit.filename}, Section {section}"
-    return _named(exhibit)
+        return f"{reading.filename}, Section {section}"
+    return _named(reading)
 
 
-def full_place(exhibit: Exhibit) -> str:
-    """Return all that is known of a place: "HR_Policy.pdf, Page 15, Section 4.2"."""
-    section = section_of(exhibit.heading_path)
-    if exhibit.page_number is None or section is None:
-        return long_place(exhibit)
-    return f"{long_place(exhibit)}, Section {section}"
+def full_place(reading: LocatedReading) -> str:
+    """Return a source with both its page and its section: "HR_Policy.pdf, Page 15, Section 4.2"."""
+    section = section_of(reading.heading_path)
+    if reading.page_number is None or section is None:
+        return long_place(reading)
+    return f"{long_place(reading)}, Section {section}"
 
 
-def _named(exhibit: Exhibit) -> str:
-    if exhibit.heading_path:
-        return f"{exhibit.filename}, \u201c{exhibit.heading_path[-1]}\u201d"
-    return exhibit.filename
+def _named(reading: LocatedReading) -> str:
+    if reading.heading_path:
+        return f"{reading.filename}, \u201c{reading.heading_path[-1]}\u201d"
+    return reading.filename
 
 
 def count_with_noun(count: int, noun: str = "claim") -> str:

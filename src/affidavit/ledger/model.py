@@ -1,12 +1,17 @@
-"""The types of claims, documents, passages, readings and findings that a ledger is made of."""
+"""The nouns that a ledger is made of: claims, documents, passages, readings and findings.
 
-from dataclasses import dataclass
+Every noun is one frozen Struct, used inside and in the ledger's JSON. Unknown fields are refused.
+Origin: evidence-ledger.md, sections 3.1 and 3.2.
+"""
+
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
-# The nouns of the ledger. Frozen all the way down, so that a verdict cannot change after the fact.
-#
-# Origin: evidence-ledger.md, sections 3.1 and 3.2.
+from msgspec import Meta, Struct
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=0)]
+Day = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 
 
 class ClaimType(StrEnum):
@@ -19,7 +24,7 @@ class ClaimType(StrEnum):
 
 
 class Importance(StrEnum):
-    """How much rests on a claim. Material, for the rates, is everything but minor."""
+    """How much depends on a claim. The rates count every importance but minor."""
 
     CRITICAL = "critical"
     MATERIAL = "material"
@@ -27,7 +32,7 @@ class Importance(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What the evidence says of a claim."""
+    """What the evidence says about a claim."""
 
     SUPPORTED = "supported"
     WEAK = "weak"
@@ -40,19 +45,18 @@ BACKED: Final = frozenset({Verdict.SUPPORTED, Verdict.WEAK})
 
 
 class SupportLevel(StrEnum):
-    """How much of a claim one piece of evidence carries."""
+    """How much of a claim one passage supports."""
 
     FULL = "full"
     PARTIAL = "partial"
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True, forbid_unknown_fields=True):
     """A half-open range of characters (code points), `start <= at < end`."""
 
-    start: int
-    end: int
+    start: Count
+    end: Count
 
 
 class Exemption(StrEnum):
@@ -63,19 +67,19 @@ class Exemption(StrEnum):
     META = "meta"
     """Talk about the answer or with the reader: "I hope this helps"."""
     ABSENCE = "absence"
-    """Says what the sources do not say, which no passage can show."""
+    """States what the sources do not say, which no passage can show."""
     INTRODUCTION = "introduction"
-    """Introduces a list whose items carry it, or only labels what follows."""
+    """Introduces a list whose items are claims, or only labels what follows."""
     TOO_SHORT = "too_short"
 
 
 class LeftOutKind(StrEnum):
-    """What a stretch of an answer is that became no part of a claim."""
+    """What a part of an answer is that belongs to no claim."""
 
     HEADING = "heading"
     CODE = "code"
     TABLE_HEADER = "table_header"
-    """Carried by the claims of the table's rows."""
+    """Repeated in the claims of the table's rows."""
     REFERENCE = "reference"
     CITATION = "citation"
     CONNECTIVE = "connective"
@@ -83,16 +87,14 @@ class LeftOutKind(StrEnum):
     MARKUP = "markup"
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A stretch of an answer outside every claim, so that nothing is dropped in silence."""
+class LeftOut(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of an answer outside every claim. It is listed so that nothing is lost silently."""
 
     kind: LeftOutKind
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """One assertion of an answer, with its place in the answer as the user wrote it."""
 
     id: str
@@ -100,34 +102,27 @@ class Claim:
     span: Span
     type: ClaimType
     importance: Importance
-    requires_citation: bool
+    requires_citation: bool = True
     cites: tuple[str, ...] = ()
-    """Chunk hashes (8 hex, lower case) or document references that the answer itself names."""
+    """Chunk hashes (8 hex digits, lower case) or document references that the answer names."""
     exemption: Exemption | None = None
     """Set if and only if `requires_citation` is False."""
 
-    @property
-    def is_material(self) -> bool:
-        """Whether the claim counts in the rates: every importance but minor (decisions.md)."""
-        return self.importance is not Importance.MINOR
 
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A source that was read. `date` is the document's own, as YYYY-MM-DD, if it states one."""
+class Document(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A source document. `date` is the date that the document states about itself."""
 
     id: str
     filename: str
     digest: str
     media_type: str
     title: str
-    date: str | None
+    date: Day | None
     page_count: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A passage of a document, and where it stands: `span` counts in the document's text."""
+class Chunk(Struct, frozen=True, kw_only=True):
+    """A passage of a document. `span` is its place in the document's text."""
 
     id: str
     hash: str
@@ -139,13 +134,12 @@ class Chunk:
     heading_path: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What a judge reads in one chunk about one claim: raw scores, kept as evidence.
+class Reading(Struct, frozen=True, kw_only=True):
+    """What a judge reads in one chunk about one claim: raw scores, stored as evidence.
 
-    `similarity` is the calibrated support score in [0, 1], `contradiction` likewise; `directness`
-    is 1 for a direct statement and 0.5 for an inference. `snippet` is the deciding sentence and
-    `snippet_span` its place in the chunk's text. `notes` names the token that decided.
+    `similarity` is the calibrated support score in [0, 1]; `contradiction` is calibrated too.
+    `directness` is 1 for a direct statement and 0.5 for an inference. `snippet` is the deciding
+    sentence and `snippet_span` its place in the chunk. `notes` names the token that decided.
     """
 
     chunk_id: str
@@ -159,12 +153,11 @@ class Reading:
     notes: str
     scores: tuple[tuple[str, float], ...] = ()
     page_number: int | None = None
-    """The page on which the snippet stands, where the chunk reaches over several."""
+    """The page of the snippet, where the chunk covers several pages."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeIdentity:
-    """Which judge spoke. `rederivable` is False where nobody else can reproduce its scores."""
+class JudgeIdentity(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which judge read the evidence. `rederivable`: others can reproduce its scores."""
 
     name: str
     version: str
@@ -172,26 +165,23 @@ class JudgeIdentity:
     rederivable: bool
 
     def __str__(self) -> str:
-        """Return the judge as reports name it, with what its word is worth to others."""
+        """Return the judge as reports name it."""
         standing = "re-derivable" if self.rederivable else "signed only, not re-derivable"
         return f"{self.name} {self.version} ({standing})"
 
 
-# What the ledger noticed beside its verdicts: citations that do not hold, sentences it cut.
-
-
 class FindingKind(StrEnum):
-    """What is wrong."""
+    """What a finding is about."""
 
     UNRESOLVED_CITATION = "unresolved_citation"
     AMBIGUOUS_CITATION = "ambiguous_citation"
     MALFORMED_CITATION = "malformed_citation"
     STRAY_CITATION = "stray_citation"
     UNSUPPORTIVE_CITATION = "unsupportive_citation"
-    """The passage that the answer cites does not support the claim; another one does."""
+    """The cited passage does not support the claim; another one does."""
     LONG_SENTENCE = "long_sentence"
     SOURCE = "source"
-    """Something about the sources, met while they were read."""
+    """A problem with a source, found while it was read."""
 
 
 CITATION_KINDS: Final = frozenset(
@@ -201,12 +191,11 @@ CITATION_KINDS: Final = frozenset(
         FindingKind.UNSUPPORTIVE_CITATION,
     }
 )
-"""What is found when citations are looked up, not when the answer is split."""
+"""Found when citations are resolved, not when the answer is split."""
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerFinding:
-    """One finding, in words, with the claim and the place that it is about."""
+class LedgerFinding(Struct, frozen=True, forbid_unknown_fields=True):
+    """Something noticed beside the verdicts, with the claim and the place it is about."""
 
     kind: FindingKind
     message: str

@@ -1,29 +1,52 @@
-"""The nouns of a finished ledger. Everything a verdict rests on is in it, so it can be replayed.
+"""A finished ledger and its JSON. It holds everything a verdict depends on, so it can be replayed.
 
-Origin: evidence-ledger.md, sections 3.1, 3.2 and 6.1.
+The Structs are the JSON: evidence-ledger.md, section 9.2. The seed's fields come first in each
+Struct, under the seed's names; the fields that we add change none of them. Unknown fields are
+refused, so that no ledger is read in part.
+Origin of the nouns: evidence-ledger.md, sections 3.1, 3.2 and 6.1.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Annotated, Any, Final
 
+import msgspec
+from msgspec import Meta, Struct
+
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import evidence as faults
 from affidavit.base.notebook import result_table
+from affidavit.base.strict_json import decode
+from affidavit.base.validation import problem_and_field
 from affidavit.decision.evaluation import DecisionSummary
+from affidavit.ledger.gates import stored_gate
 from affidavit.ledger.model import (
     Claim,
+    ClaimType,
+    Count,
+    Day,
     Document,
+    Exemption,
+    Importance,
     JudgeIdentity,
     LedgerFinding,
     LeftOut,
-    Reading,
+    Share,
     Span,
     SupportLevel,
     Verdict,
 )
-from affidavit.ledger.rules import LedgerRules
+from affidavit.ledger.rules import LedgerRules, checked_rules
+
+SCHEMA: Final = "affidavit.ledger/1"
+"""Written into every export."""
+
+Time = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$")]
+Digest = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")]
 
 
 class RiskType(StrEnum):
-    """What can make a reader of an answer err."""
+    """What can mislead a reader of an answer."""
 
     MISSING_EVIDENCE = "missing_evidence"
     CONTRADICTION = "contradiction"
@@ -42,179 +65,281 @@ class RiskSeverity(StrEnum):
 
 
 class CitationStatus(StrEnum):
-    """Whether a citation of the answer leads anywhere."""
+    """Whether a citation of the answer was found in the sources."""
 
     RESOLVED = "resolved"
     UNRESOLVED = "unresolved"
     AMBIGUOUS = "ambiguous"
 
 
-@dataclass(frozen=True, slots=True)
-class Exhibit:
-    """A reading, and where the chunk stands that was read."""
+class _LedgerStruct(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A part of the ledger's JSON."""
 
-    reading: Reading
+
+class LocatedReading(_LedgerStruct, frozen=True):
+    """A judge's reading of one chunk, with its place. `Reading` explains the scores."""
+
+    chunk_id: str
     chunk_hash: str
     document_id: str
     filename: str
+    page_number: int | None
+    """The page of the snippet."""
+    heading_path: tuple[str, ...]
     chunk_span: Span
     """The chunk's place in its document's text."""
-    heading_path: tuple[str, ...]
+    support_level: SupportLevel
+    contradicts: bool
+    similarity: Share
+    contradiction: Share
+    directness: Share
+    snippet: str
+    snippet_span: Span
+    notes: str
+    scores: dict[str, float]
     passage: str | None
     """The chunk's text, kept where the reading supports or contradicts the claim."""
 
     @property
-    def page_number(self) -> int | None:
-        """The page on which the snippet stands."""
-        return self.reading.page_number
-
-    @property
     def supports(self) -> bool:
-        """Whether the reading carries the claim at least in part. A contradiction never does."""
-        return self.reading.support_level is not SupportLevel.NONE and not self.contradicts
-
-    @property
-    def contradicts(self) -> bool:
-        """Whether the reading conflicts with the claim."""
-        return self.reading.contradicts
+        """Whether the chunk supports the claim at least in part. A contradiction never does."""
+        return self.support_level is not SupportLevel.NONE and not self.contradicts
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """What became of one citation of a claim."""
+class Citation(_LedgerStruct, frozen=True):
+    """Where one citation of a claim leads."""
 
     reference: str
     status: CitationStatus
-    chunk_hashes: tuple[str, ...] = ()
-    document_ids: tuple[str, ...] = ()
-    page_number: int | None = None
+    chunk_hashes: tuple[str, ...]
+    document_ids: tuple[str, ...]
+    page_number: int | None
 
-    def covers(self, exhibit: Exhibit) -> bool:
-        """Tell whether an exhibit stands where the citation points."""
+    def covers(self, reading: LocatedReading) -> bool:
+        """Tell whether a reading is of the place that is cited."""
         if self.chunk_hashes:
-            return exhibit.chunk_hash in self.chunk_hashes
-        on_page = self.page_number is None or self.page_number == exhibit.page_number
-        return exhibit.document_id in self.document_ids and on_page
+            return reading.chunk_hash in self.chunk_hashes
+        on_page = self.page_number is None or self.page_number == reading.page_number
+        return reading.document_id in self.document_ids and on_page
 
 
-@dataclass(frozen=True, slots=True)
-class ConfidenceComponents:
-    """What a confidence score is made of: section 6.1, stored so that anyone recomputes it."""
+class ConfidenceComponents(Struct, frozen=True, forbid_unknown_fields=True):
+    """The inputs of a confidence score (section 6.1), stored so that anyone can recompute it."""
 
-    semantic_similarity: float
-    evidence_count: int
-    directness: float
-    source_quality: float
+    semantic_similarity: Share
+    evidence_count: Count
+    directness: Share
+    source_quality: Share
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
-    """A claim, its verdict, and what the verdict rests on."""
+class EvidencePlace(_LedgerStruct, frozen=True):
+    """Where the strongest deciding passage is."""
 
-    claim: Claim
+    document_id: str
+    filename: str
+    page_number: int | None
+    heading_path: tuple[str, ...]
+
+
+class EntryEvidence(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a verdict is based on, as the seed writes it: repeated from the deciding readings."""
+
+    chunk_ids: tuple[str, ...]
+    """The hashes by which an answer cites."""
+    snippet: str | None
+    source: EvidencePlace | None
+
+
+def evidence_from_readings(readings: Sequence[LocatedReading]) -> EntryEvidence:
+    """Return the evidence of a verdict from its deciding readings, the strongest first."""
+    if not readings:
+        return EntryEvidence((), None, None)
+    best = readings[0]
+    place = EvidencePlace(
+        document_id=best.document_id,
+        filename=best.filename,
+        page_number=best.page_number,
+        heading_path=best.heading_path,
+    )
+    hashes = tuple(dict.fromkeys(reading.chunk_hash for reading in readings))
+    return EntryEvidence(hashes, best.snippet, place)
+
+
+class LedgerEntry(_LedgerStruct, frozen=True):
+    """A claim, its verdict, and what the verdict is based on."""
+
+    claim_id: str
+    claim_text: str
+    claim_type: ClaimType
+    importance: Importance
     verdict: Verdict
-    confidence_score: float
-    components: ConfidenceComponents | None
-    """None where no formula was used: contradicted and not_found."""
+    confidence_score: Share
+    evidence: EntryEvidence
+    notes: str
+    claim_span: Span
+    cites: tuple[str, ...]
+    citations: tuple[Citation, ...]
+    confidence_components: ConfidenceComponents | None
+    """None where the formula is not used: contradicted and not_found."""
     rests_on: tuple[str, ...]
     """Ids of the chunks that decided, the strongest first; empty for not_found."""
-    exhibits: tuple[Exhibit, ...]
-    citations: tuple[Citation, ...]
-    notes: str
+    readings: tuple[LocatedReading, ...]
 
     @property
-    def evidence(self) -> tuple[Exhibit, ...]:
-        """The exhibits that decided, the strongest first."""
-        by_chunk = {exhibit.reading.chunk_id: exhibit for exhibit in self.exhibits}
+    def deciding_readings(self) -> tuple[LocatedReading, ...]:
+        """The readings that decided, the strongest first."""
+        by_chunk = {reading.chunk_id: reading for reading in self.readings}
         return tuple(by_chunk[chunk_id] for chunk_id in self.rests_on)
 
+    @property
+    def is_material(self) -> bool:
+        """Whether the claim counts in the rates: every importance but minor (decisions.md)."""
+        return self.importance is not Importance.MINOR
 
-@dataclass(frozen=True, slots=True)
-class RiskFlag:
-    """A risk, in words, with the claims that it touches."""
 
-    id: str
+class RiskFlag(_LedgerStruct, frozen=True):
+    """A risk, in words, with the claims that it affects."""
+
     type: RiskType
     severity: RiskSeverity
     description: str
     affected_claims: tuple[str, ...]
+    id: str
     mitigation: str
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictCounts:
+class VerdictCounts(Struct, frozen=True, forbid_unknown_fields=True):
     """How many claims got each verdict."""
 
-    supported: int
-    weak: int
-    contradicted: int
-    not_found: int
+    supported: Count
+    weak: Count
+    contradicted: Count
+    not_found: Count
 
 
-@dataclass(frozen=True, slots=True)
-class ImportanceCounts:
+class ImportanceCounts(Struct, frozen=True, forbid_unknown_fields=True):
     """How many claims have each importance."""
 
-    critical: int
-    material: int
-    minor: int
+    critical: Count
+    material: Count
+    minor: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class LedgerSummary(_LedgerStruct, frozen=True):
     """The ledger in numbers. The rates are None where no claim is material."""
 
-    total_claims: int
+    total_claims: Count
+    evidence_coverage: Share | None
     by_verdict: VerdictCounts
     by_importance: ImportanceCounts
-    evidence_coverage: float | None
-    unsupported_rate: float | None
+    unsupported_rate: Share | None
 
 
-@dataclass(frozen=True, slots=True)
-class Inquiry:
-    """What was checked, when, and who read the evidence."""
+class Remark(_LedgerStruct, frozen=True):
+    """A sentence that needs no evidence, and why."""
 
-    answer: str
-    query: str | None
-    title: str
-    answer_date: str
-    """The day as of which sources are judged to be outdated, YYYY-MM-DD."""
-    generated_at: str
-    """RFC 3339, UTC, with Z."""
-    judge: JudgeIdentity
+    claim_id: str
+    claim_text: str
+    claim_type: ClaimType
+    exemption: Exemption
+    claim_span: Span
+    cites: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+def remark_from_claim(claim: Claim) -> Remark:
+    """Return an exempt claim as the ledger lists it."""
+    return Remark(
+        claim_id=claim.id,
+        claim_text=claim.text,
+        claim_type=claim.type,
+        exemption=Exemption(claim.exemption or ""),
+        claim_span=claim.span,
+        cites=claim.cites,
+    )
+
+
+class Ledger(_LedgerStruct, frozen=True):
     """The whole record of one check."""
 
-    id: str
+    ledger_id: str
     session_id: str
-    inquiry: Inquiry
-    answer_digest: str
-    rules: LedgerRules
-    rules_digest: str
-    documents: tuple[Document, ...]
+    generated_at: Time
+    summary: LedgerSummary
     entries: tuple[LedgerEntry, ...]
-    remarks: tuple[Claim, ...]
-    left_out: tuple[LeftOut, ...]
-    summary: Summary
     risk_flags: tuple[RiskFlag, ...]
+    schema_version: str
     follow_up_questions: tuple[str, ...]
     recommended_actions: tuple[str, ...]
-    findings: tuple[LedgerFinding, ...]
     gates: DecisionSummary
+    findings: tuple[LedgerFinding, ...]
+    title: str
+    query: str | None
+    answer: str
+    answer_digest: Digest
+    answer_date: Day
+    judge: JudgeIdentity
+    rules_digest: Digest
+    rules: LedgerRules
+    documents: tuple[Document, ...]
+    remarks: tuple[Remark, ...]
+    left_out: tuple[LeftOut, ...]
 
     def _repr_html_(self) -> str:
         rows = (
             (
                 entry.verdict.value,
-                entry.claim.text,
-                entry.evidence[0].reading.snippet if entry.evidence else entry.notes,
-                entry.evidence[0].filename if entry.evidence else "",
+                entry.claim_text,
+                entry.evidence.snippet or entry.notes,
+                entry.evidence.source.filename if entry.evidence.source else "",
             )
             for entry in self.entries
         )
         columns = ("Verdict", "Claim", "Evidence", "Source")
-        return result_table(self.inquiry.title, self.gates.decision.value, columns, rows)
+        return result_table(self.title, self.gates.decision.value, columns, rows)
+
+
+def ledger_to_json(ledger: Ledger) -> bytes:
+    """Return the JSON export, indented and ending in a line break."""
+    return msgspec.json.format(msgspec.json.encode(ledger), indent=2) + b"\n"
+
+
+def ledger_content(ledger: Ledger) -> dict[str, Any]:
+    """Return everything in a ledger but its own id and the time when it was made."""
+    content: dict[str, Any] = msgspec.to_builtins(ledger)
+    del content["ledger_id"], content["generated_at"]
+    return content
+
+
+def ledger_from_json(data: bytes) -> Ledger:
+    """Return the ledger of a JSON export, if it is valid and agrees with itself."""
+    value = decode(data)
+    found = value.get("schema_version") if isinstance(value, dict) else None
+    if isinstance(found, str) and found != SCHEMA:
+        raise AffidavitError(faults.LEDGER_SCHEMA, found=found, known=SCHEMA)
+    try:
+        ledger = msgspec.convert(value, Ledger)
+    except msgspec.ValidationError as error:
+        raise _malformed(*problem_and_field(error)) from None
+    entries, documents = ledger.entries, {document.id for document in ledger.documents}
+    for number, entry in enumerate(entries):
+        _require_known_places(f"entries[{number}]", entry, documents)
+    # The evidence repeats parts of the readings, and gates have one spelling.
+    if (
+        any(each.evidence != evidence_from_readings(each.deciding_readings) for each in entries)
+        or any(str(stored_gate(each.gate)) != each.gate for each in ledger.gates.results)
+        or checked_rules(ledger.rules) != ledger.rules
+    ):
+        raise _malformed("its parts do not agree with one another")
+    return ledger
+
+
+def _malformed(problem: str, field: str | None = None) -> AffidavitError:
+    return AffidavitError(faults.LEDGER_MALFORMED, Where(field=field), problem=problem)
+
+
+def _require_known_places(field: str, entry: LedgerEntry, documents: set[str]) -> None:
+    read = {reading.chunk_id for reading in entry.readings}
+    if not read.issuperset(entry.rests_on):
+        raise _malformed("it rests on a chunk that was not read", f"{field}.rests_on")
+    if not documents.issuperset(reading.document_id for reading in entry.readings):
+        raise _malformed("it has a reading of an unlisted document", f"{field}.readings")

@@ -10,9 +10,9 @@ from affidavit.base.digest import content_id
 from affidavit.ledger.grammar import find_main_verb, words_of
 from affidavit.ledger.labels import count_with_noun, long_place
 from affidavit.ledger.model import Document, Importance, SupportLevel, Verdict
-from affidavit.ledger.record import Exhibit, LedgerEntry, RiskFlag, RiskSeverity, RiskType
+from affidavit.ledger.record import LedgerEntry, LocatedReading, RiskFlag, RiskSeverity, RiskType
 from affidavit.ledger.rules import LedgerRules
-from affidavit.ledger.verdict import contradicting_exhibits, is_outdated, supporting_exhibits
+from affidavit.ledger.verdict import contradicting_readings, is_outdated, supporting_readings
 
 # The six risk flags. Rules K1 to K7 of docs/ledger.md.
 #
@@ -84,18 +84,25 @@ def risk_flags(
 
 
 def _flag(kind: RiskType, description: str, affected: Iterable[LedgerEntry]) -> RiskFlag:
-    claims = tuple(entry.claim.id for entry in affected)
+    claims = tuple(entry.claim_id for entry in affected)
     name = content_id("rsk", jcs([kind.value, description, list(claims)]))
     definition = RISKS[kind]
-    return RiskFlag(name, kind, definition.severity, description, claims, definition.action)
+    return RiskFlag(
+        id=name,
+        type=kind,
+        severity=definition.severity,
+        description=description,
+        affected_claims=claims,
+        mitigation=definition.action,
+    )
 
 
 def _missing(entries: Sequence[LedgerEntry]) -> Iterator[RiskFlag]:
     missing = [
-        entry for entry in entries if entry.verdict is Verdict.NOT_FOUND and entry.claim.is_material
+        entry for entry in entries if entry.verdict is Verdict.NOT_FOUND and entry.is_material
     ]
     if missing:
-        critical = sum(entry.claim.importance is Importance.CRITICAL for entry in missing)
+        critical = sum(entry.importance is Importance.CRITICAL for entry in missing)
         only_critical = critical == len(missing)
         noun = "critical claim" if only_critical else "claim"
         said = (
@@ -125,12 +132,12 @@ def _outdated(
         resting = [
             entry
             for entry in entries
-            if any(exhibit.document_id == document.id for exhibit in entry.evidence)
+            if any(each.document_id == document.id for each in entry.deciding_readings)
         ]
-        if resting and is_outdated(document, answer_date, rules.outdated_after_days):
+        if resting and is_outdated(document, answer_date, rules.risk.outdated_after_days):
             said = (
                 f"{document.filename} is dated {document.date}, more than "
-                f"{rules.outdated_after_days} days before the answer ({answer_date})"
+                f"{rules.risk.outdated_after_days} days before the answer ({answer_date})"
             )
             yield _flag(RiskType.OUTDATED_SOURCE, said, resting)
 
@@ -150,26 +157,28 @@ def is_ambiguous(entry: LedgerEntry, rules: LedgerRules) -> bool:
     They do if one document both supports and contradicts it, if the readings near the best of a
     weak claim differ in whether they carry it whole, or if one reading is torn.
     """
-    matches = supporting_exhibits(entry.exhibits, rules)
-    against = contradicting_exhibits(entry.exhibits, rules)
+    matches = supporting_readings(entry.readings, rules.verdict)
+    against = contradicting_readings(entry.readings, rules.verdict)
     both = {each.document_id for each in matches} & {each.document_id for each in against}
     torn = any(
-        min(each.reading.similarity, each.reading.contradiction) >= rules.torn_from
+        min(each.similarity, each.contradiction) >= rules.risk.torn_from
         for each in (*matches, *against)
     )
     if both or torn or entry.verdict is not Verdict.WEAK:
         return bool(both) or torn
-    floor = matches[0].reading.similarity - rules.ambiguous_margin
-    near = [each.reading for each in matches if each.reading.similarity >= floor]
+    floor = matches[0].similarity - rules.risk.ambiguous_margin
+    near = [each for each in matches if each.similarity >= floor]
     return {reading.support_level for reading in near} == {SupportLevel.FULL, SupportLevel.PARTIAL}
 
 
-def find_conflict(entry: LedgerEntry, rules: LedgerRules) -> tuple[Exhibit, Exhibit] | None:
+def find_conflict(
+    entry: LedgerEntry, rules: LedgerRules
+) -> tuple[LocatedReading, LocatedReading] | None:
     """Return the strongest contradiction and support of a claim from two different documents."""
-    matches = supporting_exhibits(entry.exhibits, rules)
+    matches = supporting_readings(entry.readings, rules.verdict)
     pairs = (
         (against, match)
-        for against in contradicting_exhibits(entry.exhibits, rules)
+        for against in contradicting_readings(entry.readings, rules.verdict)
         for match in matches
         if against.document_id != match.document_id
     )
@@ -193,8 +202,8 @@ def _low_confidence(entries: Sequence[LedgerEntry], rules: LedgerRules) -> Itera
     if not entries:
         return
     average = sum(entry.confidence_score for entry in entries) / len(entries)
-    if average < rules.low_confidence_below:
-        low = [e for e in entries if e.confidence_score < rules.low_confidence_below]
+    if average < rules.risk.low_confidence_below:
+        low = [e for e in entries if e.confidence_score < rules.risk.low_confidence_below]
         yield _flag(RiskType.LOW_CONFIDENCE, f"Overall confidence is low ({average:.0%})", low)
 
 
@@ -216,10 +225,10 @@ def follow_up_questions(entries: Sequence[LedgerEntry], rules: LedgerRules) -> t
 
 
 def _question(number: int, entry: LedgerEntry, rules: LedgerRules) -> str:
-    said = f"claim #{number} (\u201c{entry.claim.text}\u201d)"
+    said = f"claim #{number} (\u201c{entry.claim_text}\u201d)"
     if entry.verdict is Verdict.NOT_FOUND:
         return f"Which document covers {said}?"
-    place = long_place(entry.evidence[0])
+    place = long_place(entry.deciding_readings[0])
     if entry.verdict is Verdict.WEAK:
         return f"Does {place} say all of {said}, or only a part of it?"
     conflict = find_conflict(entry, rules)
@@ -242,7 +251,7 @@ def recommended_actions(
     entries: Sequence[LedgerEntry], flags: Sequence[RiskFlag]
 ) -> tuple[str, ...]:
     """Return what to do, the most pressing first; each line names the claims by their number."""
-    numbers = {entry.claim.id: number for number, entry in enumerate(entries, 1)}
+    numbers = {entry.claim_id: number for number, entry in enumerate(entries, 1)}
     return (
         *_about_missing(entries),
         *_about_contradicted(entries),
@@ -254,19 +263,20 @@ def recommended_actions(
 def _about_missing(entries: Sequence[LedgerEntry]) -> Iterator[str]:
     missing = _numbered(entries, Verdict.NOT_FOUND)
     if missing:
-        topics = dict.fromkeys(f"\u201c{topic_of(entry.claim.text)}\u201d" for _, entry in missing)
+        topics = dict.fromkeys(f"\u201c{topic_of(entry.claim_text)}\u201d" for _, entry in missing)
         yield f"Upload additional documents covering {_listed(tuple(topics))}"
         yield f"Review {_claims(missing)} and consider removing or qualifying"
 
 
 def _about_contradicted(entries: Sequence[LedgerEntry]) -> Iterator[str]:
     for number, entry in _numbered(entries, Verdict.CONTRADICTED):
-        yield f"Correct claim #{number}, which {long_place(entry.evidence[0])} contradicts"
+        yield f"Correct claim #{number}, which {long_place(entry.deciding_readings[0])} contradicts"
 
 
 def _about_weak(entries: Sequence[LedgerEntry]) -> Iterator[str]:
     for number, entry in _numbered(entries, Verdict.WEAK):
-        yield f"Qualify claim #{number} to say no more than {long_place(entry.evidence[0])}"
+        place = long_place(entry.deciding_readings[0])
+        yield f"Qualify claim #{number} to say no more than {place}"
 
 
 def _about_flags(flags: Sequence[RiskFlag], numbers: Mapping[str, int]) -> Iterator[str]:

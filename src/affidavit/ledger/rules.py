@@ -1,9 +1,13 @@
-"""The thresholds of the ledger as one value with a digest, and the file that may set them."""
+"""The thresholds of the ledger as one value with a digest, and the TOML file that may set them.
 
-from dataclasses import dataclass, replace
+A setting that the file leaves out keeps its default. An error names the field. Rules R1 to R3 of
+docs/ledger.md.
+"""
+
 from typing import Annotated, Final
 
 import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from affidavit.base.canonical import jcs
 from affidavit.base.config import ConfigFaults, parse_toml
@@ -15,34 +19,53 @@ from affidavit.base.statistics.classification import with_prior
 from affidavit.decision.gate import Gate
 from affidavit.ledger.gates import DEFAULT_GATES, override_ledger_gates
 from affidavit.ledger.importance import DEFAULT_THRESHOLDS, ImportanceThresholds
-from affidavit.ledger.model import Verdict
-
-# What the probabilities of a judge must reach, as the user may set it: the table `[judge]`.
+from affidavit.ledger.model import Count, Share, Verdict
 
 _SCORE_DECIMALS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeThresholds:
-    """Bounds on a calibrated support and contradiction, both from 0 to 1.
+class VerdictThresholds(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[verdict]`."""
+
+    supported_above: Share = 0.85
+    """Full support is `supported` only above this similarity: section 4.2."""
+    match_from: Share = 0.0
+    """A supporting reading below this similarity does not count."""
+    contradicted_from: Share = 0.0
+    """A contradicting reading below this score does not count; 0 accepts every one."""
+
+
+class RiskThresholds(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[risk]`."""
+
+    outdated_after_days: Count = 365
+    low_confidence_below: Share = 0.6
+    ambiguous_margin: Share = 0.1
+    """Readings this close to the best one count as top readings."""
+    torn_from: Share = 0.5
+    """A reading is torn if it scores at least this both for and against the claim."""
+
+
+class JudgeThresholds(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[judge]`: bounds on a judge's probabilities. `judge calibrate` writes it.
 
     A judge's support is the probability that a claim is supported where half of all claims are.
-    `prior` is the share that is supported where the rules are used: the support is shifted to it
+    `prior` is the share of supported claims where the rules are used; the support is shifted to it
     before it is compared. Scores are compared with four decimals, so that a difference in the last
     bits between two machines decides nothing.
     """
 
-    supported_from: float = 0.5
-    weak_from: float = 0.25
-    contradicted_from: float = 0.5
-    prior: float = 0.5
+    supported_from: Share = 0.5
+    weak_from: Share = 0.25
+    contradicted_from: Share = 0.5
+    prior: Annotated[float, Meta(gt=0, lt=1)] = 0.5
 
     def shifted(self, support: float) -> float:
         """Return the support with the prior, rounded as it is compared and shown."""
         return rounded(with_prior(support, self.prior), _SCORE_DECIMALS)
 
     def verdict(self, support: float, contradiction: float) -> Verdict:
-        """Return the verdict on a claim. Support is unshifted; a contradiction goes first."""
+        """Return the verdict on a claim. `support` is unshifted; a contradiction goes first."""
         if rounded(contradiction, _SCORE_DECIMALS) >= self.contradicted_from:
             return Verdict.CONTRADICTED
         shifted = self.shifted(support)
@@ -51,160 +74,72 @@ class JudgeThresholds:
         return Verdict.WEAK if shifted >= self.weak_from else Verdict.NOT_FOUND
 
 
-# The thresholds of the ledger as one value, with a digest, and the file that may set them.
-#
-# A rules file is TOML; what it does not name keeps its default; what it names wrongly is an error
-# that says which field. Rules R1 to R3 of docs/ledger.md.
+class LedgerRules(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Every number that a verdict, a flag or a decision depends on: the rules file.
 
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-Prior = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+    In a rules file `gates` are changes to the default gates, written as for `--gate`. In checked
+    rules they are all gates, with `=off` for each default gate that is switched off. The table
+    `[judge]` is left out of the JSON where it is not set: older ledgers keep their rules digest.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class LedgerRules:
-    """Every number that a verdict, a flag or a decision depends on."""
-
-    supported_above: float = 0.85
-    """Full support is `supported` only above this similarity: section 4.2."""
-    match_from: float = 0.0
-    """A supporting reading below this similarity is no match."""
-    contradicted_from: float = 0.0
-    """A contradicting reading below this score is no match; 0 takes the judge's word."""
+    gates: tuple[str, ...] = tuple(map(str, DEFAULT_GATES))
+    verdict: VerdictThresholds = VerdictThresholds()
     importance: ImportanceThresholds = DEFAULT_THRESHOLDS
-    outdated_after_days: int = 365
-    low_confidence_below: float = 0.6
-    ambiguous_margin: float = 0.1
-    """Readings this close to the best one count as top readings."""
-    torn_from: float = 0.5
-    """A reading is torn if it scores at least this both for and against the claim."""
-    gates: tuple[Gate, ...] = DEFAULT_GATES
-    judge: JudgeThresholds | None = None
-    """What the judge's probabilities must reach; None leaves it to the judge."""
+    risk: RiskThresholds = RiskThresholds()
+    judge: JudgeThresholds | UnsetType = UNSET
+
+    @property
+    def active_gates(self) -> tuple[Gate, ...]:
+        """The gates that decide."""
+        return override_ledger_gates(self.gates)
+
+    @property
+    def judge_thresholds(self) -> JudgeThresholds | None:
+        """The bounds on the judge's probabilities; None leaves the verdict to the judge."""
+        return None if isinstance(self.judge, UnsetType) else self.judge
 
 
 DEFAULT_RULES: Final = LedgerRules()
 
 
-class _RulesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of the rules file: a key that it does not know is an error."""
-
-
-class VerdictRulesV1(_RulesTable, frozen=True):
-    """The table `[verdict]`."""
-
-    supported_above: Share = DEFAULT_RULES.supported_above
-    match_from: Share = DEFAULT_RULES.match_from
-    contradicted_from: Share = DEFAULT_RULES.contradicted_from
-
-
-class ImportanceRulesV1(_RulesTable, frozen=True):
-    """The table `[importance]`."""
-
-    critical_from: int = DEFAULT_RULES.importance.critical_from
-    material_from: int = DEFAULT_RULES.importance.material_from
-
-
-class RiskRulesV1(_RulesTable, frozen=True):
-    """The table `[risk]`."""
-
-    outdated_after_days: Annotated[int, msgspec.Meta(ge=0)] = DEFAULT_RULES.outdated_after_days
-    low_confidence_below: Share = DEFAULT_RULES.low_confidence_below
-    ambiguous_margin: Share = DEFAULT_RULES.ambiguous_margin
-    torn_from: Share = DEFAULT_RULES.torn_from
-
-
-class JudgeRulesV1(_RulesTable, frozen=True):
-    """The table `[judge]`, as `affidavit judge calibrate` writes it."""
-
-    supported_from: Share = JudgeThresholds().supported_from
-    weak_from: Share = JudgeThresholds().weak_from
-    contradicted_from: Share = JudgeThresholds().contradicted_from
-    prior: Prior = JudgeThresholds().prior
-
-
-class RulesV1(_RulesTable, frozen=True):
-    """The rules file. `gates` are changes to the default gates, written as for `--gate`.
-
-    Without a table `[judge]` nothing is written of it, so rules that never had one keep their
-    digest.
-    """
-
-    gates: tuple[str, ...] = ()
-    verdict: VerdictRulesV1 = VerdictRulesV1()
-    importance: ImportanceRulesV1 = ImportanceRulesV1()
-    risk: RiskRulesV1 = RiskRulesV1()
-    judge: JudgeRulesV1 | msgspec.UnsetType = msgspec.UNSET
-
-
 def rules_from_toml(data: bytes, file: str | None = None) -> LedgerRules:
     """Return the rules of a rules file. `file` is its name, for messages."""
     document = parse_toml(data, file, ConfigFaults(faults.RULES_SYNTAX, faults.RULES_FIELD))
-    wire = document.decode(RulesV1, document.value)
+    rules = document.decode(LedgerRules, document.value)
     try:
-        return rules_from_wire(wire)
+        return checked_rules(rules)
     except AffidavitError as error:
         raise document.locate(error.at(field="gates")) from None
 
 
-def rules_from_wire(wire: RulesV1) -> LedgerRules:
-    """Return the rules that `wire` stands for; raise if a kind of result could not be reached."""
-    if wire.importance.material_from > wire.importance.critical_from:
+def checked_rules(rules: LedgerRules) -> LedgerRules:
+    """Return the rules with every gate spelled out; raise if some verdict could never occur."""
+    if rules.importance.material_from > rules.importance.critical_from:
         raise AffidavitError(
             faults.RULES_FIELD,
             Where(field="importance.material_from"),
             problem="material_from is above critical_from, so no claim could be material",
         )
-    return LedgerRules(
-        wire.verdict.supported_above,
-        wire.verdict.match_from,
-        wire.verdict.contradicted_from,
-        ImportanceThresholds(wire.importance.critical_from, wire.importance.material_from),
-        wire.risk.outdated_after_days,
-        wire.risk.low_confidence_below,
-        wire.risk.ambiguous_margin,
-        wire.risk.torn_from,
-        override_ledger_gates(wire.gates),
-        _thresholds_from_wire(wire.judge),
-    )
-
-
-def _thresholds_from_wire(wire: JudgeRulesV1 | msgspec.UnsetType) -> JudgeThresholds | None:
-    if isinstance(wire, msgspec.UnsetType):
-        return None
-    if wire.weak_from > wire.supported_from:
+    judge = rules.judge_thresholds
+    if judge is not None and judge.weak_from > judge.supported_from:
         raise AffidavitError(
             faults.RULES_FIELD,
             Where(field="judge.weak_from"),
             problem="weak_from is above supported_from, so no claim could be weak",
         )
-    return JudgeThresholds(wire.supported_from, wire.weak_from, wire.contradicted_from, wire.prior)
-
-
-def rules_to_wire(rules: LedgerRules) -> RulesV1:
-    """Return the rules as a rules file would say them, every gate spelled out."""
-    kept = {gate.key for gate in rules.gates}
-    off = (f"{gate.key}=off" for gate in DEFAULT_GATES if gate.key not in kept)
-    return RulesV1(
-        (*map(str, rules.gates), *off),
-        VerdictRulesV1(rules.supported_above, rules.match_from, rules.contradicted_from),
-        ImportanceRulesV1(rules.importance.critical_from, rules.importance.material_from),
-        RiskRulesV1(
-            rules.outdated_after_days,
-            rules.low_confidence_below,
-            rules.ambiguous_margin,
-            rules.torn_from,
-        ),
-        msgspec.UNSET
-        if rules.judge is None
-        else msgspec.convert(rules.judge, JudgeRulesV1, from_attributes=True),
-    )
-
-
-def rules_digest(rules: LedgerRules) -> str:
-    """Return the digest that names the rules in a ledger."""
-    return digest_of(jcs(msgspec.to_builtins(rules_to_wire(rules))))
+    return with_gates(rules, ())
 
 
 def with_gates(rules: LedgerRules, overrides: tuple[str, ...]) -> LedgerRules:
     """Return the rules with the gates that the user changed on the command line."""
-    return replace(rules, gates=override_ledger_gates(overrides, rules.gates))
+    gates = override_ledger_gates(overrides, rules.active_gates)
+    active = {gate.key for gate in gates}
+    off = tuple(f"{gate.key}=off" for gate in DEFAULT_GATES if gate.key not in active)
+    # Parsed once more, so that gates are in the order in which a stored ledger is read.
+    ordered = override_ledger_gates((*map(str, gates), *off))
+    return structs.replace(rules, gates=(*map(str, ordered), *off))
+
+
+def rules_digest(rules: LedgerRules) -> str:
+    """Return the digest that names the rules in a ledger."""
+    return digest_of(jcs(msgspec.to_builtins(rules)))

@@ -6,8 +6,7 @@ from typing import Final
 
 from affidavit.ledger.labels import VERDICT_NAMES, long_place, percent_rounded_down, verdict_label
 from affidavit.ledger.model import Verdict
-from affidavit.ledger.record import Ledger, LedgerEntry
-from affidavit.ledger.wire import SCHEMA
+from affidavit.ledger.record import SCHEMA, Ledger, LedgerEntry
 
 _SPECIAL: Final = re.compile(r"[\\`*<>\[\]|]|(?<!\w)[_~]|_(?!\w)")
 _NOT_MEASURED: Final = "not measured"
@@ -35,16 +34,16 @@ def _escaped(text: str) -> str:
 
 
 def _head(ledger: Ledger) -> Iterator[str]:
-    at = ledger.inquiry.generated_at
+    at = ledger.generated_at
     coverage = ledger.summary.evidence_coverage
     yield "## Evidence Ledger"
     yield ""
-    yield f"**Session:** {_escaped(ledger.inquiry.title)}"
+    yield f"**Session:** {_escaped(ledger.title)}"
     yield f"**Generated:** {at[:10]} {at[11:16]} UTC"
     shown = _NOT_MEASURED if coverage is None else percent_rounded_down(coverage)
     yield f"**Evidence Coverage:** {shown}"
-    if not ledger.inquiry.judge.rederivable:
-        yield f"**Judge:** {_escaped(str(ledger.inquiry.judge))}"
+    if not ledger.judge.rederivable:
+        yield f"**Judge:** {_escaped(str(ledger.judge))}"
     yield ""
 
 
@@ -69,17 +68,17 @@ def _claims(ledger: Ledger) -> Iterator[str]:
 
 
 def _claim(number: int, entry: LedgerEntry) -> Iterator[str]:
-    found = entry.evidence
+    found = entry.deciding_readings
     confidence = percent_rounded_down(entry.confidence_score)
     verdict = f"{verdict_label(entry.verdict)} (Confidence: {confidence})"
-    yield f"#### {number}. {_escaped(entry.claim.text)}"
+    yield f"#### {number}. {_escaped(entry.claim_text)}"
     yield ""
-    yield f"- **Type:** {entry.claim.type.capitalize()}"
-    yield f"- **Importance:** {entry.claim.importance.capitalize()}"
+    yield f"- **Type:** {entry.claim_type.capitalize()}"
+    yield f"- **Importance:** {entry.importance.capitalize()}"
     yield f"- **Verdict:** {verdict}"
     yield f"- **Source:** {_escaped(long_place(found[0])) if found else '-'}"
     if found:
-        yield f'- **Evidence:** "{_escaped(found[0].reading.snippet)}"'
+        yield f'- **Evidence:** "{_escaped(found[0].snippet)}"'
     if entry.verdict is not Verdict.SUPPORTED:
         yield f"- **Notes:** {_escaped(entry.notes)}"
     yield ""
@@ -124,5 +123,5 @@ def _findings(ledger: Ledger) -> Iterator[str]:
 
 def _foot(ledger: Ledger) -> Iterator[str]:
     """What a machine needs to find the same ledger again; a reader does not see it."""
-    yield f"<!-- {SCHEMA} {ledger.id} rules {ledger.rules_digest} -->"
+    yield f"<!-- {SCHEMA} {ledger.ledger_id} rules {ledger.rules_digest} -->"
     yield ""

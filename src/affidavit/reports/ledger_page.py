@@ -9,7 +9,7 @@ from affidavit.ledger.adjudication import gate_measures
 from affidavit.ledger.gates import UNSUPPORTED
 from affidavit.ledger.labels import VERDICT_NAMES, VERDICT_SYMBOLS, short_place
 from affidavit.ledger.model import Importance, Verdict
-from affidavit.ledger.record import Exhibit, Ledger, LedgerEntry
+from affidavit.ledger.record import Ledger, LedgerEntry, LocatedReading
 from affidavit.reports import ledger_wording as words
 from affidavit.reports.page_templates import page_templates
 
@@ -27,10 +27,10 @@ def ledger_view(ledger: Ledger, version: str) -> View:
     """Return everything that a report shows, in the order in which it shows it."""
     counts = _counts(ledger)
     return {
-        "title": ledger.inquiry.title,
-        "query": ledger.inquiry.query,
-        "ledger_id": ledger.id,
-        "generated_at": ledger.inquiry.generated_at,
+        "title": ledger.title,
+        "query": ledger.query,
+        "ledger_id": ledger.ledger_id,
+        "generated_at": ledger.generated_at,
         "version": version,
         "decision": ledger.gates.decision.value,
         "decision_words": words.LEDGER_DECISION_NAMES[ledger.gates.decision],
@@ -43,8 +43,8 @@ def ledger_view(ledger: Ledger, version: str) -> View:
         "risk_flags": _risk_flags(ledger),
         "questions": list(ledger.recommended_actions),
         "set_aside": [
-            {"text": claim.text, "why": words.title_case(claim.exemption or "").lower()}
-            for claim in ledger.remarks
+            {"text": remark.claim_text, "why": words.title_case(remark.exemption).lower()}
+            for remark in ledger.remarks
         ],
         "findings": [finding.message for finding in ledger.findings],
         "documents": [
@@ -123,11 +123,11 @@ def _gates(ledger: Ledger) -> list[View]:
 
 def _answer(ledger: Ledger) -> list[View]:
     """Cut the answer into claims and what stands between them; joined, it is the answer."""
-    text = ledger.inquiry.answer
+    text = ledger.answer
     pieces: list[View] = []
     at = 0
-    for entry in sorted(ledger.entries, key=lambda entry: entry.claim.span.start):
-        span = entry.claim.span
+    for entry in sorted(ledger.entries, key=lambda entry: entry.claim_span.start):
+        span = entry.claim_span
         if span.start < at:
             # Two claims may share words (a table's row with its header); the first one shows them.
             continue
@@ -135,7 +135,7 @@ def _answer(ledger: Ledger) -> list[View]:
         pieces.append(
             {
                 "text": text[span.start : span.end],
-                "claim_id": entry.claim.id,
+                "claim_id": entry.claim_id,
                 "verdict": entry.verdict.value,
                 "words": VERDICT_NAMES[entry.verdict],
             }
@@ -146,16 +146,16 @@ def _answer(ledger: Ledger) -> list[View]:
 
 
 def _entry(number: int, entry: LedgerEntry) -> View:
-    best = entry.evidence[0] if entry.evidence else None
+    best = entry.deciding_readings[0] if entry.rests_on else None
     return {
         "number": number,
-        "claim_id": entry.claim.id,
-        "claim_text": entry.claim.text,
-        "type": entry.claim.type.value,
-        "type_words": words.title_case(entry.claim.type),
-        "importance": entry.claim.importance.value,
-        "importance_words": words.title_case(entry.claim.importance),
-        "importance_rank": _IMPORTANCES.index(entry.claim.importance),
+        "claim_id": entry.claim_id,
+        "claim_text": entry.claim_text,
+        "type": entry.claim_type.value,
+        "type_words": words.title_case(entry.claim_type),
+        "importance": entry.importance.value,
+        "importance_words": words.title_case(entry.importance),
+        "importance_rank": _IMPORTANCES.index(entry.importance),
         "verdict": entry.verdict.value,
         "verdict_words": VERDICT_NAMES[entry.verdict],
         "verdict_rank": _VERDICTS.index(entry.verdict),
@@ -168,12 +168,12 @@ def _entry(number: int, entry: LedgerEntry) -> View:
         "copy_text": words.format_quotation(best) if best else "",
         "context": _context(best) if best else None,
         "notes": entry.notes,
-        "readings": [_reading(exhibit) for exhibit in entry.exhibits],
+        "readings": [_reading(reading) for reading in entry.readings],
     }
 
 
 def _formula(entry: LedgerEntry) -> str:
-    parts = entry.components
+    parts = entry.confidence_components
     if parts is None:
         return ""
     return (
@@ -183,28 +183,28 @@ def _formula(entry: LedgerEntry) -> str:
     )
 
 
-def _context(exhibit: Exhibit) -> View:
-    passage = exhibit.passage or exhibit.reading.snippet
-    span = exhibit.reading.snippet_span
-    if exhibit.passage is None or passage[span.start : span.end] != exhibit.reading.snippet:
-        return {"before": "", "quote": exhibit.reading.snippet, "after": ""}
+def _context(reading: LocatedReading) -> View:
+    passage = reading.passage or reading.snippet
+    span = reading.snippet_span
+    if reading.passage is None or passage[span.start : span.end] != reading.snippet:
+        return {"before": "", "quote": reading.snippet, "after": ""}
     before, after = passage[: span.start], passage[span.end :]
     return {
         "before": before
         if len(before) <= _CONTEXT_CHARACTERS
         else f"…{before[-_CONTEXT_CHARACTERS:]}",
-        "quote": exhibit.reading.snippet,
+        "quote": reading.snippet,
         "after": after if len(after) <= _CONTEXT_CHARACTERS else f"{after[:_CONTEXT_CHARACTERS]}…",
     }
 
 
-def _reading(exhibit: Exhibit) -> View:
+def _reading(reading: LocatedReading) -> View:
     return {
-        "source": short_place(exhibit),
-        "support": "contradicts" if exhibit.contradicts else exhibit.reading.support_level.value,
-        "similarity": f"{exhibit.reading.similarity:.2f}",
-        "contradiction": f"{exhibit.reading.contradiction:.2f}",
-        "notes": exhibit.reading.notes,
+        "source": short_place(reading),
+        "support": "contradicts" if reading.contradicts else reading.support_level.value,
+        "similarity": f"{reading.similarity:.2f}",
+        "contradiction": f"{reading.contradiction:.2f}",
+        "notes": reading.notes,
     }
 
 
@@ -222,9 +222,9 @@ def _risk_flags(ledger: Ledger) -> list[View]:
 
 
 def _provenance(ledger: Ledger) -> list[View]:
-    judge = ledger.inquiry.judge
+    judge = ledger.judge
     facts = {
-        "Ledger": ledger.id,
+        "Ledger": ledger.ledger_id,
         "Session": ledger.session_id,
         "Answer": ledger.answer_digest,
         "Rules": ledger.rules_digest,
@@ -236,12 +236,12 @@ def _provenance(ledger: Ledger) -> list[View]:
 
 def _cover(ledger: Ledger) -> list[View]:
     facts = (
-        ("Generated", ledger.inquiry.generated_at, False),
-        ("Answer as of", ledger.inquiry.answer_date, False),
+        ("Generated", ledger.generated_at, False),
+        ("Answer as of", ledger.answer_date, False),
         ("Claims", str(ledger.summary.total_claims), False),
         ("Evidence coverage", words.format_percent(ledger.summary.evidence_coverage), False),
         ("Sources", str(len(ledger.documents)), False),
-        ("Ledger", ledger.id, True),
+        ("Ledger", ledger.ledger_id, True),
         ("Answer digest", ledger.answer_digest, True),
     )
     return [{"label": label, "value": value, "mono": mono} for label, value, mono in facts]

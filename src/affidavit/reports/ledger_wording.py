@@ -10,7 +10,7 @@ from affidavit.decision.metric import Metric, MetricKind
 from affidavit.ledger import labels
 from affidavit.ledger.gates import stored_gate
 from affidavit.ledger.labels import full_place
-from affidavit.ledger.record import Exhibit, Ledger
+from affidavit.ledger.record import Ledger, LocatedReading
 
 LEDGER_DECISION_NAMES: Final[Mapping[Decision, str]] = MappingProxyType(
     {
@@ -78,11 +78,11 @@ def gate_rows(ledger: Ledger) -> Iterator[GateRow]:
         )
 
 
-def format_citation(exhibit: Exhibit) -> str:
-    """Return where an exhibit stands, with the anchor that an answer can carry."""
-    return f"{full_place(exhibit)} [cite:{exhibit.chunk_hash}]"
+def format_citation(reading: LocatedReading) -> str:
+    """Return where an reading stands, with the anchor that an answer can carry."""
+    return f"{full_place(reading)} [cite:{reading.chunk_hash}]"
 
 
-def format_quotation(exhibit: Exhibit) -> str:
+def format_quotation(reading: LocatedReading) -> str:
     """Return the quote with its source, as somebody pastes it into a document."""
-    return f'"{exhibit.reading.snippet}" ({full_place(exhibit)}) [cite:{exhibit.chunk_hash}]'
+    return f'"{reading.snippet}" ({full_place(reading)}) [cite:{reading.chunk_hash}]'

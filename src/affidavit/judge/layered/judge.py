@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
+from msgspec import structs
+
 from affidavit.base.digest import sha256_hex
 from affidavit.judge.encoder.reader import load_encoder
 from affidavit.judge.encoder.shipped import encoder_digest
@@ -77,7 +79,7 @@ def _reading(found: list[Weighing]) -> Reading:
         scores["encoder_entails"] = decides.read.entails
         scores["encoder_contradicts"] = decides.read.contradicts
     note = decides.note if len(found) == 1 else f'of "{decides.sentence}": {decides.note}'
-    raw = replace(
+    raw = structs.replace(
         decides.reading,
         contradiction=weighed.contradiction,
         notes=note,
