@@ -46,7 +46,7 @@ def test_importing_loads_nothing_else() -> None:
 def test_the_package_judge_is_callable_once_it_is_imported() -> None:
     import affidavit.judge.protocol
 
-    assert isinstance(affidavit.judge, ModuleType)
+    assert isinstance(vars(affidavit)["judge"], ModuleType)
     row = affidavit.judge("The sky is blue.", ["The sky is blue."], judge="lexical")
     assert row.verdict == "supported"
 
@@ -179,4 +179,4 @@ def test_a_long_table_is_cut_and_says_so() -> None:
 
 def test_another_name_is_an_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'chek'"):
-        affidavit.chek  # type: ignore[attr-defined]  # noqa: B018 - the access is the test
+        affidavit.chek  # noqa: B018 - the access is the test

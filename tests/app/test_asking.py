@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.faulty_server import answers, drips, hangs, serving
@@ -26,7 +27,6 @@ from affidavit.base.json_values import JsonValue
 from affidavit.checks.check import checks_from_wire
 from affidavit.checks.facts import EvidenceSource, EvidenceUnavailable, Fact
 from affidavit.checks.tool import Tool
-from affidavit.tools import allow_list
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,
@@ -57,7 +57,7 @@ def tool(name: str, *feeds: Feed, timeout_ms: int | None = None) -> ToolWithSour
 
 
 def asked(
-    tools: list[ToolWithSources], *checks: dict[str, JsonValue], **options: object
+    tools: list[ToolWithSources], *checks: dict[str, Any], **options: Any
 ) -> GatheredEvidence:
     box = ToolSet({entry.tool.name: entry for entry in tools})
     wire: list[JsonValue] = [{"id": f"c{n}", **check} for n, check in enumerate(checks)]
@@ -298,7 +298,7 @@ def test_a_server_that_holds_us_up(behaviour: Callable[..., None]) -> None:
 
 def test_a_name_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
-    monkeypatch.setattr(allow_list.socket, "getaddrinfo", lambda *_, **__: over.wait(30) and [])
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: over.wait(30) and [])
     feed = feed_to("http://api.example.com/", ("api.example.com",))
     start = time.monotonic()
     evidence = asked([tool("t", feed)], {"tool": "t"}, deadline_ms=200)

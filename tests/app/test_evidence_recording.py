@@ -348,10 +348,12 @@ def test_a_run_goes_on_after_an_event_for_which_there_was_no_room(
 
 def test_threads_take_turns(tmp_path: Path) -> None:
     with recorder(tmp_path) as run:
-        threads = [
-            threading.Thread(target=lambda: [run.seed(number) for number in range(20)])
-            for _ in range(4)
-        ]
+
+        def record_seeds() -> None:
+            for number in range(20):
+                run.seed(number)
+
+        threads = [threading.Thread(target=record_seeds) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:

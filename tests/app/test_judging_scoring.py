@@ -44,7 +44,7 @@ def judged(**row: Any) -> JudgedRow:
 
 
 def stream(data: bytes) -> BufferedReader:
-    return BufferedReader(BytesIO(data))  # type: ignore[arg-type]  # it reads like a raw file
+    return BufferedReader(BytesIO(data))
 
 
 def lines_in(data: bytes) -> list[tuple[int, bytes]]:
@@ -96,7 +96,7 @@ def test_a_failing_disk_is_said() -> None:
             return b"{}"
 
     with pytest.raises(AffidavitError, match=r"AF011.*Input/output error"):
-        list(row_lines_of(Opened(Failing())))  # type: ignore[arg-type]  # it reads like a raw file
+        list(row_lines_of(Opened(Failing())))
 
 
 def test_batches_end_by_rows_and_by_bytes() -> None:

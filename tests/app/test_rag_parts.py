@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -89,7 +90,7 @@ ROWS = [
 ]
 
 
-def imported(folder: Path, rows: list[object], **changes: bool) -> dict[str, object]:
+def imported(folder: Path, rows: list[object], **changes: Any) -> dict[str, Any]:
     file = folder / "ragas.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return gate_rag(RagPlan((), (str(file),), **changes)).as_wire()

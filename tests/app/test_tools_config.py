@@ -1,11 +1,12 @@
 """The config file of tools: read strictly; what is wrong is named with its place, before asking."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from affidavit.app.tool_config import CONFIG_NAME, find_config, load_tool_config, load_toolbox
-from affidavit.app.tool_queries import gather_evidence
+from affidavit.app.tool_queries import ToolSet, gather_evidence
 from affidavit.base.errors import AffidavitError
 from affidavit.checks.check import checks_from_wire
 from affidavit.checks.evaluation import evaluate
@@ -50,7 +51,7 @@ tools:
 """
 
 
-def box_of(folder: Path, text: str, name: str = CONFIG_NAME):
+def box_of(folder: Path, text: str, name: str = CONFIG_NAME) -> ToolSet:
     (folder / name).write_text(text, "utf-8")
     return load_toolbox(load_tool_config(folder / name), {})
 
@@ -82,7 +83,7 @@ def test_a_built_in_tool_in_yaml(tmp_path: Path) -> None:
 
 def test_without_a_file_there_is_something_to_ask() -> None:
     box = load_toolbox(None, {})
-    wire = {"id": "c", "tool": "software_version", "args": {"product": "python"}}
+    wire: dict[str, Any] = {"id": "c", "tool": "software_version", "args": {"product": "python"}}
     checks = checks_from_wire([{**wire, "expect": {"op": "semver_gte", "value": "3.11"}}])
     evidence = gather_evidence(checks, box, now=lambda: "2026-01-31T14:30:00Z", signed=True)
     (result,) = evaluate(checks, box.tools, evidence.by_check, evidence.at)

@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +28,13 @@ from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.strict_json import decode
-from affidavit.base.timestamps import find_timestamp
 from affidavit.checks.routes import routes_from_wire
 from affidavit.engine.local import run_in_order
 from affidavit.seal.key_registry import NO_KEYS
 from affidavit.seal.receipt_verification import ReceiptTrust
 from affidavit.seal.receipts import receipt_from, seal_receipt
 
-NOW = find_timestamp(AT)
-assert NOW is not None
+NOW = datetime.fromisoformat(AT)
 VERIFIER = ReceiptVerifier(ReceiptTrust(FLAT_KEYS), NOW)
 
 

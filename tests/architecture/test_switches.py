@@ -26,6 +26,7 @@ def test_the_product_is_excused_from_nothing() -> None:
 
 def test_mypy_is_strict_everywhere() -> None:
     assert SETTINGS["mypy"]["strict"] is True
+    assert SETTINGS["mypy"]["files"] == ["src/affidavit", "tests"]
     loosened = [
         entry for entry in SETTINGS["mypy"].get("overrides", ()) if "ignore_errors" in entry
     ]

@@ -196,14 +196,16 @@ def test_odd_paths_to_read(
 def test_what_is_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert is_folder(tmp_path)
-    assert not any(map(is_folder, (tmp_path / "file", tmp_path / "no", "a\0b", "x" * 300)))
+    names: list[str | Path] = [tmp_path / "file", tmp_path / "no", "a\0b", "x" * 300]
+    assert not any(map(is_folder, names))
 
 
 def test_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")
     assert all(map(is_there, (tmp_path, tmp_path / "file")))
-    assert not any(map(is_there, (tmp_path / "loop", tmp_path / "no", "a\0b", "x" * 300)))
+    names: list[str | Path] = [tmp_path / "loop", tmp_path / "no", "a\0b", "x" * 300]
+    assert not any(map(is_there, names))
 
 
 def test_without_permission_nothing_is_read_or_written(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ TOOLS = {tool.name: tool for tool in (VERSION, PLAIN)}
 
 RESULT: dict[str, Any] = {"results": [{"latest_version": "3.13.1", "released": "2026-01-02"}]}
 
-PYTHON = {
+PYTHON: dict[str, Any] = {
     "id": "py",
     "tool": "software_version",
     "args": {"product": "python"},

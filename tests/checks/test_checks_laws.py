@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from tests.checks.making import AT, PLAIN, TOOLS, fact, reread
 from tests.json_values import SCALARS, VALUES
 
+from affidavit.base.json_values import JsonValue
 from affidavit.checks.check import checks_from_wire
 from affidavit.checks.evaluation import evaluate
 from affidavit.checks.expectations import ExpectationOutcome
-from affidavit.checks.facts import EvidenceUnavailable
+from affidavit.checks.facts import EvidenceUnavailable, Fact
 from affidavit.checks.operators import OPERATORS, Operand, find_equal
 from affidavit.checks.receipt_body import ReceiptBody, ReceiptContext, answer_body
 from affidavit.checks.replay import replay_body
@@ -42,10 +43,11 @@ def expectations(draw: st.DrawFn) -> dict[str, Any]:
 def bodies(draw: st.DrawFn) -> ReceiptBody:
     """Answers of every kind, over results of every kind."""
     count = draw(st.integers(1, 4))
-    wire, evidence = [], {}
+    wire: list[JsonValue] = []
+    evidence: dict[str, Fact | EvidenceUnavailable] = {}
     for number in range(count):
         name = f"c{number}"
-        check = {
+        check: dict[str, Any] = {
             "id": name,
             "tool": draw(st.sampled_from(["plain", "plain", "plain", "oracle"])),
             "args": draw(st.dictionaries(st.sampled_from("ab"), SCALARS, max_size=2)),

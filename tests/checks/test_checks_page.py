@@ -13,6 +13,7 @@ from tests.checks import making
 from tests.rule_tables import examples_in, page_named, require_test
 
 from affidavit.base.errors import AffidavitError
+from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.checks.check import Check, check_from_wire, checks_from_wire
 from affidavit.checks.evaluation import evaluate
@@ -154,7 +155,7 @@ def check_question(question: str, wanted: str) -> None:
 
 
 def check_route(wire: str, wanted: str) -> None:
-    table = {"version": "route/1", "routes": [value_of(wire)]}
+    table: JsonValue = {"version": "route/1", "routes": [value_of(wire)]}
     assert refusal(lambda: routes_from_wire(table)) == wanted
 
 

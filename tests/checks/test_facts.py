@@ -8,6 +8,7 @@ from tests.checks.making import AT, EARLIER, INDEX, MIRROR, RESULT, VERSION, fac
 
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.digest import digest_of
+from affidavit.base.json_values import JsonValue
 from affidavit.checks.fact_confidence import FactSignals, values_agree
 from affidavit.checks.facts import (
     EvidenceUnavailable,
@@ -124,7 +125,7 @@ def test_a_fact_may_have_a_result_and_no_value() -> None:
 
 
 def test_a_conflict_says_who_says_what() -> None:
-    other = {"results": [{"latest_version": "3.12"}]}
+    other: JsonValue = {"results": [{"latest_version": "3.12"}]}
     note = made(SourceAnswer(INDEX, RESULT, AT), SourceAnswer(MIRROR, other, AT)).object[
         "verification"
     ]["note"]

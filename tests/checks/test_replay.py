@@ -67,7 +67,7 @@ def refusal() -> ReceiptBody:
 def sourced(tolerance: Tolerance | None) -> ReceiptBody:
     """An answer from three sources, of which one is silent."""
     tool = Tool("t", max_age_s=60.5, tolerance=tolerance, unit="degrees")
-    answers = [
+    answers: list[SourceAnswer | SourceFailure] = [
         SourceAnswer(INDEX, 20, AT),
         SourceAnswer(MIRROR, 21, AT),
         SourceFailure(INDEX, "HTTP 500"),

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 from tests.app.test_evidence_recording import record_everything, recorder
 from tests.cli.running import REAL, run, run_process, start
-from tests.cli.test_closed_doors import as_nobody
 from tests.golden_files import Golden
+from tests.rights import as_nobody
 from tests.seal.bundle_making import (
     AT,
     changed,
@@ -28,6 +28,7 @@ from tests.seal.bundle_making import (
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.exits import Exit
+from affidavit.base.json_values import JsonValue
 from affidavit.cli.program import cli
 from affidavit.seal.bundle.limits import BundleLimits
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity
@@ -530,7 +531,7 @@ def test_redaction_for_machines(place: Path) -> None:
 
 
 def test_what_stands_in_lists_and_odd_keys_is_redacted(place: Path) -> None:
-    odd = {"a/b": {"~": [1, 2]}, "list": [{"x": 1}, "text"]}
+    odd: JsonValue = {"a/b": {"~": [1, 2]}, "list": [{"x": 1}, "text"]}
     (place / "run.tar.gz").write_bytes(sealed([EventDraft("t", AT, odd)]))
     assert redacted("--path", "/data/a~1b/~0/1", "--path", "/data/list/*/x").exit_code == 0
     event = json.loads(members_of((place / "public.tar.gz").read_bytes())[1])

@@ -21,7 +21,7 @@ def pairs(text: str, **fields: object) -> list[dict[str, Any]]:
             "auditor": {"label": SHORT[second]},
             **fields,
         }
-        for n, (first, second) in enumerate(text.split())
+        for n, (first, second) in enumerate(map(tuple, text.split()))
     ]
 
 

@@ -6,7 +6,8 @@ import io
 import lzma
 import tarfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import pytest
 from tests.conformance.adversarial_table import cases, expected
@@ -29,6 +30,10 @@ GOOD = sealed()
 MANIFEST, EVENTS = members_of(GOOD)
 TAR = gzip.decompress(GOOD)
 FILES = (("manifest.json", MANIFEST), ("events.ndjson", EVENTS))
+
+
+def bundles_with(texts: Iterable[bytes]) -> list[bytes]:
+    return [with_data(text) for text in texts]
 
 
 def with_data(text: bytes) -> bytes:
@@ -112,10 +117,7 @@ def whole_lines(*lines: bytes) -> list[bytes]:
 
 FIRST = EVENTS.splitlines()[0]
 CONSTRUCTIONS: dict[str, Callable[[], list[bytes]]] = {
-    **{
-        case: lambda texts=texts: [with_data(text) for text in texts]
-        for case, texts in JSON_TEXTS.items()
-    },
+    **{case: partial(bundles_with, texts) for case, texts in JSON_TEXTS.items()},
     "ADV-016": lambda: whole_lines(b"\xef\xbb\xbf{}"),
     "ADV-017": lambda: [archived(("manifest.json", MANIFEST.decode().encode("utf-16")), FILES[1])],
     "ADV-018": lambda: whole_lines(b"{}{}", b"{} x", b"{}\0"),

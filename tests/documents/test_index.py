@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -212,12 +213,12 @@ def test_no_index_there(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    def failing() -> object:
+    def failing() -> Iterator[IngestedDocument]:
         yield read(PAY, "pay.md")
         raise OSError("disk on fire")
 
     with pytest.raises(AffidavitError, match=r"AF014.*disk on fire"):
-        build_index(tmp_path, "k", failing())  # type: ignore[arg-type] - fails before its end
+        build_index(tmp_path, "k", failing())
     assert [path.name for path in tmp_path.iterdir()] == ["build.lock"]
 
 

@@ -1,5 +1,6 @@
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.documents.making import docx_of, paragraph, pdf_of, picture_pdf, write_all
@@ -9,6 +10,7 @@ from affidavit.documents import ingest, reader_process
 from affidavit.documents.ingest import index_key, index_sources, plan_sources, read_planned
 from affidavit.documents.reading import IngestedDocument
 from affidavit.documents.settings import ChunkSettings, DocumentLimits, DocumentSettings
+from affidavit.documents.source_files import list_sources
 
 SETTINGS = DocumentSettings()
 FILES = {
@@ -128,7 +130,7 @@ def test_a_file_that_goes_between_the_walk_and_its_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_all(tmp_path, {"a.md": b"One."})
-    walk = ingest.list_sources(iter([tmp_path]))
+    walk = list_sources(iter([tmp_path]))
     (tmp_path / "a.md").unlink()
     monkeypatch.setattr(ingest, "list_sources", lambda _: walk)
     plan = plan_sources([tmp_path], DocumentLimits())
@@ -147,8 +149,8 @@ def test_sources_that_never_hold_still(tmp_path: Path, monkeypatch: pytest.Monke
     plan = ingest.plan_sources
     rounds: list[int] = []
 
-    def and_then_changed(*arguments: object) -> object:
-        planned = plan(*arguments)  # type: ignore[arg-type] - passed on as they are
+    def and_then_changed(*arguments: Any) -> object:
+        planned = plan(*arguments)
         rounds.append(len(rounds))
         if len(rounds) < changes:
             (sources / "a.md").write_text(f"Changed {len(rounds)} of {changes}.")

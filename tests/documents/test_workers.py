@@ -68,7 +68,7 @@ def test_whoever_stops_listening_leaves_no_process_behind(tmp_path: Path) -> Non
     tasks = tasks_of(tmp_path, *(f"{number}.txt" for number in range(20)))
     outcomes = read_in_processes(tasks, DocumentSettings(), 2)
     assert isinstance(next(outcomes), IngestedDocument)
-    outcomes.close()  # type: ignore[attr-defined] - a generator
+    outcomes.close()  # type: ignore[attr-defined]  # a generator
 
 
 def test_a_file_that_changed_or_went_since_it_was_planned(tmp_path: Path) -> None:

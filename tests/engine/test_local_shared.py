@@ -7,7 +7,6 @@ import pytest
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.engine import local
 from affidavit.engine.local import run_with_shared
 
 SHARED = {"factor": 3}
@@ -30,7 +29,7 @@ def test_results_in_the_order_of_the_items(jobs: int) -> None:
 
 
 def test_where_a_process_cannot_be_forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local.sys, "platform", "darwin")
+    monkeypatch.setattr("sys.platform", "darwin")
     assert [*run_with_shared(SHARED, times, range(3), 2)] == [0, 3, 6]
 
 
@@ -45,5 +44,5 @@ def test_an_error_is_raised_when_its_turn_comes(jobs: int) -> None:
 def test_whoever_needs_no_more_may_leave() -> None:
     found: Iterator[int] = run_with_shared(SHARED, times, range(100), 2)
     assert next(found) == 0
-    found.close()
+    found.close()  # type: ignore[attr-defined]  # a generator
     assert gc.get_freeze_count() == 0

@@ -31,7 +31,7 @@ def read_here(_: object, names: tuple[str, ...]) -> Any:
             for number, raw in enumerate(block.raw.splitlines(), block.first_line):
                 found.append(SparkRow(before + number, name, number, raw))
         before = len(found)
-        digests.append(given.as_input().digest)
+        digests.append(str(given.as_input().digest))
     return SparkInput(StandIn(found), tuple(digests))
 
 

@@ -1,5 +1,7 @@
 """Two agents: agreement, kappa, abstentions, arbitration."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,8 +24,8 @@ from affidavit.gates.run_reports import agreement_report
 SHORT = {"V": "VALID", "N": "NOT_IN_CONTEXT", "R": "REJECT", "A": "ABSTAIN"}
 
 
-def pair(labels: str, qid: str = "q", **fields: object) -> object:
-    first, second = labels
+def pair(labels: str, qid: str = "q", **fields: Any) -> object:
+    first, second = tuple(labels)
     return {
         "qid": qid,
         "scholar": {"label": SHORT[first], "reason": "because"},
@@ -81,7 +83,7 @@ ARBITRATED = {
 @pytest.mark.parametrize(
     ("labels", "fields", "final", "why"), ARBITRATED.values(), ids=ARBITRATED.keys()
 )
-def test_arbitration(labels: str, fields: dict[str, object], final: str, why: str) -> None:
+def test_arbitration(labels: str, fields: dict[str, Any], final: str, why: str) -> None:
     assert arbitrate(PAIR_READER.from_value(pair(labels, **fields))) == (final, why)
 
 

@@ -1,5 +1,7 @@
 """Latency: percentiles, loads, the frontier, the guard of a release."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -169,7 +171,8 @@ def test_the_frontier() -> None:
     assert made.dominated == ("worse",)
     assert made.not_measured == ("unknown", "unknown too")
     assert (made.interactive, made.batch) == ("middle", "slow")
-    assert made.as_wire()["frontier"][0] == {
+    frontier: Any = made.as_wire()["frontier"]
+    assert frontier[0] == {
         "config": "fast",
         "p95_ms": 500,
         "precision": 0.7,

@@ -4,6 +4,7 @@ import random
 from array import array
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -167,7 +168,7 @@ def test_metric(items: list[GoldItem], runs: list[TraceRow], wanted: dict[str, s
     assert {name: found[name] for name in wanted} == wanted
 
 
-def report(items: list[GoldItem], runs: list[TraceRow], *gates: str, **policy: bool) -> Report:
+def report(items: list[GoldItem], runs: list[TraceRow], *gates: str, **policy: Any) -> Report:
     return rag_report(counts(items, runs), RagPolicy(gates, **policy), ())
 
 

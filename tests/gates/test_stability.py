@@ -269,7 +269,7 @@ def test_a_jitter_twice_is_a_jitter_once(question: str, name: str) -> None:
 
 
 def slow_distance(first: str, second: str) -> int:
-    row = [*range(len(second) + 1)]
+    row: list[int] = [*range(len(second) + 1)]
     for at, letter in enumerate(first, 1):
         before, row = row, [at]
         for place, other in enumerate(second):

@@ -3,6 +3,8 @@
 import re
 import tracemalloc
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -118,9 +120,9 @@ ROWS = st.lists(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(ROWS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_change_them(
-    tmp_path: Path, values: list, random: object
+    tmp_path: Path, values: list[Any], random: Random
 ) -> None:
-    def found(rows: list) -> list[str]:
+    def found(rows: list[Any]) -> list[str]:
         imported = rows_from(tmp_path, lines(*rows))
         return sorted(repr((row.gold, row.trace, dict(row.scores))) for row in imported)
 

@@ -3,6 +3,7 @@
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.faulty_server import answers, serving
@@ -19,7 +20,7 @@ CLAIM = "Employees get 15 days of leave"
 CHUNKS = [chunk_of(f"Every employee has 15 days of leave, rule {n}.", n) for n in range(3)]
 GOOD = says(reply_of())
 KEY = "sk-very-secret-0123456789"
-PRICES = {"price_per_million_input": 1.0, "price_per_million_output": 2.0}
+PRICES: dict[str, Any] = {"price_per_million_input": 1.0, "price_per_million_output": 2.0}
 
 
 def test_a_second_judge_asks_for_nothing(tmp_path: Path) -> None:

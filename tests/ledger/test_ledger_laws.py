@@ -10,7 +10,7 @@ from tests.ledger.small_ledgers import ledger
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.ledger.adjudication import replay_ledger
 from affidavit.ledger.claims import split_answer
-from affidavit.ledger.model import Claim
+from affidavit.ledger.model import Claim, LeftOut
 from affidavit.ledger.record import ConfidenceComponents, Ledger, ledger_from_json, ledger_to_json
 from affidavit.ledger.verdict import confidence
 
@@ -78,7 +78,8 @@ def test_spans_are_in_order_and_inside(answer: str) -> None:
 @given(ANSWERS)
 def test_every_letter_and_digit_is_accounted_for(answer: str) -> None:
     split = split_answer(answer)
-    spans = [each.span for each in (*split.claims, *split.remarks, *split.left_out)]
+    found: tuple[Claim | LeftOut, ...] = (*split.claims, *split.remarks, *split.left_out)
+    spans = [each.span for each in found]
     covered = {at for span in spans for at in range(span.start, span.end)}
     assert all(at in covered for at, char in enumerate(answer) if char.isalnum())
 

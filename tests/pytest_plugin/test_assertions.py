@@ -150,7 +150,10 @@ def test_rows_that_are_none_fail_in_one_line() -> None:
     "claim", ["half a letter \udc80", object()], ids=["half a letter", "no value of JSON"]
 )
 def test_rows_that_cannot_be_written_fail_in_one_line(claim: object) -> None:
-    rows = [{"qid": "A0001", "answer_json": None}, {"qid": "b", "answer_json": {"claim": claim}}]
+    rows: list[dict[str, Any]] = [
+        {"qid": "A0001", "answer_json": None},
+        {"qid": "b", "answer_json": {"claim": claim}},
+    ]
     with pytest.raises(pytest.fail.Exception, match=r"^AF407: the rows of trace, line 2: "):
         assert_gate(gold=[FREE], trace=rows)
 

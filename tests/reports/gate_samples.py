@@ -1,5 +1,6 @@
 """Real reports of every kind of gate, made by the gates themselves; never written by hand."""
 
+from collections.abc import Callable
 from typing import Any
 
 from tests.gates.making import DROP, REFUSED, counts, gold, trace
@@ -98,7 +99,7 @@ def agreement(pairs: str = "VV " * 30 + "NN " * 10 + "VN VR RV AV", **settings: 
                 "auditor": {"label": names[second]},
             }
         )
-        for n, (first, second) in enumerate(pairs.split())
+        for n, (first, second) in enumerate(map(tuple, pairs.split()))
     ]
     inputs = [ReportInput("pairs", "runs/pairs.jsonl", DIGEST, len(rows))]
     return agreement_report(agreement_counts(rows), inputs, unpaired=["q90"], **settings).as_wire()
@@ -173,7 +174,7 @@ def stopped() -> Wire:
     return system_error_report("research", error)
 
 
-KINDS = {
+KINDS: dict[str, Callable[[], Wire]] = {
     "rag": rag,
     "latency": latency,
     "agreement": agreement,

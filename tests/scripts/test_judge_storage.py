@@ -16,7 +16,8 @@ ROWS = {
 def test_a_row_comes_back_within_half_a_step(row: list[float]) -> None:
     table = np.array([row], dtype=np.float32)
     steps, scales = quantized(table)
-    assert (steps.dtype, scales.dtype, scales.shape) == (np.int8, np.float16, (1, 1))
+    assert (steps.dtype, scales.dtype) == (np.dtype(np.int8), np.dtype(np.float16))
+    assert scales.shape == (1, 1)
     scale = float(scales[0, 0])
     assert scale >= LEAST_SCALE
     # The scale itself is rounded to fp16, of which the largest step feels the most.

@@ -101,8 +101,9 @@ def found_authority(folder: Path) -> Authority:
     require_openssl()
     now = datetime.now(UTC)  # noqa: TID251 - openssl stamps with the clock of the machine
     root, signer = _key(folder, "root"), _key(folder, "tsa")
-    other, ca = _key(folder, "other"), [(x509.BasicConstraints(True, None), True)]
-    good = [(x509.ExtendedKeyUsage([TIME_STAMPING]), True)]
+    other = _key(folder, "other")
+    ca: list[tuple[x509.ExtensionType, bool]] = [(x509.BasicConstraints(True, None), True)]
+    good: list[tuple[x509.ExtensionType, bool]] = [(x509.ExtendedKeyUsage([TIME_STAMPING]), True)]
     week = timedelta(days=7)
     _certify(folder, "root", ("Root", root), ("Root", root), ca, now - week, now + week)
     _certify(folder, "other", ("Root", other), ("Root", other), ca, now - week, now + week)

@@ -41,7 +41,7 @@ def verify(value: JsonValue, trust: ReceiptTrust, at: datetime) -> ReceiptVerifi
 
 def first_line(verification: ReceiptVerification) -> tuple[str, str | None]:
     step = verification.steps[0]
-    return step.status.value, step.fault and step.fault.name
+    return step.status.value, step.fault.name if step.fault else None
 
 
 def test_it_holds(authority: Authority, receipt: dict[str, JsonValue]) -> None:

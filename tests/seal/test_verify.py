@@ -45,7 +45,7 @@ def verify(value: JsonValue, trust: ReceiptTrust = TRUST) -> ReceiptVerification
 
 def lines(verification: ReceiptVerification) -> list[tuple[int, str, str, str | None]]:
     return [
-        (step.number, step.name, step.status.value, step.fault and step.fault.name)
+        (step.number, step.name, step.status.value, step.fault.name if step.fault else None)
         for step in verification.steps
     ]
 

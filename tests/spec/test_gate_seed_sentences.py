@@ -635,7 +635,7 @@ REFERENCE_DEFECTS: dict[str, Case] = {
 }
 
 
-def run_table(table: dict[str, Case]) -> Any:
+def run_table(table: dict[str, Case]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("given", table.values(), ids=table.keys())
 
 

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.tools.feed_server import SOURCE, errand
@@ -19,7 +20,7 @@ JSON = '{"de": {"days": 20}, "rows": [{"country": "de", "n": 1}, {"country": "fr
 YAML = "de: {days: 20}\nno: 3\n"
 
 
-def made(folder: Path, name: str, text: str | bytes, **settings: object) -> Feed:
+def made(folder: Path, name: str, text: str | bytes, **settings: Any) -> Feed:
     raw = text if isinstance(text, bytes) else text.encode()
     (folder / name).write_bytes(raw)
     os.utime(folder / name, (1_769_860_000, 1_769_860_000))

@@ -4,7 +4,9 @@ import socket
 import ssl
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.faulty_server import (
@@ -23,7 +25,7 @@ from tests.own_certificate import certificate_for, secure
 from tests.tools.feed_server import SOURCE, errand, feed_of, feed_to
 
 from affidavit.base import http_client
-from affidavit.tools import allow_list
+from affidavit.base.json_values import JsonValue
 from affidavit.tools.allow_list import allow_list_from
 from affidavit.tools.feed import SourceFailedError
 from affidavit.tools.http_feed import AnyUrlFeed, HttpFeed, HttpSourceClient
@@ -192,7 +194,7 @@ def test_an_argument_leads_to_no_other_place(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", [["x"], {"x": 1}])
-def test_only_single_values_fit_into_an_address(value: object) -> None:
+def test_only_single_values_fit_into_an_address(value: JsonValue) -> None:
     with pytest.raises(SourceFailedError, match=r"^argument: the argument a is a"):
         feed_to("http://127.0.0.1:1/{a}", ("127.0.0.1:1",)).ask({"a": value}, errand())
 
@@ -206,7 +208,10 @@ def secret_feed(url: str, *allow: str) -> HttpFeed:
     caller = HttpSourceClient(
         allow_list_from(allow), 1_000_000, {"Authorization": ENV}, environment
     )
-    query = {"key": EnvironmentSecret("FEED_TOKEN"), "q": "{a}"}
+    query: dict[str, EnvironmentSecret | str] = {
+        "key": EnvironmentSecret("FEED_TOKEN"),
+        "q": "{a}",
+    }
     return HttpFeed(SOURCE, url, query, caller, ObservationTime())
 
 
@@ -296,7 +301,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(
         address = "127.0.0.1" if len(asked) == 1 else "10.0.0.1"
         return [(2, 1, 6, "", (address, port))]
 
-    monkeypatch.setattr(allow_list.socket, "getaddrinfo", _only_for("api.example.com", getaddrinfo))
+    monkeypatch.setattr(socket, "getaddrinfo", _only_for("api.example.com", getaddrinfo))
     with serving(answers(200, b"1")) as server:
         url = f"http://api.example.com:{server.port}/0"
         feed = feed_to(url, (f"api.example.com:{server.port}", "127.0.0.1"))
@@ -305,10 +310,10 @@ def test_the_connection_goes_to_the_address_that_was_checked(
     assert asked == ["api.example.com"]
 
 
-def _only_for(name: str, replaced: object) -> object:
+def _only_for(name: str, replaced: Callable[..., object]) -> Callable[..., object]:
     real = socket.getaddrinfo
 
-    def chosen(host: object, *rest: object, **options: object) -> object:
+    def chosen(host: str, *rest: Any, **options: Any) -> object:
         if host == name:
             return replaced(host, *rest, **options)
         return real(host, *rest, **options)
@@ -322,7 +327,7 @@ def test_a_name_that_leads_inside_is_not_followed(
 ) -> None:
     family = 10 if ":" in address else 2
     found = [(2, 1, 6, "", ("93.184.216.34", 80)), (family, 1, 6, "", (address, 80))]
-    monkeypatch.setattr(allow_list.socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
     with pytest.raises(SourceFailedError, match=r"^forbidden: the host leads to "):
         feed_to("http://api.example.com/", ("api.example.com",)).ask({}, errand())
 

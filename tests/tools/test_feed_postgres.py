@@ -52,7 +52,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             server.cleanup()
 
 
-def made(address: str, query: str, **settings: object) -> Feed:
+def made(address: str, query: str, **settings: Any) -> Feed:
     wire = SqlSource(postgres=EnvironmentSecret("PG"), query=query, **settings)
     return build_feed(wire, "s", FeedContext(Path(), AllowList(), {"PG": address}))
 

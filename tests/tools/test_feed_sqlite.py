@@ -5,6 +5,7 @@ import threading
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.tools.feed_server import errand
@@ -29,7 +30,7 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-def made(path: Path, query: str, **settings: object) -> Feed:
+def made(path: Path, query: str, **settings: Any) -> Feed:
     wire = SqlSource(sqlite=path.name, query=query, **settings)
     return build_feed(wire, "s", FeedContext(path.parent, AllowList(), {}))
 
@@ -126,7 +127,7 @@ NAMED = {
 
 @pytest.mark.parametrize(("args", "wanted"), NAMED.values(), ids=NAMED.keys())
 def test_queries_by_name(args: dict[str, JsonValue], wanted: object, database: Path) -> None:
-    query = NamedQuery("select days from leave where country = ?", ["c"])
+    query = NamedQuery("select days from leave where country = ?", ("c",))
     wire = QueriesSource(sqlite=database.name, queries={"leave": query})
     feed = build_feed(wire, "s", FeedContext(database.parent, AllowList(), {}))
     if isinstance(wanted, str):

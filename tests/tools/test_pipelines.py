@@ -5,6 +5,7 @@ import socket
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.tools.pipeline_server import asking
@@ -12,6 +13,7 @@ from tests.tools.pipeline_server import asking
 from affidavit.base.errors import AffidavitError
 from affidavit.tools.pipeline_options import pipeline_named
 from affidavit.tools.pipelines import (
+    Pipeline,
     PipelineError,
     PipelineQuestion,
     fill_question,
@@ -25,7 +27,7 @@ def question(text: str = "Is it so?", seed: int = 3, jitter: str = "ws") -> Pipe
     return PipelineQuestion("q1", text, seed, jitter)
 
 
-def named(**settings: object):  # type: ignore[no-untyped-def] # the product's own signature
+def named(**settings: Any) -> Pipeline:
     given = {
         "url": None,
         "command": None,

@@ -111,7 +111,7 @@ def _good_answer(chance: random.Random, _: bytes) -> Sent:
 
 def _changed_answer(chance: random.Random, _: bytes) -> Sent:
     asked = json.loads(json.dumps(CHECKS))
-    for _ in range(chance.randint(1, 3)):
+    for _change_number in range(chance.randint(1, 3)):
         _change(chance, asked)
     return Sent("POST", "/v1/answer", json.dumps(asked).encode(), JSON)
 

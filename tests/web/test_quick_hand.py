@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_one_piece_after_another() -> None:
 
     async def many() -> list[int | None]:
         hand = ShortTaskThread(patience_seconds=30)
-        coming = [hand.find(lambda number=number: piece(number)) for number in range(20)]
+        coming = [hand.find(partial(piece, number)) for number in range(20)]
         return await asyncio.gather(*coming)
 
     assert asyncio.run(many()) == list(range(20))
@@ -69,14 +70,18 @@ def test_one_hand_serves_one_loop_after_another() -> None:
 def test_all_who_wait_behind_one_that_hangs_go_another_way() -> None:
     begun: list[str] = []
 
+    def begin(name: str) -> str:
+        begun.append(name)
+        return name
+
     async def ask(over: threading.Event) -> None:
         hand = ShortTaskThread(patience_seconds=0.05, rest_seconds=0)
         stuck = asyncio.ensure_future(hand.find(lambda: over.wait(30)))
-        behind = asyncio.ensure_future(hand.find(lambda: begun.append("behind")))
+        behind = asyncio.ensure_future(hand.find(partial(begin, "behind")))
         assert [await stuck, await behind] == [None, None]
         assert (hand.waiting, begun) == (0, [])
         # As long as it has not come back, nobody waits at all.
-        assert await hand.find(lambda: begun.append("later")) is None
+        assert await hand.find(partial(begin, "later")) is None
         over.set()
         for _ in range(500):
             if await hand.find(lambda: "back") == "back":

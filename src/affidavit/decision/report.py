@@ -7,7 +7,7 @@ the files as they were read (digests, lines) stands there and nowhere else.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.notebook import result_table
@@ -123,9 +123,9 @@ class Report:
         listed = [name for name, listing in self.listings.items() if listing.total]
         return advice_for(self.ruling.failed, self.ruling.unsure, listed)
 
-    def as_wire(self) -> dict[str, object]:
+    def as_wire(self) -> dict[str, Any]:
         """Return the report as JSON has it."""
-        wire: dict[str, object] = {
+        wire: dict[str, Any] = {
             "schema_version": REPORT_SCHEMA,
             "kind": self.kind,
             "decision": self.ruling.decision.value,
@@ -157,7 +157,7 @@ class Report:
         return result_table(f"Gate {self.kind}", self.ruling.decision.value, columns, rows)
 
 
-def system_error_report(kind: str, error: AffidavitError) -> dict[str, object]:
+def system_error_report(kind: str, error: AffidavitError) -> dict[str, Any]:
     """Return the report of an evaluation that stopped: it names what is missing.
 
     Origin: the research document, "Stop semantics". The exit code is the error's.
