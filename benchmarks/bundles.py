@@ -123,11 +123,11 @@ def drafts(count: int) -> Iterator[EventDraft]:
 
 def write(path: Path, chosen: Iterator[EventDraft]) -> None:
     """Write a bundle as the product does: lines aside, then the archive, then its header."""
-    drafting = EventWriter(RUN)
+    writer = EventWriter(RUN)
     with tempfile.TemporaryFile() as lines, tempfile.TemporaryFile() as body:
         for draft in chosen:
-            lines.write(drafting.line(draft))
-        totals = drafting.finished_totals()
+            lines.write(writer.append(draft))
+        totals = writer.finish()
         contents = totals.contents(RUN.id)
         manifest = manifest_bytes(contents, RUN.producer_as_wire(), finished=True)
         lines.seek(0)

@@ -22,8 +22,7 @@ from affidavit.checks.facts import (
 )
 from affidavit.checks.receipt_body import ReceiptContext, answer_body
 from affidavit.checks.tool import Tool
-from affidavit.seal.key_registry import trusted_keys_from
-from affidavit.seal.keys import signing_key_from
+from affidavit.seal.keys import signing_key_from, trusted_keys_from
 from affidavit.seal.receipt_verification import ReceiptTrust
 from affidavit.seal.receipts import canonical_forms, receipt_from_bytes, seal_receipt
 from benchmarks.figure import Figure, best_cpu_seconds

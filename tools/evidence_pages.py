@@ -12,7 +12,7 @@ from affidavit.decision import stored_report
 from affidavit.decision.stored_report import StoredReport
 from affidavit.packs import schema as v1
 from affidavit.packs.closure import score_gain
-from affidavit.packs.report_schema import ClosureReportV1, LintReportV1
+from affidavit.packs.report import ClosureReport, LintReport
 from affidavit.packs.signals import REGISTRY, REGISTRY_VERSION, TOTAL_WEIGHT, Carrier
 from affidavit.seal.bundle.events import EventV1
 from affidavit.seal.bundle.manifest import BundleManifestV1
@@ -52,8 +52,8 @@ def schemas() -> Mapping[Path, str]:
     """Return each JSON schema by its path."""
     made = {
         "pack": pack_schema(),
-        "lint-report": _schema_of(LintReportV1),
-        "closure-report": _schema_of(ClosureReportV1),
+        "lint-report": _schema_of(LintReport),
+        "closure-report": _schema_of(ClosureReport),
         "bundle-manifest": _schema_of(BundleManifestV1),
         "bundle-event": _schema_of(EventV1),
         "bundle-proof": _schema_of(ProofV1),

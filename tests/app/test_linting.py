@@ -9,12 +9,10 @@ from tests.packs.test_builtin_packs import GOOD
 from tests.seal.bundle_making import AT, sealed
 
 from affidavit.app.lint import (
-    LintedBundle,
-    UnverifiedBundle,
     exit_for,
     lint_bundle,
     lint_bundles,
-    lint_report_as_wire,
+    lint_report,
 )
 from affidavit.app.pack_files import (
     built_in_pack,
@@ -27,9 +25,11 @@ from affidavit.app.pack_files import (
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.files import digest_file
+from affidavit.packs.lint import BundleLint
 from affidavit.packs.model import Severity
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.writer import EventDraft
+from affidavit.seal.verification import UnreadableInput
 
 STARTER = (built_in_pack("cicd-starter"),)
 
@@ -53,7 +53,7 @@ def test_a_bundle_is_linted_with_its_digest(bundle: Path) -> None:
     assert done.digest == digest_file(bundle)
     assert done.result.events == len(GOOD)
     assert done.result.findings == ()
-    assert done.manifest.known.run_id == "run-1"
+    assert done.run_id == "run-1"
 
 
 def test_a_tampered_bundle_is_not_linted(bundle: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_tampered_bundle_is_not_linted(bundle: Path) -> None:
     raw[-20] ^= 1
     bundle.write_bytes(raw)
     (outcome,) = lint_bundles([bundle], STARTER, DEFAULT_LIMITS, 500)
-    assert isinstance(outcome, UnverifiedBundle)
+    assert isinstance(outcome, UnreadableInput)
     assert str(bundle) in str(outcome.error)
     assert exit_for([outcome], Severity.ERROR) in (Exit.INPUT, Exit.TAMPERED)
 
@@ -75,7 +75,7 @@ def test_the_limits_hold(bundle: Path) -> None:
 def test_the_gravest_end_wins(bundle: Path, tmp_path: Path) -> None:
     (linted,) = lint_bundles([bundle], STARTER, DEFAULT_LIMITS, 500)
     (missing,) = lint_bundles([tmp_path / "no.tar.gz"], STARTER, DEFAULT_LIMITS, 500)
-    assert isinstance(linted, LintedBundle)
+    assert isinstance(linted, BundleLint)
     assert exit_for([linted], Severity.INFO) is Exit.YES
     assert exit_for([linted, missing], Severity.INFO) is Exit.INPUT
     assert exit_for([], Severity.INFO) is Exit.UNKNOWN
@@ -99,13 +99,11 @@ def test_the_threshold(fail_on: Severity | None, wanted: Exit, tmp_path: Path) -
 
 def test_a_report_is_the_same_every_time(bundle: Path) -> None:
     reports = [
-        lint_report_as_wire(
-            list(lint_bundles([bundle], STARTER, DEFAULT_LIMITS, 500)), STARTER, None, 500
-        )
+        lint_report(list(lint_bundles([bundle], STARTER, DEFAULT_LIMITS, 500)), STARTER, None, 500)
         for _ in range(2)
     ]
     assert reports[0] == reports[1]
-    assert reports[0]["fail_on"] == "none"
+    assert reports[0].fail_on == "none"
 
 
 PACK = (

@@ -15,24 +15,24 @@ from tests.checks.making import AT, PYTHON, RESULT, ROUTES
 from tests.seal.samples import FLAT_KEYS, KEY
 
 from affidavit.app.answer import AnswerRequest, answer_request, request_from_wire, with_self_anchor
-from affidavit.app.verify import ReceiptVerifier, VerifiedReceipt, replay_receipt
-from affidavit.app.verify_inputs import (
+from affidavit.app.verify import (
     ReceiptInput,
-    UnreadableInput,
+    ReceiptVerifier,
+    VerifiedReceipt,
     files_in,
-    in_batches,
     receipt_inputs_from,
     receipt_inputs_in,
+    replay_receipt,
 )
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.strict_json import decode
 from affidavit.checks.routes import routes_from_wire
-from affidavit.engine.local import run_in_order
-from affidavit.seal.key_registry import NO_KEYS
+from affidavit.seal.keys import TrustedKeys
 from affidavit.seal.receipt_verification import ReceiptTrust
 from affidavit.seal.receipts import receipt_from, seal_receipt
+from affidavit.seal.verification import UnreadableInput, VerifiedInput
 
 NOW = datetime.fromisoformat(AT)
 VERIFIER = ReceiptVerifier(ReceiptTrust(FLAT_KEYS), NOW)
@@ -55,9 +55,9 @@ def outcome_of(raw: bytes) -> VerifiedReceipt | UnreadableInput:
 
 def test_the_control_is_verified() -> None:
     outcome = outcome_of(FILE)
-    assert isinstance(outcome, VerifiedReceipt)
-    assert (outcome.exit, outcome.problem) == (Exit.YES, None)
-    assert outcome.said.verdict == "supported"
+    assert isinstance(outcome, VerifiedInput)
+    assert (outcome.exit, outcome.verification.problem) == (Exit.YES, None)
+    assert outcome.verification.said.verdict == "supported"
 
 
 def changed_value(raw: bytes) -> bool:
@@ -136,17 +136,22 @@ def test_what_is_wrong_is_named(raw: bytes, end: Exit, code: str | None) -> None
     assert outcome.exit is end
     assert outcome.as_wire()["exit"] == int(end)
     assert outcome.as_wire()["valid"] is False
-    if isinstance(outcome, VerifiedReceipt):
-        assert outcome.problem is not None
-        assert outcome.problem.code == code
+    if isinstance(outcome, VerifiedInput):
+        assert outcome.verification.problem is not None
+        assert outcome.verification.problem.code == code
 
 
 def test_an_unknown_key_is_no_yes_and_the_line_that_decided_is_the_signature() -> None:
-    outcome = ReceiptVerifier(ReceiptTrust(NO_KEYS), NOW).verify(ReceiptInput("a", None, FILE))
-    assert isinstance(outcome, VerifiedReceipt)
+    outcome = ReceiptVerifier(ReceiptTrust(TrustedKeys({}, {})), NOW).verify(
+        ReceiptInput("a", None, FILE)
+    )
+    assert isinstance(outcome, VerifiedInput)
     assert outcome.exit is Exit.UNKNOWN
-    assert outcome.problem is not None
-    assert (outcome.problem.name, outcome.problem.code) == ("signature", "AF334")
+    assert outcome.verification.problem is not None
+    assert (outcome.verification.problem.name, outcome.verification.problem.code) == (
+        "signature",
+        "AF334",
+    )
 
 
 def test_receipts_of_folders_and_lines_in_order(tmp_path: Path) -> None:
@@ -182,7 +187,7 @@ def test_a_bad_line_is_named_by_its_own_number() -> None:
 def test_a_line_beyond_the_limit_is_refused_with_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("affidavit.app.verify_inputs._MAX_BYTES", 10)
+    monkeypatch.setattr("affidavit.app.verify._MAX_BYTES", 10)
     path = tmp_path / "long.jsonl"
     path.write_bytes(CANONICAL)
     with pytest.raises(AffidavitError) as refused:
@@ -190,14 +195,14 @@ def test_a_line_beyond_the_limit_is_refused_with_its_place(
     assert (refused.value.where.file, refused.value.where.line) == (str(path), 1)
 
 
-def test_several_processes_say_the_same_in_the_same_order() -> None:
+def test_several_processes_say_the_same_in_the_same_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     subjects = [
         ReceiptInput("a", number, raw) for number, raw in enumerate((FILE, b"{", CANONICAL))
     ]
-    portions = list(in_batches(subjects, 2))
-    assert [len(portion) for portion in portions] == [2, 1]
-    (first, second) = run_in_order(VERIFIER, portions, 2)
-    assert [outcome.as_wire() for outcome in (*first, *second)] == [
+    monkeypatch.setattr("affidavit.app.verify._RECEIPTS_PER_TASK", 2)
+    assert [outcome.as_wire() for outcome in VERIFIER.verify_all(subjects, 2)] == [
         outcome.as_wire() for outcome in VERIFIER(subjects)
     ]
 

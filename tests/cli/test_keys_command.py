@@ -15,7 +15,7 @@ from tests.repository import ROOT
 
 from affidavit.app import keys as app
 from affidavit.app import keys as wiring
-from affidavit.seal.key_registry import trusted_keys_from
+from affidavit.seal.keys import trusted_keys_from
 from affidavit.store.signing_keys import SigningKeyFolder
 
 SEED = bytes(range(32))

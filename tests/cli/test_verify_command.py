@@ -14,7 +14,7 @@ from tests.golden_files import Golden
 from tests.seal.samples import FLAT, KEY, MADE, OTHER_KEY
 
 from affidavit.cli.program import cli
-from affidavit.seal.key_registry import KeyRegistry, registry_document
+from affidavit.seal.keys import KeyRegistry, registry_document
 
 LATER = ("--at", "2026-02-01")
 COMPACT = json.dumps(RECEIPT).encode()

@@ -9,13 +9,13 @@ from tests.seal.samples import DAY, FLAT_KEYS, KEY, MADE, NOW, OTHER_KEY, keys_o
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.seal.encodings import find_base64url, to_base64url
-from affidavit.seal.key_registry import (
+from affidavit.seal.keys import (
     KeyRegistry,
     TrustedKeys,
+    key_id_of,
     registry_document,
     trusted_keys_from,
 )
-from affidavit.seal.keys import key_id_of
 from affidavit.seal.receipt_verification import (
     ReceiptTrust,
     SigningTime,
@@ -25,7 +25,7 @@ from affidavit.seal.receipt_verification import (
 )
 from affidavit.seal.receipts import receipt_from
 from affidavit.seal.rfc3161 import TimeStamp
-from affidavit.seal.steps import VerificationStep
+from affidavit.seal.verification import VerificationStep
 
 ID, TEXT = KEY.public.id, KEY.public.text
 JWK: dict[str, JsonValue] = {"kty": "OKP", "crv": "Ed25519", "kid": ID, "x": TEXT}
@@ -77,7 +77,7 @@ def carried_key() -> Iterable[str]:
     """A receipt brings its own keys along, and they would do; nobody asked for them."""
     carried = {**sealed(keys={OTHER_KEY.public.id: OTHER_KEY.public.text})}
     trust = ReceiptTrust(trusted_keys_from([{OTHER_KEY.public.id: OTHER_KEY.public.text}]))
-    yield name_of(verify_receipt(receipt_from(carried), trust, NOW).steps[2])
+    yield name_of(verify_receipt(receipt_from(carried), trust, NOW, ()).steps[2])
 
 
 def lives(*keys: tuple[TrustedKeys, SigningTime]) -> Iterable[str]:
@@ -148,5 +148,5 @@ def test_the_control_is_accepted() -> None:
     assert find_base64url(TEXT) == KEY.public.raw
     assert trusted_keys_from([{"keys": [JWK]}]).keys[ID] == KEY.public
     trust = ReceiptTrust(keys_of(NEW))
-    steps = verify_receipt(receipt_from(sealed()), trust, NOW).steps
+    steps = verify_receipt(receipt_from(sealed()), trust, NOW, ()).steps
     assert all(step.fault is None for step in steps)

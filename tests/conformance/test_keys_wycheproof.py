@@ -6,7 +6,7 @@ import pytest
 from tests.vectors import vector_path
 
 from affidavit.base.errors import AffidavitError
-from affidavit.seal.key_registry import trusted_keys_from
+from affidavit.seal.keys import trusted_keys_from
 
 
 def test_no_key_of_another_algorithm_is_taken() -> None:

@@ -13,9 +13,14 @@ from tests.seal.samples import FLAT_KEYS, KEY, anchored
 from affidavit.base.errors import AffidavitError
 from affidavit.base.timestamps import find_timestamp
 from affidavit.checks.replay import ReplayDifferenceKind, replay_body
-from affidavit.seal.receipt_verification import ReceiptTrust, verify_receipt
+from affidavit.seal.receipt_verification import (
+    ReceiptTrust,
+    ReceiptVerification,
+    evidence_step,
+    replay_step,
+    verify_receipt,
+)
 from affidavit.seal.receipts import receipt_from, seal_receipt
-from affidavit.seal.steps import ReceiptVerification, evidence_step, replay_step
 
 SECOND_CHECK = {**PYTHON, "id": "second", "args": {"product": "pypy"}}
 BODY = body(PYTHON, SECOND_CHECK)
@@ -31,8 +36,7 @@ def verified(receipt: dict[str, Any]) -> ReceiptVerification:
         kind: [str(each) for each in differences if each.kind is kind]
         for kind in ReplayDifferenceKind
     }
-    first = verify_receipt(receipt_from(receipt), ReceiptTrust(FLAT_KEYS), NOW)
-    return first.and_steps(
+    replayed = (
         evidence_step(
             len(receipt.get("evidence_index", ())),
             of_kind[ReplayDifferenceKind.CLOSURE],
@@ -40,6 +44,7 @@ def verified(receipt: dict[str, Any]) -> ReceiptVerification:
         ),
         replay_step([*of_kind[ReplayDifferenceKind.REPLAY], *of_kind[ReplayDifferenceKind.SHAPE]]),
     )
+    return verify_receipt(receipt_from(receipt), ReceiptTrust(FLAT_KEYS), NOW, replayed)
 
 
 def sealed(change: Callable[[dict[str, Any]], object] | None = None) -> dict[str, Any]:
@@ -109,4 +114,4 @@ def test_every_case_of_the_layer_is_built() -> None:
 
 def test_the_control_is_accepted() -> None:
     assert names_of(sealed()) == set()
-    assert verified(sealed()).as_wire()["valid"] is True
+    assert verified(sealed()).valid

@@ -59,7 +59,7 @@ def over_sha1(authority: Authority) -> object:
 
 def stripped(authority: Authority) -> object:
     trust = ReceiptTrust(FLAT_KEYS, TimeStampTrust(authority.roots), stamp_required=True)
-    (step, *_) = verify_receipt(receipt_from(sealed()), trust, authority.now).steps
+    (step, *_) = verify_receipt(receipt_from(sealed()), trust, authority.now, ()).steps
     assert step.fault is not None
     raise AffidavitError(step.fault)
 

@@ -110,9 +110,7 @@ RULES = {f"{pack.name}:{rule.id}": (pack, rule) for pack in PACKS.values() for r
 
 
 def fired(result: LintResult) -> set[str]:
-    return {
-        f"{each.pack.name}:{each.rule.id}" for each in result.outcomes if each.finding is not None
-    }
+    return {f"{each.pack.name}:{each.rule.id}" for each in result.rules if each.finding is not None}
 
 
 def test_the_packs_are_these() -> None:

@@ -104,10 +104,10 @@ def test_a_pointer(text: str, wanted: object) -> None:
     assert pointer_from(text).find(DOCUMENT) == wanted  # type: ignore[arg-type]  # a JSON value
 
 
-def test_marks_and_members() -> None:
-    assert pointer_from("/data/x").mark == b'"x"'
-    assert pointer_from("/data/1").mark is None
-    assert pointer_from("/").mark is None
+def test_required_bytes_and_members() -> None:
+    assert pointer_from("/data/x").required_bytes == b'"x"'
+    assert pointer_from("/data/1").required_bytes is None
+    assert pointer_from("/").required_bytes is None
     assert child_pointer("/a", "b/c~") == "/a/b~1c~0"
     assert repr(ABSENT) == "ABSENT"
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.packs.making import MANIFEST, event, line_of, lint, messages, pack_with
 
-from affidavit.packs.evaluators import FixedEvaluator
+from affidavit.packs.checks import FixedEvaluator
 from affidavit.packs.events import Event, decode_head
 
 A, B = event("a", {"x": 1}), event("b", {"y": None})
@@ -218,7 +218,7 @@ SPEC: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str | None]] = {
 def test_a_check(check: dict[str, Any], events: list[dict[str, Any]], wanted: str | None) -> None:
     result = lint([pack_with({"check": check})], events)
     assert messages(result) == ([] if wanted is None else [wanted])
-    (outcome,) = result.outcomes
+    (outcome,) = result.rules
     assert (outcome.finding is None) is (wanted is None)
 
 
@@ -303,11 +303,10 @@ def test_two_fields_of_the_envelope_are_looked_up_in_one_event() -> None:
     assert messages(lint([pack_with({"check": check})], [traced])) == []
 
 
-def test_what_is_settled_wants_no_event() -> None:
+def test_a_fixed_result_needs_no_event() -> None:
     settled = FixedEvaluator(None)
-    assert not settled.wants("a")
+    assert not settled.accepts("a")
     assert settled.feed(Event(1, b"{}", decode_head(line_of(A))))
-    assert settled.takes(b"{}", 1)
     assert settled.finish() is None
 
 

@@ -14,11 +14,12 @@ from tests.packs.test_sensitive import DRAWN
 from tests.repository import ROOT
 from tests.seal.bundle_making import sealed
 
-from affidavit.app.lint import closure_report, lint_bundles, lint_report_as_wire
+from affidavit.app.lint import closure_report, lint_bundles, lint_report
 from affidavit.app.pack_files import built_in_text
 from affidavit.base.strict_yaml import decode_yaml
+from affidavit.cli.terminal import json_bytes
 from affidavit.packs.model import Severity
-from affidavit.packs.report_schema import LintReportV1
+from affidavit.packs.report import LintReport
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
 
 
@@ -36,12 +37,12 @@ def test_a_lint_report_is_what_its_schema_says(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("a.tar.gz", "b.tar.gz", "missing.tar.gz")]
     packs = tuple(PACKS.values())
     outcomes = list(lint_bundles(paths, packs, DEFAULT_LIMITS, 500))
-    wire: Any = json.loads(json.dumps(lint_report_as_wire(outcomes, packs, Severity.ERROR, 500)))
-    msgspec.convert(wire, LintReportV1)
+    wire: Any = json.loads(json_bytes(lint_report(outcomes, packs, Severity.ERROR, 500)))
+    msgspec.convert(wire, LintReport)
     schema("lint-report").validate(wire)
     schema("closure-report").validate(wire["bundles"][0]["closure_report"])
     assert wire["bundles"][0]["closure_report"] == json.loads(
-        json.dumps(closure_report(outcomes[0]))  # type: ignore[arg-type]  # the first is linted
+        json_bytes(closure_report(outcomes[0]))  # type: ignore[arg-type]  # the first is linted
     )
 
 

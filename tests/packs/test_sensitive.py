@@ -11,6 +11,7 @@ from tests.packs.making import event, line_of, lint
 from affidavit.packs.events import decode_head
 from affidavit.packs.lint import LintPass
 from affidavit.packs.model import Severity
+from affidavit.packs.report import LintSummary
 from affidavit.packs.sensitive_patterns import (
     find_personal_data,
     find_secrets,
@@ -225,7 +226,7 @@ def test_many_findings_are_counted_and_not_kept() -> None:
     result = lint([], events, max_results=10)
     assert len(result.findings) == 10
     assert {each.severity for each in result.findings} == {Severity.ERROR}
-    assert result.counts == {Severity.ERROR: 30, Severity.WARNING: 60, Severity.INFO: 30}
+    assert result.summary == LintSummary(total=120, errors=30, warnings=60, infos=30)
     assert result.truncated == 110
 
 

@@ -2,14 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.packs.making import MANIFEST, event, line_of, lint, pack_with
 
-from affidavit.packs.closure import ClosureConfidence, score_gain
+from affidavit.packs.closure import score_gain
 from affidavit.packs.lint import LintPass
-from affidavit.packs.signal_detection import SignalState
+from affidavit.packs.report import ClosureConfidence, SignalState
 from affidavit.packs.signals import REGISTRY, REGISTRY_VERSION, REPLAY_CRITICAL, TOTAL_WEIGHT
 
 COMMITMENT = {"$redacted": {"alg": "sha256-salted", "digest": "sha256:ab", "size_bytes": 4}}
@@ -36,7 +37,7 @@ EVERYTHING = [
 
 
 def states(events: list[dict[str, Any]]) -> dict[str, SignalState]:
-    return {name: seen.state for name, seen in lint([], events).sightings.items()}
+    return {name: seen.status for name, seen in lint([], events).signals.items()}
 
 
 def without(key: str) -> dict[str, Any]:
@@ -146,10 +147,10 @@ SPEC: dict[str, tuple[str, list[dict[str, Any]], SignalState, str]] = {
 
 @pytest.mark.parametrize(("name", "events", "state", "words"), SPEC.values(), ids=SPEC.keys())
 def test_a_signal(name: str, events: list[dict[str, Any]], state: SignalState, words: str) -> None:
-    seen = lint([], events).sightings[name]
-    assert (seen.state, words in seen.reason) == (state, True)
-    assert seen.paths
-    assert (seen.commitment is not None) is (state is SignalState.REDACTED)
+    seen = lint([], events).signals[name]
+    assert (seen.status, words in seen.reason) == (state, True)
+    assert seen.evidence_paths
+    assert (seen.commitment is not msgspec.UNSET) is (state is SignalState.REDACTED)
 
 
 def test_everything_can_be_captured() -> None:
@@ -180,18 +181,21 @@ def test_the_registry_has_what_was_agreed() -> None:
 
 
 def test_evidence_paths_name_line_and_field_and_are_few() -> None:
-    seen = lint([], [STARTED, *[MODEL_CALL] * 5]).sightings["model_outputs"]
-    assert seen.paths == tuple(f"events.ndjson:{line}/data/output" for line in (2, 3, 4))
-    gap = lint([], [event("affidavit.model.call", without("model"))]).sightings["model_identity"]
-    assert gap.paths == ("events.ndjson:1/data/model",)
-    hint = lint([], [STARTED]).sightings["tool_io_bodies"]
-    assert hint.paths == ("affidavit.tool.call/data/input", "affidavit.tool.call/data/output")
+    seen = lint([], [STARTED, *[MODEL_CALL] * 5]).signals["model_outputs"]
+    assert seen.evidence_paths == tuple(f"events.ndjson:{line}/data/output" for line in (2, 3, 4))
+    gap = lint([], [event("affidavit.model.call", without("model"))]).signals["model_identity"]
+    assert gap.evidence_paths == ("events.ndjson:1/data/model",)
+    hint = lint([], [STARTED]).signals["tool_io_bodies"]
+    assert hint.evidence_paths == (
+        "affidavit.tool.call/data/input",
+        "affidavit.tool.call/data/output",
+    )
 
 
 def test_a_commitment_is_carried_into_the_report() -> None:
     redacted = [event("affidavit.model.call", {**MODEL, "output": COMMITMENT})] * 2
-    wire = lint([], redacted).sightings["model_outputs"].as_wire()
-    assert wire["commitment"] == COMMITMENT["$redacted"]
+    found = lint([], redacted).signals["model_outputs"]
+    assert msgspec.to_builtins(found.commitment) == COMMITMENT["$redacted"]
 
 
 # Fixed fixtures of the score: which signals a run records, and what it comes to.
@@ -226,8 +230,7 @@ def test_the_score(
 @given(st.sets(st.integers(0, len(EVERYTHING) - 1)))
 def test_the_score_is_the_sum_of_what_is_captured(chosen: set[int]) -> None:
     closure = lint([], [EVERYTHING[at] for at in sorted(chosen)]).closure
-    captured = [seen for seen in closure.sightings if seen.state is SignalState.CAPTURED]
-    assert closure.score == pytest.approx(sum(score_gain(seen.signal) for seen in captured))
+    assert closure.score == pytest.approx(sum(map(score_gain, closure.captured)))
     assert 0 <= closure.score <= 1
 
 
@@ -245,12 +248,12 @@ def test_the_lists_of_completeness_divide_what_is_required() -> None:
         {"check": {"type": "x"}, "x-assay": {"requires_signals": sorted(REGISTRY)}},
     )
     redacted = event("affidavit.model.call", {**MODEL, "output": COMMITMENT})
-    wire: dict[str, Any] = lint([pack], [STARTED, redacted]).completeness.as_wire()
-    parts = [*wire["captured"], *wire["redacted"], *wire["unknown"]]
-    assert sorted(parts) == wire["required"] == sorted(REGISTRY)
-    assert wire["redacted"] == ["model_outputs"]
-    assert wire["by_signal"]["tool_calls"]["status"] == "missing"
-    assert list(wire["by_signal"]) == wire["required"]
+    complete = lint([pack], [STARTED, redacted]).completeness
+    parts = [*complete.captured, *complete.redacted, *complete.unknown]
+    assert sorted(parts) == list(complete.required) == sorted(REGISTRY)
+    assert complete.redacted == ("model_outputs",)
+    assert complete.by_signal["tool_calls"].status is SignalState.MISSING
+    assert tuple(complete.by_signal) == complete.required
 
 
 DEPENDENCIES: dict[str, tuple[dict[str, Any], list[str]]] = {
@@ -277,22 +280,20 @@ DEPENDENCIES: dict[str, tuple[dict[str, Any], list[str]]] = {
 @pytest.mark.parametrize(("given_event", "wanted"), DEPENDENCIES.values(), ids=DEPENDENCIES.keys())
 def test_what_is_not_held_still(given_event: dict[str, Any], wanted: list[str]) -> None:
     closure = lint([], [given_event, given_event]).closure
-    assert closure.as_wire()["uncontrolled_dependencies"] == wanted
+    assert list(closure.uncontrolled_dependencies) == wanted
 
 
 def test_very_many_dependencies_are_not_all_named() -> None:
     events = [event("assay.net.connect", subject=f"h{at:03}") for at in range(102)]
-    named = lint([], events).closure.uncontrolled
+    named = lint([], events).closure.uncontrolled_dependencies
     assert len(named) == 101
     assert named[-1] == "and others: the first 100 are named"
 
 
 def test_the_order_of_equal_events_does_not_change_the_report() -> None:
     first, second = lint([], EVERYTHING), lint([], EVERYTHING)
-    assert first.closure.as_wire() == second.closure.as_wire()
-    assert [signal.name for signal in REPLAY_CRITICAL] == [
-        seen.signal for seen in first.closure.sightings
-    ]
+    assert first.closure == second.closure
+    assert sorted(signal.name for signal in REPLAY_CRITICAL) == list(first.closure.scoring.weights)
 
 
 def test_more_types_than_plans_are_planned_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -368,8 +369,8 @@ def test_many_equal_events_are_counted_exactly() -> None:
         done.feed_lines(1 + portion * 100, lines)
     result = done.finish()
     assert result.events == 400
-    assert result.sightings["model_outputs"].reason == "found in 200 events"
-    assert result.sightings["tool_io_bodies"].reason == "found in 200 events"
-    missing = next(each for each in result.outcomes if each.rule.id == "R-8").finding
+    assert result.signals["model_outputs"].reason == "found in 200 events"
+    assert result.signals["tool_io_bodies"].reason == "found in 200 events"
+    missing = next(each for each in result.rules if each.rule.id == "R-8").finding
     assert missing is not None
     assert missing.message.startswith("200 events matched the condition, but 200")

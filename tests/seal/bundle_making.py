@@ -15,7 +15,7 @@ from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.manifest import manifest_bytes
 from affidavit.seal.bundle.reader import verify_bundle
 from affidavit.seal.bundle.verification import BundleVerification
-from affidavit.seal.bundle.writer import EventDraft, EventWriter, RunIdentity, bundle_bytes
+from affidavit.seal.bundle.writer import BundlePacker, EventDraft, EventWriter, RunIdentity
 
 AT = "2026-01-31T14:30:00Z"
 RUN = RunIdentity("run-1", "urn:example:run", "affidavit", "0.1.0")
@@ -34,12 +34,19 @@ Member = tuple[str, bytes]
 
 def sealed(drafts: Iterable[EventDraft] = DRAFTS, run: RunIdentity = RUN, **about: Any) -> bytes:
     """Return a bundle as the product writes it."""
-    drafting = EventWriter(run)
-    lines = [drafting.line(draft) for draft in drafts]
-    totals = drafting.finished_totals()
+    writer = EventWriter(run)
+    lines = [writer.append(draft) for draft in drafts]
+    totals = writer.finish()
     contents = totals.contents(run.id)
     manifest = manifest_bytes(contents, run.producer_as_wire(), **{"finished": True, **about})
-    return bundle_bytes(manifest, b"".join(lines))
+    return archive_of(manifest, b"".join(lines))
+
+
+def archive_of(manifest: bytes, events: bytes) -> bytes:
+    """Return the archive of a manifest and events."""
+    packer = BundlePacker()
+    body = b"".join(packer.body(manifest, (events,), len(events)))
+    return packer.header() + body
 
 
 def members_of(bundle: bytes) -> tuple[bytes, bytes]:
@@ -110,7 +117,7 @@ def verified(bundle: bytes, limits: BundleLimits = DEFAULT_LIMITS) -> BundleVeri
 def fault_name(bundle: bytes, limits: BundleLimits = DEFAULT_LIMITS) -> str | None:
     """Return the name of what is wrong with a bundle."""
     error = verified(bundle, limits).error
-    return None if error is None else error.fault.name
+    return None if error is None else error.name
 
 
 Change = Callable[[dict[str, Any], list[dict[str, Any]]], object]

@@ -3,13 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 from affidavit.base.json_values import JsonValue
-from affidavit.seal.key_registry import (
+from affidavit.seal.keys import (
     KeyRegistry,
     TrustedKeys,
     registry_document,
+    signing_key_from,
     trusted_keys_from,
 )
-from affidavit.seal.keys import signing_key_from
 from affidavit.seal.receipt_verification import ReceiptTrust
 from affidavit.seal.receipts import anchor_member, canonical_forms, seal_receipt
 

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.json_values import ASCII_FLOAT_FREE
-from tests.seal.bundle_making import AT, RUN, fault_name, members_of, parts, respoken, sealed
+from tests.seal.bundle_making import (
+    AT,
+    RUN,
+    archive_of,
+    fault_name,
+    members_of,
+    parts,
+    respoken,
+    sealed,
+)
 
 from affidavit.base.canonical import jcs
 from affidavit.seal.bundle.events import (
@@ -19,14 +28,14 @@ from affidavit.seal.bundle.events import (
 )
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
 from affidavit.seal.bundle.manifest import manifest_bytes
-from affidavit.seal.bundle.writer import EventDraft, EventWriter, bundle_bytes
+from affidavit.seal.bundle.writer import EventDraft, EventWriter
 
 LIMITS = DEFAULT_LIMITS.for_json(DEFAULT_LIMITS.max_line_bytes)
 
 
 def lines_of(drafts: list[EventDraft]) -> list[bytes]:
-    drafting = EventWriter(RUN)
-    return [drafting.line(draft) for draft in drafts]
+    writer = EventWriter(RUN)
+    return [writer.append(draft) for draft in drafts]
 
 
 def proven(lines: list[bytes], first: int = 0) -> list[bytes] | None:
@@ -174,8 +183,8 @@ def test_a_line_in_another_order_of_keys_is_refused() -> None:
 def test_an_event_with_a_rare_member_is_looked_at_by_itself(traced: int) -> None:
     _, events = parts(sealed(ORDINARY))
     events[traced]["traceparent"] = "00-1-2-00"
-    drafting = EventWriter(RUN)
-    text = b"".join(map(drafting.rewritten, events))
-    contents = drafting.finished_totals().contents(RUN.id)
+    writer = EventWriter(RUN)
+    text = b"".join(map(writer.rewrite, events))
+    contents = writer.finish().contents(RUN.id)
     manifest = manifest_bytes(contents, RUN.producer_as_wire(), finished=True)
-    assert fault_name(bundle_bytes(manifest, text)) is None
+    assert fault_name(archive_of(manifest, text)) is None

@@ -33,14 +33,14 @@ from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits, limits_fr
 from affidavit.seal.bundle.reader import read_bundle
 from affidavit.seal.bundle.verification import ASSAY_CODES, WITHOUT_ASSAY_CODE
 from affidavit.seal.bundle.writer import EventDraft, EventWriter, RunIdentity
-from affidavit.seal.steps import StepStatus
+from affidavit.seal.verification import StepStatus
 
 Parts = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
 def test_every_step_of_a_good_bundle() -> None:
     steps = verified(sealed()).steps
-    assert [(step.number, step.name.value) for step in steps] == [
+    assert [(step.number, step.name) for step in steps] == [
         (1, "container"),
         (2, "manifest"),
         (3, "events"),
@@ -355,7 +355,7 @@ def test_a_run_that_could_not_be_verified_is_not_begun(make: Callable[[], RunIde
 
 def test_an_event_with_a_time_that_is_none_is_not_written() -> None:
     with pytest.raises(AffidavitError) as caught:
-        EventWriter(RUN).line(EventDraft("x", "noon", {}))
+        EventWriter(RUN).append(EventDraft("x", "noon", {}))
     assert caught.value.where.field == "time"
 
 
@@ -370,12 +370,12 @@ def test_every_code_of_the_table_exists() -> None:
 
 
 def test_an_outcome_names_assays_code() -> None:
-    wire = verified(changed(lambda _, events: events[1].update(data={}))).as_wire()
-    error = wire["error"]
-    assert isinstance(error, dict)
-    assert (error["name"], error["assay_code"]) == ("bundle.event_hash", "IntegrityEventHash")
-    assert wire["valid"] is False
-    assert verified(b"x").as_wire()["bundle_id"] is None
+    verification = verified(changed(lambda _, events: events[1].update(data={})))
+    error = verification.error
+    assert error is not None
+    assert (error.name, error.assay_code) == ("bundle.event_hash", "IntegrityEventHash")
+    assert not verification.valid
+    assert verified(b"x").bundle_id is None
 
 
 def test_the_manifest_is_canonical() -> None:

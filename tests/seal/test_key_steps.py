@@ -7,10 +7,10 @@ import pytest
 from tests.seal.samples import DAY, KEY, MADE, NOW, REGISTRY
 
 from affidavit.base.exits import Exit
-from affidavit.seal.key_registry import KeyRecord, KeyStatus
+from affidavit.seal.keys import KeyRecord, KeyStatus
 from affidavit.seal.receipt_verification import SigningTime, key_step
 from affidavit.seal.rfc3161 import TimeStamp
-from affidavit.seal.steps import StepStatus
+from affidavit.seal.verification import StepStatus
 
 ID = KEY.public.id
 SECOND = timedelta(seconds=1)

@@ -14,23 +14,18 @@ from tests.seal.samples import DAY, FLAT, KEY, MADE, NOW, OTHER_KEY, REGISTRY
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.seal.encodings import find_base64, find_base64url, to_base64, to_base64url
-from affidavit.seal.key_registry import (
+from affidavit.seal.key_files import encrypted_pem, is_encrypted, plain_pem, seed_from
+from affidavit.seal.keys import (
     KeyRegistry,
     KeyStatus,
+    PublicKey,
+    is_key_id,
+    keys_by_id,
     keys_document,
     registry_document,
     registry_from,
-    trusted_keys_from,
-)
-from affidavit.seal.keys import (
-    PublicKey,
-    encrypted_pem,
-    is_encrypted,
-    is_key_id,
-    keys_by_id,
-    plain_pem,
-    seed_from,
     signing_key_from,
+    trusted_keys_from,
 )
 
 ID, TEXT = KEY.public.id, KEY.public.text
@@ -197,7 +192,7 @@ def test_a_change_that_is_refused(change: object) -> None:
 
 
 SALT, START = bytes(range(16)), bytes(range(16, 32))
-LOCKED = encrypted_pem(KEY.seed, "pass wörd", SALT, START)
+LOCKED = encrypted_pem(KEY.seed, "pass wörd", salt=SALT, iv=START)
 
 
 def test_a_key_file_comes_back() -> None:

@@ -9,11 +9,16 @@ from tests.seal.samples import BODY, FLAT_KEYS, KEY, anchored, keys_of
 from affidavit.base.exits import Exit
 from affidavit.base.json_values import JsonValue
 from affidavit.base.timestamps import timestamp_text
-from affidavit.seal.key_registry import KeyRegistry
-from affidavit.seal.receipt_verification import ReceiptTrust, verify_receipt
+from affidavit.seal.keys import KeyRegistry
+from affidavit.seal.receipt_verification import (
+    ReceiptTrust,
+    ReceiptVerification,
+    evidence_step,
+    replay_step,
+    verify_receipt,
+)
 from affidavit.seal.receipts import anchor_member, canonical_forms, receipt_from, seal_receipt
 from affidavit.seal.rfc3161 import TimeStampTrust
-from affidavit.seal.steps import ReceiptVerification, evidence_step, replay_step
 
 MINUTE = timedelta(minutes=1)
 ID = KEY.public.id
@@ -35,8 +40,8 @@ def receipt(authority: Authority) -> dict[str, JsonValue]:
 
 
 def verify(value: JsonValue, trust: ReceiptTrust, at: datetime) -> ReceiptVerification:
-    verification = verify_receipt(receipt_from(value), trust, at)
-    return verification.and_steps(evidence_step(0, [], []), replay_step([]))
+    replayed = (evidence_step(0, [], []), replay_step([]))
+    return verify_receipt(receipt_from(value), trust, at, replayed)
 
 
 def first_line(verification: ReceiptVerification) -> tuple[str, str | None]:

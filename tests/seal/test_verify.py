@@ -4,6 +4,7 @@ import json
 import pickle
 from datetime import timedelta
 
+import msgspec
 import pytest
 from tests.seal.samples import (
     DAY,
@@ -23,24 +24,25 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
-from affidavit.seal.key_registry import NO_KEYS, KeyRegistry
-from affidavit.seal.receipt_verification import ReceiptTrust, verify_receipt
-from affidavit.seal.receipts import receipt_from, receipt_from_bytes, seal_receipt
-from affidavit.seal.steps import (
+from affidavit.seal.keys import KeyRegistry, TrustedKeys
+from affidavit.seal.receipt_verification import (
+    ReceiptTrust,
     ReceiptVerification,
-    StepStatus,
-    VerificationStep,
     evidence_step,
+    exit_of_steps,
     passed,
     replay_step,
+    verify_receipt,
 )
+from affidavit.seal.receipts import receipt_from, receipt_from_bytes, seal_receipt
+from affidavit.seal.verification import StepStatus, VerificationStep
 
 FLAT_TRUST = ReceiptTrust(FLAT_KEYS)
 LAST_STEPS = (evidence_step(1, [], []), replay_step([]))
 
 
 def verify(value: JsonValue, trust: ReceiptTrust = TRUST) -> ReceiptVerification:
-    return verify_receipt(receipt_from(value), trust, NOW).and_steps(*LAST_STEPS)
+    return verify_receipt(receipt_from(value), trust, NOW, LAST_STEPS)
 
 
 def lines(verification: ReceiptVerification) -> list[tuple[int, str, str, str | None]]:
@@ -61,14 +63,14 @@ def test_a_receipt_that_holds() -> None:
         (5, "replay", "passed", None),
     ]
     assert verification.exit is Exit.YES
-    assert verification.as_wire()["valid"] is True
+    assert verification.valid
     assert verification.key_id == KEY.public.id
 
 
 def test_each_line_says_something_and_crosses_to_machines() -> None:
     verification = verify(sealed(), FLAT_TRUST)
-    wire = verification.as_wire()
-    assert json.loads(json.dumps(wire)) == wire
+    wire = msgspec.to_builtins(verification)
+    assert json.loads(json.dumps(wire)) == json.loads(msgspec.json.encode(verification))
     assert all(step.detail for step in verification.steps)
     assert pickle.loads(pickle.dumps(verification)) == verification  # noqa: S301 - our own bytes
 
@@ -134,7 +136,7 @@ FAILS: dict[str, tuple[dict[str, JsonValue], ReceiptTrust, set[tuple[str, str, s
     ),
     "no keys at all": (
         sealed(),
-        ReceiptTrust(NO_KEYS),
+        ReceiptTrust(TrustedKeys({}, {})),
         {(S, "not_checked", "key.untrusted")},
         Exit.UNKNOWN,
     ),
@@ -194,8 +196,8 @@ def test_what_is_skipped_says_so() -> None:
 
 
 def test_without_steps_4_and_5_it_is_no_yes() -> None:
-    assert verify_receipt(receipt_from(anchored(sealed())), TRUST, NOW).exit is Exit.UNKNOWN
-    assert ReceiptVerification("ans_x", "key", ()).exit is Exit.UNKNOWN
+    assert verify_receipt(receipt_from(anchored(sealed())), TRUST, NOW, ()).exit is Exit.UNKNOWN
+    assert exit_of_steps(()) is Exit.UNKNOWN
 
 
 LATER_STEPS: dict[str, tuple[VerificationStep, str, str, Exit]] = {
@@ -235,12 +237,14 @@ def test_the_steps_that_others_do(step: VerificationStep, name: str, said: str, 
     assert step.status is StepStatus.FAILED
     assert said in step.detail
     kept = [passed(other, "") for other in (A, R, S, K, "evidence", "replay") if other != step.name]
-    assert ReceiptVerification("r", "k", (*kept, step)).exit is exit
+    assert exit_of_steps((*kept, step)) is exit
 
 
 def test_a_failure_without_a_fault_is_the_gravest() -> None:
-    step = VerificationStep(A, StepStatus.FAILED, "it does not hold")
-    assert ReceiptVerification("r", "k", (step,)).exit is Exit.TAMPERED
+    step = VerificationStep(
+        number=1, name=A, status=StepStatus.FAILED, code=None, detail="it does not hold"
+    )
+    assert exit_of_steps((step,)) is Exit.TAMPERED
 
 
 def test_a_key_that_may_not_be_believed_is_a_no_and_not_tampering() -> None:
@@ -265,7 +269,7 @@ def outcome(raw: bytes) -> Exit | str:
     """Return how the verification of a file ends, or the code of why there is none."""
     try:
         receipt = receipt_from_bytes(raw)
-        return verify_receipt(receipt, TRUST, NOW).and_steps(*LAST_STEPS).exit
+        return verify_receipt(receipt, TRUST, NOW, LAST_STEPS).exit
     except AffidavitError as error:
         return error.fault.code
 

@@ -10,8 +10,8 @@ import pytest
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
-from affidavit.seal.key_registry import KeyRegistry
-from affidavit.seal.keys import SigningKey, encrypted_pem, plain_pem, signing_key_from
+from affidavit.seal.key_files import encrypted_pem, plain_pem
+from affidavit.seal.keys import KeyRegistry, SigningKey, signing_key_from
 from affidavit.store import signing_keys as module
 from affidavit.store.signing_keys import SigningKeyFolder
 
@@ -92,7 +92,7 @@ def test_a_key_that_others_can_read_is_refused(folder: SigningKeyFolder, mode: i
 
 
 def test_an_encrypted_key_may_be_seen(folder: SigningKeyFolder) -> None:
-    pem = encrypted_pem(FIRST.seed, "long enough", bytes(16), bytes(16))
+    pem = encrypted_pem(FIRST.seed, "long enough", salt=bytes(16), iv=bytes(16))
     keep(folder, FIRST, pem).chmod(0o644)
     assert folder.private_state(FIRST.public.id) == "encrypted"
     assert folder.signing_key("long enough") == FIRST

@@ -10,7 +10,8 @@ from typing import Any
 import anyio
 from tests.repository import ROOT
 
-from affidavit.app.keys import create_key, key_folder, parse_moment, random_bytes
+from affidavit.app.clock import datetime_of
+from affidavit.app.keys import create_key, key_folder, random_bytes
 from affidavit.app.service import AnswerService, ServiceConfig, api_key_file, create_api_key
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.application import ServiceDependencies, build_application
@@ -34,7 +35,7 @@ def make_project(folder: Path) -> Path:
     shutil.copytree(ROOT / "samples" / "answers", folder, dirs_exist_ok=True)
     with (folder / "affidavit.toml").open("a", encoding="utf-8") as file:
         file.write(SLOW_TOOL)
-    create_key(key_folder(folder), "af", None, lambda size: bytes(range(size)), parse_moment(None))
+    create_key(key_folder(folder), "af", None, lambda size: bytes(range(size)), datetime_of(None))
     return folder
 
 

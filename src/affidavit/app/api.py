@@ -257,26 +257,24 @@ def verify(
 
     A bundle that cannot be opened and a receipt that cannot be read raise their error.
     """
-    from affidavit.app.bundles import bundle_stream, verify_stream
-    from affidavit.app.keys import parse_moment
-    from affidavit.app.verify import ReceiptVerifier, key_files, trust_from
-    from affidavit.app.verify_inputs import ReceiptInput, UnreadableInput
+    from affidavit.app.bundles import bundle_stream
+    from affidavit.app.clock import datetime_of
+    from affidavit.app.verify import ReceiptInput, key_files, trust_from, verify_steps
+    from affidavit.seal.bundle.reader import verify_bundle
+    from affidavit.seal.verification import VerifiedInput
 
     name = "bytes" if isinstance(subject, bytes) else str(subject)
     with BytesIO(subject) if isinstance(subject, bytes) else bundle_stream(Path(subject)) as stream:
         start = stream.read(len(_GZIP))
         if start == _GZIP:
             stream.seek(0)
-            return verify_stream(stream, name)
+            return VerifiedInput("bundle", name, verify_bundle(stream))
     roots = _paths_of(tsa_roots)
     trust = trust_from(
         key_files(_paths_of(keys), Path(project)), roots, tsa_policy, stamp_required=stamp_required
     )
-    receipt = ReceiptInput(name, None, subject if isinstance(subject, bytes) else None)
-    outcome = ReceiptVerifier(trust, parse_moment(at)).verify(receipt)
-    if isinstance(outcome, UnreadableInput):
-        raise outcome.error
-    return outcome
+    receipt = ReceiptInput(name, raw=subject if isinstance(subject, bytes) else None).receipt()
+    return VerifiedInput("receipt", name, verify_steps(receipt, trust, datetime_of(at)))
 
 
 def _paths_of(value: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:

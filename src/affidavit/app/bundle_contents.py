@@ -337,7 +337,7 @@ def _in_section(
 
 
 def _ending(portrait: BundleSummary) -> list[str]:
-    ours = portrait.manifest.known.ours
+    ours = portrait.manifest.known.affidavit
     if ours is None or ours.finished is None:
         return []
     return ["finished" if ours.finished else "unfinished"]

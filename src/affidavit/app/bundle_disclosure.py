@@ -223,20 +223,20 @@ def redact_bundle(
             if not redaction.salts:
                 raise AffidavitError(faults.REDACT_NOTHING, Where(file=str(source)))
             _write_salts(salts, origin, origin_salt, redaction)
-            earlier = 0 if known.ours is None else known.ours.redacted_values
+            earlier = 0 if known.affidavit is None else known.affidavit.redacted_values
             ours: dict[str, JsonValue] = {
                 "origin": salted_digest(origin, origin_salt),
                 "redacted_values": earlier + len(redaction.salts),
             }
             kept = {key: value for key, value in manifest.items() if key not in _REWRITTEN_FIELDS}
-            finished = None if known.ours is None else known.ours.finished
+            finished = None if known.affidavit is None else known.affidavit.finished
             producer = msgspec.to_builtins(known.producer)
             return ManifestFields(finished, ours, kept, producer=producer)
 
-        drafting = EventWriter(RunIdentity(known.run_id, "urn:redacted", known.producer.name, ""))
-        lines = _lines(reader, drafting, redaction, limits)
+        writer = EventWriter(RunIdentity(known.run_id, "urn:redacted", known.producer.name, ""))
+        lines = _lines(reader, writer, redaction, limits)
         try:
-            contents = write_bundle(target, drafting, lines, about)
+            contents = write_bundle(target, writer, lines, about)
         except BaseException:
             # They are ours, and of a bundle that is not there.
             with suppress(OSError):
@@ -252,11 +252,11 @@ def _refuse_known_salts(salts: Path) -> None:
 
 
 def _lines(
-    reader: BundleReader, drafting: EventWriter, redaction: Redaction, limits: BundleLimits
+    reader: BundleReader, writer: EventWriter, redaction: Redaction, limits: BundleLimits
 ) -> Iterator[bytes]:
     line_limits = limits.for_json(limits.max_line_bytes)
     for number, event in reader.events():
-        line = drafting.rewritten(redaction.redact(event))
+        line = writer.rewrite(redaction.redact(event))
         try:
             # A commitment is longer and deeper than many a value.
             require_canonical(line[:-1], line_limits)
@@ -332,7 +332,7 @@ def _require_origin(bundle: Path, read: RevealedOriginV1, limits: BundleLimits) 
     with open_bundle(bundle, limits) as reader:
         for _ in reader.lines():
             pass
-        ours = reader.manifest.known.ours
+        ours = reader.manifest.known.affidavit
     said = None if ours is None else ours.origin
     if said is None:
         raise AffidavitError(faults.REVEAL_MISMATCH, problem="the bundle names no origin")

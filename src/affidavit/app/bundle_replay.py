@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from affidavit.app import recording as kinds
-from affidavit.app.lint import LINT_SCHEMA_VERSION, LintedBundle, bundle_as_wire, lint_bundle
+from affidavit.app.lint import lint_bundle, linted_bundle
 from affidavit.app.pack_files import BUILT_IN
 from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError, Where
@@ -28,8 +28,9 @@ from affidavit.decision.report import REPORT_SCHEMA
 from affidavit.ledger.adjudication import replay_ledger
 from affidavit.ledger.record import ledger_from_json
 from affidavit.packs.events import EventHead, decode_head
-from affidavit.packs.lint import MAX_RESULTS
+from affidavit.packs.lint import MAX_RESULTS, BundleLint
 from affidavit.packs.model import Pack
+from affidavit.packs.report import LINT_SCHEMA_VERSION
 from affidavit.seal.bundle.limits import BundleLimits
 from affidavit.seal.receipts import receipt_from, receipt_from_bytes
 
@@ -300,7 +301,7 @@ _REPLAYERS: Final[Mapping[str, Callable[[Any], Sequence[str]]]] = {
 
 def replay_bundle(
     path: Path, packs: Sequence[Pack], limits: BundleLimits, report: Path | None
-) -> tuple[BundleReplay, LintedBundle]:
+) -> tuple[BundleReplay, BundleLint]:
     """Verify a bundle, run again what it records and lint it, all in one pass."""
     stored = None if report is None else _stored_report(report)
     cap = _cap_of(stored)
@@ -340,9 +341,9 @@ def _cap_of(stored: Mapping[str, Any] | None) -> int:
     return cap if isinstance(cap, int) and cap > 0 else MAX_RESULTS
 
 
-def _lint_row(stored: Mapping[str, Any], linted: LintedBundle, what: str) -> ReplayedItem:
+def _lint_row(stored: Mapping[str, Any], linted: BundleLint, what: str) -> ReplayedItem:
     """Compare a stored lint report with what lint says now."""
-    fresh = bundle_as_wire(linted)
+    fresh = msgspec.to_builtins(linted_bundle(linted))
     bundles = stored.get("bundles")
     for bundle in bundles if isinstance(bundles, list) else ():
         if isinstance(bundle, dict) and bundle.get("bundle_digest") == linted.digest:

@@ -102,14 +102,14 @@ class _RunSealing:
     """What is learned while the log goes by."""
 
     log: OpenLog
-    drafting: EventWriter
+    writer: EventWriter
     packs: PacksBlock
     finished: bool = False
 
     def lines(self) -> Iterator[bytes]:
         for draft in self.log.drafts:
             self.finished = draft.type == RUN_FINISHED
-            yield self.drafting.line(draft)
+            yield self.writer.append(draft)
 
     def about(self) -> ManifestFields:
         torn = self.log.torn_bytes
@@ -125,7 +125,7 @@ def seal_run(log_path: Path, target: Path, packs: PacksBlock = NO_PACKS) -> Seal
     """Write the bundle of a run's log. A run whose last event is not its end is unfinished."""
     with open_log(log_path) as log:
         sealing = _RunSealing(log, EventWriter(log.run), packs)
-        contents = write_bundle(target, sealing.drafting, sealing.lines(), sealing.about)
+        contents = write_bundle(target, sealing.writer, sealing.lines(), sealing.about)
         return SealedRun(contents, sealing.finished, log.torn_bytes)
 
 
@@ -160,17 +160,17 @@ def import_files(
 ) -> ManifestContents:
     """Write a bundle of what stands in some files; `at` is the time of what has none."""
     header_line(run)
-    drafting = EventWriter(run)
+    writer = EventWriter(run)
     bounds = _Bounds()
     drafts = (draft for file in files for draft in _placed(file, at))
-    lines = (drafting.line(draft) for draft in bounds.watched(drafts))
+    lines = (writer.append(draft) for draft in bounds.watched(drafts))
 
     def about() -> ManifestFields:
         return ManifestFields(
             bounds.finished, packs_applied=packs.packs_applied, mappings=packs.mappings
         )
 
-    return write_bundle(target, drafting, lines, about)
+    return write_bundle(target, writer, lines, about)
 
 
 @dataclass(slots=True)

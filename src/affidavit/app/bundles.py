@@ -1,4 +1,7 @@
-"""Bundle files: found, opened, verified, and written so that a crash leaves none or a whole one."""
+"""Bundle files: finding, opening, verifying and writing them.
+
+A crash while writing leaves no bundle or a whole one.
+"""
 
 import os
 import sys
@@ -11,22 +14,18 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Final, TypeAlias
 
-from affidavit.app.verify_inputs import UnreadableInput
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.exits import Exit
 from affidavit.base.faults import bundles as faults
 from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.base.files import is_folder, open_to_read, write_atomically
 from affidavit.base.json_values import JsonValue
-from affidavit.base.notebook import result_table
-from affidavit.seal.bundle.container import MEMBERS, ByteStream
+from affidavit.seal.bundle.container import MEMBERS
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.manifest import ManifestContents, manifest_bytes
 from affidavit.seal.bundle.reader import BundleReader, read_bundle, verify_bundle
 from affidavit.seal.bundle.verification import BundleVerification
 from affidavit.seal.bundle.writer import BundlePacker, EventWriter
-
-# Bundles as files: found, opened, and written so that a crash leaves none or a whole one.
+from affidavit.seal.verification import UnreadableInput, VerifiedInput
 
 ENDING: Final = ".tar.gz"
 STANDARD_INPUT: Final = Path("-")
@@ -35,7 +34,7 @@ _PIECE_BYTES: Final = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ManifestFields:
-    """What a manifest says beside its events."""
+    """What a manifest states besides its events."""
 
     finished: bool | None
     ours: Mapping[str, JsonValue] | None = None
@@ -47,7 +46,7 @@ class ManifestFields:
 
 @contextmanager
 def open_bundle(path: Path, limits: BundleLimits = DEFAULT_LIMITS) -> Iterator[BundleReader]:
-    """Open a bundle to read it. What is wrong inside is raised with the file's name before it."""
+    """Open a bundle to read it. Errors inside name the file."""
     with bundle_stream(path) as stream:
         try:
             yield read_bundle(stream, limits)
@@ -57,9 +56,9 @@ def open_bundle(path: Path, limits: BundleLimits = DEFAULT_LIMITS) -> Iterator[B
 
 @contextmanager
 def bundle_stream(path: Path) -> Iterator[IO[bytes]]:
-    """Open the bytes that a path names; of standard input they can be had once."""
+    """Open the bytes that a path names; standard input can be read once."""
     if path == STANDARD_INPUT:
-        # One that is closed is None: nothing was given.
+        # A closed standard input is None and counts as empty.
         yield BytesIO() if sys.stdin is None else sys.stdin.buffer
         return
     with open_to_read(path) as stream:
@@ -67,12 +66,12 @@ def bundle_stream(path: Path) -> Iterator[IO[bytes]]:
 
 
 def shown_name(path: Path) -> str:
-    """Return how a bundle is called in what people and machines are told."""
+    """Return the name of a bundle in messages and reports."""
     return "standard input" if path == STANDARD_INPUT else str(path)
 
 
 def error_in_bundle(path: Path, error: AffidavitError) -> AffidavitError:
-    """Return an error of a member of a bundle as an error of the bundle."""
+    """Return the error of a member as an error of the bundle file."""
     member = error.where.file
     if member not in (None, *MEMBERS):
         return error
@@ -82,9 +81,9 @@ def error_in_bundle(path: Path, error: AffidavitError) -> AffidavitError:
 
 
 def bundles_in(paths: Iterable[Path]) -> list[Path]:
-    """Return the bundles that are meant: those named, and those below folders, in order.
+    """Return the named bundles, and those below named folders, in order.
 
-    A folder that may not be looked into stands for what it might hold: it cannot be read either.
+    A folder that cannot be listed is returned as it is, so that opening it raises the error.
     """
     return [file for path in paths for file in (_below(path) if is_folder(path) else (path,))]
 
@@ -100,42 +99,43 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def write_bundle(
-    target: Path, drafting: EventWriter, lines: Iterable[bytes], about: Callable[[], ManifestFields]
+    target: Path, writer: EventWriter, lines: Iterable[bytes], about: Callable[[], ManifestFields]
 ) -> ManifestContents:
-    """Write the lines that a drafting makes as a bundle; `about` is asked when all are made.
+    """Write lines as a bundle; `about` is called after the last line.
 
-    Both members are put aside first: the manifest comes before the events and knows their digest.
+    The manifest precedes the events and holds their digest, so the events go to a temporary file
+    first.
     """
-    with _space_aside(), TemporaryFile() as events, TemporaryFile() as body:
+    with _temporary_space(), TemporaryFile() as events, TemporaryFile() as body:
         for line in lines:
             events.write(line)
-        totals = drafting.finished_totals()
+        totals = writer.finish()
         if not totals.count:
             raise AffidavitError(faults.BUNDLE_EMPTY)
-        contents = totals.contents(drafting.run.id)
-        said = about()
+        contents = totals.contents(writer.run.id)
+        fields = about()
         manifest = manifest_bytes(
             contents,
-            said.producer or drafting.run.producer_as_wire(),
-            finished=said.finished,
-            about=said.ours,
-            packs_applied=said.packs_applied,
-            mappings=said.mappings,
-            kept=said.kept,
+            fields.producer or writer.run.producer_as_wire(),
+            finished=fields.finished,
+            about=fields.ours,
+            packs_applied=fields.packs_applied,
+            mappings=fields.mappings,
+            kept=fields.kept,
         )
-        packing = BundlePacker()
-        for piece in packing.body(manifest, _pieces(events), totals.size):
+        packer = BundlePacker()
+        for piece in packer.body(manifest, _pieces(events), totals.size):
             body.write(piece)
-        write_atomically(target, chain((packing.header(),), _pieces(body)))
+        write_atomically(target, chain((packer.header(),), _pieces(body)))
     return contents
 
 
 def limits_hint(contents: ManifestContents) -> dict[str, int]:
-    """Return the limits that have to be raised to read a bundle back; none where defaults do.
+    """Return the limits that have to be raised to read a bundle back, if any.
 
-    How far it can be packed is not known before, so the limit on the packed bytes is not named.
+    The compressed size is not known in advance, so `max_bundle_bytes` is not among them.
     """
-    # What is unpacked beside the events: a manifest, headers, and zeros.
+    # The archive also holds a manifest, headers and padding.
     unpacked = contents.size + DEFAULT_LIMITS.max_manifest_bytes
     needed = {
         "max_events": contents.count,
@@ -146,8 +146,8 @@ def limits_hint(contents: ManifestContents) -> dict[str, int]:
 
 
 @contextmanager
-def _space_aside() -> Iterator[None]:
-    """Say of what is put aside that it is no file of the user's, if there is no room for it."""
+def _temporary_space() -> Iterator[None]:
+    """Explain in the error that a temporary file, not a file of the user, could not be written."""
     try:
         yield
     except OSError as error:
@@ -162,53 +162,18 @@ def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-# Verifies bundles: each in numbered steps, and what cannot be opened is an outcome too.
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedBundle:
-    """A bundle with its verification."""
-
-    name: str
-    verification: BundleVerification
-
-    @property
-    def error(self) -> AffidavitError | None:
-        """What is wrong with it, if something is."""
-        return self.verification.error
-
-    @property
-    def exit(self) -> Exit:
-        """Yes: every step was done and holds."""
-        return self.verification.exit
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the outcome as machines get it."""
-        return {"bundle": self.name, **self.verification.as_wire()}
-
-    def _repr_html_(self) -> str:
-        status = "valid" if self.exit is Exit.YES else "not valid"
-        rows = ((step.status.value, step.name, step.detail) for step in self.verification.steps)
-        return result_table(self.name, status, ("Status", "Step", "Detail"), rows)
-
-
+VerifiedBundle: TypeAlias = VerifiedInput[BundleVerification]
 BundleOutcome: TypeAlias = VerifiedBundle | UnreadableInput
 
 
 def verify_files(
     paths: Iterable[Path], limits: BundleLimits = DEFAULT_LIMITS
 ) -> Iterator[BundleOutcome]:
-    """Verify each file; one that is bad hides none of the others."""
+    """Verify each bundle; one that cannot be opened is an outcome too."""
     for path in paths:
+        name = shown_name(path)
         try:
             with bundle_stream(path) as stream:
-                yield verify_stream(stream, shown_name(path), limits)
+                yield VerifiedInput("bundle", name, verify_bundle(stream, limits))
         except AffidavitError as error:
-            yield UnreadableInput("bundle", shown_name(path), error_in_bundle(path, error))
-
-
-def verify_stream(
-    stream: ByteStream, name: str, limits: BundleLimits = DEFAULT_LIMITS
-) -> VerifiedBundle:
-    """Verify a bundle that comes from anywhere."""
-    return VerifiedBundle(name, verify_bundle(stream, limits))
+            yield UnreadableInput("bundle", name, error_in_bundle(path, error))

@@ -32,3 +32,8 @@ def time_of(text: str | None) -> str:
     except ValueError:
         pass
     raise AffidavitError(faults.TIME_SYNTAX, value=text)
+
+
+def datetime_of(text: str | None) -> datetime:
+    """Return the time that the user gave, or now if none was given."""
+    return datetime.fromisoformat(time_of(text))

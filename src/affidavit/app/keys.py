@@ -10,18 +10,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from affidavit.app.clock import time_of
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import receipts as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.timestamps import timestamp_text
-from affidavit.seal.key_registry import KeyRecord, KeyRegistry, keys_document, registry_document
+from affidavit.seal.key_files import IV_BYTES, SALT_BYTES, encrypted_pem, plain_pem
 from affidavit.seal.keys import (
-    IV_BYTES,
-    SALT_BYTES,
     SEED_BYTES,
-    encrypted_pem,
-    plain_pem,
+    KeyRecord,
+    KeyRegistry,
+    keys_document,
+    registry_document,
     signing_key_from,
 )
 from affidavit.store.signing_keys import SigningKeyFolder
@@ -45,11 +44,6 @@ def random_bytes(size: int) -> bytes:
 def find_passphrase() -> str | None:
     """Return the passphrase of private keys that the environment holds; empty is none."""
     return os.environ.get(PASSPHRASE_VARIABLE) or None
-
-
-def parse_moment(text: str | None) -> datetime:
-    """Return the moment that the user gave, or now if none was given."""
-    return datetime.fromisoformat(time_of(text))
 
 
 # Making, listing, exporting, retiring and disavowing the keys of a project.
@@ -95,7 +89,7 @@ def create_key(
     if passphrase is None:
         pem = plain_pem(key.seed)
     else:
-        pem = encrypted_pem(key.seed, passphrase, chance(SALT_BYTES), chance(IV_BYTES))
+        pem = encrypted_pem(key.seed, passphrase, salt=chance(SALT_BYTES), iv=chance(IV_BYTES))
     path = store.add(key.public, pem, lambda registry: registry.with_new(key.public, at))
     return CreatedKey(key.public.id, path, passphrase is not None)
 

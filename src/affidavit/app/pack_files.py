@@ -50,6 +50,15 @@ def load_packs(names: Iterable[str], config: Path | None) -> tuple[Pack, ...]:
     return refuse_collisions([load_pack(name, config) for name in names])
 
 
+def split_names(texts: Iterable[str]) -> list[str]:
+    """Return the names in texts like `a,b`; by default the default pack."""
+    names: list[str] = []
+    for text in texts:
+        # A path may contain a comma.
+        names += [text] if is_there(Path(text)) else [name.strip() for name in text.split(",")]
+    return names or [DEFAULT_PACK]
+
+
 def load_pack(name: str, config: Path | None) -> Pack:
     """Return the pack of one name or path. `config` is the folder of the user's own packs."""
     path = Path(name)
@@ -70,6 +79,12 @@ def load_pack(name: str, config: Path | None) -> Pack:
         name=excerpt(name),
         advice=f"{suggestion_for(name, known)}, or a path",
     )
+
+
+def list_packs(config: Path | None) -> tuple[Pack, ...]:
+    """Return the built-in packs and those of the config folder."""
+    names = dict.fromkeys((*built_in_packs(), *packs_in(config)))
+    return tuple(load_pack(name, config) for name in names)
 
 
 def pack_at(path: Path) -> Pack:

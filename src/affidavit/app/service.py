@@ -7,16 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from affidavit.app.answer import AnswerContext, answer_request, load_answer_setup, request_from_wire
-from affidavit.app.keys import (
-    PROJECT_FOLDER,
-    export_keys,
-    find_passphrase,
-    key_folder,
-    parse_moment,
-)
+from affidavit.app.clock import datetime_of
+from affidavit.app.keys import PROJECT_FOLDER, export_keys, find_passphrase, key_folder
 from affidavit.app.tool_queries import SOURCE_THREADS, DaemonThreadPool, NotImmediateError
-from affidavit.app.verify import ReceiptOutcome, ReceiptVerifier, trust_from
-from affidavit.app.verify_inputs import ReceiptInput
+from affidavit.app.verify import ReceiptInput, ReceiptOutcome, ReceiptVerifier, trust_from
 from affidavit.base.canonical import sorted_compact, sorted_compact_decoded
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
@@ -183,7 +177,7 @@ class AnswerService:
 
     def verify(self, raw: bytes, name: str) -> ReceiptOutcome:
         """Return the steps of verifying a receipt, with the keys of the project and those named."""
-        verifier = ReceiptVerifier(self._trust.get(), parse_moment(None))
+        verifier = ReceiptVerifier(self._trust.get(), datetime_of(None))
         return verifier.verify(ReceiptInput(name, None, raw))
 
     @cached_property

@@ -1,22 +1,24 @@
-"""Verifies and replays receipts offline against trusted keys: all five steps of answer-eval,
-section 5.
+"""Verify and replay receipts offline: all five steps of answer-eval, section 5.
+
+Steps 1 to 3 (anchor, id, signature) are in `seal`, steps 4 and 5 (evidence, replay) in `checks`.
+An input that cannot be read is an outcome too, so that one bad file does not hide the others.
 """
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from affidavit.app.keys import key_folder
-from affidavit.app.verify_inputs import ReceiptInput, UnreadableInput
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import receipts as faults
-from affidavit.base.files import read_bounded
-from affidavit.base.json_values import JsonValue
-from affidavit.base.notebook import result_table
-from affidavit.base.strict_json import decode
+from affidavit.base.faults.input import FILE_UNREADABLE
+from affidavit.base.files import is_folder, open_to_read, read_bounded
+from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
+from affidavit.base.strict_json import decode, read_lines, split_lines
 from affidavit.checks.receipt_body import ReceiptBody
 from affidavit.checks.replay import (
     ReplayDifference,
@@ -26,32 +28,40 @@ from affidavit.checks.replay import (
     replay_route,
 )
 from affidavit.checks.routes import RouteTable
-from affidavit.seal.key_registry import TrustedKeys, trusted_keys_from
-from affidavit.seal.receipt_verification import ReceiptTrust, verify_receipt
-from affidavit.seal.receipts import Receipt, receipt_from_bytes
-from affidavit.seal.rfc3161 import TimeStampTrust, roots_from
-from affidavit.seal.steps import (
+from affidavit.seal.keys import TrustedKeys, trusted_keys_from
+from affidavit.seal.receipt_verification import (
+    ReceiptTrust,
     ReceiptVerification,
-    StepStatus,
-    VerificationStep,
     evidence_step,
     replay_step,
+    verify_receipt,
 )
-from affidavit.store.files import may_exist
-
-# What a verifier trusts, read from the files that the user names.
+from affidavit.seal.receipts import Receipt, receipt_from_bytes
+from affidavit.seal.rfc3161 import TimeStampTrust, roots_from
+from affidavit.seal.verification import UnreadableInput, VerificationStep, VerifiedInput
 
 MAX_TRUST_BYTES: Final = 16 * 1024 * 1024
+LINE_ENDINGS: Final = (".jsonl", ".ndjson")
+_ENDINGS: Final = (".json", *LINE_ENDINGS)
+_WHITE_SPACE: Final = b" \t\r\n"
+_MAX_BYTES: Final = DOCUMENT_LIMITS.max_bytes
+_RECEIPTS_PER_TASK: Final = 64  # About 10 ms of work for a process.
+
+VerifiedReceipt: TypeAlias = VerifiedInput[ReceiptVerification]
+ReceiptOutcome: TypeAlias = VerifiedReceipt | UnreadableInput
 
 
 def key_files(named: Sequence[Path], project: Path) -> tuple[Path, ...]:
-    """Return the keys documents to trust: those named, or the registry of this project."""
+    """Return the keys documents to trust: those named, or the registry of the project."""
     if named:
         return tuple(named)
-    own = key_folder(project).registry_path
-    if not may_exist(own):
+    from affidavit.app.keys import key_folder
+    from affidavit.store.files import may_exist
+
+    registry = key_folder(project).registry_path
+    if not may_exist(registry):
         raise AffidavitError(faults.KEYS_NONE)
-    return (own,)
+    return (registry,)
 
 
 def trust_from(
@@ -67,13 +77,12 @@ def trust_from(
 
 
 def trusted_keys(files: Sequence[Path]) -> TrustedKeys:
-    """Return the keys of all documents; an error names the file that has it."""
+    """Return the keys of all documents; an error names the file that caused it."""
     documents = []
     for path in files:
-        document = _keys_document(path)
-        documents.append(document)
         try:
-            trusted_keys_from([document])
+            documents.append(decode(read_bounded(path, MAX_TRUST_BYTES)))
+            trusted_keys_from(documents[-1:])
         except AffidavitError as error:
             raise error.at(file=str(path)) from None
     return trusted_keys_from(documents)
@@ -88,143 +97,149 @@ def _timestamp_roots(path: Path) -> bytes:
     return pem
 
 
-def _keys_document(path: Path) -> JsonValue:
+@dataclass(frozen=True, slots=True)
+class ReceiptInput:
+    """One receipt to read: a file, or bytes that were read already, perhaps a line of a file."""
+
+    file: str
+    line: int | None = None
+    raw: bytes | None = None
+
+    @property
+    def name(self) -> str:
+        """The file, and the line if there is one."""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    def receipt(self) -> Receipt:
+        """Read the receipt; an error names the file and the line."""
+        try:
+            raw = read_bounded(self.file, _MAX_BYTES) if self.raw is None else self.raw
+            return receipt_from_bytes(raw)
+        except AffidavitError as error:
+            # The decoder counts lines from the start of `raw`.
+            line = error.where.line if self.line is None else self.line
+            where = Where(self.file, line, error.where.field)
+            raise AffidavitError(error.fault, where, **error.values) from None
+
+
+def receipt_inputs_in(files: Iterable[Path]) -> Iterator[ReceiptInput]:
+    """Yield the receipts of files in order; lines are read when they are used."""
+    for path in files:
+        if path.suffix.lower() in LINE_ENDINGS:
+            yield from _lines_of(path)
+        else:
+            yield ReceiptInput(str(path))
+
+
+def receipt_inputs_from(raw: bytes, name: str) -> list[ReceiptInput]:
+    """Return the receipts of standard input: one document, or one on each line."""
+    lines = split_lines(raw)
+    if len(lines) < 2 or not _is_document(lines[0]):
+        return [ReceiptInput(name, None, raw)]
+    return [
+        ReceiptInput(name, number, line)
+        for number, line in enumerate(lines, 1)
+        if line.strip(_WHITE_SPACE)
+    ]
+
+
+def files_in(paths: Iterable[Path]) -> list[Path]:
+    """Return the named files, and the .json, .jsonl and .ndjson files below named folders.
+
+    Hidden files and folders are left out, and links to folders are not followed.
+    """
+    return [file for path in paths for file in (_below(path) if is_folder(path) else (path,))]
+
+
+def _refuse(error: OSError) -> None:
+    reason = (error.strerror or str(error)).lower()
+    raise AffidavitError(FILE_UNREADABLE, Where(file=str(error.filename)), reason=reason) from error
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith(".") and name.lower().endswith(_ENDINGS):
+                yield Path(place, name)
+
+
+def _lines_of(path: Path) -> Iterator[ReceiptInput]:
+    with open_to_read(path) as stream:
+        try:
+            for number, line in enumerate(read_lines(stream, _MAX_BYTES), 1):
+                if line.strip(_WHITE_SPACE):
+                    yield ReceiptInput(str(path), number, line)
+        except AffidavitError as error:
+            raise error.at(file=str(path)) from None
+
+
+def _is_document(line: bytes) -> bool:
     try:
-        return decode(read_bounded(path, MAX_TRUST_BYTES))
-    except AffidavitError as error:
-        raise error.at(file=str(path)) from None
-
-
-# Verifying receipts, offline: all five steps of answer-eval, section 5, for one or for many.
-#
-# Steps 1 to 3 (anchor, id, signature) are the seal's, steps 4 and 5 (evidence, replay) those of the
-# checks; here they come together. What cannot be read is an outcome too, so that one bad file among
-# thousands hides none of the others.
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiptStatement:
-    """What a receipt says of itself. It counts only if the verification is a yes."""
-
-    verdict: JsonValue
-    confidence: JsonValue
-    issuer: JsonValue
-    generated_at: JsonValue
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedReceipt:
-    """A receipt with its verification."""
-
-    name: str
-    said: ReceiptStatement
-    verification: ReceiptVerification
-
-    @property
-    def exit(self) -> Exit:
-        """Yes: all that had to hold was checked and holds."""
-        return self.verification.exit
-
-    @property
-    def problem(self) -> VerificationStep | None:
-        """The line that decided, where it is no yes: what failed, or else was not checked."""
-        wrong = [step for step in self.verification.steps if step.fault is not None]
-        decisive = (step for step in wrong if step.fault and step.fault.exit is self.exit)
-        failed = (step for step in wrong if step.status is StepStatus.FAILED)
-        return next(decisive, next(failed, None))
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the outcome as machines get it."""
-        return {"receipt": self.name, **self.verification.as_wire(), "said": self.said}
-
-    def _repr_html_(self) -> str:
-        status = "valid" if self.exit is Exit.YES else "not valid"
-        rows = ((step.status.value, step.name, step.detail) for step in self.verification.steps)
-        return result_table(self.name, status, ("Status", "Step", "Detail"), rows)
-
-
-ReceiptOutcome: TypeAlias = VerifiedReceipt | UnreadableInput
+        return isinstance(decode(line), dict)
+    except AffidavitError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiptVerifier:
-    """Verifies receipts under one trust at one moment. It crosses processes."""
+    """Verifies receipts at one time. It is pickled for other processes."""
 
     trust: ReceiptTrust
     at: datetime
 
-    def __call__(self, subjects: Sequence[ReceiptInput]) -> tuple[ReceiptOutcome, ...]:
-        """Verify some receipts; a file is read here, by whoever does the work."""
-        return tuple(map(self.verify, subjects))
+    def __call__(self, inputs: Sequence[ReceiptInput]) -> tuple[ReceiptOutcome, ...]:
+        """Verify receipts; their files are read here, in the process that does the work."""
+        return tuple(map(self.verify, inputs))
 
     def verify(self, subject: ReceiptInput) -> ReceiptOutcome:
         """Verify one receipt."""
         try:
-            receipt = receipt_of(subject)
+            receipt = subject.receipt()
         except AffidavitError as error:
             return UnreadableInput("receipt", subject.name, error)
         verification = verify_steps(receipt, self.trust, self.at)
-        return VerifiedReceipt(subject.name, _receipt_statement(receipt.value), verification)
+        return VerifiedInput("receipt", subject.name, verification)
 
+    def verify_all(self, inputs: Iterable[ReceiptInput], jobs: int) -> Iterator[ReceiptOutcome]:
+        """Yield the outcome of each receipt, in order; `jobs` processes share the work."""
+        rest = iter(inputs)
+        batches = iter(lambda: tuple(islice(rest, _RECEIPTS_PER_TASK)), ())
+        if jobs <= 1:
+            return chain.from_iterable(map(self, batches))
+        from affidavit.engine.local import run_in_order
 
-def receipt_of(subject: ReceiptInput) -> Receipt:
-    """Return the receipt that stands in a file or a line, or raise where it is none."""
-    try:
-        return receipt_from_bytes(subject.content())
-    except AffidavitError as error:
-        # A line is decoded by itself, so the error counts from its start; the file's line counts.
-        line = error.where.line if subject.line is None else subject.line
-        place = Where(subject.file, line, error.where.field)
-        raise AffidavitError(error.fault, place, **error.values) from None
+        return chain.from_iterable(run_in_order(self, batches, jobs))
 
 
 def verify_steps(receipt: Receipt, trust: ReceiptTrust, at: datetime) -> ReceiptVerification:
     """Return all five steps for a receipt. `at` is now."""
-    first = verify_receipt(receipt, trust, at)
-    return first.and_steps(*steps_of_replay(receipt.value, replay_of_receipt(receipt)))
-
-
-def replay_of_receipt(receipt: Receipt) -> ReplayResult:
-    """Return what follows from a receipt's evidence, beside what it says."""
-    return replay_body(receipt.value, receipt.forms.content)
+    replayed = replay_body(receipt.value, receipt.forms.content)
+    return verify_receipt(receipt, trust, at, steps_of_replay(receipt.value, replayed))
 
 
 def steps_of_replay(
-    receipt: Mapping[str, JsonValue], done: ReplayResult
+    receipt: Mapping[str, JsonValue], result: ReplayResult
 ) -> tuple[VerificationStep, VerificationStep]:
-    """Return the lines of steps 4 and 5."""
+    """Return steps 4 and 5."""
     index = receipt.get("evidence_index")
-    count = len(index) if isinstance(index, dict) else 0
-    found = done.differences
+
+    def texts(*kinds: ReplayDifferenceKind) -> list[str]:
+        return [str(each) for each in result.differences if each.kind in kinds]
+
     return (
         evidence_step(
-            count,
-            _of_kind(found, ReplayDifferenceKind.CLOSURE),
-            _of_kind(found, ReplayDifferenceKind.EVIDENCE_DIGEST),
+            len(index) if isinstance(index, dict) else 0,
+            texts(ReplayDifferenceKind.CLOSURE),
+            texts(ReplayDifferenceKind.EVIDENCE_DIGEST),
         ),
-        replay_step(_of_kind(found, ReplayDifferenceKind.REPLAY, ReplayDifferenceKind.SHAPE)),
+        replay_step(texts(ReplayDifferenceKind.REPLAY, ReplayDifferenceKind.SHAPE)),
     )
-
-
-def _of_kind(found: Sequence[ReplayDifference], *kinds: ReplayDifferenceKind) -> list[str]:
-    return [str(each) for each in found if each.kind in kinds]
-
-
-def _receipt_statement(receipt: Mapping[str, JsonValue]) -> ReceiptStatement:
-    keys = ("verdict", "confidence", "issuer", "generated_at")
-    return ReceiptStatement(*(receipt.get(key) for key in keys))
-
-
-# A receipt's table beside the one that follows from its evidence.
-#
-# No key is needed: a replay says whether the verdicts follow, not who signed them.
-
-ANSWER = "the answer"
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictAndConfidence:
-    """A verdict and its confidence, as signed or as recomputed."""
+    """A verdict with its confidence, as signed or as recomputed."""
 
     verdict: JsonValue
     confidence: JsonValue
@@ -232,7 +247,7 @@ class VerdictAndConfidence:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRow:
-    """One check, or the answer as a whole: what is signed, what follows, and why."""
+    """One check, or the answer as a whole: signed, recomputed, and explained."""
 
     name: str
     signed: VerdictAndConfidence
@@ -241,13 +256,13 @@ class ReplayedRow:
 
     @property
     def is_same(self) -> bool:
-        """Say whether what is signed follows."""
+        """Whether the recomputed values equal the signed ones."""
         return self.signed == self.recomputed
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedReceipt:
-    """Both tables, row by row, and every difference. Without rows nothing follows at all."""
+    """The rows of a replay and every difference. There are no rows if nothing can be recomputed."""
 
     receipt_id: str
     rows: tuple[ReplayedRow, ...]
@@ -255,40 +270,36 @@ class ReplayedReceipt:
 
     @property
     def exit(self) -> Exit:
-        """Yes: the receipt is exactly what follows from it."""
+        """Yes if the recomputed receipt equals the signed one."""
         return Exit.TAMPERED if self.differences else Exit.YES
 
 
 def replay_receipt(receipt: Receipt, routes: RouteTable | None = None) -> ReplayedReceipt:
-    """Make a receipt's body again: from checks and evidence, and with a table from its question."""
-    done = replay_body(receipt.value, receipt.forms.content)
-    found = done.differences
-    rows = () if done.rebuilt is None else _rows(dict(receipt.value), done.rebuilt)
-    if routes is not None and done.rebuilt is not None:
-        _require_its_table(done.rebuilt, routes)
-        found = (*found, *replay_route(receipt.value, routes))
-    return ReplayedReceipt(receipt.id, rows, found)
+    """Recompute a receipt from its checks and evidence, and with a table from its question.
+
+    No key is needed: a replay tells whether the verdicts follow, not who signed them.
+    """
+    result = replay_body(receipt.value, receipt.forms.content)
+    rebuilt, differences = result.rebuilt, result.differences
+    if rebuilt is None:
+        return ReplayedReceipt(receipt.id, (), differences)
+    if routes is not None:
+        signed = rebuilt["route"]["router_sha256"] if "route" in rebuilt else routes.sha256
+        if signed != routes.sha256:
+            raise AffidavitError(faults.ROUTES_OTHER, signed=signed, found=routes.sha256)
+        differences = (*differences, *replay_route(receipt.value, routes))
+    return ReplayedReceipt(receipt.id, _rows(dict(receipt.value), rebuilt), differences)
 
 
-def _require_its_table(body: ReceiptBody, routes: RouteTable) -> None:
-    signed = body["route"]["router_sha256"] if "route" in body else routes.sha256
-    if signed != routes.sha256:
-        raise AffidavitError(faults.ROUTES_OTHER, signed=signed, found=routes.sha256)
+def _rows(signed: ReceiptBody, rebuilt: ReceiptBody) -> tuple[ReplayedRow, ...]:
+    # Only a body of the right shape is rebuilt, so both have the same checks.
+    pairs = zip(signed.get("checks", ()), rebuilt.get("checks", ()), strict=True)
+    rows = [_row(new["id"], old, new, new["explain"]) for old, new in pairs]
+    return (*rows, _row("the answer", signed, rebuilt, ""))
 
 
-def _rows(signed: ReceiptBody, made: ReceiptBody) -> tuple[ReplayedRow, ...]:
-    # A body is made again only from one whose shape was read, so both have the same checks.
-    rows = [
-        ReplayedRow(
-            new["id"], _verdict_and_confidence(old), _verdict_and_confidence(new), new["explain"]
-        )
-        for old, new in zip(signed.get("checks", ()), made.get("checks", ()), strict=True)
-    ]
-    return (
-        *rows,
-        ReplayedRow(ANSWER, _verdict_and_confidence(signed), _verdict_and_confidence(made), ""),
+def _row(name: str, signed: ReceiptBody, rebuilt: ReceiptBody, explain: str) -> ReplayedRow:
+    first, second = (
+        VerdictAndConfidence(entry["verdict"], entry["confidence"]) for entry in (signed, rebuilt)
     )
-
-
-def _verdict_and_confidence(entry: ReceiptBody) -> VerdictAndConfidence:
-    return VerdictAndConfidence(entry["verdict"], entry["confidence"])
+    return ReplayedRow(name, first, second, explain)

@@ -82,9 +82,9 @@ class AffidavitError(Exception):
         )
         return AffidavitError(self.fault, place, **self.values)
 
-    def as_wire(self) -> dict[str, object]:
+    def as_wire(self) -> dict[str, str | int | None]:
         """Return the error as `--json` and the service write it; `column` only if it is known."""
-        wire: dict[str, object] = {
+        wire: dict[str, str | int | None] = {
             "code": self.fault.code,
             "name": self.fault.name,
             "message": self.message,

@@ -202,7 +202,7 @@ PACKS: Final = GroupEntry(
             "Packs",
             (
                 CommandEntry(
-                    "list", "affidavit.cli.packs:list_packs", "List the packs that can be named."
+                    "list", "affidavit.cli.packs:list_all", "List the packs that can be named."
                 ),
                 CommandEntry("show", "affidavit.cli.packs:show", "Show what a pack asks for."),
                 CommandEntry(

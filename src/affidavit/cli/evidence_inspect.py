@@ -88,12 +88,12 @@ def _print_contents(terminal: Terminal, portrait: "BundleSummary") -> None:
         f" {single_line_excerpt(known.producer.version)}"
     )
     terminal.print(f"from {portrait.first_at} to {portrait.last_at}")
-    if known.ours is not None:
-        terminal.print(_RUN_STATES[known.ours.finished])
-        if known.ours.origin is not None:
+    if known.affidavit is not None:
+        terminal.print(_RUN_STATES[known.affidavit.finished])
+        if known.affidavit.origin is not None:
             terminal.print(
-                f"{known.ours.redacted_values} values are redacted;"
-                f" the commitment to the bundle before is {known.ours.origin}"
+                f"{known.affidavit.redacted_values} values are redacted;"
+                f" the commitment to the bundle before is {known.affidavit.origin}"
             )
     rows = (
         (section, what, str(count))

@@ -1,8 +1,6 @@
 """`affidavit evidence lint`."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,18 +14,12 @@ from affidavit.cli.evidence_options import (
     limits_from_option,
     limits_option,
     pack_option,
-    packs_named,
     piped_bundle_path,
     require_single_stdin,
 )
 from affidavit.cli.gates_option import GatedCommand, gates_option
 from affidavit.cli.parameters import require_output_paths
 from affidavit.cli.terminal import Terminal
-
-if TYPE_CHECKING:
-    from affidavit.app.lint import LintOutcome
-    from affidavit.packs.model import Pack, Severity
-    from affidavit.seal.bundle.limits import BundleLimits
 
 
 @command(
@@ -72,12 +64,12 @@ if TYPE_CHECKING:
     type=click.Choice(("error", "warning", "warn", "info", "none")),
     default="error",
     show_default=True,
-    help="The least grave finding that makes it a no.",
+    help="The lowest severity of a finding that makes it a no.",
 )
 @gates_option("completeness>=0.9 closure=0.8 warnings<=3")
 @click.option(
     "--format",
-    "form",
+    "format_name",
     type=click.Choice(("text", "json", "sarif")),
     default="text",
     show_default=True,
@@ -104,7 +96,7 @@ def lint(
     bundles: tuple[Path, ...],
     pack_names: tuple[str, ...],
     fail_on: str,
-    form: str,
+    format_name: str,
     report: Path | None,
     explained: str | None,
     max_results: int,
@@ -113,90 +105,60 @@ def lint(
 ) -> Exit:
     """Lint bundles with packs of rules.
 
-    Each bundle is verified first; one that was tampered with is not linted. Rules that look for
+    Each bundle is verified first; one that was tampered with is not linted. The rules against
     secrets and personal data are always on. The report has completeness and closure, too.
     """
     from affidavit.app.bundles import bundles_in
-    from affidavit.app.lint import UnverifiedBundle, exit_for, lint_bundles, lint_report_as_wire
+    from affidavit.app.lint import (
+        explain_lint,
+        lint_bundles,
+        lint_gates_from_texts,
+        lint_report,
+        packs_from_texts,
+        severity_from_text,
+    )
     from affidavit.base.files import write_atomically
-    from affidavit.cli.lint_text import print_lint
     from affidavit.cli.terminal import json_bytes
-    from affidavit.decision.gate import override_gates
-    from affidavit.packs.lint_gates import LINT_METRICS
+    from affidavit.reports.lint_sarif import lint_sarif
+    from affidavit.reports.lint_text import explanation_text, lint_text
+    from affidavit.seal.verification import UnreadableInput
 
-    asked = override_gates(gates, (), LINT_METRICS)
-    packs = packs_named(pack_names)
-    limits_asked = limits_from_option(limits)
-    threshold = _severity_threshold(fail_on)
+    asked = lint_gates_from_texts(gates)
+    packs = packs_from_texts(pack_names)
+    bundle_limits = limits_from_option(limits)
     files = bundles_in(bundles)
     require_single_stdin(files)
-    _reject_unused_options(terminal, form, explained)
+    _reject_unused_options(terminal, format_name, explained)
     if explained is not None:
-        return _print_explanation(terminal, explained, files, packs, limits_asked, max_results)
+        explanation = explain_lint(explained, files, packs, bundle_limits, max_results)
+        if terminal.json:
+            terminal.print_json(explanation)
+        else:
+            terminal.show(explanation_text(explanation))
+        return Exit.YES
     require_output_paths([report], files)
     if not files:
         raise AffidavitError(faults.LINT_BUNDLES_NONE)
-    found = lint_bundles(files, packs, limits_asked, max_results)
-    outcomes = list(terminal.progress(found, "Linting", len(files)))
-    if len(outcomes) == 1 and isinstance(outcomes[0], UnverifiedBundle) and form != "sarif":
+    each = lint_bundles(files, packs, bundle_limits, max_results)
+    outcomes = list(terminal.progress(each, "Linting", len(files)))
+    if len(outcomes) == 1 and isinstance(outcomes[0], UnreadableInput) and format_name != "sarif":
         raise outcomes[0].error
-    wire = lint_report_as_wire(outcomes, packs, threshold, max_results, asked)
+    found = lint_report(outcomes, packs, severity_from_text(fail_on), max_results, asked)
     if report is not None:
-        write_atomically(report, json_bytes(wire))
+        write_atomically(report, json_bytes(found))
         terminal.note(f"wrote {report}")
-    if form == "sarif":
-        click.echo(_sarif(outcomes, packs, max_results), nl=False)
-    elif form == "json" or terminal.json:
-        terminal.print_json(wire)
+    if format_name == "sarif":
+        click.echo(lint_sarif(outcomes, packs, max_results), nl=False)
+    elif format_name == "json" or terminal.json:
+        terminal.print_json(found)
     else:
-        print_lint(terminal, outcomes, packs, asked)
-    return exit_for(outcomes, threshold, asked)
+        terminal.show(lint_text(outcomes, packs, asked))
+    return Exit(found.exit)
 
 
-def _reject_unused_options(terminal: Terminal, form: str, explained: str | None) -> None:
+def _reject_unused_options(terminal: Terminal, format_name: str, explained: str | None) -> None:
     if explained is not None:
-        reject_options("is for a lint, not for --explain", "fail_on", "form", "report", "gates")
-    if terminal.json and form != "json":
-        reject_options("and --json both say what to print", "form")
-
-
-def _severity_threshold(text: str) -> "Severity | None":
-    from affidavit.packs.model import Severity
-
-    return None if text == "none" else Severity("warning" if text == "warn" else text)
-
-
-def _sarif(outcomes: "list[LintOutcome]", packs: "tuple[Pack, ...]", max_results: int) -> str:
-    from affidavit.app.lint import UnverifiedBundle, disclaimer_of
-    from affidavit.reports.lint_sarif import SarifBundle, lint_sarif
-
-    bundles = (
-        SarifBundle(each.path, None, None, each.error)
-        if isinstance(each, UnverifiedBundle)
-        else SarifBundle(each.path, each.manifest.known.run_id, each.result)
-        for each in outcomes
-    )
-    return lint_sarif(bundles, packs, disclaimer_of(packs), max_results)
-
-
-def _print_explanation(
-    terminal: Terminal,
-    name: str,
-    files: Sequence[Path],
-    packs: "tuple[Pack, ...]",
-    limits: "BundleLimits",
-    max_results: int,
-) -> Exit:
-    from affidavit.app.lint import lint_bundle
-    from affidavit.cli.lint_text import print_explanation
-    from affidavit.packs.explanations import explain
-
-    if len(files) > 1:
-        raise AffidavitError(faults.EXPLAIN_MANY, count=len(files))
-    result = lint_bundle(files[0], packs, limits, max_results).result if files else None
-    told = explain(name, packs, result)
-    if terminal.json:
-        terminal.print_json(told)
-    else:
-        print_explanation(terminal, told)
-    return Exit.YES
+        lint_only = ("fail_on", "format_name", "report", "gates")
+        reject_options("is for a lint, not for --explain", *lint_only)
+    if terminal.json and format_name != "json":
+        reject_options("and --json both say what to print", "format_name")

@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from affidavit.app.bundle_sealing import PacksBlock
     from affidavit.seal.bundle.limits import BundleLimits
     from affidavit.seal.bundle.manifest import ManifestContents
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from affidavit.packs.model import Pack
-
-# What the commands on bundles have in common: limits, JSON files, and how outcomes are said.
 
 _MAX_JSON_BYTES: Final = 16 * 1024 * 1024
 
@@ -48,8 +42,9 @@ applied_packs_option = click.option(
 def packs_block_from_option(pack_names: tuple[str, ...]) -> "PacksBlock":
     """Return what the manifest says of the packs that the user names; none are the default."""
     from affidavit.app.bundle_sealing import NO_PACKS, packs_block
+    from affidavit.app.lint import packs_from_texts
 
-    return packs_block(packs_named(pack_names)) if pack_names else NO_PACKS
+    return packs_block(packs_from_texts(pack_names)) if pack_names else NO_PACKS
 
 
 def limits_from_option(text: str | None) -> "BundleLimits":
@@ -105,8 +100,6 @@ def read_json_file(path: Path) -> JsonValue:
         raise error.at(file=str(path)) from None
 
 
-# The option of the commands that run packs.
-
 pack_option = click.option(
     "--pack",
     "pack_names",
@@ -114,18 +107,3 @@ pack_option = click.option(
     help="A pack: a path, a built-in name, or one of your config folder; a,b for several."
     " Repeatable; by default cicd-starter.",
 )
-
-
-def packs_named(pack_names: tuple[str, ...]) -> "tuple[Pack, ...]":
-    """Return the packs that the option names, or the default one."""
-    from affidavit.app.pack_files import DEFAULT_PACK, load_packs, pack_folder
-
-    names = [name for text in pack_names for name in _split_names(text)]
-    return load_packs(names or [DEFAULT_PACK], pack_folder())
-
-
-def _split_names(text: str) -> list[str]:
-    from affidavit.app.pack_files import is_there
-
-    # A path may hold a comma.
-    return [text] if is_there(Path(text)) else [name.strip() for name in text.split(",")]

@@ -1,7 +1,6 @@
 """The commands `affidavit evidence verify` and `affidavit evidence replay`."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,37 +13,22 @@ from affidavit.cli.commands import Example
 from affidavit.cli.evidence_options import (
     limits_from_option,
     limits_option,
+    pack_option,
     piped_bundle_path,
     require_single_stdin,
-    single_line_excerpt,
 )
 from affidavit.cli.terminal import Terminal
-from affidavit.reports.text_tables import Cell, Tone
-
-if TYPE_CHECKING:
-    from affidavit.app.bundles import BundleOutcome, VerifiedBundle
-from typing import TYPE_CHECKING
-
-from affidavit.cli.evidence_options import pack_option, packs_named
+from affidavit.reports.text_tables import Cell, TextPart, Tone, text_table
 
 if TYPE_CHECKING:
     from affidavit.app.bundle_replay import BundleReplay, ReplayedItem
-    from affidavit.app.lint import LintedBundle
+    from affidavit.packs.lint import BundleLint
 
-# `affidavit evidence verify`.
-
-_RESULT_CELLS: Final = {
-    Exit.YES: Cell("verified", Tone.GOOD),
-    Exit.INPUT: Cell("not readable", Tone.BAD),
-    Exit.TAMPERED: Cell("tampered", Tone.BAD),
-}
-_ALL_STEPS_PASSED: Final = "all steps hold"
-_UNFINISHED: Final = "the run is unfinished"
-_STEP_TONES: Final = {
-    "passed": Tone.GOOD,
-    "failed": Tone.BAD,
-    "skipped": Tone.FAINT,
-    "not_checked": Tone.UNSURE,
+_REPLAY_TONES: Final = {"same": Tone.GOOD, "differs": Tone.BAD, "not run again": Tone.UNSURE}
+_CONCLUSIONS: Final = {
+    Exit.YES: "Replays: all that was run again comes out as recorded",
+    Exit.UNKNOWN: "Could not tell: not everything that is recorded could be run again",
+    Exit.TAMPERED: "Does not replay: believe nothing that is recorded there",
 }
 
 
@@ -79,8 +63,10 @@ def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) ->
     that is wrong, and says what. Nothing is extracted. A bundle that somebody sealed anew verifies
     too: compare its id or its Merkle root with one that you trust.
     """
-    from affidavit.app.bundles import VerifiedBundle, bundles_in, verify_files
+    from affidavit.app.bundles import bundles_in, verify_files
     from affidavit.base.faults.bundles import BUNDLES_NONE
+    from affidavit.reports.verification_text import bundles_as_json, bundles_text
+    from affidavit.seal.verification import UnreadableInput
 
     files = bundles_in(bundles)
     if not files:
@@ -90,76 +76,13 @@ def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) ->
     outcomes = tuple(
         each if len(files) == 1 else terminal.progress(each, "Verifying bundles", len(files))
     )
-    ends = Counter(outcome.exit for outcome in outcomes)
-    first = outcomes[0]
-    if len(outcomes) == 1 and not isinstance(first, VerifiedBundle):
-        raise first.error
+    if len(outcomes) == 1 and isinstance(outcomes[0], UnreadableInput):
+        raise outcomes[0].error
     if terminal.json:
-        terminal.print_json(
-            {
-                "valid": set(ends) == {Exit.YES},
-                "exit": int(worst_exit(ends)),
-                "bundles": [outcome.as_wire() for outcome in outcomes],
-            }
-        )
-    elif len(outcomes) == 1 and isinstance(first, VerifiedBundle):
-        _print_bundle(terminal, first)
+        terminal.print_json(bundles_as_json(outcomes))
     else:
-        _print_bundles(terminal, outcomes)
-    return worst_exit(ends)
-
-
-def _print_bundle(terminal: Terminal, outcome: "VerifiedBundle") -> None:
-    verification = outcome.verification
-    terminal.table(
-        ("Step", "What", "Result", "Code", "Detail"),
-        (
-            (
-                str(step.number),
-                step.name.value,
-                Cell(step.status.value.replace("_", " "), _STEP_TONES[step.status.value]),
-                step.error.fault.code if step.error else "",
-                step.detail,
-            )
-            for step in verification.steps
-        ),
-    )
-    if verification.error is not None:
-        place = str(verification.error.where)
-        told = "Tampered" if outcome.exit is Exit.TAMPERED else "Not readable"
-        terminal.print(f"{told}: {outcome.name}{f', {place}' if place else ''}")
-        terminal.print(f"Next: {verification.error.next_step}")
-    elif verification.manifest is not None:
-        known = verification.manifest.known
-        run_id = single_line_excerpt(known.run_id)
-        terminal.print(f"Verified: {known.event_count} events of {run_id}, {known.bundle_id}")
-        if known.ours is not None:
-            terminal.print(f"Merkle root: {known.ours.merkle_root}")
-        if verification.is_unfinished:
-            terminal.print(f"But {_UNFINISHED}: its last event is not affidavit.run.finished")
-
-
-def _print_bundles(terminal: Terminal, outcomes: "Sequence[BundleOutcome]") -> None:
-    terminal.table(("Bundle", "Result", "Code", "Detail"), map(_bundle_row, outcomes))
-    ends = Counter(outcome.exit for outcome in outcomes)
-    parts = [f"{ends[end]} {word.text}" for end, word in _RESULT_CELLS.items() if ends[end]]
-    terminal.print(f"{len(outcomes)} bundles: {', '.join(parts)}")
-
-
-def _bundle_row(outcome: "BundleOutcome") -> tuple[Cell | str, ...]:
-    word = _RESULT_CELLS[outcome.exit]
-    if outcome.error is not None:
-        return (outcome.name, word, outcome.error.fault.code, outcome.error.message)
-    unfinished = outcome.verification.is_unfinished
-    return (
-        outcome.name,
-        word,
-        "",
-        _ALL_STEPS_PASSED if not unfinished else f"{_ALL_STEPS_PASSED}; {_UNFINISHED}",
-    )
-
-
-# `affidavit evidence replay`.
+        terminal.show(bundles_text(outcomes))
+    return worst_exit(outcome.exit for outcome in outcomes)
 
 
 @command(
@@ -195,43 +118,38 @@ def replay(
     figures, and lint and closure from the events. What reaches outside is listed, not run.
     """
     from affidavit.app.bundle_replay import packs_of_report, replay_bundle
-    from affidavit.app.lint import closure_report
+    from affidavit.app.lint import closure_report, packs_from_texts
 
     names = packs_of_report(report) if report is not None and not pack_names else pack_names
-    done, linted = replay_bundle(bundle, packs_named(names), limits_from_option(limits), report)
+    packs = packs_from_texts(names)
+    replayed, linted = replay_bundle(bundle, packs, limits_from_option(limits), report)
     if terminal.json:
         terminal.print_json(
             {
-                "exit": int(done.exit),
-                "replayed": [row.as_wire() for row in done.rows],
-                "counts": {outcome.replace(" ", "_"): n for outcome, n in done.counts.items()},
-                "not_run": dict(sorted(done.not_run.items())),
+                "exit": int(replayed.exit),
+                "replayed": [row.as_wire() for row in replayed.rows],
+                "counts": {outcome.replace(" ", "_"): n for outcome, n in replayed.counts.items()},
+                "not_run": dict(sorted(replayed.not_run.items())),
                 "closure_report": closure_report(linted),
             }
         )
     else:
-        _print_replay(terminal, done, linted)
-    return done.exit
+        terminal.show(_replay_text(replayed, linted))
+    return replayed.exit
 
 
-def _print_replay(terminal: Terminal, done: "BundleReplay", linted: "LintedBundle") -> None:
-    if done.rows:
-        terminal.table(("Line", "What", "Result", "Detail"), map(_replay_row, done.rows))
-    for kind, count in sorted(done.not_run.items()):
-        terminal.print(f"Not run again: {count} of {kind}")
-    counts = ", ".join(f"{n} {outcome}" for outcome, n in sorted(done.counts.items()))
-    terminal.print(f"{linted.path}: {counts or 'nothing is recorded that could be run again'}")
+def _replay_text(replayed: "BundleReplay", linted: "BundleLint") -> Iterator[TextPart]:
+    if replayed.rows:
+        yield text_table(("Line", "What", "Result", "Detail"), map(_replay_row, replayed.rows))
+    for kind, count in sorted(replayed.not_run.items()):
+        yield f"Not run again: {count} of {kind}"
+    counts = ", ".join(f"{n} {outcome}" for outcome, n in sorted(replayed.counts.items()))
+    yield f"{linted.name}: {counts or 'nothing is recorded that could be run again'}"
     closure = linted.result.closure
-    terminal.print(f"Closure {closure.score} (confidence {closure.confidence.value})")
-    told = {
-        Exit.YES: "Replays: all that was run again comes out as recorded",
-        Exit.UNKNOWN: "Could not tell: not everything that is recorded could be run again",
-        Exit.TAMPERED: "Does not replay: believe nothing that is recorded there",
-    }
-    terminal.print(told[done.exit])
+    yield f"Closure {closure.score} (confidence {closure.confidence.value})"
+    yield _CONCLUSIONS[replayed.exit]
 
 
 def _replay_row(row: "ReplayedItem") -> tuple[Cell | str, ...]:
-    tones = {"same": Tone.GOOD, "differs": Tone.BAD, "not run again": Tone.UNSURE}
     line = "" if row.line is None else str(row.line)
-    return (line, row.what, Cell(row.outcome.value, tones[row.outcome.value]), row.detail)
+    return (line, row.what, Cell(row.outcome.value, _REPLAY_TONES[row.outcome.value]), row.detail)

@@ -45,10 +45,11 @@ def new(terminal: Terminal, prefix: str, encrypt: bool, project: Path) -> Exit:
 
     Keys that are in use stay so until they are retired; the newest signs. No file is overwritten.
     """
-    from affidavit.app.keys import create_key, key_folder, parse_moment, random_bytes
+    from affidavit.app.clock import datetime_of
+    from affidavit.app.keys import create_key, key_folder, random_bytes
 
     secret = _new_passphrase(encrypt)
-    made = create_key(key_folder(project), prefix, secret, random_bytes, parse_moment(None))
+    made = create_key(key_folder(project), prefix, secret, random_bytes, datetime_of(None))
     if terminal.json:
         terminal.print_json(
             {"key_id": made.key_id, "private": str(made.path), "encrypted": made.is_encrypted}
@@ -147,9 +148,10 @@ def retire(terminal: Terminal, key: str, at: str | None, project: Path) -> Exit:
 
     What it signed before still verifies, if an independent time stamp shows that it was before.
     """
-    from affidavit.app.keys import key_folder, parse_moment, retire_key
+    from affidavit.app.clock import datetime_of
+    from affidavit.app.keys import key_folder, retire_key
 
-    changed = retire_key(key_folder(project), key, parse_moment(at), parse_moment(None))
+    changed = retire_key(key_folder(project), key, datetime_of(at), datetime_of(None))
     return _print_status(terminal, changed)
 
 
@@ -174,10 +176,11 @@ def compromise(terminal: Terminal, key: str, since: str, reason: str, project: P
     Nothing it signed is believed any more, but for what an independent time stamp shows to be
     earlier. The time can be moved to an earlier one later on, never to a later one.
     """
-    from affidavit.app.keys import compromise_key, key_folder, parse_moment
+    from affidavit.app.clock import datetime_of
+    from affidavit.app.keys import compromise_key, key_folder
 
-    now = parse_moment(None)
-    changed = compromise_key(key_folder(project), key, parse_moment(since), reason, now)
+    now = datetime_of(None)
+    changed = compromise_key(key_folder(project), key, datetime_of(since), reason, now)
     return _print_status(terminal, changed)
 
 

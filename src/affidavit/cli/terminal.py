@@ -11,7 +11,15 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from affidavit.cli.command_classes import Flags
-from affidavit.reports.text_tables import Cell, TextTable, escape_controls, plain_table, rich_table
+from affidavit.reports.text_tables import (
+    Cell,
+    TextPart,
+    TextTable,
+    escape_controls,
+    plain_table,
+    rich_table,
+    text_table,
+)
 
 Item = TypeVar("Item")
 
@@ -41,7 +49,19 @@ class Terminal:
         self, columns: Iterable[str], rows: Iterable[Iterable[Cell | str]], *, boxed: bool = False
     ) -> None:
         """Print a table: drawn on a terminal, plain and whole in a pipe or a file."""
-        table = TextTable(tuple(columns), tuple(tuple(row) for row in rows))
+        self._print_table(text_table(columns, rows), boxed=boxed)
+
+    def show(self, parts: Iterable[TextPart]) -> None:
+        """Print a rendering for people: its lines, tables and notes, in order."""
+        for part in parts:
+            if isinstance(part, str):
+                self.print(part)
+            elif isinstance(part, TextTable):
+                self._print_table(part)
+            else:
+                self.note(part.text)
+
+    def _print_table(self, table: TextTable, *, boxed: bool = False) -> None:
         stream = sys.stderr if self.json else sys.stdout
         if not is_screen(stream) or not self._draw(table, stream, boxed):
             click.echo(plain_table(table), nl=False, err=self.json)
@@ -145,7 +165,11 @@ def json_bytes(value: object) -> bytes:
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _as_builtin(value: Any) -> dict[str, object]:
+def _as_builtin(value: Any) -> object:
+    if hasattr(value, "__struct_fields__"):
+        import msgspec  # Loaded already: the value is one of its Structs.
+
+        return msgspec.to_builtins(value, str_keys=True)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if hasattr(value, "__struct_fields__"):  # A msgspec Struct; --help does without msgspec.

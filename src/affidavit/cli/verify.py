@@ -1,6 +1,4 @@
-"""The commands `affidavit verify` and `affidavit replay`: verify receipts offline and recompute
-them.
-"""
+"""The commands `affidavit verify` and `affidavit replay`."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -23,18 +21,17 @@ from affidavit.cli.parameters import (
     tsa_roots_option,
 )
 from affidavit.cli.terminal import Terminal
+from affidavit.reports.text_tables import Cell, TextPart, Tone, text_table
 
 if TYPE_CHECKING:
-    from affidavit.app.verify_inputs import ReceiptInput
-from affidavit.reports.text_tables import Cell, Tone
-
-if TYPE_CHECKING:
-    from affidavit.app.verify import ReplayedReceipt, ReplayedRow, VerdictAndConfidence
-
-# `affidavit verify`.
+    from affidavit.app.verify import (
+        ReceiptInput,
+        ReplayedReceipt,
+        ReplayedRow,
+        VerdictAndConfidence,
+    )
 
 MAX_INPUT_BYTES = 256 * 1024 * 1024
-_RECEIPTS_PER_TASK = 64  # Receipts handed to a process at a time: some 10 ms of work.
 
 
 @command(
@@ -70,7 +67,7 @@ _RECEIPTS_PER_TASK = 64  # Receipts handed to a process at a time: some 10 ms of
 )
 @tsa_roots_option
 @click.option("--tsa-policy", help="The policy (an object identifier) that time stamps must have.")
-@click.option("--stamp-required", is_flag=True, help="Ask for an independent time stamp.")
+@click.option("--stamp-required", is_flag=True, help="Require an independent time stamp.")
 @click.option("--at", help="The day or time of the verification; by default now.")
 @jobs_option("How many processes verify.")
 @existing_project_option
@@ -88,18 +85,14 @@ def verify(
     """Verify receipts offline: anchor and signature and replay.
 
     Five steps: anchor, id, signature, evidence, replay. Whether a signature holds and whether its
-    key may be believed are two lines. Nothing is taken from the receipt on trust, and nothing is
+    key may be believed are two lines. Nothing in the receipt is taken on trust, and nothing is
     fetched.
     """
-    from affidavit.app.keys import parse_moment
+    from affidavit.app.clock import datetime_of
     from affidavit.app.verify import ReceiptVerifier, key_files, trust_from
-    from affidavit.app.verify_inputs import in_batches
-    from affidavit.cli.verify_text import (
-        print_verifications,
-        require_receipts,
-        verifications_as_json,
-    )
-    from affidavit.engine.local import run_in_order
+    from affidavit.base.faults.receipts import RECEIPTS_NONE
+    from affidavit.reports.verification_text import receipts_as_json, receipts_text
+    from affidavit.seal.verification import UnreadableInput
 
     if not tsa_roots:
         reject_options("needs --tsa-roots, whose authorities have the policy", "tsa_policy")
@@ -108,28 +101,29 @@ def verify(
     try:
         trusted = key_files(keys, project)
     except AffidavitError:
-        require_readable(receipts)  # Without it no key would help.
+        require_readable(receipts)  # An unreadable file is the more useful error.
         raise
     trust = trust_from(trusted, tsa_roots, tsa_policy, stamp_required=stamp_required)
-    verifier = ReceiptVerifier(trust, parse_moment(at))
-    subjects, total = find_receipts(receipts)
-    done = run_in_order(verifier, in_batches(subjects, _RECEIPTS_PER_TASK), jobs)
-    each = chain.from_iterable(done)
-    # One receipt is verified before a bar could be drawn.
+    inputs, total = find_receipts(receipts)
+    each = ReceiptVerifier(trust, datetime_of(at)).verify_all(inputs, jobs)
+    # One receipt is verified before a progress bar could appear.
     outcomes = tuple(each if total == 1 else terminal.progress(each, "Verifying receipts", total))
-    require_receipts(outcomes)
+    if not outcomes:
+        raise AffidavitError(RECEIPTS_NONE)
+    if len(outcomes) == 1 and isinstance(outcomes[0], UnreadableInput):
+        raise outcomes[0].error
     if not keys:
         terminal.note(f"trusting this project's own keys ({trusted[0]}); --keys names others")
     if terminal.json:
-        terminal.print_json(verifications_as_json(outcomes, trusted))
+        terminal.print_json(receipts_as_json(outcomes, trusted))
     else:
-        print_verifications(terminal, outcomes)
+        terminal.show(receipts_text(outcomes, verbose=terminal.verbose))
     return worst_exit(outcome.exit for outcome in outcomes)
 
 
 def find_receipts(receipts: Sequence[Path]) -> tuple["Iterator[ReceiptInput]", int | None]:
-    """Return all receipts that are meant, and how many, if that is known beforehand."""
-    from affidavit.app.verify_inputs import (
+    """Return the receipts that the paths name, and their number if it is known beforehand."""
+    from affidavit.app.verify import (
         LINE_ENDINGS,
         files_in,
         receipt_inputs_from,
@@ -148,26 +142,12 @@ def find_receipts(receipts: Sequence[Path]) -> tuple["Iterator[ReceiptInput]", i
 
 
 def require_readable(receipts: Sequence[Path]) -> None:
-    """Raise what is wrong with the first file that is named and cannot be opened."""
+    """Raise the error of the first named file that cannot be opened."""
     from affidavit.base.files import is_folder, open_to_read
 
     for path in receipts:
         if path != STDIN_PATH and not is_folder(path):
             open_to_read(path).close()
-
-
-def receipt_subject(path: Path) -> "ReceiptInput":
-    """Return the one receipt that a path names, or that standard input holds."""
-    from affidavit.app.verify_inputs import ReceiptInput
-
-    return (
-        ReceiptInput(STDIN_NAME, None, read_input(STDIN_PATH, MAX_INPUT_BYTES))
-        if path == STDIN_PATH
-        else ReceiptInput(str(path))
-    )
-
-
-# `affidavit replay`.
 
 
 @command(
@@ -197,42 +177,51 @@ def replay(terminal: Terminal, receipt: Path, routes: Path | None) -> Exit:
     Operators over the evidence, then the composite over the verdicts. No key is needed, and none
     is checked: `affidavit verify` does both.
     """
-    from affidavit.app.answer import load_routes
-    from affidavit.app.verify import receipt_of, replay_receipt
+    from affidavit.app.verify import ReceiptInput, replay_receipt
 
-    table = None if routes is None else load_routes(routes)
-    read = receipt_of(receipt_subject(receipt))
-    if table is not None and "question" not in read.value:
+    table = None
+    if routes is not None:
+        from affidavit.app.answer import load_routes
+
+        table = load_routes(routes)
+    piped = read_input(STDIN_PATH, MAX_INPUT_BYTES) if receipt == STDIN_PATH else None
+    name = STDIN_NAME if receipt == STDIN_PATH else str(receipt)
+    signed = ReceiptInput(name, raw=piped).receipt()
+    if table is not None and "question" not in signed.value:
         terminal.note("this receipt answers no question, so --routes had nothing to compile again")
-    done = replay_receipt(read, table)
+    replayed = replay_receipt(signed, table)
     if terminal.json:
-        terminal.print_json({"exit": int(done.exit), "holds": not done.differences, "replay": done})
+        holds = not replayed.differences
+        terminal.print_json({"exit": int(replayed.exit), "holds": holds, "replay": replayed})
     else:
-        print_replay(terminal, done)
-    return done.exit
+        terminal.show(_replay_text(replayed, verbose=terminal.verbose))
+        terminal.note("the signature is not checked here; `affidavit verify` does that too")
+    return replayed.exit
 
 
-def print_replay(terminal: Terminal, done: "ReplayedReceipt") -> None:
-    """Print both tables side by side, then every difference."""
-    terminal.print(done.receipt_id)
-    if done.rows:
-        columns = ("Check", "Signed", "Recomputed", *(("Why",) if terminal.verbose else ()))
-        terminal.table(columns, (_replay_row(row)[: len(columns)] for row in done.rows))
-    for difference in done.differences:
-        terminal.print(f"AF328 {difference}")
-    if done.differences:
-        terminal.print("Does not replay: what it says does not follow from its own evidence")
+def _replay_text(replayed: "ReplayedReceipt", *, verbose: bool) -> Iterator[TextPart]:
+    yield replayed.receipt_id
+    if replayed.rows:
+        columns = ("Check", "Signed", "Recomputed", *(("Why",) if verbose else ()))
+        yield text_table(columns, (_replay_row(row)[: len(columns)] for row in replayed.rows))
+    for difference in replayed.differences:
+        yield f"AF328 {difference}"
+    if replayed.differences:
+        yield "Does not replay: what it says does not follow from its own evidence"
     else:
-        terminal.print("Replays: what it says follows from its own evidence, to the last letter")
-    terminal.note("the signature is not checked here; `affidavit verify` does that too")
+        yield "Replays: what it says follows from its own evidence, to the last letter"
 
 
 def _replay_row(row: "ReplayedRow") -> tuple[Cell | str, ...]:
     tone = Tone.GOOD if row.is_same else Tone.BAD
-    recomputed = Cell(_verdict_text(row.recomputed), tone)
-    return (row.name, _verdict_text(row.signed), recomputed, row.explain)
+    return (
+        row.name,
+        _verdict_text(row.signed),
+        Cell(_verdict_text(row.recomputed), tone),
+        row.explain,
+    )
 
 
-def _verdict_text(told: "VerdictAndConfidence") -> str:
-    confidence = "" if told.confidence is None else f", {told.confidence}"
-    return f"{told.verdict}".replace("_", " ") + confidence
+def _verdict_text(value: "VerdictAndConfidence") -> str:
+    confidence = "" if value.confidence is None else f", {value.confidence}"
+    return f"{value.verdict}".replace("_", " ") + confidence

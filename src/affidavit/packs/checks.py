@@ -1,22 +1,19 @@
-"""How each kind of check is evaluated over the events of a bundle."""
+"""How each kind of check is evaluated: one pass over the events, one evaluator per rule.
+
+An evaluator is fed the events of the types that it accepts and says when it has seen enough; most
+need a single event. At the end it returns the violation, if there is one. Messages are worded like
+Assay's, so that readers of either tool recognise a finding.
+"""
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from affidavit.base.canonical import jcs
 from affidavit.base.text import excerpt
-from affidavit.packs.evaluators import (
-    EventTypes,
-    FixedEvaluator,
-    RuleEvaluator,
-    RuleViolation,
-    ScopedEvaluator,
-    SearchHints,
-)
 from affidavit.packs.events import Event, FieldFinder, FieldProbe, can_probe
-from affidavit.packs.findings import EventLocation, location_of
 from affidavit.packs.model import (
     AuthorizationContext,
     Conditional,
@@ -31,49 +28,133 @@ from affidavit.packs.model import (
     Unsupported,
 )
 from affidavit.packs.pointers import ABSENT
+from affidavit.packs.report import EventLocation, location_of
 from affidavit.packs.warnings import ENGINE_VERSION, engine_suffices
 
-# Pairs of events: what starts also finishes, in the same run and in this order.
-#
-# Assay only asks whether both kinds occur somewhere. Here a pair is one of the same thing: what the
-# `*` of both patterns stands for has to be equal, so `a.started` is not finished by `b.finished`.
+EventTypes = frozenset[str] | None
 
-# Pairs that may be open at once. A bundle has one run, and few things in it run side by side.
+
+@dataclass(frozen=True, slots=True)
+class SearchHints:
+    """Keys and byte strings, at least one of which every event that a rule looks for contains."""
+
+    keys: frozenset[str]
+    in_payloads: frozenset[bytes]
+    in_lines: frozenset[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleViolation:
+    """Why a rule fails. `severity` overrides that of the rule."""
+
+    message: str
+    location: EventLocation | None = None
+    severity: Severity | None = None
+
+
+class EventConsumer(Protocol):
+    """Reads events."""
+
+    def feed(self, event: Event) -> bool:
+        """Read an event; return whether no more are needed."""
+        ...
+
+    def feed_batch(self, payloads: bytes, count: int) -> bool:
+        """Read many events of one type, one payload a line; False if each has to be fed alone."""
+        ...
+
+
+class RuleEvaluator(EventConsumer, Protocol):
+    """Evaluates one rule.
+
+    A group of events without any of the `search_hints` and without escapes cannot matter to the
+    rule. With None every event has to be fed.
+    """
+
+    search_hints: SearchHints | None
+
+    def accepts(self, event_type: str) -> bool:
+        """Return whether events of a type matter to the rule."""
+        ...
+
+    def finish(self) -> RuleViolation | None:
+        """Return the violation when all events were fed."""
+        ...
+
+
+class ScopedEvaluator:
+    """An evaluator for the event types that its rule names, or for all of them."""
+
+    search_hints: SearchHints | None = None
+
+    def __init__(self, scope: EventTypes) -> None:
+        self.scope = scope
+
+    def accepts(self, event_type: str) -> bool:
+        """Return whether events of a type matter to the rule."""
+        return self.scope is None or event_type in self.scope
+
+    def feed_batch(self, payloads: bytes, count: int) -> bool:
+        """Reject batches: order or content matters."""
+        return False
+
+
+class FixedEvaluator(ScopedEvaluator):
+    """A rule whose result is known before any event is read."""
+
+    def __init__(self, violation: RuleViolation | None) -> None:
+        super().__init__(frozenset())
+        self._violation = violation
+
+    def feed(self, event: Event) -> bool:
+        """Need no event."""
+        return True
+
+    def finish(self) -> RuleViolation | None:
+        """Return the violation."""
+        return self._violation
+
+
+# Open pairs at one time. A bundle has one run, and few things run concurrently in it.
 MAX_OPEN_PAIRS: Final = 10_000
 
 _PairKey = tuple[str, tuple[str, ...]]
 
 
 class PairsEvaluator(ScopedEvaluator):
-    """Follows what is open, and remembers the first event that has no partner."""
+    """Checks that whatever starts also finishes, in the same run and in this order.
+
+    Assay only asks whether both kinds of events occur. Here the texts that `*` stands for in both
+    patterns have to be equal, so `b.finished` does not finish `a.started`.
+    """
 
     def __init__(self, check: EventPairs, scope: EventTypes) -> None:
         super().__init__(scope)
         self._start, self._finish = check.start, check.finish
-        self._by_stem = check.start.stars == check.finish.stars
+        self._by_stars = check.start.stars == check.finish.stars
         self._open: dict[_PairKey, list[EventLocation]] = {}
         self._opened = 0
         self._started = self._finished = 0
-        self._loose = 0
-        self._first_loose: EventLocation | None = None
+        self._unstarted = 0
+        self._first_unstarted: EventLocation | None = None
         self._overflowed = False
 
-    def wants(self, event_type: str) -> bool:
-        """Say whether a type starts or finishes something."""
-        return super().wants(event_type) and (
+    def accepts(self, event_type: str) -> bool:
+        """Return whether a type starts or finishes something."""
+        return super().accepts(event_type) and (
             self._start.matches(event_type) or self._finish.matches(event_type)
         )
 
     def feed(self, event: Event) -> bool:
         """Open or close a pair."""
         kind = event.head.type
-        stem = self._start.parts(kind)
-        if stem is not None:
+        stars = self._start.parts(kind)
+        if stars is not None:
             self._started += 1
             self._overflowed |= self._opened >= MAX_OPEN_PAIRS
             if not self._overflowed:
                 self._opened += 1
-                self._open.setdefault(self._key(event, stem), []).append(location_of(event))
+                self._open.setdefault(self._key(event, stars), []).append(location_of(event))
             return False
         self._finished += 1
         begun = self._open.get(self._key(event, self._finish.parts(kind) or ()))
@@ -81,52 +162,51 @@ class PairsEvaluator(ScopedEvaluator):
             begun.pop()
             self._opened -= 1
         elif not self._overflowed:
-            self._loose += 1
-            self._first_loose = self._first_loose or location_of(event)
+            self._unstarted += 1
+            self._first_unstarted = self._first_unstarted or location_of(event)
         return False
 
-    def _key(self, event: Event, stem: tuple[str, ...]) -> _PairKey:
-        return event.head.assayrunid, stem if self._by_stem else ()
+    def _key(self, event: Event, stars: tuple[str, ...]) -> _PairKey:
+        return event.head.assayrunid, stars if self._by_stars else ()
 
     def finish(self) -> RuleViolation | None:
-        """Say what has no partner."""
+        """Return the first event without a partner."""
         start, finish = excerpt(self._start.text), excerpt(self._finish.text)
         if not self._started and not self._finished:
             return RuleViolation(f"Missing both start ({start}) and finish ({finish}) events")
         if not self._started:
-            return RuleViolation(f"Missing start event matching '{start}'", self._first_loose)
+            return RuleViolation(f"Missing start event matching '{start}'", self._first_unstarted)
         if self._overflowed:
             return RuleViolation(
                 f"More than {MAX_OPEN_PAIRS} events matching '{start}' are open at once"
             )
-        dangling = [place for places in self._open.values() for place in places]
-        first = min(dangling, key=lambda place: place.line, default=None)
+        unfinished = [place for places in self._open.values() for place in places]
+        first = min(unfinished, key=lambda place: place.line, default=None)
         if first is not None and not self._finished:
             return RuleViolation(f"Missing finish event matching '{finish}'", first)
         if first is not None:
-            return RuleViolation(f"{len(dangling)} started events have no finish event", first)
-        if self._loose:
-            message = f"{self._loose} finished events have no start event before them"
-            return RuleViolation(message, self._first_loose)
+            return RuleViolation(f"{len(unfinished)} started events have no finish event", first)
+        if self._unstarted:
+            message = f"{self._unstarted} finished events have no start event before them"
+            return RuleViolation(message, self._first_unstarted)
         return None
 
-
-# Whether a tool decision says on whose authority it was made, without giving the authority away.
-#
-# Origin: Assay's check `g3_authorization_context_present`: a principal, one of two schemes, and an
-# issuer of at most 2048 bytes, neither of which may look like a credential.
 
 SCHEMES: Final = frozenset({"oauth2", "jwt_bearer"})
 MAX_ISSUER_BYTES: Final = 2048
 _CREDENTIAL: Final = re.compile(
     r"\s*bearer\s+\S.*|[\w-]+\.[\w-]+\.[\w-]+", re.IGNORECASE | re.ASCII | re.DOTALL
 )
-# A compact JWS has a header and a payload that begin like this in base64url: `{"`.
+# The header and the payload of a compact JWS are base64url texts of `{"`.
 _JWS_START: Final = "eyJ"
 
 
 def has_authorization_context(data: Any) -> bool:
-    """Say whether the payload of a tool decision has the whole context."""
+    """Return whether a tool decision names its principal, scheme and issuer.
+
+    Origin: Assay's check `g3_authorization_context_present`: one of two schemes, an issuer of at
+    most 2048 bytes, and neither principal nor issuer may look like a credential.
+    """
     if not isinstance(data, dict):
         return False
     principal, issuer = data.get("principal"), data.get("auth_issuer")
@@ -141,21 +221,17 @@ def has_authorization_context(data: Any) -> bool:
 def _is_safe_name(value: Any) -> bool:
     if not isinstance(value, str) or not value.strip():
         return False
-    looks_like_one = _CREDENTIAL.fullmatch(value)
-    return looks_like_one is None or not (
+    match = _CREDENTIAL.fullmatch(value)
+    return match is None or not (
         value.strip().lower().startswith("bearer") or value.startswith(_JWS_START)
     )
 
-
-# What each kind of check does with the events of a bundle.
-#
-# Messages are worded as Assay words them, so that a reader of either recognises a finding.
 
 TOOL_DECISION: Final = "assay.tool.decision"
 
 
 def evaluator_for(rule: Rule, manifest: Mapping[str, Any]) -> RuleEvaluator:
-    """Return the watcher of a rule, scoped to the event types that it names."""
+    """Return the evaluator of a rule."""
     if not engine_suffices(rule):
         message = (
             f"Rule needs pack engine {rule.engine_min_version}, and this is {ENGINE_VERSION}:"
@@ -206,8 +282,8 @@ class _TypeEvaluator(ScopedEvaluator):
         self._pattern = check.pattern
         self._found = False
 
-    def wants(self, event_type: str) -> bool:
-        return super().wants(event_type) and self._pattern.matches(event_type)
+    def accepts(self, event_type: str) -> bool:
+        return super().accepts(event_type) and self._pattern.matches(event_type)
 
     def feed(self, event: Event) -> bool:
         self._found = True
@@ -220,7 +296,7 @@ class _TypeEvaluator(ScopedEvaluator):
 
 
 class _FieldEvaluator(ScopedEvaluator):
-    """Looks for one of some fields, with a certain value if one is wanted."""
+    """Looks for one of several fields, with a given value if one is required."""
 
     def __init__(self, check: FieldPresent | PathExists, scope: EventTypes) -> None:
         super().__init__(scope)
@@ -229,7 +305,7 @@ class _FieldEvaluator(ScopedEvaluator):
         wanted = check.wanted if isinstance(check, PathExists) else None
         self._wanted = None if wanted is None else jcs(wanted.value)
         self._found = False
-        self.marks = _search_hints([finder for finder in self._finders if not finder.never])
+        self.search_hints = _search_hints([finder for finder in self._finders if not finder.never])
 
     def feed(self, event: Event) -> bool:
         for finder in self._finders:
@@ -251,21 +327,20 @@ class _FieldEvaluator(ScopedEvaluator):
 
 
 def _search_hints(finders: list[FieldFinder]) -> SearchHints | None:
-    if any(finder.mark is None for finder in finders):
+    if any(finder.required_bytes is None for finder in finders):
         return None
-    near = [finder for finder in finders if finder.key is not None]
-    far = [finder for finder in finders if finder.key is None]
+    deep = [finder for finder in finders if finder.key is None]
     return SearchHints(
-        frozenset(finder.key or "" for finder in near),
-        frozenset(finder.mark or b"" for finder in far if finder.in_data),
-        frozenset(finder.mark or b"" for finder in far if not finder.in_data),
+        frozenset(finder.key for finder in finders if finder.key is not None),
+        frozenset(finder.required_bytes or b"" for finder in deep if finder.in_data),
+        frozenset(finder.required_bytes or b"" for finder in deep if not finder.in_data),
     )
 
 
 class _ConditionalEvaluator(ScopedEvaluator):
     def __init__(self, check: Conditional, scope: EventTypes) -> None:
         super().__init__(scope)
-        # A type is told before an event is fed.
+        # `accepts` tests clauses on the type.
         self._types = [each.equals for each in check.clauses if each.pointer.steps == ("type",)]
         self._clauses = tuple(
             (FieldFinder(each.pointer), each.equals)
@@ -274,17 +349,17 @@ class _ConditionalEvaluator(ScopedEvaluator):
         )
         self._then = FieldFinder(check.then)
         steps = check.then.steps
-        is_near = not self._clauses and steps[:1] == ("data",) and len(steps) in (2, 3)
-        is_probed = is_near and all(map(can_probe, steps))
-        self._probe = FieldProbe(["/".join(steps[1:])]) if is_probed else None
+        is_shallow = not self._clauses and steps[:1] == ("data",) and len(steps) in (2, 3)
+        can_be_probed = is_shallow and all(map(can_probe, steps))
+        self._probe = FieldProbe(["/".join(steps[1:])]) if can_be_probed else None
         self._matched = self._missing = 0
         self._first: EventLocation | None = None
 
-    def wants(self, event_type: str) -> bool:
-        return super().wants(event_type) and all(each == event_type for each in self._types)
+    def accepts(self, event_type: str) -> bool:
+        return super().accepts(event_type) and all(each == event_type for each in self._types)
 
-    def takes(self, payloads: bytes, count: int) -> bool:
-        """Take events that all have what is asked for."""
+    def feed_batch(self, payloads: bytes, count: int) -> bool:
+        """Accept events that all have the required field."""
         if self._probe is None or not self._probe.has_all(payloads):
             return False
         self._matched += count
@@ -311,7 +386,7 @@ class _ConditionalEvaluator(ScopedEvaluator):
 
 
 def _is_equal_json(found: Any, wanted: Any) -> bool:
-    # To JSON, true is not 1; and 1 is 1.0.
+    # In JSON true is not 1, but 1 equals 1.0.
     return isinstance(found, bool) is isinstance(wanted, bool) and found == wanted
 
 
@@ -320,8 +395,8 @@ class _AuthorizationEvaluator(ScopedEvaluator):
         super().__init__(scope)
         self._found = False
 
-    def wants(self, event_type: str) -> bool:
-        return event_type == TOOL_DECISION and super().wants(event_type)
+    def accepts(self, event_type: str) -> bool:
+        return event_type == TOOL_DECISION and super().accepts(event_type)
 
     def feed(self, event: Event) -> bool:
         self._found = self._found or has_authorization_context(event.data)

@@ -1,21 +1,30 @@
-"""Completeness and closure: required signals, the replay score, and uncontrolled dependencies."""
+"""Completeness, closure, and the dependencies that a bundle does not control.
+
+Origin: ADR-025, tracks 2 and 3. The score is `weighted_ratio_v1`: the weights of the captured
+signals over the weights of all signals that a replay needs, rounded to six decimals. A redacted
+signal cannot be replayed, so it counts as missing until it is revealed.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
 from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.text import excerpt
-from affidavit.packs.evaluators import EventConsumer
+from affidavit.packs.checks import EventConsumer
 from affidavit.packs.events import Event, FieldProbe
 from affidavit.packs.model import Pack
 from affidavit.packs.pointers import ABSENT, pointer_from
-from affidavit.packs.signal_detection import SignalDetail, SignalState
+from affidavit.packs.report import (
+    METHOD,
+    Closure,
+    ClosureConfidence,
+    Completeness,
+    Scoring,
+    SignalDetail,
+    SignalState,
+)
 from affidavit.packs.signals import REGISTRY, REPLAY_CRITICAL, TOTAL_WEIGHT
-
-# What a run depended on that the bundle does not hold still: the closure's uncontrolled part.
 
 MAX_NAMED: Final = 100
 _SUBJECT_KINDS: Final = {"assay.net.connect": "network", "assay.process.exec": "process"}
@@ -24,15 +33,15 @@ _TOOL_CALL: Final = "affidavit.tool.call"
 _TEMPERATURE: Final = pointer_from("/parameters/temperature")
 _SEED: Final = pointer_from("/parameters/seed")
 _OUTPUT: Final = FieldProbe(["output"])
-# A temperature that is not 0, as canonical JSON writes it.
+# A temperature other than 0 in canonical JSON.
 _NONZERO_TEMPERATURE: Final = re.compile(rb'"temperature":(?!0[,}])')
 
 
 class DependencyCollector:
-    """Collects what a replay would have to ask again: live tools, the network, drawn answers.
+    """Collects what a replay would have to ask again.
 
-    The rule, event by event: a network connection and a process that was started, by subject; a
-    tool call without its output; a model call with a temperature above 0 and no seed.
+    These are network connections and started processes, by subject; tool calls without an output;
+    and model calls with a temperature above 0 and no seed.
     """
 
     def __init__(self) -> None:
@@ -40,47 +49,46 @@ class DependencyCollector:
         self._has_more = False
 
     def consumer_for(self, event_type: str) -> EventConsumer | None:
-        """Return what looks at the events of a type, if they can be such a dependency."""
+        """Return the consumer of a type's events; None if they cannot be dependencies."""
         are_harmless = _HARMLESS.get(event_type)
         return None if are_harmless is None else _TypeCollector(self, are_harmless)
 
-    def note(self, named: str) -> None:
-        """Remember a dependency, if there is room."""
-        if named not in self._named:
-            if len(self._named) < MAX_NAMED:
-                self._named.add(named)
-            else:
-                self._has_more = True
+    def add(self, named: str) -> None:
+        """Add a dependency; beyond MAX_NAMED only remember that there are more."""
+        if len(self._named) < MAX_NAMED:
+            self._named.add(named)
+        elif named not in self._named:
+            self._has_more = True
 
     def finish(self) -> tuple[str, ...]:
-        """Return the dependencies, sorted; the first hundred met are named."""
+        """Return the dependencies, sorted."""
         more = (f"and others: the first {MAX_NAMED} are named",) if self._has_more else ()
         return (*sorted(self._named), *more)
 
 
 class _TypeCollector:
-    """The events of one type; most can be told to be harmless from their payloads together."""
+    """Events of one type; a batch of payloads is usually harmless as a whole."""
 
     def __init__(
-        self, all_types: DependencyCollector, are_harmless: Callable[[bytes], bool]
+        self, collector: DependencyCollector, are_harmless: Callable[[bytes], bool]
     ) -> None:
-        self._all_types = all_types
+        self._collector = collector
         self._are_harmless = are_harmless
 
-    def takes(self, payloads: bytes, count: int) -> bool:
-        """Take events of which none is a dependency."""
+    def feed_batch(self, payloads: bytes, count: int) -> bool:
+        """Accept events of which none is a dependency."""
         return self._are_harmless(payloads)
 
     def feed(self, event: Event) -> bool:
-        """Note what an event depends on."""
+        """Add what an event depends on."""
         named = _dependency(event)
         if named is not None:
-            self._all_types.note(named)
+            self._collector.add(named)
         return False
 
 
 def _have_zero_temperature(payloads: bytes) -> bool:
-    # An escape could spell the key in another way.
+    # An escape could spell the key differently.
     return _NONZERO_TEMPERATURE.search(payloads) is None and payloads.find(b"\\u") < 0
 
 
@@ -105,9 +113,9 @@ def _dependency(event: Event) -> str | None:
     if kind == _TOOL_CALL:
         return None if "output" in data else f"live tool: {_name(data, 'tool')}"
     temperature = _TEMPERATURE.find(data)
-    is_drawn = isinstance(temperature, int | float) and temperature > 0
+    is_sampled = isinstance(temperature, int | float) and temperature > 0
     has_seed = _SEED.find(data) not in (ABSENT, None)
-    return f"sampled model: {_name(data, 'model')}" if is_drawn and not has_seed else None
+    return f"sampled model: {_name(data, 'model')}" if is_sampled and not has_seed else None
 
 
 def _name(data: dict[str, Any], key: str) -> str:
@@ -115,114 +123,43 @@ def _name(data: dict[str, Any], key: str) -> str:
     return excerpt(name) if isinstance(name, str) and name else "unnamed"
 
 
-# Completeness: what the packs need to be recorded, and what of it a bundle has.
-#
-# Origin: ADR-025, track 2 and its closure-v1 schema. The three lists divide what is required; the
-# list `unknown` holds what is missing as well as what nothing could show, and `by_signal` says
-# which.
+def completeness_of(packs: Iterable[Pack], signals: Mapping[str, SignalDetail]) -> Completeness:
+    """Return which of the signals that the packs require a bundle has."""
+    required = {name: signals[name] for name in sorted({n for pack in packs for n in pack.signals})}
 
+    def names(*states: SignalState) -> tuple[str, ...]:
+        return tuple(name for name, signal in required.items() if signal.status in states)
 
-@dataclass(frozen=True, slots=True)
-class Completeness:
-    """The required signals with their states, sorted by name."""
-
-    sightings: tuple[SignalDetail, ...]
-
-    def names(self, *states: SignalState) -> list[str]:
-        """Return the signals that are in one of some states."""
-        return [each.signal for each in self.sightings if each.state in states]
-
-    def as_wire(self) -> dict[str, object]:
-        """Return it as the ADR's schema has it."""
-        return {
-            "required": [each.signal for each in self.sightings],
-            "captured": self.names(SignalState.CAPTURED),
-            "redacted": self.names(SignalState.REDACTED),
-            "unknown": self.names(SignalState.MISSING, SignalState.UNKNOWN),
-            "by_signal": {each.signal: each.as_wire() for each in self.sightings},
-        }
-
-
-def completeness_of(packs: Iterable[Pack], sightings: Mapping[str, SignalDetail]) -> Completeness:
-    """Return how much of what the packs require a bundle has."""
-    required = sorted({name for pack in packs for name in pack.signals})
-    return Completeness(tuple(sightings[name] for name in required))
-
-
-# Closure: how much of a run could be run again from its bundle alone.
-#
-# Origin: ADR-025, track 3. `weighted_ratio_v1`: the weights of the captured signals over the
-# weights of all that a replay needs (signals.py), rounded to six decimals by the one rule of
-# reports. What is redacted cannot be replayed, so it counts as missing until it is revealed.
-#
-# Confidence is about the record, not about the score. High: every run that started has finished,
-# and no signal is unknown. Medium: one of the two holds. Low: neither.
-
-METHOD: Final = "weighted_ratio_v1"
-
-
-class ClosureConfidence(StrEnum):
-    """How far the record itself can be relied on."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-
-@dataclass(frozen=True, slots=True)
-class Closure:
-    """The score with all that it is made of, signals in the order of the registry."""
-
-    sightings: tuple[SignalDetail, ...]
-    is_whole: bool
-    uncontrolled: tuple[str, ...]
-
-    @property
-    def weight(self) -> int:
-        """The weights of what is captured."""
-        return sum(
-            REGISTRY[each.signal].weight
-            for each in self.sightings
-            if each.state is SignalState.CAPTURED
-        )
-
-    @property
-    def score(self) -> float:
-        """The share of what a replay needs that the bundle holds."""
-        return rounded(self.weight / TOTAL_WEIGHT)
-
-    @property
-    def confidence(self) -> ClosureConfidence:
-        """How far the record can be relied on."""
-        nothing_unknown = all(each.state is not SignalState.UNKNOWN for each in self.sightings)
-        held = self.is_whole + nothing_unknown
-        return (ClosureConfidence.LOW, ClosureConfidence.MEDIUM, ClosureConfidence.HIGH)[held]
-
-    def as_wire(self) -> dict[str, object]:
-        """Return it as the ADR's schema has it."""
-        captured = {each.signal for each in self.sightings if each.state is SignalState.CAPTURED}
-        names = sorted(each.signal for each in self.sightings)
-        return {
-            "score": self.score,
-            "confidence": self.confidence.value,
-            "captured": [name for name in names if name in captured],
-            "missing": [name for name in names if name not in captured],
-            "uncontrolled_dependencies": list(self.uncontrolled),
-            "scoring": {
-                "method": METHOD,
-                "weights": {name: REGISTRY[name].weight for name in names},
-            },
-        }
+    return Completeness(
+        required=tuple(required),
+        captured=names(SignalState.CAPTURED),
+        redacted=names(SignalState.REDACTED),
+        unknown=names(SignalState.MISSING, SignalState.UNKNOWN),
+        by_signal=required,
+    )
 
 
 def score_gain(signal: str) -> float:
-    """Return what capturing a signal adds to the score."""
+    """Return how much capturing a signal adds to the score."""
     return rounded(REGISTRY[signal].weight / TOTAL_WEIGHT)
 
 
 def closure_of(
-    sightings: Mapping[str, SignalDetail], *, is_whole: bool, uncontrolled: tuple[str, ...]
+    signals: Mapping[str, SignalDetail], *, all_finished: bool, dependencies: tuple[str, ...]
 ) -> Closure:
-    """Return the closure of a bundle whose signals were counted."""
-    critical = tuple(sightings[signal.name] for signal in REPLAY_CRITICAL)
-    return Closure(critical, is_whole, uncontrolled)
+    """Return the closure of a bundle.
+
+    The confidence is high if every run that started has finished and no signal is unknown, medium
+    if one of the two holds, low otherwise.
+    """
+    states = {signal.name: signals[signal.name].status for signal in REPLAY_CRITICAL}
+    captured = [name for name in sorted(states) if states[name] is SignalState.CAPTURED]
+    nothing_unknown = SignalState.UNKNOWN not in states.values()
+    return Closure(
+        score=rounded(sum(REGISTRY[name].weight for name in captured) / TOTAL_WEIGHT),
+        confidence=tuple(ClosureConfidence)[all_finished + nothing_unknown],
+        captured=tuple(captured),
+        missing=tuple(name for name in sorted(states) if name not in captured),
+        uncontrolled_dependencies=dependencies,
+        scoring=Scoring(METHOD, {name: REGISTRY[name].weight for name in sorted(states)}),
+    )

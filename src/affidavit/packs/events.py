@@ -1,4 +1,7 @@
-"""Events of a bundle as lint sees them: decoded lazily, with field probes over raw bytes."""
+"""Events of a bundle as lint reads them: decoded lazily, with field probes over raw bytes.
+
+The lines were verified before, so they are strict JSON with the shape of an event.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Final
@@ -9,26 +12,24 @@ from msgspec.structs import astuple
 
 from affidavit.packs.pointers import ABSENT, JsonPointer
 
-# Which fields a payload has, without decoding what stands in them.
-#
-# A probe reads the bytes of one type of event into a struct that has only the fields in question,
-# each as raw bytes. What is left is a mask: a tuple that says of each path whether it is there.
-# Runs have few different masks, so what follows from one is worked out once.
-
-FieldMask = tuple[bool, ...]
+FieldMask = tuple[bool, ...]  # For each path of a probe: whether it is present.
 
 
 def can_probe(key: str) -> bool:
-    """Say whether a key can be the name of a struct's field and a part of a path.
+    """Return whether a key can be the name of a struct's field and a part of a path.
 
-    A number may be the index of a list as well, and so is not only a key.
+    Digits are excluded because they may also be the index of a list.
     """
-    is_spelled = key.isprintable() and not any(letter in key for letter in '"\\/')
-    return bool(key) and is_spelled and not key.isdigit()
+    is_plain = key.isprintable() and not any(letter in key for letter in '"\\/')
+    return bool(key) and is_plain and not key.isdigit()
 
 
 class FieldProbe:
-    """Looks for some paths, one or two keys deep, in the payloads of one type of event."""
+    """Tells which paths, one or two keys deep, the payloads of one event type have.
+
+    The bytes are decoded into a struct that has only these fields, each as raw bytes. Runs have few
+    different masks, so callers work out what follows from a mask only once.
+    """
 
     __slots__ = ("_decode", "_exact", "_inner", "_names")
 
@@ -46,7 +47,7 @@ class FieldProbe:
         self._decode: Final = msgspec.json.Decoder(struct).decode
 
     def mask(self, raw: bytes) -> FieldMask | None:
-        """Return which paths are there; None if the payload has another shape."""
+        """Return which paths are present; None if the payload has another shape."""
         try:
             found = self._decode(raw)
         except msgspec.MsgspecError:
@@ -59,7 +60,7 @@ class FieldProbe:
         return tuple(mask)
 
     def all_have(self, mask: FieldMask, lines: bytes) -> bool:
-        """Say whether every payload, one a line, has this mask: one call for all of them."""
+        """Return whether every payload, one a line, has this mask."""
         decode = self._exact.get(mask)
         if decode is None:
             decode = self._exact[mask] = msgspec.json.Decoder(self._shape(mask)).decode_lines
@@ -70,29 +71,31 @@ class FieldProbe:
         return True
 
     def has_all(self, lines: bytes) -> bool:
-        """Say whether every payload, one a line, has every path."""
+        """Return whether every payload, one a line, has every path."""
         inner = sum(size for _, size in self._inner)
         return self.all_have((True,) * (len(self._names) + inner), lines)
 
     def has_none(self, lines: bytes) -> bool:
-        """Say whether no payload, one a line, has any of the paths."""
+        """Return whether no payload, one a line, has any of the paths."""
         inner = sum(size for _, size in self._inner)
         return self.all_have((False,) * (len(self._names) + inner), lines)
 
     def _shape(self, mask: FieldMask) -> type[msgspec.Struct]:
-        """Return a struct that only payloads with this mask have the form of."""
-        told = iter(mask[len(self._names) :])
+        """Return a struct that only payloads with this mask decode into."""
+        inner_mask = iter(mask[len(self._names) :])
         fields: list[tuple[str, Any]] = []
-        for (key, inner), is_there in zip(self._names, mask, strict=False):
+        for (key, inner), is_present in zip(self._names, mask, strict=False):
             kind: Any = _PRESENT
             if inner:
-                kind = _struct([(each, _PRESENT if next(told) else _ABSENT) for each in inner])
-            fields.append((key, kind if is_there else _ABSENT))
+                kind = _struct(
+                    [(each, _PRESENT if next(inner_mask) else _ABSENT) for each in inner]
+                )
+            fields.append((key, kind if is_present else _ABSENT))
         return _struct(fields)
 
 
 _PRESENT: Final = Raw
-# No number is above 1 and below 0, so a field of this kind has to be left out.
+# No number is at least 1 and at most 0, so a field of this type has to be absent.
 _ABSENT: Final[Any] = Annotated[int, Meta(ge=1, le=0)] | UnsetType
 
 
@@ -112,14 +115,10 @@ def _type_of(inner: list[str]) -> Any:
     return _struct([(key, Raw | UnsetType) for key in inner]) | UnsetType
 
 
-# An event of a bundle as lint sees it: little is read of it until a rule asks for more.
-#
-# A line has been verified before it comes here, so it is strict JSON of the event's shape.
-
-# What an event says on the wire. Other keys of an envelope are covered by no content hash, so a
-# rule that one of them satisfied could be satisfied by anybody.
+# The members of EventV1 (tests/packs hold the two together). Other members of an envelope are
+# covered by no content hash, so anybody could satisfy a rule with one.
 ENVELOPE: Final = frozenset(
-    (
+    [
         "specversion",
         "type",
         "source",
@@ -141,12 +140,12 @@ ENVELOPE: Final = frozenset(
         "assaypolicyid",
         "assaysemanticdigest",
         "assaydigestprofile",
-    )
+    ]
 )
 
 
 class EventHead(msgspec.Struct):
-    """What every rule may need, decoded from every line."""
+    """The part of EventV1 that every rule may need: only this is decoded from every line."""
 
     type: str
     assayrunid: str
@@ -165,7 +164,7 @@ _UNREAD: Final = object()
 
 
 class Event:
-    """One event: where it stands, its head, and the rest when it is asked for."""
+    """One event: its line number, its head, and the rest when it is asked for."""
 
     __slots__ = ("_data", "_envelope", "head", "line", "raw")
 
@@ -178,7 +177,7 @@ class Event:
 
     @property
     def is_decoded(self) -> bool:
-        """Whether the payload is decoded, so that looking into it costs nothing more."""
+        """Whether the payload is already decoded."""
         return self._data is not _UNREAD
 
     @property
@@ -197,14 +196,14 @@ class Event:
 
 
 class FieldFinder:
-    """Finds one field in many events, and tells most of those that lack it from their bytes.
+    """Finds one field in many events, and recognises most events without it from their bytes.
 
-    `mark` is in the bytes of every event that has the field, unless it is spelled with an escape:
-    in its payload if `in_data`, else in its line. None: it may be anywhere, or `never` be there.
-    `key` is the one key that leads to it in the payload, if it is one.
+    Every event with the field contains `required_bytes`, unless an escape spells them differently:
+    in its payload if `in_data`, otherwise in its line. None if there are no such bytes. `never`
+    means that no event has the field. `key` is set if the field is a member of the payload.
     """
 
-    __slots__ = ("_pointer", "in_data", "key", "mark", "never", "text")
+    __slots__ = ("_pointer", "in_data", "key", "never", "required_bytes", "text")
 
     def __init__(self, pointer: JsonPointer) -> None:
         self.text = pointer.text
@@ -212,18 +211,18 @@ class FieldFinder:
         self.never = first is not None and first not in ENVELOPE
         self.in_data = first == "data"
         self._pointer = JsonPointer(pointer.text, pointer.steps[1:]) if self.in_data else pointer
-        self.mark = self._pointer.mark
-        # The key itself where the field is a member of the payload.
+        self.required_bytes = self._pointer.required_bytes
         steps = self._pointer.steps
         is_member = self.in_data and len(steps) == 1 and can_probe(steps[0])
         self.key = steps[0] if is_member else None
 
     def find(self, event: Event) -> Any:
-        """Return what the event has there, or ABSENT."""
-        if self.never or (not event.is_decoded and self._is_told_absent(event.raw)):
+        """Return the value of the field, or ABSENT."""
+        if self.never or (not event.is_decoded and self._is_surely_absent(event.raw)):
             return ABSENT
         return self._pointer.find(event.data if self.in_data else event.envelope)
 
-    def _is_told_absent(self, raw: bytes) -> bool:
-        # `find`, for `in` takes three times as long with bytes.
-        return self.mark is not None and raw.find(self.mark) < 0 and raw.find(b"\\") < 0
+    def _is_surely_absent(self, raw: bytes) -> bool:
+        # `find` takes a third of the time of `in` for bytes.
+        wanted = self.required_bytes
+        return wanted is not None and raw.find(wanted) < 0 and raw.find(b"\\") < 0

@@ -1,4 +1,4 @@
-"""Explanations of the closure score, completeness, and single rules."""
+"""Explanations of the closure score, completeness, and single rules (ADR-025, UX requirements)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import bundles as faults
 from affidavit.base.text import excerpt
 from affidavit.base.validation import nearest_name
-from affidavit.packs.closure import METHOD, score_gain
-from affidavit.packs.lint import LintResult, RuleOutcome
+from affidavit.packs.closure import score_gain
+from affidavit.packs.lint import LintResult, RuleResult
 from affidavit.packs.model import (
     AuthorizationContext,
     Check,
@@ -25,11 +25,9 @@ from affidavit.packs.model import (
     TypeExists,
     Unsupported,
 )
+from affidavit.packs.report import METHOD, SignalState
 from affidavit.packs.sensitive_rules import SENSITIVE_RULES, SensitiveRule
-from affidavit.packs.signal_detection import SignalState
 from affidavit.packs.signals import REGISTRY, REPLAY_CRITICAL, TOTAL_WEIGHT
-
-# What a rule checks, in words.
 
 
 def describe_check(rule: Rule) -> str:
@@ -76,17 +74,13 @@ def _describe_rarer(
     return f"something holds that this engine does not know ({check.type})"
 
 
-# Explanations: the closure score as a sum, completeness by pack, and a rule with its reasons.
-#
-# Origin: ADR-025, UX requirements. An explanation is a value: a title, paragraphs and a table.
-
 CLOSURE: Final = "closure.score"
 COMPLETENESS: Final = "completeness"
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What is said about one thing."""
+    """The explanation of one figure or rule: a title, paragraphs and a table."""
 
     title: str
     paragraphs: tuple[str, ...]
@@ -96,18 +90,18 @@ class Explanation:
 
 
 def explain(name: str, packs: Sequence[Pack], result: LintResult | None) -> Explanation:
-    """Explain closure.score, completeness, or a rule; of a bundle, if one was linted."""
+    """Explain closure.score, completeness, or a rule; for a bundle, if one was linted."""
     if name in (CLOSURE, "closure"):
         return _method() if result is None else _score(result)
     if name == COMPLETENESS:
         return _required(packs) if result is None else _complete(result)
-    for always in SENSITIVE_RULES:
-        if always.id == name:
-            return _sensitive(always, result)
+    for always_on in SENSITIVE_RULES:
+        if always_on.id == name:
+            return _sensitive(always_on, result)
     pack, rule = _rule_named(name, packs)
-    outcomes = () if result is None else result.outcomes
-    outcome = next((each for each in outcomes if (each.pack, each.rule) == (pack, rule)), None)
-    return _rule(pack, rule, outcome, result)
+    results = () if result is None else result.rules
+    found = next((each for each in results if (each.pack, each.rule) == (pack, rule)), None)
+    return _rule(pack, rule, found, result)
 
 
 def _method() -> Explanation:
@@ -129,25 +123,31 @@ def _method() -> Explanation:
 def _score(result: LintResult) -> Explanation:
     closure = result.closure
     rows = []
-    for seen in closure.sightings:
-        signal = REGISTRY[seen.signal]
-        held = seen.state is SignalState.CAPTURED
-        gain = "" if held else f"+{score_gain(signal.name)}: {_advice(seen.state, signal.advice)}"
-        where = ", ".join(seen.paths) if held else seen.reason
-        weight = f"{signal.weight if held else 0} of {signal.weight}"
-        rows.append((signal.name, seen.state.value, weight, where, gain))
-    dependencies = tuple(f"Not held still: {each}" for each in closure.uncontrolled)
-    whole = "every run that started has finished" if closure.is_whole else "no run is whole"
-    unknown = sum(seen.state is SignalState.UNKNOWN for seen in closure.sightings)
+    for signal in REPLAY_CRITICAL:
+        found = result.signals[signal.name]
+        held = found.status is SignalState.CAPTURED
+        advice = _advice(found.status, signal.advice)
+        rows.append(
+            (
+                signal.name,
+                found.status.value,
+                f"{signal.weight if held else 0} of {signal.weight}",
+                ", ".join(found.evidence_paths) if held else found.reason,
+                "" if held else f"+{score_gain(signal.name)}: {advice}",
+            )
+        )
+    weight = sum(REGISTRY[name].weight for name in closure.captured)
+    finished = "every run that started has finished" if result.all_finished else "no run is whole"
+    unknown = sum(row[1] == SignalState.UNKNOWN for row in rows)
     return Explanation(
         f"{CLOSURE} = {closure.score} ({METHOD})",
-        (f"{closure.weight} of {TOTAL_WEIGHT} weights are captured.",),
+        (f"{weight} of {TOTAL_WEIGHT} weights are captured.",),
         ("Signal", "State", "Weight", "Where, or why not", "To gain"),
         tuple(rows),
         (
-            f"Sum: {closure.weight} / {TOTAL_WEIGHT} = {closure.score}",
-            f"Confidence {closure.confidence.value}: {whole}, {unknown} signals are unknown.",
-            *dependencies,
+            f"Sum: {weight} / {TOTAL_WEIGHT} = {closure.score}",
+            f"Confidence {closure.confidence.value}: {finished}, {unknown} signals are unknown.",
+            *(f"Not held still: {each}" for each in closure.uncontrolled_dependencies),
         ),
     )
 
@@ -170,21 +170,20 @@ def _required(packs: Sequence[Pack]) -> Explanation:
 
 
 def _complete(result: LintResult) -> Explanation:
-    seen = result.completeness.sightings
+    complete = result.completeness
     rows = tuple(
         (
-            each.signal,
-            each.state.value,
-            ", ".join(_packs_requiring(each.signal, result.packs)),
-            each.reason,
-            ", ".join(each.paths),
+            name,
+            signal.status.value,
+            ", ".join(_packs_requiring(name, result.packs)),
+            signal.reason,
+            ", ".join(signal.evidence_paths),
         )
-        for each in seen
+        for name, signal in complete.by_signal.items()
     )
-    held = len(result.completeness.names(SignalState.CAPTURED, SignalState.REDACTED))
     names = ", ".join(pack.label for pack in result.packs)
     return Explanation(
-        f"{COMPLETENESS}: {held} of {len(seen)} required signals",
+        f"{COMPLETENESS}: {complete.held} of {len(complete.required)} required signals",
         (f"Required by {names}. Redacted signals are there, as commitments.",),
         ("Signal", "State", "Required by", "Why", "Where"),
         rows,
@@ -203,40 +202,32 @@ def _packs_requiring(signal: str, packs: Sequence[Pack]) -> list[str]:
 
 
 def _sensitive(rule: SensitiveRule, result: LintResult | None) -> Explanation:
-    found = [] if result is None else [f for f in result.findings if f.rule_id == rule.id]
+    found = () if result is None else result.findings
     rows = tuple(
         (str(each.location.line), each.location.pointer or "", each.message)
         for each in found
-        if each.location is not None
+        if each.rule_id == rule.id and each.location is not None
     )
-    told = () if result is None else (_fired_text(len(rows)),)
+    fired = f"It fired {len(rows)} times." if rows else "It did not fire."
     return Explanation(
         f"{rule.id} ({rule.severity.value}, always on)",
-        (f"{rule.description}.", rule.help_markdown, *told),
+        (f"{rule.description}.", rule.help_markdown, *(() if result is None else (fired,))),
         ("Line", "Field", "Finding") if rows else (),
         rows,
     )
 
 
-def _fired_text(count: int) -> str:
-    return f"It fired {count} times." if count else "It did not fire."
-
-
 def _rule(
-    pack: Pack, rule: Rule, outcome: RuleOutcome | None, result: LintResult | None
+    pack: Pack, rule: Rule, found: RuleResult | None, result: LintResult | None
 ) -> Explanation:
     reference = f" Reference: {rule.article_ref}." if rule.article_ref else ""
     paragraphs = [f"{rule.description}.{reference}", f"It checks that {describe_check(rule)}."]
-    if outcome is not None:
-        finding = outcome.finding
-        line = (
-            ""
-            if finding is None or finding.location is None
-            else (f" (line {finding.location.line})")
-        )
-        paragraphs.append(
-            "It passes." if finding is None else f"It fires: {finding.message}{line}."
-        )
+    if found is not None and found.finding is not None:
+        location = found.finding.location
+        line = "" if location is None else f" (line {location.line})"
+        paragraphs.append(f"It fires: {found.finding.message}{line}.")
+    elif found is not None:
+        paragraphs.append("It passes.")
     if rule.help_markdown:
         paragraphs.append(rule.help_markdown.strip())
     if pack.disclaimer:
@@ -248,18 +239,19 @@ def _rule(
 def _signals_of(
     rule: Rule, result: LintResult | None
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    if not rule.requires_signals:
+    signals = [REGISTRY[name] for name in rule.requires_signals]
+    if not signals:
         return (), ()
     if result is None:
-        columns: tuple[str, ...] = ("Required signal", "Says", "Record")
-        names = map(REGISTRY.__getitem__, rule.requires_signals)
-        return columns, tuple((each.name, each.says, each.advice) for each in names)
-    rows = []
-    for name in rule.requires_signals:
-        seen = result.sightings[name]
-        has_it = seen.state in (SignalState.CAPTURED, SignalState.REDACTED)
-        rows.append((name, seen.state.value, seen.reason, "" if has_it else REGISTRY[name].advice))
-    return ("Required signal", "State", "Why", "To capture it"), tuple(rows)
+        rows = [(each.name, each.says, each.advice) for each in signals]
+        return ("Required signal", "Says", "Record"), tuple(rows)
+    found = []
+    for signal in signals:
+        detail = result.signals[signal.name]
+        has_it = detail.status in (SignalState.CAPTURED, SignalState.REDACTED)
+        advice = "" if has_it else signal.advice
+        found.append((signal.name, detail.status.value, detail.reason, advice))
+    return ("Required signal", "State", "Why", "To capture it"), tuple(found)
 
 
 def _rule_named(name: str, packs: Sequence[Pack]) -> tuple[Pack, Rule]:

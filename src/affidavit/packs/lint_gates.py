@@ -9,8 +9,7 @@ from affidavit.decision.gate import Gate
 from affidavit.decision.metric import Metric, MetricKind, MetricTable, metric_table
 from affidavit.packs.lint import LintResult
 from affidavit.packs.model import Severity
-from affidavit.packs.signal_detection import SignalState
-from affidavit.packs.signals import TOTAL_WEIGHT
+from affidavit.packs.signals import REGISTRY, TOTAL_WEIGHT
 
 COMPLETENESS: Final = Metric(
     "completeness", MetricKind.SHARE, True, empty="the packs require no signal"
@@ -27,15 +26,14 @@ LINT_METRICS: Final[MetricTable] = metric_table(
 
 def lint_measures(result: LintResult) -> Mapping[str, Measure]:
     """Return the measures of a bundle. A redacted signal counts as complete, as in the report."""
-    complete = result.completeness
-    held = complete.names(SignalState.CAPTURED, SignalState.REDACTED)
-    rate = Rate(len(held), len(complete.sightings))
-    counts = {FINDINGS: sum(result.counts.values())} | {
-        metric: result.counts[severity] for severity, metric in FINDINGS_BY_SEVERITY.items()
+    rate = Rate(result.completeness.held, len(result.completeness.required))
+    captured_weight = sum(REGISTRY[name].weight for name in result.closure.captured)
+    counts = {FINDINGS: result.summary.total} | {
+        metric: result.summary.count(severity) for severity, metric in FINDINGS_BY_SEVERITY.items()
     }
     measures = (
         Measure(COMPLETENESS, rate.value, rate),
-        Measure(CLOSURE, result.closure.weight / TOTAL_WEIGHT),
+        Measure(CLOSURE, captured_weight / TOTAL_WEIGHT),
         *(Measure(metric, count) for metric, count in counts.items()),
     )
     return {measure.metric.name: measure for measure in measures}

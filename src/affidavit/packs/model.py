@@ -1,6 +1,6 @@
 """The nouns of a pack: what it is, its rules, and what each rule checks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -183,3 +183,9 @@ class Pack:
         """What the pack as a whole and its rules require to be recorded, sorted."""
         of_rules = (name for rule in self.rules for name in rule.requires_signals)
         return tuple(sorted({*self.requires_signals, *of_rules}))
+
+
+def disclaimer_of(packs: Sequence[Pack]) -> str | None:
+    """Return the disclaimers of the packs, which every report shows."""
+    texts = [pack.disclaimer.strip() for pack in packs if pack.disclaimer]
+    return "\n\n---\n\n".join(dict.fromkeys(texts)) or None

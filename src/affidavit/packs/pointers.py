@@ -1,6 +1,6 @@
-"""Where a rule looks in an event or a manifest: JSON pointers (RFC 6901), read once.
+"""JSON pointers (RFC 6901) into events and manifests, parsed once.
 
-Origin: Assay's engine: the leading slash may be left out, and "" and "/" mean the whole document.
+Origin: Assay's engine. The leading slash may be left out, and "" and "/" mean the whole document.
 A null counts as present.
 """
 
@@ -12,7 +12,7 @@ from affidavit.base.json_values import JsonValue
 
 
 class _Absent:
-    """The one value that stands for a field that is not there."""
+    """The type of ABSENT, which stands for a field that does not exist."""
 
     __slots__ = ()
 
@@ -27,13 +27,13 @@ REDACTED: Final = "$redacted"
 
 @dataclass(frozen=True, slots=True)
 class JsonPointer:
-    """A path into a document, as it was written and as it is followed."""
+    """A path into a document: its text and its steps."""
 
     text: str
     steps: tuple[str, ...]
 
     def find(self, document: JsonValue) -> Any:
-        """Return what stands there, or ABSENT."""
+        """Return the value that the pointer leads to, or ABSENT."""
         value: Any = document
         for step in self.steps:
             if type(value) is dict:
@@ -45,10 +45,10 @@ class JsonPointer:
         return value
 
     @property
-    def mark(self) -> bytes | None:
-        """Bytes that stand in every JSON text without escapes in which the field is present.
+    def required_bytes(self) -> bytes | None:
+        """Bytes that every JSON text without escapes contains if it has the field.
 
-        An array's index leaves no mark, so a last step that could be one gives None.
+        None if the last step may be the index of an array.
         """
         if not self.steps or self.steps[-1].isdigit():
             return None
@@ -56,7 +56,7 @@ class JsonPointer:
 
 
 def _member(values: list[Any], step: str) -> Any:
-    # RFC 6901: digits without a leading zero, and nothing else that Python would read as a number.
+    # RFC 6901 allows ASCII digits without a leading zero; int() would accept more.
     is_index = step.isascii() and step.isdigit() and (step == "0" or step[0] != "0")
     if not is_index or len(step) > 9 or int(step) >= len(values):
         return ABSENT
@@ -64,13 +64,13 @@ def _member(values: list[Any], step: str) -> Any:
 
 
 def pointer_from(text: str) -> JsonPointer:
-    """Read a pointer; a `~` that is neither ~0 nor ~1 stands for itself."""
+    """Parse a pointer. A `~` that is neither ~0 nor ~1 stands for itself."""
     body = text.removeprefix("/")
     return JsonPointer(text, pointer_steps(body) if body else ())
 
 
 def pointer_steps(body: str) -> tuple[str, ...]:
-    """Return the steps that stand between the slashes, by RFC 6901, section 4."""
+    """Return the steps between the slashes, unescaped (RFC 6901, section 4)."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in body.split("/"))
 
 
@@ -80,7 +80,7 @@ def child_pointer(pointer: str, step: str | int) -> str:
 
 
 def commitment_in(value: object) -> Mapping[str, Any] | None:
-    """Return the commitment of a value that was redacted, or None for any other value."""
+    """Return the commitment of a redacted value, or None for any other value."""
     if type(value) is not dict or len(value) != 1:
         return None
     commitment = value.get(REDACTED)

@@ -7,9 +7,9 @@ from string import ascii_letters, ascii_uppercase, digits
 from typing import Any, Final
 
 from affidavit.packs.events import Event, EventHead
-from affidavit.packs.findings import EventLocation, LintFinding, finding_fingerprint, location_of
 from affidavit.packs.model import Severity
 from affidavit.packs.pointers import child_pointer
+from affidavit.packs.report import EventLocation, LintFinding, finding_fingerprint, location_of
 from affidavit.packs.sensitive_patterns import (
     SensitiveMatch,
     find_personal_data,
@@ -17,21 +17,20 @@ from affidavit.packs.sensitive_patterns import (
     is_secret_by_name,
 )
 
-# Whether an event may hold a secret or personal data, told from its bytes in a few microseconds.
+# --- Prefilter: whether bytes may hold a secret or personal data, in a few microseconds. ---
 #
-# A mark is something without which no form of secrets.py and personal_data.py matches. Bytes
-# without one need no second look; bytes with one may still be harmless. Every test is one that runs
-# at the speed of C: a literal in a text, or a literal in a text whose letters were replaced by
-# their kinds. A law in the tests holds this module to the forms.
+# Bytes without any of these marks match no pattern of sensitive_patterns; bytes with one may still
+# be harmless. Every test runs at the speed of C: a literal in a text, or a literal in a text whose
+# letters were replaced by their classes. A property test holds the prefilter to the patterns.
 
-# Every key that an issuer gives out is one long word, so a text without long words holds none. In
-# a long text the search for long words would cost more than it saves.
+# Every issued key is one long word, so a text without long words has none. In a long text the
+# search for long words would cost more than it saves.
 _LONG_WORD: Final = "w" * 20
 _LONG_TEXT: Final = 500
 _WORDS: Final = bytes.maketrans((ascii_letters + digits + "_-").encode(), b"w" * 64)
-# Each begins with one letter that is found at the speed of memchr.
+# Each pattern begins with one letter, which memchr finds.
 _PREFIXES: Final = (
-    # Words end in sk, too: before a key stands no letter, but perhaps the n of a line feed.
+    # Words end in sk, too: no letter precedes a key, except perhaps the n of an escaped line feed.
     re.compile(
         r"-(?:(?<=[^\w-]sk-)|(?<=\\[a-z]sk-)|(?<=glpat-)|(?<=xox[abeoprs]-)|(?<=pypi-))", re.ASCII
     ),
@@ -46,7 +45,7 @@ _NAMES: Final = tuple(
     (name, re.compile(rf"{name}{rest}\\?[\"']?\s*[:=]", re.ASCII))
     for name, rest in (("token", ""), ("secret", ""), ("passw", "(?:or)?d"), ("key", ""))
 )
-# Digits are 0 and capitals A, and the spaces between groups of them are gone. Hyphens stay: every
+# Digits become 0 and capitals A, and spaces between groups are dropped. Hyphens stay, because every
 # UUID has them.
 _SHAPES: Final = bytes.maketrans((digits + ascii_uppercase).encode(), b"0" * 10 + b"A" * 26)
 _SPACE: Final = b" "
@@ -56,26 +55,26 @@ _PHONE_START: Final = re.compile(r"\+[1-9]")
 
 
 def may_be_sensitive(heads: Sequence[EventHead]) -> bool:
-    """Say whether some events deserve a second look; False only if there is nothing in them."""
-    # A quote between them, so that none can end or begin a word of the next.
+    """Return whether events have to be searched; False only if they hold nothing sensitive."""
+    # Joined by quotes, so that no word continues from one payload into the next.
     return may_hold_sensitive_text(
         b'"'.join([*(each.data for each in heads), *encoded_subjects(heads)])
     )
 
 
 def encoded_subjects(heads: Sequence[EventHead]) -> list[bytes]:
-    """Return the subjects of those events that have one."""
+    """Return the subjects of the events that have one."""
     subjects = (each.subject for each in heads if each.subject is not None)
     return [subject.encode("utf-8", "surrogatepass") for subject in subjects]
 
 
 def may_hold_sensitive_text(raw: bytes) -> bool:
-    """Say whether JSON or text may hold something sensitive."""
+    """Return whether JSON or text may hold something sensitive."""
     text = raw.decode("latin-1")
     return (
         "@" in text
         or "PRIVATE KEY" in text
-        or "\\u" in text  # It may spell any of these, and canonical JSON seldom has one.
+        or "\\u" in text  # An escape may spell any of these; canonical JSON seldom has one.
         or ("+" in text and _PHONE_START.search(text) is not None)
         or _has_prefix(raw, text)
         or _has_number(raw)
@@ -101,10 +100,7 @@ def _has_name(lowered: str) -> bool:
     return any(name in lowered and with_value.search(lowered) for name, with_value in _NAMES)
 
 
-# Secrets and personal data in events: rules of lint that are always on.
-#
-# An event in whose bytes marks.py sees a mark is decoded, and every text and every key of it looked
-# at. What is found is never shown, only its kind.
+# --- The rules: every text and key of a suspect event is searched; matches are never shown. ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +117,15 @@ SECRET_FOUND: Final = SensitiveRule(
     "AFFIDAVIT-S001",
     Severity.ERROR,
     "No event holds a secret",
-    "A bundle is made to be handed on, and so is what it holds. Revoke the secret, keep it out of"
-    " what is recorded, and take it out of this bundle with `affidavit evidence redact`.",
+    "Bundles are passed on, with everything that they hold. Revoke the secret, keep it out of what"
+    " is recorded, and remove it from this bundle with `affidavit evidence redact`.",
 )
 SECRET_UNDECLARED: Final = SensitiveRule(
     "AFFIDAVIT-S002",
     Severity.WARNING,
     "An event that holds a secret says so in assaysecrets",
-    "The event says that it holds no secret, and it holds one: whoever relies on the flag is"
-    " misled. Set `assaysecrets`, or better, take the secret out.",
+    "The event declares that it holds no secret, but it holds one, which misleads readers of the"
+    " flag. Set `assaysecrets`, or better, remove the secret.",
 )
 PERSONAL_FOUND: Final = SensitiveRule(
     "AFFIDAVIT-P001",
@@ -142,14 +138,14 @@ PERSONAL_UNDECLARED: Final = SensitiveRule(
     "AFFIDAVIT-P002",
     Severity.WARNING,
     "An event that holds personal data says so in assaypii",
-    "The event says that it holds no personal data, and it holds some: whoever relies on the flag"
-    " is misled. Set `assaypii`, or take the data out.",
+    "The event declares that it holds no personal data, but it holds some, which misleads readers"
+    " of the flag. Set `assaypii`, or remove the data.",
 )
 SENSITIVE_RULES: Final = (SECRET_FOUND, SECRET_UNDECLARED, PERSONAL_FOUND, PERSONAL_UNDECLARED)
 
 
 def sensitive_findings(event: Event) -> Iterator[LintFinding]:
-    """Yield what is found in an event: each piece once, and each flag that is wrong once."""
+    """Yield a finding for each match in an event, and one for each flag that is wrong."""
     secret_at: EventLocation | None = None
     personal_at: EventLocation | None = None
     for pointer, match, is_secret in _sensitive_matches(event):
@@ -169,11 +165,18 @@ def sensitive_findings(event: Event) -> Iterator[LintFinding]:
 
 
 def _finding(rule: SensitiveRule, message: str, place: EventLocation) -> LintFinding:
-    return LintFinding(rule.id, rule.severity, message, place, finding_fingerprint(rule.id, place))
+    return LintFinding(
+        rule_id=rule.id,
+        severity=rule.severity,
+        message=message,
+        location=place,
+        fingerprint=finding_fingerprint(rule.id, place),
+        pack=None,
+    )
 
 
 def _sensitive_matches(event: Event) -> Iterator[tuple[str, SensitiveMatch, bool]]:
-    """Yield each piece with its pointer, and whether it is a secret."""
+    """Yield each match with its pointer, and whether it is a secret."""
     if event.head.subject is not None:
         yield from _matches_in_text("/subject", "subject", event.head.subject)
     pending: list[tuple[str, str, Any]] = [("/data", "data", event.data)]
@@ -190,7 +193,7 @@ def _sensitive_matches(event: Event) -> Iterator[tuple[str, SensitiveMatch, bool
             for key in reversed(value):
                 found = list(_matches_in_text(pointer, "", key))
                 yield from found
-                # A key that is itself a secret is not shown in the pointer either.
+                # A key that is itself a secret is not shown in the pointer.
                 pending.append((child_pointer(pointer, "…" if found else key), key, value[key]))
 
 

@@ -1,48 +1,32 @@
-"""A lint as SARIF 2.1.0, for code scanning: a run for each bundle.
+"""A lint as SARIF 2.1.0 (OASIS), for code scanning: one run for each bundle.
 
-Origin: OASIS SARIF 2.1.0. Findings of events point at the line of events.ndjson inside the bundle
-(`bundle.tar.gz/events.ndjson`); findings of the whole bundle point at its first line, for a result
-without a place is not shown. Every rule of every pack is listed, also those that hold.
+Findings in events point at the line of `events.ndjson` inside the bundle
+(`bundle.tar.gz/events.ndjson`). Findings about the whole bundle point at the first line, because
+viewers do not show a result without a location. Rules that hold are listed, too.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote
 
 import affidavit
-from affidavit.base.errors import AffidavitError
-from affidavit.packs.findings import LintFinding
-from affidavit.packs.lint import LintResult
-from affidavit.packs.model import Pack, Severity
+from affidavit.packs.model import Pack, Severity, disclaimer_of
+from affidavit.packs.report import LintFinding
 from affidavit.packs.sensitive_rules import SENSITIVE_RULES
+from affidavit.reports.lint_text import LintOutcome
+from affidavit.seal.verification import UnreadableInput
 
 LINT_SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 DRIVER: Final = "affidavit-evidence-lint"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-@dataclass(frozen=True, slots=True)
-class SarifBundle:
-    """A bundle with its result, or with the error that kept it from being linted."""
-
-    path: str
-    run_id: str | None
-    result: LintResult | None
-    error: AffidavitError | None = None
-
-
-def lint_sarif(
-    bundles: Iterable[SarifBundle],
-    packs: Sequence[Pack],
-    disclaimer: str | None,
-    max_results: int,
-) -> str:
-    """Return the log."""
+def lint_sarif(outcomes: Iterable[LintOutcome], packs: Sequence[Pack], max_results: int) -> str:
+    """Return the log, with one run for each bundle."""
     rules = list(_rules(packs))
-    runs = [_run(bundle, rules, packs, disclaimer, max_results) for bundle in bundles]
+    runs = [_run(outcome, rules, packs, max_results) for outcome in outcomes]
     log = {"$schema": LINT_SARIF_SCHEMA, "version": "2.1.0", "runs": runs}
     return json.dumps(log, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -73,14 +57,12 @@ def _rule(name: str, description: str, severity: Severity) -> dict[str, Any]:
 
 
 def _run(
-    bundle: SarifBundle,
-    rules: list[dict[str, Any]],
-    packs: Sequence[Pack],
-    disclaimer: str | None,
-    max_results: int,
+    outcome: LintOutcome, rules: list[dict[str, Any]], packs: Sequence[Pack], max_results: int
 ) -> dict[str, Any]:
     index = {rule["id"]: at for at, rule in enumerate(rules)}
-    findings = () if bundle.result is None else bundle.result.findings
+    linted = None if isinstance(outcome, UnreadableInput) else outcome
+    findings = () if linted is None else linted.result.findings
+    run_id = "unknown" if linted is None else linted.run_id or "unknown"
     return {
         "tool": {
             "driver": {
@@ -90,21 +72,19 @@ def _run(
                 "properties": {"assayPacks": [_pack(pack) for pack in packs]},
             }
         },
-        "automationDetails": {
-            "id": f"affidavit-evidence/lint/{quote(bundle.run_id or 'unknown')}/"
-        },
+        "automationDetails": {"id": f"affidavit-evidence/lint/{quote(run_id)}/"},
         "invocations": [
             {
-                "executionSuccessful": bundle.error is None,
-                "toolExecutionNotifications": list(_notifications(bundle)),
+                "executionSuccessful": linted is not None,
+                "toolExecutionNotifications": list(_notifications(outcome)),
             }
         ],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(finding, bundle, index) for finding in findings],
+        "results": [_result(finding, outcome.name, index) for finding in findings],
         "properties": {
             "appliedCap": max_results,
-            "disclaimer": disclaimer,
-            "truncatedCount": 0 if bundle.result is None else bundle.result.truncated,
+            "disclaimer": disclaimer_of(packs),
+            "truncatedCount": 0 if linted is None else linted.result.truncated,
         },
     }
 
@@ -118,15 +98,15 @@ def _pack(pack: Pack) -> dict[str, Any]:
     }
 
 
-def _notifications(bundle: SarifBundle) -> Iterator[dict[str, Any]]:
-    if bundle.error is not None:
+def _notifications(outcome: LintOutcome) -> Iterator[dict[str, Any]]:
+    if isinstance(outcome, UnreadableInput):
         yield {
             "level": "error",
-            "descriptor": {"id": bundle.error.fault.code},
-            "message": {"text": str(bundle.error)},
+            "descriptor": {"id": outcome.error.fault.code},
+            "message": {"text": str(outcome.error)},
         }
-    if bundle.result is not None and bundle.result.truncated:
-        text = f"{bundle.result.truncated} findings are counted and not listed"
+    elif outcome.result.truncated:
+        text = f"{outcome.result.truncated} findings are counted and not listed"
         yield {
             "level": "warning",
             "descriptor": {"id": "AFFIDAVIT-LINT-TRUNCATED"},
@@ -134,11 +114,11 @@ def _notifications(bundle: SarifBundle) -> Iterator[dict[str, Any]]:
         }
 
 
-def _result(finding: LintFinding, bundle: SarifBundle, index: Mapping[str, int]) -> dict[str, Any]:
+def _result(finding: LintFinding, path: str, index: Mapping[str, int]) -> dict[str, Any]:
     place = finding.location
     location: dict[str, Any] = {
         "physicalLocation": {
-            "artifactLocation": {"uri": f"{_uri(bundle.path)}/events.ndjson"},
+            "artifactLocation": {"uri": f"{_uri(path)}/events.ndjson"},
             "region": {"startLine": 1 if place is None else place.line},
         }
     }

@@ -4,11 +4,11 @@ escaped.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -85,6 +85,22 @@ class TextTable:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell | str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark beside the result, for standard error."""
+
+    text: str
+
+
+# What a rendering for people consists of; a plain string is a line of the result.
+TextPart: TypeAlias = str | TextTable | Note
+
+
+def text_table(columns: Iterable[str], rows: Iterable[Iterable[Cell | str]]) -> TextTable:
+    """Return a table of any iterables."""
+    return TextTable(tuple(columns), tuple(tuple(row) for row in rows))
 
 
 def plain_table(table: TextTable) -> str:

@@ -1,46 +1,238 @@
-"""Verification of a receipt: steps 1 to 3 of answer-eval, section 5, key lifecycle included."""
+"""Verification of a receipt: the five steps of answer-eval, section 5.
 
+Step 3 has two lines, because whether a signature holds and whether its key may be trusted are two
+questions. Steps 4 and 5 recompute the answer; the caller does that and passes the differences in.
+The verification is over the decoded value: white space, the order of members and escapes of the
+file do not matter, and the strict decoder has rejected everything ambiguous. Every step is done,
+whatever the others find.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Final
+
+import msgspec
 
 from affidavit.base.errors import AffidavitError
+from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.faults import receipts as faults
+from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.timestamps import MAX_CLOCK_SKEW, timestamp_text
 from affidavit.seal.crypto import is_valid_signature
-from affidavit.seal.key_registry import RECEIPT_SIGNING, KeyRecord, KeyStatus, TrustedKeys
+from affidavit.seal.keys import RECEIPT_SIGNING, KeyRecord, KeyStatus, TrustedKeys
 from affidavit.seal.receipts import Receipt, Signature
 from affidavit.seal.rfc3161 import TimeStamp, TimeStampTrust, check_token, require_imprint
-from affidavit.seal.steps import (
-    ANCHOR,
-    KEY,
-    RECEIPT_ID,
-    SIGNATURE,
-    ReceiptVerification,
-    StepStatus,
-    VerificationStep,
-    failed,
-    not_checked,
-    passed,
-    skipped,
-)
+from affidavit.seal.verification import StepStatus, VerificationStep
 
-# Whether the key of a signature may be believed, at the time the signature was made.
-#
-# Independent is only a time stamp that was validated. What the receipt says of its own time can
-# speak against it, never for it.
+ANCHOR, RECEIPT_ID, SIGNATURE, KEY, EVIDENCE, REPLAY = (
+    "anchor",
+    "receipt_id",
+    "signature",
+    "key_lifecycle",
+    "evidence",
+    "replay",
+)
+STEP_NUMBERS: Final = {ANCHOR: 1, RECEIPT_ID: 2, SIGNATURE: 3, KEY: 3, EVIDENCE: 4, REPLAY: 5}
+# These may be skipped if the verifier was given nothing to check them with.
+_OPTIONAL: Final = frozenset({ANCHOR, KEY})
+_MAX_LISTED: Final = 5  # Differences that a step names.
+
+
+class ReceiptStatement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the receipt states about itself. It counts only if the verification is valid."""
+
+    verdict: Any
+    confidence: Any
+    issuer: Any
+    generated_at: Any
+
+
+class ReceiptVerification(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The verification of one receipt. If nothing was checked, it is not valid."""
+
+    receipt_id: str
+    key_id: str
+    valid: bool
+    exit: Exit
+    steps: tuple[VerificationStep, ...]
+    said: ReceiptStatement
+
+    @property
+    def problem(self) -> VerificationStep | None:
+        """The step that decided against the receipt: a failed one, or one that was not checked."""
+        wrong = [(step, step.fault) for step in self.steps if step.fault is not None]
+        decisive = (step for step, fault in wrong if fault.exit is self.exit)
+        failed = (step for step, _ in wrong if step.status is StepStatus.FAILED)
+        return next(decisive, next(failed, None))
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptTrust:
+    """What the verifier trusts. Nothing of it comes from the receipt."""
+
+    keys: TrustedKeys
+    stamps: TimeStampTrust | None = None
+    stamp_required: bool = False
+
+
+def verify_receipt(
+    receipt: Receipt, trust: ReceiptTrust, at: datetime, replayed: Sequence[VerificationStep]
+) -> ReceiptVerification:
+    """Return the verification of a receipt. `at` is now; `replayed` are steps 4 and 5."""
+    anchor, stamp = _anchor_step(receipt, trust, at)
+    signature = signature_step(receipt.signature, receipt.forms.signed, trust.keys)
+    key_id = receipt.signature.key_id
+    if signature.status is StepStatus.PASSED:
+        record = trust.keys.records.get(key_id)
+        key = key_step(key_id, record, SigningTime(receipt.generated_at, stamp))
+    else:
+        key = skipped(KEY, "no signature holds, so there is no key to judge")
+    steps = (anchor, _id_step(receipt), signature, key, *replayed)
+    exit = exit_of_steps(steps)
+    return ReceiptVerification(
+        receipt_id=receipt.id,
+        key_id=key_id,
+        valid=exit is Exit.YES,
+        exit=exit,
+        steps=steps,
+        said=_statement(receipt.value),
+    )
+
+
+def _statement(receipt: Mapping[str, JsonValue]) -> ReceiptStatement:
+    return ReceiptStatement(*(receipt.get(key) for key in ReceiptStatement.__struct_fields__))
+
+
+def exit_of_steps(steps: Sequence[VerificationStep]) -> Exit:
+    """Return the worst failure; without one, yes only if every required step passed."""
+    failures = {
+        step.fault.exit if step.fault else Exit.TAMPERED
+        for step in steps
+        if step.status is StepStatus.FAILED
+    }
+    if failures:
+        return worst_exit(failures)
+    status = {step.name: step.status for step in steps}
+    is_complete = all(
+        status.get(name) is StepStatus.PASSED
+        or (name in _OPTIONAL and status.get(name) is StepStatus.SKIPPED)
+        for name in STEP_NUMBERS
+    )
+    return Exit.YES if is_complete else Exit.UNKNOWN
+
+
+def _step(name: str, status: StepStatus, detail: str, code: str | None = None) -> VerificationStep:
+    number = STEP_NUMBERS[name]
+    return VerificationStep(number=number, name=name, status=status, code=code, detail=detail)
+
+
+def passed(name: str, detail: str) -> VerificationStep:
+    """Return a step that holds."""
+    return _step(name, StepStatus.PASSED, detail)
+
+
+def skipped(name: str, detail: str) -> VerificationStep:
+    """Return a step with nothing to check, or nothing to check it with."""
+    return _step(name, StepStatus.SKIPPED, detail)
+
+
+def failed(name: str, error: AffidavitError) -> VerificationStep:
+    """Return a step that does not hold."""
+    return _step(name, StepStatus.FAILED, error.message, error.fault.code)
+
+
+def not_checked(name: str, error: AffidavitError) -> VerificationStep:
+    """Return a required step that could not be checked."""
+    return _step(name, StepStatus.NOT_CHECKED, error.message, error.fault.code)
+
+
+def _anchor_step(
+    receipt: Receipt, trust: ReceiptTrust, at: datetime
+) -> tuple[VerificationStep, TimeStamp | None]:
+    """Step 1: the anchor belongs to this receipt, its token holds, and the receipt is not newer."""
+    try:
+        _require_not_after(receipt, at + MAX_CLOCK_SKEW, at, "the time now")
+        stamp, step = _stamp(receipt, trust, at)
+        if stamp is not None:
+            latest = stamp.latest_at + MAX_CLOCK_SKEW
+            _require_not_after(receipt, latest, stamp.made_at, "the time of its time stamp")
+    except AffidavitError as error:
+        return failed(ANCHOR, error), None
+    return step, stamp
+
+
+def _stamp(
+    receipt: Receipt, trust: ReceiptTrust, at: datetime
+) -> tuple[TimeStamp | None, VerificationStep]:
+    anchor = receipt.anchor
+    if anchor is None:
+        return None, _unstamped_step(trust, is_anchored=False)
+    found = receipt.forms.anchor_digest
+    if anchor.digest != found:
+        what = "the anchor"
+        raise AffidavitError(faults.DIGEST_MISMATCH, what=what, said=anchor.digest, found=found)
+    if anchor.token is None:
+        return None, _unstamped_step(trust, is_anchored=True)
+    if trust.stamps is not None:
+        stamp = check_token(anchor.token, found, trust.stamps, at)
+        made = f"{stamp.signer} stamped it at {timestamp_text(stamp.made_at)}"
+        return stamp, passed(ANCHOR, made)
+    require_imprint(anchor.token, found)
+    if trust.stamp_required:
+        error = AffidavitError(faults.TST_UNTRUSTED, problem="you name no root")
+        return None, not_checked(ANCHOR, error)
+    return None, skipped(ANCHOR, "its time stamp is of this receipt; by whom was not checked")
+
+
+def _unstamped_step(trust: ReceiptTrust, *, is_anchored: bool) -> VerificationStep:
+    if trust.stamp_required:
+        return not_checked(ANCHOR, AffidavitError(faults.TST_MISSING))
+    if is_anchored:
+        return passed(ANCHOR, "the digest holds; nobody else has stamped it, so no time is proved")
+    return skipped(ANCHOR, "there is no anchor, so no time is proved")
+
+
+def _require_not_after(receipt: Receipt, latest: datetime, limit: datetime, what: str) -> None:
+    if receipt.generated_at > latest:
+        said = timestamp_text(receipt.generated_at)
+        raise AffidavitError(faults.RECEIPT_TIME, said=said, limit=timestamp_text(limit), what=what)
+
+
+def _id_step(receipt: Receipt) -> VerificationStep:
+    """Step 2: the id is derived from the content. It names; the signature of step 3 binds."""
+    found = receipt.forms.receipt_id
+    if receipt.id != found:
+        said = excerpt(receipt.id)
+        return failed(RECEIPT_ID, AffidavitError(faults.RECEIPT_ID, said=said, found=found))
+    return passed(RECEIPT_ID, f"the content makes it {found}")
+
+
+def signature_step(signature: Signature, signed: bytes, keys: TrustedKeys) -> VerificationStep:
+    """Step 3: the signature over these bytes holds under a key that the verifier trusts."""
+    key = keys.keys.get(signature.key_id)
+    shown = excerpt(signature.key_id)
+    if key is None:
+        return not_checked(SIGNATURE, AffidavitError(faults.KEY_UNTRUSTED, key_id=shown))
+    if signature.raw is None or not is_valid_signature(key.raw, signature.raw, signed):
+        return failed(SIGNATURE, AffidavitError(faults.RECEIPT_SIGNATURE, key_id=shown))
+    return passed(SIGNATURE, f"{shown} signed this content")
 
 
 @dataclass(frozen=True, slots=True)
 class SigningTime:
-    """What is known of when a receipt was signed: its own word, and perhaps a time stamp."""
+    """When a receipt was signed: its own statement, and a validated time stamp if there is one.
+
+    Only the time stamp is independent. The statement can count against the receipt, never for it.
+    """
 
     said_at: datetime
     stamp: TimeStamp | None = None
 
 
 def key_step(key_id: str, record: KeyRecord | None, time: SigningTime) -> VerificationStep:
-    """Return the line on the key of a signature that holds."""
+    """Step 3, second line: whether the key of a valid signature may be trusted at that time."""
     if record is None:
         return skipped(KEY, f"your keys say nothing of the life of {key_id}: name a registry")
     if record.use != RECEIPT_SIGNING:
@@ -98,107 +290,25 @@ def _signed_before(known: str, stamp: TimeStamp) -> VerificationStep:
     return passed(KEY, f"{known}; this was signed before, as the stamp of {stamped} shows")
 
 
-# Verifying a receipt: steps 1 to 3 of answer-eval, section 5, over its decoded value.
-#
-# White space, the order of members and escapes of the file are no part of that value; the strict
-# decoder has refused whatever could be read in two ways. Every step is done, whatever the others
-# say.
+def evidence_step(
+    cited_count: int, absent: Sequence[str], changed: Sequence[str]
+) -> VerificationStep:
+    """Step 4: no cited evidence is absent, and none has another digest."""
+    if absent:
+        return failed(EVIDENCE, AffidavitError(faults.RECEIPT_CLOSURE, what=_joined(absent)))
+    if changed:
+        error = AffidavitError(faults.RECEIPT_EVIDENCE_DIGEST, what=_joined(changed))
+        return failed(EVIDENCE, error)
+    return passed(EVIDENCE, f"every citation resolves and every digest holds ({cited_count} cited)")
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptTrust:
-    """What a verifier brings along; nothing of it is taken from the receipt."""
-
-    keys: TrustedKeys
-    stamps: TimeStampTrust | None = None
-    stamp_required: bool = False
+def replay_step(differences: Sequence[str]) -> VerificationStep:
+    """Step 5: the signed answer equals the recomputed one."""
+    if differences:
+        return failed(REPLAY, AffidavitError(faults.RECEIPT_REPLAY, what=_joined(differences)))
+    return passed(REPLAY, "verdicts and confidence follow from the evidence")
 
 
-def verify_receipt(receipt: Receipt, trust: ReceiptTrust, at: datetime) -> ReceiptVerification:
-    """Return steps 1 to 3 for a receipt.
-
-    `at` is now. Steps 4 and 5 are added with `and_steps`; without them it is no yes.
-    """
-    anchor, stamp = _anchor_step(receipt, trust, at)
-    signature = signature_step(receipt.signature, receipt.forms.signed, trust.keys)
-    if signature.status is StepStatus.PASSED:
-        key_id = receipt.signature.key_id
-        record = trust.keys.records.get(key_id)
-        key = key_step(key_id, record, SigningTime(receipt.generated_at, stamp))
-    else:
-        key = skipped(KEY, "no signature holds, so there is no key to judge")
-    return ReceiptVerification(
-        receipt.id, receipt.signature.key_id, (anchor, _id_step(receipt), signature, key)
-    )
-
-
-def _anchor_step(
-    receipt: Receipt, trust: ReceiptTrust, at: datetime
-) -> tuple[VerificationStep, TimeStamp | None]:
-    """Step 1: the anchor is of this receipt, its token holds, and the receipt is not younger."""
-    try:
-        _require_not_after(receipt, at + MAX_CLOCK_SKEW, at, "the time now")
-        stamp, step = _stamp(receipt, trust, at)
-        if stamp is not None:
-            latest = stamp.latest_at + MAX_CLOCK_SKEW
-            _require_not_after(receipt, latest, stamp.made_at, "the time of its time stamp")
-    except AffidavitError as error:
-        return failed(ANCHOR, error), None
-    return step, stamp
-
-
-def _stamp(
-    receipt: Receipt, trust: ReceiptTrust, at: datetime
-) -> tuple[TimeStamp | None, VerificationStep]:
-    anchor = receipt.anchor
-    if anchor is None:
-        return None, _unstamped_step(trust, is_anchored=False)
-    found = receipt.forms.anchor_digest
-    if anchor.digest != found:
-        what = "the anchor"
-        raise AffidavitError(faults.DIGEST_MISMATCH, what=what, said=anchor.digest, found=found)
-    if anchor.token is None:
-        return None, _unstamped_step(trust, is_anchored=True)
-    if trust.stamps is not None:
-        stamp = check_token(anchor.token, found, trust.stamps, at)
-        made = f"{stamp.signer} stamped it at {timestamp_text(stamp.made_at)}"
-        return stamp, passed(ANCHOR, made)
-    require_imprint(anchor.token, found)
-    if trust.stamp_required:
-        error = AffidavitError(faults.TST_UNTRUSTED, problem="you name no root")
-        return None, not_checked(ANCHOR, error)
-    return None, skipped(ANCHOR, "its time stamp is of this receipt; by whom was not checked")
-
-
-def _unstamped_step(trust: ReceiptTrust, *, is_anchored: bool) -> VerificationStep:
-    if trust.stamp_required:
-        return not_checked(ANCHOR, AffidavitError(faults.TST_MISSING))
-    if is_anchored:
-        return passed(ANCHOR, "the digest holds; nobody else has stamped it, so no time is proved")
-    return skipped(ANCHOR, "there is no anchor, so no time is proved")
-
-
-def _require_not_after(receipt: Receipt, latest: datetime, limit: datetime, what: str) -> None:
-    if receipt.generated_at > latest:
-        said = timestamp_text(receipt.generated_at)
-        raise AffidavitError(faults.RECEIPT_TIME, said=said, limit=timestamp_text(limit), what=what)
-
-
-def _id_step(receipt: Receipt) -> VerificationStep:
-    """Step 2: the id is that of the content. It names and does not bind; step 3 binds."""
-    found = receipt.forms.receipt_id
-    if receipt.id != found:
-        said = excerpt(receipt.id)
-        return failed(RECEIPT_ID, AffidavitError(faults.RECEIPT_ID, said=said, found=found))
-    return passed(RECEIPT_ID, f"the content makes it {found}")
-
-
-def signature_step(signature: Signature, signed: bytes, keys: TrustedKeys) -> VerificationStep:
-    """Step 3: the signature holds over these bytes under a key that the verifier brought along."""
-    key = keys.keys.get(signature.key_id)
-    shown = excerpt(signature.key_id)
-    if key is None:
-        return not_checked(SIGNATURE, AffidavitError(faults.KEY_UNTRUSTED, key_id=shown))
-    if signature.raw is None or not is_valid_signature(key.raw, signature.raw, signed):
-        return failed(SIGNATURE, AffidavitError(faults.RECEIPT_SIGNATURE, key_id=shown))
-    return passed(SIGNATURE, f"{shown} signed this content")
+def _joined(findings: Sequence[str]) -> str:
+    more = len(findings) - _MAX_LISTED
+    return "; ".join(findings[:_MAX_LISTED]) + (f"; and {more} more" if more > 0 else "")

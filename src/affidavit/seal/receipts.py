@@ -180,11 +180,6 @@ def seal_receipt(body: Mapping[str, JsonValue], key: SigningKey) -> dict[str, Js
     return _signed(named, sorted_compact_decoded(named), key)
 
 
-def sign_document(document: Mapping[str, JsonValue], key: SigningKey) -> dict[str, JsonValue]:
-    """Return a document with a signature over all of it but `signature` and `anchor`."""
-    return _signed(document, canonical_forms(document).signed, key)
-
-
 def _signed(
     document: Mapping[str, JsonValue], form: bytes, key: SigningKey
 ) -> dict[str, JsonValue]:

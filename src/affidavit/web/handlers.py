@@ -14,11 +14,11 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import HTTPRouteHandler
 
 from affidavit.app.verify import ReceiptOutcome
-from affidavit.app.verify_inputs import UnreadableInput
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import CATALOG
 from affidavit.base.faults import service as faults
 from affidavit.base.json_values import JsonLimits
+from affidavit.seal.verification import UnreadableInput
 from affidavit.web import operations
 from affidavit.web.middleware import REQUEST_STATE_KEY, RequestState
 from affidavit.web.operations import JSON, Operation

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from affidavit.base.errors import Fault
 from affidavit.base.faults import service
-from affidavit.seal.key_registry import RegistryV1
+from affidavit.seal.keys import RegistryV1
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web import schemas
 from affidavit.web.problems import STATUSES

@@ -93,7 +93,7 @@ class AffidavitBlockV1(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class BundleManifestV1(
-    msgspec.Struct, frozen=True, rename={"ours": AFFIDAVIT_BLOCK, "assays": ASSAY_BLOCK}
+    msgspec.Struct, frozen=True, rename={"affidavit": AFFIDAVIT_BLOCK, "assay": ASSAY_BLOCK}
 ):
     """A manifest, as far as it is known."""
 
@@ -105,8 +105,8 @@ class BundleManifestV1(
     run_root: str
     algorithms: dict[str, str]
     files: dict[str, ManifestFileV1]
-    ours: AffidavitBlockV1 | None = None
-    assays: AssayBlockV1 | None = None
+    affidavit: AffidavitBlockV1 | None = None
+    assay: AssayBlockV1 | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,13 @@ def _manifest(value: JsonValue) -> Manifest:
     for name, wanted in ALGORITHMS.items():
         if known.algorithms.get(name) != wanted:
             raise _unknown_version(f"algorithms.{name}", known.algorithms.get(name), wanted)
-    if known.ours is not None and (known.ours.version, known.ours.merkle) != (1, MERKLE):
-        raise _unknown_version(f"{AFFIDAVIT_BLOCK}.version", known.ours.version, f"1 with {MERKLE}")
+    if known.affidavit is not None and (known.affidavit.version, known.affidavit.merkle) != (
+        1,
+        MERKLE,
+    ):
+        raise _unknown_version(
+            f"{AFFIDAVIT_BLOCK}.version", known.affidavit.version, f"1 with {MERKLE}"
+        )
     if EVENTS not in known.files:
         raise AffidavitError(
             faults.ARCHIVE_MISSING, Where(field="files"), name=EVENTS, problem="it is not listed"

@@ -1,4 +1,9 @@
-"""Reads and verifies a bundle from a stream in constant memory."""
+"""Reads and verifies a bundle from a stream in constant memory.
+
+The order of the checks is Assay's (docs/bundles.md has its codes beside ours), and reading stops at
+the first error. Nothing is extracted. Events may be trusted only when the last one was read without
+an error, because the totals in the manifest are checked at the end.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -37,15 +42,17 @@ from affidavit.seal.bundle.manifest import (
     manifest_from_bytes,
 )
 from affidavit.seal.bundle.merkle import leaf_prefixed_lines
-from affidavit.seal.bundle.verification import BundleStepName, BundleVerification, bundle_steps
-from affidavit.seal.steps import StepStatus
-
-# Verifies the events of a bundle as they are unpacked, in portions of whole lines.
+from affidavit.seal.bundle.verification import (
+    BundleStepName,
+    BundleVerification,
+    bundle_verification,
+)
+from affidavit.seal.verification import StepStatus
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedLines:
-    """Whole lines, each verified, and the number of the first, counted from 1."""
+    """Whole verified lines, and the number of the first, counted from 1."""
 
     text: bytes
     first: int
@@ -56,25 +63,25 @@ class VerifiedLines:
 
 
 class EventVerifier:
-    """Verifies one event after another; what they come to is in `totals`."""
+    """Verifies the events in batches of whole lines, and keeps their totals."""
 
     def __init__(self, run_id: str, limits: BundleLimits) -> None:
         self.totals = EventTotals()
         self._run_id = run_id
         self._limits = limits
         self._json_limits = limits.for_json(limits.max_line_bytes)
-        # The data of an event stands one level below its line.
+        # The data of an event is one level below its line.
         self._data_limits = replace(self._json_limits, max_depth=limits.max_json_depth - 1)
         self._source: str | None = None
-        self._pattern: LineTemplate | None = None
+        self._template: LineTemplate | None = None
 
     def verify(self, text: bytes) -> VerifiedLines:
         """Verify whole lines, which end with a line feed."""
         first = self.totals.count
         proven = None
-        # A line within a text that is short enough is short enough.
-        if len(text) <= self._limits.max_line_bytes and self._pattern is not None:
-            proven = verify_batch(text, first, self._pattern, self._data_limits)
+        # No line is longer than the whole text.
+        if len(text) <= self._limits.max_line_bytes and self._template is not None:
+            proven = verify_batch(text, first, self._template, self._data_limits)
         if proven is None or first + len(proven.hashes) > self._limits.max_events:
             proven = VerifiedBatch(list(self._one_by_one(text, first)), leaf_prefixed_lines(text))
         self.totals.add(text, proven.hashes, proven.leaves)
@@ -92,12 +99,12 @@ class EventVerifier:
             event = event_from_line(line, sequence + 1, place, self._json_limits)
             self._source = event.source
             yield event.assaycontenthash.removeprefix("sha256:").encode()
-        self._pattern = template_of(event)
+        self._template = template_of(event)
 
     def whole_lines(self, portions: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield what comes in portions as texts of whole lines; a line that is too long is refused.
+        """Regroup portions of any size into texts of whole lines.
 
-        The first line comes alone: the others are verified by what they have in common with it.
+        The first line comes alone, because the others are compared with its template.
         """
         held: list[bytes] = []
         held_bytes, is_first = 0, True
@@ -106,7 +113,6 @@ class EventVerifier:
             if end < 0:
                 held.append(portion)
                 held_bytes += len(portion)
-                # One byte more is its line feed, perhaps.
                 if held_bytes > self._limits.max_line_bytes:
                     raise self._long_line(self.totals.count)
                 continue
@@ -127,23 +133,16 @@ class EventVerifier:
         return AffidavitError(JSON_LONG_LINE, Where(EVENTS, sequence + 1), limit=limit)
 
 
-# Reads a bundle from a stream: the manifest, then the events, verified as they come.
-#
-# Origin: Assay's order of verification (docs/bundles.md has the table of its codes beside ours). It
-# stops at the first thing that is wrong. Nothing is extracted and memory does not grow with the
-# bundle. Whoever reads events believes them only when the last one was read without an error: what
-# the manifest says of all of them is checked at the end.
-
 StepCallback = Callable[[BundleStepName, StepStatus], None]
 _decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 
 
 class BundleReader:
-    """One bundle that is being read. It is made by `read_bundle`, and read once."""
+    """A bundle that is being read, once. `read_bundle` creates it."""
 
-    def __init__(self, stream: ByteStream, limits: BundleLimits, told: StepCallback) -> None:
+    def __init__(self, stream: ByteStream, limits: BundleLimits, on_step: StepCallback) -> None:
         self._limits = limits
-        self._told = told
+        self._on_step = on_step
         self._inflater = Inflater(stream, limits)
         self._content = TarStream(self._inflater.pieces())
         self.manifest = self._read_manifest()
@@ -156,11 +155,11 @@ class BundleReader:
                 yield number, _decode(line)
 
     def lines(self) -> Iterator[VerifiedLines]:
-        """Yield the lines of the events in portions, verified, then check what they come to."""
+        """Yield the verified lines of the events, then check the totals and the end."""
         header = self._events_header()
         for text in self._verifier.whole_lines(self._portions(header)):
             yield self._verifier.verify(text)
-        self._told(BundleStepName.EVENTS, StepStatus.PASSED)
+        self._on_step(BundleStepName.EVENTS, StepStatus.PASSED)
         self._check_totals()
         self._check_end(header)
 
@@ -170,7 +169,8 @@ class BundleReader:
             missing -= len(portion)
             yield portion
         if missing:
-            raise _truncated(header.name)
+            problem = f"it ends within {header.name}"
+            raise AffidavitError(faults.ARCHIVE_CORRUPT, problem=problem)
 
     def _read_manifest(self) -> Manifest:
         header = self._member(MANIFEST)
@@ -183,13 +183,13 @@ class BundleReader:
                 name="max_manifest_bytes",
             )
         raw = b"".join(self._portions(header))
-        self._told(BundleStepName.CONTAINER, StepStatus.PASSED)
+        self._on_step(BundleStepName.CONTAINER, StepStatus.PASSED)
         manifest = manifest_from_bytes(raw, self._limits)
-        if manifest.known.ours is not None and not self._inflater.is_sealed:
+        if manifest.known.affidavit is not None and not self._inflater.is_sealed:
             problem = "its gzip header is not the one that Affidavit writes"
             raise AffidavitError(faults.ARCHIVE_CORRUPT, problem=problem)
         container.require_padding(self._content, header)
-        self._told(BundleStepName.MANIFEST, StepStatus.PASSED)
+        self._on_step(BundleStepName.MANIFEST, StepStatus.PASSED)
         return manifest
 
     def _events_header(self) -> TarHeader:
@@ -230,13 +230,13 @@ class BundleReader:
             raise AffidavitError(faults.BUNDLE_RUN_ROOT, said=known.run_root, found=found.run_root)
         if found.run_root != known.bundle_id:
             raise AffidavitError(faults.BUNDLE_ID, said=known.bundle_id, found=found.run_root)
-        self._told(BundleStepName.TOTALS, StepStatus.PASSED)
+        self._on_step(BundleStepName.TOTALS, StepStatus.PASSED)
         self._check_merkle(found)
 
     def _check_merkle(self, found: ManifestContents) -> None:
-        ours = self.manifest.known.ours
+        ours = self.manifest.known.affidavit
         if ours is None:
-            self._told(BundleStepName.MERKLE, StepStatus.SKIPPED)
+            self._on_step(BundleStepName.MERKLE, StepStatus.SKIPPED)
             return
         if (found.merkle_root, found.count) != (ours.merkle_root, ours.tree_size):
             raise AffidavitError(
@@ -247,7 +247,7 @@ class BundleReader:
                 found=found.merkle_root,
                 found_size=found.count,
             )
-        self._told(BundleStepName.MERKLE, StepStatus.PASSED)
+        self._on_step(BundleStepName.MERKLE, StepStatus.PASSED)
 
     def _check_end(self, header: TarHeader) -> None:
         container.require_padding(self._content, header)
@@ -255,38 +255,28 @@ class BundleReader:
         if extra is not None:
             raise container.refuse_member(extra, self._content, self._limits)
         container.require_end(self._content)
-        self._told(BundleStepName.END, StepStatus.PASSED)
+        self._on_step(BundleStepName.END, StepStatus.PASSED)
 
 
 def read_bundle(
     stream: ByteStream,
     limits: BundleLimits = DEFAULT_LIMITS,
-    told: StepCallback = lambda step, status: None,
+    on_step: StepCallback = lambda step, status: None,
 ) -> BundleReader:
-    """Begin to read a bundle: its manifest is read and verified when this returns.
-
-    `told` is called with each step when it is done.
-    """
-    return BundleReader(stream, limits, told)
-
-
-def _truncated(name: str) -> AffidavitError:
-    return AffidavitError(faults.ARCHIVE_CORRUPT, problem=f"it ends within {name}")
-
-
-# Verifies a bundle, in numbered steps, offline, from its bytes alone.
+    """Open a bundle and verify its manifest. `on_step` is called after each step."""
+    return BundleReader(stream, limits, on_step)
 
 
 def verify_bundle(stream: ByteStream, limits: BundleLimits = DEFAULT_LIMITS) -> BundleVerification:
-    """Return every step of the verification. It never raises for what is in the stream."""
+    """Verify a bundle offline, from its bytes alone. Nothing in the stream makes it raise."""
     done: dict[BundleStepName, StepStatus] = {}
     manifest: Manifest | None = None
-    wrong: AffidavitError | None = None
+    found: AffidavitError | None = None
     try:
         reader = read_bundle(stream, limits, done.__setitem__)
         manifest = reader.manifest
         for _ in reader.lines():
             pass
     except AffidavitError as error:
-        wrong = error
-    return BundleVerification(bundle_steps(done, wrong), manifest)
+        found = error
+    return bundle_verification(done, manifest, found)

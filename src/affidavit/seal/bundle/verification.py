@@ -1,21 +1,18 @@
-"""The numbered steps of a bundle verification, their result, and the matching Assay codes."""
+"""The numbered steps of a bundle verification, its result, and the matching Assay codes."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from affidavit.base.errors import AffidavitError
+import msgspec
+
+from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.seal.bundle.manifest import Manifest
-from affidavit.seal.steps import StepStatus
+from affidavit.seal.verification import StepStatus, VerificationStep
 
-# What Assay calls what we refuse, for those who know its codes.
-#
-# Ours are finer: Assay calls every kind of JSON that it cannot read by one name. Where it has no
-# name it accepts what we refuse.
-
+# Assay's code for each of our faults. Ours are finer: Assay has one code for every JSON error.
 ASSAY_CODES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "archive.format": "IntegrityGzip",
@@ -57,7 +54,7 @@ ASSAY_CODES: Final[Mapping[str, str]] = MappingProxyType(
         "bundle.id": "ContractBundleIdMismatch",
     }
 )
-# Refused here, and accepted there.
+# Assay accepts what these faults reject.
 WITHOUT_ASSAY_CODE: Final = (
     "archive.gzip_members",
     "archive.trailing",
@@ -67,11 +64,8 @@ WITHOUT_ASSAY_CODE: Final = (
 )
 
 
-# The numbered steps of the verification of a bundle, and what they come to.
-
-
 class BundleStepName(StrEnum):
-    """The steps, in their order."""
+    """The steps, in order."""
 
     CONTAINER = "container"
     MANIFEST = "manifest"
@@ -91,99 +85,82 @@ STEP_DESCRIPTIONS: Final = {
 }
 _NO_MERKLE_ROOT: Final = "the bundle has none; times and sources are covered by its digest alone"
 _NOT_REACHED: Final = "not looked at, because an earlier step failed"
-BUNDLE_STEP_NUMBERS: Final = {name: number for number, name in enumerate(BundleStepName, 1)}
 
 
-@dataclass(frozen=True, slots=True)
-class BundleStep:
-    """One line of the verification of a bundle."""
+class BundleError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why a bundle does not verify: our error, and Assay's code for it."""
 
-    name: BundleStepName
-    status: StepStatus
-    detail: str
-    error: AffidavitError | None = None
+    code: str
+    name: str
+    message: str
+    next: str
+    file: str | None
+    line: int | None
+    field: str | None
+    column: int | msgspec.UnsetType = msgspec.UNSET
+    assay_code: str | None
 
     @property
-    def number(self) -> int:
-        """Which of the steps it is, counted from 1."""
-        return BUNDLE_STEP_NUMBERS[self.name]
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the line as machines get it."""
-        return {
-            "number": self.number,
-            "name": self.name.value,
-            "status": self.status.value,
-            "code": None if self.error is None else self.error.fault.code,
-            "detail": self.detail,
-        }
+    def where(self) -> Where:
+        """Where the error is."""
+        return Where(self.file, self.line, self.field)
 
 
-@dataclass(frozen=True, slots=True)
-class BundleVerification:
-    """All lines of the verification of one bundle; `manifest` is None where it could not be read.
+class BundleVerification(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The verification of one bundle; the ids are None if the manifest could not be read.
 
-    What the manifest says counts only if the verification is a yes.
+    The error is the first one found, because nothing after it is checked.
     """
 
-    steps: tuple[BundleStep, ...]
-    manifest: Manifest | None
-
-    @property
-    def error(self) -> AffidavitError | None:
-        """What is wrong, if something is: the first thing, for nothing behind it was looked at."""
-        return next((step.error for step in self.steps if step.error is not None), None)
-
-    @property
-    def exit(self) -> Exit:
-        """Yes: every step was done and holds."""
-        return Exit.YES if self.error is None else self.error.fault.exit
-
-    @property
-    def is_unfinished(self) -> bool:
-        """Whether the bundle says that its run was cut off."""
-        ours = None if self.manifest is None else self.manifest.known.ours
-        return ours is not None and ours.finished is False
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the verification as machines get it."""
-        known = None if self.manifest is None else self.manifest.known
-        ours = None if known is None else known.ours
-        return {
-            "bundle_id": None if known is None else known.bundle_id,
-            "run_id": None if known is None else known.run_id,
-            "event_count": None if known is None else known.event_count,
-            "merkle_root": None if ours is None else ours.merkle_root,
-            "finished": None if ours is None else ours.finished,
-            "valid": self.exit is Exit.YES,
-            "exit": int(self.exit),
-            "error": None if self.error is None else _error_as_wire(self.error),
-            "steps": [step.as_wire() for step in self.steps],
-        }
+    bundle_id: str | None
+    run_id: str | None
+    event_count: int | None
+    merkle_root: str | None
+    finished: bool | None
+    valid: bool
+    exit: Exit
+    error: BundleError | None
+    steps: tuple[VerificationStep, ...]
 
 
-def _error_as_wire(error: AffidavitError) -> dict[str, object]:
-    return {**error.as_wire(), "assay_code": ASSAY_CODES.get(error.fault.name)}
+def bundle_verification(
+    done: Mapping[BundleStepName, StepStatus],
+    manifest: Manifest | None,
+    error: AffidavitError | None,
+) -> BundleVerification:
+    """Return the verification, from the steps that were done and the error that ended it."""
+    known = None if manifest is None else manifest.known
+    ours = None if known is None else known.affidavit
+    return BundleVerification(
+        bundle_id=None if known is None else known.bundle_id,
+        run_id=None if known is None else known.run_id,
+        event_count=None if known is None else known.event_count,
+        merkle_root=None if ours is None else ours.merkle_root,
+        finished=None if ours is None else ours.finished,
+        valid=error is None,
+        exit=Exit.YES if error is None else error.fault.exit,
+        error=None if error is None else _bundle_error(error),
+        steps=tuple(_steps(done, error)),
+    )
 
 
-def bundle_steps(
+def _bundle_error(error: AffidavitError) -> BundleError:
+    assay_code = ASSAY_CODES.get(error.fault.name)
+    return msgspec.convert({**error.as_wire(), "assay_code": assay_code}, BundleError)
+
+
+def _steps(
     done: Mapping[BundleStepName, StepStatus], error: AffidavitError | None
-) -> tuple[BundleStep, ...]:
-    """Return all lines: what was done, where it stopped, and what was therefore not looked at."""
-    lines = []
-    for name in BundleStepName:
-        status = done.get(name)
+) -> Iterator[VerificationStep]:
+    for number, name in enumerate(BundleStepName, 1):
+        status, code = done.get(name), None
         if status is not None:
-            lines.append(
-                BundleStep(
-                    name,
-                    status,
-                    STEP_DESCRIPTIONS[name] if status is StepStatus.PASSED else _NO_MERKLE_ROOT,
-                )
-            )
+            detail = STEP_DESCRIPTIONS[name] if status is StepStatus.PASSED else _NO_MERKLE_ROOT
         elif error is not None:
-            lines.append(BundleStep(name, StepStatus.FAILED, error.message, error))
+            status, detail, code = StepStatus.FAILED, error.message, error.fault.code
             error = None
         else:
-            lines.append(BundleStep(name, StepStatus.NOT_CHECKED, _NOT_REACHED))
-    return tuple(lines)
+            status, detail = StepStatus.NOT_CHECKED, _NOT_REACHED
+        yield VerificationStep(
+            number=number, name=name.value, status=status, code=code, detail=detail
+        )

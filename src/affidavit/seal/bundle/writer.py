@@ -76,7 +76,7 @@ class EventWriter:
         self._pattern = _template_of_run(run)
         self._form = self._pattern.form() + b"\n"
 
-    def line(self, draft: EventDraft) -> bytes:
+    def append(self, draft: EventDraft) -> bytes:
         """Return the line of the next event, with its line feed."""
         data, kind = jcs(draft.data), encoded_name(draft.type)
         subject, number = encoded_subject(draft.subject), b"%d" % self._count
@@ -87,13 +87,13 @@ class EventWriter:
         values = (content, *flags, number, data, number, subject, time, kind)
         return self._added(self._form % values, content)
 
-    def rewritten(self, event: Mapping[str, JsonValue]) -> bytes:
+    def rewrite(self, event: Mapping[str, JsonValue]) -> bytes:
         """Return the line of a whole event, which keeps all but its content hash."""
         said = content_hash(event)
         line = jcs({**event, "assaycontenthash": said}) + b"\n"
         return self._added(line, said.removeprefix("sha256:").encode())
 
-    def finished_totals(self) -> EventTotals:
+    def finish(self) -> EventTotals:
         """Return what all lines come to."""
         self._sum_up()
         return self.totals
@@ -170,13 +170,6 @@ class BundlePacker:
     def header(self) -> bytes:
         """Return the header, when the body is complete."""
         return sealed_header(self._packed.digest())
-
-
-def bundle_bytes(manifest: bytes, events: bytes) -> bytes:
-    """Return a bundle that is small enough to be held."""
-    packing = BundlePacker()
-    body = b"".join(packing.body(manifest, (events,), len(events)))
-    return packing.header() + body
 
 
 def _tar_pieces(manifest: bytes, events: Iterable[bytes], size: int) -> Iterator[bytes]:

@@ -1,0 +1,179 @@
+"""Verifications and replays of receipts and bundles as text for people, and as JSON."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from affidavit.base.exits import Exit, worst_exit
+from affidavit.base.text import excerpt
+from affidavit.reports.text_tables import (
+    Cell,
+    Note,
+    TextPart,
+    TextTable,
+    Tone,
+    single_line,
+    text_table,
+)
+from affidavit.seal.bundle.verification import BundleVerification
+from affidavit.seal.receipt_verification import ReceiptVerification
+from affidavit.seal.verification import (
+    StepStatus,
+    UnreadableInput,
+    VerificationStep,
+    VerifiedInput,
+)
+
+ReceiptOutcome: TypeAlias = VerifiedInput[ReceiptVerification] | UnreadableInput
+BundleOutcome: TypeAlias = VerifiedInput[BundleVerification] | UnreadableInput
+
+MAX_LISTED_RECEIPTS: Final = 20  # They fit on a screen; of more, only failures are listed.
+
+_STEP_TONES: Final = {
+    StepStatus.PASSED: Tone.GOOD,
+    StepStatus.FAILED: Tone.BAD,
+    StepStatus.SKIPPED: Tone.FAINT,
+    StepStatus.NOT_CHECKED: Tone.UNSURE,
+}
+_RESULT_CELLS: Final = {
+    Exit.YES: Cell("verified", Tone.GOOD),
+    Exit.NO: Cell("not believed", Tone.BAD),
+    Exit.INPUT: Cell("not readable", Tone.BAD),
+    Exit.UNKNOWN: Cell("could not tell", Tone.UNSURE),
+    Exit.TAMPERED: Cell("tampered", Tone.BAD),
+}
+_CONCLUSIONS: Final = {
+    Exit.NO: "Not believed: the signature holds, and its key may not be believed",
+    Exit.UNKNOWN: "Could not tell: not all that has to hold could be checked",
+    Exit.TAMPERED: "Tampered: believe nothing that this receipt says",
+}
+_UNFINISHED: Final = "the run is unfinished"
+
+
+def receipts_as_json(
+    outcomes: Sequence[ReceiptOutcome], trusted: Sequence[Path]
+) -> dict[str, object]:
+    """Return all outcomes; the shape is the same for one receipt and for many."""
+    exits = Counter(outcome.exit for outcome in outcomes)
+    return {
+        "valid": set(exits) == {Exit.YES},
+        "exit": int(worst_exit(exits)),
+        "trusted_keys": [str(path) for path in trusted],
+        "counts": {
+            cell.text.replace(" ", "_"): exits[code] for code, cell in _RESULT_CELLS.items()
+        },
+        "receipts": [outcome.as_wire() for outcome in outcomes],
+    }
+
+
+def receipts_text(outcomes: Sequence[ReceiptOutcome], *, verbose: bool) -> Iterator[TextPart]:
+    """Yield every step of a single receipt, or a line for each of many."""
+    first = outcomes[0]
+    if len(outcomes) == 1 and isinstance(first, VerifiedInput):
+        yield from _receipt_text(first.name, first.verification)
+        return
+    all_listed = len(outcomes) <= MAX_LISTED_RECEIPTS or verbose
+    listed = [each for each in outcomes if all_listed or each.exit is not Exit.YES]
+    if listed:
+        yield text_table(("Receipt", "Result", "Code", "Detail"), map(_receipt_row, listed))
+    yield _totals(outcomes, "receipts")
+    if not all_listed and any(each.exit is Exit.YES for each in outcomes):
+        yield Note("those that are verified are not listed; -v lists them too")
+
+
+def _receipt_text(name: str, verification: ReceiptVerification) -> Iterator[TextPart]:
+    yield f"{verification.receipt_id} in {name}"
+    yield _step_table(verification.steps)
+    if verification.valid:
+        said = verification.said
+        yield (
+            f"Verified: {said.issuer} answered at {said.generated_at}: {said.verdict},"
+            f" confidence {said.confidence}"
+        )
+        return
+    yield _CONCLUSIONS[verification.exit]
+    problem = verification.problem
+    if problem is not None and problem.fault is not None:
+        yield f"Next: {problem.fault.next_step}"
+
+
+def _receipt_row(outcome: ReceiptOutcome) -> tuple[Cell | str, ...]:
+    result = _RESULT_CELLS[outcome.exit]
+    if isinstance(outcome, UnreadableInput):
+        return (outcome.name, result, outcome.error.fault.code, outcome.error.message)
+    problem, said = outcome.verification.problem, outcome.verification.said
+    if problem is None:
+        verdict = str(said.verdict).replace("_", " ")
+        return (outcome.name, result, "", f"it says {verdict}, confidence {said.confidence}")
+    return (outcome.name, result, problem.code or "", problem.detail)
+
+
+def _step_table(steps: Sequence[VerificationStep]) -> TextTable:
+    return text_table(
+        ("Step", "What", "Result", "Code", "Detail"),
+        (
+            (
+                str(step.number),
+                step.name,
+                Cell(step.status.value.replace("_", " "), _STEP_TONES[step.status]),
+                step.code or "",
+                step.detail,
+            )
+            for step in steps
+        ),
+    )
+
+
+def _totals(outcomes: Sequence[ReceiptOutcome | BundleOutcome], noun: str) -> str:
+    exits = Counter(outcome.exit for outcome in outcomes)
+    parts = [f"{exits[code]} {cell.text}" for code, cell in _RESULT_CELLS.items() if exits[code]]
+    return f"{len(outcomes)} {noun}: {', '.join(parts)}"
+
+
+def bundles_as_json(outcomes: Sequence[BundleOutcome]) -> dict[str, object]:
+    """Return all outcomes; the shape is the same for one bundle and for many."""
+    exits = {outcome.exit for outcome in outcomes}
+    return {
+        "valid": exits == {Exit.YES},
+        "exit": int(worst_exit(exits)),
+        "bundles": [outcome.as_wire() for outcome in outcomes],
+    }
+
+
+def bundles_text(outcomes: Sequence[BundleOutcome]) -> Iterator[TextPart]:
+    """Yield every step of a single bundle, or a line for each of many."""
+    first = outcomes[0]
+    if len(outcomes) == 1 and isinstance(first, VerifiedInput):
+        yield from _bundle_text(first.name, first.verification)
+    else:
+        yield text_table(("Bundle", "Result", "Code", "Detail"), map(_bundle_row, outcomes))
+        yield _totals(outcomes, "bundles")
+
+
+def _bundle_text(name: str, verification: BundleVerification) -> Iterator[TextPart]:
+    yield _step_table(verification.steps)
+    error = verification.error
+    if error is not None:
+        place = str(error.where)
+        result = "Tampered" if verification.exit is Exit.TAMPERED else "Not readable"
+        yield f"{result}: {name}{f', {place}' if place else ''}"
+        yield f"Next: {error.next}"
+        return
+    run_id = single_line(excerpt(str(verification.run_id), 120))
+    yield f"Verified: {verification.event_count} events of {run_id}, {verification.bundle_id}"
+    if verification.merkle_root is not None:
+        yield f"Merkle root: {verification.merkle_root}"
+    if verification.finished is False:
+        yield f"But {_UNFINISHED}: its last event is not affidavit.run.finished"
+
+
+def _bundle_row(outcome: BundleOutcome) -> tuple[Cell | str, ...]:
+    result = _RESULT_CELLS[outcome.exit]
+    if isinstance(outcome, UnreadableInput):
+        return (outcome.name, result, outcome.error.fault.code, outcome.error.message)
+    error = outcome.verification.error
+    if error is not None:
+        return (outcome.name, result, error.code, error.message)
+    unfinished = f"; {_UNFINISHED}" if outcome.verification.finished is False else ""
+    return (outcome.name, result, "", f"all steps hold{unfinished}")
