@@ -12,6 +12,7 @@ import rfc8785
 from affidavit.base.canonical import jcs, sorted_compact
 from affidavit.base.strict_json import decode
 from benchmarks.figure import Figure, best_cpu_seconds
+from benchmarks.receipts import sealed
 
 WORDS = (
     *("the", "employee", "shall", "receive", "fifteen", "days", "of", "paid", "annual", "leave"),
@@ -21,7 +22,7 @@ WORDS = (
 
 
 def measure(quick: bool = False) -> list[Figure]:
-    """Measure the decoder on lines of about 300 bytes, and both forms on ledgers of two sizes."""
+    """Measure the decoder on lines of about 300 bytes, and both forms on what is signed."""
     # Once a large block was freed, glibc keeps memory instead of asking for it again in every call;
     # else the figures of both sides are those of page faults, by luck or not.
     bytes(8_000_000)
@@ -31,8 +32,10 @@ def measure(quick: bool = False) -> list[Figure]:
     with_floats = ledger(chance, 190, with_floats=True)
     return [
         *decoding(chance, 10_000 if quick else 100_000, 15 if quick else 9),
-        writing("sorted_compact, 4 KB", sorted_compact, by_json, small, 5, rounds),
-        writing("sorted_compact, 200 KB", sorted_compact, by_json, large, 5, rounds),
+        writing("sorted_compact, a receipt", sorted_compact, by_json, sealed(2), 2, rounds),
+        writing("sorted_compact, 4 KB", sorted_compact, by_json, small, 2, rounds),
+        writing("sorted_compact, 200 KB", sorted_compact, by_json, large, 2, rounds),
+        writing("jcs, an event", jcs, rfc8785.dumps, event(chance), 8, rounds),
         writing("jcs, without floats", jcs, rfc8785.dumps, large, 8, rounds),
         writing("jcs, with floats", jcs, rfc8785.dumps, with_floats, 1, rounds),
     ]
@@ -127,6 +130,20 @@ def record(chance: Random, number: int) -> dict[str, object]:
         "refused": False,
         "model": None,
         "at": "2026-11-02T10:00:00Z",
+    }
+
+
+def event(chance: Random) -> dict[str, object]:
+    """Return an event of a bundle."""
+    return {
+        "specversion": "1.0",
+        "id": chance.randbytes(8).hex(),
+        "type": "affidavit.tool.call",
+        "source": "urn:affidavit:benchmark",
+        "time": "2026-11-02T10:00:00Z",
+        "assayrunid": "run_1",
+        "assayseq": 17,
+        "data": {"args": {"k": 8, "q": sentence(chance, range(5, 9))}, "ok": True, "score": 0.875},
     }
 
 

@@ -57,7 +57,6 @@ BESIDES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "time": "measures the deadline",
             "urllib.parse": "splits an address",
         },
-        "base.json_values": {"gc": "reads what a list or dict holds at the speed of C"},
         "base.statistics": {"random.Random": "the bootstrap draws with the caller's seed"},
         "base.config": {"tomllib": "the parser of TOML"},
         "base.strict_yaml": {"yaml": "the parser; what its events mean is ours"},

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import threading
 import uuid
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ import orjson
 import pytest
 import rfc8785
 
-from affidavit.base import canonical
 from affidavit.base.canonical import is_canonical, jcs, require_canonical, sorted_compact
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import MAX_DEPTH, JsonLimits
@@ -258,42 +256,11 @@ def test_bytes_that_look_like_floats(value: Any) -> None:
     assert jcs([value, 1.0]) == b"[" + by_json(value) + b",1]"
 
 
-def test_most_are_proved_free_of_floats() -> None:
-    proved = [name for name, value in PACKED.items() if canonical.is_float_free(value, True)]
-    assert set(PACKED) - set(proved) <= {"many integers", "many integers, negative"}
-
-
 def test_text_beyond_ascii_is_not_taken_for_integers() -> None:
     # D1 81 ends this text; where the text is not known to be ASCII, it would cover the float's CB.
     value = ["abcdefgh\u0441", 1e-7]
     assert sorted_compact(value) == by_json(value)
     assert jcs(value) == '["abcdefgh\u0441",1e-7]'.encode()
-
-
-def test_threads_do_not_share_a_buffer() -> None:
-    # Each packs values with and without floats; a shared buffer would mix them up.
-    wrong: list[Any] = []
-
-    def work() -> None:
-        for size in range(300):
-            for value in (["x" * size, 1e-7], ["x" * size, 1]):
-                if sorted_compact(value) != by_json(value):
-                    wrong.append(value)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
-
-
-def test_a_large_buffer_is_not_kept() -> None:
-    canonical._spare.clear()
-    assert canonical.is_float_free(["x" * 2_000_000], True)
-    assert canonical._spare == []
-    assert canonical.is_float_free(["x"], True)
-    assert len(canonical._spare) == 1
 
 
 CANONICAL = {

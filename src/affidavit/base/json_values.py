@@ -1,13 +1,10 @@
-"""JSON values: their Python types, the limits of what is read, and the walk that refuses what
-cannot be written.
-"""
+"""JSON values: their Python types, the limits for reading, and errors for unwritable values."""
 
-import gc
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.faults.input import (
@@ -18,23 +15,21 @@ from affidavit.base.faults.input import (
 )
 from affidavit.base.text import field_path
 
-# What JSON we read: the kinds of value, and the limits a caller passes in.
-
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
-# Beyond 2^53 - 1 neighbouring integers are one and the same number to JavaScript and to every other
-# reader that keeps numbers as doubles (RFC 8259, section 6).
+# Beyond 2^53 - 1, readers that store numbers as doubles cannot tell neighbouring integers apart
+# (RFC 8259, section 6).
 MAX_INTEGER: Final = 2**53 - 1
 
-# orjson writes no deeper, and our proofs write what they have read. A test holds it to that.
+# The deepest nesting that orjson writes; strict decoding writes each value once. A test checks it.
 MAX_DEPTH: Final = 254
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLimits:
-    """How large a document may be; every limit is the largest that is still accepted.
+    """The largest accepted document.
 
-    `max_keys` is per object, `max_string` counts characters (not bytes) of a text or a key.
+    `max_keys` is per object; `max_string` counts the characters of a string or key, not its bytes.
     """
 
     max_bytes: int = 16 * 1024 * 1024
@@ -54,63 +49,63 @@ DOCUMENT_LIMITS: Final = JsonLimits()
 LINE_LIMITS: Final = JsonLimits(max_bytes=1024 * 1024)
 
 
-# A value that is to be written as JSON, as a tree: walked without recursion, refused by code.
-#
-# What may be written is what `strict_json` reads, and besides: tuples, which become lists, and
-# members of an Enum, which stand for their values (`json.dumps` does so for StrEnum and IntEnum).
+# Values that can be written are those that `strict_json` reads, tuples (written as lists) and
+# members of an Enum (written as their values, as `json.dumps` does for StrEnum and IntEnum).
 
 _CONTAINERS: Final = frozenset({dict, list, tuple})
-_SCALARS: Final = frozenset({str, int, bool, float, type(None)})
-JSON_TYPES: Final = _CONTAINERS | _SCALARS
+_PLAIN: Final = frozenset({str, int, bool, type(None)})  # Every writer writes these alike.
+JSON_TYPES: Final = _CONTAINERS | _PLAIN | {float}
 _Members: TypeAlias = Iterator[tuple[str | int | None, object]]
 _WRITTEN_PLACE: Final = "in a value that is to be written"
 
 
-def iterate_levels(value: object) -> Iterator[list[object]]:
-    """Yield the value, then what it holds, then what that holds, down to the last leaves.
-
-    The collector's own traversal reads the members of a list, tuple or dict at the speed of C; a
-    text or number has none. Whether the keys of a dict stand among them differs between versions
-    of Python. A caller that finds something else in a level takes it out, or stops: otherwise its
-    class would be walked too.
-    """
-    level = [value]
-    while level:
-        yield level
-        level = gc.get_referents(*level)
+def iterate_containers(value: JsonValue) -> Iterator[list[JsonValue] | dict[str, JsonValue]]:
+    """Yield every list and object of a decoded value, outermost first."""
+    pending: list[Any] = [value] if type(value) in _CONTAINERS else []
+    for container in pending:
+        yield container
+        members = container.values() if type(container) is dict else container
+        pending += [member for member in members if type(member) in _CONTAINERS]
 
 
 def floats_in(value: object) -> list[float]:
-    """Return the floats of a value that orjson has written; refuse what orjson should not have.
+    """Return all floats of a value that orjson has written.
 
-    That is NaN and the infinities, which it writes as null, and UUIDs and its own fragments.
+    NaN and the infinities, which orjson writes as null, are refused; so are UUIDs and orjson's own
+    fragments. orjson has refused every other type and values that contain themselves.
     """
     floats: list[float] = []
-    for level in iterate_levels(value):
-        kinds = set(map(type, level))
-        if not kinds <= JSON_TYPES:
-            level[:] = map(enum_value, level)
-            kinds = set(map(type, level))
-            if not kinds <= JSON_TYPES:
-                raise unwritable_error(value)
-        if float in kinds:
-            floats += [member for member in level if isinstance(member, float)]
+    pending: list[Any] = [value]
+    for member in pending:
+        kind = type(member)
+        if kind in _PLAIN:
+            continue
+        if kind is dict:
+            pending += member.values()
+        elif kind is list or kind is tuple:
+            pending += member
+        elif kind is float:
+            floats.append(member)
+        elif isinstance(member, Enum):
+            pending.append(member.value)
+        else:
+            raise unwritable_error(value)
     if not all(map(math.isfinite, floats)):
         raise unwritable_error(value)
     return floats
 
 
 def enum_value(member: object) -> object:
-    """Return what a member of an Enum stands for; anything else is itself."""
+    """Return the value of a member of an Enum; return anything else unchanged."""
     while isinstance(member, Enum):
         member = member.value
     return member
 
 
 def unwritable_error(value: object) -> AffidavitError:
-    """Return the error for a value that is not to be written: the first fault in it, and its field.
+    """Return the error for a value that cannot be written: its first fault, with the field.
 
-    In depth first, so that a value that holds itself is found to be too deep, and soon.
+    The walk goes depth first, so a value that contains itself soon turns out to be too deep.
     """
     open_members: list[_Members] = [iter([(None, value)])]
     steps: list[str | int | None] = [None]
@@ -139,7 +134,7 @@ def _members_of(member: object) -> _Members | None:
 
 
 def _fault_of(member: object, depth: int) -> tuple[Fault, dict[str, object]] | None:
-    """Return what is wrong with a member itself, not with what it holds."""
+    """Return what is wrong with a member itself; its own members are not examined."""
     if type(member) not in JSON_TYPES:
         return NOT_A_JSON_VALUE, {"kind": type(member).__name__}
     if isinstance(member, float) and not math.isfinite(member):

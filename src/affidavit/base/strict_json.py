@@ -5,7 +5,7 @@ position.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import orjson
 from orjson import OPT_SORT_KEYS, OPT_STRICT_INTEGER, dumps, loads
@@ -31,7 +31,7 @@ from affidavit.base.json_values import (
     MAX_INTEGER,
     JsonLimits,
     JsonValue,
-    iterate_levels,
+    iterate_containers,
 )
 from affidavit.base.text import excerpt, field_path, line_and_column
 
@@ -258,6 +258,7 @@ def _is_finite(number: bytes) -> bool:
 
 _COLON, _PLUS, _BACKSLASH, _BRACKET, _BRACE = b":+\\[{"
 
+_CONTAINERS: Final = frozenset({dict, list})
 _ESCAPED_COLON: Final = re.compile(rb"\\u003[aA]")
 # Escapes are read from the left, so that the second backslash of a pair never starts one.
 _ESCAPE: Final = re.compile(rb"\\(?:(u003[aA])|.)", re.DOTALL)
@@ -327,20 +328,24 @@ def _has_long_integer(raw: bytes) -> bool:
 
 
 def _is_deeper(value: JsonValue, max_depth: int) -> bool:
-    for depth, level in enumerate(iterate_levels(value)):
-        if depth == max_depth:
-            return any(isinstance(member, dict | list) for member in level)
-    return False
+    level: list[Any] = [value] if type(value) in _CONTAINERS else []
+    for _ in range(max_depth):
+        below: list[Any] = []
+        for container in level:
+            members = container.values() if type(container) is dict else container
+            below += [member for member in members if type(member) in _CONTAINERS]
+        level = below
+    return bool(level)
 
 
 def _is_larger(value: JsonValue, limits: JsonLimits) -> bool:
-    for level in iterate_levels(value):
-        objects = [member for member in level if isinstance(member, dict)]
-        texts = [member for member in level if isinstance(member, str)]
-        texts.extend(key for members in objects for key in members)
-        if max(map(len, objects), default=0) > limits.max_keys:
-            return True
-        if max(map(len, texts), default=0) > limits.max_string:
+    for container in iterate_containers([value]):
+        texts = container
+        if isinstance(container, dict):
+            if len(container) > limits.max_keys:
+                return True
+            texts = [*container, *container.values()]
+        if any(isinstance(text, str) and len(text) > limits.max_string for text in texts):
             return True
     return False
 
