@@ -31,9 +31,9 @@ import json, resource, sys, time
 from pathlib import Path
 import lxml.etree, markdown_it, nupunkt, pypdfium2, selectolax.lexbor, tantivy
 from affidavit.documents.ingest import index_sources
-from affidavit.documents.settings import SourceSettings
+from affidavit.documents.model import DocumentSettings
 start = time.process_time()
-found = index_sources([Path(sys.argv[1])], Path(sys.argv[2]), SourceSettings(), jobs=0)
+found = index_sources([Path(sys.argv[1])], Path(sys.argv[2]), DocumentSettings(), jobs=0)
 seconds = time.process_time() - start
 assert not found.findings, found.findings
 # ru_maxrss would do, but a child inherits its parent's peak; the peak of the memory map is its own.
@@ -44,7 +44,7 @@ if status.exists():
 print(json.dumps({
     "seconds": seconds,
     "megabytes": peak / 1024,
-    "chunks": found.index.chunk_count,
+    "documents": len(found.index.documents),
     "pages": sum(document.page_count or 0 for document in found.index.documents),
 }))
 """
@@ -72,7 +72,7 @@ def _cost(scratch: Path, manual: Path, rounds: int) -> Figure:
         better="lower",
         limit=2.0,
         detail=f"{ours:.3f} s over {bare:.3f} s CPU; {found['pages']:g} pages,"
-        f" {found['chunks']:g} chunks",
+        f" {found['documents']:g} documents",
     )
 
 

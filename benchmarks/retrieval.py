@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from affidavit.documents.index import SearchHit, SourceIndex
 from affidavit.documents.ingest import index_sources
-from affidavit.documents.settings import ChunkSettings, DocumentSettings
+from affidavit.documents.model import ChunkSettings, DocumentSettings
 from benchmarks.figure import Figure
 from benchmarks.manuals import MANUALS, unpack_manuals
 

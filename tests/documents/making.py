@@ -8,9 +8,8 @@ from pathlib import Path
 import pypdfium2
 import typst
 
-from affidavit.documents.model import DocumentFinding, ParsedDocument, ReadDocument
+from affidavit.documents.model import DocumentFinding, DocumentLimits, ParsedDocument, ReadDocument
 from affidavit.documents.reading import read_document
-from affidavit.documents.settings import DocumentLimits
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.base.digest import chunk_hash
-from affidavit.documents.chunking import DocumentPassage, chunk_document
-from affidavit.documents.model import ReadDocument, TextBlockKind, TextBuilder, code_text, row_text
-from affidavit.documents.settings import ChunkSettings, DocumentLimits
+from affidavit.documents.chunking import chunk_document
+from affidavit.documents.model import ChunkSettings, DocumentLimits, ReadDocument, TextBlockKind
+from affidavit.documents.text_builder import TextBuilder, code_text, row_text
+from affidavit.ledger.model import Chunk, Document
 
 H, P, ITEM, R, C, T = (
     TextBlockKind.HEADING,
@@ -29,19 +30,22 @@ def document(*pieces: Piece) -> ReadDocument:
         else:
             builder.add(*piece)
     return ReadDocument(
-        filename="x",
-        digest="sha256:0",
-        media_type="text/plain",
-        title="x",
-        date=None,
-        page_count=None,
+        document=Document(
+            id="doc_x",
+            filename="x",
+            digest="sha256:0",
+            media_type="text/plain",
+            title="x",
+            date=None,
+            page_count=None,
+        ),
         text=builder.text(),
         blocks=builder.blocks(),
         page_marks=builder.page_marks(),
     )
 
 
-def cut(*pieces: Piece, target: int = 60, overlap: int = 0) -> tuple[DocumentPassage, ...]:
+def cut(*pieces: Piece, target: int = 60, overlap: int = 0) -> tuple[Chunk, ...]:
     sizes = ChunkSettings(target_characters=target, overlap_characters=overlap)
     return chunk_document(document(*pieces), sizes)
 
@@ -50,12 +54,12 @@ A = "Aaaaa aaaaa aaaaa aaaaa aaaaa."
 B = "Bbbbb bbbbb bbbbb bbbbb bbbbb."
 D = "Ddddd ddddd ddddd ddddd ddddd."
 SPEC = {
-    "short blocks share a passage": ([(P, "One."), (P, "Two.")], ["One.\n\nTwo."]),
-    "a heading begins a passage and stands in it": (
+    "short blocks share a chunk": ([(P, "One."), (P, "Two.")], ["One.\n\nTwo."]),
+    "a heading begins a chunk and is part of it": (
         [(P, "One."), (H, "Leave", 1), (P, "Two.")],
         ["One.", "Leave\n\nTwo."],
     ),
-    "headings without text between them share a passage": (
+    "headings without text between them share a chunk": (
         [(H, "Leave", 1), (H, "Annual", 2), (P, "One.")],
         ["Leave\n\nAnnual\n\nOne."],
     ),
@@ -63,7 +67,7 @@ SPEC = {
         [(P, "One."), (H, "Leave", 1), (H, "Annual", 2)],
         ["One.", "Leave\n\nAnnual"],
     ),
-    "headings that fill a passage of their own": (
+    "headings that fill a chunk of their own": (
         [
             (H, "Leave of many kinds and sorts", 1),
             (H, "Annual leave of all the employees", 2),
@@ -72,7 +76,7 @@ SPEC = {
         ],
         ["Leave of many kinds and sorts", "Annual leave of all the employees\n\nMore\n\nOne."],
     ),
-    "a passage ends before the block that is too much": ([(P, A), (P, B)], [A, B]),
+    "a chunk ends before the block that is too much": ([(P, A), (P, B)], [A, B]),
     "a long paragraph is cut at its sentences": ([(P, f"{A} {B} {D}")], [A, B, D]),
     "two sentences that fit stay together": (
         [(P, f"{A} Short one. {D} {B}")],
@@ -102,22 +106,22 @@ SPEC = {
         [(P, "The kinds of leave are these and no others at all:"), (ITEM, "- annual leave")],
         ["The kinds of leave are these and no others at all:", "- annual leave"],
     ),
-    "a table of contents is no passage": (
+    "a table of contents is no chunk": (
         [(H, "Contents", 1), (T, "Leave ... 3"), (P, "One.")],
         ["Contents", "One."],
     ),
-    "a page ends a passage": ([1, (P, "One."), 2, (P, "Two.")], ["One.", "Two."]),
+    "a page ends a chunk": ([1, (P, "One."), 2, (P, "Two.")], ["One.", "Two."]),
     "nothing": ([], []),
 }
 
 
 @pytest.mark.parametrize(("pieces", "wanted"), SPEC.values(), ids=SPEC.keys())
 def test_cut(pieces: list[Piece], wanted: list[str]) -> None:
-    assert [passage.text for passage in cut(*pieces)] == wanted
+    assert [chunk.text for chunk in cut(*pieces)] == wanted
 
 
 def test_paths_follow_the_levels() -> None:
-    passages = cut(
+    chunks = cut(
         (H, "Leave", 1),
         (P, "a."),
         (H, "Annual", 2),
@@ -129,7 +133,7 @@ def test_paths_follow_the_levels() -> None:
         (H, "Pay", 1),
         (P, "e."),
     )
-    assert [passage.heading_path for passage in passages] == [
+    assert [chunk.heading_path for chunk in chunks] == [
         ("Leave",),
         ("Leave", "Annual"),
         ("Leave", "Annual", "Notes"),
@@ -139,15 +143,15 @@ def test_paths_follow_the_levels() -> None:
 
 
 def test_overlap_repeats_whole_sentences_and_keeps_the_page() -> None:
-    passages = cut(1, (P, f"{A} {B} {D}"), target=70, overlap=40)
-    assert [passage.text for passage in passages] == [f"{A} {B}", f"{B} {D}"]
-    passages = cut((P, "One."), (P, A), (P, B), target=60, overlap=3)
-    assert [passage.text for passage in passages] == [f"One.\n\n{A}", B]
+    chunks = cut(1, (P, f"{A} {B} {D}"), target=70, overlap=40)
+    assert [chunk.text for chunk in chunks] == [f"{A} {B}", f"{B} {D}"]
+    chunks = cut((P, "One."), (P, A), (P, B), target=60, overlap=3)
+    assert [chunk.text for chunk in chunks] == [f"One.\n\n{A}", B]
 
 
 def test_the_page_is_that_of_what_is_new() -> None:
-    passages = cut(3, (P, "One."), 4, (P, "Two."), 5, (H, "Leave", 1))
-    assert [passage.page_number for passage in passages] == [3, 4, 5]
+    chunks = cut(3, (P, "One."), 4, (P, "Two."), 5, (H, "Leave", 1))
+    assert [chunk.page_number for chunk in chunks] == [3, 4, 5]
     assert cut((P, "One."))[0].page_number is None
 
 
@@ -188,23 +192,24 @@ PIECES = st.lists(
 @given(PIECES, st.integers(20, 200), st.integers(0, 60))
 def test_laws(pieces: list[Piece], target: int, overlap: int) -> None:
     whole = document(*pieces)
-    passages = chunk_document(
+    chunks = chunk_document(
         whole, ChunkSettings(target_characters=target, overlap_characters=overlap)
     )
     covered = set[int]()
     ends = 0
-    for passage in passages:
-        # What a passage shows is a stretch of the document's text, without white space around it.
-        assert whole.text[passage.start : passage.end] == passage.text == passage.text.strip()
-        assert passage.hash == chunk_hash(passage.text)
+    for chunk in chunks:
+        # What a chunk shows is a range of the document's text, without white space around it.
+        span = chunk.span
+        assert whole.text[span.start : span.end] == chunk.text == chunk.text.strip()
+        assert chunk.hash == chunk_hash(chunk.text)
         # Passages move on, and repeat no more than the overlap.
-        assert passage.end > ends
-        assert ends - passage.start <= overlap
-        ends = passage.end
-        covered.update(range(passage.start, passage.end))
-    # Every letter outside of a table of contents is in a passage.
+        assert chunk.span.end > ends
+        assert ends - chunk.span.start <= overlap
+        ends = chunk.span.end
+        covered.update(range(chunk.span.start, chunk.span.end))
+    # Every letter outside of a table of contents is in a chunk.
     starts = [block.start for block in whole.blocks]
     for at, letter in enumerate(whole.text):
         if not letter.isspace() and at not in covered:
             assert whole.blocks[bisect_right(starts, at) - 1].kind is TextBlockKind.CONTENTS
-    assert len({passage.id for passage in passages}) == len(passages)
+    assert len({chunk.id for chunk in chunks}) == len(chunks)

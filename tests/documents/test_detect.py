@@ -30,7 +30,7 @@ READ = {
 @pytest.mark.parametrize(("data", "name", "kind", "codes"), READ.values(), ids=READ.keys())
 def test_read(data: bytes, name: str, kind: str, codes: list[str]) -> None:
     found = read(data, name)
-    assert found.media_type.startswith(kind)
+    assert found.document.media_type.startswith(kind)
     assert [item.code for item in found.findings] == codes
     assert all(item.read and item.file == name for item in found.findings)
 
@@ -65,9 +65,8 @@ def test_refused(data: bytes, name: str, code: str, message: str) -> None:
 
 
 def test_a_file_that_the_user_named_is_text_if_it_can_be() -> None:
-    from affidavit.documents.model import ReadDocument
+    from affidavit.documents.model import DocumentLimits, ReadDocument
     from affidavit.documents.reading import read_document
-    from affidavit.documents.settings import DocumentLimits
 
     found = read_document(b"a,b", "a.csv", DocumentLimits(), named=True)
     assert isinstance(found, ReadDocument)

@@ -8,7 +8,7 @@ from lxml import etree
 from tests.documents.making import STRICT, W, docx_of, paragraph, read, refused, row, shown, zip_of
 
 from affidavit.documents.docx_styles import DocxNumbering
-from affidavit.documents.settings import DocumentLimits
+from affidavit.documents.model import DocumentLimits
 
 NUMBERING = f"""<w:numbering xmlns:w="{W}">
 <w:abstractNum w:abstractNumId="0">
@@ -190,11 +190,15 @@ def test_notes_title_and_dates() -> None:
     )
     found = read(docx_of(paragraph("Body."), docProps__core=core, word__footnotes=notes), "x.docx")
     assert shown(found) == ["paragraph Body.", "paragraph A note."]
-    assert (found.title, found.date, found.page_count) == ("Leave Rules", "2025-06-07", None)
+    assert (found.document.title, found.document.date, found.document.page_count) == (
+        "Leave Rules",
+        "2025-06-07",
+        None,
+    )
 
 
 def test_without_a_stated_title_the_title_style_gives_one() -> None:
-    assert read(docx_of(paragraph("Rules", "T")), "x.docx").title == "Rules"
+    assert read(docx_of(paragraph("Rules", "T")), "x.docx").document.title == "Rules"
 
 
 def test_the_main_part_may_have_another_name() -> None:

@@ -8,8 +8,12 @@ from tests.documents.making import docx_of, paragraph, pdf_of, picture_pdf, writ
 from affidavit.base.errors import AffidavitError
 from affidavit.documents import ingest, reader_process
 from affidavit.documents.ingest import index_key, index_sources, plan_sources, read_planned
-from affidavit.documents.reading import IngestedDocument
-from affidavit.documents.settings import ChunkSettings, DocumentLimits, DocumentSettings
+from affidavit.documents.model import (
+    ChunkSettings,
+    DocumentLimits,
+    DocumentSettings,
+    IngestedDocument,
+)
 from affidavit.documents.source_files import list_sources
 
 SETTINGS = DocumentSettings()
@@ -140,7 +144,7 @@ def test_a_file_that_goes_between_the_walk_and_its_digest(
 def test_nothing_to_read_is_an_empty_index(tmp_path: Path) -> None:
     (tmp_path / "sources").mkdir()
     found = index_sources([tmp_path / "sources"], tmp_path / "kept", SETTINGS)
-    assert (found.index.documents, found.index.chunk_count, found.findings) == ((), 0, ())
+    assert (found.index.documents, found.findings) == ((), ())
     assert found.index.search("anything") == ()
 
 
@@ -158,7 +162,7 @@ def test_sources_that_never_hold_still(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(ingest, "plan_sources", and_then_changed)
     changes = 3  # Steady in the third round.
-    assert index_sources([sources], tmp_path / "kept", SETTINGS, jobs=0).index.chunk_count == 1
+    assert index_sources([sources], tmp_path / "kept", SETTINGS, jobs=0).index.documents
     changes, rounds[:] = 99, []
     (sources / "a.md").write_text("Not seen before.")
     with pytest.raises(AffidavitError, match="AF219"):
@@ -167,8 +171,7 @@ def test_sources_that_never_hold_still(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_passing_fault_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from affidavit.base.faults import evidence as faults
-    from affidavit.documents.model import finding_from_fault
-    from affidavit.documents.reading import RefusedDocument
+    from affidavit.documents.model import RefusedDocument, finding_from_fault
 
     sources = write_all(tmp_path / "sources", {"a.md": b"One."})
     slow = RefusedDocument(finding_from_fault(faults.DOCUMENT_TIMEOUT, "a.md", seconds="1"))
@@ -177,7 +180,7 @@ def test_a_passing_fault_is_tried_again(tmp_path: Path, monkeypatch: pytest.Monk
         found = index_sources([sources], tmp_path / "kept", SETTINGS, jobs=0)
         assert [item.code for item in found.findings] == ["AF208"]
     found = index_sources([sources], tmp_path / "kept", SETTINGS, jobs=0)
-    assert (found.findings, found.index.chunk_count) == ((), 1)
+    assert (found.findings, len(found.index.documents)) == ((), 1)
 
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

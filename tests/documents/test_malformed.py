@@ -8,10 +8,9 @@ from tests.repository import ROOT
 
 from affidavit.base.faults import CATALOG
 from affidavit.base.files import digest_file
+from affidavit.documents.model import DocumentLimits, DocumentSettings, RefusedDocument
 from affidavit.documents.reader_pool import read_in_processes
 from affidavit.documents.reader_process import ReadingTask
-from affidavit.documents.reading import RefusedDocument
-from affidavit.documents.settings import DocumentLimits, DocumentSettings
 
 SOURCES = ROOT / "samples" / "leave" / "sources"
 GOOD = {

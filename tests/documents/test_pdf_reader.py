@@ -12,10 +12,10 @@ from tests.documents.making import (
 )
 
 from affidavit.documents.chunking import page_at
-from affidavit.documents.model import ReadDocument, TextBuilder
+from affidavit.documents.model import DocumentLimits, ReadDocument
 from affidavit.documents.pdf_layout import Bookmark, PageLines, analyse_layout, build_blocks
 from affidavit.documents.pdf_lines import PdfLine, lines_of, without_running_lines
-from affidavit.documents.settings import DocumentLimits
+from affidavit.documents.text_builder import TextBuilder
 
 LOREM = "The archive keeps the records of leave for as long as the law asks for it and no longer."
 
@@ -66,7 +66,11 @@ def test_blocks_of_a_manual(manual: ReadDocument) -> None:
 
 
 def test_title_date_and_pages(manual: ReadDocument) -> None:
-    assert (manual.title, manual.date, manual.page_count) == ("Leave Manual", "2024-05-06", 3)
+    assert (manual.document.title, manual.document.date, manual.document.page_count) == (
+        "Leave Manual",
+        "2024-05-06",
+        3,
+    )
     starts = [offset for offset, _ in manual.page_marks]
     pages = {
         word: page_at(manual.page_marks, starts, manual.text.index(word))
@@ -81,11 +85,11 @@ def test_a_paragraph_that_runs_over_a_page_is_one() -> None:
     markup = f"{page}\n{words} end.\n\nNext one."
     found = read(pdf_of(markup), "long.pdf")
     assert shown(found) == [f"paragraph {words} end.", "paragraph Next one."]
-    assert found.page_count is not None
-    assert found.page_count > 1
+    assert found.document.page_count is not None
+    assert found.document.page_count > 1
     starts = [offset for offset, _ in found.page_marks]
     assert page_at(found.page_marks, starts, found.text.index("word0")) == 1
-    assert page_at(found.page_marks, starts, found.text.index("Next")) == found.page_count
+    assert page_at(found.page_marks, starts, found.text.index("Next")) == found.document.page_count
 
 
 def test_without_an_outline_large_lines_are_headings() -> None:
@@ -109,7 +113,7 @@ def test_without_an_outline_large_lines_are_headings() -> None:
         "heading2 2.1 Quiet",
         f"paragraph {LOREM}",
     ]
-    assert found.title == "The House Rules"
+    assert found.document.title == "The House Rules"
 
 
 def test_lines_of_contents_are_no_evidence(manual: ReadDocument) -> None:
@@ -175,7 +179,7 @@ def test_title(stated: str, wanted: str) -> None:
     markup = (
         f'#set document(title: "{stated}")\n#text(size: 20pt)[Fallback]\n\nSome text of the body.'
     )
-    assert read(pdf_of(markup), "t.pdf").title == wanted
+    assert read(pdf_of(markup), "t.pdf").document.title == wanted
 
 
 def line(text: str, y: float, x: float = 50.0, size: float = 10.0) -> PdfLine:

@@ -5,7 +5,7 @@ import time
 import pytest
 from tests.documents.making import read, refused, shown
 
-from affidavit.documents.settings import DocumentLimits
+from affidavit.documents.model import DocumentLimits
 
 HTML = {
     "headings, paragraphs and inline marks": (
@@ -67,12 +67,16 @@ def test_html_title_and_date() -> None:
         "<meta property='article:modified_time' content='2025-02-03T04:05:06Z'><meta name=x>"
     )
     found = read(f"<!doctype html><head>{head}</head><body><p>Text.".encode(), "x.htm")
-    assert (found.title, found.date, found.media_type) == ("House Rules", "2025-02-03", "text/html")
+    assert (found.document.title, found.document.date, found.document.media_type) == (
+        "House Rules",
+        "2025-02-03",
+        "text/html",
+    )
 
 
 def test_html_without_a_title_is_called_by_its_heading() -> None:
-    assert read(b"<html><body><h1>Rules \xc2\xb6</h1><p>a", "x.html").title == "Rules"
-    assert read(b"<html><body><p>a", "rules.html").title == "rules"
+    assert read(b"<html><body><h1>Rules \xc2\xb6</h1><p>a", "x.html").document.title == "Rules"
+    assert read(b"<html><body><p>a", "rules.html").document.title == "rules"
 
 
 def test_html_nested_to_kill_the_parser() -> None:
@@ -136,13 +140,13 @@ def test_markdown_front_matter() -> None:
         "---\ntitle: 'House Rules'\ndate: 2024-01-02\nupdated: 2025-03-04\nx: y\n---\n# Leave\n"
     )
     found = read(source.encode(), "x.md")
-    assert (found.title, found.date, shown(found)) == (
+    assert (found.document.title, found.document.date, shown(found)) == (
         "House Rules",
         "2025-03-04",
         ["heading1 Leave"],
     )
-    assert read(b"# Leave\n", "x.md").title == "Leave"
-    assert read(b"text\n", "notes.md").title == "notes"
+    assert read(b"# Leave\n", "x.md").document.title == "Leave"
+    assert read(b"text\n", "notes.md").document.title == "notes"
 
 
 PLAIN = {
@@ -201,8 +205,8 @@ def test_plain_headings_without_end() -> None:
 
 
 def test_plain_title() -> None:
-    assert read(b"Leave\n=====\ntext", "x.txt").title == "Leave"
-    assert read(b"text", "notes.txt").title == "notes"
+    assert read(b"Leave\n=====\ntext", "x.txt").document.title == "Leave"
+    assert read(b"text", "notes.txt").document.title == "notes"
 
 
 ENCODINGS = {

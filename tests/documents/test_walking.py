@@ -5,7 +5,7 @@ import pytest
 from tests.documents.making import write_all
 
 from affidavit.documents.ingest import index_sources
-from affidavit.documents.settings import DocumentSettings
+from affidavit.documents.model import DocumentSettings
 from affidavit.documents.source_files import list_sources
 
 

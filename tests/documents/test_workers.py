@@ -1,15 +1,23 @@
+import subprocess
 import sys
 import textwrap
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.documents.making import write_all
 
 from affidavit.base.files import digest_file
+from affidavit.documents.model import (
+    DocumentLimits,
+    DocumentSettings,
+    IngestedDocument,
+    ReadingOutcome,
+    RefusedDocument,
+)
 from affidavit.documents.reader_pool import read_in_processes
 from affidavit.documents.reader_process import ReadingTask
-from affidavit.documents.reading import IngestedDocument, ReadingOutcome, RefusedDocument
-from affidavit.documents.settings import DocumentLimits, DocumentSettings
 
 # A worker that does to itself what a hostile document would do to a parser.
 HOSTILE = textwrap.dedent("""
@@ -21,7 +29,9 @@ HOSTILE = textwrap.dedent("""
         os.write(1, b"a library that prints")
         if "crash" in task.filename: os.kill(os.getpid(), signal.SIGSEGV)
         if "leave" in task.filename: os._exit(7)
-        if "hang" in task.filename: time.sleep(600)
+        if "hang" in task.filename:
+            open(os.fsdecode(task.path) + f".{os.getpid()}", "w").close()
+            time.sleep(3600)
         if "half" in task.filename:
             os.write(outcomes.fileno(), b"\\0\\0\\0\\0\\0\\0\\0\\x99abc")
             os._exit(0)
@@ -43,12 +53,40 @@ def codes(outcomes: list[ReadingOutcome]) -> list[str]:
     return [item.finding.code if isinstance(item, RefusedDocument) else "read" for item in outcomes]
 
 
+class HangTimer(threading.Thread):
+    """A time limit that ends when the process has begun to hang, however slow the machine is."""
+
+    folder: Path
+
+    def __init__(
+        self,
+        seconds: float,
+        function: Callable[..., None],
+        args: tuple[subprocess.Popen[bytes], threading.Event],
+    ) -> None:
+        super().__init__(daemon=True)
+        self.seconds, self.function, self.args = seconds, function, args
+        self.cancelled = threading.Event()
+
+    def run(self) -> None:
+        process, _ = self.args
+        while not self.cancelled.wait(0.01):
+            if (self.folder / f"hang.txt.{process.pid}").exists():
+                return self.function(*self.args)
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+
+
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_a_worker_that_dies_takes_only_its_document_with_it(tmp_path: Path, jobs: int) -> None:
+def test_a_process_that_dies_loses_only_its_document(
+    tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HangTimer, "folder", tmp_path, raising=False)
+    monkeypatch.setattr("affidavit.documents.reader_pool.threading.Timer", HangTimer)
     names = ("a.txt", "crash.txt", "b.txt", "hang.txt", "leave.txt", "c.txt", "half.txt", "d.txt")
     tasks = tasks_of(tmp_path, *names)
-    settings = DocumentSettings(limits=DocumentLimits(seconds_per_document=3))
-    outcomes = list(read_in_processes(tasks, settings, jobs, command=COMMAND))
+    outcomes = list(read_in_processes(tasks, DocumentSettings(), jobs, command=COMMAND))
     assert codes(outcomes) == ["read", "AF209", "read", "AF208", "AF209", "read", "AF209", "read"]
     assert outcomes[1].is_transient
     assert isinstance(outcomes[1], RefusedDocument)
@@ -61,10 +99,12 @@ def test_outcomes_come_in_order_and_from_many(tmp_path: Path) -> None:
     names = [f"{number:02}.txt" for number in range(40)]
     tasks = tasks_of(tmp_path, *names)
     outcomes = list(read_in_processes(tasks, DocumentSettings(), 2))
-    assert [item.filename for item in outcomes if isinstance(item, IngestedDocument)] == names
+    assert [
+        item.document.filename for item in outcomes if isinstance(item, IngestedDocument)
+    ] == names
 
 
-def test_whoever_stops_listening_leaves_no_process_behind(tmp_path: Path) -> None:
+def test_a_closed_generator_leaves_no_process_behind(tmp_path: Path) -> None:
     tasks = tasks_of(tmp_path, *(f"{number}.txt" for number in range(20)))
     outcomes = read_in_processes(tasks, DocumentSettings(), 2)
     assert isinstance(next(outcomes), IngestedDocument)

@@ -24,7 +24,7 @@ from affidavit.base.strict_json import decode_lines, split_lines
 from affidavit.base.validation import problem_and_field
 from affidavit.decision.decision import Decision
 from affidavit.documents.ingest import IndexedSources, index_sources
-from affidavit.documents.settings import DocumentSettings
+from affidavit.documents.model import DocumentSettings
 from affidavit.judge.protocol import Judge
 from affidavit.judge.thresholded import with_thresholds
 from affidavit.ledger.adjudication import CheckRequest, adjudicate

@@ -36,7 +36,7 @@ def cite(terminal: Terminal, hash: str, sources: tuple[Path, ...], project: Path
     """Show the passage that a citation names."""
     from affidavit.app.project import Project, resolve_citation
     from affidavit.documents.ingest import index_sources
-    from affidavit.documents.settings import DocumentSettings
+    from affidavit.documents.model import DocumentSettings
 
     home = Project(project)
     if sources:

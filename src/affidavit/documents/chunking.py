@@ -1,15 +1,15 @@
-"""From a document to passages that can be cited: cut where the document itself is cut.
+"""Cuts a document into chunks that can be cited, along the document's own structure.
 
-The rules, in the order in which they bind:
-1. A heading begins a passage and stands in it; headings without text between them share one.
+The rules, in order of precedence:
+1. A heading begins a chunk and is part of it; headings without text between them share one.
 2. Blocks stay whole: paragraphs, list items, table rows (each with its header). Only a block over
-   the target is cut, at its sentences; code at its lines; an endless sentence at its spaces.
-3. A passage ends before the block that would take it over the target, and where a page ends, so
-   that the page that is cited is the page on which the passage begins.
-4. A sentence that announces a list ("... are:") goes with the list.
-5. Where a section is cut for its size, the next passage repeats the last whole blocks or sentences
+   the target is cut, at its sentences; code at its lines; a sentence over the target at its spaces.
+3. A chunk ends before the block that would take it over the target, and where a page ends, so
+   that the page that is cited is the page on which the chunk begins.
+4. A sentence that introduces a list ("... are:") goes with the list.
+5. Where a section is cut for its size, the next chunk repeats the last whole blocks or sentences
    up to the overlap.
-A passage is always one stretch of the document's text: `text[start:end]` is what it shows.
+A chunk is always one range of the document's text.
 """
 
 import re
@@ -21,25 +21,13 @@ from typing import Final
 import msgspec
 
 from affidavit.base.digest import chunk_hash, content_id
-from affidavit.documents.model import ReadDocument, TextBlock, TextBlockKind
-from affidavit.documents.settings import ChunkSettings
+from affidavit.documents.model import ChunkSettings, ReadDocument, TextBlock, TextBlockKind
+from affidavit.ledger.model import Chunk, Span
 from affidavit.ledger.sentences import sentence_spans
 
 
-class DocumentPassage(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A chunk as it is kept on disk; its text is a stretch of the document's."""
-
-    id: str
-    hash: str
-    text: str
-    start: int
-    end: int
-    page_number: int | None
-    heading_path: tuple[str, ...]
-
-
 class _Segment(msgspec.Struct, frozen=True, gc=False):
-    """The smallest stretch that is never cut."""
+    """A range of text that is never cut."""
 
     start: int
     end: int
@@ -50,26 +38,27 @@ _LISTED: Final = (TextBlockKind.ITEM, TextBlockKind.ROW, TextBlockKind.CODE)
 _SPACE_NEAR_END: Final = re.compile(r"\s(?=\S*$)")
 
 
-def chunk_document(document: ReadDocument, settings: ChunkSettings) -> tuple[DocumentPassage, ...]:
-    """Return the passages of a document in order."""
-    return tuple(_Chunker(document, settings).passages())
+def chunk_document(read: ReadDocument, settings: ChunkSettings) -> tuple[Chunk, ...]:
+    """Return the chunks of a document in order."""
+    return tuple(_Chunker(read, settings).chunks())
 
 
 class _Chunker:
-    def __init__(self, document: ReadDocument, settings: ChunkSettings) -> None:
-        self._document = document
+    def __init__(self, read: ReadDocument, settings: ChunkSettings) -> None:
+        self._read = read
         self._target = settings.target_characters
         self._overlap = settings.overlap_characters
-        self._page_starts = [offset for offset, _ in document.page_marks]
+        self._page_starts = [offset for offset, _ in read.page_marks]
+        self._count = 0
         self._path: list[tuple[int, str]] = []
         self._lead: int | None = None
-        """Where the headings begin that wait for text to go with."""
-        self._atoms: list[_Segment] = []
+        """Where the headings begin that no text has followed yet."""
+        self._segments: list[_Segment] = []
         self._repeated = 0
-        """How many of the first atoms repeat the end of the passage before."""
+        """How many of the first segments repeat the end of the chunk before."""
 
-    def passages(self) -> Iterator[DocumentPassage]:
-        blocks = self._document.blocks
+    def chunks(self) -> Iterator[Chunk]:
+        blocks = self._read.blocks
         for block in blocks:
             if block.kind is TextBlockKind.HEADING:
                 yield from self._close()
@@ -78,31 +67,31 @@ class _Chunker:
                 yield from self._close()
                 yield from self._close_lead(block.start)
             else:
-                for atom in self._atoms_of(block):
-                    yield from self._add(atom, block.kind)
+                for segment in self._segments_of(block):
+                    yield from self._add(segment, block.kind)
         yield from self._close()
-        yield from self._close_lead(len(self._document.text))
+        yield from self._close_lead(len(self._read.text))
 
-    def _heading(self, block: TextBlock) -> Iterator[DocumentPassage]:
+    def _heading(self, block: TextBlock) -> Iterator[Chunk]:
         if self._lead is not None and block.end - self._lead > self._target:
             yield from self._close_lead(block.start)
         while self._path and self._path[-1][0] >= block.level:
             self._path.pop()
-        self._path.append((block.level, self._document.text[block.start : block.end]))
+        self._path.append((block.level, self._read.text[block.start : block.end]))
         if self._lead is None:
             self._lead = block.start
 
-    def _atoms_of(self, block: TextBlock) -> Iterator[_Segment]:
+    def _segments_of(self, block: TextBlock) -> Iterator[_Segment]:
         if block.end - block.start <= self._target:
             announces = (
-                block.kind is TextBlockKind.PARAGRAPH and self._document.text[block.end - 1] == ":"
+                block.kind is TextBlockKind.PARAGRAPH and self._read.text[block.end - 1] == ":"
             )
             yield _Segment(block.start, block.end, announces)
         else:
             yield from self._pieces(block)
 
     def _pieces(self, block: TextBlock) -> Iterator[_Segment]:
-        text = self._document.text[block.start : block.end]
+        text = self._read.text[block.start : block.end]
         if block.kind is TextBlockKind.CODE:
             starts = [0, *(found.end() for found in re.finditer(r"\n", text))]
         else:
@@ -112,63 +101,66 @@ class _Chunker:
             if piece:
                 yield _Segment(block.start + start, block.start + start + len(piece))
 
-    def _add(self, atom: _Segment, kind: TextBlockKind) -> Iterator[DocumentPassage]:
-        if self._atoms:
-            if self._page(atom.start) != self._page(self._atoms[-1].start):
+    def _add(self, segment: _Segment, kind: TextBlockKind) -> Iterator[Chunk]:
+        if self._segments:
+            if self._page(segment.start) != self._page(self._segments[-1].start):
                 yield from self._close()
-            elif atom.end - self._start() > self._target:
+            elif segment.end - self._start() > self._target:
                 yield from self._close_for_size(kind)
-        self._atoms.append(atom)
+        self._segments.append(segment)
 
-    def _close_for_size(self, next_kind: TextBlockKind) -> Iterator[DocumentPassage]:
-        """Close the passage, and begin the next with what it has to repeat or to take along."""
-        atoms = self._atoms
-        taken = atoms[-1:] if next_kind in _LISTED and atoms[-1].announces else []
-        kept = atoms[: len(atoms) - len(taken)]
+    def _close_for_size(self, next_kind: TextBlockKind) -> Iterator[Chunk]:
+        """Close the chunk; the next begins with the overlap, or with the introduction of a list."""
+        segments = self._segments
+        taken = segments[-1:] if next_kind in _LISTED and segments[-1].announces else []
+        kept = segments[: len(segments) - len(taken)]
         if len(kept) <= self._repeated:
-            taken, kept = [], atoms
-        self._atoms = kept
+            taken, kept = [], segments
+        self._segments = kept
         yield from self._close()
         repeated = _overlap_segments(kept, self._overlap) if not taken else []
-        self._atoms = [*repeated, *taken]
+        self._segments = [*repeated, *taken]
         self._repeated = len(repeated)
 
     def _start(self) -> int:
-        return self._atoms[0].start if self._lead is None else self._lead
+        return self._segments[0].start if self._lead is None else self._lead
 
-    def _close(self) -> Iterator[DocumentPassage]:
-        if len(self._atoms) > self._repeated:
-            own = self._atoms[self._repeated].start
-            yield self._passage(self._start(), self._atoms[-1].end, own)
+    def _close(self) -> Iterator[Chunk]:
+        if len(self._segments) > self._repeated:
+            own = self._segments[self._repeated].start
+            yield self._chunk(self._start(), self._segments[-1].end, own)
             self._lead = None
-        self._atoms = []
+        self._segments = []
         self._repeated = 0
 
-    def _close_lead(self, end: int) -> Iterator[DocumentPassage]:
-        """Give headings that no text follows a passage of their own: nothing is dropped."""
+    def _close_lead(self, end: int) -> Iterator[Chunk]:
+        """Put headings that no text follows into a chunk of their own: nothing is dropped."""
         if self._lead is not None:
             start, self._lead = self._lead, None
-            stop = start + len(self._document.text[start:end].rstrip())
-            yield self._passage(start, stop, start)
+            stop = start + len(self._read.text[start:end].rstrip())
+            yield self._chunk(start, stop, start)
 
-    def _passage(self, start: int, end: int, own: int) -> DocumentPassage:
-        text = self._document.text[start:end]
-        return DocumentPassage(
-            id=content_id("chk", f"{self._document.digest}:{start}:{text}".encode()),
+    def _chunk(self, start: int, end: int, own: int) -> Chunk:
+        text = self._read.text[start:end]
+        document = self._read.document
+        self._count += 1
+        return Chunk(
+            id=content_id("chk", f"{document.digest}:{start}:{text}".encode()),
             hash=chunk_hash(text),
+            document_id=document.id,
+            index=self._count - 1,
             text=text,
-            start=start,
-            end=end,
+            span=Span(start, end),
             page_number=self._page(own),
             heading_path=tuple(title for _, title in self._path),
         )
 
     def _page(self, offset: int) -> int | None:
-        return page_at(self._document.page_marks, self._page_starts, offset)
+        return page_at(self._read.page_marks, self._page_starts, offset)
 
 
 def _split_long(text: str, edges: Sequence[int], target: int) -> Iterator[tuple[int, int]]:
-    """Yield the stretches between the edges; one that is too long is cut, at a space if it can."""
+    """Yield the ranges between the edges; a longer one is cut, at a space if possible."""
     for start, end in pairwise(edges):
         at = start
         while end - at > target:
@@ -179,12 +171,12 @@ def _split_long(text: str, edges: Sequence[int], target: int) -> Iterator[tuple[
         yield at, end
 
 
-def _overlap_segments(atoms: Sequence[_Segment], room: int) -> list[_Segment]:
-    """Return the last atoms, never all of them, that fit into the room."""
-    at = len(atoms)
-    while at > 1 and atoms[-1].end - atoms[at - 1].start <= room:
+def _overlap_segments(segments: Sequence[_Segment], room: int) -> list[_Segment]:
+    """Return the last segments, never all of them, that fit into `room`."""
+    at = len(segments)
+    while at > 1 and segments[-1].end - segments[at - 1].start <= room:
         at -= 1
-    return list(atoms[at:])
+    return list(segments[at:])
 
 
 def page_at(marks: Sequence[tuple[int, int]], starts: Sequence[int], offset: int) -> int | None:

@@ -14,14 +14,8 @@ from affidavit.documents.docx_styles import (
     local_name,
     property_value,
 )
-from affidavit.documents.model import (
-    ParsedDocument,
-    TextBlockKind,
-    TextBuilder,
-    clean_line,
-    row_text,
-)
-from affidavit.documents.settings import DocumentLimits
+from affidavit.documents.model import DocumentLimits, ParsedDocument, TextBlockKind
+from affidavit.documents.text_builder import TextBuilder, clean_line, row_text
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

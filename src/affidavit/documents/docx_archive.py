@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
-from affidavit.documents.settings import DocumentLimits
+from affidavit.documents.model import DocumentLimits
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

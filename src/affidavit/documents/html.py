@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Final
 
-from affidavit.documents.model import TextBlockKind, TextBuilder, clean_line, row_text
+from affidavit.documents.model import TextBlockKind
+from affidavit.documents.text_builder import TextBuilder, clean_line, row_text
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -11,8 +12,8 @@ import re
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
 from affidavit.documents.detection import decode_html
-from affidavit.documents.model import ParsedDocument, clean_code, code_text
-from affidavit.documents.settings import DocumentLimits
+from affidavit.documents.model import DocumentLimits, ParsedDocument
+from affidavit.documents.text_builder import clean_code, code_text
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode

@@ -1,4 +1,9 @@
-"""The index of all sources: search for a claim, resolve a citation, and build it crash-safely."""
+"""The index of all sources: search for a claim, resolve a citation, and build it crash-safely.
+
+An index is a folder named by its key: the digest of everything that determines its content. It is
+filled under another name, synced to the disk, and renamed, so a folder named by a key is always
+complete. A lock allows one builder at a time; the builder may remove what a killed one left behind.
+"""
 
 import os
 import shutil
@@ -13,8 +18,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.documents.index_store import STORE_FILE, PassageStore, PassageStoreWriter
-from affidavit.documents.model import DocumentFinding
-from affidavit.documents.reading import ReadingOutcome, RefusedDocument
+from affidavit.documents.model import DocumentFinding, ReadingOutcome, RefusedDocument
 from affidavit.documents.search_terms import SearchTerm, claim_keys, claim_terms, stems_of
 from affidavit.documents.word_index import (
     WORD_INDEX_FOLDER,
@@ -23,8 +27,6 @@ from affidavit.documents.word_index import (
     WordIndexWriter,
 )
 from affidavit.ledger.model import Chunk, Document
-
-# An index in use: search for a claim, resolve a citation, look around a passage.
 
 _SHORT_HASH: Final = 8
 _CANDIDATES_PER_HIT: Final = 6
@@ -39,7 +41,7 @@ class SearchHit(NamedTuple):
 
 
 class SourceIndex:
-    """The passages of a set of documents. It is only read, so many may use it at once."""
+    """The chunks of a set of documents. It is read-only, so several users may share it."""
 
     def __init__(self, store: PassageStore, words: WordIndex) -> None:
         self._store = store
@@ -48,26 +50,21 @@ class SourceIndex:
 
     @property
     def documents(self) -> tuple[Document, ...]:
-        """The documents, in the order in which they were read."""
+        """The documents, in reading order."""
         return self._store.documents
 
     @property
     def findings(self) -> tuple[DocumentFinding, ...]:
-        """What was met while the documents were read."""
+        """The findings of reading the documents."""
         return self._store.findings
 
-    @property
-    def chunk_count(self) -> int:
-        """How many chunks the documents were cut into."""
-        return self._store.passage_count
-
     def document(self, document_id: str) -> Document:
-        """Return a document of a chunk of this index."""
+        """Return the document with this id."""
         return self._documents[document_id]
 
     def search(self, claim: str, k: int = 8) -> tuple[SearchHit, ...]:
         """Return the `k` chunks that fit a claim best, best first, equal ones by chunk id."""
-        terms = self._few(claim_terms(claim))
+        terms = self._limit_terms(claim_terms(claim))
         keys = claim_keys(claim)[:_MAX_TERMS]
         found = self._words.search(terms, keys, _CANDIDATES_PER_HIT * k) if k > 0 else []
         if not found:
@@ -81,8 +78,8 @@ class SourceIndex:
         )
         return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))[:k])
 
-    def _few(self, terms: dict[str, SearchTerm]) -> dict[str, SearchTerm]:
-        """Return the terms; of very many, as a whole page has them, only the rarest."""
+    def _limit_terms(self, terms: dict[str, SearchTerm]) -> dict[str, SearchTerm]:
+        """Return the terms, or only the rarest if there are very many."""
         if len(terms) <= 4 * _MAX_TERMS:
             return terms
         known = (stem for stem, term in terms.items() if term.is_own and self._words.has(stem))
@@ -97,8 +94,8 @@ class SourceIndex:
         """Return the chunks that a citation names, in the order of the documents.
 
         `citation` is a chunk hash: 8 hexadecimal digits, or more of the same digest, in either
-        case. The same text at several places is several chunks. Nothing found, and different texts
-        under one hash, are errors; the latter names the longer digests that tell them apart.
+        case. The same text at several places is several chunks. It is an error if nothing is found,
+        or if texts under one hash differ; that error lists longer digests that are unique.
         """
         wanted = citation.strip().lower()
         found = [
@@ -116,16 +113,12 @@ class SourceIndex:
             )
         return tuple(chunk for chunk, _ in found)
 
-    def neighbours(self, chunk: Chunk, before: int = 1, after: int = 1) -> tuple[Chunk, ...]:
-        """Return the chunks around one in its document, and itself, in order."""
-        return self._store.around(chunk, before, after)
-
     def page_at(self, chunk: Chunk, offset: int) -> int | None:
-        """Return the page of a character of a chunk's text: a chunk may run over a page's end."""
+        """Return the page of a character of a chunk, which may cover several pages."""
         return self._store.page_at(chunk.document_id, chunk.span.start + offset)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._store.close()
 
     def __enter__(self) -> "SourceIndex":
@@ -144,7 +137,7 @@ def _distinct_prefixes(digests: list[str]) -> list[str]:
 
 
 def open_index(folder: Path) -> SourceIndex:
-    """Open a finished index. What does not open is reported as such, never as empty."""
+    """Open a finished index. A damaged index is an error, never an empty index."""
     try:
         store = PassageStore(folder / STORE_FILE)
         words = WordIndex(folder / WORD_INDEX_FOLDER)
@@ -155,13 +148,6 @@ def open_index(folder: Path) -> SourceIndex:
     return index
 
 
-# Building an index so that a crash at any moment leaves nothing that opens wrongly.
-#
-# An index is a folder named by its key: the digest of all that decides its content. It is filled
-# under another name, brought to the disk, and renamed; a folder with the name of a key is therefore
-# always whole. Builders of one place take turns by a lock, and who has the lock may remove whatever
-# a killed builder left behind.
-
 _LOCK_NAME: Final = "build.lock"
 _UNFINISHED_PREFIX: Final = ".unfinished-"
 _REMOVED_SUFFIX: Final = "-passing"
@@ -170,7 +156,7 @@ _KEPT_INDEXES: Final = 8
 
 
 def find_index(place: Path, key: str) -> SourceIndex | None:
-    """Return the index of this key if it is there and opens; a broken one counts as missing."""
+    """Return the index of this key, or None if it is missing or damaged."""
     try:
         return open_index(place / key) if (place / key).is_dir() else None
     except AffidavitError:
@@ -186,15 +172,15 @@ def build_index(
 ) -> SourceIndex:
     """Build the index of these documents under `place`, or open it if another just built it.
 
-    The findings of the documents are kept in the index, so that a second look at unchanged sources
-    reports what the first reported. If a document was missed for a reason that may pass, the index
-    gets another name, so that the next look tries again.
+    The index keeps the findings, so that a second run over unchanged sources reports them again. If
+    a document failed for a transient reason, the index gets another name, so that the next run
+    tries again.
     """
     try:
         place.mkdir(parents=True, exist_ok=True)
         with _lock(place, wait_seconds):
             return find_index(place, key) or _build(place, key, documents)
-    except (OSError, sqlite3.Error, ValueError) as error:  # tantivy says ValueError for a full disk
+    except (OSError, sqlite3.Error, ValueError) as error:  # tantivy: a full disk
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise AffidavitError(FILE_UNWRITABLE, Where(file=str(place)), reason=reason) from error
 
@@ -208,7 +194,7 @@ def _build(place: Path, key: str, documents: Iterable[ReadingOutcome]) -> Source
         is_lasting = _fill(unfinished, documents)
         target = place / (key if is_lasting else f"{key}{_REMOVED_SUFFIX}")
         _sync(unfinished)
-        # A broken index under this name made find_index say None; it has to go first.
+        # find_index found a damaged index under this name; it is removed first.
         _remove(target)
         unfinished.rename(target)
     except BaseException:
@@ -230,7 +216,7 @@ def _fill(folder: Path, documents: Iterable[ReadingOutcome]) -> bool:
             if isinstance(document, RefusedDocument):
                 findings.append(document.finding)
             else:
-                words.add(store.add(document), document.passages)
+                words.add(store.add(document), document.chunks)
                 findings.extend(document.findings)
     except BaseException:
         words.abandon()
@@ -243,7 +229,7 @@ def _fill(folder: Path, documents: Iterable[ReadingOutcome]) -> bool:
 
 @contextmanager
 def _lock(place: Path, wait_seconds: float) -> Iterator[None]:
-    """Hold the lock of a place; the system frees it when the process ends, however it ends."""
+    """Hold the lock of a folder; the system frees it when the process ends, however it ends."""
     lock = sqlite3.connect(place / _LOCK_NAME, timeout=wait_seconds, isolation_level=None)
     try:
         try:
@@ -257,7 +243,7 @@ def _lock(place: Path, wait_seconds: float) -> Iterator[None]:
 
 
 def _sync(folder: Path) -> None:
-    """Bring the files to the disk before the rename makes them an index."""
+    """Sync the files to the disk before the rename makes them an index."""
     for path in (*folder.rglob("*"), folder):
         if path.is_dir() and not hasattr(os, "O_DIRECTORY"):  # Windows: a folder cannot be opened.
             continue
@@ -269,7 +255,7 @@ def _sync(folder: Path) -> None:
 
 
 def _prune(place: Path, key: str) -> None:
-    """Keep the newest indexes: whoever still reads an old one keeps its files until it is done."""
+    """Keep the newest indexes. A process that has an old one open keeps its files."""
     others = (path for path in place.iterdir() if path.is_dir() and path.name != key)
     newest = sorted(others, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
     for path in newest[_KEPT_INDEXES - 1 :]:
@@ -277,7 +263,7 @@ def _prune(place: Path, key: str) -> None:
 
 
 def _remove(index: Path) -> None:
-    """Remove an index. It loses its name first: who is killed here leaves no half of one."""
+    """Remove an index. It is renamed first, so that a kill leaves no partial index."""
     nameless = index.with_name(f"{_UNFINISHED_PREFIX}removed-{index.name}")
     with suppress(OSError):
         index.rename(nameless)

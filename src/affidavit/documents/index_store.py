@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import structs
 
-from affidavit.base.digest import content_id
-from affidavit.documents.model import DocumentFinding
-from affidavit.documents.reading import IngestedDocument
+from affidavit.documents.model import DocumentFinding, IngestedDocument
 from affidavit.ledger.model import Chunk, Document, Span
 
 STORE_FILE: Final = "passages.sqlite"
@@ -40,54 +39,47 @@ _PASSAGE: Final = (
 )
 
 
-def document_id(digest: str) -> str:
-    """Return a document's id: the same bytes are the same document, under whatever name."""
-    return content_id("doc", digest.encode())
-
-
 class PassageStoreWriter:
-    """Fills a new store; nothing is there for others before `finish`."""
+    """Fills a new store, which nobody can open before `finish`."""
 
     def __init__(self, path: Path) -> None:
         self._connection = sqlite3.connect(path, isolation_level=None)
-        # The folder that holds the file is renamed into its place when it is whole, so the journal
-        # would protect what nobody reads; `finish` brings the bytes to the disk.
+        # The folder is renamed when it is complete, so a journal would protect a file that nobody
+        # reads; the builder of the index syncs it to the disk.
         self._connection.execute("PRAGMA journal_mode = OFF")
         self._connection.execute("PRAGMA synchronous = OFF")
         self._connection.execute("BEGIN")
         for statement in filter(str.strip, _SCHEMA.split(";")):
             self._connection.execute(statement)
         self._documents = 0
-        self._passages = 0
+        self._chunks = 0
 
-    def add(self, document: IngestedDocument) -> range:
-        """Add a document; return the numbers of its passages."""
+    def add(self, ingested: IngestedDocument) -> range:
+        """Add a document and return the numbers of its chunks."""
         self._documents += 1
-        first = self._passages
+        first = self._chunks
+        document = structs.astuple(ingested.document)
+        marks = msgspec.msgpack.encode(ingested.page_marks)
         self._connection.execute(
             "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(self._documents, document_id(document.digest), document.filename),
-                *(document.digest, document.media_type, document.title, document.date),
-                *(document.page_count, msgspec.msgpack.encode(document.page_marks)),
-            ),
+            (self._documents, *document, marks),
         )
         self._connection.executemany(
             "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 (
-                    *(first + position, self._documents, position, passage.id, passage.hash),
-                    *(passage.start, passage.end, passage.page_number),
-                    *(msgspec.msgpack.encode(passage.heading_path), passage.text),
+                    *(first + chunk.index, self._documents, chunk.index, chunk.id, chunk.hash),
+                    *(chunk.span.start, chunk.span.end, chunk.page_number),
+                    *(msgspec.msgpack.encode(chunk.heading_path), chunk.text),
                 )
-                for position, passage in enumerate(document.passages)
+                for chunk in ingested.chunks
             ),
         )
-        self._passages += len(document.passages)
-        return range(first, self._passages)
+        self._chunks += len(ingested.chunks)
+        return range(first, self._chunks)
 
     def finish(self, findings: Sequence[DocumentFinding]) -> None:
-        """Add what was found on the way and make the store whole."""
+        """Add the findings and complete the store."""
         rows = ((msgspec.msgpack.encode(finding),) for finding in findings)
         self._connection.executemany("INSERT INTO findings VALUES (?)", rows)
         for statement in filter(str.strip, _INDEXES.split(";")):
@@ -96,12 +88,12 @@ class PassageStoreWriter:
         self._connection.close()
 
     def abandon(self) -> None:
-        """Let go of the file; its folder is thrown away."""
+        """Close the file; its folder is going to be deleted."""
         self._connection.close()
 
 
 class PassageStore:
-    """A finished store, opened to read."""
+    """A finished store, open for reading."""
 
     def __init__(self, path: Path) -> None:
         self._connection = sqlite3.connect(
@@ -109,12 +101,12 @@ class PassageStore:
         )
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:
-        """All documents, in the order in which they were read."""
+        """All documents, in reading order."""
         rows = self._connection.execute(
             "SELECT id, filename, digest, media_type, title, date, page_count"
             " FROM documents ORDER BY ordinal"
@@ -124,15 +116,9 @@ class PassageStore:
 
     @cached_property
     def findings(self) -> tuple[DocumentFinding, ...]:
-        """What was found while the documents were read."""
+        """The findings of reading the documents."""
         rows = self._connection.execute("SELECT body FROM findings ORDER BY rowid")
         return tuple(msgspec.msgpack.decode(body, type=DocumentFinding) for (body,) in rows)
-
-    @cached_property
-    def passage_count(self) -> int:
-        """How many passages there are."""
-        (count,) = self._connection.execute("SELECT count(*) FROM passages").fetchone()
-        return int(count)
 
     def by_numbers(self, numbers: Sequence[int]) -> dict[int, Chunk]:
         """Return the chunks of these numbers."""
@@ -141,7 +127,7 @@ class PassageStore:
         return {row[0]: _chunk(row) for row in rows}
 
     def by_hash(self, chunk_hash: str) -> tuple[Chunk, ...]:
-        """Return all chunks that a citation of this hash may mean."""
+        """Return all chunks with this hash."""
         rows = self._connection.execute(f"{_PASSAGE} p.hash = ? ORDER BY p.ordinal", (chunk_hash,))
         return tuple(_chunk(row) for row in rows)
 
@@ -150,16 +136,8 @@ class PassageStore:
         row = self._connection.execute(f"{_PASSAGE} p.id = ?", (chunk_id,)).fetchone()
         return None if row is None else _chunk(row)
 
-    def around(self, chunk: Chunk, before: int, after: int) -> tuple[Chunk, ...]:
-        """Return a chunk's neighbours in its document, and itself, in order."""
-        rows = self._connection.execute(
-            f"{_PASSAGE} d.id = ? AND p.position BETWEEN ? AND ? ORDER BY p.position",
-            (chunk.document_id, chunk.index - before, chunk.index + after),
-        )
-        return tuple(_chunk(row) for row in rows)
-
     def page_at(self, document: str, offset: int) -> int | None:
-        """Return the page on which a character of a document's text stands."""
+        """Return the page of a character of a document's text."""
         row = self._connection.execute(
             "SELECT page_marks FROM documents WHERE id = ?", (document,)
         ).fetchone()

@@ -5,16 +5,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from affidavit.documents.detection import decode_text
-from affidavit.documents.model import (
-    ParsedDocument,
-    TextBlockKind,
+from affidavit.documents.model import DocumentLimits, ParsedDocument, TextBlockKind
+from affidavit.documents.text_builder import (
     TextBuilder,
     clean_code,
     clean_line,
     code_text,
     row_text,
 )
-from affidavit.documents.settings import DocumentLimits
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -1,23 +1,64 @@
-"""A document as the readers return it: one normalised text, its blocks, and the findings made
-while reading.
+"""The nouns of reading documents: settings, findings, blocks, and a document at each stage.
+
+A reader returns a `ParsedDocument`. `ReadDocument` adds the file name, digest and date;
+`IngestedDocument` has the chunks instead of the text.
 """
 
-import re
 from enum import StrEnum
-from typing import Final
+from typing import ClassVar, Final
 
 import msgspec
+from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.faults import evidence as faults
-from affidavit.base.text import to_nfc
-from affidavit.documents.settings import DocumentLimits
+from affidavit.ledger.model import Chunk, Document
 
-# What was met while reading sources: data that is stored and listed, and that stops nothing.
+READER_VERSION: Final = 2
+"""Increased whenever a reader, date or chunking rule gives another result for the same bytes."""
 
 
-class DocumentFinding(msgspec.Struct, frozen=True):
-    """One coded fault of one file. `read` tells whether the document is used in spite of it."""
+class DocumentLimits(Struct, frozen=True, kw_only=True):
+    """Limits on one document. A document over a limit is refused with a finding, never cut."""
+
+    max_bytes: int = 256 * 1024 * 1024
+    max_pages: int = 20_000
+    max_characters: int = 50_000_000
+    """Of normalised text: some 20,000 dense pages."""
+    max_blocks: int = 2_000_000
+    max_unpacked_bytes: int = 512 * 1024 * 1024
+    """Of a DOCX: all of its parts together."""
+    max_compression_ratio: int = 400
+    """Real word processors stay below 100; a zip bomb is at 1,000."""
+    max_members: int = 10_000
+    max_depth: int = 256
+    """Of nested elements, list levels and tables."""
+    seconds_per_document: float = 120.0
+    max_memory_bytes: int = 4 * 1024**3
+    """Of address space, per reading process; where the system can limit it."""
+
+
+class ChunkSettings(Struct, frozen=True, kw_only=True):
+    """How a document is cut into chunks.
+
+    The defaults are the best of those measured by benchmarks/retrieval.py.
+    """
+
+    target_characters: int = 1_000
+    """A chunk ends before the block that would make it larger than this."""
+    overlap_characters: int = 120
+    """At most this much, in whole sentences, is repeated where a section is cut for its size."""
+
+
+class DocumentSettings(Struct, frozen=True, kw_only=True):
+    """Everything that determines the content of an index, apart from the documents."""
+
+    limits: DocumentLimits = DocumentLimits()
+    chunking: ChunkSettings = ChunkSettings()
+
+
+class DocumentFinding(Struct, frozen=True, kw_only=True):
+    """One coded fault of one file. `read` tells whether the document is used anyway."""
 
     code: str
     name: str
@@ -30,8 +71,8 @@ class DocumentFinding(msgspec.Struct, frozen=True):
         return f"{self.code}: {self.file}: {self.message}. Next: {self.next_step}"
 
 
-class ReaderWarning(msgspec.Struct, frozen=True):
-    """A fault that a reader met without giving up, before the file's name is known."""
+class ReaderWarning(Struct, frozen=True):
+    """A fault that did not stop a reader, before the file's name is known."""
 
     fault: Fault
     values: dict[str, object] = {}
@@ -47,14 +88,14 @@ def finding_from_fault(
 def finding_from_error(error: AffidavitError, file: str, *, read: bool = False) -> DocumentFinding:
     """Return an error as a finding of `file`."""
     fault = error.fault
-    return DocumentFinding(fault.code, fault.name, file, error.message, error.next_step, read)
-
-
-# A document as the readers hand it on: one normalised text, and the blocks that stand in it.
-#
-# Every offset of the product counts code points in that text. It is made so that the sentence rule
-# (ledger/sentences.py) sees each block's end: a blank line between blocks, a list item behind its
-# mark, a table row between bars with its header before every cell, code between fences.
+    return DocumentFinding(
+        code=fault.code,
+        name=fault.name,
+        file=file,
+        message=error.message,
+        next_step=error.next_step,
+        read=read,
+    )
 
 
 class TextBlockKind(StrEnum):
@@ -66,11 +107,11 @@ class TextBlockKind(StrEnum):
     ROW = "row"
     CODE = "code"
     CONTENTS = "contents"
-    """A line of a table of contents: part of the text, no evidence, so in no chunk."""
+    """A line of a table of contents: part of the text, but no evidence, so in no chunk."""
 
 
-class TextBlock(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A stretch of the text. `level` is 1 for a top heading, 0 for an item of an outer list."""
+class TextBlock(Struct, frozen=True, array_like=True, gc=False):
+    """A range of the text. `level` is 1 for a top heading, 0 for an item of an outer list."""
 
     kind: TextBlockKind
     start: int
@@ -78,163 +119,58 @@ class TextBlock(msgspec.Struct, frozen=True, array_like=True, gc=False):
     level: int = 0
 
 
-class ParsedDocument(msgspec.Struct, frozen=True):
-    """What one format's reader found, before the file's name, digest and date are put to it."""
+class ParsedDocument(Struct, frozen=True, kw_only=True):
+    """The result of one format's reader, without the file's name, digest and date."""
 
     text: str
     blocks: tuple[TextBlock, ...]
     title: str = ""
     page_count: int | None = None
     page_marks: tuple[tuple[int, int], ...] = ()
-    """(offset, page): from this offset on the text stands on this page, counted from 1."""
+    """(offset, page): the text from this offset on is on this page, counted from 1."""
     stated_dates: tuple[str, ...] = ()
-    """Dates of the document's own metadata, best first, as the format writes them."""
+    """Dates from the document's metadata, best first, as the format writes them."""
     warnings: tuple[ReaderWarning, ...] = ()
 
 
-class ReadDocument(msgspec.Struct, frozen=True):
-    """A document that was read."""
+class ReadDocument(Struct, frozen=True, kw_only=True):
+    """A document that was read, before it is cut into chunks."""
 
-    filename: str
-    digest: str
-    media_type: str
-    title: str
-    date: str | None
-    page_count: int | None
+    document: Document
     text: str
     blocks: tuple[TextBlock, ...]
     page_marks: tuple[tuple[int, int], ...] = ()
     findings: tuple[DocumentFinding, ...] = ()
 
 
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
-# Soft hyphens, joiners and direction marks are typography that would split or hide words; the
-# ligatures are one glyph for two letters. The figure dash and minus signs stay: they carry meaning.
-_TYPOGRAPHY: Final = str.maketrans(
-    {
-        **dict.fromkeys("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff", None),
-        **dict(
-            zip(
-                "\ufb00\ufb01\ufb02\ufb03\ufb04\ufb05\ufb06",
-                ("ff", "fi", "fl", "ffi", "ffl", "st", "st"),
-                strict=True,
-            )
-        ),
-    }
-)
+class IngestedDocument(Struct, frozen=True, kw_only=True, tag="document"):
+    """A document with its chunks, as the reader processes and the cache return it."""
 
-_HAS_TYPOGRAPHY: Final = re.compile(f"[{''.join(map(chr, _TYPOGRAPHY))}]")
+    document: Document
+    page_marks: tuple[tuple[int, int], ...]
+    findings: tuple[DocumentFinding, ...]
+    chunks: tuple[Chunk, ...]
+
+    is_transient: ClassVar = False
+    is_changed: ClassVar = False
 
 
-def clean_line(text: str) -> str:
-    """Return one line: white space runs become one space, what has no meaning is left out."""
-    if not text.isascii():
-        if _HAS_TYPOGRAPHY.search(text):
-            text = text.translate(_TYPOGRAPHY)
-        text = to_nfc(text)
-    line = " ".join(text.split())
-    return line if line.isprintable() else " ".join(_CONTROL.sub("", line).split())
+class RefusedDocument(Struct, frozen=True, tag="refused"):
+    """A document that could not be read, and why."""
 
-
-def clean_code(text: str) -> str:
-    """Return code with its lines and spaces as they are, and without control characters."""
-    lines = (_CONTROL.sub("", line).rstrip() for line in text.expandtabs(4).splitlines())
-    return "\n".join(lines).strip("\n")
-
-
-class TextBuilder:
-    """Puts a document's text together, block by block; a size over the limits is refused."""
-
-    def __init__(self, limits: DocumentLimits) -> None:
-        self._limits = limits
-        self._parts: list[str] = []
-        self._blocks: list[TextBlock] = []
-        self._page_marks: list[tuple[int, int]] = []
-        self._length = 0
-
-    def on_page(self, page: int) -> None:
-        """Say that what follows stands on this page."""
-        if self._page_marks and self._page_marks[-1][0] == self._length:
-            self._page_marks.pop()
-        self._page_marks.append((self._length, page))
-
-    def add(self, kind: TextBlockKind, text: str, level: int = 0) -> None:
-        """Add a block whose text is clean already; an empty one is no block."""
-        if not text:
-            return
-        start = self._length + self._separate(kind)
-        self._parts.append(text)
-        self._length = start + len(text)
-        self._blocks.append(TextBlock(kind, start, self._length, level))
-        self._check()
-
-    def extend(self, text: str) -> None:
-        """Let the last block go on with `text`: a paragraph that runs over a page break."""
-        last = self._blocks[-1]
-        self._parts.append(text)
-        self._length += len(text)
-        self._blocks[-1] = TextBlock(last.kind, last.start, self._length, last.level)
-        self._check()
+    finding: DocumentFinding
 
     @property
-    def last(self) -> TextBlock | None:
-        """The block that was added last."""
-        return self._blocks[-1] if self._blocks else None
+    def is_transient(self) -> bool:
+        """Whether the next attempt may succeed: a busy machine is slow."""
+        return self.finding.code in _TRANSIENT_CODES
 
     @property
-    def tail(self) -> str:
-        """The piece of text that was added last."""
-        return self._parts[-1] if self._parts else ""
-
-    def text(self) -> str:
-        """Return the whole text."""
-        return "".join(self._parts)
-
-    def blocks(self) -> tuple[TextBlock, ...]:
-        """Return the blocks in order."""
-        return tuple(self._blocks)
-
-    def page_marks(self) -> tuple[tuple[int, int], ...]:
-        """Return where each page begins; a mark may stand on the white space before its page."""
-        return tuple(self._page_marks)
-
-    def _separate(self, kind: TextBlockKind) -> int:
-        if not self._blocks:
-            return 0
-        gap = "\n" if kind is self._blocks[-1].kind and kind in _UNSPACED_KINDS else "\n\n"
-        self._parts.append(gap)
-        return len(gap)
-
-    def _check(self) -> None:
-        if self._length > self._limits.max_characters:
-            raise _too_large("characters of text", self._limits.max_characters)
-        if len(self._blocks) > self._limits.max_blocks:
-            raise _too_large("blocks", self._limits.max_blocks)
+    def is_changed(self) -> bool:
+        """Whether the file was changed after its reading was planned."""
+        return self.finding.code == faults.DOCUMENT_CHANGED.code
 
 
-def _too_large(what: str, limit: int) -> AffidavitError:
-    return AffidavitError(faults.DOCUMENT_TOO_LARGE, what=what, limit=limit)
-
-
-# A tuple: members of an enumeration are compared faster than they are hashed.
-_UNSPACED_KINDS: Final = (TextBlockKind.ITEM, TextBlockKind.ROW, TextBlockKind.CONTENTS)
-
-
-def row_text(header: tuple[str, ...], cells: tuple[str, ...]) -> str:
-    """Return a table row that can be read alone: every cell behind the name of its column.
-
-    A column without a name, and a cell that says the same as its column, stand alone.
-    """
-    named = (
-        f"{name}: {cell}" if name and name != cell else cell
-        for name, cell in zip((*header, *("",) * (len(cells) - len(header))), cells, strict=False)
-        if cell
-    )
-    body = " | ".join(named)
-    return f"| {body} |" if body else ""
-
-
-def code_text(code: str) -> str:
-    """Return code between fences that it does not hold itself; no code is no block."""
-    fence = "~~~" if "```" in code else "```"
-    return f"{fence}\n{code}\n{fence}" if code.strip() else ""
+_TRANSIENT_CODES: Final = frozenset({faults.DOCUMENT_TIMEOUT.code, faults.DOCUMENT_CRASHED.code})
+ReadingOutcome = IngestedDocument | RefusedDocument
+OUTCOME_DECODER: Final = msgspec.msgpack.Decoder(IngestedDocument | RefusedDocument)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
-from affidavit.documents.model import ParsedDocument, ReaderWarning, TextBuilder, clean_line
+from affidavit.documents.model import DocumentLimits, ParsedDocument, ReaderWarning
 from affidavit.documents.pdf_layout import Bookmark, PageLines, analyse_layout, build_blocks
 from affidavit.documents.pdf_lines import lines_of
-from affidavit.documents.settings import DocumentLimits
+from affidavit.documents.text_builder import TextBuilder, clean_line
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
-from affidavit.documents.model import TextBlockKind, TextBuilder, clean_line
+from affidavit.documents.model import TextBlockKind
 from affidavit.documents.pdf_lines import HYPHEN, PdfLine, without_running_lines
+from affidavit.documents.text_builder import TextBuilder, clean_line
 
 # What the lines of a PDF are: body text of one size, and the headings above it.
 #

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from affidavit.documents.detection import decode_text
-from affidavit.documents.model import ParsedDocument, TextBlockKind, TextBuilder, clean_line
-from affidavit.documents.settings import DocumentLimits
+from affidavit.documents.model import DocumentLimits, ParsedDocument, TextBlockKind
+from affidavit.documents.text_builder import TextBuilder, clean_line
 
 _UNDERLINE: Final = re.compile(r"[ \t]*([=\-~^\"'*+#])\1{2,}[ \t]*$")
 _NUMBERED_HEADING: Final = re.compile(r"(\d{1,3}(?:\.\d{1,3})*)\.?[ \t]+[^\W\d_]")

@@ -1,4 +1,4 @@
-"""Reading in other processes: one worker per job, a time limit per document, results in order."""
+"""Reads documents in other processes: one per job, with a time limit per document, in order."""
 
 import subprocess
 import sys
@@ -12,16 +12,19 @@ from typing import Final
 import msgspec
 
 from affidavit.base.faults import evidence as faults
-from affidavit.documents.cache import OUTCOME_DECODER
-from affidavit.documents.model import finding_from_fault
+from affidavit.documents.model import (
+    OUTCOME_DECODER,
+    DocumentSettings,
+    ReadingOutcome,
+    RefusedDocument,
+    finding_from_fault,
+)
 from affidavit.documents.reader_process import ReadingTask, read_message, write_message
-from affidavit.documents.reading import ReadingOutcome, RefusedDocument
-from affidavit.documents.settings import DocumentSettings
 
-# -P: a module that lies in the current folder must not be taken for one of ours.
+# -P: modules in the current folder must not be imported.
 _COMMAND: Final = (sys.executable, "-P", "-m", "affidavit.documents.reader_process")
 _TASKS_AHEAD: Final = 4
-"""Documents under way per job: enough that a slow one does not idle the others."""
+"""Submitted documents per job: enough that a slow one does not block the others."""
 
 
 def read_in_processes(
@@ -31,62 +34,57 @@ def read_in_processes(
     *,
     command: Sequence[str] = _COMMAND,
 ) -> Iterator[ReadingOutcome]:
-    """Yield one outcome per task, in order, whatever becomes of the workers."""
-    workers: list[_ReaderProcess] = []
+    """Yield one outcome per task, in order, even if reader processes die."""
+    processes: list[_ReaderProcess] = []
     own = threading.local()
 
-    def ingest(task: ReadingTask) -> ReadingOutcome:
-        if not hasattr(own, "worker"):
-            own.worker = _ReaderProcess(command, settings)
-            workers.append(own.worker)
-        worker: _ReaderProcess = own.worker
-        return worker.ingest(task)
+    def read(task: ReadingTask) -> ReadingOutcome:
+        if not hasattr(own, "process"):
+            own.process = _ReaderProcess(command, settings)
+            processes.append(own.process)
+        process: _ReaderProcess = own.process
+        return process.read(task)
 
     with ThreadPoolExecutor(max(1, min(jobs, len(tasks)))) as threads:
         try:
-            yield from _in_order(threads, ingest, tasks, _TASKS_AHEAD * max(1, jobs))
+            yield from _in_order(threads, read, tasks, _TASKS_AHEAD * max(1, jobs))
         finally:
-            for worker in workers:
-                worker.stop()
+            for process in processes:
+                process.stop()
 
 
 def _in_order(
     threads: ThreadPoolExecutor,
-    ingest: Callable[[ReadingTask], ReadingOutcome],
+    read: Callable[[ReadingTask], ReadingOutcome],
     tasks: Sequence[ReadingTask],
     ahead: int,
 ) -> Iterator[ReadingOutcome]:
-    under_way: deque[Future[ReadingOutcome]] = deque()
+    pending: deque[Future[ReadingOutcome]] = deque()
     try:
         for task in tasks:
-            under_way.append(threads.submit(ingest, task))
-            if len(under_way) >= ahead:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
+            pending.append(threads.submit(read, task))
+            if len(pending) >= ahead:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
     finally:
-        for future in under_way:
+        for future in pending:
             future.cancel()
 
 
 class _ReaderProcess:
-    """A process of its own, started when it is first needed, and again when it died."""
+    """A reader process, started when it is first needed and again after it died."""
 
     def __init__(self, command: Sequence[str], settings: DocumentSettings) -> None:
         self._command = tuple(command)
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ingest(self, task: ReadingTask) -> ReadingOutcome:
+    def read(self, task: ReadingTask) -> ReadingOutcome:
         process = self._running()
         timed_out = threading.Event()
-
-        def give_up() -> None:
-            timed_out.set()
-            process.kill()
-
         seconds = self._settings.limits.seconds_per_document
-        timer = threading.Timer(seconds, give_up)
+        timer = threading.Timer(seconds, _kill, (process, timed_out))
         timer.start()
         try:
             answer = _exchange(process, msgspec.msgpack.encode(task))
@@ -97,17 +95,16 @@ class _ReaderProcess:
             return outcome
         code = self._end()
         if timed_out.is_set():
-            fault = finding_from_fault(
+            finding = finding_from_fault(
                 faults.DOCUMENT_TIMEOUT, task.filename, seconds=f"{seconds:g}"
             )
-            return RefusedDocument(fault)
-        reason = f"signal {-code}" if code < 0 else f"exit {code}"
-        return RefusedDocument(
-            finding_from_fault(faults.DOCUMENT_CRASHED, task.filename, reason=reason)
-        )
+        else:
+            reason = f"signal {-code}" if code < 0 else f"exit {code}"
+            finding = finding_from_fault(faults.DOCUMENT_CRASHED, task.filename, reason=reason)
+        return RefusedDocument(finding)
 
     def stop(self) -> None:
-        """End the process, also in the middle of a document."""
+        """End the process, even while it reads a document."""
         if self._process is not None:
             self._process.kill()
             self._end()
@@ -134,8 +131,13 @@ class _ReaderProcess:
         return process.wait()
 
 
+def _kill(process: "subprocess.Popen[bytes]", timed_out: threading.Event) -> None:
+    timed_out.set()
+    process.kill()
+
+
 def _send(process: "subprocess.Popen[bytes]", message: bytes) -> None:
-    # A process that is gone already is noticed when its answer is missing.
+    # If the process is gone, its answer will be missing.
     with suppress(OSError):
         if process.stdin is not None:
             write_message(process.stdin, message)

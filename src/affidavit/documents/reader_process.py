@@ -1,9 +1,8 @@
-"""A process that reads documents, so that a parser that crashes or hangs takes nothing with it.
+"""A process that reads documents, so that a parser may crash or hang without harm to others.
 
-Run as `python -m affidavit.documents.reader_process`.
-
-On its input: the settings, then one task after
-another; on its output: one outcome per task. Each message is its length in 8 bytes and msgpack.
+Run as `python -m affidavit.documents.reader_process`. It reads the settings and then tasks from
+standard input, and writes one outcome per task to standard output. A message is its length in 8
+bytes, followed by msgpack.
 """
 
 import os
@@ -18,9 +17,12 @@ from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
 from affidavit.base.files import read_bounded
-from affidavit.documents.model import finding_from_error
-from affidavit.documents.reading import ReadingOutcome, RefusedDocument, read_passages
-from affidavit.documents.settings import DocumentSettings
+from affidavit.documents.model import (
+    DocumentSettings,
+    ReadingOutcome,
+    RefusedDocument,
+    finding_from_error,
+)
 
 _LENGTH: Final = struct.Struct(">Q")
 
@@ -29,11 +31,11 @@ class ReadingTask(msgspec.Struct, frozen=True):
     """A file to read."""
 
     path: bytes
-    """As the system spells it: a name need not be text."""
+    """The bytes of the system: a file name need not be text."""
     filename: str
     named: bool
     digest: str
-    """Of the file when its reading was planned: what was not planned is not read."""
+    """The digest of the file when its reading was planned. Changed files are refused."""
 
 
 def write_message(stream: IO[bytes], body: bytes) -> None:
@@ -43,7 +45,7 @@ def write_message(stream: IO[bytes], body: bytes) -> None:
 
 
 def read_message(stream: IO[bytes]) -> bytes | None:
-    """Receive one message; None when the other side is gone, whole or in the middle of one."""
+    """Receive one message, or None if the other side is gone, even in the middle of a message."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None
@@ -53,14 +55,16 @@ def read_message(stream: IO[bytes]) -> bytes | None:
 
 
 def run_task(task: ReadingTask, settings: DocumentSettings) -> ReadingOutcome:
-    """Read one file."""
+    """Read one file. The parsers are imported here: a parent process does without them."""
+    from affidavit.documents.reading import read_chunks
+
     try:
         data = read_bounded(os.fsdecode(task.path), settings.limits.max_bytes)
         if digest_of(data) != task.digest:
             raise AffidavitError(faults.DOCUMENT_CHANGED)
     except AffidavitError as error:
         return RefusedDocument(finding_from_error(error, task.filename))
-    return read_passages(data, task.filename, settings, named=task.named)
+    return read_chunks(data, task.filename, settings, named=task.named)
 
 
 def main(tasks: IO[bytes], outcomes: IO[bytes]) -> None:
@@ -76,7 +80,7 @@ def main(tasks: IO[bytes], outcomes: IO[bytes]) -> None:
 
 
 def _limit_memory(max_bytes: int) -> None:
-    # Windows has no such limit; there a document can only exhaust what the machine has.
+    # Windows has no such limit.
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -84,7 +88,7 @@ def _limit_memory(max_bytes: int) -> None:
 
 
 def _redirect_stdout() -> IO[bytes]:
-    """Keep the output for outcomes: a library that prints must not end up in the middle of one."""
+    """Reserve standard output for outcomes: output of a library must not be mixed with them."""
     outcomes = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

@@ -5,8 +5,8 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from affidavit.documents.chunking import DocumentPassage
 from affidavit.documents.search_terms import STEMS, SearchTerm, exact_keys, stem_analyzer
+from affidavit.ledger.model import Chunk
 
 if TYPE_CHECKING:
     from tantivy import Index, Schema
@@ -46,16 +46,16 @@ class WordIndexWriter:
         index.register_tokenizer(STEMS, stem_analyzer())
         self._writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
 
-    def add(self, numbers: range, passages: Sequence[DocumentPassage]) -> None:
-        """Add the passages of a document."""
+    def add(self, numbers: range, chunks: Sequence[Chunk]) -> None:
+        """Add the chunks of a document."""
         import tantivy
 
-        for number, passage in zip(numbers, passages, strict=True):
+        for number, chunk in zip(numbers, chunks, strict=True):
             entry = tantivy.Document()
             entry.add_unsigned("number", number)
-            entry.add_text("text", passage.text)
-            entry.add_text("path", " ".join(passage.heading_path))
-            entry.add_text("keys", " ".join(exact_keys(passage.text)))
+            entry.add_text("text", chunk.text)
+            entry.add_text("path", " ".join(chunk.heading_path))
+            entry.add_text("keys", " ".join(exact_keys(chunk.text)))
             self._writer.add_document(entry)
 
     def finish(self) -> None:
