@@ -31,7 +31,7 @@ from affidavit.packs.signals import REGISTRY, REPLAY_CRITICAL, TOTAL_WEIGHT
 
 
 def describe_check(rule: Rule) -> str:
-    """Return what has to hold, as the end of a sentence that begins "It checks that"."""
+    """Return what must hold, as the end of a sentence that begins "It checks that"."""
     scope = ""
     if rule.event_types is not None:
         scope = f", among events of type {' or '.join(rule.event_types)}"
@@ -191,7 +191,7 @@ def _complete(result: LintResult) -> Explanation:
 
 
 def _packs_requiring(signal: str, packs: Sequence[Pack]) -> list[str]:
-    """Return the rules, or whole packs, that require a signal."""
+    """Return the rules and packs that require a signal."""
     rules = [
         f"{pack.name}:{rule.id}"
         for pack in packs
@@ -255,7 +255,7 @@ def _signals_of(
 
 
 def _rule_named(name: str, packs: Sequence[Pack]) -> tuple[Pack, Rule]:
-    """Find a rule by `pack@version:rule`, `pack:rule`, or its id alone."""
+    """Return the rule with the name `pack@version:rule`, `pack:rule` or `rule`."""
     named = [
         (pack, rule)
         for pack in packs

@@ -1,28 +1,28 @@
-"""Patterns of event types, as Rust's globset reads them.
+"""Patterns of event types, with the meaning of Rust's globset.
 
-`*` is any text, also with dots; `?` one letter; `[ab]`, `[a-z]`, `[!a]` one of some letters;
-`{a,b}` one of some texts, also nested; a backslash takes the next letter as it is.
-Not covered: the meaning of `**` between slashes, which event types do not have.
+`*` matches any text, also with dots; `?` one letter; `[ab]`, `[a-z]`, `[!a]` one of several
+letters; `{a,b}` one of several texts, also nested; a backslash escapes the next letter.
+Not covered: `**` between slashes, which event types do not have.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
-MAX_CHOICES: Final = 64  # Texts that the braces of a pattern may multiply to.
+MAX_CHOICES: Final = 64  # Alternatives that the braces of a pattern may expand to.
 
 
 class GlobError(ValueError):
-    """Says what is wrong with a pattern."""
+    """A malformed pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class _AnyOne:
-    """One letter: any (`ranges` None), or one inside, or with `negated` outside, some ranges."""
+    """One letter: any if `ranges` is None, otherwise one inside (or outside) the ranges."""
 
     ranges: tuple[tuple[str, str], ...] | None
     negated: bool = False
 
-    def takes(self, letter: str) -> bool:
+    def matches(self, letter: str) -> bool:
         if self.ranges is None:
             return True
         return any(low <= letter <= high for low, high in self.ranges) is not self.negated
@@ -33,33 +33,33 @@ _Token = _AnyOne | None  # None is `*`.
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """A pattern that was read; `choices` are what its braces stand for."""
+    """A parsed pattern; `choices` are the alternatives of its braces."""
 
     text: str
     choices: tuple[tuple[_Token, ...], ...]
 
     def matches(self, text: str) -> bool:
-        """Say whether the whole text has this form."""
+        """Return whether the pattern matches the whole text."""
         return self.parts(text) is not None
 
     def parts(self, text: str) -> tuple[str, ...] | None:
-        """Return what each `*` stands for, or None if the text has another form."""
+        """Return the text that each `*` matches, or None if the pattern does not match."""
         found = (_parts(tokens, text) for tokens in self.choices)
         return next((parts for parts in found if parts is not None), None)
 
     @property
     def stars(self) -> int:
-        """How many `*` there are, in the choice that has most."""
+        """The largest number of `*` in an alternative."""
         return max(tokens.count(None) for tokens in self.choices)
 
 
 def glob_from(text: str) -> Glob:
-    """Read a pattern, or raise GlobError."""
+    """Parse a pattern, or raise GlobError."""
     return Glob(text, tuple(_tokens(choice) for choice in _choices(text)))
 
 
 def _choices(text: str) -> list[list[str]]:
-    """Return what the braces stand for, as lists of letters; an escaped letter keeps its `\\`."""
+    """Expand the braces into lists of letters; an escaped letter keeps its `\\`."""
     stack: list[list[list[list[str]]]] = [[[[]]]]
     for unit in _units(text):
         here = stack[-1]
@@ -99,7 +99,7 @@ def _units(text: str) -> list[str]:
 
 
 def _class_end(text: str, at: int) -> int:
-    # A ] that stands first belongs to the class.
+    # A ] in the first position belongs to the class.
     first = at + 2 if text[at + 1 : at + 2] in ("!", "^") else at + 1
     end = text.find("]", first + 1)
     if end < 0:
@@ -112,7 +112,7 @@ def _tokens(units: list[str]) -> tuple[_Token, ...]:
     for unit in units:
         if unit != "*":
             tokens.append(_token(unit))
-        elif not tokens or tokens[-1] is not None:  # `**` says no more than `*`.
+        elif not tokens or tokens[-1] is not None:  # `**` means the same as `*`.
             tokens.append(None)
     return tuple(tokens)
 
@@ -135,15 +135,15 @@ def _token(unit: str) -> _AnyOne:
 
 
 def _parts(tokens: tuple[_Token, ...], text: str) -> tuple[str, ...] | None:
-    """Match by going back to the last `*` only, so that no pattern takes more than n times m."""
-    stars: list[list[int]] = []  # where the text of each `*` begins and ends
+    """Match with backtracking to the last `*` only, so the cost is at most n times m."""
+    stars: list[list[int]] = []  # Where the text of each `*` begins and ends.
     at, token, back = 0, 0, -1
     while at < len(text):
         one = tokens[token] if token < len(tokens) else _NOTHING
         if one is None:
             stars.append([at, at])
             back = token = token + 1
-        elif one.takes(text[at]):
+        elif one.matches(text[at]):
             at, token = at + 1, token + 1
         elif back >= 0:
             stars[-1][1] += 1

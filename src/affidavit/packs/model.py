@@ -1,4 +1,4 @@
-"""The nouns of a pack: what it is, its rules, and what each rule checks."""
+"""Packs, their rules, and what each rule checks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from affidavit.packs.pointers import JsonPointer
 
 
 class Severity(StrEnum):
-    """How grave a finding is, the gravest first."""
+    """The severity of a finding, highest first."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -20,7 +20,7 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Its place among the three: 0 is the gravest."""
+        """0 for the highest severity."""
         return _RANKS[self]
 
 
@@ -30,7 +30,7 @@ _RANKS: Final[Mapping[Severity, int]] = MappingProxyType(
 
 
 class PackKind(StrEnum):
-    """What a pack is for. A compliance pack carries a disclaimer into every report."""
+    """The purpose of a pack. A compliance pack adds a disclaimer to every report."""
 
     COMPLIANCE = "compliance"
     SECURITY = "security"
@@ -39,14 +39,14 @@ class PackKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventCount:
-    """At least so many events."""
+    """There are at least `minimum` events."""
 
     minimum: int
 
 
 @dataclass(frozen=True, slots=True)
 class EventPairs:
-    """Every event that starts something is followed by the one that finishes it, run by run."""
+    """Every event that starts something is followed by the one that finishes it, in its run."""
 
     start: Glob
     finish: Glob
@@ -61,14 +61,14 @@ class FieldPresent:
 
 @dataclass(frozen=True, slots=True)
 class TypeExists:
-    """Some event's type has this form."""
+    """Some event has a type that matches the pattern."""
 
     pattern: Glob
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestField:
-    """The manifest has this field; without `required` its absence is a warning at most."""
+    """The manifest has this field; unless `required`, its absence is only a warning."""
 
     pointer: JsonPointer
     required: bool
@@ -76,14 +76,14 @@ class ManifestField:
 
 @dataclass(frozen=True, slots=True)
 class ValueWanted:
-    """What a field has to hold; null is a value too."""
+    """The value that a field must have; null is a value, too."""
 
     value: JsonValue
 
 
 @dataclass(frozen=True, slots=True)
 class PathExists:
-    """Some event has one of these fields, with a certain value if one is wanted."""
+    """Some event has one of these fields, with the wanted value if there is one."""
 
     pointers: tuple[JsonPointer, ...]
     wanted: ValueWanted | None
@@ -91,7 +91,7 @@ class PathExists:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A field and the value that it has to hold for a condition to apply."""
+    """A field and the value that it must have for a condition to apply."""
 
     pointer: JsonPointer
     equals: JsonValue
@@ -99,7 +99,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
-    """Every event to which all clauses apply has a field."""
+    """Every event to which all clauses apply has the field."""
 
     clauses: tuple[Clause, ...]
     then: JsonPointer
@@ -107,12 +107,12 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationContext:
-    """Some tool decision says on whose authority it was made, and holds no credential itself."""
+    """Some tool decision names its authority and holds no credential."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A check that this engine does not know: never a pass, whatever the pack's kind."""
+    """A check that this engine does not know. It never passes."""
 
     type: str
 
@@ -130,7 +130,7 @@ Check: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One rule of a pack."""
 
@@ -146,12 +146,11 @@ class Rule:
     framework: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
-    """A pack as it was read, with the digests of what it says.
+    """A pack with its two digests.
 
-    `source` says where it was found: a path, `built-in`, or `config`. `remarks` are what is odd
-    about it but no error.
+    `source` is where it was found: a path, `built-in`, or `config`. `remarks` are warnings.
     """
 
     name: str
@@ -171,16 +170,16 @@ class Pack:
 
     @property
     def label(self) -> str:
-        """How a report names the pack."""
+        """The name and version, as reports show them."""
         return f"{self.name}@{self.version}"
 
     def canonical_id(self, rule: Rule) -> str:
-        """Return the name of a rule that no other pack's rule has."""
+        """Return the id of a rule that is unique across packs."""
         return f"{self.label}:{rule.id}"
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """What the pack as a whole and its rules require to be recorded, sorted."""
+        """The signals that the pack and its rules require, sorted."""
         of_rules = (name for rule in self.rules for name in rule.requires_signals)
         return tuple(sorted({*self.requires_signals, *of_rules}))
 

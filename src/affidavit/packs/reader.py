@@ -1,5 +1,8 @@
-"""Reads a pack from YAML: checks, digests, and errors with line, column and the nearest known
-name.
+"""Reads a pack from YAML. Errors have line, column and the nearest known name.
+
+A pack has two digests, both Assay's. The lint digest is over the parsed pack: absent fields are
+null, severities have one spelling, an unknown check is `unsupported`, and `x-assay` is left out.
+The registry digest is over the whole YAML document as JSON.
 """
 
 import re
@@ -48,12 +51,6 @@ from affidavit.packs.warnings import (
     version_numbers,
 )
 
-# The two digests of a pack: of what lint runs, and of what the file says.
-#
-# Both are Assay's. Lint's is over the parsed pack: what is absent is null, severities have one
-# spelling, an unknown check is only called unsupported, and `x-assay` is not part of it. The
-# registry's is over the YAML as JSON, so that every key counts.
-
 _UNSUPPORTED: Final = {"type": "unsupported"}
 
 
@@ -63,7 +60,7 @@ def registry_digest(document: JsonValue) -> str:
 
 
 def lint_digest(pack: v1.PackV1, wires: Sequence[v1.RuleV1], rules: Sequence[Rule]) -> str:
-    """Return the digest of a pack as it was parsed, with its rules in both forms."""
+    """Return the digest of a parsed pack; `wires` and `rules` are its rules in both forms."""
     stated: dict[str, Any] = {
         "name": pack.name,
         "version": pack.version,
@@ -102,11 +99,8 @@ def _check_as_digested(value: dict[str, Any]) -> dict[str, Any]:
     return stated
 
 
-# The check of a rule, from its wire form.
-
-
 class InvalidCheckError(ValueError):
-    """Says what is wrong with a check, and in which of its fields."""
+    """A malformed check, with the field that is wrong."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(problem)
@@ -114,7 +108,7 @@ class InvalidCheckError(ValueError):
 
 
 def check_from_wire(wire: msgspec.Struct) -> Check:
-    """Return the check that a struct of the schema stands for."""
+    """Return the check of a struct of the schema."""
     return _READERS[type(wire)](wire)
 
 
@@ -130,7 +124,7 @@ def _field_present(wire: v1.EventFieldPresentV1) -> FieldPresent:
         raise InvalidCheckError("", "either paths_any_of or any_of names the fields")
     if wire.paths_any_of is not None:
         return FieldPresent(_pointers_from(wire.paths_any_of))
-    # The older spelling names fields, not paths.
+    # The older spelling has names of fields instead of paths.
     root = ("data",) if wire.in_data else ()
     names = wire.any_of or ()
     return FieldPresent(
@@ -176,8 +170,6 @@ _READERS: Final[Mapping[type, Callable[[Any], Check]]] = MappingProxyType(
 )
 
 
-# A pack from YAML. Whatever is wrong is named with its line, its column and the nearest name.
-
 _FAULTS: Final = ConfigFaults(TOOLS_SYNTAX, faults.PACK_FIELD, faults.PACK_UNKNOWN_KEY)
 _SEVERITIES: Final = {
     "error": Severity.ERROR,
@@ -191,7 +183,7 @@ _Wire = TypeVar("_Wire", bound=msgspec.Struct)
 
 
 def pack_from_yaml(raw: bytes, file: str, source: str) -> Pack:
-    """Return the pack of a YAML file; `source` says where it was found."""
+    """Read a pack; `source` is where it was found."""
     return _PackReader(parse_yaml(raw, file, _FAULTS)).pack(source)
 
 
@@ -216,7 +208,7 @@ class _PackReader:
             for rule, place in zip(wire.rules, places, strict=True)
         ]
         rules = tuple(self._rule(each, place) for each, place in zip(wires, places, strict=True))
-        self._refuse_twins(wire.name, rules)
+        self._refuse_duplicate_ids(wire.name, rules)
         return Pack(
             name=wire.name,
             version=wire.version,
@@ -306,7 +298,7 @@ class _PackReader:
                 found=f"a reader of {EVIDENCE_SCHEMA}",
             )
 
-    def _refuse_twins(self, pack: str, rules: tuple[Rule, ...]) -> None:
+    def _refuse_duplicate_ids(self, pack: str, rules: tuple[Rule, ...]) -> None:
         seen: set[str] = set()
         for at, rule in enumerate(rules):
             if rule.id in seen:

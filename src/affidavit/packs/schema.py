@@ -1,14 +1,13 @@
-"""The YAML schema of a pack file."""
+"""The YAML schema of a pack file.
+
+Origin: Assay's pack engine 1.2, field by field. Unlike there, every unknown key is an error, so a
+misspelt one cannot be ignored. docs/schemas/pack.schema.json is generated from these structs.
+"""
 
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
-
-# A pack as YAML says it. docs/schemas/pack.schema.json is made from these structs.
-#
-# Origin: Assay's pack engine 1.2, field by field. Unlike there, a key that nobody knows is an error
-# everywhere (reading.py), so a misspelt one cannot be left unread.
 
 Text = Annotated[str, Meta(min_length=1)]
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\Z", max_length=100)]
@@ -23,14 +22,14 @@ class EventCountV1(Struct, tag="event_count", forbid_unknown_fields=True):
 
 
 class EventPairsV1(Struct, tag="event_pairs", forbid_unknown_fields=True):
-    """What starts also finishes."""
+    """Whatever starts also finishes."""
 
     start_pattern: Text
     finish_pattern: Text
 
 
 class EventFieldPresentV1(Struct, tag="event_field_present", forbid_unknown_fields=True):
-    """Some event has one of some fields; `any_of` with `in_data` is the older spelling."""
+    """Some event has one of several fields; `any_of` with `in_data` is the older spelling."""
 
     paths_any_of: Paths | None = None
     any_of: Paths | None = None
@@ -38,7 +37,7 @@ class EventFieldPresentV1(Struct, tag="event_field_present", forbid_unknown_fiel
 
 
 class EventTypeExistsV1(Struct, tag="event_type_exists", forbid_unknown_fields=True):
-    """Some event has a type of this form."""
+    """Some event has a type that matches the pattern."""
 
     pattern: Text
 
@@ -51,7 +50,7 @@ class ManifestFieldV1(Struct, tag="manifest_field", forbid_unknown_fields=True):
 
 
 class JsonPathExistsV1(Struct, tag="json_path_exists", forbid_unknown_fields=True):
-    """Some event has one of some fields, or one field with one value."""
+    """Some event has one of several fields, or one field with one value."""
 
     paths: Paths
     value_equals: Any | UnsetType = UNSET
@@ -65,19 +64,19 @@ class ClauseV1(Struct, forbid_unknown_fields=True):
 
 
 class ConditionV1(Struct, forbid_unknown_fields=True):
-    """All of some clauses."""
+    """All clauses must hold."""
 
     all: Annotated[tuple[ClauseV1, ...], Meta(min_length=1)]
 
 
 class ThenV1(Struct, tag="json_path_exists", forbid_unknown_fields=True):
-    """What has to be there where the condition holds."""
+    """The field that must exist if the condition holds."""
 
     paths: Annotated[tuple[str, ...], Meta(min_length=1, max_length=1)]
 
 
 class ConditionalV1(Struct, tag="conditional", forbid_unknown_fields=True):
-    """Where a condition holds, a field is there."""
+    """If a condition holds, a field exists."""
 
     condition: ConditionV1
     then: ThenV1
@@ -86,18 +85,18 @@ class ConditionalV1(Struct, tag="conditional", forbid_unknown_fields=True):
 class AuthorizationContextV1(
     Struct, tag="g3_authorization_context_present", forbid_unknown_fields=True
 ):
-    """Some tool decision says on whose authority it was made."""
+    """Some tool decision names its authority."""
 
 
 class ExtensionV1(Struct, forbid_unknown_fields=True):
-    """What the ADR adds to rules and packs under `x-assay`."""
+    """What ADR-025 adds to rules and packs under `x-assay`."""
 
     requires_signals: tuple[str, ...] = ()
     framework: Text | None = None
 
 
 class RuleV1(Struct, forbid_unknown_fields=True):
-    """One rule. Its check is read after it, so that one of an unknown type can be a finding."""
+    """One rule. Its check is converted later, because an unknown type is not an error."""
 
     id: Annotated[str, Meta(min_length=1, max_length=200)]
     severity: str
@@ -111,14 +110,14 @@ class RuleV1(Struct, forbid_unknown_fields=True):
 
 
 class RequiresV1(Struct, forbid_unknown_fields=True):
-    """The oldest tool that a pack runs on."""
+    """The oldest versions that can run a pack."""
 
     assay_min_version: Text
     evidence_schema_version: str | None = None
 
 
 class PackV1(Struct, forbid_unknown_fields=True):
-    """A pack. Its rules are read one by one, so that an error knows which one it is in."""
+    """A pack. Its rules are converted one by one, so that an error names the rule."""
 
     name: Name
     version: Text

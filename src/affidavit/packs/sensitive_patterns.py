@@ -1,4 +1,10 @@
-"""Patterns of secrets and personal data, each confirmed by form, entropy or checksum."""
+"""Patterns of secrets and personal data, each confirmed by form, entropy or checksum.
+
+Secrets have the form that their issuers define, with boundaries on both sides: "task-1" contains
+`sk-` and is no key. If the form is loose, the rest must also look random: several digits, and
+enough different letters. Personal data are found only in forms that a checksum or a grammar
+confirms.
+"""
 
 import base64
 import binascii
@@ -11,11 +17,6 @@ from typing import Final
 
 import msgspec
 
-# Secrets in a text: by the form that their issuers gave them, with boundaries on both sides.
-#
-# A name such as "task-1" or "disk-0" holds `sk-` and is none. Where an issuer's form is loose, the
-# text behind it has to look drawn at random as well: several digits, and enough different letters.
-
 _LEFT: Final = r"(?<![A-Za-z0-9_-])"
 _RIGHT: Final = r"(?![A-Za-z0-9_-])"
 _WORD: Final = r"[A-Za-z0-9_-]"
@@ -24,7 +25,7 @@ MIN_BITS: Final = 3.0  # Per letter. English words have about 2.5 to 3, drawn ke
 
 @dataclass(frozen=True, slots=True)
 class SensitiveMatch:
-    """Something that was found: what it is, and how it may be shown."""
+    """A match: its kind, its position, and a text that may be shown for it."""
 
     kind: str
     shown: str
@@ -41,7 +42,7 @@ class _SecretFormat:
 
 
 def looks_random(text: str) -> bool:
-    """Say whether a text looks drawn at random: two digits, and many different letters."""
+    """Return whether a text looks random: at least two digits, and many different letters."""
     if sum(map(str.isdigit, text)) < 2 or not any(map(str.isalpha, text)):
         return False
     counts = Counter(text)
@@ -51,7 +52,7 @@ def looks_random(text: str) -> bool:
 
 
 def _is_token(text: str) -> bool:
-    """Say whether a text is a JSON web token: its head is JSON and names an algorithm."""
+    """Return whether a text is a JSON web token: its header is JSON and names an algorithm."""
     head = text.partition(".")[0]
     try:
         decoded = msgspec.json.decode(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
@@ -72,7 +73,7 @@ _PLACEHOLDERS: Final = re.compile(
 
 
 def is_placeholder(text: str) -> bool:
-    """Say whether a text stands in the place of a secret: stars, a variable, a digest."""
+    """Return whether a text is a placeholder for a secret: stars, a variable, a digest."""
     return _PLACEHOLDERS.fullmatch(text) is not None
 
 
@@ -133,7 +134,7 @@ _SECRET_FORMATS: Final = (
 
 
 def find_secrets(text: str) -> Iterator[SensitiveMatch]:
-    """Yield every secret in a text by its place; of two that overlap, the first form's."""
+    """Yield every secret in a text; of two that overlap, that of the first format."""
     taken: list[tuple[int, int]] = []
     for form in _SECRET_FORMATS:
         for match in form.pattern.finditer(text):
@@ -144,7 +145,7 @@ def find_secrets(text: str) -> Iterator[SensitiveMatch]:
                 yield SensitiveMatch(form.kind, form.shown, start, end)
 
 
-# Names of fields whose text is a secret whatever its form; compared without case and separators.
+# Names of fields whose text is a secret in any form, without case and separators.
 _SECRET_NAMES: Final = frozenset(
     (
         "password",
@@ -168,7 +169,7 @@ MIN_SECRET_LETTERS: Final = 8
 
 
 def is_secret_by_name(name: str, text: str) -> bool:
-    """Say whether a field's name says that its text is a secret, and the text could be one."""
+    """Return whether the name of a field marks its text as a secret, and the text may be one."""
     return (
         name.translate(_SEPARATORS).lower() in _SECRET_NAMES
         and len(text) >= MIN_SECRET_LETTERS
@@ -177,14 +178,12 @@ def is_secret_by_name(name: str, text: str) -> bool:
     )
 
 
-# Personal data in a text: only forms that can be checked, by checksum or by their own grammar.
-
 _EMAIL: Final = re.compile(
     r"(?<![\w.%+/:@-])[A-Za-z0-9](?:[\w.%+-]{0,62}[A-Za-z0-9_])?"
     r"@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![\w@-]|\.\w)",
     re.ASCII,
 )
-# RFC 2606 and RFC 6761: these belong to nobody.
+# Domains that RFC 2606 and RFC 6761 reserve.
 _EXAMPLE_ADDRESS: Final = re.compile(
     r"(?:.*\.)?(?:example\.(?:com|net|org)|example|test|invalid|localhost|local)", re.IGNORECASE
 )
@@ -193,7 +192,7 @@ _ROLE_ADDRESS: Final = re.compile(r"(?:git|no-?reply|donotreply|postmaster|maile
 _IBAN: Final = re.compile(
     r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}(?![A-Za-z0-9])", re.ASCII
 )
-# Letters in an IBAN by country: SWIFT's registry.
+# The length of an IBAN by country (SWIFT's registry).
 _IBAN_SIZES: Final = {
     code: int(size)
     for size, codes in {
@@ -211,7 +210,7 @@ _CARD: Final = re.compile(
     r"(?![\w-]|\.[0-9])",
     re.ASCII,
 )
-# Issuers' first digits and lengths (ISO/IEC 7812): a long number of any other form is an id.
+# Prefixes and lengths of issuers (ISO/IEC 7812). Any other long number is taken for an id.
 _ISSUERS: Final = re.compile(
     r"4[0-9]{12}(?:[0-9]{3}){0,2}|5[1-5][0-9]{14}|2(?:22[1-9]|2[3-9][0-9]|[3-6][0-9]{2}|7[01][0-9]"
     r"|720)[0-9]{12}|3[47][0-9]{13}|6(?:011|4[4-9][0-9]|5[0-9]{2})[0-9]{12}|35[0-9]{14}"
@@ -219,7 +218,7 @@ _ISSUERS: Final = re.compile(
     re.ASCII,
 )
 
-# Only as E.164 writes it: a plus, the country, and groups that are kept apart by single marks.
+# Only in the form of E.164: a plus, the country, and groups with single separators.
 _PHONE: Final = re.compile(
     r"(?<![\w+.-])\+[1-9][0-9]{0,2}(?:[ .-]?\([0-9]{1,4}\))?(?:[ .-]?[0-9]{2,12}){1,5}"
     r"(?![\w-]|\.[0-9])",
@@ -241,12 +240,12 @@ def _is_personal_address(address: str) -> bool:
 
 
 def _is_phone(text: str) -> bool:
-    """Check E.164: at most 15 digits; fewer than 10 are too easily something else."""
+    """Check E.164: at most 15 digits. Fewer than 10 may easily be something else."""
     return 10 <= sum(map(str.isdigit, text)) <= 15
 
 
 def _is_iban(grouped: str) -> bool:
-    """Check ISO 13616: the length of its country, and the remainder 1 of the division by 97."""
+    """Check ISO 13616: the length for the country, and a remainder of 1 modulo 97."""
     text = grouped.replace(" ", "")
     if _IBAN_SIZES.get(text[:2]) != len(text):
         return False
@@ -254,7 +253,7 @@ def _is_iban(grouped: str) -> bool:
 
 
 def _is_card(grouped: str) -> bool:
-    """Check an issuer's form and Luhn's sum."""
+    """Check the form of an issuer and the Luhn checksum."""
     digits = grouped.replace(" ", "").replace("-", "")
     if not _ISSUERS.fullmatch(digits):
         return False

@@ -1,9 +1,9 @@
-"""The registry of signals, version 0: what a bundle can show of a run, and by which fields.
+"""The registry of signals, version 0: what a bundle can show about a run, and in which fields.
 
-Origin: ADR-025, tracks 2 to 4. A signal is found by event type and field, never guessed. A carrier
-names the fields that an event of its type has to have; one that is `expected` is a gap where they
-are missing, for the event itself shows that there was something to record. A null is present: it
-was recorded that there was nothing. docs/signals.md is generated from this table.
+Origin: ADR-025, tracks 2 to 4. A signal is detected by event type and field, never guessed. A
+carrier names the fields that events of its type must have. If a carrier is `expected`, an event
+without these fields is a gap, because the event itself shows that there was something to record. A
+null counts as present. docs/signals.md is generated from this table.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ REGISTRY_VERSION: Final = "signals/v0"
 RECORDER_PREFIX: Final = "affidavit."
 RUN_STARTED: Final = "affidavit.run.started"
 RUN_FINISHED: Final = "affidavit.run.finished"
-# A finished run may say what it had none of: a list of names of signals.
+# A finished run may list the signals that it had none of.
 DECLARED_ABSENT: Final = "absent_signals"
 
 
@@ -23,7 +23,7 @@ DECLARED_ABSENT: Final = "absent_signals"
 class Carrier:
     """Events of one type that carry a signal.
 
-    Every group of `needs` has to be there, by any of its paths, which start in `data`.
+    They must have one path of every group in `needs`; the paths start in `data`.
     """
 
     event_type: str
@@ -33,7 +33,7 @@ class Carrier:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One kind of evidence. `weight` is its share of closure, 0 where replay does without it."""
+    """One kind of evidence. `weight` is its share of closure, 0 if a replay does not need it."""
 
     name: str
     says: str
@@ -42,11 +42,11 @@ class Signal:
     advice: str
 
 
-def _always(event_type: str, *needs: str) -> Carrier:
+def _expected(event_type: str, *needs: str) -> Carrier:
     return Carrier(event_type, tuple(tuple(need.split("|")) for need in needs))
 
 
-def _perhaps(event_type: str, *needs: str) -> Carrier:
+def _optional(event_type: str, *needs: str) -> Carrier:
     return Carrier(event_type, tuple(tuple(need.split("|")) for need in needs), expected=False)
 
 
@@ -55,14 +55,14 @@ _SIGNALS: Final = (
         "run_inputs",
         "what the run was given",
         3,
-        (_always("affidavit.run.started", "input"),),
+        (_expected("affidavit.run.started", "input"),),
         "start the run with its input",
     ),
     Signal(
         "model_outputs",
         "what the models said",
         3,
-        (_always("affidavit.model.call", "output"),),
+        (_expected("affidavit.model.call", "output"),),
         "record the output of every model call",
     ),
     Signal(
@@ -70,8 +70,8 @@ _SIGNALS: Final = (
         "what the tools were given and gave back",
         3,
         (
-            _always("affidavit.tool.call", "input", "output"),
-            _always("assay.tool.decision", "input", "output"),
+            _expected("affidavit.tool.call", "input", "output"),
+            _expected("assay.tool.decision", "input", "output"),
         ),
         "record the input and the output of every tool call",
     ),
@@ -79,7 +79,7 @@ _SIGNALS: Final = (
         "model_identity",
         "which models were called",
         2,
-        (_always("affidavit.model.call", "model"),),
+        (_expected("affidavit.model.call", "model"),),
         "record the model of every model call",
     ),
     Signal(
@@ -87,8 +87,8 @@ _SIGNALS: Final = (
         "which prompts, from which templates",
         2,
         (
-            _always("affidavit.prompt", "text"),
-            _perhaps("affidavit.model.call", "input"),
+            _expected("affidavit.prompt", "text"),
+            _optional("affidavit.model.call", "input"),
         ),
         "record the prompts, or the input of every model call",
     ),
@@ -97,8 +97,8 @@ _SIGNALS: Final = (
         "the seeds of whatever is drawn at random",
         2,
         (
-            _always("affidavit.rng.seed", "seed"),
-            _perhaps("affidavit.model.call", "parameters/seed"),
+            _expected("affidavit.rng.seed", "seed"),
+            _optional("affidavit.model.call", "parameters/seed"),
         ),
         "record the seeds, or give each model call one",
     ),
@@ -106,7 +106,7 @@ _SIGNALS: Final = (
         "sampling_parameters",
         "the settings of the model calls",
         1,
-        (_always("affidavit.model.call", "parameters"),),
+        (_expected("affidavit.model.call", "parameters"),),
         "record the parameters of every model call",
     ),
     Signal(
@@ -114,8 +114,8 @@ _SIGNALS: Final = (
         "which tools were called",
         1,
         (
-            _always("affidavit.tool.call", "tool"),
-            _always("assay.tool.decision", "tool"),
+            _expected("affidavit.tool.call", "tool"),
+            _expected("assay.tool.decision", "tool"),
         ),
         "record the tool calls",
     ),
@@ -123,7 +123,7 @@ _SIGNALS: Final = (
         "retrieved_evidence",
         "what was retrieved from sources",
         1,
-        (_always("affidavit.retrieval", "results"),),
+        (_expected("affidavit.retrieval", "results"),),
         "record what each retrieval found",
     ),
     Signal(
@@ -131,8 +131,8 @@ _SIGNALS: Final = (
         "which code ran",
         1,
         (
-            _always("affidavit.code.version", "version"),
-            _perhaps("assay.profile.started", "version|build_id"),
+            _expected("affidavit.code.version", "version"),
+            _optional("assay.profile.started", "version|build_id"),
         ),
         "record the version or commit of the code",
     ),
@@ -141,8 +141,8 @@ _SIGNALS: Final = (
         "where it ran: interpreter, system, packages",
         1,
         (
-            _always("affidavit.environment", "values"),
-            _perhaps("assay.env.filtered"),
+            _expected("affidavit.environment", "values"),
+            _optional("assay.env.filtered"),
         ),
         "record the environment",
     ),
@@ -151,9 +151,9 @@ _SIGNALS: Final = (
         "what a policy allowed and refused",
         0,
         (
-            _always("affidavit.policy.decision", "decision"),
-            _always("assay.tool.decision", "decision"),
-            _always("assay.enforcement_decision.v0", "decision|outcome"),
+            _expected("affidavit.policy.decision", "decision"),
+            _expected("assay.tool.decision", "decision"),
+            _expected("assay.enforcement_decision.v0", "decision|outcome"),
         ),
         "record the decisions of the policy",
     ),
@@ -162,8 +162,8 @@ _SIGNALS: Final = (
         "what people approved or refused",
         0,
         (
-            _always("affidavit.human.approval", "decision"),
-            _perhaps("assay.tool.decision", "approval_state"),
+            _expected("affidavit.human.approval", "decision"),
+            _optional("assay.tool.decision", "approval_state"),
         ),
         "record who approved what",
     ),
@@ -172,25 +172,25 @@ _SIGNALS: Final = (
         "what was decided about the answer or the run",
         0,
         (
-            _always("affidavit.verdict", "verdict"),
-            _always("affidavit.answer.receipt", "receipt"),
-            _always("affidavit.ledger", "ledger"),
-            _always("affidavit.gate.report", "report"),
-            _always("affidavit.check.run", "check"),
-            _perhaps("assay.session.finding", "outcome"),
+            _expected("affidavit.verdict", "verdict"),
+            _expected("affidavit.answer.receipt", "receipt"),
+            _expected("affidavit.ledger", "ledger"),
+            _expected("affidavit.gate.report", "report"),
+            _expected("affidavit.check.run", "check"),
+            _optional("assay.session.finding", "outcome"),
         ),
         "record the verdict, a receipt, a ledger or a gate report",
     ),
 )
 
 REGISTRY: Final[Mapping[str, Signal]] = MappingProxyType({each.name: each for each in _SIGNALS})
-# What a replay needs, and how much of it: the weights of `weighted_ratio_v1`.
+# The signals that a replay needs, weighted for `weighted_ratio_v1`.
 REPLAY_CRITICAL: Final = tuple(each for each in _SIGNALS if each.weight)
 TOTAL_WEIGHT: Final = sum(each.weight for each in REPLAY_CRITICAL)
 
 
 def carriers_of(event_type: str) -> Iterable[tuple[str, Carrier]]:
-    """Yield each signal that events of a type carry, with the fields that show it."""
+    """Yield each signal that events of a type carry, with its carrier."""
     for signal in _SIGNALS:
         for carrier in signal.carriers:
             if carrier.event_type == event_type:

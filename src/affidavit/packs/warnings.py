@@ -1,4 +1,7 @@
-"""Engine versions, pack warnings that are not errors, and rule names that two packs share."""
+"""Engine versions, warnings about packs, and collisions between packs.
+
+Origin: Assay 5.4.0, pack engine 1.2, whose packs and rules have the same meaning here.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +12,6 @@ from affidavit.base.faults.bundles import PACK_COLLISION
 from affidavit.packs.events import ENVELOPE
 from affidavit.packs.model import (
     Check,
-    Clause,
     Conditional,
     FieldPresent,
     Pack,
@@ -18,10 +20,6 @@ from affidavit.packs.model import (
     Unsupported,
 )
 from affidavit.packs.pointers import JsonPointer
-
-# Which packs this engine can run: the versions that it stands for.
-#
-# Origin: Assay 5.4.0, pack engine 1.2, whose packs and rules run here with the same meaning.
 
 ASSAY_VERSION: Final = "5.4.0"
 ENGINE_VERSION: Final = "1.2"
@@ -33,26 +31,24 @@ _VERSION: Final = re.compile(
 
 
 def version_numbers(version: str) -> tuple[int, int, int] | None:
-    """Return major, minor and patch of `>=1.2.3`, `1.2.3` or `1.2`; None if there are none."""
+    """Return major, minor and patch of `>=1.2.3`, `1.2.3` or `1.2`; None if malformed."""
     match = _VERSION.fullmatch(version.strip())
     return None if match is None else (int(match[1]), int(match[2]), int(match[3] or 0))
 
 
 def is_version_met(wanted: str, found: str) -> bool:
-    """Say whether a version is at least the wanted one; what cannot be read is not met."""
+    """Return whether a version is at least the wanted one; False if either is malformed."""
     least, have = version_numbers(wanted), version_numbers(found)
     return least is not None and have is not None and have >= least
 
-
-# What is odd about a pack but no error: `affidavit packs validate` shows it.
 
 NO_MINIMUM_VERSION: Final = "it does not say which version it needs (requires.assay_min_version)"
 
 
 def pack_warnings(rules: tuple[Rule, ...], *, has_requirement: bool) -> tuple[str, ...]:
-    """Return what the writer of a pack should know, in the order of its rules."""
+    """Return the warnings that `affidavit packs validate` shows, in the order of the rules."""
     first = () if has_requirement else (NO_MINIMUM_VERSION,)
-    return (*first, *(remark for rule in rules for remark in _rule_warnings(rule)))
+    return (*first, *(warning for rule in rules for warning in _rule_warnings(rule)))
 
 
 def _rule_warnings(rule: Rule) -> Iterator[str]:
@@ -69,35 +65,25 @@ def _rule_warnings(rule: Rule) -> Iterator[str]:
 
 
 def engine_suffices(rule: Rule) -> bool:
-    """Say whether this engine is new enough for a rule."""
+    """Return whether this engine is new enough for a rule."""
     return rule.engine_min_version is None or is_version_met(
         rule.engine_min_version, ENGINE_VERSION
     )
 
 
 def pointers_of(check: Check) -> tuple[JsonPointer, ...]:
-    """Return where a check looks in events."""
+    """Return the fields of events that a check reads."""
     match check:
         case FieldPresent(pointers) | PathExists(pointers):
             return pointers
         case Conditional(clauses, then):
-            return (*map(_pointer_of, clauses), then)
+            return (*(clause.pointer for clause in clauses), then)
         case _:
             return ()
 
 
-def _pointer_of(clause: Clause) -> JsonPointer:
-    return clause.pointer
-
-
-# Two packs that say different things under one name: nothing is run.
-
-
 def refuse_collisions(packs: Sequence[Pack]) -> tuple[Pack, ...]:
-    """Return the packs, each once, or raise if a rule's full name stands in two of them.
-
-    A pack that is named twice is the same pack: its digests and its source are equal.
-    """
+    """Return the packs without duplicates; raise if two different ones share a rule id."""
     kept: list[Pack] = []
     owner: dict[str, Pack] = {}
     for pack in packs:

@@ -1,39 +1,51 @@
-"""Ed25519, PEM private keys and X.509 certificates; the one module that imports `cryptography`."""
+"""Ed25519 (RFC 8032), PEM private keys and X.509 certificates.
+
+This is the only module that imports `cryptography`. X.509 and PEM are imported where they are used,
+because most receipts need neither. Which keys and certificates to trust is decided by the callers.
+"""
 
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 if TYPE_CHECKING:
     from cryptography import x509
-from typing import Final
 
-# The one module that imports `cryptography`: Ed25519, private keys in PEM, certificates.
-#
-# Nothing here decides anything: what is weak, trusted or allowed is decided by its callers. X.509
-# and PEM are imported where they are used, for most receipts need neither.
+KEY_BYTES: Final = 32
+
+_PRIME: Final = 2**255 - 19
+# The y coordinates of the eight points whose order divides 8; the points of order 8 share two.
+_SMALL_ORDER_Y: Final = frozenset(
+    {
+        0,
+        1,
+        _PRIME - 1,
+        0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
+        0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
+    }
+)
 
 Certificate: TypeAlias = "x509.Certificate"
 
 
 class WrongPassphraseError(Exception):
-    """A private key is encrypted, and not with this passphrase, or none was given."""
+    """A private key is encrypted, and the passphrase is wrong or missing."""
 
 
 def public_key_of_seed(seed: bytes) -> bytes:
-    """Return the 32 bytes of the public key that belongs to a 32-byte private seed."""
+    """Return the raw public key of a 32-byte private seed."""
     return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
 
 
 def sign(seed: bytes, message: bytes) -> bytes:
-    """Return the 64 bytes of the signature; the same seed and message give the same one."""
+    """Return the 64-byte signature; it is deterministic."""
     return _signer(seed).sign(message)
 
 
-# A service signs with one key, whose seed it holds anyway; opening it costs half of a signature.
+# Loading the key costs half as much as a signature, and a service signs with one key.
 @lru_cache(maxsize=1)
 def _signer(seed: bytes) -> Ed25519PrivateKey:
     return Ed25519PrivateKey.from_private_bytes(seed)
@@ -41,12 +53,12 @@ def _signer(seed: bytes) -> Ed25519PrivateKey:
 
 @lru_cache(maxsize=64)
 def _public_key(public_key: bytes) -> Ed25519PublicKey:
-    # Many receipts are verified under few keys, and opening a key costs a tenth of verifying.
+    # Loading a key costs a tenth of a verification, and many receipts have the same key.
     return Ed25519PublicKey.from_public_bytes(public_key)
 
 
 def verifies(public_key: bytes, signature: bytes, message: bytes) -> bool:
-    """Say whether a signature holds by RFC 8032; under a weak key it may hold for anything."""
+    """Return whether a signature holds by RFC 8032; under a weak key it may hold for anything."""
     try:
         _public_key(public_key).verify(signature, message)
     except InvalidSignature:
@@ -55,16 +67,16 @@ def verifies(public_key: bytes, signature: bytes, message: bytes) -> bool:
 
 
 def seed_from_pem(pem: bytes, passphrase: bytes | None) -> bytes | str:
-    """Return the seed of a private key in PKCS#8, or the name of what kind of key it is instead.
+    """Return the seed of a private key in PKCS#8, or the name of another kind of key.
 
-    ValueError: it is no private key in PEM.
+    Raises ValueError if it is no private key in PEM.
     """
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     try:
         key = load_pem_private_key(pem, passphrase)
-    except TypeError:  # Encrypted, and no passphrase; or the other way round.
+    except TypeError:  # Encrypted without a passphrase, or the other way round.
         if passphrase is None:
             raise WrongPassphraseError from None
         return seed_from_pem(pem, None)
@@ -79,31 +91,31 @@ def seed_from_pem(pem: bytes, passphrase: bytes | None) -> bytes | str:
     return type(key).__name__.removesuffix("PrivateKey").lstrip("_")
 
 
-def aes_256_cbc(key: bytes, start: bytes, data: bytes) -> bytes:
-    """Return the data encrypted, padded by PKCS#7 as PBES2 (RFC 8018) asks."""
+def aes_256_cbc(key: bytes, iv: bytes, data: bytes) -> bytes:
+    """Return the encrypted data, with the PKCS#7 padding that PBES2 (RFC 8018) requires."""
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import AES
     from cryptography.hazmat.primitives.ciphers.modes import CBC
 
     missing = 16 - len(data) % 16
-    encryptor = Cipher(AES(key), CBC(start)).encryptor()
+    encryptor = Cipher(AES(key), CBC(iv)).encryptor()
     return encryptor.update(data + bytes([missing]) * missing) + encryptor.finalize()
 
 
 def certificates_from_pem(pem: bytes) -> tuple[Certificate, ...]:
-    """Return the certificates of a PEM file. ValueError: one cannot be read, or there is none."""
+    """Return the certificates of a PEM file; raise ValueError without a readable one."""
     from cryptography import x509
 
     return tuple(x509.load_pem_x509_certificates(pem))
 
 
 def certificate_from_der(der: bytes) -> Certificate:
-    """Return a certificate whose names and times can be read. ValueError: they cannot."""
+    """Return a certificate; raise ValueError if its names or times cannot be read."""
     from cryptography import x509
 
     try:
         certificate = x509.load_der_x509_certificate(der)
-        # The library reads names and times when it is asked for them, and may raise only then.
+        # The library parses names and times on access, and may raise only then.
         _ = certificate.issuer, certificate.subject
         _ = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     except x509.InvalidVersion:
@@ -112,7 +124,7 @@ def certificate_from_der(der: bytes) -> Certificate:
 
 
 def time_stamp_purpose_problem(certificate: Certificate) -> str | None:
-    """Return why a certificate is not one for time stamps alone (RFC 3161, section 2.3)."""
+    """Return why a certificate is not for time stamps alone (RFC 3161, section 2.3), or None."""
     from cryptography import x509
     from cryptography.x509.oid import ExtendedKeyUsageOID
 
@@ -127,43 +139,26 @@ def time_stamp_purpose_problem(certificate: Certificate) -> str | None:
     return None if found.critical else "its purpose is not marked critical"
 
 
-def is_valid_at(certificate: Certificate, moment: datetime) -> bool:
-    """Say whether a moment lies within a certificate's validity, both ends included."""
-    return certificate.not_valid_before_utc <= moment <= certificate.not_valid_after_utc
-
-
-# Ed25519 (RFC 8032): signing, verifying, and the public keys that are refused.
-
-KEY_BYTES: Final = 32
-
-_PRIME: Final = 2**255 - 19
-# The height (y) of each of the eight points whose order divides 8: the order-8 points share two.
-_SMALL_ORDER_Y: Final = frozenset(
-    {
-        0,
-        1,
-        _PRIME - 1,
-        0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
-        0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
-    }
-)
+def is_valid_at(certificate: Certificate, time: datetime) -> bool:
+    """Return whether a time is within the validity of a certificate, both ends included."""
+    return certificate.not_valid_before_utc <= time <= certificate.not_valid_after_utc
 
 
 def is_valid_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
-    """Say whether a signature holds. Under a weak key nothing does.
+    """Return whether a signature holds; under a weak key none does.
 
-    Not covered: whether the key is one that anybody trusts.
+    Not covered: whether anybody trusts the key.
     """
     return not is_weak_key(public_key) and verifies(public_key, signature, message)
 
 
 @lru_cache(maxsize=64)
 def is_weak_key(public_key: bytes) -> bool:
-    """Say whether a public key is refused, whatever it signed.
+    """Return whether a public key is rejected, whatever it signed.
 
-    A point of small order lets anyone make a signature that holds over every message, and
-    `cryptography` accepts it. An encoding that is not canonical is a second name for one key.
-    Length is judged here too, so that no input makes the library raise.
+    With a point of small order anybody can make a signature that holds for every message, and
+    `cryptography` accepts such points. A non-canonical encoding is a second name for one key. A
+    wrong length is weak, too, so that no input makes the library raise.
     """
     if len(public_key) != KEY_BYTES:
         return True

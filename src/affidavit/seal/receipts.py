@@ -1,4 +1,16 @@
-"""Receipts: canonical forms, id, signature and anchor."""
+"""Receipts: canonical forms, id, signature and anchor (answer-eval, section 5).
+
+In the form `json-sorted-compact`:
+
+- the id is made of the receipt without `receipt_id`, `signature` and `anchor`;
+- the signature covers the receipt without `signature` and `anchor`, so it covers the id;
+- the anchor covers the receipt without `anchor`, so it covers the signature.
+
+An anchor has the shape of Dynamic Feed's. A self anchor is `{status: "self_anchor",
+digest_sha256}`: anybody can have the digest stamped. A time stamp is `{status: "rfc3161",
+digest_sha256, token}` with a token (RFC 3161) in base64. Nothing signs an anchor, so it may hold
+only what is checked, except `how` and `note`, which other issuers write and which have no effect.
+"""
 
 import re
 from collections.abc import Mapping
@@ -23,16 +35,6 @@ from affidavit.seal.crypto import sign
 from affidavit.seal.encodings import find_base64, find_base64url, to_base64, to_base64url
 from affidavit.seal.keys import SigningKey
 
-# Anchors: what ties a signed receipt to a moment, or only to its own digest.
-#
-# Origin: the receipts of Dynamic Feed, `{status, digest_sha256, how, note}`. Of ours,
-#
-# - a self anchor is `{status: "self_anchor", digest_sha256}`: anybody can have the digest stamped;
-# - a time stamp is `{status: "rfc3161", digest_sha256, token}`: a token (RFC 3161) in base64.
-#
-# An anchor stands outside the signature, so it may hold nothing that is not checked. `how` and
-# `note`, which receipts of others carry, are the exception; they say nothing that counts.
-
 SELF_ANCHOR: Final = "self_anchor"
 RFC3161_ANCHOR: Final = "rfc3161"
 
@@ -46,21 +48,21 @@ _ANCHOR_MEMBERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ReceiptAnchor:
-    """The digest that an anchor is about, and the token over it, if a third party made one."""
+    """The digest that an anchor covers, and the token over it, if there is one."""
 
     digest: str
     token: bytes | None
 
 
 def anchor_member(digest: str, token: bytes | None = None) -> dict[str, JsonValue]:
-    """Return what to put under `anchor`: with a token a time stamp, else a self anchor."""
+    """Return the member `anchor`: a time stamp if there is a token, otherwise a self anchor."""
     if token is None:
         return {"status": SELF_ANCHOR, "digest_sha256": digest}
     return {"status": RFC3161_ANCHOR, "digest_sha256": digest, "token": to_base64(token)}
 
 
 def anchor_from(value: JsonValue) -> ReceiptAnchor:
-    """Return the anchor that a member of a receipt is."""
+    """Read the anchor of a receipt."""
     status = value.get("status") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(status, str) or status not in _ANCHOR_MEMBERS:
         raise _malformed_anchor(f"its status is not {SELF_ANCHOR} or {RFC3161_ANCHOR}")
@@ -84,28 +86,18 @@ def _malformed_anchor(problem: str) -> AffidavitError:
     return AffidavitError(faults.RECEIPT_FORMAT, Where(field="anchor"), problem=problem)
 
 
-# Receipts: the three canonical forms of one, its id, and its signature.
-#
-# Origin: answer-eval, section 5. In the form `json-sorted-compact`:
-#
-# - the id is made of the receipt without `receipt_id`, `signature` and `anchor`;
-# - the signature covers the receipt without `signature` and `anchor`, so the id is inside;
-# - the anchor covers the receipt without `anchor`, so the signature is inside.
-#
-# A receipt is a JSON object whose other members are none of this package's business.
-
 SCHEMA: Final = "answer/v1"
 ALGORITHM: Final = "Ed25519"
 CANONICALIZATION: Final = "json-sorted-compact"
 ID_PREFIX: Final = "ans"
 
-# From the outermost to the innermost: each is made over what the ones after it leave.
+# From the outermost to the innermost.
 _SEAL_MEMBERS: Final = ("anchor", "signature", "receipt_id")
 _SIGNATURE_MEMBERS: Final = frozenset({"alg", "key_id", "canonicalization", "sig"})
 
 
 class CanonicalForms(msgspec.Struct, frozen=True):
-    """What the id, the signature and the anchor are made of."""
+    """The bytes that the id, the signature and the anchor cover."""
 
     content: bytes
     signed: bytes
@@ -113,24 +105,24 @@ class CanonicalForms(msgspec.Struct, frozen=True):
 
     @property
     def receipt_id(self) -> str:
-        """The id that the content has, whatever the receipt says."""
+        """The id of the content, whatever the receipt states."""
         return content_id(ID_PREFIX, self.content)
 
     @property
     def anchor_digest(self) -> str:
-        """What an anchor is about, as 64 hexadecimal digits."""
+        """The digest that an anchor covers, as 64 hexadecimal digits."""
         return sha256_hex(self.anchored)
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """A signature block; `raw` is None where its text is not base64url."""
+    """A signature block; `raw` is None if its text is not base64url."""
 
     key_id: str
     raw: bytes | None
 
 
-class Receipt(msgspec.Struct, frozen=True):
-    """A receipt that has the form of one. Nothing in it is proved yet."""
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    """A well-formed receipt. Nothing in it is verified yet."""
 
     value: Mapping[str, JsonValue]
     id: str
@@ -141,28 +133,28 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 def canonical_forms(document: Mapping[str, JsonValue]) -> CanonicalForms:
-    """Return the three forms of a receipt, or of any document that is signed in the same way."""
+    """Return the three forms of a receipt."""
     return _forms(document, sorted_compact(document))
 
 
 def _forms(document: Mapping[str, JsonValue], whole: bytes) -> CanonicalForms:
-    """Return the forms, cut out of the whole document's: writing it three times costs far more.
-
-    The document was written, so its members hold nothing that would be refused.
-    """
+    """Cut the forms out of the canonical text, which is cheaper than encoding three times."""
     anchored = _without("anchor", document, whole)
     signed = _without("signature", document, anchored)
     return CanonicalForms(_without("receipt_id", document, signed), signed, anchored)
 
 
 def _without(key: str, document: Mapping[str, JsonValue], text: bytes) -> bytes:
-    """Return a canonical text of the document without one more of its members."""
+    """Return a canonical text of the document without one more of its members.
+
+    The document was encoded before, so encoding a part of it cannot fail.
+    """
     if key not in document:
         return text
     member = sorted_compact_decoded({key: document[key]})[1:-1]
     before, _, after = text.partition(member)
     if member in after:
-        # An equal one stands further down in the document: which of them is cut is not known.
+        # The document contains an equal text further down, so encode again without the member.
         cut = _SEAL_MEMBERS[: _SEAL_MEMBERS.index(key) + 1]
         kept = {name: value for name, value in document.items() if name not in cut}
         return sorted_compact_decoded(kept)
@@ -170,36 +162,29 @@ def _without(key: str, document: Mapping[str, JsonValue], text: bytes) -> bytes:
 
 
 def seal_receipt(body: Mapping[str, JsonValue], key: SigningKey) -> dict[str, JsonValue]:
-    """Return a body with its id and its signature, as a new object."""
+    """Return a copy of the body with its id and its signature."""
     taken = sorted(set(_SEAL_MEMBERS) & body.keys())
     if taken:
         problem = f"the body has a member {taken[0]} already"
         raise AffidavitError(faults.RECEIPT_FORMAT, problem=problem)
     named = {**body, "receipt_id": content_id(ID_PREFIX, sorted_compact(body))}
-    # What was written once holds nothing that would be refused, so the short way is open.
-    return _signed(named, sorted_compact_decoded(named), key)
-
-
-def _signed(
-    document: Mapping[str, JsonValue], form: bytes, key: SigningKey
-) -> dict[str, JsonValue]:
-    raw = sign(key.seed, form)
+    # The body was encoded above, so the unchecked encoder is safe.
     signature: dict[str, JsonValue] = {
         "alg": ALGORITHM,
         "key_id": key.public.id,
         "canonicalization": CANONICALIZATION,
-        "sig": to_base64url(raw),
+        "sig": to_base64url(sign(key.seed, sorted_compact_decoded(named))),
     }
-    return {**document, "signature": signature}
+    return {**named, "signature": signature}
 
 
 def receipt_from_bytes(raw: bytes) -> Receipt:
-    """Return the receipt that a file is; only strict JSON is one."""
+    """Read a receipt from strict JSON."""
     return _receipt(*decode_sorted_compact(raw))
 
 
 def receipt_from(value: JsonValue) -> Receipt:
-    """Return the receipt that a value is, wherever it comes from."""
+    """Read a receipt from a decoded value."""
     return _receipt(value, sorted_compact(value))
 
 
@@ -217,12 +202,18 @@ def _receipt(value: JsonValue, whole: bytes) -> Receipt:
         raise _malformed("generated_at", "it is not a time like 2026-01-31T14:30:00Z")
     anchor = anchor_from(value["anchor"]) if "anchor" in value else None
     signature = signature_from(value.get("signature"))
-    forms = _forms(value, whole)
-    return Receipt(value, receipt_id, generated_at, signature, anchor, forms)
+    return Receipt(
+        value=value,
+        id=receipt_id,
+        generated_at=generated_at,
+        signature=signature,
+        anchor=anchor,
+        forms=_forms(value, whole),
+    )
 
 
 def signature_from(block: JsonValue) -> Signature:
-    """Return a signature block. Nothing protects it, so it may hold nothing but what is checked."""
+    """Read a signature block. Nothing protects it, so it may hold only what is checked."""
     if not isinstance(block, dict) or block.keys() != _SIGNATURE_MEMBERS:
         raise _malformed("signature", "it is not {alg, key_id, canonicalization, sig}")
     key_id, text = block["key_id"], block["sig"]

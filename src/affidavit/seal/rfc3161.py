@@ -1,5 +1,8 @@
-"""RFC 3161 time stamps: requests, and validation of tokens; the one module that imports
-`rfc3161_client`.
+"""RFC 3161 time stamps: requests, and the validation of tokens.
+
+This is the only module that imports `rfc3161_client`, which takes 0.2 s to load, so it is imported
+for the first token. Each of our checks runs before the library's, so that each rejection has its
+own code. The library checks the signature and the chain of certificates up to a root.
 """
 
 from dataclasses import dataclass
@@ -27,10 +30,6 @@ from affidavit.seal.encodings import (
 if TYPE_CHECKING:
     from rfc3161_client import Accuracy, TimeStampResponse
 
-# What is sent to a time stamp authority (RFC 3161, section 2.4.1). Sending it is not done here.
-
-REQUEST_TYPE: Final = "application/timestamp-query"
-RESPONSE_TYPE: Final = "application/timestamp-reply"
 NONCE_BYTES: Final = 8
 
 _SHA256_ALGORITHM: Final = der_element(
@@ -40,25 +39,18 @@ _REQUEST_VERSION: Final = 1
 
 
 def time_stamp_request(digest: str, nonce: int, policy: str | None = None) -> bytes:
-    """Return the request for a token over a SHA-256, with the authority's certificate in it.
+    """Return a request (section 2.4.1) for a token over a SHA-256, with the certificate in it.
 
-    The nonce comes from chance and is compared with the answer's, so that an old answer cannot be
-    played back. The authority learns the digest and nothing else.
+    The random nonce is compared with that of the response, so an old response cannot be replayed.
+    The authority learns nothing but the digest.
     """
     imprint = der_element(
         SEQUENCE, _SHA256_ALGORITHM, der_element(OCTET_STRING, bytes.fromhex(digest))
     )
     wanted = b"" if policy is None else der_object_id(policy)
-    return der_element(
-        SEQUENCE, der_integer(_REQUEST_VERSION), imprint, wanted, der_integer(nonce), TRUE
-    )
+    parts = (der_integer(_REQUEST_VERSION), imprint, wanted, der_integer(nonce), TRUE)
+    return der_element(SEQUENCE, *parts)
 
-
-# Time stamps of RFC 3161, validated: the one module that imports `rfc3161_client`.
-#
-# The library takes 0.2 s to load, so it is imported by the first token. It says in words of its own
-# why it refuses one; each of our checks comes before it, so that each refusal has its code. What is
-# left to the library is the signature and the way from the signer's certificate to a root.
 
 _GRANTED: Final = 0
 _GRANTED_STATUS: Final = der_element(SEQUENCE, der_integer(_GRANTED))
@@ -68,7 +60,7 @@ _SIGNER_DIGESTS: Final = {
     der_object_id("2.16.840.1.101.3.4.2.2"): "sha384",
     der_object_id("2.16.840.1.101.3.4.2.3"): "sha512",
 }
-# OpenSSL passes over the name of the signature's algorithm, so it is held against the digest's.
+# OpenSSL ignores the name of the signature algorithm, so it is compared with the digest's.
 _SIGNATURE_DIGESTS: Final = {
     der_object_id("1.2.840.10045.4.3.2"): "sha256",
     der_object_id("1.2.840.10045.4.3.3"): "sha384",
@@ -82,9 +74,9 @@ _SIGNATURE_DIGESTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TimeStampTrust:
-    """Whose time stamps count: the roots as a PEM file, and, if named, one policy, one signer.
+    """Trusted authorities: the roots as PEM, and optionally one policy and one signer.
 
-    A signer is named by its whole subject, as RFC 4514 writes it.
+    The signer is its whole subject in the notation of RFC 4514.
     """
 
     roots: bytes
@@ -94,7 +86,7 @@ class TimeStampTrust:
 
 @dataclass(frozen=True, slots=True)
 class TimeStamp:
-    """A token that holds: the digest existed at this moment, give or take the accuracy."""
+    """What a valid token proves: the digest existed at `made_at`, within the accuracy."""
 
     made_at: datetime
     latest_at: datetime
@@ -116,9 +108,9 @@ def _roots(pem: bytes) -> tuple[Certificate, ...]:
 
 
 def token_from_response(response: bytes, digest: str, nonce: int) -> bytes:
-    """Return the token of an authority's answer to our request, to be put into an anchor.
+    """Return the token of an authority's response to our request.
 
-    Not covered: who signed it. That is `check_token`, which a caller does before it anchors.
+    Not covered: who signed it. The caller runs `check_token` before anchoring.
     """
     read = _read(response)
     if read.tst_info.nonce != nonce:
@@ -128,14 +120,14 @@ def token_from_response(response: bytes, digest: str, nonce: int) -> bytes:
 
 
 def require_imprint(token: bytes, digest: str) -> None:
-    """Refuse a token that is over anything but this SHA-256. Nothing else of it is checked."""
+    """Raise if a token covers anything but this SHA-256. Nothing else is checked."""
     _require_imprint(_read_token(token), digest)
 
 
 def check_token(token: bytes, digest: str, trust: TimeStampTrust, at: datetime) -> TimeStamp:
-    """Return what a token proves, or raise the first thing that is wrong with it.
+    """Return what a token proves, or raise the first error.
 
-    `at` is now: a time stamp from the future is refused.
+    `at` is now: a time stamp from the future is rejected.
     """
     read = _read_token(token)
     _require_imprint(read, digest)
@@ -156,7 +148,7 @@ def check_token(token: bytes, digest: str, trust: TimeStampTrust, at: datetime) 
 
 
 def _read_token(token: bytes) -> "TimeStampResponse":
-    # Of an answer only the token is kept: nothing would protect the rest.
+    # Only the token of a response is stored, because nothing protects the rest.
     return _read(der_element(SEQUENCE, _GRANTED_STATUS, token))
 
 
@@ -178,7 +170,7 @@ def _read(response: bytes) -> "TimeStampResponse":
 
 
 def _require_strict(read: "TimeStampResponse") -> None:
-    """Refuse what the library passes over: versions, and the name of the signature's algorithm."""
+    """Check what the library ignores: versions, and the name of the signature algorithm."""
     signers = read.signed_data.signer_infos
     if len(signers) != 1:
         raise AffidavitError(faults.TST_SIGNER, problem=f"it has {len(signers)} signatures, not 1")
@@ -195,7 +187,7 @@ def _require_strict(read: "TimeStampResponse") -> None:
 
 
 def _signer_info(token: bytes) -> tuple[DerElement, ...]:
-    """Return the parts of the one signature: version, signer, digest, attributes, algorithm, ..."""
+    """Return the parts of the signature: version, signer, digest, attributes, algorithm, ..."""
     (content_info,) = der_elements(token)
     (signed_data,) = content_info.members[1].members
     (signer,) = signed_data.members[-1].members
@@ -212,10 +204,10 @@ def _require_imprint(read: "TimeStampResponse", digest: str) -> None:
 
 
 def _signer(read: "TimeStampResponse") -> Certificate:
-    """Return the certificate that the signature names by issuer and number.
+    """Return the certificate that the signature names by issuer and serial number.
 
-    Others may stand in the token, put there by anybody (GHSA-3xxc-pwj6-jgrj). Names are compared
-    as bytes: hostile ones are not parsed.
+    Anybody can add other certificates to a token (GHSA-3xxc-pwj6-jgrj). Names are compared as
+    bytes, so hostile ones are not parsed.
     """
     _, named, *_ = _signer_info(read.time_stamp_token())
     try:
@@ -234,7 +226,7 @@ def _signer(read: "TimeStampResponse") -> Certificate:
 
 
 def _issuer_and_number(certificate: bytes) -> bytes:
-    """Return both as a signature names them; of a certificate of version 3 they are 2nd and 4th."""
+    """Return both as a signature names them: 2nd and 4th in a version 3 certificate."""
     (whole,) = der_elements(certificate)
     _, number, _, issuer, *_ = whole.members[0].members
     return issuer.whole + number.whole
@@ -256,8 +248,8 @@ def _require_chain(
     if not any(crypto.is_valid_at(root, made_at) for root in roots):
         problem = "no root that you name was valid then"
         raise AffidavitError(faults.TST_TIME, found=timestamp_text(made_at), problem=problem)
-    # OpenSSL takes the first root of a name for the only one; an authority that changed its root's
-    # key has two. So if all together fail, each is tried alone.
+    # OpenSSL considers only the first root of a name, but an authority that changed the key of its
+    # root has two. So if all together fail, each is tried alone.
     alone = [(root,) for root in roots] if len(roots) > 1 else []
     if not any(_leads_to(some, read, digest) for some in (roots, *alone)):
         problem = "its signature and certificates do not hold up to any of them"
@@ -274,7 +266,7 @@ def _leads_to(roots: tuple[Certificate, ...], read: "TimeStampResponse", digest:
 
 
 def _accuracy(read: "TimeStampResponse") -> timedelta:
-    # The library's types say that there always is one; RFC 3161 leaves it out where not known.
+    # It is optional in RFC 3161, although the library's types say otherwise.
     accuracy: Accuracy | None = read.tst_info.accuracy
     if accuracy is None:
         return timedelta(0)

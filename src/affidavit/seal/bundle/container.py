@@ -1,5 +1,13 @@
-"""The strict reader of the bundle container: one gzip member that holds a tar archive of two plain
-files.
+"""The strict reader of the bundle container: one gzip member with a tar archive of two plain files.
+
+gzip (RFC 1952): Python's own module reads any number of members and zero bytes behind them; zlib
+reads one and ignores the rest. A bundle has one meaning, so both are rejected. Deflate has many
+spellings of one content, so changed bytes can unpack to the same content. Our bundles therefore
+have the digest of their compressed bytes in an extra field of the gzip header, which other readers
+ignore: no bit of them can change.
+
+tar (POSIX ustar and GNU headers, of which Assay writes the plain part): nothing is extracted and no
+extension is honoured. Long names, PAX headers, links, sparse files and devices are rejected.
 """
 
 import hashlib
@@ -14,27 +22,17 @@ from affidavit.base.faults import bundles as faults
 from affidavit.base.text import excerpt
 from affidavit.seal.bundle.limits import BundleLimits
 
-# Unpacks gzip strictly, piece by piece: one member, nothing before, after or beside it.
-#
-# Origin: RFC 1952. Python's own gzip reads any number of members and zero bytes behind them; zlib
-# reads one and says nothing of the rest. A bundle has one meaning, so each of these is refused.
-#
-# Deflate has many spellings of one content (in a run of zeros any distance will do), so that
-# changed bytes can unpack to what they were. Bundles of ours have the digest of their compressed
-# bytes in an extra field of the gzip header, which every reader of gzip passes over: in them no bit
-# can change.
-
 MAGIC: Final = b"\x1f\x8b"
-# Deflate; no flags or the one for an extra field; no time; best compression; no system.
+# Deflate; no flags, or the one for an extra field; no time; best compression; no system.
 _PLAIN_HEADER: Final = MAGIC + b"\x08\x00\x00\x00\x00\x00\x02\xff"
 _SEALED: Final = MAGIC + b"\x08\x04\x00\x00\x00\x00\x02\xff"
 _FIXED_BYTES: Final = 10
-# The extra field: its length, the name of its one part, the length of that: a SHA-256.
+# The extra field: its length, the name of its only part, and the length of that, a SHA-256.
 _EXTRA: Final = b"\x24\x00AF\x20\x00"
 _DIGEST_BYTES: Final = 32
 CHUNK_BYTES: Final = 128 * 1024
-# glibc gives freed memory back to the system, and gets it again page by page, at every portion: a
-# fifth of the whole time. Having freed a large block once (none of which was touched) it keeps it.
+# glibc returns freed memory to the system and gets it back page by page with every portion, which
+# takes a fifth of the time. After a large block was freed once, untouched, it keeps the memory.
 bytes(30 * 1024 * 1024)
 TRAILER_BYTES: Final = 8
 _OTHER_KINDS: Final = {
@@ -47,20 +45,20 @@ _OTHER_KINDS: Final = {
 
 
 class ByteStream(Protocol):
-    """An open binary file, or anything else that is read in pieces."""
+    """An open binary file, or anything else that can be read in pieces."""
 
     def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes; nothing at the end."""
+        """Return at most `size` bytes; none at the end."""
         ...
 
 
 def sealed_header(packed_sha256: bytes) -> bytes:
-    """Return the gzip header of a bundle of ours, for compressed bytes with this digest."""
+    """Return the gzip header of our bundles, for compressed bytes with this digest."""
     return _SEALED + _EXTRA + packed_sha256
 
 
 class Inflater:
-    """Reads one gzip member from a stream, under limits; nothing is held but the piece in hand."""
+    """Reads one gzip member from a stream, within limits and in constant memory."""
 
     def __init__(self, stream: ByteStream, limits: BundleLimits) -> None:
         self._stream = stream
@@ -70,15 +68,15 @@ class Inflater:
         self._read_bytes = 0
         self._made_bytes = 0
         self._crc = 0
-        self._said: bytes | None = None
+        self._expected: bytes | None = None
 
     @property
     def is_sealed(self) -> bool:
-        """Whether the header has the digest of the compressed bytes, and nothing else in it."""
-        return self._said is not None
+        """Whether the header holds the digest of the compressed bytes."""
+        return self._expected is not None
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the content; when it ends, everything that gzip promises has been checked."""
+        """Yield the content. At its end, size, checksum and digest have been checked."""
         held = self._after_header()
         while True:
             yield from self._inflated(held[:-TRAILER_BYTES])
@@ -95,7 +93,7 @@ class Inflater:
             raise _corrupt("it ends before its content does")
         if held != gzip_trailer(self._crc, self._made_bytes):
             raise _corrupt("the checksum of its content does not hold")
-        if self._said is not None and self._said != self._packed.digest():
+        if self._expected is not None and self._expected != self._packed.digest():
             raise _corrupt("its compressed bytes are not those that were written")
 
     def _read(self) -> bytes:
@@ -107,7 +105,7 @@ class Inflater:
         return piece
 
     def _after_header(self) -> bytes:
-        """Read the header; return what was read behind it."""
+        """Read the header; return the bytes that were read after it."""
         held = self._more(b"", _FIXED_BYTES)
         if not held.startswith(MAGIC):
             problem = next(text for start, text in _OTHER_KINDS.items() if held.startswith(start))
@@ -115,7 +113,7 @@ class Inflater:
         if held.startswith(_SEALED):
             size = len(_SEALED) + len(_EXTRA) + _DIGEST_BYTES
             held = self._more(held, size)
-            self._said = held[size - _DIGEST_BYTES : size]
+            self._expected = held[size - _DIGEST_BYTES : size]
             if not held.startswith(_EXTRA, len(_SEALED)):
                 raise _corrupt("the extra field of its gzip header is not the one of a bundle")
             return held[size:]
@@ -132,7 +130,7 @@ class Inflater:
         return held
 
     def _inflated(self, packed: bytes) -> Iterator[bytes]:
-        if self._said is not None:
+        if self._expected is not None:
             self._packed.update(packed)
         rest = packed
         while rest and not self._inflate.eof:
@@ -153,7 +151,7 @@ class Inflater:
         return made
 
     def _late(self, held: bytes) -> AffidavitError:
-        """Say what follows the first member."""
+        """Return the error for what follows the first member."""
         behind = self._more(self._inflate.unused_data + held, TRAILER_BYTES + len(MAGIC))
         if behind[TRAILER_BYTES:].startswith(MAGIC):
             return AffidavitError(faults.ARCHIVE_GZIP_MEMBERS)
@@ -161,19 +159,13 @@ class Inflater:
 
 
 def gzip_trailer(crc: int, size: int) -> bytes:
-    """Return how a gzip member ends whose content has this CRC-32 and so many bytes."""
+    """Return the end of a gzip member whose content has this CRC-32 and size."""
     return crc.to_bytes(4, "little") + (size & 0xFFFFFFFF).to_bytes(4, "little")
 
 
 def _corrupt(problem: str) -> AffidavitError:
     return AffidavitError(faults.ARCHIVE_CORRUPT, problem=problem)
 
-
-# Walks a tar archive as it is unpacked, and refuses what is not two plain files.
-#
-# Origin: POSIX ustar and GNU headers, of which Assay's writers use the plain part. Nothing is ever
-# extracted, no extension is honoured: a long name, a PAX header, a link, a sparse file or a device
-# has no place in a bundle, and is refused by what it would have done.
 
 MANIFEST: Final = "manifest.json"
 EVENTS: Final = "events.ndjson"
@@ -202,7 +194,7 @@ _REFUSED_KINDS: Final = {
 
 
 class TarStream:
-    """Takes exact numbers of bytes from content that comes in pieces of any size."""
+    """Returns exact numbers of bytes from content that comes in pieces of any size."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -229,19 +221,19 @@ class TarStream:
 
 @dataclass(frozen=True, slots=True)
 class TarHeader:
-    """What a tar header says of a member."""
+    """The tar header of a member."""
 
     name: str
     size: int
 
     @property
     def padding(self) -> int:
-        """How many bytes fill its last block."""
+        """The number of bytes that fill its last block."""
         return -self.size % BLOCK
 
 
 def next_member(content: TarStream, limits: BundleLimits) -> TarHeader | None:
-    """Return the header of the next member, whose content follows; None at the archive's end."""
+    """Return the header of the next member; None at the end of the archive."""
     block = content.take(BLOCK)
     if block == _ZEROS:
         return None
@@ -257,13 +249,13 @@ def next_member(content: TarStream, limits: BundleLimits) -> TarHeader | None:
 
 
 def require_padding(content: TarStream, header: TarHeader) -> None:
-    """Read what fills a member's last block: zeros, or something was hidden there."""
+    """Read the padding of a member; raise if anything is hidden in it."""
     if content.take(header.padding) != bytes(header.padding):
         raise AffidavitError(faults.ARCHIVE_TRAILING, what=f"member {header.name}")
 
 
 def require_end(content: TarStream) -> None:
-    """Read what follows the first zero block: another one, and zeros up to a full record."""
+    """Read the second zero block, and zeros up to a full record."""
     if content.take(BLOCK) != _ZEROS:
         raise AffidavitError(faults.ARCHIVE_CORRUPT, problem="the tar archive has no end")
     rest = content.take(RECORD)
@@ -272,7 +264,7 @@ def require_end(content: TarStream) -> None:
 
 
 def refuse_member(header: TarHeader, content: TarStream, limits: BundleLimits) -> AffidavitError:
-    """Return why a member cannot stand where it stands: it is foreign, doubled, or one of many."""
+    """Return why a member is rejected: it is unknown, a duplicate, or one of too many."""
     name = excerpt(header.name)
     if unicodedata.normalize("NFC", header.name).casefold() in MEMBERS:
         return AffidavitError(faults.ARCHIVE_DUPLICATE, name=name)
@@ -288,7 +280,7 @@ def refuse_member(header: TarHeader, content: TarStream, limits: BundleLimits) -
 
 
 def _fields(block: bytes) -> tuple[bytes, bytes, int]:
-    """Return kind, name and size as a header has them, when its checksum holds."""
+    """Return kind, name and size of a header after checking its checksum."""
     stored = _number(block[148:156])
     if stored != sum(block) - sum(block[148:156]) + 8 * 0x20:
         problem = "the checksum of a tar header does not hold"
@@ -302,7 +294,7 @@ def _fields(block: bytes) -> tuple[bytes, bytes, int]:
 
 
 def _number(field: bytes) -> int:
-    """Return an octal number; the base-256 form, for sizes beyond 8 GiB, is beyond every limit."""
+    """Return an octal number. The base-256 form is for sizes above 8 GiB, beyond every limit."""
     digits = field.strip(b" \0")
     if not digits.isdigit() or b"8" in digits or b"9" in digits:
         raise _not_tar("a number in a header is not octal")
@@ -310,7 +302,7 @@ def _number(field: bytes) -> int:
 
 
 def _name(field: bytes, limits: BundleLimits) -> str:
-    """Return a member's name, or refuse one that could lead anywhere but to itself."""
+    """Return the name of a member; raise if it could lead to another path."""
     raw = field.rstrip(b"\0")
     if len(raw) > limits.max_path_len:
         limit = limits.max_path_len
@@ -323,24 +315,24 @@ def _name(field: bytes, limits: BundleLimits) -> str:
 
 
 def _refused_kind(
-    kind: bytes, raw_name: bytes, said: bytes, limits: BundleLimits
+    kind: bytes, raw_name: bytes, data: bytes, limits: BundleLimits
 ) -> AffidavitError:
-    """Return why a member that is not a plain file is refused; `said` is its content.
+    """Return why a member that is not a plain file is rejected; `data` is its content.
 
-    What gives a name apart is refused for the name, if that is the worse of the two.
+    If the member carries a name for another one, an unsafe name is the worse of the two reasons.
     """
-    names = [said] if kind == _LONG_NAME else _pax_paths(said) if kind in _PAX_KINDS else []
+    names = [data] if kind == _LONG_NAME else _pax_paths(data) if kind in _PAX_KINDS else []
     for name in names:
         _name(name, limits)
-    is_sparse = kind in _PAX_KINDS and b"GNU.sparse." in said
+    is_sparse = kind in _PAX_KINDS and b"GNU.sparse." in data
     what = "a sparse file" if is_sparse else _REFUSED_KINDS.get(kind, "of an unknown kind")
     shown = excerpt(raw_name.rstrip(b"\0").decode("utf-8", "backslashreplace"))
     return AffidavitError(faults.ARCHIVE_TYPE, name=shown, kind=what)
 
 
-def _pax_paths(said: bytes) -> list[bytes]:
-    """Return the names that a PAX header would give; it is refused anyway, but for the worst."""
-    lines = said.split(b"\n")
+def _pax_paths(data: bytes) -> list[bytes]:
+    """Return the names in a PAX header."""
+    lines = data.split(b"\n")
     return [line.partition(b"=")[2] for line in lines if line.partition(b"=")[0].endswith(b"path")]
 
 

@@ -1,4 +1,8 @@
-"""Events of a bundle: their wire form and content hash, verified one by one or in batches."""
+"""Events of a bundle: their wire form and content hash, verified one by one or in batches.
+
+Origin: Assay's Evidence Contract v1: CloudEvents 1.0 as flat JSON, with members that begin with
+`assay`. Unknown members are kept and have no meaning here.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -19,11 +23,6 @@ from affidavit.base.validation import problem_and_field
 from affidavit.seal.bundle.container import EVENTS
 from affidavit.seal.bundle.merkle import LEAF_PREFIX, leaf_prefixed
 
-# One event of a bundle, read exactly: its shape, its content hash and its place in the run.
-#
-# Origin: Assay's Evidence Contract v1: CloudEvents 1.0 as flat JSON, with what identifies the run
-# in members that begin with `assay`. Keys that are not known are kept and mean nothing here.
-
 SPEC_VERSION: Final = "1.0"
 CONTENT_TYPE: Final = "application/json"
 HASHED_FIELDS: Final = ("data", "datacontenttype", "specversion", "subject", "type")
@@ -31,7 +30,7 @@ AwareDatetime = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class EventV1(msgspec.Struct, frozen=True):
-    """An event as it stands in a line, its members in canonical order."""
+    """An event on its line, with its members in canonical order."""
 
     assaycontenthash: str
     assaygit: str
@@ -58,7 +57,7 @@ class EventV1(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ExpectedPosition:
-    """What the next event has to say of itself. The first one says what its source is."""
+    """What the next event must state. The first event determines the source."""
 
     run_id: str
     sequence: int
@@ -66,9 +65,9 @@ class ExpectedPosition:
 
 
 def content_hash(value: Mapping[str, JsonValue]) -> str:
-    """Return what an event's content hash has to be; id, time and source are not part of it.
+    """Return the content hash of an event, which does not cover id, time and source.
 
-    A subject that is null is none, as Assay reads it; data that are null are data.
+    As in Assay, a null subject counts as absent, but null data count as data.
     """
     hashed = {key: value[key] for key in HASHED_FIELDS if key in value}
     if value.get("subject") is None:
@@ -79,7 +78,7 @@ def content_hash(value: Mapping[str, JsonValue]) -> str:
 def event_from_line(
     line: bytes, number: int, place: ExpectedPosition, limits: JsonLimits
 ) -> EventV1:
-    """Return the event of a line, or raise the first thing that is wrong with it.
+    """Return the event of a line, or raise the first error.
 
     The order is Assay's: JSON, shape, version, content hash, sequence, run id, source, id.
     """
@@ -138,22 +137,13 @@ def _invalid(problem: str, field: str | None = None) -> AffidavitError:
     return AffidavitError(faults.BUNDLE_EVENT, Where(field=field), problem=problem)
 
 
-# Verifies many events at once, by writing them again from what may differ between them.
-#
-# From each line only its data, time, type, subject and two flags are taken. The content hash is
-# computed, number and id are counted, and the rest is what the event before had. If the lines that
-# all this makes are the bytes that are there, then every line is canonical, its hash holds, it
-# stands at its place, and it belongs to the run. One comparison decides; what it does not prove is
-# looked at line by line in `event`. So the cost of an event is that of its hashes, not of its
-# checks.
-
 _sha256 = hashlib.sha256
 _as_decimal = b"%d".__mod__
 FLAGS: Final = (b"false", b"true")
 
 
 class _Varying(msgspec.Struct, gc=False):
-    """What differs between the events of one run."""
+    """The members that differ between the events of one run."""
 
     assaypii: bool
     assaysecrets: bool
@@ -165,7 +155,7 @@ class _Varying(msgspec.Struct, gc=False):
 
 _decode_lines = msgspec.json.Decoder(_Varying).decode_lines
 _DATETIMES = list[AwareDatetime]
-# A column of values, one for each line; or one value that all lines have.
+# One value for each line, or a single value for all lines.
 _Column = Sequence[bytes] | bytes
 
 
@@ -173,7 +163,7 @@ _Column = Sequence[bytes] | bytes
 class LineTemplate:
     """What the events of a run have in common, as the pieces of a canonical line.
 
-    Between the pieces stand: content hash, two flags, number, data, number, subject, time, type.
+    Between the pieces come content hash, two flags, number, data, number, subject, time and type.
     """
 
     pieces: tuple[bytes, ...]
@@ -181,9 +171,16 @@ class LineTemplate:
 
     @classmethod
     def of(
-        cls, run_id: str, source: str, producer: str, version: str, git: str, content_type: str
+        cls,
+        *,
+        run_id: str,
+        source: str,
+        producer: str,
+        version: str,
+        git: str,
+        content_type: str = CONTENT_TYPE,
     ) -> "LineTemplate":
-        """Return the pattern of a run, from what its events have in common."""
+        """Return the template of a run."""
         run, kind = jcs(run_id), jcs(content_type)
         pieces = (
             b'{"assaycontenthash":"sha256:',
@@ -201,11 +198,11 @@ class LineTemplate:
         return cls(pieces, b',"datacontenttype":%b,"specversion":"1.0"' % kind)
 
     def form(self) -> bytes:
-        """Return a line with `%b` wherever a value stands."""
+        """Return the line with `%b` in place of each value."""
         return b"%b".join(map(_escaped, self.pieces))
 
-    def leaves(self, *columns: _Column) -> list[bytes]:
-        """Return the lines that have these values between the pieces, each marked as a leaf."""
+    def leaves(self, columns: Sequence[_Column]) -> list[bytes]:
+        """Return the lines with these values between the pieces, each prefixed as a leaf."""
         form = LEAF_PREFIX + _escaped(self.pieces[0])
         varying = []
         for column, piece in zip(columns, self.pieces[1:], strict=True):
@@ -223,33 +220,36 @@ def _escaped(text: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedBatch:
-    """Lines that are proved: the content hash of each, in hexadecimal digits, and their leaves."""
+    """Verified lines: their content hashes in hexadecimal digits, and their leaves."""
 
     hashes: list[bytes]
     leaves: list[bytes]
 
 
 def template_of(event: EventV1) -> LineTemplate | None:
-    """Return the pattern of the events that follow one; None if it has members that have none."""
+    """Return the template for the events after this one; None if it has rare members."""
     rare = (event.traceparent, event.tracestate, event.assaypolicyid)
     if any(rare) or event.assaysemanticdigest or event.assaydigestprofile:
         return None
     return LineTemplate.of(
-        event.assayrunid,
-        event.source,
-        event.assayproducer,
-        event.assayproducerversion,
-        event.assaygit,
-        event.datacontenttype,
+        run_id=event.assayrunid,
+        source=event.source,
+        producer=event.assayproducer,
+        version=event.assayproducerversion,
+        git=event.assaygit,
+        content_type=event.datacontenttype,
     )
 
 
 def verify_batch(
-    text: bytes, first: int, pattern: LineTemplate, limits: JsonLimits
+    text: bytes, first: int, template: LineTemplate, limits: JsonLimits
 ) -> VerifiedBatch | None:
-    """Return what the whole lines of a text come to, if all of it is proved.
+    """Verify whole lines at once; None if that is not possible.
 
-    `first` is the number that the first event has to have. None says that nothing is proved.
+    Only data, time, type, subject and two flags are taken from each line. Hashes are computed,
+    numbers and ids are counted, and the rest comes from the template. If this reproduces the bytes
+    of the text, every line is canonical, its hash holds, and it belongs to its position in the run.
+    So an event costs as much as its hashes. `first` is the expected number of the first event.
     """
     try:
         events = _decode_lines(text)
@@ -263,18 +263,20 @@ def verify_batch(
     subjects = _encoded_subjects([event.subject for event in events])
     types = [event.type for event in events]
     written = {name: encoded_name(name) for name in set(types)}
-    hashes = _content_hashes(data, pattern.hashed, subjects, types, written)
+    hashes = _content_hashes(data, template.hashed, subjects, types, written)
     numbers = list(map(_as_decimal, range(first, first + len(events))))
-    leaves = pattern.leaves(
-        hashes,
-        _flag_column([event.assaypii for event in events]),
-        _flag_column([event.assaysecrets for event in events]),
-        numbers,
-        data,
-        numbers,
-        subjects,
-        list(map(str.encode, times)),
-        [written[name] for name in types],
+    leaves = template.leaves(
+        (
+            hashes,
+            _flag_column([event.assaypii for event in events]),
+            _flag_column([event.assaysecrets for event in events]),
+            numbers,
+            data,
+            numbers,
+            subjects,
+            list(map(str.encode, times)),
+            [written[name] for name in types],
+        )
     )
     return VerifiedBatch(hashes, leaves) if b"\n".join(leaves) == leaf_prefixed(text) else None
 
@@ -286,7 +288,7 @@ def _content_hashes(
     types: Sequence[str],
     written: dict[str, bytes],
 ) -> list[bytes]:
-    """Return the hashes of what the content hash covers: its members in canonical order."""
+    """Return the content hashes, over the covered members in canonical order."""
     if isinstance(subjects, bytes):
         ends = {name: b'%b%b,"type":%b}' % (hashed, subjects, written[name]) for name in written}
         made = [b'{"data":' + each + ends[name] for each, name in zip(data, types, strict=True)]
@@ -298,10 +300,10 @@ def _content_hashes(
     return [_sha256(each).hexdigest().encode() for each in made]
 
 
-# Runs have few types of events, and meet them again in every portion.
+# Runs have few event types, and they recur in every portion.
 @lru_cache(1024)
 def encoded_name(name: str) -> bytes:
-    """Return the JSON of a type's name."""
+    """Return the name of a type as JSON."""
     return jcs(name)
 
 
@@ -318,5 +320,5 @@ def _encoded_subjects(subjects: Sequence[str | None]) -> _Column:
 
 
 def encoded_subject(subject: str | None) -> bytes:
-    """Return the member that an event's subject is, or nothing."""
+    """Return the member `subject`, or nothing."""
     return b"" if subject is None else b',"subject":%b' % jcs(subject)

@@ -1,7 +1,8 @@
-"""How large a bundle may be, as one value with the eight names of ADR-025.
+"""How large a bundle may be.
 
-Origin: the limits object of the soak report in ADR-025; the defaults are Assay's, so that a bundle
-that one tool accepts is not too large for the other. A limit is the largest that is accepted.
+Origin: the limits object of the soak report in ADR-025, with its eight names. The defaults are
+Assay's, so that a bundle that one tool accepts is not too large for the other. A limit is the
+largest accepted value.
 """
 
 from collections.abc import Mapping
@@ -13,14 +14,14 @@ from affidavit.base.faults import bundles as faults
 from affidavit.base.json_values import MAX_DEPTH, JsonLimits
 from affidavit.base.text import excerpt
 
-# Assay refuses more keys in one object, and longer texts, than these.
+# Assay's limits on the keys of one object and on the length of a text.
 _MAX_KEYS: Final = 10_000
 _MAX_STRING: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class BundleLimits:
-    """The eight limits. `max_line_bytes` does not count the line feed; paths are in bytes."""
+    """The eight limits. `max_line_bytes` excludes the line feed; paths are in bytes."""
 
     max_bundle_bytes: int = 100 * 1024 * 1024
     max_decode_bytes: int = 1024 * 1024 * 1024
@@ -36,7 +37,7 @@ class BundleLimits:
         return JsonLimits(max_bytes, self.max_json_depth, _MAX_KEYS, _MAX_STRING)
 
     def as_wire(self) -> dict[str, int]:
-        """Return the limits as reports hold them."""
+        """Return the limits as reports have them."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -45,9 +46,9 @@ LIMIT_NAMES: Final = tuple(field.name for field in fields(BundleLimits))
 
 
 def limits_from_wire(value: object, defaults: BundleLimits = DEFAULT_LIMITS) -> BundleLimits:
-    """Return the defaults with what a JSON object overrides; a name that is not known is refused.
+    """Return the defaults with the overrides of a JSON object.
 
-    A limit that is spelled wrong would otherwise not be there, and nobody would know.
+    An unknown name is an error: a misspelt limit would otherwise be ignored in silence.
     """
     if not isinstance(value, Mapping):
         raise _invalid_limits("they are not a JSON object")

@@ -1,4 +1,9 @@
-"""The manifest of a bundle, and the totals over all events that it states."""
+"""The manifest of a bundle, and the totals over all events that it states.
+
+Origin: Assay's Evidence Contract v1, with two more blocks. `x-assay` names the packs that were
+applied and their mappings (ADR-025, data contract 3). `x-affidavit` has a Merkle root over whole
+lines, and whether the run had finished. Unknown members are kept.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -16,13 +21,6 @@ from affidavit.base.validation import problem_and_field
 from affidavit.seal.bundle.container import EVENTS, MANIFEST
 from affidavit.seal.bundle.limits import BundleLimits
 from affidavit.seal.bundle.merkle import MerkleTree, leaves_of
-
-# The manifest of a bundle: what it says, and what is ours in it.
-#
-# Origin: Assay's Evidence Contract v1, with two blocks beside it. `x-assay` names the packs that
-# were applied and what they map to (ADR-025, data contract 3). `x-affidavit` covers what the
-# contract leaves open: a Merkle root over whole lines, and whether the run had finished. Keys that
-# are not known are kept as they are.
 
 SCHEMA_VERSION: Final = 1
 ALGORITHMS: Final[Mapping[str, str]] = {
@@ -44,7 +42,7 @@ class ProducerV1(msgspec.Struct, frozen=True):
 
 
 class ManifestFileV1(msgspec.Struct, frozen=True):
-    """What the manifest says of a member."""
+    """A member of the archive."""
 
     path: str
     sha256: str
@@ -62,7 +60,7 @@ class PackAppliedV1(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MappingV1(msgspec.Struct, frozen=True):
-    """What a rule speaks to in a framework (ADR-025, data contract 3)."""
+    """The part of a framework that a rule refers to (ADR-025, data contract 3)."""
 
     rule: str
     framework: str
@@ -77,9 +75,10 @@ class AssayBlockV1(msgspec.Struct, frozen=True):
 
 
 class AffidavitBlockV1(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The block `x-affidavit`. `origin` commits, behind a salt, to what a redacted bundle was.
+    """The block `x-affidavit`.
 
-    Whether the run had finished is left out where no event says that one began.
+    `origin` is a salted commitment to the bundle that a redacted one was made from. `finished` is
+    absent if no event says that a run began.
     """
 
     version: int
@@ -95,7 +94,7 @@ class AffidavitBlockV1(msgspec.Struct, frozen=True, omit_defaults=True):
 class BundleManifestV1(
     msgspec.Struct, frozen=True, rename={"affidavit": AFFIDAVIT_BLOCK, "assay": ASSAY_BLOCK}
 ):
-    """A manifest, as far as it is known."""
+    """The known members of a manifest."""
 
     schema_version: int
     bundle_id: str
@@ -111,28 +110,27 @@ class BundleManifestV1(
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A manifest: all that it holds, and its parts that are known."""
+    """A manifest: all of its members, and the known ones typed."""
 
     value: Mapping[str, JsonValue]
     known: BundleManifestV1
 
     @property
     def events(self) -> ManifestFileV1:
-        """What it says of the events."""
+        """The entry of the events."""
         return self.known.files[EVENTS]
 
     @property
     def events_sha256(self) -> str:
-        """The digest of the events as it stands everywhere else: `sha256:<hex>`."""
-        said = self.events.sha256
-        return said if said.startswith("sha256:") else f"sha256:{said}"
+        """The digest of the events as `sha256:<hex>`."""
+        return f"sha256:{self.events.sha256.removeprefix('sha256:')}"
 
 
 def manifest_from_bytes(raw: bytes, limits: BundleLimits) -> Manifest:
-    """Return the manifest, or raise why it is none: strict JSON, canonical, complete, of version 1.
+    """Read a manifest: strict and canonical JSON, complete, of version 1.
 
-    Assay reads a manifest that is not canonical. Its writers write none, and two texts for one
-    manifest would be two bundles with one meaning, so here it is refused.
+    Assay also reads manifests that are not canonical, but writes none. Two texts for one manifest
+    would be two bundles with one meaning, so they are rejected here.
     """
     try:
         value = require_canonical(raw, limits.for_json(limits.max_manifest_bytes))
@@ -174,9 +172,9 @@ def _unknown_version(what: str, found: object, known: object) -> AffidavitError:
     return AffidavitError(faults.BUNDLE_VERSION, what=what, found=shown, known=known)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestContents:
-    """What a manifest is made from when the events are known."""
+    """What a manifest states about the events."""
 
     run_id: str
     count: int
@@ -198,7 +196,7 @@ def manifest_bytes(
 ) -> bytes:
     """Return the canonical bytes of a manifest.
 
-    `about` adds to our own block; `kept` are members of another manifest that stay as they are.
+    `about` adds to our own block; `kept` are members of another manifest to copy.
     """
     ours: dict[str, JsonValue] = {
         "version": 1,
@@ -225,13 +223,11 @@ def manifest_bytes(
     return jcs(manifest)
 
 
-# What all events of a bundle come to: the same sums whether a bundle is written or verified.
-
-_TREE_BATCH: Final = 4096  # Leaves at a time: a level of the tree costs some steps by itself.
+_TREE_BATCH: Final = 4096  # Leaves at a time, because each level of the tree has a fixed cost.
 
 
 class EventTotals:
-    """Counts, digests and roots of lines that come in portions."""
+    """Count, digest and roots of event lines, for writing and verifying alike."""
 
     def __init__(self) -> None:
         self._bytes = hashlib.sha256()
@@ -242,13 +238,13 @@ class EventTotals:
 
     @property
     def count(self) -> int:
-        """How many events there were."""
+        """The number of events."""
         return self._tree.size + len(self._leaves)
 
     def add(self, text: bytes, hashes: Sequence[bytes], lines: Sequence[bytes]) -> None:
-        """Add whole lines: the text, the content hash of each in hexadecimal digits, and each line.
+        """Add whole lines: their text, their content hashes in hexadecimal digits, and each line.
 
-        The lines stand behind the mark of a leaf, as `merkle.marked_lines` gives them.
+        The lines have the leaf prefix, as `merkle.leaf_prefixed_lines` returns them.
         """
         self._bytes.update(text)
         self.size += len(text)
@@ -262,13 +258,13 @@ class EventTotals:
         self._leaves = []
 
     def contents(self, run_id: str) -> ManifestContents:
-        """Return what a manifest has to say of these events."""
+        """Return what a manifest must state about these events."""
         self._grow()
         return ManifestContents(
-            run_id,
-            self.count,
-            self.size,
-            f"sha256:{self._bytes.hexdigest()}",
-            f"sha256:{self._hashes.hexdigest()}",
-            f"sha256:{self._tree.root().hex()}",
+            run_id=run_id,
+            count=self.count,
+            size=self.size,
+            sha256=f"sha256:{self._bytes.hexdigest()}",
+            run_root=f"sha256:{self._hashes.hexdigest()}",
+            merkle_root=f"sha256:{self._tree.root().hex()}",
         )

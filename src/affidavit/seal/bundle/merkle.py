@@ -1,9 +1,9 @@
 """A Merkle tree over the lines of a bundle, and proofs that one line is among them.
 
-Origin: RFC 6962, section 2.1: a leaf is hashed behind a zero byte and a node behind a one, so that
-neither passes for the other; the shape of the tree follows from its size alone. The lines are those
-of events.ndjson without their line feeds, so time, source and run id are covered too, which the
-content hashes of Assay leave out.
+Origin: RFC 6962, section 2.1. A leaf is hashed with a zero byte as its prefix and a node with a
+one, so neither passes for the other; the size determines the shape of the tree. The leaves are the
+lines of events.ndjson without line feeds, so time, source and run id are covered, which Assay's
+content hashes leave out.
 """
 
 import hashlib
@@ -18,40 +18,40 @@ DIGEST_BYTES: Final = 32
 
 
 def leaf_of(line: bytes) -> bytes:
-    """Return the hash of a line, which has no line feed."""
+    """Return the hash of a line without its line feed."""
     return _sha256(LEAF_PREFIX + line).digest()
 
 
 def leaf_prefixed(text: bytes) -> bytes:
-    """Return a text of whole lines with the mark of a leaf before each, without its last feed."""
+    """Return whole lines with the leaf prefix before each, without the last line feed."""
     return (LEAF_PREFIX + text[:-1]).replace(b"\n", b"\n" + LEAF_PREFIX)
 
 
 def leaf_prefixed_lines(text: bytes) -> list[bytes]:
-    """Return the lines of a text, each behind the mark of a leaf."""
+    """Return the lines of a text, each with the leaf prefix."""
     return leaf_prefixed(text).split(b"\n")
 
 
 def leaves_of(lines: Iterable[bytes]) -> list[bytes]:
-    """Return the hashes of lines that stand behind their mark."""
+    """Return the hashes of lines that have the leaf prefix."""
     return [_sha256(line).digest() for line in lines]
 
 
 def _parents(nodes: Sequence[bytes]) -> list[bytes]:
-    """Return the hashes of pairs of neighbours; there are evenly many."""
+    """Return the hashes of neighbouring pairs; the number of nodes is even."""
     pairs = zip(nodes[::2], nodes[1::2], strict=True)
     return [_sha256(_NODE_PREFIX + left + right).digest() for left, right in pairs]
 
 
 class MerkleTree:
-    """The root of leaves that come in portions. It holds one node for each level."""
+    """Computes the root of leaves that come in portions; it keeps one node for each level."""
 
     def __init__(self) -> None:
         self._waiting: list[bytes | None] = []
         self.size = 0
 
     def extend(self, leaves: Iterable[bytes]) -> None:
-        """Add leaves at the right."""
+        """Append leaves."""
         nodes = list(leaves)
         self.size += len(nodes)
         level = 0
@@ -66,7 +66,7 @@ class MerkleTree:
             level += 1
 
     def root(self) -> bytes:
-        """Return the root of what was added until now."""
+        """Return the root of the leaves so far."""
         found = None
         for left in self._waiting:
             if left is not None:
@@ -75,7 +75,7 @@ class MerkleTree:
 
 
 def audit_path(leaves: Sequence[bytes], index: int) -> tuple[bytes, ...]:
-    """Return the nodes that lead from one leaf to the root, lowest first (RFC 6962, 2.1.1)."""
+    """Return the nodes from one leaf to the root, lowest first (RFC 6962, 2.1.1)."""
     nodes, path = list(leaves), []
     while len(nodes) > 1:
         beside = index ^ 1
@@ -88,7 +88,7 @@ def audit_path(leaves: Sequence[bytes], index: int) -> tuple[bytes, ...]:
 
 
 def root_from_path(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes | None:
-    """Return the root that a path leads to; None if no tree of this size has such a path."""
+    """Return the root at the end of a path; None if no tree of this size has such a path."""
     if not 0 <= index < size:
         return None
     node, rest, last = leaf, list(path), size - 1

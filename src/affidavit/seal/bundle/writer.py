@@ -1,4 +1,8 @@
-"""Writes a bundle: event lines from drafts, then the deterministic archive."""
+"""Writes a bundle: event lines from drafts, then the archive.
+
+The same events make the same bytes: no name, time or user of the machine is in the archive. The
+compressed bytes also depend on Python's deflate library; the content and its digests do not.
+"""
 
 import hashlib
 import zlib
@@ -14,7 +18,6 @@ from affidavit.base.faults.bundles import RECORD_VALUE
 from affidavit.base.json_values import JsonValue
 from affidavit.seal.bundle.container import BLOCK, EVENTS, MANIFEST, gzip_trailer, sealed_header
 from affidavit.seal.bundle.events import (
-    CONTENT_TYPE,
     FLAGS,
     AwareDatetime,
     LineTemplate,
@@ -25,14 +28,12 @@ from affidavit.seal.bundle.events import (
 from affidavit.seal.bundle.manifest import EventTotals
 from affidavit.seal.bundle.merkle import leaf_prefixed_lines
 
-# Makes the lines of a bundle from what happened: each event gets its number, id and hash.
-
-_BATCH_LINES: Final = 512  # Lines that are summed up at a time.
+_BATCH_LINES: Final = 512  # Lines that are added to the totals at a time.
 
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
-    """What all events of a run say of it."""
+    """What all events of a run have in common."""
 
     id: str
     source: str
@@ -47,14 +48,14 @@ class RunIdentity:
             raise _invalid("a source is an address like urn:example:run", "source")
 
     def producer_as_wire(self) -> dict[str, JsonValue]:
-        """Return who wrote it, as the manifest names it."""
+        """Return the producer as the manifest names it."""
         named: dict[str, JsonValue] = {"name": self.producer, "version": self.producer_version}
         return named if self.git == "unknown" else {**named, "git": self.git}
 
 
 @dataclass(frozen=True, slots=True)
 class EventDraft:
-    """An event before it has a place: what happened, when, and of what kind it is."""
+    """An event without its number, id and hash."""
 
     type: str
     time: str
@@ -65,7 +66,7 @@ class EventDraft:
 
 
 class EventWriter:
-    """Turns drafts into lines, one after another, and keeps count for the manifest."""
+    """Turns drafts into lines, and keeps the totals for the manifest."""
 
     def __init__(self, run: RunIdentity) -> None:
         self.run = run
@@ -73,14 +74,20 @@ class EventWriter:
         self._count = 0
         self._lines: list[bytes] = []
         self._hashes: list[bytes] = []
-        self._pattern = _template_of_run(run)
-        self._form = self._pattern.form() + b"\n"
+        self._template = LineTemplate.of(
+            run_id=run.id,
+            source=run.source,
+            producer=run.producer,
+            version=run.producer_version,
+            git=run.git,
+        )
+        self._form = self._template.form() + b"\n"
 
     def append(self, draft: EventDraft) -> bytes:
         """Return the line of the next event, with its line feed."""
         data, kind = jcs(draft.data), encoded_name(draft.type)
         subject, number = encoded_subject(draft.subject), b"%d" % self._count
-        hashed = b'{"data":%b%b%b,"type":%b}' % (data, self._pattern.hashed, subject, kind)
+        hashed = b'{"data":%b%b%b,"type":%b}' % (data, self._template.hashed, subject, kind)
         content = hashlib.sha256(hashed).hexdigest().encode()
         time = require_time(draft.time).encode()
         flags = FLAGS[draft.has_personal_data], FLAGS[draft.has_secrets]
@@ -88,14 +95,14 @@ class EventWriter:
         return self._added(self._form % values, content)
 
     def rewrite(self, event: Mapping[str, JsonValue]) -> bytes:
-        """Return the line of a whole event, which keeps all but its content hash."""
-        said = content_hash(event)
-        line = jcs({**event, "assaycontenthash": said}) + b"\n"
-        return self._added(line, said.removeprefix("sha256:").encode())
+        """Return the line of a whole event, of which only the content hash is computed again."""
+        digest = content_hash(event)
+        line = jcs({**event, "assaycontenthash": digest}) + b"\n"
+        return self._added(line, digest.removeprefix("sha256:").encode())
 
     def finish(self) -> EventTotals:
-        """Return what all lines come to."""
-        self._sum_up()
+        """Return the totals of all lines."""
+        self._add_to_totals()
         return self.totals
 
     def _added(self, line: bytes, content: bytes) -> bytes:
@@ -103,25 +110,18 @@ class EventWriter:
         self._lines.append(line)
         self._hashes.append(content)
         if len(self._lines) == _BATCH_LINES:
-            self._sum_up()
+            self._add_to_totals()
         return line
 
-    def _sum_up(self) -> None:
+    def _add_to_totals(self) -> None:
         if self._lines:
             text = b"".join(self._lines)
             self.totals.add(text, self._hashes, leaf_prefixed_lines(text))
         self._lines, self._hashes = [], []
 
 
-def _template_of_run(run: RunIdentity) -> LineTemplate:
-    """Return what all events of a run have in common."""
-    return LineTemplate.of(
-        run.id, run.source, run.producer, run.producer_version, run.git, CONTENT_TYPE
-    )
-
-
 def require_time(text: str) -> str:
-    """Return a time that events can have: RFC 3339, with its zone."""
+    """Return a time if it is RFC 3339 with a zone; raise otherwise."""
     try:
         msgspec.convert(text, AwareDatetime)
     except msgspec.ValidationError:
@@ -134,27 +134,19 @@ def _invalid(problem: str, field: str) -> AffidavitError:
     return AffidavitError(RECORD_VALUE, Where(field=field), problem=problem)
 
 
-# Writes a bundle, piece by piece: the same events make the same bytes.
-#
-# No name, time or user of the machine stands in it. The bytes also depend on the deflate library
-# that Python was built with; the content, and so every digest in the manifest, does not.
-
-# Half the time of the best level, and within some per cent of its size, on events.
+# Takes half the time of the best level and makes events a few per cent larger.
 COMPRESSION_LEVEL: Final = 6
 _OWNER: Final = b"affidavit"
 
 
 class BundlePacker:
-    """Packs one bundle. Its header has a digest of what follows, so it is known last.
-
-    Whoever cannot hold the body in memory puts it aside, and writes the header before it.
-    """
+    """Packs one bundle. The header holds a digest of the body, so the body is made first."""
 
     def __init__(self) -> None:
         self._packed = hashlib.sha256()
 
     def body(self, manifest: bytes, events: Iterable[bytes], size: int) -> Iterator[bytes]:
-        """Yield all but the header. `events` are the lines in pieces, `size` bytes in all."""
+        """Yield everything after the header. The pieces of `events` have `size` bytes in all."""
         packer = zlib.compressobj(COMPRESSION_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
         crc, written = 0, 0
         for piece in _tar_pieces(manifest, events, size):
@@ -168,7 +160,7 @@ class BundlePacker:
         yield last + gzip_trailer(crc, written)
 
     def header(self) -> bytes:
-        """Return the header, when the body is complete."""
+        """Return the header; the body must be complete."""
         return sealed_header(self._packed.digest())
 
 
@@ -181,7 +173,7 @@ def _tar_pieces(manifest: bytes, events: Iterable[bytes], size: int) -> Iterator
 
 
 def tar_header(name: str, size: int) -> bytes:
-    """Return the ustar header of a plain file that is nobody's and of no time."""
+    """Return the ustar header of a plain file without a user or a time."""
     block = bytearray(BLOCK)
     block[: len(name)] = name.encode()
     block[100:124] = b"0000644\x000000000\x000000000\x00"
