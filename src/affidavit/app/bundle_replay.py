@@ -16,9 +16,8 @@ from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import bundles as faults
-from affidavit.base.files import read_bounded
 from affidavit.base.statistics.rates import Rate
-from affidavit.base.strict_json import decode
+from affidavit.base.strict_json import read_json_file
 from affidavit.checks.replay import replay_body as replay_answer
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.evaluation import Measure, decide
@@ -325,10 +324,7 @@ def packs_of_report(report: Path) -> tuple[str, ...]:
 
 
 def _stored_report(report: Path) -> dict[str, Any]:
-    try:
-        value = decode(read_bounded(report, MAX_REPORT_BYTES))
-    except AffidavitError as error:
-        raise error.at(file=str(report)) from None
+    value = read_json_file(report, MAX_REPORT_BYTES)
     if not isinstance(value, dict) or value.get("schema_version") != LINT_SCHEMA_VERSION:
         raise AffidavitError(
             faults.REPLAY_REPORT, Where(file=str(report)), known=LINT_SCHEMA_VERSION

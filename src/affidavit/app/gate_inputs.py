@@ -16,10 +16,10 @@ from typing import IO, Final, TypeVar
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults.input import FILE_MISSING, FILE_UNREADABLE, JSON_LONG_LINE
-from affidavit.base.files import is_there, open_to_read, read_bounded
+from affidavit.base.files import is_there, open_to_read
 from affidavit.base.json_rows import lines_in, raise_error
-from affidavit.base.json_values import DOCUMENT_LIMITS, LINE_LIMITS, JsonValue
-from affidavit.base.strict_json import decode, split_lines
+from affidavit.base.json_values import LINE_LIMITS, JsonValue
+from affidavit.base.strict_json import read_json_file, split_lines
 from affidavit.decision.comparison import outcomes_from_report
 from affidavit.decision.counts import MAX_LISTED
 from affidavit.decision.report import ReportInput
@@ -348,16 +348,11 @@ class LineIndex:
 
 MAX_BASELINE_BYTES: Final = 1024 * 1024 * 1024
 """A report of ten million items has some hundred megabytes."""
-_BASELINE_LIMITS: Final = replace(DOCUMENT_LIMITS, max_bytes=MAX_BASELINE_BYTES)
 
 
 def read_stored_report(path: Path) -> JsonValue:
     """Return the JSON of a stored report."""
-    raw = read_bounded(path, MAX_BASELINE_BYTES)
-    try:
-        return decode(raw, _BASELINE_LIMITS)
-    except AffidavitError as error:
-        raise error.at(file=str(path)) from None
+    return read_json_file(path, MAX_BASELINE_BYTES)
 
 
 def baseline_outcomes(path: Path | None, kind: str) -> dict[str, bool | None] | None:

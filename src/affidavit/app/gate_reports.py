@@ -11,9 +11,9 @@ from affidavit.app.gate_inputs import read_stored_report
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.faults.input import FILE_MISSING
-from affidavit.base.files import append_line_durably, open_to_read, read_bounded
-from affidavit.base.json_values import LINE_LIMITS, JsonLimits
-from affidavit.base.strict_json import decode, read_lines
+from affidavit.base.files import append_line_durably, open_to_read
+from affidavit.base.json_values import LINE_LIMITS
+from affidavit.base.strict_json import read_json_file, read_lines
 from affidavit.decision.comparison import ReportComparison, compare_reports
 from affidavit.decision.stored_report import parse_report
 from affidavit.reports import gate_html, gate_junit, gate_markdown, gate_sarif
@@ -98,7 +98,6 @@ def require_history(path: Path) -> None:
 
 MAX_REPORT_BYTES: Final = 512 * 1024 * 1024
 """A report names every item, so one of a million items has some tens of megabytes."""
-_LIMITS: Final = JsonLimits(max_bytes=MAX_REPORT_BYTES)
 
 RENDERERS: Final[Mapping[str, Callable[[Mapping[str, object]], str]]] = MappingProxyType(
     {
@@ -111,11 +110,7 @@ RENDERERS: Final[Mapping[str, Callable[[Mapping[str, object]], str]]] = MappingP
 
 def read_report(path: Path) -> dict[str, Any]:
     """Return a stored report, held to its shape."""
-    raw = read_bounded(path, MAX_REPORT_BYTES)
-    try:
-        value = decode(raw, _LIMITS)
-    except AffidavitError as error:
-        raise error.at(file=str(path)) from None
+    value = read_json_file(path, MAX_REPORT_BYTES)
     if not isinstance(value, dict):
         problem = "it is not a JSON object"
         raise AffidavitError(faults.REPORT_MALFORMED, Where(str(path)), problem=problem)

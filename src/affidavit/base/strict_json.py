@@ -25,6 +25,7 @@ from affidavit.base.faults.input import (
     JSON_TRAILING,
     JSON_UNICODE,
 )
+from affidavit.base.files import FilePath, read_bounded
 from affidavit.base.json_values import (
     DOCUMENT_LIMITS,
     LINE_LIMITS,
@@ -275,6 +276,15 @@ def decode(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS, first_line: int = 1
     `first_line` is the number of the line on which `raw` starts; it only serves the error.
     """
     return _decoded(raw, limits, first_line, OPT_STRICT_INTEGER)[0]
+
+
+def read_json_file(path: FilePath, max_bytes: int = DOCUMENT_LIMITS.max_bytes) -> JsonValue:
+    """Return the one JSON value of a file; an error names the file."""
+    raw = read_bounded(path, max_bytes)
+    try:
+        return decode(raw, JsonLimits(max_bytes=max_bytes))
+    except AffidavitError as error:
+        raise error.at(file=str(path)) from None
 
 
 def decode_and_write(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> tuple[JsonValue, bytes]:

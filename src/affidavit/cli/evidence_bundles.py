@@ -16,7 +16,6 @@ from affidavit.cli.evidence_options import (
     packs_block_from_option,
     print_limits_hint,
     print_sealed,
-    read_json_file,
 )
 from affidavit.cli.parameters import require_output_paths
 from affidavit.cli.terminal import Terminal
@@ -191,6 +190,7 @@ def redact(
 
 def _check_revealed(terminal: Terminal, bundle: Path, reveal: Path, limits: str | None) -> Exit:
     from affidavit.app.bundle_disclosure import RevealedV1, check_revealed
+    from affidavit.base.strict_json import read_json_file
 
     revealed = check_revealed(bundle, read_json_file(reveal), limits_from_option(limits))
     if isinstance(revealed, RevealedV1):

@@ -26,7 +26,6 @@ from affidavit.cli.evidence_options import bundle_path
 if TYPE_CHECKING:
     from affidavit.app.bundle_contents import BundleComparison
 from affidavit.cli.command_classes import reject_options
-from affidavit.cli.evidence_options import read_json_file
 from affidavit.cli.parameters import require_output_paths
 from affidavit.cli.terminal import json_bytes
 
@@ -257,6 +256,7 @@ def _reject_other_mode(*others: object) -> None:
 
 def _check_proof(terminal: Terminal, check: Path, root: str, event_file: Path) -> Exit:
     from affidavit.app.bundle_disclosure import check_proof
+    from affidavit.base.strict_json import read_json_file
 
     proof = check_proof(read_json_file(check), root, read_json_file(event_file))
     if terminal.json:

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import single_line
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from affidavit.seal.bundle.limits import BundleLimits
     from affidavit.seal.bundle.manifest import ManifestContents
 
-_MAX_JSON_BYTES: Final = 16 * 1024 * 1024
 
 # Two of the commands read a bundle twice, so they cannot take it from a pipe.
 bundle_path = click.Path(path_type=Path)
@@ -49,14 +47,14 @@ def packs_block_from_option(pack_names: tuple[str, ...]) -> "PacksBlock":
 
 def limits_from_option(text: str | None) -> "BundleLimits":
     """Return the limits that the user gave, or the defaults."""
-    from affidavit.base.strict_json import decode
+    from affidavit.base.strict_json import decode, read_json_file
     from affidavit.seal.bundle.limits import DEFAULT_LIMITS, limits_from_wire
 
     if text is None:
         return DEFAULT_LIMITS
     name = text[1:] if text.startswith("@") else "--limits"
     try:
-        value = read_json_file(Path(name)) if text.startswith("@") else decode(text.encode())
+        value = read_json_file(name) if text.startswith("@") else decode(text.encode())
         return limits_from_wire(value)
     except AffidavitError as error:
         raise error.at(file=name) from None
@@ -87,17 +85,6 @@ def print_limits_hint(terminal: Terminal, contents: "ManifestContents") -> None:
 def single_line_excerpt(name: str) -> str:
     """Return a name from a bundle as part of a line: it adds no lines of its own."""
     return single_line(excerpt(name, 120))
-
-
-def read_json_file(path: Path) -> JsonValue:
-    """Return the JSON document that a file holds; an error names the file."""
-    from affidavit.base.files import read_bounded
-    from affidavit.base.strict_json import decode
-
-    try:
-        return decode(read_bounded(path, _MAX_JSON_BYTES))
-    except AffidavitError as error:
-        raise error.at(file=str(path)) from None
 
 
 pack_option = click.option(

@@ -172,6 +172,4 @@ def _as_builtin(value: Any) -> object:
         return msgspec.to_builtins(value, str_keys=True)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
-    if hasattr(value, "__struct_fields__"):  # A msgspec Struct; --help does without msgspec.
-        return {name: getattr(value, name) for name in value.__struct_fields__}
     raise TypeError(f"{type(value).__name__} has no JSON form")
