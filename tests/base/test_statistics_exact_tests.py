@@ -120,5 +120,5 @@ def test_mcnemar_is_twice_the_smaller_tail(first: int, second: int) -> None:
 @pytest.mark.parametrize("negative", ["only_first", "only_second", "agreeing"])
 def test_counts_are_not_negative(negative: str) -> None:
     counts = {"only_first": 1, "only_second": 1, "agreeing": 1} | {negative: -1}
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="must not be negative"):
         mcnemar_exact(**counts)

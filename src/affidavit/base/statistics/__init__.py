@@ -1,8 +1,8 @@
-"""The statistics that reports and gates rest on, each with its published origin.
+"""The statistics of reports and gates, each with its published origin.
 
-Nothing to measure is None, never 0, 1 or NaN. Figures are the same on every machine
-(arithmetic.py says why) and are rounded for a report by `rounded` alone. A call that makes no
-sense (a negative count, a confidence of 2) is a defect of the caller: ValueError.
+If there is nothing to measure the result is None, never 0, 1 or NaN. Figures are the same on every
+machine (see arithmetic.py), and only `rounded` rounds them for a report. A meaningless call (a
+negative count, a confidence of 2) is a defect of the caller and raises ValueError.
 """
 
 from affidavit.base.statistics.agreement import (
@@ -40,7 +40,6 @@ from affidavit.base.statistics.percentiles import (
 from affidavit.base.statistics.rates import (
     Interval,
     Rate,
-    clopper_pearson,
     mean,
     pass_hat_k,
     wilson,
@@ -65,7 +64,6 @@ __all__ = [
     "bootstrap",
     "brier_score",
     "calibration_error",
-    "clopper_pearson",
     "drawn_positions",
     "estimated",
     "evaluate_labels",

@@ -8,8 +8,6 @@ from math import sqrt
 
 from affidavit.base.statistics.rates import Interval, Rate, z_value
 
-# How far two raters agree beyond chance.
-
 
 @dataclass(frozen=True, slots=True)
 class LabelUse:
@@ -24,9 +22,9 @@ class LabelUse:
 class Agreement:
     """Two raters over the same items.
 
-    `observed` is the share of items with equal labels (po), `expected` what two raters who use
-    the labels as often as these, but by chance, would reach (pe), `kappa` is (po - pe) / (1 - pe).
-    `labels` is ordered by label.
+    `observed` is the share of items with equal labels (po). `expected` is the share that two
+    independent raters with the same label frequencies would reach (pe). `kappa` is
+    (po - pe) / (1 - pe). `labels` is sorted.
     """
 
     observed: Rate
@@ -45,10 +43,10 @@ class Agreement:
 
 
 def agreement(pairs: Iterable[tuple[str, str]]) -> Agreement:
-    """Return Cohen's kappa and what it is made of, from each item's two labels.
+    """Return Cohen's kappa and its parts, from each item's two labels.
 
-    Origin: Cohen (1960). Kappa is None when there are no items, and when one label is the only
-    one used: then agreement could not be told from chance.
+    Origin: Cohen (1960). Kappa is None if there are no items or if both raters used only one label,
+    because then agreement cannot be distinguished from chance.
     """
     return agreement_from_counts(Counter(pairs))
 
@@ -66,7 +64,7 @@ def agreement_from_counts(counts: Mapping[tuple[str, str], int]) -> Agreement:
         LabelUse(label, Rate(firsts[label], items), Rate(seconds[label], items))
         for label in sorted(firsts | seconds)
     )
-    # Times items squared, po and pe are integers; each figure is rounded once, at the end.
+    # Multiplied by items squared, po and pe are integers; each figure is rounded once, at the end.
     by_chance = sum(use.first.numerator * use.second.numerator for use in labels)
     square = items * items
     beyond_chance = items * agreeing - by_chance
@@ -78,13 +76,10 @@ def agreement_from_counts(counts: Mapping[tuple[str, str], int]) -> Agreement:
     )
 
 
-# How far a kappa can be trusted.
-
-
 def kappa_interval(
     counts: Mapping[tuple[str, str], int], confidence: float = 0.95
 ) -> Interval | None:
-    """Return the interval of Cohen's kappa for large samples; None where kappa is not measured.
+    """Return the large-sample interval of Cohen's kappa; None if kappa is not measured.
 
     Origin: Fleiss, Cohen and Everitt (1969), the variance of kappa when it is not zero. The sums
     are exact fractions and are rounded once.

@@ -1,5 +1,10 @@
-"""Decimal arithmetic that gives the same digits on every machine, and the one rounding rule of
-reports.
+"""Arithmetic with the same digits on every machine, and the one rounding rule of reports.
+
+Equal inputs must give equal reports, so this package uses only operations whose last digit is
+defined: integers and fractions; `+ - * /` and the square root of IEEE 754; `math.fsum`; and the
+`decimal` module under the context below, whose `exp` and `ln` are correctly rounded. It does not
+use `math.exp`, `log`, `pow` and `lgamma`, which depend on the C library, nor `sum` over floats,
+which Python 3.12 changed.
 """
 
 from decimal import (
@@ -14,17 +19,9 @@ from decimal import (
 from math import isfinite
 from typing import Final, overload
 
-# Arithmetic that gives the same digits on every machine.
-#
-# Equal inputs must give equal reports, so this package uses only operations whose last digit is
-# settled: integers and fractions; `+ - * /` and the square root of IEEE 754; `math.fsum`; the
-# `decimal` module under the context below (its `exp` and `ln` are rounded correctly, by its own
-# specification). It does not use `math.exp`, `log`, `pow` and `lgamma`, which are as good as the C
-# library that is at hand, nor `sum` over floats, which Python 3.12 changed.
-
 
 def context_of(digits: int, *traps: type[DecimalException]) -> Context:
-    """Return a context in which every field is given: any importer can change the defaults."""
+    """Return a context with every field set, because any other code can change the defaults."""
     return Context(
         prec=digits,
         rounding=ROUND_HALF_EVEN,
@@ -37,24 +34,21 @@ def context_of(digits: int, *traps: type[DecimalException]) -> Context:
     )
 
 
-# Forty digits leave more than twenty after the largest cancellation here (ln of a million's
-# factorial against its parts).
+# Far more digits than the 17 of a double, so that nothing is lost by cancellation.
 PRECISE: Final = context_of(40, DivisionByZero, InvalidOperation, Overflow)
 
 
 def decimal_of(value: float) -> Decimal:
-    """Return the number as it is written, so that 0.95 is 95/100 and not its nearest double."""
+    """Return the number as it is written: 0.95 is 95/100, not its nearest double."""
     return Decimal(repr(value))
 
 
 def tail_of(confidence: float) -> Decimal:
-    """Return what a two-sided interval leaves out on each side: 0.025 for 0.95."""
+    """Return the probability beyond each end of a two-sided interval: 0.025 for 0.95."""
     if not 0 < confidence < 1:
-        raise ValueError(f"a confidence lies between 0 and 1, not {confidence!r}")
+        raise ValueError(f"a confidence must be between 0 and 1, not {confidence!r}")
     return PRECISE.divide(PRECISE.subtract(Decimal(1), decimal_of(confidence)), Decimal(2))
 
-
-# The one rule by which a number of a report is rounded.
 
 REPORT_DECIMALS: Final = 6
 
@@ -69,12 +63,11 @@ def rounded(value: None, decimals: int = ...) -> None: ...
 @overload
 def rounded(value: float | None, decimals: int = ...) -> float | None: ...
 def rounded(value: float | None, decimals: int = REPORT_DECIMALS) -> float | None:
-    """Return the number with at most so many decimals; what was not measured stays so.
+    """Return the number with at most `decimals` decimals; None stays None.
 
-    The rule: take the shortest decimal text that reads back as the same double (what JSON shows
-    and RFC 8785 prescribes), round that text half to even, read it as a double. So 2.675 with two
-    decimals is 2.68, as a reader of "2.675" expects; `round` looks at the double's binary value
-    and gives 2.67. There is no negative zero.
+    The shortest decimal text that reads back as the same double (as in JSON and RFC 8785) is
+    rounded half to even. So 2.675 with two decimals is 2.68, as a reader of "2.675" expects;
+    `round` uses the binary value and gives 2.67. There is no negative zero.
     """
     if value is None:
         return None

@@ -11,12 +11,10 @@ from affidavit.base.statistics.arithmetic import PRECISE
 from affidavit.base.statistics.percentiles import bootstrap
 from affidavit.base.statistics.rates import Interval, Rate, mean, wilson, z_value
 
-# How well a yes or no agrees with the truth, from four counts that can be merged.
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure and its interval at 95%; what was not measured is None."""
+    """A figure and its 95% interval; None if it was not measured."""
 
     value: float | None
     interval: Interval | None
@@ -24,7 +22,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class BinaryCounts:
-    """What was said against what is: four counts. Recall is of the positives, specificity not."""
+    """A confusion matrix: predictions against the truth. The counts can be merged."""
 
     true_positive: int
     false_positive: int
@@ -33,17 +31,17 @@ class BinaryCounts:
 
     @property
     def count(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return self.positives + self.negatives
 
     @property
     def positives(self) -> int:
-        """How many items are truly positive."""
+        """The number of truly positive items."""
         return self.true_positive + self.false_negative
 
     @property
     def negatives(self) -> int:
-        """How many items are truly negative."""
+        """The number of truly negative items."""
         return self.true_negative + self.false_positive
 
     @property
@@ -53,46 +51,46 @@ class BinaryCounts:
 
     @property
     def recall(self) -> Estimate:
-        """The share of the positives that were found, with Wilson's interval."""
+        """The share of positives that were predicted positive, with Wilson's interval."""
         return estimated(Rate(self.true_positive, self.positives))
 
     @property
     def specificity(self) -> Estimate:
-        """The share of the negatives that were left alone, with Wilson's interval."""
+        """The share of negatives that were predicted negative, with Wilson's interval."""
         return estimated(Rate(self.true_negative, self.negatives))
 
     @property
     def precision(self) -> Estimate:
-        """The share of what was called positive that is, with Wilson's interval."""
+        """The share of positive predictions that are right, with Wilson's interval."""
         return estimated(Rate(self.true_positive, self.true_positive + self.false_positive))
 
     @property
     def accuracy(self) -> Estimate:
-        """The share of items that were told right, with Wilson's interval."""
+        """The share of right predictions, with Wilson's interval."""
         return estimated(Rate(self.true_positive + self.true_negative, self.count))
 
     @property
     def balanced_accuracy(self) -> Estimate:
-        """The mean of recall and specificity; not measured where one of them is not.
+        """The mean of recall and specificity; not measured if either of them is not.
 
-        The interval joins Wilson's two by the method of variance estimates recovery: Zou and
-        Donner (2008). The two recalls are of different items, so they are independent.
+        The interval combines the two Wilson intervals by variance estimates recovery (Zou and
+        Donner 2008). Recall and specificity are of different items, so they are independent.
         """
-        found, spared = _known(self.recall), _known(self.specificity)
-        if found is None or spared is None:
+        recall, specificity = _reach_of(self.recall), _reach_of(self.specificity)
+        if recall is None or specificity is None:
             return Estimate(None, None)
-        middle = (found.value + spared.value) / 2
-        low = sqrt(found.below**2 + spared.below**2) / 2
-        high = sqrt(found.above**2 + spared.above**2) / 2
+        middle = (recall.value + specificity.value) / 2
+        low = sqrt(recall.below**2 + specificity.below**2) / 2
+        high = sqrt(recall.above**2 + specificity.above**2) / 2
         return Estimate(middle, Interval(middle - low, middle + high))
 
     @property
     def f1(self) -> Estimate:
         """The harmonic mean of precision and recall, 2tp / (2tp + fp + fn).
 
-        It is 2J / (1 + J) of the share J = tp / (tp + fp + fn). Given how many items are no true
-        negatives, J is a share of independent items: its Wilson interval is carried over. Without
-        a positive there is nothing to find, so it is not measured.
+        It equals 2J / (1 + J) with J = tp / (tp + fp + fn). Given the number of items that are not
+        true negatives, J is a share of independent items, so its Wilson interval is transformed.
+        Without positives F1 is not measured.
         """
         if not self.positives:
             return Estimate(None, None)
@@ -109,10 +107,10 @@ class BinaryCounts:
 
 
 def binary_counts(pairs: Iterable[tuple[bool, bool]]) -> BinaryCounts:
-    """Return the counts of (what is, what was said)."""
+    """Return the confusion matrix of (actual, predicted) pairs."""
     counts = {(True, True): 0, (False, True): 0, (True, False): 0, (False, False): 0}
-    for actual, said in pairs:
-        counts[actual, said] += 1
+    for actual, predicted in pairs:
+        counts[actual, predicted] += 1
     return BinaryCounts(*counts.values())
 
 
@@ -127,35 +125,32 @@ def _f1_of(share: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """A figure and how far its interval reaches down and up."""
+    """A figure and the distances to the ends of its interval."""
 
     value: float
     below: float
     above: float
 
 
-def _known(estimate: Estimate) -> _Reach | None:
+def _reach_of(estimate: Estimate) -> _Reach | None:
     value, interval = estimate.value, estimate.interval
     if value is None or interval is None:
         return None
     return _Reach(value, value - interval.low, interval.high - value)
 
 
-# Whether scores tell two kinds of items apart, whatever the threshold.
-
-
 def auroc(
     positives: Sequence[float], negatives: Sequence[float], confidence: float = 0.95
 ) -> Estimate:
-    """Return how often a positive has the higher score than a negative; ties count half.
+    """Return the probability that a positive scores higher than a negative; ties count half.
 
     None if either kind is missing. The variance is DeLong's (DeLong, DeLong and Clarke-Pearson
     1988), from midranks (Sun and Xu 2014); the interval is taken on the logit scale, so that it
-    stays between 0 and 1. Without variance (a perfect separation, or one item of a kind) there is
-    no interval: such scores do not tell how far to trust them.
+    stays between 0 and 1. Without variance (perfect separation, or one item of a kind) there is
+    no interval.
     """
     if not all(map(isfinite, (*positives, *negatives))):
-        raise ValueError("scores are finite numbers")
+        raise ValueError("scores must be finite numbers")
     if not positives or not negatives:
         return Estimate(None, None)
     wins_of_positives, wins_of_negatives = _wins(positives, negatives)
@@ -167,9 +162,9 @@ def auroc(
 
 
 def _wins(positives: Sequence[float], negatives: Sequence[float]) -> tuple[list[int], list[int]]:
-    """Return, for each item, twice the number of items of the other kind that it beats.
+    """Return for each item twice the number of items of the other kind that it beats.
 
-    A positive beats what is below it, a negative what is above it. Twice, so that a tie is 1.
+    A positive beats lower scores and a negative higher ones; doubled, so that a tie counts 1.
     """
     above: dict[float, int] = {}
     below: dict[float, int] = {}
@@ -211,16 +206,14 @@ def _logit_interval(area: Fraction, variance: Fraction, confidence: float) -> In
         return Interval(float(low / (1 + low)), float(high / (1 + high)))
 
 
-# Whether probabilities mean what they say.
-
 BINS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """The items whose score is from `low` to below `high` (the last bin: up to 1).
+    """The items with a score from `low` to below `high`; the last bin includes 1.
 
-    `mean_score` is what was promised, `share` how many were positive; None where there is no item.
+    `share` is the share of positives. `mean_score` and `share` are None if the bin is empty.
     """
 
     low: float
@@ -231,14 +224,14 @@ class ReliabilityBin:
 
 
 def with_prior(probability: float, prior: float, before: float = 0.5) -> float:
-    """Return a probability that holds for the prior `before` as one that holds for `prior`.
+    """Return a probability under the prior `before` as one under `prior`.
 
-    The odds are multiplied by the ratio of the two priors' odds, which is a shift of the logit.
+    The odds are multiplied by the ratio of the prior odds, which shifts the logit.
     """
     if not 0 <= probability <= 1:
-        raise ValueError(f"a probability lies between 0 and 1, not {probability!r}")
+        raise ValueError(f"a probability must be between 0 and 1, not {probability!r}")
     if not (0 < prior < 1 and 0 < before < 1):
-        raise ValueError("a prior lies between 0 and 1, neither included")
+        raise ValueError("a prior must be between 0 and 1, exclusive")
     if prior == before:
         return probability
     gain = probability * prior * (1 - before)
@@ -249,15 +242,15 @@ def with_prior(probability: float, prior: float, before: float = 0.5) -> float:
 def reliability_bins(
     pairs: Iterable[tuple[float, bool]], bins: int = BINS
 ) -> tuple[ReliabilityBin, ...]:
-    """Return (score, truth) counted in so many bins of equal width.
+    """Return (score, truth) pairs counted in bins of equal width.
 
-    The rule: a score p stands in bin floor(p * bins), counted from 0; p = 1 in the last one.
+    A score p is in bin floor(p * bins), counted from 0; p = 1 is in the last bin.
     """
     scores: list[list[float]] = [[] for _ in range(bins)]
     hits = [0] * bins
     for score, actual in pairs:
         if not 0 <= score <= 1:
-            raise ValueError(f"a probability lies between 0 and 1, not {score!r}")
+            raise ValueError(f"a probability must be between 0 and 1, not {score!r}")
         at = min(int(score * bins), bins - 1)
         scores[at].append(score)
         hits[at] += actual
@@ -274,7 +267,7 @@ def reliability_bins(
 
 
 def calibration_error(bins: Sequence[ReliabilityBin]) -> float | None:
-    """Return the expected calibration error: the mean gap between promise and share, by items.
+    """Return the expected calibration error: the mean gap between score and share, by items.
 
     Origin: Naeini, Cooper and Hauskrecht (2015).
     """
@@ -288,11 +281,9 @@ def calibration_error(bins: Sequence[ReliabilityBin]) -> float | None:
 
 
 def brier_score(pairs: Iterable[tuple[float, bool]]) -> float | None:
-    """Return the mean squared distance of a probability from the truth: Brier (1950)."""
+    """Return the mean squared difference between probability and truth: Brier (1950)."""
     return mean((score - actual) ** 2 for score, actual in pairs)
 
-
-# Everything that is measured of scores and verdicts with known truth, in one place.
 
 SEED: Final = 1
 RESAMPLES: Final = 500
@@ -302,7 +293,7 @@ Pairs = Sequence[tuple[float, bool]]
 
 @dataclass(frozen=True, slots=True)
 class ScoredLabel:
-    """What is true of an item, what was said of it, and the probability that was given."""
+    """An item's true label, its predicted label, and its predicted probability."""
 
     actual: bool
     predicted: bool
@@ -311,7 +302,7 @@ class ScoredLabel:
 
 @dataclass(frozen=True, slots=True)
 class BinaryEvaluation:
-    """The figures of one set. `ece_at_base_rate` is of the scores with the set's own prior."""
+    """The figures of one set. `ece_at_base_rate` uses scores shifted to the set's base rate."""
 
     counts: BinaryCounts
     auroc: Estimate
@@ -323,7 +314,7 @@ class BinaryEvaluation:
 
     @property
     def count(self) -> int:
-        """How many items were measured."""
+        """The number of items."""
         return self.counts.count
 
     @property
@@ -335,12 +326,11 @@ class BinaryEvaluation:
 def evaluate_labels(
     rows: Sequence[ScoredLabel], *, seed: int = SEED, resamples: int = RESAMPLES
 ) -> BinaryEvaluation:
-    """Return the figures of some items; nothing to measure is None.
+    """Return all figures of a set of items.
 
-    A score is the probability that the item is positive where half of all items are. The intervals
-    of the calibration error and of Brier's score are bootstrapped, whole items at a time; the rest
-    have closed forms. A set of one kind only has no base rate to shift to, so the error at the base
-    rate is not measured.
+    A score is the probability that an item is positive if half of all items are. The intervals of
+    the calibration error and the Brier score are bootstrapped over items; the others have closed
+    forms. If all items have one label, the error at the base rate is not measured.
     """
     counts = binary_counts((row.actual, row.predicted) for row in rows)
     pairs = tuple((row.score, row.actual) for row in rows)

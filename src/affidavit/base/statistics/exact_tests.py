@@ -1,7 +1,7 @@
-"""Exact tests of whether two runs differ: McNemar's for paired outcomes, Fisher's for rates.
+"""Exact tests for a difference between two runs: McNemar for paired outcomes, Fisher for rates.
 
-Both are two-sided by the same definition, which is SciPy's and R's too: the probability, if there
-were no difference, of all outcomes that are no likelier than the one seen.
+Both are two-sided as in SciPy and R: the p-value is the probability, under no difference, of all
+outcomes that are no likelier than the observed one.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,27 +9,27 @@ from typing import Final
 
 from affidavit.base.statistics.rates import Rate
 
-# Weights are integers in units of 2^-1200 of the likeliest outcome's: 360 decimal digits. What is
-# smaller does not show in a double, whose smallest number is 2^-1074.
+# Weights are integers in units of 2^-1200 of the likeliest outcome's weight (360 decimal digits).
+# Anything smaller is below the smallest double, 2^-1074.
 _LIKELIEST: Final = 1 << 1200
-# Equally likely outcomes can be told apart only by the rounding of their weights, which is far
-# smaller than 2^-128 unless the p-value is below 1e-300.
+# The weights of equally likely outcomes differ only by rounding, which is far smaller than 2^-128
+# unless the p-value is below 1e-300.
 _TIE_BITS: Final = 128
 
 Odds = Callable[[int], tuple[int, int]]
-"""From an outcome to (a, b), where the next outcome is a / b times as likely."""
+"""Maps an outcome to (a, b), where the next outcome is a / b times as likely."""
 
 
 def mcnemar_exact(*, only_first: int, only_second: int, agreeing: int) -> float | None:
     """Return the p-value of McNemar's exact test; None for no pairs.
 
-    Of the items judged in both runs, `only_first` passed in the first run alone, `only_second` in
-    the second alone, and `agreeing` passed or failed in both. The agreeing ones do not change the
-    p-value; they tell "nothing changed" (1.0) from "nothing compared". Origin: McNemar (1947),
-    with the binomial distribution in place of its approximation.
+    Of the items judged in both runs, `only_first` passed only in the first run, `only_second` only
+    in the second, and `agreeing` passed or failed in both. The agreeing items do not change the
+    p-value; they distinguish "nothing changed" (1.0) from "nothing compared". Origin: McNemar
+    (1947), with the binomial distribution instead of its approximation.
     """
     if min(only_first, only_second, agreeing) < 0:
-        raise ValueError("counts of pairs are not negative")
+        raise ValueError("counts of pairs must not be negative")
     changed = only_first + only_second
     if not changed + agreeing:
         return None
@@ -46,7 +46,7 @@ def fisher_exact(first: Rate, second: Rate) -> float | None:
         return None
     hits = first.numerator + second.numerator
     trials = first.denominator + second.denominator
-    slack = second.denominator - hits  # Negative: so many hits must stand in the first.
+    slack = second.denominator - hits  # If negative, so many hits must be in the first.
     weights = _weights(
         max(0, -slack),
         min(first.denominator, hits),
@@ -57,10 +57,10 @@ def fisher_exact(first: Rate, second: Rate) -> float | None:
 
 
 def _weights(lowest: int, highest: int, likeliest: int, odds: Odds) -> Mapping[int, int]:
-    """Return the weight of each outcome from `lowest` to `highest` that has one to speak of.
+    """Return the nonzero weights of the outcomes from `lowest` to `highest`.
 
-    Walks from the likeliest outcome to both sides until the weight is zero: some forty standard
-    deviations, however many outcomes there are.
+    The walk goes from the likeliest outcome to both sides until the weight is zero, about forty
+    standard deviations away.
     """
     weights = {likeliest: _LIKELIEST}
     weight, outcome = _LIKELIEST, likeliest

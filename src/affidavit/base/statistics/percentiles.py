@@ -12,16 +12,13 @@ from typing import TypeVar
 from affidavit.base.statistics.arithmetic import decimal_of, tail_of
 from affidavit.base.statistics.rates import Interval
 
-# Percentiles by linear interpolation.
-
 
 def percentile(values: Iterable[float], percent: float | Fraction) -> float | None:
     """Return the value below which `percent` of 100 lie; None for no values.
 
     Interpolates linearly between the order statistics on either side of the position
     percent / 100 * (n - 1): type 7 of Hyndman and Fan (1996), the default of numpy and R. The
-    position and the value between are exact and rounded once, so a higher percent never gives
-    a lower value.
+    interpolation is exact and rounded once, so a higher percent never gives a lower value.
     """
     ordered = sorted(values)
     if not all(map(isfinite, ordered)):
@@ -30,9 +27,9 @@ def percentile(values: Iterable[float], percent: float | Fraction) -> float | No
 
 
 def percentile_of_sorted(ordered: Sequence[float], percent: float | Fraction) -> float | None:
-    """Return the same for finite values that stand in ascending order already."""
+    """Return the same for finite values in ascending order."""
     if not 0 <= percent <= 100:
-        raise ValueError(f"a percentile lies between 0 and 100, not {percent}")
+        raise ValueError(f"a percentile must be between 0 and 100, not {percent}")
     if not ordered:
         return None
     share = percent if isinstance(percent, Fraction) else Fraction(decimal_of(percent))
@@ -43,12 +40,10 @@ def percentile_of_sorted(ordered: Sequence[float], percent: float | Fraction) ->
     return float(low + (high - low) * (position - below))
 
 
-# How sure a percentile is: an interval whose ends are two of the values themselves.
-#
-# Origin: the distribution-free interval for a quantile (David and Nagaraja, Order Statistics, 7.1).
-# How many of n values lie below the quantile is binomial, whatever the values are distributed like.
-# Each tail is held to half of what the confidence leaves, so the interval covers at least as often
-# as it says. Few values may not reach far enough: then there is none (P95 needs 72, P99 368).
+# The distribution-free interval for a quantile: David and Nagaraja, Order Statistics, 7.1. Its ends
+# are two of the values. The number of values below the quantile is binomial whatever their
+# distribution. Each tail gets at most half of 1 - confidence, so the coverage is at least the
+# nominal one. With too few values there is no interval (P95 needs 72 values, P99 368).
 
 _NEGLIGIBLE = 1e-18
 
@@ -58,17 +53,19 @@ def percentile_interval(
 ) -> Interval | None:
     """Return the interval of a percentile of values in ascending order; None if they are too few.
 
-    It is for percentiles between 0 and 100, both left out: the ends of a distribution have none.
+    Percentiles 0 and 100 are refused: the ends of a distribution have no such interval.
     """
     if not 0 < percent < 100 or not 0 < confidence < 1:
-        raise ValueError("a percentile and its confidence lie within their ranges, not at the ends")
+        raise ValueError(
+            "a percentile and its confidence must be within their ranges, not at the ends"
+        )
     count = len(ordered)
     if not count:
         return None
     tail = (1 - confidence) / 2
     first, weights = _binomial(count, percent / 100)
     total = sum(weights)
-    # Below `low` values: at most the tail. From `high` on, counted from above, likewise.
+    # The weights below `low`, and those from `high` on, each sum to at most the tail.
     low = first + _taken(weights, tail * total)
     high = first + len(weights) - _taken(weights[::-1], tail * total)
     if low < 1 or high > count:
@@ -77,10 +74,10 @@ def percentile_interval(
 
 
 def _binomial(count: int, share: float) -> tuple[int, list[float]]:
-    """Return the first number of successes that is worth counting, and the weights from it on.
+    """Return the first number of successes with a weight, and the weights from there on.
 
-    Weights are relative to the likeliest number and follow from one another by products and
-    quotients alone, so they are the same on every machine.
+    Weights are relative to the likeliest number. Each follows from its neighbour by products and
+    quotients only, so they are the same on every machine.
     """
     likeliest = min(count, floor((count + 1) * share))
     odds = share / (1 - share)
@@ -99,20 +96,18 @@ def _binomial(count: int, share: float) -> tuple[int, list[float]]:
 
 
 def _taken(weights: Sequence[float], limit: float) -> int:
-    """Return how many of the weights, from the first on, are together within a limit."""
+    """Return how many of the first weights sum to at most the limit."""
     return sum(1 for so_far in accumulate(weights) if so_far <= limit)
 
-
-# The bootstrap, replayable from its seed in any language.
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """A statistic, its interval, and how many resamples there were.
+    """A statistic, its interval, and the number of resamples.
 
-    In `unmeasured` of them the statistic had nothing to measure; the interval is over the others.
+    In `unmeasured` of them the statistic was None; the interval is over the others.
     """
 
     estimate: float | None
@@ -131,8 +126,8 @@ def bootstrap(
 ) -> Bootstrap:
     """Return the statistic with its percentile interval over resamples of whole items.
 
-    Origin: Efron and Tibshirani (1993), chapter 13. The statistic says None where it has nothing
-    to measure. No items, or nothing to measure in them, is not measured.
+    Origin: Efron and Tibshirani (1993), chapter 13. The statistic returns None if it has
+    nothing to measure; without items, or if it is None for them, the result is not measured.
     """
     tail = Fraction(tail_of(confidence))
     estimate = statistic(items) if items else None
@@ -156,9 +151,9 @@ def bootstrap(
 def drawn_positions(seed: int, resample: int, count: int) -> list[int]:
     """Return `count` positions drawn with replacement from 0 to count - 1.
 
-    The generator: SHAKE-256 over the ASCII text "affidavit-bootstrap-1/<seed>/<resample>", read
-    as little-endian words of 64 bits; each word w gives the position floor(w * count / 2^64).
-    Resamples are independent of one another, so they can be drawn in any order and anywhere.
+    The generator can be reimplemented in any language: SHAKE-256 over the ASCII text
+    "affidavit-bootstrap-1/<seed>/<resample>", read as little-endian 64-bit words; each word w gives
+    the position floor(w * count / 2^64). Resamples are independent and can be drawn in any order.
     """
     name = f"affidavit-bootstrap-1/{seed}/{resample}"
     words = unpack(f"<{count}Q", shake_256(name.encode()).digest(8 * count))
