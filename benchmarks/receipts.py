@@ -29,7 +29,14 @@ from benchmarks.figure import Figure, best_cpu_seconds
 
 AT = "2026-01-31T14:30:00Z"
 KEY = signing_key_from(bytes(range(32)))
-TOOL = Tool("leave_days", ("kind",), "results.0.days", "days", "CC0-1.0", 86_400)
+TOOL = Tool(
+    name="leave_days",
+    required_args=("kind",),
+    value_path="results.0.days",
+    unit="days",
+    licence="CC0-1.0",
+    max_age_s=86_400,
+)
 TOOLS = {TOOL.name: TOOL}
 SOURCES = (
     EvidenceSource("hr", "hr.example", "file", "leave.json"),
@@ -146,4 +153,6 @@ def sealed(count: int) -> dict[str, Any]:
     """Return a signed receipt with some checks."""
     asked = checks(count)
     results = evaluate(asked, TOOLS, {check.id: fact_for(check) for check in asked}, AT)
-    return seal_receipt(answer_body(results, TOOLS, ReceiptContext("leave.example", AT)), KEY)
+    return seal_receipt(
+        answer_body(results, TOOLS, ReceiptContext(issuer="leave.example", at=AT)), KEY
+    )

@@ -9,14 +9,13 @@ from tests.checks.making import AT, ROUTES
 
 from affidavit.app.answer import AnswerContext
 from affidavit.app.tool_queries import ToolSet, ToolSource, ToolWithSources
-from affidavit.checks.facts import EvidenceSource
+from affidavit.checks.facts import EvidenceSource, SourceAnswer
 from affidavit.checks.routes import routes_from_wire
 from affidavit.checks.tool import Tool
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,
     SourceFailedError,
-    SourceReply,
     SourceRequest,
 )
 
@@ -34,13 +33,13 @@ class TalkingFeed:
     def source(self) -> EvidenceSource:
         return EvidenceSource(self.origin, self.origin, "file")
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         self.asked.append(args)
         if self.hangs:
             threading.Event().wait(5)
         if self.raw is None:
             raise SourceFailedError(FailureReason.UNREACHABLE, "nobody is there")
-        return SourceReply(self.raw, errand.asked_at)
+        return SourceAnswer(self.source, self.raw, request.asked_at)
 
 
 def toolbox(feeds: Mapping[str, TalkingFeed]) -> ToolSet:
@@ -48,7 +47,12 @@ def toolbox(feeds: Mapping[str, TalkingFeed]) -> ToolSet:
     return ToolSet(
         {
             name: ToolWithSources(
-                Tool(name, ("product",), "results.0.latest_version", max_age_s=60),
+                Tool(
+                    name=name,
+                    required_args=("product",),
+                    value_path="results.0.latest_version",
+                    max_age_s=60,
+                ),
                 (ToolSource(feed),),
             )
             for name, feed in feeds.items()

@@ -25,14 +25,13 @@ from affidavit.app.tool_queries import (
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.checks.check import checks_from_wire
-from affidavit.checks.facts import EvidenceSource, EvidenceUnavailable, Fact
+from affidavit.checks.facts import EvidenceSource, EvidenceUnavailable, Fact, SourceAnswer
 from affidavit.checks.tool import Tool
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,
     Feed,
     SourceFailedError,
-    SourceReply,
     SourceRequest,
 )
 
@@ -47,12 +46,12 @@ class Told:
     source: EvidenceSource = field(default_factory=lambda: EvidenceSource("told", "told", "test"))
     observed_at: str | None = AT
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
-        return SourceReply(self.does(args, errand), self.observed_at)
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
+        return SourceAnswer(self.source, self.does(args, request), self.observed_at)
 
 
 def tool(name: str, *feeds: Feed, timeout_ms: int | None = None) -> ToolWithSources:
-    declared = Tool(name, value_path=None, max_age_s=60)
+    declared = Tool(name=name, max_age_s=60)
     return ToolWithSources(declared, tuple(ToolSource(feed, timeout_ms) for feed in feeds))
 
 
@@ -70,22 +69,22 @@ def reason_of(found: Fact | EvidenceUnavailable) -> str:
     return found.reason
 
 
-def waits(args: CheckArguments, errand: SourceRequest) -> JsonValue:
+def waits(args: CheckArguments, request: SourceRequest) -> JsonValue:
     over = threading.Event()
-    errand.on_abandon(over.set)
+    request.on_abandon(over.set)
     over.wait(30)
     return "too late to count"
 
 
-def breaks(args: CheckArguments, errand: SourceRequest) -> JsonValue:
+def breaks(args: CheckArguments, request: SourceRequest) -> JsonValue:
     raise RuntimeError("what stands here is not shown: hunter2")
 
 
-def is_silent(args: CheckArguments, errand: SourceRequest) -> JsonValue:
+def is_silent(args: CheckArguments, request: SourceRequest) -> JsonValue:
     raise SourceFailedError(FailureReason.MISSING, "there is no such thing")
 
 
-def leaves(args: CheckArguments, errand: SourceRequest) -> JsonValue:
+def leaves(args: CheckArguments, request: SourceRequest) -> JsonValue:
     raise SystemExit(7)
 
 
@@ -106,7 +105,7 @@ def test_a_silence(does: Callable[[CheckArguments, SourceRequest], JsonValue], w
 def test_sources_are_asked_at_the_same_time() -> None:
     together = threading.Barrier(6)
 
-    def meets(args: CheckArguments, errand: SourceRequest) -> JsonValue:
+    def meets(args: CheckArguments, request: SourceRequest) -> JsonValue:
         together.wait(10)
         return 1
 
@@ -118,7 +117,7 @@ def test_sources_are_asked_at_the_same_time() -> None:
 def test_equal_questions_are_asked_once() -> None:
     calls: list[CheckArguments] = []
 
-    def counts(args: CheckArguments, errand: SourceRequest) -> JsonValue:
+    def counts(args: CheckArguments, request: SourceRequest) -> JsonValue:
         calls.append(args)
         return 1
 
@@ -129,7 +128,7 @@ def test_equal_questions_are_asked_once() -> None:
 
 
 def test_a_late_source_costs_the_others_nothing() -> None:
-    quick = Told(lambda args, errand: 5, EvidenceSource("quick", "quick", "test"))
+    quick = Told(lambda args, request: 5, EvidenceSource("quick", "quick", "test"))
     start = time.monotonic()
     evidence = asked([tool("t", Told(waits), quick)], {"tool": "t"}, deadline_ms=300)
     assert time.monotonic() - start < 2
@@ -151,7 +150,7 @@ def test_a_source_may_have_less_time_than_the_answer() -> None:
 
 def test_the_time_of_the_answer_is_taken_last() -> None:
     times = iter(("2026-01-31T14:30:00Z", "2026-01-31T14:30:07Z"))
-    slow = Told(lambda args, errand: errand.asked_at, observed_at="2026-01-31T14:30:06Z")
+    slow = Told(lambda args, request: request.asked_at, observed_at="2026-01-31T14:30:06Z")
     box = ToolSet({"t": tool("t", slow)})
     checks = checks_from_wire([{"id": "c", "tool": "t"}])
     evidence = gather_evidence(checks, box, now=lambda: next(times), signed=True)
@@ -164,29 +163,29 @@ def test_the_time_of_the_answer_is_taken_last() -> None:
 
 def test_only_what_needs_evidence_is_asked() -> None:
     called = []
-    told = Told(lambda args, errand: called.append(args))
-    needing = ToolWithSources(Tool("t", required_args=("city",)), (ToolSource(told),))
+    told = Told(lambda args, request: called.append(args))
+    needing = ToolWithSources(Tool(name="t", required_args=("city",)), (ToolSource(told),))
     evidence = asked([needing], {"tool": "t"}, {"tool": "unknown"})
     assert evidence.by_check == {}
     assert called == []
 
 
 def test_too_many_hanging_sources_are_counted() -> None:
-    crew = DaemonThreadPool(max_hands=1)
+    threads = DaemonThreadPool(max_threads=1)
     over = threading.Event()
 
-    def hangs_on(args: CheckArguments, errand: SourceRequest) -> JsonValue:
+    def hangs_on(args: CheckArguments, request: SourceRequest) -> JsonValue:
         over.wait(30)
         return 1
 
     entry = tool("t", Told(hangs_on))
-    late = asked([entry], {"tool": "t"}, deadline_ms=100, crew=crew)
+    late = asked([entry], {"tool": "t"}, deadline_ms=100, threads=threads)
     assert reason_of(late.by_check["c0"]) == "told: late: no answer within 100 ms"
-    busy = asked([entry], {"tool": "t"}, deadline_ms=100, crew=crew)
+    busy = asked([entry], {"tool": "t"}, deadline_ms=100, threads=threads)
     assert reason_of(busy.by_check["c0"]).startswith("told: busy: too many earlier questions")
     over.set()
     for _ in range(500):
-        again = asked([entry], {"tool": "t"}, crew=crew).by_check["c0"]
+        again = asked([entry], {"tool": "t"}, threads=threads).by_check["c0"]
         if isinstance(again, Fact):
             return
         time.sleep(0.01)
@@ -200,19 +199,19 @@ def local(does: Callable[[CheckArguments, SourceRequest], JsonValue], name: str)
 def test_one_hand_looks_into_all_files() -> None:
     seen = set()
 
-    def who(args: CheckArguments, errand: SourceRequest) -> JsonValue:
+    def who(args: CheckArguments, request: SourceRequest) -> JsonValue:
         seen.add(threading.get_ident())
         return 1
 
     tools = [tool(f"t{number}", local(who, "a"), local(who, "b")) for number in range(5)]
     checks: list[dict[str, JsonValue]] = [{"tool": f"t{number}"} for number in range(5)]
-    evidence = asked(tools, *checks, crew=DaemonThreadPool(max_hands=1))
+    evidence = asked(tools, *checks, threads=DaemonThreadPool(max_threads=1))
     assert all(isinstance(fact, Fact) for fact in evidence.by_check.values())
     assert len(seen) == 1
 
 
 def test_a_file_that_hangs_holds_no_other_one_up() -> None:
-    quick = local(lambda args, errand: 5, "quick")
+    quick = local(lambda args, request: 5, "quick")
     tools = [tool("t", local(waits, "gone")), tool("u", quick), tool("v", quick)]
     start = time.monotonic()
     evidence = asked(tools, {"tool": "t"}, {"tool": "u"}, {"tool": "v"}, deadline_ms=300)
@@ -225,12 +224,14 @@ def test_a_file_that_hangs_holds_no_other_one_up() -> None:
 
 
 def test_files_for_which_there_is_no_hand() -> None:
-    crew = DaemonThreadPool(max_hands=1)
+    threads = DaemonThreadPool(max_threads=1)
     over = threading.Event()
-    hanging = Told(lambda args, errand: over.wait(30))
-    asked([tool("t", hanging)], {"tool": "t"}, deadline_ms=50, crew=crew)
-    quick = local(lambda args, errand: 5, "quick")
-    evidence = asked([tool("u", quick), tool("v", quick)], {"tool": "u"}, {"tool": "v"}, crew=crew)
+    hanging = Told(lambda args, request: over.wait(30))
+    asked([tool("t", hanging)], {"tool": "t"}, deadline_ms=50, threads=threads)
+    quick = local(lambda args, request: 5, "quick")
+    evidence = asked(
+        [tool("u", quick), tool("v", quick)], {"tool": "u"}, {"tool": "v"}, threads=threads
+    )
     over.set()
     assert all(reason_of(found).startswith("quick: busy: ") for found in evidence.by_check.values())
 
@@ -238,13 +239,13 @@ def test_files_for_which_there_is_no_hand() -> None:
 def test_without_a_crew_the_caller_goes_itself() -> None:
     seen: list[int] = []
 
-    def who(args: CheckArguments, errand: SourceRequest) -> JsonValue:
+    def who(args: CheckArguments, request: SourceRequest) -> JsonValue:
         seen.append(threading.get_ident())
         return 5
 
     feed = local(who, "here")
     tools = [tool("t", feed), tool("u", feed, local(is_silent, "silent"))]
-    evidence = asked(tools, {"tool": "t"}, {"tool": "u"}, crew=None)
+    evidence = asked(tools, {"tool": "t"}, {"tool": "u"}, threads=None)
     assert all(isinstance(fact, Fact) for fact in evidence.by_check.values())
     assert seen == [threading.get_ident()] * 2
     with_crew = asked(tools, {"tool": "t"}, {"tool": "u"})
@@ -263,19 +264,21 @@ NOT_AT_HAND = {
 )
 def test_what_is_not_at_hand(kind: str, timeout_ms: int | None, deadline_ms: int) -> None:
     called: list[CheckArguments] = []
-    there = local(lambda args, errand: called.append(args), "there")
-    other = Told(lambda args, errand: called.append(args), EvidenceSource("other", "other", kind))
+    there = local(lambda args, request: called.append(args), "there")
+    other = Told(lambda args, request: called.append(args), EvidenceSource("other", "other", kind))
     tools = [tool("t", there), tool("u", other, timeout_ms=timeout_ms)]
     with pytest.raises(NotImmediateError):
-        asked(tools, {"tool": "t"}, {"tool": "u"}, crew=None, deadline_ms=deadline_ms)
+        asked(tools, {"tool": "t"}, {"tool": "u"}, threads=None, deadline_ms=deadline_ms)
     assert called == []
 
 
-@pytest.mark.parametrize("crew", [None, DaemonThreadPool()], ids=["by the caller", "by a crew"])
-def test_the_deadline_counts_from_when_the_caller_says(crew: DaemonThreadPool | None) -> None:
+@pytest.mark.parametrize(
+    "threads", [None, DaemonThreadPool()], ids=["in the caller", "in a thread"]
+)
+def test_the_deadline_counts_from_when_the_caller_says(threads: DaemonThreadPool | None) -> None:
     begun = time.monotonic() - 10
-    hanging = local(waits if crew else lambda args, errand: 1, "here")
-    evidence = asked([tool("t", hanging)], {"tool": "t"}, crew=crew, since=begun)
+    hanging = local(waits if threads else lambda args, request: 1, "here")
+    evidence = asked([tool("t", hanging)], {"tool": "t"}, threads=threads, started_at=begun)
     assert time.monotonic() - begun < 15
     assert reason_of(evidence.by_check["c0"]) == "here: late: no answer within 6000 ms"
 

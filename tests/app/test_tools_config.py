@@ -58,11 +58,18 @@ def box_of(folder: Path, text: str, name: str = CONFIG_NAME) -> ToolSet:
 
 def test_a_whole_tool(tmp_path: Path) -> None:
     box = box_of(tmp_path, TOML)
-    tolerance = Tolerance(1.5, is_percentage=True)
+    tolerance = Tolerance(pct=1.5)
     path, licence = "results.0.days", "CC0-1.0"
     assert box.tools == {
         "leave": Tool(
-            "leave", ("country",), path, "days", licence, 86400, tolerance, "Days of leave"
+            name="leave",
+            required_args=("country",),
+            value_path=path,
+            unit="days",
+            licence=licence,
+            max_age_s=86400,
+            tolerance=tolerance,
+            description="Days of leave",
         )
     }
     first, second = (one.feed.source for one in box.by_name["leave"].sources)

@@ -14,7 +14,8 @@ from affidavit.checks.facts import (
     SourceFailure,
     fact_from_answers,
 )
-from affidavit.checks.receipt_body import QuestionRoute, ReceiptBody, ReceiptContext, answer_body
+from affidavit.checks.receipt_body import ReceiptBody, ReceiptContext, answer_body
+from affidavit.checks.receipt_schema import QuestionRoute
 from affidavit.checks.routes import RouteTable, routes_from_wire
 from affidavit.checks.tool import Tool
 
@@ -24,14 +25,14 @@ INDEX = EvidenceSource("index", "example.org", "http", "https://example.org/pyth
 MIRROR = EvidenceSource("mirror", "example.net", "file")
 
 VERSION = Tool(
-    "software_version",
-    ("product",),
-    "results.0.latest_version",
+    name="software_version",
+    required_args=("product",),
+    value_path="results.0.latest_version",
     licence="CC0-1.0",
     max_age_s=60,
     description="The latest release of a product",
 )
-PLAIN = Tool("plain", max_age_s=60)
+PLAIN = Tool(name="plain", max_age_s=60)
 """A tool whose whole result is its primary value."""
 TOOLS = {tool.name: tool for tool in (VERSION, PLAIN)}
 
@@ -102,7 +103,10 @@ def evidence_for(
 
 
 def body(
-    *wire: Any, routed: QuestionRoute | None = None, lost: tuple[str, ...] = ()
+    *wire: Any,
+    question: str | None = None,
+    route: QuestionRoute | None = None,
+    lost: tuple[str, ...] = (),
 ) -> ReceiptBody:
     """An answer's body as a reader gets it: written and decoded."""
     asked = checks(*(wire or (PYTHON,)))
@@ -111,7 +115,8 @@ def body(
         name: EvidenceUnavailable("the source did not answer within 6000 ms") for name in lost
     }
     results = evaluate(asked, TOOLS, evidence, AT)
-    return reread(answer_body(results, TOOLS, ReceiptContext("example.com", AT, routed)))
+    context = ReceiptContext(issuer="example.com", at=AT, question=question, route=route)
+    return reread(answer_body(results, TOOLS, context))
 
 
 def reread(made: ReceiptBody) -> ReceiptBody:

@@ -1,11 +1,13 @@
 """The body of a receipt: what stands in it, and what does not."""
 
+import msgspec
 from tests.checks.making import AT, PYTHON, TOOLS, body, reread, table
 
 from affidavit.checks.coverage import coverage_manifest
 from affidavit.checks.facts import fact_digest
 from affidavit.checks.operators import OPERATORS
-from affidavit.checks.receipt_body import QuestionRoute, ReceiptContext, refusal_body
+from affidavit.checks.receipt_body import ReceiptContext, refusal_body
+from affidavit.checks.receipt_schema import QuestionRoute
 
 OPTIONAL = {**PYTHON, "id": "b", "required": False, "observe": True}
 
@@ -71,8 +73,8 @@ def test_checks_over_the_cap_are_listed() -> None:
 
 
 def test_a_routed_answer_names_its_route() -> None:
-    routed = QuestionRoute("Latest version of python?", table().sha256, "software.version", False)
-    made = body(PYTHON, routed=routed)
+    route = QuestionRoute("route/1", table().sha256, "software.version", "interrogative")
+    made = body(PYTHON, question="Latest version of python?", route=route)
     assert made["question"] == "Latest version of python?"
     assert made["route"] == {
         "router_version": "route/1",
@@ -84,21 +86,21 @@ def test_a_routed_answer_names_its_route() -> None:
 
 
 def test_a_refusal_has_no_checks() -> None:
-    coverage = coverage_manifest(TOOLS, table())
-    occasion = ReceiptContext("example.com", AT, served_by={"url": "https://example.com"})
-    made = reread(refusal_body("Who invented Python?", coverage, occasion))
+    coverage = msgspec.to_builtins(coverage_manifest(TOOLS, table()))
+    context = ReceiptContext(issuer="example.com", at=AT, served_by={"url": "https://example.com"})
+    made = reread(refusal_body("Who invented Python?", coverage, context))
     assert made["verdict"] == "outside_evidence_coverage"
     assert made["confidence"] == 0.0
     assert made["unrouted"] == ["Who invented Python?"]
     assert made["coverage"] == coverage
     assert made["served_by"] == {"url": "https://example.com"}
-    plain = refusal_body("Who?", coverage, ReceiptContext("example.com", AT))
+    plain = refusal_body("Who?", coverage, ReceiptContext(issuer="example.com", at=AT))
     assert made.keys() - plain.keys() == {"served_by"}
     assert not made.keys() & {"checks", "evidence_index", "reproduce", "degraded", "evidence"}
 
 
 def test_the_coverage_is_what_the_tools_and_routes_make() -> None:
-    made = coverage_manifest(TOOLS, table())
+    made = msgspec.to_builtins(coverage_manifest(TOOLS, table()))
     assert (made["schema"], made["router_sha256"]) == ("answer-coverage/v1", table().sha256)
     (family,) = made["families"]
     assert (family["route_id"], family["tool"]) == ("software.version", "software_version")
@@ -109,7 +111,7 @@ def test_the_coverage_is_what_the_tools_and_routes_make() -> None:
 
 
 def test_a_route_without_its_tool_covers_nothing() -> None:
-    made = coverage_manifest({}, table())
+    made = msgspec.to_builtins(coverage_manifest({}, table()))
     assert made["families"] == []
     assert made["not_covered"][-1] == (
         "route software.version: its tool software_version is not declared"

@@ -68,7 +68,7 @@ def bodies(draw: st.DrawFn) -> ReceiptBody:
             else fact(raw, PLAIN, check["args"], observed_at)
         )
     results = evaluate(checks_from_wire(wire), TOOLS, evidence, AT)
-    return reread(answer_body(results, TOOLS, ReceiptContext("example.com", AT)))
+    return reread(answer_body(results, TOOLS, ReceiptContext(issuer="example.com", at=AT)))
 
 
 @settings(max_examples=50)
@@ -187,7 +187,7 @@ def test_every_operator_answers_whatever_it_is_given(
     expect = {"op": op, **data.draw(OPERANDS[OPERATORS[op].operand])}
     (check,) = checks_from_wire([{"id": "c", "tool": "plain", "expect": expect}])
     (result,) = evaluate([check], TOOLS, {"c": fact(raw)}, AT)
-    assert result.seen[0].held in ExpectationOutcome
+    assert result.results[0].outcome in ExpectationOutcome
     assert result.explain
 
 

@@ -59,7 +59,7 @@ def refusal(read: Callable[[], object]) -> str:
 
 def check_path(evidence: str, path: str, wanted: str) -> None:
     look = look_up_path(value_of(evidence), path)
-    assert look.why == wanted if not look.found else look.value == value_of(wanted)
+    assert look.reason == wanted if not look.found else look.value == value_of(wanted)
 
 
 def check_number(value: str, wanted: str) -> None:
@@ -70,11 +70,14 @@ def check_number(value: str, wanted: str) -> None:
 def check_operator(evidence: str, expectation: str, wanted: str) -> None:
     observed_at = value_of(evidence) if "fresh_within_s" in expectation else making.EARLIER
     result = making.outcome(value_of(evidence), value_of(expectation), observed_at)
-    assert result.seen[0].held == wanted
+    assert result.results[0].outcome == wanted
 
 
 def check_verdict(wire: str, wanted: str) -> None:
-    tools = {name: Tool(name, ("city",), "n", max_age_s=60) for name in ("t", "silent")}
+    tools = {
+        name: Tool(name=name, required_args=("city",), value_path="n", max_age_s=60)
+        for name in ("t", "silent")
+    }
     check = check_from_wire({"id": "c", "args": {"city": "Ulm"}, **value_of(wire)}, "c")
     made = making.fact({"n": 5, "nothing": None}, tools["t"], check.args)
     evidence = {"c": made} if check.tool == "t" else {}
@@ -101,7 +104,7 @@ def check_composite(results: str, wanted: str) -> None:
 
 def check_fact(sources: str, wanted: str) -> None:
     made = fact_from_answers(
-        Tool("t", max_age_s=60, tolerance=Tolerance(1)),
+        Tool(name="t", max_age_s=60, tolerance=Tolerance(abs=1)),
         {},
         [source_of(text) for text in sources.split(", ")],
         making.AT,

@@ -158,17 +158,17 @@ def test_an_unsigned_answer_is_worth_less() -> None:
 
 AGREEMENT: dict[str, tuple[Any, Any, Tolerance | None, bool]] = {
     "equal texts": ("a", " a ", None, True),
-    "other texts": ("a", "b", Tolerance(1), False),
+    "other texts": ("a", "b", Tolerance(abs=1), False),
     "equal numbers": (1, 1.0, None, True),
     "lists that are the same": ([1, {"a": 2}], [1, {"a": 2}], None, True),
     "lists that are nearly the same": ([1], [1.0], None, False),
     "a list and a text": (["a"], "a", None, False),
-    "within the tolerance": (20.5, 20, Tolerance(0.5), True),
-    "beyond the tolerance": (20.6, 20, Tolerance(0.5), False),
-    "within per cent of the first": (110, 100, Tolerance(10, is_percentage=True), True),
-    "no per cent of zero": (0.1, 0, Tolerance(10, is_percentage=True), False),
-    "zero is zero": (0.0, 0, Tolerance(10, is_percentage=True), True),
-    "a text is not near a number": ("about 20", 20, Tolerance(5), False),
+    "within the tolerance": (20.5, 20, Tolerance(abs=0.5), True),
+    "beyond the tolerance": (20.6, 20, Tolerance(abs=0.5), False),
+    "within per cent of the first": (110, 100, Tolerance(pct=10), True),
+    "no per cent of zero": (0.1, 0, Tolerance(pct=10), False),
+    "zero is zero": (0.0, 0, Tolerance(pct=10), True),
+    "a text is not near a number": ("about 20", 20, Tolerance(abs=5), False),
 }
 
 
@@ -179,16 +179,20 @@ def test_agreement(value: Any, primary: Any, tolerance: Tolerance | None, wanted
     assert values_agree(value, primary, tolerance) is wanted
 
 
+def signals_of(*values: bool) -> FactSignals:
+    return FactSignals(**dict(zip(FactSignals.__struct_fields__, values, strict=True)))
+
+
 def test_every_combination_of_signals() -> None:
     from itertools import product
 
     for signed, present, fresh, corroborated, conflict in product([False, True], repeat=5):
-        signals = FactSignals(signed, present, fresh, corroborated, conflict)
+        signals = signals_of(signed, present, fresh, corroborated, conflict)
         confidence = signals.confidence
         assert 0 <= confidence <= 0.95
         assert confidence <= 0.4 or not conflict
         assert confidence <= 0.5 or fresh
         assert signals.verified is (corroborated and fresh and not conflict)
-    assert FactSignals(True, True, True, True, False).confidence == 0.95
-    assert FactSignals(True, True, False, True, False).confidence == 0.5
-    assert FactSignals(False, False, False, False, False).confidence == 0
+    assert signals_of(True, True, True, True, False).confidence == 0.95
+    assert signals_of(True, True, False, True, False).confidence == 0.5
+    assert signals_of(False, False, False, False, False).confidence == 0

@@ -6,6 +6,7 @@ from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
+import msgspec
 import pytest
 from tests.checks.making import (
     AT,
@@ -28,12 +29,12 @@ from affidavit.checks.coverage import coverage_manifest
 from affidavit.checks.evaluation import evaluate
 from affidavit.checks.facts import SourceAnswer, SourceFailure, fact_digest, fact_from_answers
 from affidavit.checks.receipt_body import (
-    QuestionRoute,
     ReceiptBody,
     ReceiptContext,
     answer_body,
     refusal_body,
 )
+from affidavit.checks.receipt_schema import QuestionRoute
 from affidavit.checks.replay import (
     ReplayDifference,
     ReplayDifferenceKind,
@@ -60,13 +61,14 @@ def mixed() -> ReceiptBody:
 
 
 def refusal() -> ReceiptBody:
-    occasion = ReceiptContext("example.com", AT, served_by={"url": "https://example.com"})
-    return reread(refusal_body("Who?", coverage_manifest(TOOLS, table()), occasion))
+    context = ReceiptContext(issuer="example.com", at=AT, served_by={"url": "https://example.com"})
+    coverage = msgspec.to_builtins(coverage_manifest(TOOLS, table()))
+    return reread(refusal_body("Who?", coverage, context))
 
 
 def sourced(tolerance: Tolerance | None) -> ReceiptBody:
     """An answer from three sources, of which one is silent."""
-    tool = Tool("t", max_age_s=60.5, tolerance=tolerance, unit="degrees")
+    tool = Tool(name="t", max_age_s=60.5, tolerance=tolerance, unit="degrees")
     answers: list[SourceAnswer | SourceFailure] = [
         SourceAnswer(INDEX, 20, AT),
         SourceAnswer(MIRROR, 21, AT),
@@ -75,17 +77,19 @@ def sourced(tolerance: Tolerance | None) -> ReceiptBody:
     (check,) = checks({"id": "c", "tool": "t", "expect": {"op": "lt", "value": 30}})
     fact = fact_from_answers(tool, {}, answers, AT, signed=True, attestation={"by": "example"})
     results = evaluate([check], {"t": tool}, {"c": fact}, AT)
-    occasion = ReceiptContext("example.com", AT, served_by={"docs": "https://example.com"})
-    return reread(answer_body(results, {"t": tool}, occasion))
+    context = ReceiptContext(issuer="example.com", at=AT, served_by={"docs": "https://example.com"})
+    return reread(answer_body(results, {"t": tool}, context))
 
 
 FRESH: dict[str, Callable[[], ReceiptBody]] = {
     "one check": body,
     "every kind of check": mixed,
     "more checks than the cap": lambda: body(*({**PYTHON, "id": f"c{n}"} for n in range(25))),
-    "a routed question": lambda: body(routed=QuestionRoute("q", "0" * 64, "r", True)),
-    "a tolerance in units": lambda: sourced(Tolerance(1)),
-    "a tolerance in per cent": lambda: sourced(Tolerance(2.5, is_percentage=True)),
+    "a routed question": lambda: body(
+        question="q", route=QuestionRoute("route/1", "0" * 64, "r", "declarative")
+    ),
+    "a tolerance in units": lambda: sourced(Tolerance(abs=1)),
+    "a tolerance in per cent": lambda: sourced(Tolerance(pct=2.5)),
     "no tolerance": lambda: sourced(None),
     "a refusal": refusal,
 }
@@ -220,7 +224,6 @@ FORGED: dict[str, tuple[str, Any, str]] = {
     "the id of a fact": ("fact.id", "fact_0", ".id"),
     "the path of the value": ("fact.value_path", "results.0.released", ".value"),
     "no sources": ("fact.sources", [], "signals.source_present"),
-    "an empty tolerance": ("fact.tolerance", {}, "tolerance.abs"),
 }
 
 
@@ -258,6 +261,8 @@ UNREADABLE: dict[str, tuple[str, Any, str]] = {
     "a refusal with checks": ("verdict", "outside_evidence_coverage", "the receipt"),
     "a time that is none": ("generated_at", "today", "generated_at"),
     "a negative age": ("fact.max_age_s", -1, "max_age_s"),
+    "an empty tolerance": ("fact.tolerance", {}, "tolerance"),
+    "both tolerances": ("fact.tolerance", {"abs": 1, "pct": 1}, "tolerance"),
     "evidence that is none": ("evidence_index", {"x": 1}, "evidence_index"),
 }
 
@@ -311,13 +316,13 @@ def test_nothing_is_no_receipt() -> None:
 def routed_body(text: str) -> ReceiptBody:
     compiled = compile_question(table(), text)
     assert compiled
-    routed = QuestionRoute(text, table().sha256, compiled.route_id, compiled.is_declarative)
     (check,) = compiled.checks
     fact = fact_from_answers(
         VERSION, check.args, [SourceAnswer(INDEX, RESULT, AT)], AT, signed=True
     )
     results = evaluate([check], TOOLS, {check.id: fact}, AT)
-    return reread(answer_body(results, TOOLS, ReceiptContext("example.com", AT, routed)))
+    context = ReceiptContext(issuer="example.com", at=AT, question=text, route=compiled.route)
+    return reread(answer_body(results, TOOLS, context))
 
 
 def test_a_question_gives_the_same_checks_again() -> None:

@@ -108,7 +108,7 @@ def test_the_first_match_wins() -> None:
     second = compile_question(routes_from_wire(of(ROW, general)), "Latest version of Python?")
     assert first
     assert second
-    assert (first.route_id, second.route_id) == ("general", "software.version")
+    assert (first.route.route_id, second.route.route_id) == ("general", "software.version")
 
 
 def test_a_route_may_have_constants_and_a_tolerance() -> None:
@@ -124,14 +124,14 @@ def test_a_route_may_have_constants_and_a_tolerance() -> None:
     routes = routes_from_wire(of(row))
     said = compile_question(routes, "It is 21.5 degrees in New York.")
     assert said
-    assert said.is_declarative
+    assert said.route.form == "declarative"
     (check,) = said.checks
     assert check.args == {"city": "New York", "unit": "celsius", "days": 1}
     (expectation,) = check.expectations
     assert (expectation.op, expectation.value, expectation.tol) == ("abs_within", "21.5", 0.5)
     asked = compile_question(routes, "how warm is it in Ulm")
     assert asked
-    assert not asked.is_declarative
+    assert asked.route.form == "interrogative"
     assert asked.checks[0].observe
     assert asked.checks[0].expectations == ()
 
@@ -140,7 +140,7 @@ def test_a_statement_is_not_swallowed_by_a_question() -> None:
     row = {**ROW, "ask": ["the latest version of {product}"]}
     found = compile_question(routes_from_wire(of(row)), "The latest version of Python is 3.13")
     assert found
-    assert found.is_declarative
+    assert found.route.form == "declarative"
     assert found.checks[0].args == {"product": "Python"}
 
 

@@ -253,7 +253,7 @@ def test_without_a_file_there_is_one_tool_and_no_route(tmp_path: Path) -> None:
     result = run("coverage", "--project", str(tmp_path))
     assert "software_version" in result.stdout
     assert "No question is covered" in result.stdout
-    assert "affidavit.toml is not here" in result.stderr
+    assert "no affidavit.toml" in result.stderr
 
 
 def test_the_projects_own_file_is_found(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ ASKED_AT = "2026-01-31T14:30:00Z"
 SOURCE = EvidenceSource("s", "o", "http")
 
 
-def errand(seconds: float = 5.0) -> SourceRequest:
+def request(seconds: float = 5.0) -> SourceRequest:
     return SourceRequest(ASKED_AT, time.monotonic() + seconds)
 
 

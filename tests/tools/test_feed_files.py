@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tools.feed_server import SOURCE, errand
+from tests.tools.feed_server import SOURCE, request
 
 from affidavit.base.json_values import JsonValue
+from affidavit.checks.facts import SourceAnswer
 from affidavit.tools.allow_list import AllowList
-from affidavit.tools.feed import Feed, SourceFailedError, SourceReply
+from affidavit.tools.feed import Feed, SourceFailedError
 from affidavit.tools.feed_factory import FeedContext, build_feed
 from affidavit.tools.file_feed import FolderFeed
 from affidavit.tools.observation_time import ObservationTime, ObservedAt
@@ -28,8 +29,8 @@ def made(folder: Path, name: str, text: str | bytes, **settings: Any) -> Feed:
     return build_feed(wire, "s", FeedContext(folder, AllowList(), {}))
 
 
-def said(feed: Feed, **args: JsonValue) -> SourceReply:
-    return feed.ask(args, errand())
+def said(feed: Feed, **args: JsonValue) -> SourceAnswer:
+    return feed.ask(args, request())
 
 
 SELECTED = {
@@ -139,7 +140,7 @@ def folder(root: Path) -> FolderFeed:
 
 def test_a_file_of_a_folder(tmp_path: Path) -> None:
     feed = folder(tmp_path)
-    assert said(feed, file="a.json", key="de.days") == SourceReply(20, None)
+    assert said(feed, file="a.json", key="de.days") == SourceAnswer(SOURCE, 20, None)
     assert said(feed, file="b.csv", key="results.1.country").raw == "fr"
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.tools.feed_server import ASKED_AT, SOURCE, errand
+from tests.tools.feed_server import ASKED_AT, SOURCE, request
 
 from affidavit.base.json_values import JsonValue
 from affidavit.tools.feed import FailureReason, SourceFailedError, SourceRequest, require_json
@@ -120,7 +120,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_function_of_ones_own(module: str) -> None:
-    reply = own(f"{module}:twice").ask({"n": 4}, errand())
+    reply = own(f"{module}:twice").ask({"n": 4}, request())
     assert reply.raw == {"n": 8}
     assert reply.observed_at == ASKED_AT
 
@@ -142,7 +142,7 @@ def test_a_function_that_fails(
     call: str, args: dict[str, JsonValue], wanted: str, module: str
 ) -> None:
     with pytest.raises(SourceFailedError) as silence:
-        own(call).ask(args, errand())
+        own(call).ask(args, request())
     assert wanted in str(silence.value)
     assert "hunter2" not in str(silence.value)
 
@@ -151,7 +151,7 @@ def test_an_errand_that_is_over() -> None:
     over = SourceRequest(ASKED_AT, 0.0)
     with pytest.raises(SourceFailedError) as silence:
         over.seconds_left()
-    assert silence.value.silence is FailureReason.LATE
+    assert silence.value.reason is FailureReason.LATE
     over.abandon()
     ended: list[int] = []
     over.on_abandon(lambda: ended.append(1))

@@ -22,7 +22,7 @@ from tests.faulty_server import (
     serving,
 )
 from tests.own_certificate import certificate_for, secure
-from tests.tools.feed_server import SOURCE, errand, feed_of, feed_to
+from tests.tools.feed_server import SOURCE, feed_of, feed_to, request
 
 from affidavit.base import http_client
 from affidavit.base.json_values import JsonValue
@@ -107,13 +107,13 @@ FAULTS: dict[str, tuple[Behaviour, str]] = {
 @pytest.mark.parametrize(("behaviour", "wanted"), FAULTS.values(), ids=FAULTS.keys())
 def test_a_fault_is_a_silence(behaviour: Behaviour, wanted: str) -> None:
     with serving(behaviour) as server, pytest.raises(SourceFailedError) as silence:
-        feed_of(server).ask({}, errand())
+        feed_of(server).ask({}, request())
     assert str(silence.value) == wanted
 
 
 @pytest.mark.parametrize("behaviour", [hangs, drips])
 def test_who_is_abandoned_does_not_hang_on(behaviour: Behaviour) -> None:
-    one = errand(30)
+    one = request(30)
     with serving(behaviour) as server:
         threading.Timer(0.2, one.abandon).start()
         start = time.monotonic()
@@ -124,21 +124,21 @@ def test_who_is_abandoned_does_not_hang_on(behaviour: Behaviour) -> None:
 
 def test_a_server_that_hangs_is_late() -> None:
     with serving(hangs) as server, pytest.raises(SourceFailedError, match=r"^late: "):
-        feed_of(server).ask({}, errand(0.2))
+        feed_of(server).ask({}, request(0.2))
 
 
 def test_nobody_listens() -> None:
     with serving(answers(200)) as server:
         feed = feed_of(server)
     with pytest.raises(SourceFailedError, match=r"^unreachable: no connection to 127"):
-        feed.ask({}, errand())
+        feed.ask({}, request())
 
 
 def test_an_answer_is_its_json_and_its_time() -> None:
     headers = {"Date": "Sat, 31 Jan 2026 14:29:00 GMT"}
     body = '{"a": [1, "ü"]}'.encode()
     with serving(answers(200, body, "application/hal+json; charset=UTF-8", **headers)) as server:
-        reply = feed_of(server).ask({}, errand())
+        reply = feed_of(server).ask({}, request())
     assert reply.raw == {"a": [1, "ü"]}
     assert reply.observed_at == "2026-01-31T14:29:00Z"
 
@@ -151,12 +151,12 @@ def test_what_was_changed_counts_before_what_was_sent() -> None:
         Date="Sat, 31 Jan 2026 14:29:00 GMT",
     )
     with serving(changed, answers(200, b"1")) as server:
-        assert feed_of(server).ask({}, errand()).observed_at == "2026-01-30T00:00:00Z"
+        assert feed_of(server).ask({}, request()).observed_at == "2026-01-30T00:00:00Z"
         caller = feed_of(server).caller
         sent = HttpFeed(SOURCE, server.url(), {}, caller, ObservationTime(ObservedAt.ANSWERED))
-        assert sent.ask({}, errand()).observed_at == "2026-01-31T14:29:00Z"
+        assert sent.ask({}, request()).observed_at == "2026-01-31T14:29:00Z"
         without = HttpFeed(SOURCE, server.url(1), {}, caller, ObservationTime())
-        assert without.ask({}, errand()).observed_at is None
+        assert without.ask({}, request()).observed_at is None
 
 
 def test_redirects_within_the_list_are_followed() -> None:
@@ -167,7 +167,7 @@ def test_redirects_within_the_list_are_followed() -> None:
         answers(200, b'"here"'),
     )
     with serving(*behaviours) as server:
-        assert feed_of(server).ask({}, errand()).raw == "here"
+        assert feed_of(server).ask({}, request()).raw == "here"
         assert server.paths == ["/0", "/1", "/2", "/3"]
 
 
@@ -183,20 +183,20 @@ SLOTS = {
 def test_slots_of_an_address(url: str, value: str | int, wanted: str) -> None:
     with serving(answers(200, b"1")) as server:
         allow = (f"127.0.0.1:{server.port}",)
-        feed_to(f"http://127.0.0.1:{server.port}{url}", allow).ask({"a": value}, errand())
+        feed_to(f"http://127.0.0.1:{server.port}{url}", allow).ask({"a": value}, request())
         assert server.paths == [wanted]
 
 
 @pytest.mark.parametrize("value", [".", "..", "x/../../y"])
 def test_an_argument_leads_to_no_other_place(value: str) -> None:
     with pytest.raises(SourceFailedError, match=r"^argument: an argument would lead"):
-        feed_to("http://127.0.0.1:1/a/{a}/b", ("127.0.0.1:1",)).ask({"a": value}, errand())
+        feed_to("http://127.0.0.1:1/a/{a}/b", ("127.0.0.1:1",)).ask({"a": value}, request())
 
 
 @pytest.mark.parametrize("value", [["x"], {"x": 1}])
 def test_only_single_values_fit_into_an_address(value: JsonValue) -> None:
     with pytest.raises(SourceFailedError, match=r"^argument: the argument a is a"):
-        feed_to("http://127.0.0.1:1/{a}", ("127.0.0.1:1",)).ask({"a": value}, errand())
+        feed_to("http://127.0.0.1:1/{a}", ("127.0.0.1:1",)).ask({"a": value}, request())
 
 
 SECRET = 'tok"en-\\123456'  # noqa: S105 - one of the test's own
@@ -218,7 +218,7 @@ def secret_feed(url: str, *allow: str) -> HttpFeed:
 def test_a_secret_is_sent_and_not_shown() -> None:
     with serving(answers(200, b"1")) as server:
         feed = secret_feed(server.url(), f"127.0.0.1:{server.port}")
-        feed.ask({"a": "x y"}, errand())
+        feed.ask({"a": "x y"}, request())
         assert server.headers[0]["authorization"] == f"Bearer {SECRET}"
         assert server.paths[0] == "/0?key=tok%22en-%5C123456&q=x%20y"
     assert SECRET not in repr(feed)
@@ -229,7 +229,7 @@ def test_a_secret_is_sent_and_not_shown() -> None:
 )
 def test_an_answer_that_repeats_the_secret_is_none(body: bytes) -> None:
     with serving(answers(200, body)) as server, pytest.raises(SourceFailedError) as silence:
-        secret_feed(server.url(), f"127.0.0.1:{server.port}").ask({"a": 1}, errand())
+        secret_feed(server.url(), f"127.0.0.1:{server.port}").ask({"a": 1}, request())
     assert str(silence.value).startswith("secret: the answer repeats")
     assert SECRET not in str(silence.value)
 
@@ -239,7 +239,7 @@ def test_a_secret_does_not_follow_to_another_host() -> None:
         elsewhere = answers(302, Location=other.url())
         with serving(elsewhere) as server:
             allow = (f"127.0.0.1:{server.port}", f"127.0.0.1:{other.port}")
-            secret_feed(server.url(), *allow).ask({"a": 1}, errand())
+            secret_feed(server.url(), *allow).ask({"a": 1}, request())
             assert "authorization" in server.headers[0]
             assert "authorization" not in other.headers[0]
             assert "key=" not in other.paths[0]
@@ -253,7 +253,7 @@ def test_a_secret_that_cannot_be_sent(value: str) -> None:
     with pytest.raises(
         SourceFailedError, match=r"^secret: the environment variable FEED_TOKEN holds"
     ):
-        caller.get("http://127.0.0.1:1/", errand())
+        caller.get("http://127.0.0.1:1/", request())
 
 
 ADDRESSES = {
@@ -278,16 +278,16 @@ def test_what_is_no_address(url: str) -> None:
         SOURCE, HttpSourceClient(allow_list_from(("127.0.0.1",)), 9), ObservationTime()
     )
     with pytest.raises(SourceFailedError, match=r"^argument: the address"):
-        feed.ask({"url": url}, errand())
+        feed.ask({"url": url}, request())
 
 
 def test_any_address_of_an_allowed_host() -> None:
     with serving(answers(200, b"[1]")) as server:
         caller = HttpSourceClient(allow_list_from((f"127.0.0.1:{server.port}",)), 9)
         feed = AnyUrlFeed(SOURCE, caller, ObservationTime())
-        assert feed.ask({"url": server.url()}, errand()).raw == [1]
+        assert feed.ask({"url": server.url()}, request()).raw == [1]
         with pytest.raises(SourceFailedError, match=r"^forbidden: localhost:"):
-            feed.ask({"url": f"http://localhost:{server.port}/0"}, errand())
+            feed.ask({"url": f"http://localhost:{server.port}/0"}, request())
 
 
 def test_the_connection_goes_to_the_address_that_was_checked(
@@ -305,7 +305,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(
     with serving(answers(200, b"1")) as server:
         url = f"http://api.example.com:{server.port}/0"
         feed = feed_to(url, (f"api.example.com:{server.port}", "127.0.0.1"))
-        assert feed.ask({}, errand()).raw == 1
+        assert feed.ask({}, request()).raw == 1
         assert server.headers[0]["host"] == f"api.example.com:{server.port}"
     assert asked == ["api.example.com"]
 
@@ -329,7 +329,7 @@ def test_a_name_that_leads_inside_is_not_followed(
     found = [(2, 1, 6, "", ("93.184.216.34", 80)), (family, 1, 6, "", (address, 80))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
     with pytest.raises(SourceFailedError, match=r"^forbidden: the host leads to "):
-        feed_to("http://api.example.com/", ("api.example.com",)).ask({}, errand())
+        feed_to("http://api.example.com/", ("api.example.com",)).ask({}, request())
 
 
 TRUSTED = {
@@ -356,13 +356,13 @@ def test_tls_is_checked(
         url = f"https://localhost:{server.port}/"
         allow = (f"localhost:{server.port}", "localhost")
         if wanted is None:
-            assert feed_to(f"{url}0", allow).ask({}, errand()).raw == 1
+            assert feed_to(f"{url}0", allow).ask({}, request()).raw == 1
             assert server.headers[0]["host"] == f"localhost:{server.port}"
             with pytest.raises(SourceFailedError, match="from https to http"):
-                feed_to(f"{url}1", allow).ask({}, errand())
+                feed_to(f"{url}1", allow).ask({}, request())
         else:
             with pytest.raises(SourceFailedError) as silence:
-                feed_to(f"{url}0", allow).ask({}, errand())
+                feed_to(f"{url}0", allow).ask({}, request())
             assert str(silence.value).startswith(wanted)
 
 
@@ -372,5 +372,5 @@ def test_a_server_without_tls_is_not_asked_without_it() -> None:
         pytest.raises(SourceFailedError, match=r"^unreachable: no TLS connection to localhost"),
     ):
         feed_to(f"https://localhost:{server.port}/", (f"localhost:{server.port}",)).ask(
-            {}, errand()
+            {}, request()
         )

@@ -1,4 +1,4 @@
-"""The loop of an errand: addresses are checked where they are looked up; MCP without its client."""
+"""The event loop of a request checks addresses where it looks them up; MCP without its client."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from tests.faulty_server import answers, serving
-from tests.tools.feed_server import errand
+from tests.tools.feed_server import request
 
 from affidavit.base.json_values import JsonValue
 from affidavit.tools.allow_list import AllowList, allow_list_from, require_addresses
@@ -30,16 +30,16 @@ async def connected(port: int) -> str:
 def test_an_address_is_checked_where_it_is_looked_up() -> None:
     with serving(answers(200)) as server:
         fit = partial(require_addresses, allow_list_from(("localhost",)))
-        assert run_request(connected(server.port), errand(), fit) == "connected"
+        assert run_request(connected(server.port), request(), fit) == "connected"
         unfit = partial(require_addresses, AllowList())
         with pytest.raises(SourceFailedError, match=r"^forbidden: the host leads to"):
-            run_request(connected(server.port), errand(), unfit)
+            run_request(connected(server.port), request(), unfit)
 
 
 def test_work_that_takes_too_long() -> None:
     start = time.monotonic()
     with pytest.raises(SourceFailedError, match=r"^late: "):
-        run_request(asyncio.sleep(60), errand(0.1))
+        run_request(asyncio.sleep(60), request(0.1))
     assert time.monotonic() - start < 5
 
 
@@ -48,7 +48,7 @@ def test_mcp_without_its_client() -> None:
     wire = McpSource(tool="x", command=("program",))
     feed = build_feed(wire, "s", FeedContext(Path(), AllowList(), {}))
     with pytest.raises(SourceFailedError, match=r"^not-installed: .*affidavit\[mcp\]"):
-        feed.ask({}, errand())
+        feed.ask({}, request())
 
 
 def result(*texts: str | None, structured: object = None, failed: bool = False) -> SimpleNamespace:

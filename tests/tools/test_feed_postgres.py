@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tools.feed_server import errand
+from tests.tools.feed_server import request
 
 from affidavit.base.json_values import JsonValue
 from affidavit.tools.allow_list import AllowList
@@ -60,7 +60,7 @@ def made(address: str, query: str, **settings: Any) -> Feed:
 def test_rows_are_exact(address: str) -> None:
     query = "select country, days, share, at, day, id, tags, more from leave where country = $1"
     reply = made(address, query, params=("c",), observed_at_path="results.0.at").ask(
-        {"c": "de"}, errand(20)
+        {"c": "de"}, request(20)
     )
     row: JsonValue = {
         "country": "de",
@@ -78,7 +78,7 @@ def test_rows_are_exact(address: str) -> None:
 
 def test_a_value_is_bound(address: str) -> None:
     feed = made(address, "select days from leave where country = $1", params=("c",))
-    assert feed.ask({"c": "x' or '1'='1"}, errand(20)).raw == {"results": []}
+    assert feed.ask({"c": "x' or '1'='1"}, request(20)).raw == {"results": []}
 
 
 REFUSED = {
@@ -110,16 +110,16 @@ def test_what_a_query_may_not(
 ) -> None:
     feed = made(address, query, max_rows=5, max_bytes=1000, **settings)
     with pytest.raises(SourceFailedError) as silence:
-        feed.ask({"c": "de"}, errand(20))
+        feed.ask({"c": "de"}, request(20))
     assert str(silence.value).startswith(wanted)
-    count = made(address, "select count(*) as n from leave").ask({}, errand(20)).raw
+    count = made(address, "select count(*) as n from leave").ask({}, request(20)).raw
     assert count == {"results": [{"n": 1}]}
 
 
 def test_a_query_that_sleeps_is_late(address: str) -> None:
     start = time.monotonic()
     with pytest.raises(SourceFailedError, match=r"^late: "):
-        made(address, "select pg_sleep(60)").ask({}, errand(1))
+        made(address, "select pg_sleep(60)").ask({}, request(1))
     assert time.monotonic() - start < 20
 
 
@@ -137,6 +137,6 @@ NOBODY = "postgresql://bob:hunter2@127.0.0.1:1/x"
 def test_an_address_that_leads_nowhere_is_not_shown(given: str, wanted: str) -> None:
     feed = made(given, "select 1")
     with pytest.raises(SourceFailedError) as silence:
-        feed.ask({}, errand(10))
+        feed.ask({}, request(10))
     assert str(silence.value).startswith(wanted)
     assert "hunter2" not in str(silence.value) + repr(feed)

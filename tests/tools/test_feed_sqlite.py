@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tools.feed_server import errand
+from tests.tools.feed_server import request
 
 from affidavit.base.json_values import JsonValue
 from affidavit.tools.allow_list import AllowList
@@ -38,7 +38,7 @@ def made(path: Path, query: str, **settings: Any) -> Feed:
 def test_rows(database: Path) -> None:
     query = "select country, days, at from leave where country = ? and days > ?"
     feed = made(database, query, params=("c", "n"), observed_at_path="results.0.at")
-    reply = feed.ask({"c": "de", "n": True}, errand())
+    reply = feed.ask({"c": "de", "n": True}, request())
     row = {"country": "de", "days": 20, "at": "2026-01-31T14:00:00+01:00"}
     assert reply.raw == {"results": [row]}
     assert reply.observed_at == "2026-01-31T13:00:00Z"
@@ -46,9 +46,9 @@ def test_rows(database: Path) -> None:
 
 def test_a_value_is_bound_and_never_a_part_of_the_query(database: Path) -> None:
     feed = made(database, "select days from leave where country = ?", params=("c",))
-    assert feed.ask({"c": "x' or '1'='1"}, errand()).raw == {"results": []}
+    assert feed.ask({"c": "x' or '1'='1"}, request()).raw == {"results": []}
     with pytest.raises(SourceFailedError, match=r"^argument: the argument c is a list"):
-        feed.ask({"c": ["de"]}, errand())
+        feed.ask({"c": ["de"]}, request())
 
 
 REFUSED = {
@@ -77,18 +77,18 @@ REFUSED = {
 def test_what_a_query_may_not(query: str, wanted: str, database: Path) -> None:
     before = database.read_bytes()
     with pytest.raises(SourceFailedError) as silence:
-        made(database, query, max_rows=3, max_bytes=1000).ask({}, errand())
+        made(database, query, max_rows=3, max_bytes=1000).ask({}, request())
     assert str(silence.value).startswith(wanted)
     assert database.read_bytes() == before
 
 
 def test_a_query_without_end_ends(database: Path) -> None:
     with pytest.raises(SourceFailedError, match=r"^late: "):
-        made(database, ENDLESS).ask({}, errand(0.2))
+        made(database, ENDLESS).ask({}, request(0.2))
 
 
 def test_a_query_that_is_abandoned_ends(database: Path) -> None:
-    one = errand(30)
+    one = request(30)
     threading.Timer(0.2, one.abandon).start()
     start = time.monotonic()
     with pytest.raises(SourceFailedError, match=r"^late: "):
@@ -98,7 +98,7 @@ def test_a_query_that_is_abandoned_ends(database: Path) -> None:
 
 def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(SourceFailedError, match=r"^missing: there is no database x.db"):
-        made(tmp_path / "x.db", "select 1").ask({}, errand())
+        made(tmp_path / "x.db", "select 1").ask({}, request())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -107,14 +107,14 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     with pytest.raises(
         SourceFailedError, match=r"^refused: SQLite refused the query \(SQLITE_NOTADB\)"
     ):
-        made(tmp_path / "x.db", "select * from leave").ask({}, errand())
+        made(tmp_path / "x.db", "select * from leave").ask({}, request())
 
 
 def test_a_writer_keeps_us_waiting_only_for_a_while(database: Path) -> None:
     with closing(sqlite3.connect(database)) as writer:
         writer.execute("begin exclusive")
         with pytest.raises(SourceFailedError, match=r"^(?:busy|late): "):
-            made(database, "select days from leave").ask({}, errand(0.3))
+            made(database, "select days from leave").ask({}, request(0.3))
 
 
 NAMED = {
@@ -132,6 +132,6 @@ def test_queries_by_name(args: dict[str, JsonValue], wanted: object, database: P
     feed = build_feed(wire, "s", FeedContext(database.parent, AllowList(), {}))
     if isinstance(wanted, str):
         with pytest.raises(SourceFailedError, match=f"^{wanted}"):
-            feed.ask(args, errand())
+            feed.ask(args, request())
     else:
-        assert feed.ask(args, errand()).raw == wanted
+        assert feed.ask(args, request()).raw == wanted

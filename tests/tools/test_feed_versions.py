@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.faulty_server import answers, serving
-from tests.tools.feed_server import ASKED_AT, errand
+from tests.tools.feed_server import ASKED_AT, request
 
 from affidavit.base.json_values import JsonValue
 from affidavit.tools.allow_list import AllowList, allow_list_from
@@ -28,7 +28,7 @@ NOWHERE = FeedContext(Path(), AllowList(), {})
     ],
 )
 def test_what_is_installed(product: str, version: str) -> None:
-    reply = build_feed(InstalledSource(), "s", NOWHERE).ask({"product": product}, errand())
+    reply = build_feed(InstalledSource(), "s", NOWHERE).ask({"product": product}, request())
     row = {"product": product, "version": version, "installed_version": version}
     assert reply.raw == {"results": [row]}
     assert reply.observed_at == ASKED_AT
@@ -36,13 +36,13 @@ def test_what_is_installed(product: str, version: str) -> None:
 
 def test_a_time_that_is_not_wanted_is_not_stated() -> None:
     feed = build_feed(InstalledSource(observed_at=ObservedAt.NONE), "s", NOWHERE)
-    assert feed.ask({"product": "python"}, errand()).observed_at is None
+    assert feed.ask({"product": "python"}, request()).observed_at is None
 
 
 @pytest.mark.parametrize("product", ["no-such-thing-here", "", "../x"])
 def test_what_is_not_installed(product: str) -> None:
     with pytest.raises(SourceFailedError, match=r"^missing: no package"):
-        build_feed(InstalledSource(), "s", NOWHERE).ask({"product": product}, errand())
+        build_feed(InstalledSource(), "s", NOWHERE).ask({"product": product}, request())
 
 
 REQUIREMENTS = """
@@ -78,7 +78,7 @@ PINNED = {
 def test_what_is_pinned(name: str, text: str, product: str, wanted: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, "utf-8")
     around = FeedContext(tmp_path, AllowList(), {})
-    reply = build_feed(LockSource(path=name), "s", around).ask({"product": product}, errand())
+    reply = build_feed(LockSource(path=name), "s", around).ask({"product": product}, request())
     row = {"product": product, "version": wanted, "locked_version": wanted}
     assert reply.raw == {"results": [row]}
     assert reply.observed_at is not None
@@ -103,7 +103,7 @@ def test_what_is_not_pinned(
     (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
     feed = build_feed(LockSource(path=name), "s", FeedContext(tmp_path, AllowList(), {}))
     with pytest.raises(SourceFailedError) as silence:
-        feed.ask({"product": product}, errand())
+        feed.ask({"product": product}, request())
     assert str(silence.value).startswith(wanted)
 
 
@@ -129,8 +129,8 @@ def test_an_index_that_the_user_names() -> None:
         around = FeedContext(Path(), allow_list_from((f"127.0.0.1:{server.port}",)), {})
         index = build_feed(IndexSource(url=f"{server.url()}/{{product}}/json"), "s", around)
         row = {"product": "a/b", "version": "2.0", "latest_version": "2.0"}
-        assert index.ask({"product": "a/b"}, errand()).raw == {"results": [row]}
+        assert index.ask({"product": "a/b"}, request()).raw == {"results": [row]}
         assert server.paths == ["/0/a%2Fb/json"]
         other = build_feed(IndexSource(url=f"{server.url(1)}/{{product}}"), "s", around)
         with pytest.raises(SourceFailedError, match=r"^malformed: the index answered"):
-            other.ask({"product": "x"}, errand())
+            other.ask({"product": "x"}, request())

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from tests.web.asking import CHECKS, JSON
+from tests.web.service_client import CHECKS, JSON
 
 TIMEOUT_SECONDS: Final = 30
 PATHS: Final = (

@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 from tests.cli.running import run
 
-from affidavit.app import keys as wiring
+from affidavit.app import keys as keys_module
 from affidavit.app.service import api_key_file
 from affidavit.base.errors import AffidavitError
 from affidavit.store.api_keys import ApiKeyFile
@@ -42,9 +42,9 @@ def test_the_life_of_a_key(tmp_path: Path) -> None:
 
 
 def test_two_keys_have_salts_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chance = wiring.random_bytes
+    random_bytes = keys_module.random_bytes
     monkeypatch.setattr(
-        wiring, "random_bytes", lambda size: b"s" * size if size == 32 else chance(size)
+        keys_module, "random_bytes", lambda size: b"s" * 32 if size == 32 else random_bytes(size)
     )
     for name in ("a", "b"):
         assert apikeys(tmp_path, "new", name, "--json").exit_code == 0

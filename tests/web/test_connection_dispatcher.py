@@ -29,9 +29,9 @@ SECONDS = 10
 MORE_THAN_MAY_WAIT = 800
 
 
-def arrived(invitation: WorkerRegistration) -> DispatchedSocket:
-    """Return what a process has after it was given the invitation."""
-    made = DispatchedSocket(invitation.desk.dup(), invitation.family)
+def arrived(registration: WorkerRegistration) -> DispatchedSocket:
+    """Return what a process has after it was given the registration."""
+    made = DispatchedSocket(registration.registry.dup(), registration.family)
     made.settimeout(SECONDS)
     return made
 
@@ -40,9 +40,9 @@ def arrived(invitation: WorkerRegistration) -> DispatchedSocket:
 def handed_out() -> Iterator[tuple[ListenAddress, WorkerRegistration]]:
     with (
         listen_at(ListenAddress("127.0.0.1", 0)) as listening,
-        dispatch_connections(listening) as invitation,
+        dispatch_connections(listening) as registration,
     ):
-        yield ListenAddress(*listening.getsockname()), invitation
+        yield ListenAddress(*listening.getsockname()), registration
 
 
 def connected(address: ListenAddress) -> socket.socket:
@@ -60,8 +60,8 @@ def is_served(client: socket.socket, process: DispatchedSocket) -> bool:
 
 
 def test_each_process_gets_its_turn() -> None:
-    with handed_out() as (address, invitation), ExitStack() as clients:
-        processes = [arrived(invitation) for _ in range(3)]
+    with handed_out() as (address, registration), ExitStack() as clients:
+        processes = [arrived(registration) for _ in range(3)]
         for process in processes:
             clients.enter_context(closing(process)).listen(1)
             # One at a time, so that their order is known.
@@ -78,17 +78,17 @@ def test_each_process_gets_its_turn() -> None:
 
 def test_a_connection_waits_until_somebody_serves() -> None:
     with (
-        handed_out() as (address, invitation),
+        handed_out() as (address, registration),
         connected(address) as client,
-        closing(arrived(invitation)) as process,
+        closing(arrived(registration)) as process,
     ):
         process.listen(1)
         assert is_served(client, process)
 
 
 def test_a_process_that_has_gone_is_left_out() -> None:
-    with handed_out() as (address, invitation), closing(arrived(invitation)) as stays:
-        goes = arrived(invitation)
+    with handed_out() as (address, registration), closing(arrived(registration)) as stays:
+        goes = arrived(registration)
         goes.listen(1)
         with connected(address) as client:
             assert is_served(client, goes)
@@ -100,20 +100,20 @@ def test_a_process_that_has_gone_is_left_out() -> None:
 
 
 def test_where_all_have_gone_a_client_is_told_and_the_next_one_waits() -> None:
-    with handed_out() as (address, invitation):
-        with closing(arrived(invitation)) as goes:
+    with handed_out() as (address, registration):
+        with closing(arrived(registration)) as goes:
             goes.listen(1)
             with connected(address) as client:
                 assert is_served(client, goes)
         with connected(address) as client, suppress(ConnectionResetError):
             assert client.recv(1) == b""
-        with connected(address) as client, closing(arrived(invitation)) as comes:
+        with connected(address) as client, closing(arrived(registration)) as comes:
             comes.listen(1)
             assert is_served(client, comes)
 
 
 def test_a_client_that_left_is_no_error() -> None:
-    with handed_out() as (address, invitation), closing(arrived(invitation)) as process:
+    with handed_out() as (address, registration), closing(arrived(registration)) as process:
         process.listen(1)
         with connected(address) as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
@@ -124,8 +124,8 @@ def test_a_client_that_left_is_no_error() -> None:
 
 
 def test_a_process_that_takes_nothing_does_not_hold_up_the_others() -> None:
-    with handed_out() as (address, invitation), ExitStack() as open_ones:
-        asleep, awake = arrived(invitation), arrived(invitation)
+    with handed_out() as (address, registration), ExitStack() as open_ones:
+        asleep, awake = arrived(registration), arrived(registration)
         for process in (asleep, awake):
             open_ones.enter_context(closing(process))
             process.listen(1)
@@ -159,7 +159,7 @@ def test_a_process_without_a_free_descriptor_loses_a_connection_but_goes_on(
 ) -> None:
     raised: list[int] = []
     monkeypatch.setattr(signal, "raise_signal", raised.append)
-    with handed_out() as (address, invitation), closing(arrived(invitation)) as process:
+    with handed_out() as (address, registration), closing(arrived(registration)) as process:
         process.listen(1)
         with connected(address):
             assert select.select([process], [], [], SECONDS)[0]
@@ -185,12 +185,12 @@ def test_whoever_hands_them_out_goes_on_if_it_had_no_descriptor_free(
     monkeypatch.setattr(socket, "recv_fds", received)
     monkeypatch.setattr(signal, "raise_signal", lambda _: None)
     with (
-        handed_out() as (address, invitation),
-        closing(arrived(invitation)) as process,
+        handed_out() as (address, registration),
+        closing(arrived(registration)) as process,
         connected(address) as client,
     ):
         with no_descriptor_free():
-            socket.send_fds(invitation.desk, [b"!"], [process.fileno()])
+            socket.send_fds(registration.registry, [b"!"], [process.fileno()])
             assert looked.wait(SECONDS)
         process.listen(1)
         assert is_served(client, process)
@@ -211,7 +211,7 @@ def test_a_process_is_not_left_out_because_too_much_is_on_its_way(
 
     monkeypatch.setattr(socket, "send_fds", sent)
     monkeypatch.setattr(signal, "raise_signal", lambda _: None)
-    with handed_out() as (address, invitation), closing(arrived(invitation)) as process:
+    with handed_out() as (address, registration), closing(arrived(registration)) as process:
         process.listen(1)
         with connected(address) as client:
             assert is_served(client, process)
@@ -226,8 +226,8 @@ def test_a_process_is_not_left_out_because_too_much_is_on_its_way(
 def test_without_anybody_to_hand_them_out_a_process_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     raised: list[int] = []
     monkeypatch.setattr(signal, "raise_signal", raised.append)
-    with handed_out() as (_, invitation):
-        serves, just_started = arrived(invitation), arrived(invitation)
+    with handed_out() as (_, registration):
+        serves, just_started = arrived(registration), arrived(registration)
         serves.listen(1)
     just_started.listen(1)
     for process in (serves, just_started):
@@ -236,17 +236,17 @@ def test_without_anybody_to_hand_them_out_a_process_ends(monkeypatch: pytest.Mon
     assert raised == [signal.SIGTERM] * 2
 
 
-def crossed(invitation: Any) -> DispatchedSocket:
+def crossed(registration: Any) -> DispatchedSocket:
     """Return what pickling makes of it."""
-    made: DispatchedSocket = copy(invitation)
+    made: DispatchedSocket = copy(registration)
     return made
 
 
-def test_an_invitation_crosses_to_another_process() -> None:
+def test_an_registration_crosses_to_another_process() -> None:
     with (
-        handed_out() as (address, invitation),
+        handed_out() as (address, registration),
         connected(address) as client,
-        closing(crossed(invitation)) as process,
+        closing(crossed(registration)) as process,
     ):
         process.settimeout(SECONDS)
         process.listen(1)
@@ -256,7 +256,7 @@ def test_an_invitation_crosses_to_another_process() -> None:
 
 def test_nothing_is_left_open() -> None:
     before = len(list(Path("/dev/fd").iterdir()))
-    with handed_out() as (address, invitation), closing(arrived(invitation)) as process:
+    with handed_out() as (address, registration), closing(arrived(registration)) as process:
         process.listen(1)
         with connected(address) as client:
             assert is_served(client, process)

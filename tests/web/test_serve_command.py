@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import pytest
 from tests.cli.running import REAL, command_line, environment, run
 from tests.repository import ROOT
-from tests.web.asking import CHECKS, JSON, Reply, make_api_key, make_project
 from tests.web.mixed_requests import receipt_from, requests, send_all
+from tests.web.service_client import CHECKS, JSON, Reply, make_api_key, make_project
 
 from affidavit.app.service import ServiceConfig, api_key_file, revoke_api_key
 from affidavit.base.errors import AffidavitError
@@ -168,7 +168,7 @@ def test_it_is_not_opened_to_others_without_a_key(tmp_path: Path) -> None:
 
 
 def test_a_key_opens_it_to_others_until_it_is_revoked(tmp_path: Path) -> None:
-    plan = ServiceConfig(tmp_path)
+    plan = ServiceConfig(project=tmp_path)
     make_api_key(tmp_path, "bot", *ApiKeyScope)
     require_keys_for("192.0.2.1", plan)
     revoke_api_key(api_key_file(tmp_path), "bot", "2026-01-02T00:00:00Z")

@@ -1,5 +1,8 @@
-"""Answers checks or a question with a signed receipt, using the tools and routes that a project
-configures.
+"""Answers checks or a question with a signed receipt.
+
+Origin: answer-eval, sections 1 to 6. The route table compiles a question to checks; a question
+without a route is refused in a receipt that is signed like any other. A project configures tools,
+routes and issuer.
 """
 
 import os
@@ -7,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -31,25 +34,20 @@ from affidavit.base.faults import receipts as faults
 from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.json_values import JsonValue
 from affidavit.checks.check import Check, checks_from_wire
-from affidavit.checks.coverage import coverage_manifest
+from affidavit.checks.coverage import CoverageV1, coverage_manifest
 from affidavit.checks.evaluation import evaluate
 from affidavit.checks.receipt_body import (
-    QuestionRoute,
     ReceiptBody,
     ReceiptContext,
     answer_body,
     refusal_body,
 )
+from affidavit.checks.receipt_schema import QuestionRoute
 from affidavit.checks.routes import RoutesV1, RouteTable, compile_question, routes_from_wire
 from affidavit.checks.verdicts import AnswerVerdict
 from affidavit.seal.keys import SigningKey
 from affidavit.seal.receipts import anchor_member, canonical_forms, seal_receipt
 from affidavit.seal.rfc3161 import NONCE_BYTES, time_stamp_request, token_from_response
-
-# Answering: checks or a question in, tools asked, verdicts reached, a signed receipt out.
-#
-# Origin: answer-eval, sections 1 to 6. A question is compiled to checks by the route table, or
-# refused in a receipt that is signed like any other.
 
 _MEMBERS: Final = ("checks", "question", "deadline_ms")
 
@@ -60,12 +58,12 @@ EXIT_BY_VERDICT: Final[Mapping[str, Exit]] = {
     AnswerVerdict.INSUFFICIENT_EVIDENCE.value: Exit.UNKNOWN,
     AnswerVerdict.OUTSIDE_EVIDENCE_COVERAGE.value: Exit.UNKNOWN,
 }
-"""How an answer ends, by its verdict."""
+"""The exit code for each verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRequest:
-    """What is asked: checks, or a question (then there are none); and by when it is answered."""
+    """Checks, or a question (then there are no checks), and the deadline."""
 
     checks: tuple[Check, ...] = ()
     question: str | None = None
@@ -74,9 +72,9 @@ class AnswerRequest:
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """Who answers, with which tools and routes, and by which clock; and who goes to the sources.
+    """The issuer, tools, routes and clock of an answer.
 
-    `crew` and `since` are those of `gather`.
+    `threads` and `started_at` are passed to `gather_evidence`.
     """
 
     issuer: str
@@ -84,19 +82,19 @@ class AnswerContext:
     routes: RouteTable
     now: Callable[[], str]
     served_by: Mapping[str, JsonValue] | None = None
-    crew: DaemonThreadPool | None = SOURCE_THREADS
-    since: float | None = None
+    threads: DaemonThreadPool | None = SOURCE_THREADS
+    started_at: float | None = None
 
     @property
-    def coverage(self) -> dict[str, Any]:
-        """What can be asked here: the coverage manifest."""
+    def coverage(self) -> CoverageV1:
+        """The coverage manifest: what can be asked."""
         return coverage_manifest(self.toolbox.tools, self.routes)
 
 
 def request_from_wire(value: JsonValue, file: str | None = None) -> AnswerRequest:
-    """Return the request that a decoded document is.
+    """Return the request in a decoded document.
 
-    A bare list of checks, or an object with `checks` or `question`, and `deadline_ms` if wanted.
+    It is a bare list of checks, or an object with `checks` or `question` and maybe `deadline_ms`.
     """
     if not isinstance(value, dict):
         return AnswerRequest(checks_from_wire(value, file))
@@ -112,7 +110,7 @@ def request_from_wire(value: JsonValue, file: str | None = None) -> AnswerReques
     if not isinstance(deadline_ms, int) or isinstance(deadline_ms, bool):
         problem = "the deadline is not a whole number of milliseconds"
         raise AffidavitError(faults.ANSWER_REQUEST, place, problem=problem)
-    # A question that is refused asks no tool, so nobody would notice later.
+    # A refused question queries no tool, so the deadline would not be checked later.
     require_deadline(deadline_ms, place)
     if "checks" in value:
         return AnswerRequest(checks_from_wire(value["checks"], file), None, deadline_ms)
@@ -124,61 +122,57 @@ def request_from_wire(value: JsonValue, file: str | None = None) -> AnswerReques
 
 
 def answer_request(
-    request: AnswerRequest, desk: AnswerContext, key: SigningKey
+    request: AnswerRequest, context: AnswerContext, key: SigningKey
 ) -> dict[str, JsonValue]:
-    """Return the signed receipt. Whatever the tools do, it comes by the deadline."""
-    return seal_receipt(receipt_body(request, desk), key)
+    """Return the signed receipt by the deadline, whatever the tools do."""
+    return seal_receipt(receipt_body(request, context), key)
 
 
-def receipt_body(request: AnswerRequest, desk: AnswerContext) -> ReceiptBody:
-    """Return the body of the receipt, for a key to sign; its facts count as signed."""
+def receipt_body(request: AnswerRequest, context: AnswerContext) -> ReceiptBody:
+    """Return the body of the receipt before it is signed. Its facts count as signed."""
     if request.question is None:
-        return _body_from_checks(request.checks, None, request, desk)
-    compiled = compile_question(desk.routes, request.question)
+        return _body_from_checks(request.checks, None, request, context)
+    compiled = compile_question(context.routes, request.question)
     if compiled is None:
-        occasion = ReceiptContext(desk.issuer, desk.now(), None, desk.served_by)
-        return refusal_body(request.question, desk.coverage, occasion)
-    routed = QuestionRoute(
-        request.question, desk.routes.sha256, compiled.route_id, compiled.is_declarative
-    )
-    return _body_from_checks(compiled.checks, routed, request, desk)
+        about = ReceiptContext(issuer=context.issuer, at=context.now(), served_by=context.served_by)
+        return refusal_body(request.question, msgspec.to_builtins(context.coverage), about)
+    return _body_from_checks(compiled.checks, compiled.route, request, context)
 
 
 def exit_for_receipt(receipt: Mapping[str, JsonValue]) -> Exit:
-    """Return how an answer ends."""
+    """Return the exit code for a receipt."""
     return EXIT_BY_VERDICT[str(receipt["verdict"])]
 
 
 def _body_from_checks(
     checks: tuple[Check, ...],
-    routed: QuestionRoute | None,
+    route: QuestionRoute | None,
     request: AnswerRequest,
-    desk: AnswerContext,
+    context: AnswerContext,
 ) -> ReceiptBody:
     evidence = gather_evidence(
         checks,
-        desk.toolbox,
-        now=desk.now,
+        context.toolbox,
+        now=context.now,
         signed=True,
         deadline_ms=request.deadline_ms,
-        crew=desk.crew,
-        since=desk.since,
+        threads=context.threads,
+        started_at=context.started_at,
     )
-    tools = desk.toolbox.tools
+    tools = context.toolbox.tools
     results = evaluate(checks, tools, evidence.by_check, evidence.at)
-    return answer_body(
-        results, tools, ReceiptContext(desk.issuer, evidence.at, routed, desk.served_by)
+    about = ReceiptContext(
+        issuer=context.issuer,
+        at=evidence.at,
+        question=request.question,
+        route=route,
+        served_by=context.served_by,
     )
-
-
-# Anchoring a signed receipt: to its own digest, or by the word of a time stamp authority.
-#
-# The authority is sent the digest and nothing else. Its token is taken only if it is of this digest
-# and repeats the nonce; who may stamp is for the verifier to say.
+    return answer_body(results, tools, about)
 
 
 def with_self_anchor(receipt: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the receipt with its own digest, which anybody can have stamped later."""
+    """Return the receipt with its own digest, which can be time-stamped later."""
     return {**receipt, "anchor": anchor_member(canonical_forms(receipt).anchor_digest)}
 
 
@@ -186,11 +180,15 @@ def with_time_stamp(
     receipt: Mapping[str, JsonValue],
     authority: str,
     send: Callable[[str, bytes], bytes],
-    chance: Callable[[int], bytes],
+    random_bytes: Callable[[int], bytes],
 ) -> dict[str, JsonValue]:
-    """Return the receipt with a token of the authority, or raise why there is none."""
+    """Return the receipt with a token of the authority, or raise why there is none.
+
+    Only the digest is sent. The token must be for this digest and repeat the nonce. Whether the
+    authority is trusted is decided by the verifier.
+    """
     digest = canonical_forms(receipt).anchor_digest
-    nonce = int.from_bytes(chance(NONCE_BYTES))
+    nonce = int.from_bytes(random_bytes(NONCE_BYTES))
     response = send(authority, time_stamp_request(digest, nonce))
     try:
         token = token_from_response(response, digest, nonce)
@@ -215,16 +213,14 @@ def load_routes(path: Path) -> RouteTable:
         raise document.locate(error) from None
 
 
-# Puts together what answering needs: tools, routes, an issuer, a key, a clock.
-#
-# The table `[answer]` of the config file that declares the tools may say who answers and where the
-# route table lies; what the user names on the command line counts more.
-
 ANSWER_TABLE: Final = "answer"
 
 
 class AnswerConfigV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The table `[answer]`. A path is relative to the file's folder."""
+    """The table `[answer]` of the config file. Options of the command line take precedence.
+
+    A path is relative to the folder of the file.
+    """
 
     issuer: str | None = None
     routes: str | None = None
@@ -232,7 +228,7 @@ class AnswerConfigV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class AnswerSetup:
-    """The tools and routes of a project, and its issuer if it names one."""
+    """The tools and routes of a project, and its issuer if it configures one."""
 
     toolbox: ToolSet
     routes: RouteTable
@@ -240,34 +236,39 @@ class AnswerSetup:
     config: str | None
     routes_file: str | None
 
-    def desk(self, issuer: str) -> AnswerContext:
-        """Return the desk that answers in the name of an issuer."""
+    @property
+    def coverage(self) -> CoverageV1:
+        """The coverage manifest: what can be asked."""
+        return coverage_manifest(self.toolbox.tools, self.routes)
+
+    def context(self, issuer: str) -> AnswerContext:
+        """Return the context in which an issuer answers."""
         served_by: dict[str, JsonValue] = {"provider": "affidavit", "version": __version__}
         return AnswerContext(issuer, self.toolbox, self.routes, now, served_by)
 
 
 def load_answer_setup(tools: Path | None, routes: Path | None, project: Path) -> AnswerSetup:
-    """Return the setup that files declare: the tools file named, or the project's own."""
+    """Return the setup from `tools`, or else from the config file of the project."""
     config = find_config(project) if tools is None else load_tool_config(tools)
     toolbox = load_toolbox(config, os.environ)
-    said = AnswerConfigV1()
+    own = AnswerConfigV1()
     if config is not None and ANSWER_TABLE in config.value:
-        said = config.decode(AnswerConfigV1, config.value[ANSWER_TABLE], ANSWER_TABLE)
+        own = config.decode(AnswerConfigV1, config.value[ANSWER_TABLE], ANSWER_TABLE)
     file = None if config is None else config.file
-    if routes is None and said.routes is not None:
-        routes = Path(file or "").parent / said.routes
+    if routes is None and own.routes is not None:
+        routes = Path(file or "").parent / own.routes
     table = NO_ROUTES if routes is None else load_routes(routes)
-    return AnswerSetup(toolbox, table, said.issuer, file, None if routes is None else str(routes))
+    return AnswerSetup(toolbox, table, own.issuer, file, None if routes is None else str(routes))
 
 
 def receipt_path(project: Path, receipt_id: str) -> Path:
-    """Return where a project keeps a receipt unless told otherwise."""
+    """Return the default path of a receipt."""
     return project / PROJECT_FOLDER / "receipts" / f"{receipt_id}.json"
 
 
 def write_receipt(path: Path, receipt: dict[str, JsonValue]) -> None:
-    """Keep a receipt: indented, with its members sorted."""
+    """Write a receipt, indented and with sorted members."""
     text = msgspec.json.format(sorted_compact(receipt), indent=2)
-    with suppress(OSError):  # The writing says why it is not possible, if it is not.
+    with suppress(OSError):  # `write_atomically` reports the error.
         path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text + b"\n")

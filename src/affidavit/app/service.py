@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from affidavit.app.answer import AnswerContext, answer_request, load_answer_setup, request_from_wire
 from affidavit.app.clock import datetime_of
 from affidavit.app.keys import PROJECT_FOLDER, export_keys, find_passphrase, key_folder
@@ -31,14 +33,12 @@ from affidavit.store.api_keys import (
 )
 from affidavit.store.files import FileBackedValue
 
-# Making, listing and revoking the API keys of the service.
-
 MAX_NAME_LETTERS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedApiKey:
-    """A new key. `key` is shown now and never again."""
+    """A new key. `key` is shown once and not stored."""
 
     id: str
     name: str
@@ -46,9 +46,9 @@ class CreatedApiKey:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListedApiKey:
-    """What may be shown of a key."""
+    """A key without its secret."""
 
     id: str
     name: str
@@ -62,48 +62,56 @@ def create_api_key(
     file: ApiKeyFile,
     name: str,
     scopes: Sequence[ApiKeyScope],
-    chance: Callable[[int], bytes],
+    *,
+    random_bytes: Callable[[int], bytes],
     at: str,
 ) -> CreatedApiKey:
-    """Make a key that opens the scopes; the service knows it at once."""
+    """Create a key for the scopes. A running service accepts it at once."""
     if problem := _name_problem(name):
         raise AffidavitError(faults.API_KEY_NAME, name=name, problem=problem)
-    opened = tuple(scope for scope in ApiKeyScope if scope in scopes)
-    key_id, salt, secret = (chance(size).hex() for size in (ID_BYTES, SALT_BYTES, SECRET_BYTES))
-    made = ApiKey(key_id, name, opened, salt, digest_of_secret(salt, secret), at)
+    ordered = tuple(scope for scope in ApiKeyScope if scope in scopes)
+    sizes = (ID_BYTES, SALT_BYTES, SECRET_BYTES)
+    key_id, salt, secret = (random_bytes(size).hex() for size in sizes)
+    created = ApiKey(
+        id=key_id,
+        name=name,
+        scopes=ordered,
+        salt=salt,
+        sha256=digest_of_secret(salt, secret),
+        created_at=at,
+    )
 
     def update(keys: ApiKeyTuple) -> ApiKeyTuple:
         if any(key.name == name and key.revoked_at is None for key in keys):
             raise AffidavitError(faults.API_KEY_NAME, name=name, problem="another key has it")
-        return (*keys, made)
+        return (*keys, created)
 
     file.change(update)
-    return CreatedApiKey(key_id, name, opened, api_key_text(key_id, secret))
+    return CreatedApiKey(key_id, name, ordered, api_key_text(key_id, secret))
 
 
 def list_api_keys(file: ApiKeyFile) -> tuple[ListedApiKey, ...]:
-    """Return every key, the oldest first; revoked ones stay listed."""
+    """Return every key, the oldest first, revoked ones included."""
     return tuple(map(_listed, file.keys()))
 
 
 def revoke_api_key(file: ApiKeyFile, reference: str, at: str) -> ListedApiKey:
-    """Have a key open nothing from now on; the service knows it at once."""
-    meant = _api_key_named(file.keys(), reference)
+    """Revoke a key. A running service refuses it at once."""
+    key_id = _api_key_named(file.keys(), reference).id
 
     def update(keys: ApiKeyTuple) -> ApiKeyTuple:
-        return tuple(_revoked(key, at) if key.id == meant.id else key for key in keys)
+        return tuple(
+            msgspec.structs.replace(key, revoked_at=key.revoked_at or at)
+            if key.id == key_id
+            else key
+            for key in keys
+        )
 
-    return next(_listed(key) for key in file.change(update) if key.id == meant.id)
-
-
-def _revoked(key: ApiKey, at: str) -> ApiKey:
-    return ApiKey(
-        key.id, key.name, key.scopes, key.salt, key.sha256, key.created_at, key.revoked_at or at
-    )
+    return next(_listed(key) for key in file.change(update) if key.id == key_id)
 
 
 def _api_key_named(keys: ApiKeyTuple, reference: str) -> ApiKey:
-    """Return the one key that is named so, or whose id begins so."""
+    """Return the one active key with this name, or the one whose id starts with it."""
     named = [key for key in keys if key.name == reference and key.revoked_at is None]
     found = named or [key for key in keys if reference and key.id.startswith(reference)]
     if len(found) != 1:
@@ -120,23 +128,27 @@ def _name_problem(name: str) -> str | None:
 
 
 def _listed(key: ApiKey) -> ListedApiKey:
-    status = "active" if key.revoked_at is None else "revoked"
-    return ListedApiKey(key.id, key.name, key.scopes, status, key.created_at, key.revoked_at)
+    return ListedApiKey(
+        id=key.id,
+        name=key.name,
+        scopes=key.scopes,
+        status="active" if key.revoked_at is None else "revoked",
+        created_at=key.created_at,
+        revoked_at=key.revoked_at,
+    )
 
-
-# Puts together what the service works with, from what the user named. It crosses processes.
 
 API_KEYS_NAME: Final = "api-keys.json"
 
 
 def api_key_file(project: Path) -> ApiKeyFile:
-    """Return the API keys of the project at a place."""
+    """Return the API keys of a project."""
     return ApiKeyFile(project / PROJECT_FOLDER / API_KEYS_NAME)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceConfig:
-    """What the user named: all that each process of the service needs to set itself up."""
+    """What each process of the service needs to start. It is pickled to other processes."""
 
     project: Path
     tools: Path | None = None
@@ -147,28 +159,28 @@ class ServiceConfig:
 
 
 class AnswerService:
-    """Answers and verifies for a project. Threads may use it at the same time.
+    """Answers and verifies for a project. Several threads may use it at the same time.
 
-    Signing keys and trusted keys are read again when the registry changes; tools and routes are
-    those of the start.
+    Signing keys and trusted keys are read again when the registry changes. Tools and routes are
+    read once.
     """
 
-    def __init__(self, plan: ServiceConfig) -> None:
-        self._plan = plan
-        self._folder = key_folder(plan.project)
-        self._setup = load_answer_setup(plan.tools, plan.routes, plan.project)
+    def __init__(self, config: ServiceConfig) -> None:
+        self._config = config
+        self._folder = key_folder(config.project)
+        self._setup = load_answer_setup(config.tools, config.routes, config.project)
         registry = self._folder.registry_path
         self._signing = FileBackedValue(registry, self._signing_key)
         self._trust = FileBackedValue(registry, self._trusted)
 
-    def answer(self, raw: bytes, limits: JsonLimits, since: float) -> bytes:
-        """Return the signed receipt for a request, whose deadline counts from `since`."""
-        return self._receipt(raw, limits, SOURCE_THREADS, since)
+    def answer(self, raw: bytes, limits: JsonLimits, started_at: float) -> bytes:
+        """Return the signed receipt for a request. Its deadline counts from `started_at`."""
+        return self._receipt(raw, limits, SOURCE_THREADS, started_at)
 
-    def find_answer_at_hand(self, raw: bytes, limits: JsonLimits) -> bytes | None:
-        """Return the same if no source has to be waited for.
+    def answer_immediately(self, raw: bytes, limits: JsonLimits) -> bytes | None:
+        """Return the signed receipt, or None if a source may take time to respond.
 
-        It hangs if a file does, so the caller has to watch whether it comes back.
+        It hangs if reading a file hangs, so the caller needs a timeout.
         """
         try:
             return self._receipt(raw, limits, None, None)
@@ -176,39 +188,44 @@ class AnswerService:
             return None
 
     def verify(self, raw: bytes, name: str) -> ReceiptOutcome:
-        """Return the steps of verifying a receipt, with the keys of the project and those named."""
+        """Return the steps of verifying a receipt, with the keys of the project and the config."""
         verifier = ReceiptVerifier(self._trust.get(), datetime_of(None))
         return verifier.verify(ReceiptInput(name, None, raw))
 
     @cached_property
     def coverage(self) -> bytes:
-        """What can be asked: the coverage manifest."""
-        return sorted_compact(self._desk(self._signing.get()).coverage)
+        """The coverage manifest."""
+        context = self._context(self._signing.get())
+        return sorted_compact(msgspec.to_builtins(context.coverage))
 
     def public_keys(self, *, lifecycles: bool) -> bytes:
         """Return the flat document of public keys, or the registry."""
         return sorted_compact(export_keys(self._folder, lifecycles=lifecycles))
 
     def require_ready(self) -> None:
-        """Raise why nothing could be signed or verified now."""
+        """Raise the reason why nothing can be signed or verified now."""
         self._signing.get()
         self._trust.get()
 
     def _receipt(
-        self, raw: bytes, limits: JsonLimits, crew: DaemonThreadPool | None, since: float | None
+        self,
+        raw: bytes,
+        limits: JsonLimits,
+        threads: DaemonThreadPool | None,
+        started_at: float | None,
     ) -> bytes:
         request = request_from_wire(decode(raw, limits))
         key = self._signing.get()
-        desk = replace(self._desk(key), crew=crew, since=since)
-        # It was written once, to be signed, so it holds nothing that has no form.
-        return sorted_compact_decoded(answer_request(request, desk, key))
+        context = replace(self._context(key), threads=threads, started_at=started_at)
+        # Signing has encoded the receipt once, so every value in it is known to be JSON.
+        return sorted_compact_decoded(answer_request(request, context, key))
 
-    def _desk(self, key: SigningKey) -> AnswerContext:
-        return self._setup.desk(self._plan.issuer or self._setup.issuer or key.public.id)
+    def _context(self, key: SigningKey) -> AnswerContext:
+        return self._setup.context(self._config.issuer or self._setup.issuer or key.public.id)
 
     def _signing_key(self) -> SigningKey:
         return self._folder.signing_key(find_passphrase())
 
     def _trusted(self) -> ReceiptTrust:
-        files = (self._folder.registry_path, *self._plan.keys)
-        return trust_from(files, self._plan.tsa_roots)
+        files = (self._folder.registry_path, *self._config.keys)
+        return trust_from(files, self._config.tsa_roots)

@@ -1,11 +1,15 @@
-"""Builds the tools that a config file declares, and reports every mistake in it before anything is
-asked.
+"""Builds the tools that a config file declares: the tables `[tools.NAME]` of TOML, or YAML.
+
+Every error in a declaration is found here, before any source is queried: an unknown field, a slot
+without its argument, a host that is not allowed. Other tables of the file are ignored.
 """
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+import msgspec
 
 from affidavit.app.tool_queries import ToolSet, ToolSource, ToolWithSources
 from affidavit.base.canonical import sorted_compact
@@ -24,15 +28,13 @@ from affidavit.tools.feed_factory import FeedContext, build_feed
 from affidavit.tools.file_feed import FILE_FORMATS
 from affidavit.tools.http_feed import fetchable_address
 from affidavit.tools.setting_values import find_placeholder_problem
-from affidavit.tools.settings import Identifier, ToleranceSettings, ToolSettings
-
-# What a source must make sense of, beyond having the right fields: slots, addresses, databases.
+from affidavit.tools.settings import Identifier, ToolSettings
 
 
 def validate_source(
     source: kinds.SourceSettings, required: tuple[str, ...], allowed: AllowList
 ) -> None:
-    """Raise what is wrong with a source that has the right shape, with the field within it."""
+    """Raise the first error in a well-formed source, with the field within the source."""
     path = source.observed_at_path
     if path is not None and (problem := find_path_problem(path)):
         raise field_error("observed_at_path", problem)
@@ -41,7 +43,7 @@ def validate_source(
 
 
 def field_error(field: str, problem: str) -> AffidavitError:
-    """Return the error that a field does not make sense."""
+    """Return the error of an invalid field."""
     return AffidavitError(faults.TOOLS_FIELD, Where(field=field), problem=problem)
 
 
@@ -64,8 +66,8 @@ def _queries(source: kinds.QueriesSource, required: tuple[str, ...], _: AllowLis
 
 def _http(source: kinds.HttpSource, required: tuple[str, ...], allowed: AllowList) -> None:
     _require_url(source.url, required, allowed)
-    said = [text for text in source.query.values() if isinstance(text, str)]
-    _require_slots("query", list(said), required)
+    texts = [text for text in source.query.values() if isinstance(text, str)]
+    _require_slots("query", texts, required)
 
 
 def _index(source: kinds.IndexSource, required: tuple[str, ...], allowed: AllowList) -> None:
@@ -116,8 +118,6 @@ _RULES: Final[Mapping[type, Callable[[Any, tuple[str, ...], AllowList], None]]] 
 }
 
 
-# A declared tool becomes one that can be asked: its defaults, its sources, and what is refused.
-
 _DAY_S: Final = 86_400.0
 
 BUILT_IN: Final[Mapping[str, ToolSettings]] = {
@@ -142,35 +142,35 @@ BUILT_IN: Final[Mapping[str, ToolSettings]] = {
         sources=(kinds.AnyUrlSource(),),
     ),
 }
-"""The built-in tools: defaults that `use` takes up."""
+"""The built-in tools, whose settings are the defaults of `use`."""
 
 BUILT_IN_ONLY: Final[Mapping[str, ToolSettings]] = {
     "software_version": ToolSettings(use="software_version"),
 }
-"""What there is without a config file."""
+"""The tools without a config file."""
 
 
 def tool_feeds(
     name: str, settings: ToolSettings, folder: Path, environment: Mapping[str, str]
 ) -> ToolWithSources:
-    """Return the tool with its feeds, or raise what is wrong, with the field within the tool."""
-    whole = _with_defaults(settings)
-    if not whole.sources:
+    """Return the tool with its feeds, or raise the first error with the field within the tool."""
+    complete = _with_defaults(settings)
+    if not complete.sources:
         raise AffidavitError(
             faults.TOOL_SOURCES, Where(field="sources"), tool=name, problem="has no source"
         )
-    tool = _tool(name, whole)
-    allowed = _allowed(whole)
-    around = FeedContext(folder, allowed, environment)
-    names = _source_names(whole)
+    tool = _tool(name, complete)
+    allowed = _allowed(complete)
+    context = FeedContext(folder, allowed, environment)
+    names = _source_names(complete)
     sources = []
-    for number, source in enumerate(whole.sources):
+    for number, source in enumerate(complete.sources):
         try:
             validate_source(source, tool.required_args, allowed)
         except AffidavitError as error:
             place = f"sources[{number}].{error.where.field}"
             raise AffidavitError(error.fault, Where(field=place), **error.values) from None
-        feed = build_feed(source, names[number], around)
+        feed = build_feed(source, names[number], context)
         sources.append(ToolSource(feed, source.timeout_ms))
     return ToolWithSources(tool, tuple(sources))
 
@@ -179,16 +179,12 @@ def _with_defaults(settings: ToolSettings) -> ToolSettings:
     if settings.use is None:
         return settings
     default = BUILT_IN[settings.use]
-    return ToolSettings(
-        use=settings.use,
+    return msgspec.structs.replace(
+        settings,
         description=settings.description or default.description,
         required_args=settings.required_args or default.required_args,
         value_path=settings.value_path or default.value_path,
-        unit=settings.unit,
-        licence=settings.licence,
         max_age_s=settings.max_age_s or default.max_age_s,
-        tolerance=settings.tolerance,
-        allow_hosts=settings.allow_hosts,
         sources=settings.sources or default.sources,
     )
 
@@ -196,27 +192,24 @@ def _with_defaults(settings: ToolSettings) -> ToolSettings:
 def _tool(name: str, settings: ToolSettings) -> Tool:
     if settings.value_path is not None and (problem := find_path_problem(settings.value_path)):
         raise field_error("value_path", problem)
-    age = settings.max_age_s
+    age, tolerance = settings.max_age_s, settings.tolerance
+    if tolerance is not None:
+        # Receipts have it as a float, however it is written in the config file.
+        tolerance = (
+            Tolerance(abs=float(tolerance.abs))
+            if tolerance.abs is not None
+            else Tolerance(pct=float(tolerance.pct or 0))
+        )
     return Tool(
-        name,
-        settings.required_args or (),
-        settings.value_path,
-        settings.unit,
-        settings.licence,
-        int(age) if age is not None and age.is_integer() else age,
-        _tolerance(settings.tolerance),
-        settings.description or "",
+        name=name,
+        required_args=settings.required_args or (),
+        value_path=settings.value_path,
+        unit=settings.unit,
+        licence=settings.licence,
+        max_age_s=int(age) if age is not None and age.is_integer() else age,
+        tolerance=tolerance,
+        description=settings.description or "",
     )
-
-
-def _tolerance(settings: ToleranceSettings | None) -> Tolerance | None:
-    if settings is None:
-        return None
-    if (settings.abs is None) is (settings.pct is None):
-        raise field_error("tolerance", "a tolerance has either abs or pct")
-    if settings.pct is not None:
-        return Tolerance(settings.pct, is_percentage=True)
-    return Tolerance(settings.abs or 0.0)
 
 
 def _allowed(settings: ToolSettings) -> AllowList:
@@ -239,9 +232,6 @@ def _source_names(settings: ToolSettings) -> list[str]:
         raise field_error("sources", "two sources have the same name")
     return names
 
-
-# Reads the tables `[tools.NAME]` of a TOML or YAML file. Every mistake in them is reported before
-# any tool is queried. Other tables of the file are read by other commands and ignored here.
 
 CONFIG_NAME: Final = "affidavit.toml"
 _FAULTS: Final = ConfigFaults(faults.TOOLS_SYNTAX, faults.TOOLS_FIELD)
@@ -277,15 +267,15 @@ def load_toolbox(config: ConfigDocument | None, environment: Mapping[str, str]) 
 def toolbox_from(
     tools: Mapping[str, ToolSettings], folder: Path, environment: Mapping[str, str]
 ) -> ToolSet:
-    """Return the tools of decoded settings; `folder` is where their files are."""
-    made = {}
+    """Return the tools of decoded settings. Their paths are relative to `folder`."""
+    built = {}
     for name, settings in tools.items():
         try:
-            made[name] = tool_feeds(name, settings, folder, environment)
+            built[name] = tool_feeds(name, settings, folder, environment)
         except AffidavitError as error:
             place = join_field("tools", name, error.where.field or "")
             raise AffidavitError(error.fault, Where(field=place), **error.values) from None
-    return ToolSet(made)
+    return ToolSet(built)
 
 
 def _tools_of(config: ConfigDocument) -> dict[str, ToolSettings]:

@@ -1,4 +1,10 @@
-"""Asks every source of every check at the same time, under one hard deadline."""
+"""Queries every source of every check at the same time, under one hard deadline.
+
+The result is there by the deadline, whatever a source does: a late source is a failure with its
+reason, and its thread is left to end by itself. Equal queries (the same tool, the same arguments)
+are made once. The time of the answer is taken after the last source, so that no evidence is dated
+later than the answer.
+"""
 
 import time
 from collections import deque
@@ -31,78 +37,66 @@ from affidavit.tools.feed import (
     SourceRequest,
 )
 
-# A crew of daemon threads: each takes one piece of work after another; none holds the process.
-#
-# A thread that hangs (a name server that does not answer, a mount that is gone) cannot be ended
-# from outside. It is left behind: it is a daemon, so the interpreter ends without it, and the crew
-# counts it, so a service cannot drown in them.
-
 Task: TypeAlias = Callable[[], None]
+QueryKey: TypeAlias = tuple[str, bytes]
 
 MAX_THREADS: Final = 256
+DEFAULT_DEADLINE_MS: Final = 6_000
+MAX_DEADLINE_MS: Final = 60_000
+# Kinds of source on this machine. They usually answer at once, so one thread queries them all; if
+# it takes longer than this, each of the others gets a thread of its own.
+_LOCAL_KINDS: Final = frozenset({"file", "folder", "lock", "installed"})
+_LOCAL_WAIT_SECONDS: Final = 0.005
+# A caller that queries sources itself is watched by another thread (web/task_thread.py), and that
+# takes time: a source with a shorter timeout needs a thread.
+_MIN_INLINE_MS: Final = 1_000
 
 
 class DaemonThreadPool:
-    """Does work at the same time, as far as there are hands. Work must not raise."""
+    """Runs tasks in daemon threads, up to a limit. A task must not raise.
 
-    def __init__(self, max_hands: int = MAX_THREADS) -> None:
-        self._max_hands = max_hands
-        self._waiting: SimpleQueue[Task] = SimpleQueue()
-        self._turn = Lock()
-        self._hands = 0
-        self._free = 0
+    A thread that hangs (a name server that does not answer, a lost mount) cannot be ended from
+    outside. As a daemon it does not keep the interpreter alive, and as it counts towards the limit,
+    a service does not accumulate such threads without bound.
+    """
 
-    def start(self, work: Task) -> bool:
-        """Start the work now, or return False if every hand is busy."""
-        with self._turn:
-            if self._free:
-                self._free -= 1
-            elif self._hands < self._max_hands:
-                self._hands += 1
+    def __init__(self, max_threads: int = MAX_THREADS) -> None:
+        self._max_threads = max_threads
+        self._tasks: SimpleQueue[Task] = SimpleQueue()
+        self._lock = Lock()
+        self._threads = 0
+        self._idle = 0
+
+    def start(self, task: Task) -> bool:
+        """Start the task now, or return False if every thread is busy."""
+        with self._lock:
+            if self._idle:
+                self._idle -= 1
+            elif self._threads < self._max_threads:
+                self._threads += 1
                 Thread(target=self._serve, name="affidavit-feed", daemon=True).start()
             else:
                 return False
-        self._waiting.put(work)
+        self._tasks.put(task)
         return True
 
     def _serve(self) -> None:
         while True:
-            self._waiting.get()()
-            with self._turn:
-                self._free += 1
+            self._tasks.get()()
+            with self._lock:
+                self._idle += 1
 
-
-# Asks every source of every check at the same time, under one hard deadline.
-#
-# The answer comes by the deadline whatever a source does: one that is late is a silence with its
-# reason, and its thread is left to end by itself. Equal questions (the same tool, the same
-# arguments) are asked once. The time of the answer is taken after the last source, so that nothing
-# is dated after it.
-#
-# To send somebody costs more than to look into a file that is known. So a caller who is watched,
-# and need not come back if a file hangs, may go without a crew, as far as everything is at hand.
-
-DEFAULT_DEADLINE_MS: Final = 6_000
-MAX_DEADLINE_MS: Final = 60_000
-
-QueryKey: TypeAlias = tuple[str, bytes]
-SourceReply: TypeAlias = SourceAnswer | SourceFailure
 
 SOURCE_THREADS: Final = DaemonThreadPool()
-# Kinds of source that answer from this machine, most often at once; and how long that is believed.
-_LOCAL: Final = frozenset({"file", "folder", "lock", "installed"})
-_LOCAL_WAIT_SECONDS: Final = 0.005
-# What a source must be allowed for a caller to go itself: time enough to be missed, and replaced.
-_MIN_INLINE_MS: Final = 1_000
 
 
 class NotImmediateError(Exception):
-    """A source is elsewhere, or has little time: somebody who waits must send a crew to it."""
+    """A source is remote or has a short timeout, so it must be queried in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSource:
-    """A source that can be asked, and how long it may take if less than the deadline."""
+    """A source that can be queried, and its own timeout if that is shorter than the deadline."""
 
     feed: Feed
     timeout_ms: int | None = None
@@ -110,7 +104,7 @@ class ToolSource:
 
 @dataclass(frozen=True, slots=True)
 class ToolWithSources:
-    """A tool as the checks know it, and its sources in the order in which they are declared."""
+    """A tool, and its sources in the order of their declaration."""
 
     tool: Tool
     sources: tuple[ToolSource, ...]
@@ -118,19 +112,19 @@ class ToolWithSources:
 
 @dataclass(frozen=True, slots=True)
 class ToolSet:
-    """The tools that are declared. It may live as long as a service, and be used by threads."""
+    """The declared tools. Several threads may use it at the same time."""
 
     by_name: Mapping[str, ToolWithSources]
 
     @property
     def tools(self) -> dict[str, Tool]:
-        """The tools as the checks know them."""
+        """The tools without their sources."""
         return {name: entry.tool for name, entry in self.by_name.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class GatheredEvidence:
-    """What was found, by the check's id, and the time of the answer, at which it was assessed."""
+    """The evidence by check id, and the time of the answer, at which it was assessed."""
 
     at: str
     by_check: Mapping[str, Fact | EvidenceUnavailable]
@@ -138,18 +132,43 @@ class GatheredEvidence:
 
 @dataclass(slots=True)
 class _SourceQuery:
-    """One source on its errand: what it said, and the answer that counts, which may be another."""
+    """One query of one source. `reply` is what the source returned, `answer` is what counts."""
 
     source: ToolSource
     args: CheckArguments
-    errand: SourceRequest
+    request: SourceRequest
     allowed_ms: int
-    said: SourceReply | None = None
-    answer: SourceReply | None = None
+    reply: SourceAnswer | SourceFailure | None = None
+    answer: SourceAnswer | SourceFailure | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Say whether the source is on this machine."""
+        return self.source.feed.source.kind in _LOCAL_KINDS
+
+    def run(self) -> SourceAnswer | SourceFailure:
+        """Query the source. Every outcome is an answer or a failure."""
+        try:
+            return self.source.feed.ask(self.args, self.request)
+        except SourceFailedError as error:
+            return self.failure(error)
+        except BaseException as error:
+            # An unexpected error of one feed must not lose the answers of the others.
+            problem = f"the feed ended in {type(error).__name__}"
+            return self.failure(SourceFailedError(FailureReason.FAILED, problem))
+
+    def timeout(self) -> SourceFailure:
+        """Return the failure of a source that did not answer in time."""
+        problem = f"no answer within {self.allowed_ms} ms"
+        return self.failure(SourceFailedError(FailureReason.LATE, problem))
+
+    def failure(self, error: SourceFailedError) -> SourceFailure:
+        """Return a failure of the source."""
+        return SourceFailure(self.source.feed.source, str(error))
 
 
 def require_deadline(deadline_ms: int, where: Where = NOWHERE) -> None:
-    """Raise unless an answer can be waited for so long."""
+    """Raise unless the deadline is within the limits."""
     if isinstance(deadline_ms, bool) or not 1 <= deadline_ms <= MAX_DEADLINE_MS:
         raise AffidavitError(faults.DEADLINE, where, given=deadline_ms, limit=MAX_DEADLINE_MS)
 
@@ -161,37 +180,38 @@ def gather_evidence(
     now: Callable[[], str],
     signed: bool,
     deadline_ms: int = DEFAULT_DEADLINE_MS,
-    crew: DaemonThreadPool | None = SOURCE_THREADS,
-    since: float | None = None,
+    threads: DaemonThreadPool | None = SOURCE_THREADS,
+    started_at: float | None = None,
 ) -> GatheredEvidence:
-    """Return the evidence for the checks by the deadline; `now` is the clock.
+    """Return the evidence for the checks by the deadline. `now` is the clock.
 
-    The deadline counts from `since` if that is given, a moment of the monotonic clock. Without a
-    crew the caller asks itself, or raises `NotAtHandError` before any source was asked.
+    The deadline counts from `started_at`, a reading of the monotonic clock, or else from now.
+    Without `threads` the caller queries the sources itself, which is cheaper; NotImmediateError is
+    raised before any query if one of them may take long.
     """
     require_deadline(deadline_ms)
-    start, asked_at = time.monotonic() if since is None else since, now()
-    asked: dict[QueryKey, list[_SourceQuery]] = {}
-    questions: dict[str, QueryKey] = {}
+    start, asked_at = time.monotonic() if started_at is None else started_at, now()
+    queries: dict[QueryKey, list[_SourceQuery]] = {}
+    key_by_check: dict[str, QueryKey] = {}
     for check in checks_needing_evidence(checks, toolbox.tools):
-        question = (check.tool, exact_json(check.args))
-        questions[check.id] = question
-        if question not in asked:
-            asked[question] = [
+        key = (check.tool, exact_json(check.args))
+        key_by_check[check.id] = key
+        if key not in queries:
+            queries[key] = [
                 _source_query(source, check.args, asked_at, start, deadline_ms)
                 for source in toolbox.by_name[check.tool].sources
             ]
-    errands = [one for several in asked.values() for one in several]
-    if crew is None:
-        _ask_in_caller(errands)
+    every = [query for of_key in queries.values() for query in of_key]
+    if threads is None:
+        _query_in_caller(every)
     else:
-        _ask_in_threads(errands, crew)
+        _query_in_threads(every, threads)
     at = now()
     facts = {
-        question: _fact_of(toolbox.by_name[question[0]].tool, several, at, signed)
-        for question, several in asked.items()
+        key: _fact_from_queries(toolbox.by_name[key[0]].tool, of_key, at, signed)
+        for key, of_key in queries.items()
     }
-    return GatheredEvidence(at, {check: facts[question] for check, question in questions.items()})
+    return GatheredEvidence(at, {check: facts[key] for check, key in key_by_check.items()})
 
 
 def _source_query(
@@ -203,96 +223,70 @@ def _source_query(
     )
 
 
-def _ask_in_caller(asked: Sequence[_SourceQuery]) -> None:
-    """Go to one source after another; what comes late does not count here either."""
-    for one in asked:
-        if one.source.feed.source.kind not in _LOCAL or one.allowed_ms < _MIN_INLINE_MS:
-            raise NotImmediateError
-    for one in asked:
-        said = _reply_from_source(one)
-        one.answer = said if time.monotonic() < one.errand.until else _late_reply(one)
+def _query_in_caller(queries: Sequence[_SourceQuery]) -> None:
+    """Query one source after another. A late answer does not count here either."""
+    if any(not query.is_local or query.allowed_ms < _MIN_INLINE_MS for query in queries):
+        raise NotImmediateError
+    for query in queries:
+        reply = query.run()
+        query.answer = reply if time.monotonic() < query.request.deadline else query.timeout()
 
 
-def _ask_in_threads(asked: Sequence[_SourceQuery], crew: DaemonThreadPool) -> None:
-    """Start every errand, and wait until each is answered or its time is over."""
-    told: SimpleQueue[None] = SimpleQueue()
-    # To wake a thread costs more than to look into a file that is known, so one goes to them all.
-    local = deque(one for one in asked if one.source.feed.source.kind in _LOCAL)
-    for one in asked:
-        if one.source.feed.source.kind not in _LOCAL:
-            _start_queries(deque((one,)), told, crew)
+def _query_in_threads(queries: Sequence[_SourceQuery], threads: DaemonThreadPool) -> None:
+    """Start every query, and wait until each has an answer or its time is over."""
+    finished: SimpleQueue[None] = SimpleQueue()
+    local = deque(query for query in queries if query.is_local)
+    for query in queries:
+        if not query.is_local:
+            _start_queries(deque((query,)), finished, threads)
     if local:
-        _start_queries(local, told, crew)
-    patience = time.monotonic() + _LOCAL_WAIT_SECONDS
-    while waiting := [one for one in asked if one.answer is None]:
-        until = min(one.errand.until for one in waiting)
+        _start_queries(local, finished, threads)
+    local_until = time.monotonic() + _LOCAL_WAIT_SECONDS
+    while waiting := [query for query in queries if query.answer is None]:
+        until = min(query.request.deadline for query in waiting)
+        until = min(until, local_until) if local else until
         try:
-            told.get(timeout=max(0, (min(until, patience) if local else until) - time.monotonic()))
+            finished.get(timeout=max(0, until - time.monotonic()))
         except Empty:
-            while local:  # The first one may hang, and the others shall not wait for it.
+            while local:  # The first may hang, and the others must not wait for it.
                 with suppress(IndexError):
-                    _start_queries(deque((local.popleft(),)), told, crew)
+                    _start_queries(deque((local.popleft(),)), finished, threads)
         _collect_replies(waiting)
 
 
 def _start_queries(
-    errands: deque[_SourceQuery], told: "SimpleQueue[None]", crew: DaemonThreadPool
+    queries: deque[_SourceQuery], finished: "SimpleQueue[None]", threads: DaemonThreadPool
 ) -> None:
-    if not crew.start(partial(_run_queries, errands, told)):
+    if not threads.start(partial(_run_queries, queries, finished)):
         problem = "too many earlier questions still wait for their sources"
-        while errands:
-            one = errands.popleft()
-            one.answer = _silence(one, SourceFailedError(FailureReason.BUSY, problem))
+        while queries:
+            query = queries.popleft()
+            query.answer = query.failure(SourceFailedError(FailureReason.BUSY, problem))
 
 
 def _collect_replies(waiting: Iterable[_SourceQuery]) -> None:
-    """Settle what has come, and what has not come in time."""
+    """Set the answer of every query that has a reply or is out of time."""
     moment = time.monotonic()
-    for one in waiting:
-        if one.said is not None:
-            one.answer = one.said
-        elif one.errand.until <= moment:
-            one.answer = _late_reply(one)
-            one.errand.abandon()
+    for query in waiting:
+        if query.reply is not None:
+            query.answer = query.reply
+        elif query.request.deadline <= moment:
+            query.answer = query.timeout()
+            query.request.abandon()
 
 
-def _run_queries(errands: deque[_SourceQuery], told: "SimpleQueue[None]") -> None:
-    """Ask one source after another, in a thread of its own, as long as there are some left."""
+def _run_queries(queries: deque[_SourceQuery], finished: "SimpleQueue[None]") -> None:
+    """Run one query after another as long as some are left."""
     with suppress(IndexError):
         while True:
-            one = errands.popleft()
-            one.said = _reply_from_source(one)
-    told.put(None)
+            query = queries.popleft()
+            query.reply = query.run()
+    finished.put(None)
 
 
-def _reply_from_source(one: _SourceQuery) -> SourceReply:
-    """Ask one source; whatever happens there ends in an answer."""
-    try:
-        reply = one.source.feed.ask(one.args, one.errand)
-        return SourceAnswer(one.source.feed.source, reply.raw, reply.observed_at)
-    except SourceFailedError as error:
-        return _silence(one, error)
-    except BaseException as error:
-        # A feed that fails in a way nobody thought of must not cost the other sources their say.
-        unknown = SourceFailedError(
-            FailureReason.FAILED, f"the feed ended in {type(error).__name__}"
-        )
-        return _silence(one, unknown)
-
-
-def _late_reply(one: _SourceQuery) -> SourceFailure:
-    return _silence(
-        one, SourceFailedError(FailureReason.LATE, f"no answer within {one.allowed_ms} ms")
-    )
-
-
-def _silence(one: _SourceQuery, error: SourceFailedError) -> SourceFailure:
-    return SourceFailure(one.source.feed.source, str(error))
-
-
-def _fact_of(
-    tool: Tool, asked: Sequence[_SourceQuery], at: str, signed: bool
+def _fact_from_queries(
+    tool: Tool, queries: Sequence[_SourceQuery], at: str, signed: bool
 ) -> Fact | EvidenceUnavailable:
-    answers = [one.answer for one in asked if one.answer is not None]
-    args = dict(asked[0].args) if asked else {}
+    answers = [query.answer for query in queries if query.answer is not None]
+    args = dict(queries[0].args) if queries else {}
     return fact_from_answers(tool, args, answers, at, signed=signed)

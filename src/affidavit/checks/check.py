@@ -1,8 +1,7 @@
-"""The check unit, read strictly: answer-eval.md, section 1; the U rules of docs/checks.md.
+"""Checks and their strict validation: answer-eval.md, section 1; the U rules of docs/checks.md.
 
-What has the wrong shape is refused with the check and the field. What has the right shape but does
-not fit the evidence (a text where a number is needed) is read, and is `not_evaluable` later: that
-verdict belongs in the receipt.
+A malformed check is refused with its id and field. A well-formed check that does not fit the
+evidence (a text where a number is needed) is accepted and gets the verdict `not_evaluable`.
 """
 
 from typing import Annotated, Any, Final
@@ -21,14 +20,14 @@ from affidavit.checks.values import find_path_problem, is_number, is_scalar, kin
 
 MAX_EXPECTATIONS: Final = 8
 MAX_CHECKS: Final = 20
-"""Checks beyond this are `not_checked`, and listed; they are not refused."""
+"""Checks beyond this number are listed as `not_checked`, not refused."""
 
 CheckId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}\Z")]
 ToolName = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 
 
-class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One check, as it is written and as it is echoed in the receipt."""
+class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One check, as it is written and as the receipt repeats it."""
 
     id: CheckId
     tool: ToolName
@@ -39,19 +38,19 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def expectations(self) -> tuple[Expectation, ...]:
-        """All that must hold; none if the check only observes."""
+        """The expectations; none if the check only observes."""
         if isinstance(self.expect, Expectation):
             return (self.expect,)
         return () if self.expect is msgspec.UNSET else tuple(self.expect)
 
     @property
     def adjudicates(self) -> bool:
-        """Say whether the check asserts something; otherwise it records what is there."""
+        """Say whether the check asserts something. Otherwise it records the value."""
         return not self.observe and self.expect is not msgspec.UNSET
 
 
 def checks_from_wire(value: JsonValue, file: str | None = None) -> tuple[Check, ...]:
-    """Return the checks of a decoded JSON list, or raise what is wrong with the first bad one."""
+    """Return the checks of a decoded JSON list, or raise the first error."""
     if not isinstance(value, list):
         raise AffidavitError(
             faults.CHECKS_NOT_A_LIST, Where(file, field="checks"), kind=kind_of(value)
@@ -76,9 +75,9 @@ def checks_from_wire(value: JsonValue, file: str | None = None) -> tuple[Check, 
 
 
 def check_from_wire(value: JsonValue, name: str) -> Check:
-    """Return one check; `name` stands for it in an error as long as its id is not known."""
+    """Return one check. Errors use `name` for it until its id is known."""
     try:
-        # Whatever is read here is written into a receipt, so it must have a form in JSON.
+        # The check is repeated in the receipt, so it must have a canonical form.
         sorted_compact(value)
         check = msgspec.convert(value, Check)
     except msgspec.ValidationError as error:
@@ -93,7 +92,7 @@ def check_from_wire(value: JsonValue, name: str) -> Check:
 
 
 def validate_check(check: Check) -> None:
-    """Raise if an expectation names no operator, or gives one what it does not take."""
+    """Raise if an expectation has an unknown operator or a wrong operand."""
     if isinstance(check.expect, list) and not 1 <= len(check.expect) <= MAX_EXPECTATIONS:
         raise AffidavitError(
             faults.CHECK_EXPECTATIONS,
@@ -132,7 +131,7 @@ def _validate_expectation(expectation: Expectation, check: str, place: str) -> N
 
 
 def _invalid_operand_field(expectation: Expectation, operand: Operand) -> str | None:
-    """Return the field that is missing, too much, or of the wrong shape for the operator."""
+    """Return the field that is missing, superfluous or malformed for the operator, or None."""
     value, tol = expectation.value, expectation.tol
     if operand is Operand.WITHIN:
         if value is msgspec.UNSET or isinstance(value, dict):

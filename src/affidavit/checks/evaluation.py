@@ -1,4 +1,4 @@
-"""A check against its evidence: the verdict, and an explanation that names what was seen.
+"""Evaluates checks against their evidence: a verdict each, with an explanation.
 
 The E rules of docs/checks.md; answer-eval.md, sections 1 and 3.
 """
@@ -11,7 +11,12 @@ import msgspec
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import receipts as faults
 from affidavit.checks.check import MAX_CHECKS, Check
-from affidavit.checks.expectations import Expectation, ExpectationOutcome, OperatorResult
+from affidavit.checks.expectations import (
+    Expectation,
+    ExpectationOutcome,
+    ExpectationResult,
+    OperatorResult,
+)
 from affidavit.checks.facts import EvidenceUnavailable, Fact, FactObject
 from affidavit.checks.operators import OPERATORS
 from affidavit.checks.timestamps import parse_timestamp
@@ -28,32 +33,25 @@ _OUTCOME_WORDS: Final = {
 }
 
 
-class ExpectationResult(msgspec.Struct, frozen=True):
-    """What one expectation came to: what was seen (UNSET if nothing, or not a single value)."""
-
-    held: ExpectationOutcome
-    observed: Any
-
-
 class CheckResult(msgspec.Struct, frozen=True):
-    """A check with its verdict. `unavailable` says why its evidence was lost, if it was."""
+    """A check with its verdict. `unavailable` says why there is no evidence, if there is none."""
 
     check: Check
     verdict: CheckVerdict
     explain: str
-    seen: tuple[ExpectationResult, ...] = ()
+    results: tuple[ExpectationResult, ...] = ()
     value: Any = msgspec.UNSET
     fact: Fact | None = None
     unavailable: str | None = None
 
     @property
     def required(self) -> bool:
-        """Whether the check moves the composite."""
+        """Whether the check counts for the composite verdict."""
         return self.check.required
 
     @property
     def confidence(self) -> float | None:
-        """check_confidence of answer-conf/1: that of the fact it cites; None without a fact."""
+        """check_confidence of answer-conf/1: the confidence of the cited fact."""
         if self.fact is None:
             return None
         confidence: float = self.fact.object["verification"]["confidence"]
@@ -63,9 +61,9 @@ class CheckResult(msgspec.Struct, frozen=True):
 def checks_needing_evidence(
     checks: Sequence[Check], tools: Mapping[str, Tool]
 ) -> tuple[Check, ...]:
-    """Return the checks for which tools must be asked: within the cap, known, all arguments there.
+    """Return the checks whose tools must be queried.
 
-    Two checks with the same tool and the same arguments can share one fact.
+    These are the checks within the cap that name a known tool and have all its arguments.
     """
     return tuple(
         check
@@ -80,9 +78,9 @@ def evaluate(
     evidence: Mapping[str, Fact | EvidenceUnavailable],
     at: str,
 ) -> tuple[CheckResult, ...]:
-    """Return the result of every check, in order; `evidence` is by the check's id.
+    """Return the result of every check, in order. `evidence` is by check id.
 
-    `at` is the time of the answer, at which every fact was assessed too.
+    `at` is the time of the answer, at which every fact was assessed.
     """
     moment = parse_timestamp(at)
     required = {name: tool.required_args for name, tool in tools.items()}
@@ -102,7 +100,7 @@ def evaluate_check(
     evidence: Fact | EvidenceUnavailable | None,
     at: int,
 ) -> CheckResult:
-    """Return the result of a check within the cap. `required_args` is None for unknown tools."""
+    """Return the result of a check within the cap. `required_args` is None for an unknown tool."""
     if required_args is None:
         return CheckResult(
             check,
@@ -125,7 +123,7 @@ def evaluate_check(
 
 
 def not_checked_result(check: Check) -> CheckResult:
-    """Return the result of a check beyond the cap: it is listed, never dropped in silence."""
+    """Return the result of a check beyond the cap. It is listed, not dropped."""
     return CheckResult(
         check,
         CheckVerdict.NOT_CHECKED,
@@ -134,31 +132,31 @@ def not_checked_result(check: Check) -> CheckResult:
 
 
 def _adjudicate(check: Check, fact: Fact, at: int) -> CheckResult:
-    seen, said = [], []
+    results, explanations = [], []
     for expectation in check.expectations:
-        look = _look_up(fact.object, expectation)
-        outcome = OPERATORS[expectation.op].apply(look, expectation, at)
-        seen.append(ExpectationResult(outcome.held, _observed_value(look)))
-        said.append(_explanation(expectation, look, outcome))
-    results = {one.held for one in seen}
+        lookup = _look_up(fact.object, expectation)
+        result = OPERATORS[expectation.op].apply(lookup, expectation, at)
+        results.append(ExpectationResult(result.outcome, _observed_value(lookup)))
+        explanations.append(_explanation(expectation, lookup, result))
+    outcomes = {result.outcome for result in results}
     verdict = CheckVerdict.SUPPORTED
-    if ExpectationOutcome.FAILED in results:
+    if ExpectationOutcome.FAILED in outcomes:
         verdict = CheckVerdict.CONTRADICTED
-    elif ExpectationOutcome.NOT_EVALUABLE in results:
+    elif ExpectationOutcome.NOT_EVALUABLE in outcomes:
         verdict = CheckVerdict.NOT_EVALUABLE
-    return CheckResult(check, verdict, "; ".join(said), tuple(seen), fact=fact)
+    return CheckResult(check, verdict, "; ".join(explanations), tuple(results), fact=fact)
 
 
 def _observe(check: Check, fact: Fact) -> CheckResult:
-    """Return what stands at the first path that the check names, else the primary value."""
+    """Record the value at the first path that the check names, or else the primary value."""
     path = next((one.path for one in check.expectations if one.path is not None), None)
-    look = _look_up(fact.object, Expectation("exists", path))
+    lookup = _look_up(fact.object, Expectation("exists", path))
     place = path or "the primary value"
-    if look.value is None:
-        why = look.why or "the evidence has null here, which is no value"
-        return CheckResult(check, CheckVerdict.NOT_EVALUABLE, f"{place}: {why}", fact=fact)
-    said = f"{place}: saw {display_value(look.value)}; recorded without a verdict"
-    return CheckResult(check, CheckVerdict.VALUE, said, value=look.value, fact=fact)
+    if lookup.value is None:
+        reason = lookup.reason or "the evidence has null here, which is no value"
+        return CheckResult(check, CheckVerdict.NOT_EVALUABLE, f"{place}: {reason}", fact=fact)
+    explain = f"{place}: saw {display_value(lookup.value)}; recorded without a verdict"
+    return CheckResult(check, CheckVerdict.VALUE, explain, value=lookup.value, fact=fact)
 
 
 def _look_up(fact: FactObject, expectation: Expectation) -> PathLookup:
@@ -167,30 +165,30 @@ def _look_up(fact: FactObject, expectation: Expectation) -> PathLookup:
     if OPERATORS[expectation.op].reads_time:
         observed_at = fact["observed_at"]
         if observed_at is None:
-            return PathLookup(False, why="the evidence states no time of observation")
+            return PathLookup(False, reason="the evidence states no time of observation")
         return PathLookup(True, observed_at)
     return look_up_path(fact["raw"], fact["value_path"])
 
 
-def _observed_value(look: PathLookup) -> Any:
-    value = look.value
+def _observed_value(lookup: PathLookup) -> Any:
+    value = lookup.value
     too_long = isinstance(value, str) and len(value) > _MAX_OBSERVED_CHARACTERS
-    return value if look.found and is_scalar(value) and not too_long else msgspec.UNSET
+    return value if lookup.found and is_scalar(value) and not too_long else msgspec.UNSET
 
 
-def _explanation(expectation: Expectation, look: PathLookup, outcome: OperatorResult) -> str:
+def _explanation(expectation: Expectation, lookup: PathLookup, result: OperatorResult) -> str:
     place = expectation.path
     if place is None:
         is_time = OPERATORS[expectation.op].reads_time
         place = "the time of observation" if is_time else "the primary value"
-    saw = f"saw {display_value(look.value)}" if look.found else "saw nothing"
-    wanted = expectation.op
+    saw = f"saw {display_value(lookup.value)}" if lookup.found else "saw nothing"
+    expected = expectation.op
     if expectation.value is not msgspec.UNSET:
-        wanted += f" {_operand_text(expectation.value)}"
+        expected += f" {_operand_text(expectation.value)}"
     if expectation.tol is not None:
-        wanted += f" tol {display_value(expectation.tol)}"
-    why = f" ({outcome.why})" if outcome.why else ""
-    return f"{place}: {saw}; {wanted} {_OUTCOME_WORDS[outcome.held]}{why}"
+        expected += f" tol {display_value(expectation.tol)}"
+    note = f" ({result.note})" if result.note else ""
+    return f"{place}: {saw}; {expected} {_OUTCOME_WORDS[result.outcome]}{note}"
 
 
 def _operand_text(value: Any) -> str:
@@ -201,7 +199,7 @@ def _operand_text(value: Any) -> str:
 
 
 def is_evidence_for(check: Check, fact: FactObject) -> bool:
-    """Say whether a fact answers what a check asks: the same tool, the same arguments."""
+    """Say whether a fact is evidence for a check: the same tool and the same arguments."""
     args = fact["args"]
     return bool(check.tool == fact["tool"]) and (
         check.args is args or exact_json(check.args) == exact_json(args)

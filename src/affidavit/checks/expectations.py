@@ -1,4 +1,4 @@
-"""One expectation, and what it comes to: it held, it failed, or it could not be evaluated."""
+"""One expectation of a check, and its result: held, failed or not evaluable."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +10,7 @@ import msgspec
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One expectation of a check, as it is written: answer-eval.md, section 1.
 
-    `value` may be any JSON value, null too, so what is not given is UNSET.
+    `value` may be any JSON value, including null, so a missing value is UNSET.
     """
 
     op: str
@@ -20,7 +20,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 class ExpectationOutcome(StrEnum):
-    """The three results of one expectation."""
+    """The outcome of one expectation."""
 
     HELD = "held"
     FAILED = "failed"
@@ -30,25 +30,32 @@ class ExpectationOutcome(StrEnum):
     __hash__ = str.__hash__
 
 
+class ExpectationResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The outcome of one expectation. `observed` is left out unless it is a single value."""
+
+    outcome: ExpectationOutcome
+    observed: Any = msgspec.UNSET
+
+
 @dataclass(frozen=True, slots=True)
 class OperatorResult:
-    """A result, and a remark on it where there is more to say than what was seen."""
+    """The outcome of an operator, and a note where the observed value does not explain it."""
 
-    held: ExpectationOutcome
-    why: str = ""
+    outcome: ExpectationOutcome
+    note: str = ""
 
 
 HELD_RESULT: Final = OperatorResult(ExpectationOutcome.HELD)
 FAILED_RESULT: Final = OperatorResult(ExpectationOutcome.FAILED)
 
 
-def operator_result(is_so: bool, why: str = "") -> OperatorResult:
-    """Return held or failed, with a remark if there is one."""
-    if not why:
-        return HELD_RESULT if is_so else FAILED_RESULT
-    return OperatorResult(ExpectationOutcome.HELD if is_so else ExpectationOutcome.FAILED, why)
+def operator_result(holds: bool, note: str = "") -> OperatorResult:
+    """Return held or failed, with an optional note."""
+    if not note:
+        return HELD_RESULT if holds else FAILED_RESULT
+    return OperatorResult(ExpectationOutcome.HELD if holds else ExpectationOutcome.FAILED, note)
 
 
-def not_evaluable(why: str) -> OperatorResult:
-    """Return that the evidence, or what is expected of it, has the wrong form."""
-    return OperatorResult(ExpectationOutcome.NOT_EVALUABLE, why)
+def not_evaluable(reason: str) -> OperatorResult:
+    """Return that the evidence, or the expected value, has the wrong type or form."""
+    return OperatorResult(ExpectationOutcome.NOT_EVALUABLE, reason)

@@ -1,6 +1,6 @@
-"""What several sources together are worth: agreement, freshness, conflict, and fact-conf/1.
+"""Agreement, freshness and conflict of several sources, and the confidence rule fact-conf/1.
 
-Everything here is computed from what the fact itself records, so that anyone can compute it again.
+Everything is computed from what the fact records, so that anyone can recompute it.
 The F rules of docs/checks.md.
 """
 
@@ -11,9 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from affidavit.base.json_values import JsonValue
-from affidavit.checks import operators
 from affidavit.checks.expectations import ExpectationOutcome
-from affidavit.checks.operators import find_equal
+from affidavit.checks.operators import abs_within, find_equal, pct_within
 from affidavit.checks.timestamps import (
     MAX_CLOCK_SKEW_S,
     NANOSECONDS,
@@ -26,7 +25,7 @@ from affidavit.checks.values import display_value, exact_json, find_number
 
 FACT_RULE: Final = "fact-conf/1"
 
-# In hundredths, so that their sum is exact.
+# In hundredths, so that sums are exact.
 _SIGNED: Final = 20
 _SOURCE_PRESENT: Final = 30
 _FRESH: Final = 30
@@ -36,14 +35,14 @@ _STALE_CAP: Final = 50
 
 
 class SourceStatus(StrEnum):
-    """What came of asking a source."""
+    """The result of querying a source."""
 
     OK = "ok"
     NO_VALUE = "no_value"
     UNAVAILABLE = "unavailable"
 
 
-class SourceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SourceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One source of a fact, as the fact records it. `agrees` and `fresh` are derived."""
 
     name: str
@@ -61,14 +60,14 @@ class SourceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AgreementPolicy(msgspec.Struct, frozen=True):
-    """What sources are held to: the tool's freshness and tolerance, and the moment."""
+    """The time of the assessment, and the maximum age and tolerance of the tool."""
 
     at: int
     max_age_s: int | float | None
     tolerance: Tolerance | None
 
 
-class FactSignals(msgspec.Struct, frozen=True):
+class FactSignals(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The five signals of fact-conf/1."""
 
     signed: bool
@@ -79,7 +78,7 @@ class FactSignals(msgspec.Struct, frozen=True):
 
     @property
     def confidence(self) -> float:
-        """The confidence by fact-conf/1: at most 0.95, never certainty."""
+        """The confidence by fact-conf/1, at most 0.95."""
         total = (
             _SIGNED * self.signed
             + _SOURCE_PRESENT * self.source_present
@@ -97,7 +96,7 @@ class FactSignals(msgspec.Struct, frozen=True):
 
 
 def primary_source(sources: Sequence[SourceRecord]) -> SourceRecord | None:
-    """Return the source whose value the fact states: the first with a value, else with a result."""
+    """Return the source of the fact's value: the first with a value, else with a result."""
     for status in (SourceStatus.OK, SourceStatus.NO_VALUE):
         for source in sources:
             if source.status is status:
@@ -108,87 +107,93 @@ def primary_source(sources: Sequence[SourceRecord]) -> SourceRecord | None:
 def values_agree(value: JsonValue, primary: JsonValue, tolerance: Tolerance | None) -> bool:
     """Say whether a value agrees with the primary one: equal as by `eq`, or within the tolerance.
 
-    Lists and objects agree if they are the same JSON.
+    Lists and objects agree if they are equal JSON.
     """
     same = find_equal(value, primary)
     if same is None:
         return exact_json(value) == exact_json(primary)
     if same or tolerance is None or find_number(primary) is None:
         return same
-    within = operators.pct_within if tolerance.is_percentage else operators.abs_within
-    return within(value, primary, tolerance.size).held is ExpectationOutcome.HELD
+    if tolerance.pct is not None:
+        result = pct_within(value, primary, tolerance.pct)
+    else:
+        result = abs_within(value, primary, tolerance.abs)
+    return result.outcome is ExpectationOutcome.HELD
 
 
-def find_staleness(observed_at: str | None, standard: AgreementPolicy) -> str | None:
+def find_staleness(observed_at: str | None, policy: AgreementPolicy) -> str | None:
     """Return why a source is not fresh, or None if it is."""
     moment = find_timestamp(observed_at)
     if moment is None:
         return "states no time of observation"
-    age = standard.at - moment
+    age = policy.at - moment
     if age < -MAX_CLOCK_SKEW_S * NANOSECONDS:
         return f"is dated {seconds_text(age)} s in the future"
-    if standard.max_age_s is None:
+    if policy.max_age_s is None:
         return "is of a tool that declares no age up to which it is fresh"
-    if is_older(age, standard.max_age_s):
-        return f"is {seconds_text(age)} s old, and {standard.max_age_s} s are allowed"
+    if is_older(age, policy.max_age_s):
+        return f"is {seconds_text(age)} s old, and {policy.max_age_s} s are allowed"
     return None
 
 
 class SourceAssessment(msgspec.Struct, frozen=True):
-    """What sources are worth: each with what is derived of it, and all together."""
+    """The assessed sources, their signals, and how many origins gave a value.
+
+    `note` says what keeps the fact from being verified, or that nothing does.
+    """
 
     sources: list[SourceRecord]
     signals: FactSignals
     independent: int
-    """How many origins gave a value."""
     note: str
-    """What keeps the fact from being verified, or that nothing does."""
 
 
 def assess_sources(
     sources: Sequence[SourceRecord],
     primary: SourceRecord | None,
-    standard: AgreementPolicy,
+    policy: AgreementPolicy,
     *,
     signed: bool,
 ) -> SourceAssessment:
-    """Return what the sources come to. Sources of one origin count as one."""
-    judged: list[SourceRecord] = []
+    """Return the assessment of the sources. Sources of one origin count as one."""
+    assessed: list[SourceRecord] = []
     agreeing: set[str] = set()
     origins: set[str] = set()
-    apart: list[str] = []
+    conflicting: list[str] = []
     stale: list[str] = []
-    lost: list[str] = []
+    missing: list[str] = []
     answered = 0
     for source in sources:
         agreed = fresh = None
         if source.status is not SourceStatus.UNAVAILABLE:
             answered += 1
-            why = find_staleness(source.observed_at, standard)
-            fresh = why is None
-            if why is not None:
-                stale.append(f"{source.name} {why}")
+            reason = find_staleness(source.observed_at, policy)
+            fresh = reason is None
+            if reason is not None:
+                stale.append(f"{source.name} {reason}")
         if source.status is SourceStatus.OK and primary is not None:
             origins.add(source.origin)
             agreed = source is primary or values_agree(
-                source.value, primary.value, standard.tolerance
+                source.value, primary.value, policy.tolerance
             )
             if agreed:
                 agreeing.add(source.origin)
             else:
-                apart.append(f"{source.name} disagrees and says {display_value(source.value)}")
+                conflicting.append(
+                    f"{source.name} disagrees and says {display_value(source.value)}"
+                )
         if source.status is not SourceStatus.OK:
-            lost.append(f"{source.name} has no value: {source.reason}")
-        judged.append(msgspec.structs.replace(source, agrees=agreed, fresh=fresh))
+            missing.append(f"{source.name} has no value: {source.reason}")
+        assessed.append(msgspec.structs.replace(source, agrees=agreed, fresh=fresh))
     signals = FactSignals(
         signed=signed,
         source_present=answered > 0,
         fresh=answered > 0 and not stale,
         corroborated=len(agreeing) > 1,
-        conflict=bool(apart),
+        conflict=bool(conflicting),
     )
     few = [] if signals.corroborated else ["no second independent source agrees"]
-    note = "; ".join((*apart, *stale, *few, *lost))
+    note = "; ".join((*conflicting, *stale, *few, *missing))
     return SourceAssessment(
-        judged, signals, len(origins), note or "independent sources agree, and all are fresh"
+        assessed, signals, len(origins), note or "independent sources agree, and all are fresh"
     )

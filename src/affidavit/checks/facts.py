@@ -1,7 +1,7 @@
-"""fact/v1: what a tool's sources said, with provenance, every signal, and a digest that binds it.
+"""fact/v1: the answers of a tool's sources, with provenance, signals and a digest.
 
-The digest covers the object without `attestation` and `raw` (answer-eval.md, section 5.4); the raw
-result is bound by its own digest, which is inside. The F rules of docs/checks.md.
+The digest covers the object without `attestation` and `raw` (answer-eval.md, section 5.4). The raw
+result is covered by its own digest inside the object. The F rules of docs/checks.md.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from affidavit.checks.fact_confidence import (
     primary_source,
 )
 from affidavit.checks.timestamps import parse_timestamp
-from affidavit.checks.tool import Tolerance, Tool
+from affidavit.checks.tool import Tool
 from affidavit.checks.values import look_up_path
 
 FACT_SCHEMA: Final = "fact/v1"
@@ -34,7 +34,7 @@ FactObject: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSource:
-    """Where evidence comes from. Sources of one `origin` are not independent of each other."""
+    """A source of evidence. Sources of one `origin` are not independent of each other."""
 
     name: str
     origin: str
@@ -45,7 +45,7 @@ class EvidenceSource:
 
 @dataclass(frozen=True, slots=True)
 class SourceAnswer:
-    """What a source returned, and when that was observed (RFC 3339 with Z) if it says so."""
+    """The result of a source, and the time of observation (RFC 3339 with Z) if it states one."""
 
     source: EvidenceSource
     raw: JsonValue
@@ -62,13 +62,13 @@ class SourceFailure:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceUnavailable:
-    """No evidence: why, for the check's explanation."""
+    """Why there is no evidence, for the explanation of the check."""
 
     reason: str
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """A fact/v1 object and its digest. The object is plain JSON; nobody changes it."""
+    """A fact/v1 object and its digest. The object is plain JSON and is never changed."""
 
     digest: str
     object: FactObject
@@ -83,11 +83,11 @@ def fact_from_answers(
     signed: bool,
     attestation: JsonValue = None,
 ) -> Fact | EvidenceUnavailable:
-    """Return the fact that the sources of a tool make, or that there is none.
+    """Return the fact from the answers of a tool's sources, or that there is none.
 
-    `answers` stand in the order in which the tool declares its sources: the first with a value
-    gives the primary value. `at` is the time of the answer; `signed` says that the receipt will
-    be. A result that has no form in JSON (such as an integer beyond 2^53) is no answer.
+    `answers` are in the order in which the tool declares its sources; the first with a value gives
+    the primary value. `at` is the time of the answer; `signed` says that the receipt will be
+    signed. A result without a canonical form (such as an integer beyond 2^53) is no answer.
     """
     sources = tuple(_source_record(answer, tool.value_path) for answer in answers)
     primary = primary_source(sources)
@@ -99,29 +99,31 @@ def fact_from_answers(
         for answer, source in zip(answers, sources, strict=True)
         if source is primary and isinstance(answer, SourceAnswer)
     )
-    made = fact_object(tool, args, sources, raw, at, signed=signed, attestation=attestation)
-    return Fact(fact_digest(made), made)
+    fact = fact_object(
+        tool, args, sources=sources, raw=raw, at=at, signed=signed, attestation=attestation
+    )
+    return Fact(fact_digest(fact), fact)
 
 
 def fact_object(
     tool: Tool,
     args: dict[str, JsonValue],
+    *,
     sources: Sequence[SourceRecord],
     raw: JsonValue,
     at: str,
-    *,
     signed: bool,
     attestation: JsonValue,
 ) -> FactObject:
-    """Return a fact's object from what it records; replay builds it a second time this way.
+    """Return the object of a fact. A replay rebuilds it with the same function.
 
-    Everything in it has been decoded, or written as JSON, before.
+    All arguments have been decoded from JSON, or encoded once, before.
     """
-    standard = AgreementPolicy(parse_timestamp(at), tool.max_age_s, tool.tolerance)
+    policy = AgreementPolicy(parse_timestamp(at), tool.max_age_s, tool.tolerance)
     value = look_up_path(raw, tool.value_path).value
     bound, primary = _bind_raw_result(sources, value, raw)
-    made = assess_sources(bound, primary, standard, signed=signed)
-    signals = made.signals
+    assessed = assess_sources(bound, primary, policy, signed=signed)
+    signals = assessed.signals
     observed_at = primary.observed_at if primary else None
     identity: FactObject = {"args": args, "observed_at": observed_at, "tool": tool.name}
     return {
@@ -136,21 +138,15 @@ def fact_object(
         "observed_at": observed_at,
         "assessed_at": at,
         "max_age_s": tool.max_age_s,
-        "tolerance": _tolerance_to_wire(tool.tolerance),
-        "sources": msgspec.to_builtins(made.sources),
+        "tolerance": msgspec.to_builtins(tool.tolerance),
+        "sources": msgspec.to_builtins(assessed.sources),
         "verification": {
             "rule": FACT_RULE,
             "confidence": signals.confidence,
-            "sources": made.independent,
+            "sources": assessed.independent,
             "verified": signals.verified,
-            "signals": {
-                "signed": signals.signed,
-                "source_present": signals.source_present,
-                "fresh": signals.fresh,
-                "corroborated": signals.corroborated,
-                "conflict": signals.conflict,
-            },
-            "note": made.note,
+            "signals": msgspec.to_builtins(signals),
+            "note": assessed.note,
         },
         "attestation": attestation,
         "raw": raw,
@@ -168,7 +164,7 @@ def fact_digest(fact: FactObject) -> str:
 def _bind_raw_result(
     sources: Sequence[SourceRecord], value: JsonValue, raw: JsonValue
 ) -> tuple[list[SourceRecord], SourceRecord | None]:
-    """Return the sources and the primary one, its value and digest taken from the raw result."""
+    """Return the sources and the primary one, with value and digest taken from the raw result."""
     found = primary_source(sources)
     if found is None:
         return list(sources), None
@@ -184,13 +180,13 @@ def _source_record(answer: SourceAnswer | SourceFailure, value_path: str | None)
         digest = digest_of(sorted_compact(answer.raw))
     except AffidavitError as error:
         return _failed_source_record(answer.source, error.message)
-    look = look_up_path(answer.raw, value_path)
-    has_value = look.value is not None
+    lookup = look_up_path(answer.raw, value_path)
+    has_value = lookup.value is not None
     return msgspec.structs.replace(
         _failed_source_record(answer.source, None),
         status=SourceStatus.OK if has_value else SourceStatus.NO_VALUE,
-        reason=None if has_value else look.why or "the value is null",
-        value=look.value,
+        reason=None if has_value else lookup.reason or "the value is null",
+        value=lookup.value,
         observed_at=answer.observed_at,
         raw_sha256=digest,
     )
@@ -211,9 +207,3 @@ def _failed_source_record(source: EvidenceSource, reason: str | None) -> SourceR
         agrees=None,
         fresh=None,
     )
-
-
-def _tolerance_to_wire(tolerance: Tolerance | None) -> dict[str, JsonValue] | None:
-    if tolerance is None:
-        return None
-    return {"pct" if tolerance.is_percentage else "abs": tolerance.size}

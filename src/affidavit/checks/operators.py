@@ -1,4 +1,9 @@
-"""The closed table of the twenty operators, and the pure functions behind them."""
+"""The closed table of the twenty operators, and the pure functions behind them.
+
+Origin: answer-eval.md, section 2; the O rules of docs/checks.md. There is no operator for regular
+expressions, and none can be added at run time: the meaning of a receipt must not depend on the
+reader's installation.
+"""
 
 import operator
 import re
@@ -35,10 +40,8 @@ from affidavit.checks.values import (
     scalar_text,
 )
 
-# Equality and membership: `eq`, `ne`, `in`, `contains`, `starts_with`, `ends_with`.
-#
-# String-first and never coercing (answer-eval.md, section 2): two JSON numbers are compared by
-# value, anything else by its text, trimmed. The O rules of docs/checks.md.
+# Equality and membership. Two JSON numbers are compared by value, anything else by its trimmed text
+# (answer-eval.md, section 2: string-first, no coercion).
 
 _VERSION_LIKE: Final = re.compile(r"v?[0-9]+(?:\.[0-9]+)+")
 _VERSION_NOTE: Final = (
@@ -48,93 +51,93 @@ _MIXED_TYPES_NOTE: Final = "a number and a text are compared as texts"
 _NULL_NOTE: Final = "the evidence has null here, which is no value"
 
 
-def find_equal(seen: JsonValue, wanted: JsonValue) -> bool | None:
-    """Say whether two values are equal, or None if the evidence cannot tell.
+def find_equal(observed: JsonValue, expected: JsonValue) -> bool | None:
+    """Say whether two values are equal, or None if that cannot be told.
 
-    A null of the evidence equals null, and says nothing about any other value.
+    A null in the evidence equals null, and cannot be compared with any other value.
     """
-    if not is_scalar(seen) or not is_scalar(wanted):
+    if not is_scalar(observed) or not is_scalar(expected):
         return None
-    if seen is None:
-        return True if wanted is None else None
-    if wanted is None:
+    if observed is None:
+        return True if expected is None else None
+    if expected is None:
         return False
-    if is_number(seen) and is_number(wanted):
-        return find_number(seen) == find_number(wanted)
-    return scalar_text(seen).strip() == scalar_text(wanted).strip()
+    if is_number(observed) and is_number(expected):
+        return find_number(observed) == find_number(expected)
+    return scalar_text(observed).strip() == scalar_text(expected).strip()
 
 
-def equals(seen: JsonValue, wanted: JsonValue) -> OperatorResult:
+def equals(observed: JsonValue, expected: JsonValue) -> OperatorResult:
     """`eq`: the values are equal."""
-    same = find_equal(seen, wanted)
+    same = find_equal(observed, expected)
     return (
-        _incomparable(seen, wanted)
+        _incomparable(observed, expected)
         if same is None
-        else operator_result(same, _equality_note(seen, wanted))
+        else operator_result(same, _equality_note(observed, expected))
     )
 
 
-def differs(seen: JsonValue, wanted: JsonValue) -> OperatorResult:
+def differs(observed: JsonValue, expected: JsonValue) -> OperatorResult:
     """`ne`: the values are not equal."""
-    same = find_equal(seen, wanted)
+    same = find_equal(observed, expected)
     if same is None:
-        return _incomparable(seen, wanted)
-    return operator_result(not same, _equality_note(seen, wanted))
+        return _incomparable(observed, expected)
+    return operator_result(not same, _equality_note(observed, expected))
 
 
-def is_in(seen: JsonValue, wanted: list[JsonValue]) -> OperatorResult:
-    """`in`: the value equals one of a list, which holds single values (checked when it is read)."""
-    answers = [find_equal(seen, member) for member in wanted]
+def is_in(observed: JsonValue, expected: list[JsonValue]) -> OperatorResult:
+    """`in`: the value equals a member of a list. The members are scalars (see check.py)."""
+    answers = [find_equal(observed, member) for member in expected]
     if True in answers:
         return operator_result(True)
-    return _incomparable(seen, None) if None in answers else operator_result(False)
+    return _incomparable(observed, None) if None in answers else operator_result(False)
 
 
-def contains(seen: JsonValue, wanted: JsonValue) -> OperatorResult:
-    """`contains`: a list has an equal element, or a text has this part, letter for letter."""
-    if isinstance(seen, list):
-        if not is_scalar(wanted):
-            return not_evaluable(f"what is looked for is {kind_of(wanted)}, not a single value")
-        return operator_result(any(find_equal(member, wanted) for member in seen))
-    return _compare_part(seen, wanted, str.__contains__)
+def contains(observed: JsonValue, expected: JsonValue) -> OperatorResult:
+    """`contains`: a list has an equal element, or a text has exactly this part."""
+    if isinstance(observed, list):
+        if not is_scalar(expected):
+            return not_evaluable(f"what is looked for is {kind_of(expected)}, not a single value")
+        return operator_result(any(find_equal(member, expected) for member in observed))
+    return _compare_part(observed, expected, str.__contains__)
 
 
-def starts_with(seen: JsonValue, wanted: JsonValue) -> OperatorResult:
-    """`starts_with`: a text starts with this part, letter for letter."""
-    return _compare_part(seen, wanted, str.startswith)
+def starts_with(observed: JsonValue, expected: JsonValue) -> OperatorResult:
+    """`starts_with`: a text starts with exactly this part."""
+    return _compare_part(observed, expected, str.startswith)
 
 
-def ends_with(seen: JsonValue, wanted: JsonValue) -> OperatorResult:
-    """`ends_with`: a text ends with this part, letter for letter."""
-    return _compare_part(seen, wanted, str.endswith)
+def ends_with(observed: JsonValue, expected: JsonValue) -> OperatorResult:
+    """`ends_with`: a text ends with exactly this part."""
+    return _compare_part(observed, expected, str.endswith)
 
 
 def _compare_part(
-    seen: JsonValue, wanted: JsonValue, has: Callable[[str, str], bool]
+    observed: JsonValue, expected: JsonValue, has: Callable[[str, str], bool]
 ) -> OperatorResult:
-    if seen is None:
+    if observed is None:
         return not_evaluable(_NULL_NOTE)
-    if not is_scalar(seen):
-        return not_evaluable(f"the evidence has {kind_of(seen)} here, not a text")
-    if wanted is None or not is_scalar(wanted):
-        return not_evaluable(f"what is looked for is {kind_of(wanted)}, not a text")
-    if wanted == "":
+    if not is_scalar(observed):
+        return not_evaluable(f"the evidence has {kind_of(observed)} here, not a text")
+    if expected is None or not is_scalar(expected):
+        return not_evaluable(f"what is looked for is {kind_of(expected)}, not a text")
+    if expected == "":
         return not_evaluable("every text has the empty text in it, so this asserts nothing")
-    return operator_result(has(scalar_text(seen), scalar_text(wanted)))
+    return operator_result(has(scalar_text(observed), scalar_text(expected)))
 
 
-def _incomparable(seen: JsonValue, wanted: JsonValue) -> OperatorResult:
-    if seen is None and is_scalar(wanted):
+def _incomparable(observed: JsonValue, expected: JsonValue) -> OperatorResult:
+    if observed is None and is_scalar(expected):
         return not_evaluable(_NULL_NOTE)
-    if not is_scalar(seen):
-        return not_evaluable(f"the evidence has {kind_of(seen)} here, not a single value")
-    return not_evaluable(f"what is expected is {kind_of(wanted)}, not a single value")
+    if not is_scalar(observed):
+        return not_evaluable(f"the evidence has {kind_of(observed)} here, not a single value")
+    return not_evaluable(f"what is expected is {kind_of(expected)}, not a single value")
 
 
-def _equality_note(seen: JsonValue, wanted: JsonValue) -> str:
-    if is_number(seen) is not is_number(wanted) and _is_text_or_number(seen, wanted):
+def _equality_note(observed: JsonValue, expected: JsonValue) -> str:
+    if is_number(observed) is not is_number(expected) and _is_text_or_number(observed, expected):
         return _MIXED_TYPES_NOTE
-    for value in (seen, wanted):
+    for value in (observed, expected):
         if isinstance(value, str) and _VERSION_LIKE.fullmatch(value.strip()):
             return _VERSION_NOTE
     return ""
@@ -144,31 +147,28 @@ def _is_text_or_number(*values: JsonValue) -> bool:
     return all(isinstance(value, str) or is_number(value) for value in values)
 
 
-# Amounts: `lt`, `lte`, `gt`, `gte`, `between`, `abs_within`, `pct_within`, all exact.
-#
-# Origin: answer-eval.md, section 2. Differences and shares are fractions, so nothing is rounded.
-# The O rules of docs/checks.md.
+# Numbers. Differences and percentages are fractions, so nothing is rounded.
 
 Comparison: TypeAlias = Callable[[JsonValue, JsonValue], OperatorResult]
 _NUMBER_FORMAT: Final = "a number, or a text of digits such as 12 or -0.5"
 
 
 def _number_comparison(holds: Callable[[Any, Any], bool]) -> Comparison:
-    def compare(seen: JsonValue, wanted: JsonValue) -> OperatorResult:
-        pair = _number_pair(seen, wanted)
+    def compare(observed: JsonValue, expected: JsonValue) -> OperatorResult:
+        pair = _number_pair(observed, expected)
         return pair if isinstance(pair, OperatorResult) else operator_result(holds(*pair))
 
     return compare
 
 
 def _number_pair(
-    seen: JsonValue, wanted: JsonValue
+    observed: JsonValue, expected: JsonValue
 ) -> tuple[ExactNumber, ExactNumber] | OperatorResult:
-    left, right = find_number(seen), find_number(wanted)
+    left, right = find_number(observed), find_number(expected)
     if left is None:
-        return _not_a_number("the evidence", seen)
+        return _not_a_number("the evidence", observed)
     if right is None:
-        return _not_a_number("what is expected", wanted)
+        return _not_a_number("what is expected", expected)
     return left, right
 
 
@@ -178,21 +178,21 @@ greater: Final = _number_comparison(operator.gt)
 greater_or_equal: Final = _number_comparison(operator.ge)
 
 
-def between(seen: JsonValue, wanted: list[JsonValue]) -> OperatorResult:
+def between(observed: JsonValue, expected: list[JsonValue]) -> OperatorResult:
     """`between`: from the first to the second of two numbers, both included."""
-    amount, low, high = find_number(seen), find_number(wanted[0]), find_number(wanted[1])
+    amount, low, high = find_number(observed), find_number(expected[0]), find_number(expected[1])
     if amount is None:
-        return _not_a_number("the evidence", seen)
+        return _not_a_number("the evidence", observed)
     if low is None or high is None:
-        return _not_a_number("a bound", wanted[0] if low is None else wanted[1])
+        return _not_a_number("a bound", expected[0] if low is None else expected[1])
     if low > high:
         return not_evaluable("the lower bound is above the upper one, so no number fits")
     return operator_result(low <= amount <= high)
 
 
-def abs_within(seen: JsonValue, wanted: JsonValue, tol: JsonValue) -> OperatorResult:
-    """`abs_within`: no further from the expected number than the tolerance."""
-    gap = _difference_and_size(seen, wanted)
+def abs_within(observed: JsonValue, expected: JsonValue, tol: JsonValue) -> OperatorResult:
+    """`abs_within`: differs from the expected number by at most the tolerance."""
+    gap = _difference_and_size(observed, expected)
     return (
         gap
         if isinstance(gap, OperatorResult)
@@ -200,30 +200,30 @@ def abs_within(seen: JsonValue, wanted: JsonValue, tol: JsonValue) -> OperatorRe
     )
 
 
-def pct_within(seen: JsonValue, wanted: JsonValue, tol: JsonValue) -> OperatorResult:
+def pct_within(observed: JsonValue, expected: JsonValue, tol: JsonValue) -> OperatorResult:
     """`pct_within`: the same in per cent of the expected number, which must not be 0."""
-    gap = _difference_and_size(seen, wanted)
+    gap = _difference_and_size(observed, expected)
     if isinstance(gap, OperatorResult):
         return gap
-    distance, expected = gap
-    if expected == 0:
+    distance, size = gap
+    if size == 0:
         return not_evaluable("there is no percentage of 0; use abs_within")
-    return operator_result(distance * 100 <= _tolerance_fraction(tol) * expected)
+    return operator_result(distance * 100 <= _tolerance_fraction(tol) * size)
 
 
 def _difference_and_size(
-    seen: JsonValue, wanted: JsonValue
+    observed: JsonValue, expected: JsonValue
 ) -> tuple[Fraction, Fraction] | OperatorResult:
-    """Return how far apart two numbers are, and the size of the expected one."""
-    pair = _number_pair(seen, wanted)
+    """Return the absolute difference of two numbers, and the absolute value of the second."""
+    pair = _number_pair(observed, expected)
     if isinstance(pair, OperatorResult):
         return pair
-    left, expected = map(Fraction, pair)
-    return abs(left - expected), abs(expected)
+    left, right = map(Fraction, pair)
+    return abs(left - right), abs(right)
 
 
 def _tolerance_fraction(tol: JsonValue) -> Fraction:
-    # The tolerance was read as a number that is not negative; see unit.py.
+    # check.py has validated that the tolerance is a non-negative number.
     return Fraction(find_number(tol) or 0)
 
 
@@ -233,10 +233,8 @@ def _not_a_number(whose: str, value: JsonValue) -> OperatorResult:
     )
 
 
-# Versions as tuples of numbers: `semver_eq`, `semver_gte`, `semver_lt`, `semver_prefix`.
-#
-# Origin: answer-eval.md, section 2: dotted numeric tuple compare. Not covered: pre-release marks
-# and a leading v; a part that is not all digits is `not_evaluable`. The O rules of docs/checks.md.
+# Versions, compared as tuples of numbers. Not covered: pre-release tags and a leading v. A version
+# with other characters than digits and dots is `not_evaluable`.
 
 Version: TypeAlias = tuple[int, ...]
 _VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
@@ -255,12 +253,12 @@ def find_version(value: JsonValue) -> Version | None:
 def _version_comparison(
     holds: Callable[[Version, Version], bool],
 ) -> Callable[[JsonValue, JsonValue], OperatorResult]:
-    def compare(seen: JsonValue, wanted: JsonValue) -> OperatorResult:
-        left, right = find_version(seen), find_version(wanted)
+    def compare(observed: JsonValue, expected: JsonValue) -> OperatorResult:
+        left, right = find_version(observed), find_version(expected)
         if left is None:
-            return _not_a_version("the evidence", seen)
+            return _not_a_version("the evidence", observed)
         if right is None:
-            return _not_a_version("what is expected", wanted)
+            return _not_a_version("what is expected", expected)
         return operator_result(
             holds(left, right),
             _TRAILING_ZEROS_NOTE if _differ_in_trailing_zeros(left, right) else "",
@@ -269,8 +267,8 @@ def _version_comparison(
     return compare
 
 
-def _is_version_prefix(seen: Version, wanted: Version) -> bool:
-    return seen[: len(wanted)] == wanted
+def _is_version_prefix(observed: Version, expected: Version) -> bool:
+    return observed[: len(expected)] == expected
 
 
 same_version: Final = _version_comparison(operator.eq)
@@ -280,7 +278,7 @@ version_has_prefix: Final = _version_comparison(_is_version_prefix)
 
 
 def _differ_in_trailing_zeros(one: Version, other: Version) -> bool:
-    """Say whether two versions differ in zeros at the end only."""
+    """Say whether two versions only differ in trailing zeros."""
     shared = min(len(one), len(other))
     return (
         len(one) != len(other)
@@ -300,14 +298,8 @@ def _not_a_version(whose: str, value: JsonValue) -> OperatorResult:
     )
 
 
-# The closed table of the twenty operators. Origin: answer-eval.md, section 2.
-#
-# There is no regular expression among them, and nothing can be added at run time: the meaning of a
-# receipt must not depend on who reads it.
-
-
 class Operand(Enum):
-    """What an operator is given besides the evidence."""
+    """The operand of an operator."""
 
     NOTHING = "neither `value` nor `tol`"
     VALUE = "`value`, and no `tol`"
@@ -322,47 +314,59 @@ Apply: TypeAlias = Callable[[PathLookup, Expectation, int], OperatorResult]
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """What an operator takes, and the pure function that it is."""
+    """The operand and the pure function of an operator."""
 
     operand: Operand
     apply: Apply
     reads_time: bool = False
-    """Without a path it reads when the evidence was observed, not the primary value."""
+    """Without a path it reads the time of observation, not the primary value."""
 
 
 def _value_operator(compare: Callable[[Any, Any], OperatorResult]) -> Apply:
-    """Return an operator over the value that was found; without one it cannot be evaluated."""
+    """Return an operator over the value at the path. Without a value it is not evaluable."""
 
-    def apply(look: PathLookup, wanted: Expectation, at: int) -> OperatorResult:
-        return compare(look.value, wanted.value) if look.found else not_evaluable(look.why)
+    def apply(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
+        return (
+            compare(lookup.value, expectation.value)
+            if lookup.found
+            else not_evaluable(lookup.reason)
+        )
 
     return apply
 
 
 def _tolerance_operator(compare: Callable[[Any, Any, Any], OperatorResult]) -> Apply:
-    def apply(look: PathLookup, wanted: Expectation, at: int) -> OperatorResult:
-        if not look.found:
-            return not_evaluable(look.why)
-        return compare(look.value, wanted.value, wanted.tol)
+    def apply(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
+        if not lookup.found:
+            return not_evaluable(lookup.reason)
+        return compare(lookup.value, expectation.value, expectation.tol)
 
     return apply
 
 
-def _exists(look: PathLookup, wanted: Expectation, at: int) -> OperatorResult:
-    return not_evaluable(look.why) if look.dotted else operator_result(look.found, look.why)
+def _exists(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
+    return (
+        not_evaluable(lookup.reason)
+        if lookup.dotted
+        else operator_result(lookup.found, lookup.reason)
+    )
 
 
-def _not_exists(look: PathLookup, wanted: Expectation, at: int) -> OperatorResult:
-    return not_evaluable(look.why) if look.dotted else operator_result(not look.found, look.why)
+def _not_exists(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
+    return (
+        not_evaluable(lookup.reason)
+        if lookup.dotted
+        else operator_result(not lookup.found, lookup.reason)
+    )
 
 
-def _fresh_within_s(look: PathLookup, wanted: Expectation, at: int) -> OperatorResult:
-    if not look.found:
-        return not_evaluable(look.why)
-    moment = find_timestamp(look.value)
+def _fresh_within_s(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
+    if not lookup.found:
+        return not_evaluable(lookup.reason)
+    moment = find_timestamp(lookup.value)
     if moment is None:
         return not_evaluable(
-            f"the evidence has {kind_of(look.value)} ({display_value(look.value)}) here, "
+            f"the evidence has {kind_of(lookup.value)} ({display_value(lookup.value)}) here, "
             "not a time such as 2026-01-31T14:30:00Z"
         )
     age = at - moment
@@ -370,7 +374,7 @@ def _fresh_within_s(look: PathLookup, wanted: Expectation, at: int) -> OperatorR
         return operator_result(
             False, f"FUTURE: the time lies {seconds_text(age)} s ahead of the check"
         )
-    if is_older(age, wanted.value):
+    if is_older(age, expectation.value):
         return operator_result(False, f"STALE: the evidence is {seconds_text(age)} s old")
     return operator_result(True)
 

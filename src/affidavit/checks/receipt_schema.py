@@ -1,6 +1,6 @@
-"""The structs of answer/v1 and fact/v1: the shape that a replay reads, and that others may publish.
+"""The structs of answer/v1 and fact/v1, as a replay reads them.
 
-Unknown fields are refused, so that nothing in a receipt is read by half.
+Unknown fields are refused, so that no part of a receipt is ignored.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -8,45 +8,28 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from affidavit.checks.check import Check, CheckId, ToolName
-from affidavit.checks.expectations import Expectation, ExpectationOutcome
-from affidavit.checks.fact_confidence import SourceRecord
+from affidavit.checks.expectations import Expectation, ExpectationResult
+from affidavit.checks.fact_confidence import FactSignals, SourceRecord
+from affidavit.checks.tool import NonNegativeNumber, Tolerance
 from affidavit.checks.verdicts import AnswerVerdict, CheckVerdict
 
 ANSWER_SCHEMA: Final = "answer/v1"
 
 UnitInterval = Annotated[float, msgspec.Meta(ge=0, le=1)]
-NonNegativeNumber = Annotated[int, msgspec.Meta(ge=0)] | Annotated[float, msgspec.Meta(ge=0)]
 
 
 class _ReceiptPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A part of a receipt."""
 
 
-class ToleranceRecordV1(_ReceiptPart, frozen=True, omit_defaults=True):
-    """How far sources may be apart: one of the two."""
-
-    abs: NonNegativeNumber | None = None
-    pct: NonNegativeNumber | None = None
-
-
-class SignalsV1(_ReceiptPart, frozen=True):
-    """The signals of fact-conf/1."""
-
-    signed: bool
-    source_present: bool
-    fresh: bool
-    corroborated: bool
-    conflict: bool
-
-
 class VerificationV1(_ReceiptPart, frozen=True):
-    """What the sources together are worth."""
+    """The assessment of all sources together."""
 
     rule: Literal["fact-conf/1"]
     confidence: UnitInterval
     sources: int
     verified: bool
-    signals: SignalsV1
+    signals: FactSignals
     note: str
 
 
@@ -64,22 +47,15 @@ class FactV1(_ReceiptPart, frozen=True):
     observed_at: str | None
     assessed_at: str
     max_age_s: NonNegativeNumber | None
-    tolerance: ToleranceRecordV1 | None
+    tolerance: Tolerance | None
     sources: list[SourceRecord]
     verification: VerificationV1
     attestation: Any
     raw: Any
 
 
-class ExpectationResultV1(_ReceiptPart, frozen=True):
-    """What one expectation came to."""
-
-    outcome: ExpectationOutcome
-    observed: Any = msgspec.UNSET
-
-
 class CheckResultV1(_ReceiptPart, frozen=True):
-    """A check as it was asked, with its verdict."""
+    """A check as it was requested, with its verdict."""
 
     id: CheckId
     tool: ToolName
@@ -91,30 +67,37 @@ class CheckResultV1(_ReceiptPart, frozen=True):
     explain: str
     evidence: list[str]
     expect: Expectation | list[Expectation] | msgspec.UnsetType = msgspec.UNSET
-    results: list[ExpectationResultV1] | msgspec.UnsetType = msgspec.UNSET
+    results: list[ExpectationResult] | msgspec.UnsetType = msgspec.UNSET
     value: Any = msgspec.UNSET
     unavailable: str | msgspec.UnsetType = msgspec.UNSET
 
-    def asked(self) -> Check:
-        """Return the check alone."""
-        return Check(self.id, self.tool, self.args, self.expect, self.observe, self.required)
+    def check(self) -> Check:
+        """Return the check without its result."""
+        return Check(
+            id=self.id,
+            tool=self.tool,
+            args=self.args,
+            expect=self.expect,
+            observe=self.observe,
+            required=self.required,
+        )
 
 
 class EvaluatorV1(_ReceiptPart, frozen=True):
-    """Which rules, in which version, gave the verdicts."""
+    """The rules that gave the verdicts, and their version."""
 
     engine_version: str
     rules: list[str]
 
 
 class ToolRequirementsV1(_ReceiptPart, frozen=True):
-    """What a verdict depends on in a tool's declaration."""
+    """The part of a tool's declaration that a verdict depends on."""
 
     required_args: list[str]
 
 
 class ReproduceV1(_ReceiptPart, frozen=True):
-    """All that a replay needs besides checks and evidence."""
+    """What a replay needs besides checks and evidence."""
 
     evaluator: EvaluatorV1
     canonicalization: str
@@ -122,8 +105,8 @@ class ReproduceV1(_ReceiptPart, frozen=True):
     tools: dict[str, ToolRequirementsV1]
 
 
-class QuestionRouteV1(_ReceiptPart, frozen=True):
-    """How a question became checks."""
+class QuestionRoute(_ReceiptPart, frozen=True):
+    """The route that compiled a question to checks."""
 
     router_version: str
     router_sha256: str
@@ -132,7 +115,7 @@ class QuestionRouteV1(_ReceiptPart, frozen=True):
 
 
 class AnswerV1(_ReceiptPart, frozen=True):
-    """A receipt's body, without receipt_id, signature and anchor."""
+    """The body of a receipt, without receipt_id, signature and anchor."""
 
     schema: Literal["answer/v1"]
     generated_at: str
@@ -148,12 +131,12 @@ class AnswerV1(_ReceiptPart, frozen=True):
     advisory: bool
     disclaimers: list[str]
     question: str | msgspec.UnsetType = msgspec.UNSET
-    route: QuestionRouteV1 | msgspec.UnsetType = msgspec.UNSET
+    route: QuestionRoute | msgspec.UnsetType = msgspec.UNSET
     served_by: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
 class RefusalV1(_ReceiptPart, frozen=True):
-    """A signed refusal: no checks, no evidence, nothing to replay but this shape."""
+    """The body of a signed refusal, which has no checks and no evidence."""
 
     schema: Literal["answer/v1"]
     generated_at: str

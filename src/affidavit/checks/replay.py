@@ -1,5 +1,10 @@
-"""Replays a receipt offline: rebuilds its body from the recorded evidence and lists every
-difference.
+"""Replays a receipt offline: steps 4 and 5 of answer-eval.md, section 5.
+
+Step 4, closure: every cited digest leads to evidence, and all evidence has its digest. Step 5: the
+whole body is rebuilt from the recorded checks and evidence, and must be byte-identical.
+
+Not covered: id, signature and anchor (steps 1 to 3), and whether the evidence is true. The R rules
+of docs/checks.md.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,20 +27,17 @@ from affidavit.checks.evaluation import (
 )
 from affidavit.checks.facts import EvidenceUnavailable, Fact, fact_digest, fact_object
 from affidavit.checks.receipt_body import (
-    QuestionRoute,
     ReceiptBody,
     ReceiptContext,
     answer_body,
     refusal_body,
 )
-from affidavit.checks.receipt_schema import AnswerV1, FactV1, RefusalV1, ToleranceRecordV1
-from affidavit.checks.routes import RouteTable, compile_question
+from affidavit.checks.receipt_schema import AnswerV1, FactV1, RefusalV1
+from affidavit.checks.routes import ROUTE_RULE, RouteTable, compile_question
 from affidavit.checks.timestamps import parse_timestamp
-from affidavit.checks.tool import Tolerance, Tool
+from affidavit.checks.tool import Tool
 from affidavit.checks.values import display_value
 from affidavit.checks.verdicts import AnswerVerdict
-
-# What two JSON values differ in, each difference named by its path.
 
 _ABSENT_TEXT: Final = "nothing"
 
@@ -58,9 +60,9 @@ class ReplayDifferenceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReplayDifference:
-    """A place where a receipt is not what follows from it: what it says, and what follows.
+    """A path at which the signed value is not the recomputed one.
 
-    Where nothing can follow, `signed` says what is wrong and `recomputed` is None.
+    If nothing can be recomputed, `signed` says what is wrong and `recomputed` is None.
     """
 
     kind: ReplayDifferenceKind
@@ -77,7 +79,7 @@ class ReplayDifference:
 def json_differences(
     signed: JsonValue, recomputed: JsonValue, path: str = ""
 ) -> Iterator[ReplayDifference]:
-    """Yield where two values differ. 1, 1.0 and true are three different values here."""
+    """Yield the differences of two values. 1, 1.0 and true are three different values."""
     if isinstance(signed, dict) and isinstance(recomputed, dict):
         yield from _object_differences(signed, recomputed, path)
     elif isinstance(signed, list) and isinstance(recomputed, list):
@@ -106,14 +108,7 @@ def _difference(path: str, signed: str, recomputed: str) -> ReplayDifference:
     return ReplayDifference(ReplayDifferenceKind.REPLAY, path, signed, recomputed)
 
 
-# Steps 4 and 5 of answer-eval.md, section 5: from a receipt alone, offline.
-#
-# Step 4, closure: every cited digest leads to evidence, and all evidence hashes to its digest.
-# Step 5: what was asked and the evidence are taken from the receipt, the whole body is made a
-# second time, and the two must be the same, byte for byte. Not covered: id, signature and anchor,
-# which are steps 1 to 3, and whether the evidence is true. The R rules of docs/checks.md.
-
-# The seal's, added to the body after it was made.
+# Added by the package `seal` after the body was built.
 NON_BODY_FIELDS: Final = ("receipt_id", "signature", "anchor")
 _WHOLE_RECEIPT: Final = "the receipt"
 _Shape = TypeVar("_Shape", AnswerV1, RefusalV1)
@@ -121,19 +116,19 @@ _Shape = TypeVar("_Shape", AnswerV1, RefusalV1)
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """What a replay found. `rebuilt` is the body that follows; None if it could not be made."""
+    """The differences of a replay, and the rebuilt body unless it could not be built."""
 
     differences: tuple[ReplayDifference, ...]
     rebuilt: ReceiptBody | None
 
     @property
     def holds(self) -> bool:
-        """Say whether the receipt is exactly what follows from it."""
+        """Say whether the receipt equals the rebuilt one."""
         return not self.differences
 
 
 class _UnreadableReceiptError(Exception):
-    """Nothing follows from the receipt, because of this."""
+    """The body cannot be rebuilt from the receipt."""
 
     def __init__(
         self, path: str, problem: str, kind: ReplayDifferenceKind = ReplayDifferenceKind.SHAPE
@@ -143,10 +138,10 @@ class _UnreadableReceiptError(Exception):
 
 
 def replay_body(receipt: Mapping[str, Any], content: bytes | None = None) -> ReplayResult:
-    """Return every difference between a receipt and what follows from it: steps 4 and 5.
+    """Return every difference between a receipt and the rebuilt one: steps 4 and 5.
 
-    The receipt is what `strict_json.decode` returned, so it holds no NaN and no large integers.
-    `content` is its canonical form without id, signature and anchor, if the caller has it at hand.
+    The receipt comes from `strict_json.decode`, so it has no NaN and no large integers. `content`
+    is its canonical form without id, signature and anchor, if the caller has it.
     """
     body = dict(receipt)
     for name in NON_BODY_FIELDS:
@@ -162,7 +157,7 @@ def replay_body(receipt: Mapping[str, Any], content: bytes | None = None) -> Rep
     except _UnreadableReceiptError as problem:
         return ReplayResult((*found, problem.difference), None)
     signed = sorted_compact_decoded(body) if content is None else content
-    # One text has one value, so if both have the same one nothing more is asked of it.
+    # The cheap comparison first: equal text means equal values.
     if write_sorted(rebuilt) != signed and sorted_compact_decoded(rebuilt) != signed:
         found = (*found, *json_differences(body, rebuilt))
     return ReplayResult(found, rebuilt)
@@ -178,15 +173,8 @@ def _read_body(body: ReceiptBody, shape: type[_Shape]) -> _Shape:
 
 def _rebuild_refusal(refusal: RefusalV1) -> ReceiptBody:
     _generated_at(refusal.generated_at)
-    occasion = ReceiptContext(
-        refusal.issuer,
-        refusal.generated_at,
-        None,
-        None if refusal.served_by is msgspec.UNSET else refusal.served_by,
-        tuple(refusal.disclaimers),
-    )
     question = refusal.unrouted[0] if refusal.unrouted else ""
-    return refusal_body(question, refusal.coverage, occasion)
+    return refusal_body(question, refusal.coverage, _receipt_context(refusal))
 
 
 def _closure_differences(body: ReceiptBody, answer: AnswerV1) -> Iterator[ReplayDifference]:
@@ -219,7 +207,8 @@ def _rebuild_answer(answer: AnswerV1) -> ReceiptBody:
         for digest, fact in answer.evidence_index.items()
     }
     tools = {
-        name: Tool(name, tuple(tool.required_args)) for name, tool in answer.reproduce.tools.items()
+        name: Tool(name=name, required_args=tuple(tool.required_args))
+        for name, tool in answer.reproduce.tools.items()
     }
     results = tuple(
         _rebuild_result(answer, number, facts, tools, moment)
@@ -236,7 +225,7 @@ def _rebuild_result(
     moment: int,
 ) -> CheckResult:
     entry = answer.checks[number]
-    check = entry.asked()
+    check = entry.check()
     path = f"checks[{number}]"
     try:
         validate_check(check)
@@ -260,32 +249,23 @@ def _rebuild_fact(digest: str, fact: FactV1, at: str) -> Fact:
         problem = "the evidence was assessed at another time than the answer's"
         raise _UnreadableReceiptError(path, problem, ReplayDifferenceKind.REPLAY)
     tool = Tool(
-        fact.tool,
-        (),
-        fact.value_path,
-        fact.unit,
-        fact.licence,
-        fact.max_age_s,
-        _tolerance(fact.tolerance),
+        name=fact.tool,
+        value_path=fact.value_path,
+        unit=fact.unit,
+        licence=fact.licence,
+        max_age_s=fact.max_age_s,
+        tolerance=fact.tolerance,
     )
-    made = fact_object(
+    rebuilt = fact_object(
         tool,
         fact.args,
-        fact.sources,
-        fact.raw,
-        at,
+        sources=fact.sources,
+        raw=fact.raw,
+        at=at,
         signed=fact.verification.signals.signed,
         attestation=fact.attestation,
     )
-    return Fact(digest, made)
-
-
-def _tolerance(wire: ToleranceRecordV1 | None) -> Tolerance | None:
-    if wire is None:
-        return None
-    if wire.pct is not None:
-        return Tolerance(wire.pct, is_percentage=True)
-    return Tolerance(wire.abs or 0)
+    return Fact(digest, rebuilt)
 
 
 def _generated_at(text: str) -> int:
@@ -305,31 +285,24 @@ def _require_distinct_ids(ids: list[str]) -> None:
         seen.add(name)
 
 
-def _receipt_context(answer: AnswerV1) -> ReceiptContext:
-    routed = None
-    if answer.route is not msgspec.UNSET:
-        routed = QuestionRoute(
-            "" if answer.question is msgspec.UNSET else answer.question,
-            answer.route.router_sha256,
-            answer.route.route_id,
-            answer.route.form == "declarative",
-        )
-    served_by = None if answer.served_by is msgspec.UNSET else answer.served_by
-    return ReceiptContext(
-        answer.issuer, answer.generated_at, routed, served_by, tuple(answer.disclaimers)
+def _receipt_context(body: AnswerV1 | RefusalV1) -> ReceiptContext:
+    context = ReceiptContext(
+        issuer=body.issuer,
+        at=body.generated_at,
+        served_by=None if body.served_by is msgspec.UNSET else body.served_by,
+        disclaimers=tuple(body.disclaimers),
     )
-
-
-# Question mode replayed: with the route table at hand, the question must give the same checks.
-#
-# A receipt holds the digest of its table, not the table, so this needs one more input than
-# `replay`.
+    if isinstance(body, AnswerV1) and body.route is not msgspec.UNSET:
+        route = msgspec.structs.replace(body.route, router_version=ROUTE_RULE)
+        return msgspec.structs.replace(context, question=body.question or "", route=route)
+    return context
 
 
 def replay_route(receipt: Mapping[str, Any], table: RouteTable) -> tuple[ReplayDifference, ...]:
-    """Return where a receipt's route and checks are not what its question gives by this table.
+    """Return where a receipt's route and checks differ from those that the table compiles.
 
-    The receipt has passed `replay`; one without a question has no route, and so no differences.
+    A receipt only has the digest of its table, so the table is an argument. The receipt has passed
+    `replay_body`. One without a question has no route, and so no differences.
     """
     if "route" not in receipt:
         return ()
@@ -350,8 +323,8 @@ def replay_route(receipt: Mapping[str, Any], table: RouteTable) -> tuple[ReplayD
     recomputed: ReceiptBody = {
         "route": {
             "router_sha256": table.sha256,
-            "route_id": compiled.route_id,
-            "form": "declarative" if compiled.is_declarative else "interrogative",
+            "route_id": compiled.route.route_id,
+            "form": compiled.route.form,
         },
         "checks": [msgspec.to_builtins(check) for check in compiled.checks],
     }

@@ -1,4 +1,13 @@
-"""route/1: an ordered table of patterns that turns a question into checks; the first match wins."""
+"""route/1: an ordered table of patterns that compiles a question to checks; the first match wins.
+
+Origin: answer-eval.md, section 6; the T rules of docs/checks.md. A text that asserts a value (a
+`say` pattern with `{value}`) is adjudicated. A question (an `ask` pattern) asserts nothing and
+observes.
+
+A pattern is literal words with slots between them, not a regular expression. Words are compared
+case-folded, white space is collapsed, and punctuation at the end of the text is ignored. A pattern
+covers the whole text; a slot takes one or more words, as few as the rest allows.
+"""
 
 import re
 from dataclasses import dataclass
@@ -14,13 +23,9 @@ from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.validation import join_field, problem_and_field
 from affidavit.checks.check import Check, CheckId, ToolName, check_from_wire
+from affidavit.checks.receipt_schema import QuestionRoute
 
-# Patterns of a route: literal words, and slots between them. No regular expressions of anyone's.
-#
-# Words are compared case-folded, white space is collapsed, and marks at the end of the text are
-# left out. A pattern covers the whole text; a slot takes one word or more, as few as the rest
-# allows. Matching is one walk over the words, whatever the pattern. The T rules of docs/checks.md.
-
+ROUTE_RULE: Final = "route/1"
 MAX_QUESTION_CHARACTERS: Final = 1_000
 _PLACEHOLDER: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
 _END_PUNCTUATION: Final = "?!."
@@ -61,28 +66,28 @@ def parse_pattern(text: str) -> RoutePattern | str:
 
 
 def placeholder_name(given: JsonValue) -> str | None:
-    """Return the slot that an argument of a route stands for, or None if it is a constant."""
+    """Return the name of the slot that an argument is, or None if it is a constant."""
     if isinstance(given, str) and given.startswith("{") and given.endswith("}"):
         return given[1:-1]
     return None
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, without the marks at its end; marks alone are no words."""
+    """Return the words of a text without its closing punctuation, which alone is no word."""
     words = text.rstrip().rstrip(_END_PUNCTUATION).split()
     return words if any(word.strip(_END_PUNCTUATION) for word in words) else []
 
 
 def is_interrogative(text: str) -> bool:
-    """Say whether a text is a question by its mark; it then asserts nothing."""
+    """Say whether a text ends in a question mark. It then asserts nothing."""
     return "?" in text.rstrip()[len(text.rstrip().rstrip(_END_PUNCTUATION)) :]
 
 
 def match_pattern(pattern: RoutePattern, words: list[str]) -> dict[str, str] | None:
-    """Return what each slot takes, as it was written, or None if the text does not match.
+    """Return the words of each slot, as they were written, or None if the text does not match.
 
-    Taking each literal where it first occurs finds a match if there is one: what is left over can
-    only grow, and the last literal is held against the end.
+    Taking each literal where it first occurs finds a match if there is one, because that leaves the
+    most words for the rest; the last literal must end the text. So one pass is enough.
     """
     folded = [word.casefold() for word in words]
     first, *rest = pattern.literals
@@ -105,7 +110,7 @@ def match_pattern(pattern: RoutePattern, words: list[str]) -> dict[str, str] | N
 def _find_literal(
     words: list[str], literal: tuple[str, ...], start: int, *, is_last: bool
 ) -> int | None:
-    """Return where a literal stands from `start` on; the last one must end the text."""
+    """Return the position of a literal from `start` on. The last one must end the text."""
     size = len(literal)
     last = len(words) - size
     for place in range(max(start, last) if is_last else start, last + 1):
@@ -114,17 +119,13 @@ def _find_literal(
     return None
 
 
-# route/1: an ordered table that turns a question into checks; the first match wins.
-#
-# Origin: answer-eval.md, section 6. A text that asserts a value (a `say` pattern with `{value}`) is
-# adjudicated; a question (an `ask` pattern) asserts nothing and observes. Whoever loads the table
-# from YAML passes in where each line stands. The T rules of docs/checks.md.
-
 VALUE_PLACEHOLDER: Final = "value"
 
 
-class RouteRowV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One row of the table. `args` are constants, or a slot such as `{product}`."""
+class RouteRowV1(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
+    """One row of the table. `args` are constants, or slots such as `{product}`."""
 
     id: CheckId
     tool: ToolName
@@ -155,7 +156,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class RouteTable:
-    """The routes in their order, and the digest that pins them: 64 hexadecimal digits."""
+    """The routes in order, and the SHA-256 digest of the table in hexadecimal."""
 
     routes: tuple[Route, ...]
     not_covered: tuple[str, ...]
@@ -164,15 +165,14 @@ class RouteTable:
 
 @dataclass(frozen=True, slots=True)
 class CompiledQuestion:
-    """What a question became, by which route, and whether it asserted a value."""
+    """The checks of a question, and the route that compiled it."""
 
     checks: tuple[Check, ...]
-    route_id: str
-    is_declarative: bool
+    route: QuestionRoute
 
 
 def routes_from_wire(value: JsonValue) -> RouteTable:
-    """Return the table of a decoded file, or raise what is wrong with which field."""
+    """Return the route table in a decoded file, or raise the first error with its field."""
     digest = sha256_hex(sorted_compact(value))
     try:
         wire = msgspec.convert(value, RoutesV1)
@@ -205,18 +205,28 @@ def compile_question(table: RouteTable, text: str) -> CompiledQuestion | None:
         raise AffidavitError(faults.QUESTION_SIZE, problem="no words")
     asks_only = is_interrogative(text)
     for route in table.routes:
-        # What asserts is looked at first: the slot of an `ask` pattern would swallow the assertion.
+        # `say` comes first: the slot of an `ask` pattern would swallow the asserted value.
         for pattern in () if asks_only else route.says:
             if (slots := match_pattern(pattern, words)) is not None:
-                return CompiledQuestion((_check_from_row(route.row, slots),), route.row.id, True)
+                return _compiled_question(table, route.row, slots, "declarative")
         for pattern in route.asks:
             if (slots := match_pattern(pattern, words)) is not None:
-                return CompiledQuestion((_check_from_row(route.row, slots),), route.row.id, False)
+                return _compiled_question(table, route.row, slots, "interrogative")
     return None
 
 
+def _compiled_question(
+    table: RouteTable,
+    row: RouteRowV1,
+    slots: dict[str, str],
+    form: Literal["declarative", "interrogative"],
+) -> CompiledQuestion:
+    route = QuestionRoute(ROUTE_RULE, table.sha256, row.id, form)
+    return CompiledQuestion((_check_from_row(row, slots),), route)
+
+
 def _check_from_row(row: RouteRowV1, slots: dict[str, str]) -> Check:
-    """Return the check of a row: it adjudicates if a value was asserted, else it observes."""
+    """Return the check of a row. It adjudicates if a value was asserted, and else observes."""
     wire: dict[str, Any] = {
         "id": row.id,
         "tool": row.tool,
@@ -268,7 +278,7 @@ def _row_patterns(row: RouteRowV1, form: Literal["ask", "say"]) -> tuple[RoutePa
 
 
 def _placeholder_problem(pattern: RoutePattern, wanted: set[str]) -> str | None:
-    """Return the first slot that is missing or that nothing uses, in words."""
+    """Return the problem of the first slot that is missing or unused, or None."""
     for slot in sorted(wanted - set(pattern.slots)):
         return f"has no slot {{{slot}}}"
     for slot in sorted(set(pattern.slots) - wanted):
@@ -277,7 +287,7 @@ def _placeholder_problem(pattern: RoutePattern, wanted: set[str]) -> str | None:
 
 
 def _require_check(row: RouteRowV1) -> None:
-    """Raise if the row would compile to a check that makes no sense."""
+    """Raise if the row would compile to an invalid check."""
     try:
         _check_from_row(row, {})
         if row.say:

@@ -1,4 +1,4 @@
-"""Moments in time: RFC 3339 in UTC with `Z`, as whole nanoseconds, so that ages are exact."""
+"""Timestamps: RFC 3339 in UTC with `Z`, as whole nanoseconds, so that ages are exact."""
 
 import re
 from datetime import date, datetime
@@ -12,7 +12,7 @@ from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 
 NANOSECONDS: Final = 1_000_000_000
-# A clock may run a little ahead of ours; more than this is a wrong clock or a made-up time.
+# Another clock may be slightly ahead of ours. More than this is a wrong clock or a made-up time.
 MAX_CLOCK_SKEW_S: Final = 5
 
 _TIMESTAMP: Final = re.compile(
@@ -23,16 +23,16 @@ _EPOCH: Final = date(1970, 1, 1).toordinal()
 
 
 def find_timestamp(value: JsonValue) -> int | None:
-    """Return a time in nanoseconds since 1970, or None if it is not one, letter for letter.
+    """Return a timestamp in nanoseconds since 1970, or None if the format is not exactly met.
 
-    Not covered: the leap second :60, which no clock of ours can tell from the one after it.
+    Not covered: the leap second :60, which Python's clocks do not have.
     """
     return (
         _nanoseconds_of(value) if isinstance(value, str) and len(value) <= _MAX_CHARACTERS else None
     )
 
 
-# The time of the answer stands in every fact of it.
+# Every fact of an answer repeats the time of the answer.
 @lru_cache(maxsize=256)
 def _nanoseconds_of(text: str) -> int | None:
     match = _TIMESTAMP.fullmatch(text)
@@ -48,7 +48,7 @@ def _nanoseconds_of(text: str) -> int | None:
 
 
 def parse_timestamp(text: str) -> int:
-    """Return the moment that a text says, or raise."""
+    """Return a timestamp in nanoseconds since 1970, or raise."""
     moment = find_timestamp(text)
     if moment is None:
         raise AffidavitError(TIME_SYNTAX, value=excerpt(text))
@@ -56,14 +56,14 @@ def parse_timestamp(text: str) -> int:
 
 
 def is_older(age: int, seconds: int | float) -> bool:
-    """Say whether an age in nanoseconds is more than so many seconds, exactly."""
+    """Say whether an age in nanoseconds is more than some seconds, exactly."""
     if isinstance(seconds, int):
         return age > seconds * NANOSECONDS
     return age > Fraction(repr(seconds)) * NANOSECONDS
 
 
 def seconds_text(nanoseconds: int) -> str:
-    """Return a span of time in seconds, exactly, without needless zeros."""
+    """Return a duration in seconds, exactly, without trailing zeros."""
     whole, rest = divmod(abs(nanoseconds), NANOSECONDS)
     decimals = f".{rest:09}".rstrip("0") if rest else ""
     return f"{whole}{decimals}"

@@ -1,29 +1,35 @@
-"""A tool as the checks know it: what it must be given, and how its result is read.
+"""A tool as the checks see it: the arguments that it needs, and how its result is read.
 
-How a tool is asked (files, SQL, HTTP, MCP) is the business of `sources`.
+How a tool is queried (files, SQL, HTTP, MCP) is defined in the package `tools`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
 
 from affidavit.base.json_values import JsonValue
 
-
-@dataclass(frozen=True, slots=True)
-class Tolerance:
-    """How far two sources may be apart and still agree: in units, or in per cent of the first."""
-
-    size: float
-    is_percentage: bool = False
+NonNegativeNumber = Annotated[int, msgspec.Meta(ge=0)] | Annotated[float, msgspec.Meta(ge=0)]
 
 
-class Tool(msgspec.Struct, frozen=True):
-    """A declared tool. `value_path` leads to the primary value; None is the whole result.
+class Tolerance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How far two sources may differ and still agree.
 
-    A Struct, like all that is made again for each receipt: frozen dataclasses cost far more.
+    Either `abs`, in units, or `pct`, in per cent of the first.
     """
+
+    abs: NonNegativeNumber | None = None
+    pct: NonNegativeNumber | None = None
+
+    def __post_init__(self) -> None:
+        """Require exactly one of the two."""
+        if (self.abs is None) is (self.pct is None):
+            raise ValueError("a tolerance has either abs or pct")
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """A declared tool. `value_path` leads to the primary value; None is the whole result."""
 
     name: str
     required_args: tuple[str, ...] = ()
@@ -31,7 +37,7 @@ class Tool(msgspec.Struct, frozen=True):
     unit: str | None = None
     licence: str | None = None
     max_age_s: int | float | None = None
-    """How old evidence may be and still be fresh; None: nothing is fresh, since none was named."""
+    """The age up to which evidence is fresh. Without one, no evidence is fresh."""
     tolerance: Tolerance | None = None
     description: str = ""
 
@@ -39,8 +45,8 @@ class Tool(msgspec.Struct, frozen=True):
 def missing_args(required: tuple[str, ...], args: Mapping[str, JsonValue]) -> tuple[str, ...]:
     """Return the required arguments that are absent, null or blank.
 
-    Origin: answer-eval.md, section 1: silent defaults are banned. A feed that was handed nothing
-    would fill in its own default, and so does one that was handed a blank.
+    Origin: answer-eval.md, section 1: silent defaults are banned. A feed that gets nothing, or a
+    blank, would fill in its own default.
     """
     return tuple(name for name in required if _is_blank(args.get(name)))
 

@@ -1,4 +1,8 @@
-"""JSON values of tool results as operators see them: numbers, texts, paths."""
+"""JSON values as the operators see them: numbers, texts, and paths into a tool result.
+
+A number is the decimal that is written in JSON, not the binary double behind it, so that 0.1 is one
+tenth and comparisons are exact. The N and P rules of docs/checks.md; answer-eval.md, section 1.
+"""
 
 import re
 from collections.abc import Iterable
@@ -10,14 +14,9 @@ import msgspec
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 
-# JSON values as the operators see them: what is a number, what is a text, how one is shown.
-#
-# The N rules of docs/checks.md. A number is the decimal that stands for it in JSON, never the
-# binary double behind it, so that 0.1 is one tenth and comparisons have no surprises.
-
 ExactNumber: TypeAlias = int | Decimal
 
-# Longer digits are no measurement, and comparing them would cost a caller's chosen time.
+# A longer numeral is no measurement, and the time to compare it would be up to the caller.
 MAX_NUMERAL: Final = 1_000
 _NUMERAL: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _KEYS_NAMED: Final = 20
@@ -34,7 +33,7 @@ _KINDS: Final[dict[type, str]] = {
 
 
 def kind_of(value: JsonValue) -> str:
-    """Return what kind of JSON value this is, with its article."""
+    """Return the kind of a JSON value, with its article."""
     return _KINDS[type(value)]
 
 
@@ -44,12 +43,12 @@ def is_scalar(value: JsonValue) -> bool:
 
 
 def is_number(value: JsonValue) -> bool:
-    """Say whether a value is a JSON number; true and false are none, though Python thinks so."""
+    """Say whether a value is a JSON number. Unlike in Python, true and false are not."""
     return type(value) is int or type(value) is float
 
 
 def find_number(value: JsonValue) -> ExactNumber | None:
-    """Return the exact number that a value stands for, or None.
+    """Return the exact number that a value represents, or None.
 
     A JSON number counts as the shortest decimal that reads back as the same double. A text counts
     if all of it is `-?digits(.digits)?`: no sign +, no exponent, no white space.
@@ -75,15 +74,15 @@ def scalar_text(value: JsonValue) -> str:
 
 
 def exact_json(value: JsonValue) -> bytes:
-    """Return bytes that are the same for the same JSON only: 1, 1.0 and true are three things.
+    """Return bytes that are equal only for equal JSON: 1, 1.0 and true are all different.
 
-    For comparing within one process. It is no canonical form: what is hashed goes through base.
+    This is for comparisons within one process. Digests use the canonical forms of `base`.
     """
     return msgspec.json.encode(value, order="sorted")
 
 
 def display_value(value: JsonValue) -> str:
-    """Return a value as a message shows it: short, and never with a line break in it."""
+    """Return a value for a message: short, and without line breaks."""
     if isinstance(value, str):
         return msgspec.json.encode(excerpt(value)).decode()
     if isinstance(value, list):
@@ -94,7 +93,7 @@ def display_value(value: JsonValue) -> str:
 
 
 def list_keys(keys: Iterable[str]) -> str:
-    """Return keys in words, sorted, because an object in JSON has no order."""
+    """Return a sorted list of keys in words."""
     names = sorted(keys)
     if not names:
         return "no keys"
@@ -103,28 +102,23 @@ def list_keys(keys: Iterable[str]) -> str:
     return f"the {'keys' if len(names) > 1 else 'key'} {listed}{more}"
 
 
-# Paths into a raw tool result: keys and non-negative indices, joined by dots.
-#
-# The P rules of docs/checks.md; answer-eval.md, section 1. Not covered: a key that holds a dot
-# cannot be addressed, which is said where it matters.
-
 MAX_PATH_DEPTH: Final = 8
 MAX_PATH_CHARACTERS: Final = 512
 _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 class PathLookup(msgspec.Struct, frozen=True):
-    """What was seen at a place of the evidence; `why` says what is there instead."""
+    """The value at a path of the evidence, or the `reason` reason there is none."""
 
     found: bool
     value: Any = None
-    why: str = ""
+    reason: str = ""
     dotted: bool = False
-    """The key stands there, but holds a dot, so that neither present nor absent is true."""
+    """The key exists but contains a dot, so no path can address it."""
 
 
 def find_path_problem(path: str) -> str | None:
-    """Return why a text is no path, or None if it is one."""
+    """Return what is wrong with a path, or None."""
     steps = path.split(".")
     if len(path) > MAX_PATH_CHARACTERS:
         return f"the path has {len(path)} letters, and {MAX_PATH_CHARACTERS} are allowed"
@@ -138,7 +132,10 @@ def find_path_problem(path: str) -> str | None:
 
 
 def look_up_path(raw: JsonValue, path: str | None) -> PathLookup:
-    """Return what stands at a path of the raw result; no path is the result itself."""
+    """Return the value at a path of the raw result. No path means the result itself.
+
+    A path is keys and non-negative indices, joined by dots.
+    """
     value = raw
     if path is None:
         return PathLookup(True, value)
@@ -150,12 +147,12 @@ def look_up_path(raw: JsonValue, path: str | None) -> PathLookup:
             value = value[step]
         elif isinstance(value, list):
             if not _INDEX.fullmatch(step) or int(step) >= len(value):
-                return PathLookup(False, why=_missing_element(value, steps, number))
+                return PathLookup(False, reason=_missing_element(value, steps, number))
             value = value[int(step)]
         else:
             place = _path_prefix(steps, number)
             return PathLookup(
-                False, why=f"{place} is {kind_of(value)} ({display_value(value)}), not an object"
+                False, reason=f"{place} is {kind_of(value)} ({display_value(value)}), not an object"
             )
     return PathLookup(True, value)
 
@@ -164,17 +161,17 @@ def _missing_key(holder: dict[str, JsonValue], steps: list[str], number: int) ->
     rest = steps[number:]
     joined = {".".join(rest[:end]) for end in range(2, len(rest) + 1)}
     missing = display_value(steps[number])
-    why = f"{_path_prefix(steps, number)} has no key {missing}, but {list_keys(holder)}"
+    reason = f"{_path_prefix(steps, number)} has no key {missing}, but {list_keys(holder)}"
     if found := sorted(joined & holder.keys()):
         return PathLookup(
             False,
-            why=f"{why}; {display_value(found[0])} holds a dot,"
+            reason=f"{reason}; {display_value(found[0])} holds a dot,"
             " and a path cannot address such a key",
             dotted=True,
         )
     if any("." in key for key in holder):
-        why += "; a key that holds a dot cannot be addressed"
-    return PathLookup(False, why=why)
+        reason += "; a key that holds a dot cannot be addressed"
+    return PathLookup(False, reason=reason)
 
 
 def _missing_element(holder: list[JsonValue], steps: list[str], number: int) -> str:

@@ -1,7 +1,7 @@
-"""Per-check verdicts, and the composite of a batch: answer-eval.md, sections 3 and 4.
+"""Verdicts of checks, and the composite verdict of an answer: answer-eval.md, sections 3 and 4.
 
-answer-conf/1: the weakest premise caps a conjunction, the best evidenced counterexample sets a
-contradiction. The C rules of docs/checks.md.
+answer-conf/1: the confidence of a conjunction is that of its weakest check; the confidence of a
+contradiction is that of its best evidenced counterexample. The C rules of docs/checks.md.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ CONFIDENCE_DECIMALS: Final = 2
 
 
 class CheckVerdict(StrEnum):
-    """What a check comes to."""
+    """The verdict of a check."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -32,7 +32,7 @@ class CheckVerdict(StrEnum):
 
 
 class AnswerVerdict(StrEnum):
-    """What an answer comes to; the last one is a refusal, which has no checks."""
+    """The verdict of an answer. The last is that of a refusal, which has no checks."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -42,23 +42,23 @@ class AnswerVerdict(StrEnum):
 
 
 class ComposableResult(Protocol):
-    """What the composite looks at in a check's result."""
+    """The part of a check's result that the composite depends on."""
 
     @property
     def verdict(self) -> CheckVerdict:
-        """What the check came to."""
+        """The verdict of the check."""
 
     @property
     def required(self) -> bool:
-        """Whether the check moves the composite."""
+        """Whether the check counts for the composite."""
 
     @property
     def confidence(self) -> float | None:
-        """The weakest of the facts that the check cites; None if it cites none."""
+        """The confidence of the cited fact; None if it cites none."""
 
 
 class CompositeVerdict(msgspec.Struct, frozen=True):
-    """The verdict, confidence and state of a batch."""
+    """The verdict and confidence of an answer, and whether evidence was unavailable."""
 
     verdict: AnswerVerdict
     confidence: float
@@ -66,7 +66,7 @@ class CompositeVerdict(msgspec.Struct, frozen=True):
 
 
 def compose(results: Iterable[ComposableResult]) -> CompositeVerdict:
-    """Return what the results of a batch come to; their order does not matter."""
+    """Return the composite of all results, in any order."""
     everything = tuple(results)
     required = [result for result in everything if result.required]
     verdict = _composite_verdict({result.verdict for result in required})
@@ -80,7 +80,7 @@ def compose(results: Iterable[ComposableResult]) -> CompositeVerdict:
 def _composite_verdict(verdicts: set[CheckVerdict]) -> AnswerVerdict:
     if CheckVerdict.CONTRADICTED in verdicts:
         return AnswerVerdict.CONTRADICTED
-    # Where nothing is required nothing was asked to hold, and not measured is never a pass.
+    # Without a required check nothing was measured, and that is never a pass.
     if not verdicts or verdicts - {CheckVerdict.SUPPORTED, CheckVerdict.VALUE}:
         return AnswerVerdict.INSUFFICIENT_EVIDENCE
     return (

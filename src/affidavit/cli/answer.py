@@ -1,6 +1,4 @@
-"""The commands `affidavit answer` and `affidavit coverage`: check an answer against tools, and
-list what tools and routes cover.
-"""
+"""The commands `affidavit answer` and `affidavit coverage`."""
 
 import sys
 from dataclasses import replace
@@ -30,14 +28,10 @@ from affidavit.reports.text_tables import Cell, Tone
 
 if TYPE_CHECKING:
     from affidavit.app.answer import AnswerRequest
-    from affidavit.base.json_values import JsonValue
-    from affidavit.seal.keys import SigningKey
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from affidavit.app.tool_queries import ToolWithSources
-
-# `affidavit answer`.
+    from affidavit.base.json_values import JsonValue
+    from affidavit.checks.coverage import CoverageV1
+    from affidavit.seal.keys import SigningKey
 
 SELF_ANCHOR: Final = "self"
 MAX_REQUEST_BYTES: Final = 4 * 1024 * 1024
@@ -53,41 +47,41 @@ _VERDICT_TONES: Final = {
     examples=(
         Example(
             "affidavit answer samples/answers/checks.json --tools samples/answers/affidavit.toml",
-            "ask the declared tools, and sign what they say",
+            "query the declared tools and sign the result",
         ),
         Example(
             "affidavit answer --question 'the latest version of click is 8.1'",
-            "by the route table: a statement is adjudicated, a question is looked up",
+            "by the route table: a statement is checked, a question is looked up",
         ),
         Example(
             "affidavit answer checks.json --anchor https://tsa.example.org -o receipt.json",
-            "with the time stamp of an authority that you name",
+            "with a time stamp of this authority",
         ),
         Example("cat checks.json | affidavit answer - --json", "the receipt itself, for machines"),
     ),
     exits={
         Exit.YES: "supported, or evidenced where nothing was asserted",
         Exit.NO: "contradicted",
-        Exit.UNKNOWN: "insufficient evidence, outside coverage, or no time stamp but required",
+        Exit.UNKNOWN: "insufficient evidence, outside coverage, or no required time stamp",
     },
 )
 @click.argument(
     "checks",
     required=False,
     type=click.Path(path_type=Path, allow_dash=True),
-    help="Checks as JSON: a list, or an object with `checks` and `deadline_ms`; - for a pipe.",
+    help="Checks as JSON: a list, or an object with `checks` and `deadline_ms`; - for stdin.",
 )
-@click.option("--question", help="Ask this instead of checks; the route table compiles it.")
+@click.option("--question", help="A question instead of checks; the route table compiles it.")
 @tools_option
 @routes_option
-@click.option("--deadline-ms", type=int, help="By when the answer comes; by default 6000.")
+@click.option("--deadline-ms", type=int, help="The time limit for the answer; by default 6000.")
 @issuer_option
-@click.option("--key", help="The id of the key that signs; by default the newest.")
+@click.option("--key", help="The id of the signing key; by default the newest.")
 @click.option(
     "--anchor",
-    help="`self` for the digest alone, or the URL of a time stamp authority (RFC 3161).",
+    help="`self` for the digest only, or the URL of a time stamp authority (RFC 3161).",
 )
-@click.option("--anchor-required", is_flag=True, help="Write no receipt without its time stamp.")
+@click.option("--anchor-required", is_flag=True, help="Write no receipt without a time stamp.")
 @click.option(
     "--output",
     "--out",
@@ -112,8 +106,8 @@ def answer(
 ) -> Exit:
     """Check an answer against tools and sign a receipt.
 
-    Every source of every tool is asked at the same time; the receipt comes by the deadline, and
-    says of each check what was seen. It can be verified offline: see `affidavit verify`.
+    All sources of all tools are queried at the same time. The receipt is ready by the deadline and
+    says what was observed for each check. It can be verified offline: see `affidavit verify`.
     """
     from affidavit.app.answer import (
         answer_request,
@@ -130,16 +124,16 @@ def answer(
         reject_folder(output)
     request = read_request(checks, question, deadline_ms)
     if request.question is None:
-        reject_options("is for a question: checks say themselves what they ask", "routes")
+        reject_options("is for a question: checks name their tools themselves", "routes")
     setup = load_answer_setup(tools, routes, project)
     if output is not None:
-        # What the project has of its own is named by nobody, and lost as easily.
+        # Files of the project that are not on the command line are protected, too.
         keys = key_folder(project).registry_path.parent.glob("*")
         reject_overwrites([output], [setup.config, setup.routes_file, *keys])
     signer = signing_key(project, key)
-    desk = setup.desk(issuer or setup.issuer or signer.public.id)
+    context = setup.context(issuer or setup.issuer or signer.public.id)
     with terminal.watch("Asking the tools"):
-        receipt = answer_request(request, desk, signer)
+        receipt = answer_request(request, context, signer)
     receipt, problem = anchor_receipt(receipt, anchor)
     if problem is not None and anchor_required:
         raise problem
@@ -158,7 +152,7 @@ def answer(
 def read_request(
     checks: Path | None, question: str | None, deadline_ms: int | None
 ) -> "AnswerRequest":
-    """Return what is asked: by a file, by a pipe, or in so many words."""
+    """Return the request from a file, standard input or the question."""
     from affidavit.app.answer import AnswerRequest, request_from_wire
     from affidavit.app.tool_queries import require_deadline
     from affidavit.base.strict_json import decode
@@ -182,7 +176,7 @@ def read_request(
 
 
 def signing_key(project: Path, key_id: str | None) -> "SigningKey":
-    """Return the key that signs; its passphrase is asked for if somebody is there to type it."""
+    """Return the signing key. Its passphrase is prompted for if stdin is a terminal."""
     from affidavit.app.keys import find_passphrase, key_folder
 
     folder, secret = key_folder(project), find_passphrase()
@@ -196,7 +190,7 @@ def signing_key(project: Path, key_id: str | None) -> "SigningKey":
 
 
 def require_authority_option(anchor: str | None, required: bool) -> None:
-    """Refuse an authority that cannot be asked, before anything is."""
+    """Refuse an unusable time stamp authority before any tool is queried."""
     from affidavit.tools.timestamp_authority import require_authority_url
 
     if required and anchor in (None, SELF_ANCHOR):
@@ -208,7 +202,7 @@ def require_authority_option(anchor: str | None, required: bool) -> None:
 def anchor_receipt(
     receipt: dict[str, "JsonValue"], anchor: str | None
 ) -> tuple[dict[str, "JsonValue"], AffidavitError | None]:
-    """Return the receipt with the anchor that is wanted, or without one and why."""
+    """Return the receipt with the requested anchor, or without one and the reason."""
     from affidavit.app.answer import with_self_anchor, with_time_stamp
     from affidavit.app.keys import random_bytes
     from affidavit.tools.timestamp_authority import request_token
@@ -224,7 +218,7 @@ def anchor_receipt(
 
 
 def print_receipt(terminal: Terminal, receipt: dict[str, Any], path: Path) -> None:
-    """Print the table of checks, the verdict, and where the receipt is."""
+    """Print the table of checks, the verdict, and the path of the receipt."""
     if "checks" in receipt:
         columns = ("Check", "Verdict", "Conf.", "What the tool says")
         terminal.table(columns, map(_check_row, receipt["checks"]))
@@ -249,15 +243,12 @@ def _check_row(check: dict[str, Any]) -> tuple[Cell | str, ...]:
     )
 
 
-# `affidavit coverage`.
-
-
 @command(
     examples=(
         Example(
             "affidavit coverage --tools samples/answers/affidavit.toml", "what can be asked here"
         ),
-        Example("affidavit coverage --json", "the manifest that a refusal carries"),
+        Example("affidavit coverage --json", "the manifest that a refusal contains"),
     ),
     exits={Exit.YES: "printed"},
 )
@@ -267,13 +258,12 @@ def _check_row(check: dict[str, Any]) -> tuple[Cell | str, ...]:
 def coverage(terminal: Terminal, tools: Path | None, routes: Path | None, project: Path) -> Exit:
     """Print what can be asked: tools and routes.
 
-    Nothing is asked of the tools. What no route covers is refused, in a signed receipt.
+    No tool is queried. A question that no route covers is refused with a signed receipt.
     """
     from affidavit.app.answer import load_answer_setup
-    from affidavit.checks.coverage import coverage_manifest
 
     setup = load_answer_setup(tools, routes, project)
-    manifest = coverage_manifest(setup.toolbox.tools, setup.routes)
+    manifest = setup.coverage
     if terminal.json:
         terminal.print_json(manifest)
         return Exit.YES
@@ -283,32 +273,27 @@ def coverage(terminal: Terminal, tools: Path | None, routes: Path | None, projec
     )
     print_routes(terminal, manifest)
     if setup.config is None:
-        terminal.note("no tools file is named, and affidavit.toml is not here: docs/tools.md")
+        terminal.note("there is no --tools option and no affidavit.toml: docs/tools.md")
     return Exit.YES
 
 
-def print_routes(terminal: Terminal, manifest: dict[str, Any]) -> None:
-    """Print what a question may be, and what is not covered."""
-    families = manifest["families"]
-    if families:
+def print_routes(terminal: Terminal, manifest: "CoverageV1") -> None:
+    """Print the questions that are covered, and what is not covered."""
+    if manifest.families:
         terminal.print("")
         terminal.table(
             ("Route", "Tool", "Questions and statements"),
             (
-                (family["route_id"] if first else "", family["tool"] if first else "", text)
-                for family in families
-                for first, text in _with_first_flag([*family["ask"], *family["say"]])
+                ("" if number else family.route_id, "" if number else family.tool, text)
+                for family in manifest.families
+                for number, text in enumerate((*family.ask, *family.say))
             ),
         )
-        terminal.print(f"Route table: sha256 {manifest['router_sha256']}")
+        terminal.print(f"Route table: sha256 {manifest.router_sha256}")
     else:
         terminal.print("No question is covered: there is no route table")
-    for each in manifest["not_covered"]:
+    for each in manifest.not_covered:
         terminal.print(f"Not covered: {each}")
-
-
-def _with_first_flag(texts: list[str]) -> list[tuple[bool, str]]:
-    return [(number == 0, text) for number, text in enumerate(texts)]
 
 
 def _tool_row(entry: "ToolWithSources") -> tuple[str, ...]:

@@ -339,7 +339,7 @@ ROOT: Final = GroupEntry(
                                 CommandEntry(
                                     "new",
                                     "affidavit.cli.serve:new_service_key",
-                                    "Make an API key for the service and show it once.",
+                                    "Create an API key for the service and show it once.",
                                 ),
                                 CommandEntry(
                                     "list",

@@ -19,24 +19,22 @@ from affidavit.cli.parameters import (
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import Cell, Tone
 
-# `affidavit serve`.
-
 
 @command(
     examples=(
-        Example("affidavit serve", "for this machine alone, at http://127.0.0.1:8320"),
+        Example("affidavit serve", "for this machine only, at http://127.0.0.1:8320"),
         Example("affidavit serve --tools tools.toml --workers 2", "other tools, two processes"),
-        Example("affidavit serve --host 0.0.0.0", "for others; they need an API key"),
+        Example("affidavit serve --host 0.0.0.0", "for other machines, which need an API key"),
     ),
-    exits={Exit.YES: "ended by a signal, after the requests that were running"},
+    exits={Exit.YES: "stopped by a signal, after the running requests"},
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port",
     default=8320,
     show_default=True,
     type=click.IntRange(0, 65535),
-    help="The port; 0 is one that is free.",
+    help="The port; 0 means any free port.",
 )
 @tools_option
 @routes_option
@@ -46,7 +44,7 @@ from affidavit.reports.text_tables import Cell, Tone
     "-k",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Keys to trust when verifying, besides this project's. Repeatable.",
+    help="Keys to trust when verifying, in addition to this project's. Repeatable.",
 )
 @tsa_roots_option
 @click.option(
@@ -54,38 +52,38 @@ from affidavit.reports.text_tables import Cell, Tone
     default=1,
     show_default=True,
     type=click.IntRange(1, 64),
-    help="How many processes serve.",
+    help="The number of worker processes.",
 )
 @click.option(
-    "--require-key", is_flag=True, help="Ask callers from this machine for an API key, too."
+    "--require-key", is_flag=True, help="Require an API key from callers on this machine, too."
 )
 @click.option(
     "--key-rate",
     default=100.0,
     show_default=True,
     type=FiniteFloatRange(0, 1e6),
-    help="Requests a second for each API key and process; 0 is no limit.",
+    help="Requests per second for each API key and process; 0 means no limit.",
 )
 @click.option(
     "--address-rate",
     default=50.0,
     show_default=True,
     type=FiniteFloatRange(0, 1e6),
-    help="The same for each address without a key.",
+    help="Requests per second for each address without a key and process; 0 means no limit.",
 )
 @click.option(
     "--max-body",
     default=1_048_576,
     show_default=True,
     type=click.IntRange(1024, 16_777_216),
-    help="The largest body, in bytes.",
+    help="The largest request body, in bytes.",
 )
 @click.option(
     "--shutdown-seconds",
     default=30,
     show_default=True,
     type=click.IntRange(0, 600),
-    help="How long running requests may take to finish at the end.",
+    help="How long running requests may take to finish at shutdown.",
 )
 @existing_project_option
 def serve(
@@ -107,17 +105,19 @@ def serve(
 ) -> Exit:
     """Serve answers and verification over HTTP.
 
-    GET /schema tells all that it does. The log goes to standard error, a JSON object a line; -q
-    leaves out the lines about requests. Others than this machine need an API key.
+    GET /schema returns the OpenAPI document. The log goes to standard error as one JSON object per
+    line; -q omits the lines about requests. Callers on other machines need an API key.
     """
     from affidavit.app.service import AnswerService, ServiceConfig
     from affidavit.web.server import ApplicationFactory, ListenAddress, listen_at, require_keys_for
-    from affidavit.web.server import serve as serve_until_ended
+    from affidavit.web.server import serve as serve_until_stopped
     from affidavit.web.settings import WebSettings, is_loopback
 
-    plan = ServiceConfig(project, tools, routes, issuer, keys, tsa_roots)
-    require_keys_for(host, plan)
-    AnswerService(plan).require_ready()  # Whatever is wrong is said now, not at the first request.
+    config = ServiceConfig(
+        project=project, tools=tools, routes=routes, issuer=issuer, keys=keys, tsa_roots=tsa_roots
+    )
+    require_keys_for(host, config)
+    AnswerService(config).require_ready()  # Errors are reported now, not at the first request.
     settings = WebSettings(
         anonymous=is_loopback(host) and not require_key,
         max_body_bytes=max_body,
@@ -125,42 +125,39 @@ def serve(
         address_rate=address_rate,
     )
     listening = listen_at(ListenAddress(host, port))
-    at = listening.getsockname()
-    shown = f"[{at[0]}]" if ":" in at[0] else at[0]
+    address, bound_port = listening.getsockname()[:2]
+    url = f"http://[{address}]:{bound_port}" if ":" in address else f"http://{address}:{bound_port}"
     if terminal.json:
-        terminal.print_json({"url": f"http://{shown}:{at[1]}", "anonymous": settings.anonymous})
+        terminal.print_json({"url": url, "anonymous": settings.anonymous})
     else:
-        terminal.print(f"Serving at http://{shown}:{at[1]} (what it does: /schema)")
-    made = ApplicationFactory(plan, settings, log_requests=not terminal.quiet)
-    serve_until_ended(made, listening, workers=workers, shutdown_seconds=shutdown_seconds)
+        terminal.print(f"Serving at {url} (OpenAPI: /schema)")
+    factory = ApplicationFactory(config, settings, log_requests=not terminal.quiet)
+    serve_until_stopped(factory, listening, workers=workers, shutdown_seconds=shutdown_seconds)
     return Exit.YES
 
-
-# `affidavit apikeys`: who may use the service, and for what.
 
 API_KEY_SCOPES: Final = ("answer", "verify", "read")
 
 
 @command(
     examples=(
-        Example("affidavit apikeys new 'billing bot'", "a key for everything, shown once"),
-        Example("affidavit apikeys new auditor --scope verify", "one that only verifies"),
+        Example("affidavit apikeys new 'billing bot'", "a key with every scope, shown once"),
+        Example("affidavit apikeys new auditor --scope verify", "a key that can only verify"),
     ),
-    exits={Exit.YES: "made; it opens the service from now on"},
+    exits={Exit.YES: "created; the service accepts it from now on"},
 )
-@click.argument("name", help="Who will hold it; it stands in the log of the service.")
+@click.argument("name", help="The name of the key, for lists and for revoking it.")
 @click.option(
     "--scope",
     multiple=True,
     type=click.Choice(API_KEY_SCOPES),
-    help="What it opens; repeatable, by default everything.",
+    help="A scope of the key; repeatable, by default all.",
 )
 @existing_project_option
 def new_service_key(terminal: Terminal, name: str, scope: tuple[str, ...], project: Path) -> Exit:
-    """Make an API key for the service and show it once.
+    """Create an API key for the service and show it once.
 
-    Only a salted digest of it is kept, so nobody can read it from the file; who loses it gets a new
-    one.
+    Only a salted digest is stored, so a lost key cannot be recovered; create a new one.
     """
     from affidavit.app.clock import now
     from affidavit.app.keys import random_bytes
@@ -168,18 +165,20 @@ def new_service_key(terminal: Terminal, name: str, scope: tuple[str, ...], proje
     from affidavit.store.api_keys import ApiKeyScope
 
     scopes = tuple(map(ApiKeyScope, scope or API_KEY_SCOPES))
-    made = create_api_key(api_key_file(project), name, scopes, random_bytes, now())
+    created = create_api_key(
+        api_key_file(project), name, scopes, random_bytes=random_bytes, at=now()
+    )
     if terminal.json:
-        terminal.print_json(made)
+        terminal.print_json(created)
         return Exit.YES
-    terminal.print(made.key)
-    terminal.note(f"{made.id} opens {', '.join(made.scopes)}; it is not shown again")
+    terminal.print(created.key)
+    terminal.note(f"{created.id} has the scopes {', '.join(created.scopes)}; it is not shown again")
     return Exit.YES
 
 
 @command(
-    examples=(Example("affidavit apikeys list", "who may use the service"),),
-    exits={Exit.YES: "listed, also if there is none"},
+    examples=(Example("affidavit apikeys list", "the keys of the service"),),
+    exits={Exit.YES: "listed, even if there are none"},
 )
 @existing_project_option
 def list_service_keys(terminal: Terminal, project: Path) -> Exit:
@@ -191,7 +190,7 @@ def list_service_keys(terminal: Terminal, project: Path) -> Exit:
         terminal.print_json({"keys": keys})
         return Exit.YES
     if not keys:
-        terminal.note("there is no API key yet; `affidavit apikeys new NAME` makes one")
+        terminal.note("there is no API key yet; `affidavit apikeys new NAME` creates one")
         return Exit.YES
     rows = [
         (
@@ -203,20 +202,20 @@ def list_service_keys(terminal: Terminal, project: Path) -> Exit:
         )
         for key in keys
     ]
-    terminal.table(("id", "name", "opens", "status", "since"), rows)
+    terminal.table(("id", "name", "scopes", "status", "since"), rows)
     return Exit.YES
 
 
 @command(
-    examples=(Example("affidavit apikeys revoke 'billing bot'", "it opens nothing any more"),),
+    examples=(Example("affidavit apikeys revoke 'billing bot'", "the service refuses it now"),),
     exits={Exit.YES: "revoked"},
 )
-@click.argument("key", help="Its name, its id, or the start of its id.")
+@click.argument("key", help="The name, the id, or the start of the id.")
 @existing_project_option
 def revoke_service_key(terminal: Terminal, key: str, project: Path) -> Exit:
     """Revoke an API key of the service.
 
-    A service that runs refuses it from its next request on.
+    A running service refuses it from the next request on.
     """
     from affidavit.app.clock import now
     from affidavit.app.service import api_key_file, revoke_api_key

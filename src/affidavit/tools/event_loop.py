@@ -1,7 +1,7 @@
-"""An event loop for one errand in a thread of its own, which leaves no other thread behind.
+"""An event loop for one request in a thread of its own, which leaves no other thread behind.
 
 The usual loop looks names up in a pool whose threads the interpreter waits for when it ends: a
-name server that hangs would hold the whole process. This one looks up in the errand's own thread,
+name server that hangs would hold the whole process. This one looks up in the request's own thread,
 which may be left behind, and lets the caller say which addresses are fit.
 """
 
@@ -47,14 +47,14 @@ class RequestEventLoop(_Loop):
 
 def run_request(
     work: Coroutine[Any, Any, Result],
-    errand: SourceRequest,
+    request: SourceRequest,
     checked: Callable[[list[Any]], None] | None = None,
     grace_s: float = 0.0,
 ) -> Result:
     """Run the work until it is done or its time is over; `grace_s` is for work that tidies up."""
 
     async def bounded() -> Result:
-        return await asyncio.wait_for(work, errand.seconds_left() + grace_s)
+        return await asyncio.wait_for(work, request.seconds_left() + grace_s)
 
     try:
         with asyncio.Runner(loop_factory=lambda: RequestEventLoop(checked)) as runner:

@@ -1,5 +1,8 @@
-"""The protocol of a source that can be asked: request, reply, failure reason, and the size limit
-of a result.
+"""The protocol of a source that can be queried, and the size limit of its result.
+
+A source that fails is an outcome, not a defect: the failure has a reason from a closed set and ends
+in a signed receipt. So its text only has our own words, numbers and names, never the message of a
+server, a driver or a user's function.
 """
 
 import time
@@ -13,22 +16,16 @@ from typing import Any, Final, Protocol, TypeAlias
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
-from affidavit.checks.facts import EvidenceSource
-
-# What every kind of source has in common: it is sent on an errand, and replies or stays silent.
-#
-# A silence is an outcome, not a defect: it says in a closed set of words what went wrong, and ends
-# in a signed receipt. So its text never holds what a server, a driver or a user's function wrote
-# into an error: only our own words, numbers and names.
+from affidavit.checks.facts import EvidenceSource, SourceAnswer
 
 CheckArguments: TypeAlias = Mapping[str, JsonValue]
 
 MAX_RAW_BYTES: Final = 1024 * 1024
-"""What one source may put into a receipt, as JSON, unless its settings say otherwise."""
+"""The default limit of what one source may put into a receipt, as JSON."""
 
 
 class FailureReason(StrEnum):
-    """Why a source has no answer. docs/tools.md explains each word; none is ever renamed."""
+    """Why a source has no answer. docs/tools.md explains each; none is ever renamed."""
 
     LATE = "late"
     BUSY = "busy"
@@ -51,78 +48,67 @@ class FailureReason(StrEnum):
 class SourceFailedError(Exception):
     """Raised by a feed that has no answer."""
 
-    def __init__(self, silence: FailureReason, detail: str) -> None:
-        super().__init__(f"{silence}: {detail}")
-        self.silence = silence
-
-
-@dataclass(frozen=True, slots=True)
-class SourceReply:
-    """What a source returned, and when that was observed (RFC 3339 with Z), if it says so."""
-
-    raw: JsonValue
-    observed_at: str | None = None
+    def __init__(self, reason: FailureReason, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
 
 
 @dataclass(slots=True)
 class SourceRequest:
-    """One question to one source: when it was asked, and until when an answer counts.
+    """One query of one source: when it was made, and until when an answer counts.
 
-    `until` is a reading of the monotonic clock. Whoever waits calls `abandon` when the time is
-    over; what the feed has registered then ends its wait, so that no thread hangs on needlessly.
+    `deadline` is a reading of the monotonic clock. When it has passed, the waiting thread calls
+    `abandon`, and the callbacks of the feed end its wait, so that its thread does not hang.
     """
 
     asked_at: str
-    until: float
-    _ended: bool = False
-    _endings: list[Callable[[], None]] = field(default_factory=list)
-    _turn: Lock = field(default_factory=Lock)
+    deadline: float
+    _abandoned: bool = False
+    _callbacks: list[Callable[[], None]] = field(default_factory=list)
+    _lock: Lock = field(default_factory=Lock)
 
     def seconds_left(self) -> float:
-        """Return how long an answer still counts, or raise if it does not any more."""
-        left = self.until - time.monotonic()
-        if left <= 0 or self._ended:
+        """Return how long an answer still counts, or raise if the deadline has passed."""
+        left = self.deadline - time.monotonic()
+        if left <= 0 or self._abandoned:
             raise SourceFailedError(
                 FailureReason.LATE, "the time was over before the source could answer"
             )
         return left
 
-    def on_abandon(self, ending: Callable[[], None]) -> None:
-        """Register what ends the feed's wait; it is called from another thread."""
-        with self._turn:
-            if not self._ended:
-                self._endings.append(ending)
+    def on_abandon(self, callback: Callable[[], None]) -> None:
+        """Register a function that ends the feed's wait. Another thread calls it."""
+        with self._lock:
+            if not self._abandoned:
+                self._callbacks.append(callback)
                 return
-        ending()
+        callback()
 
     def abandon(self) -> None:
-        """End the errand. What fails here has failed already."""
-        with self._turn:
-            self._ended = True
-            endings, self._endings = self._endings, []
-        for ending in endings:
+        """End the query. Errors of the callbacks are ignored: the query has failed already."""
+        with self._lock:
+            self._abandoned = True
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
             with suppress(Exception):
-                ending()
+                callback()
 
 
 class Feed(Protocol):
-    """A source that can be asked. Many threads may ask it at the same time."""
+    """A source that can be queried by several threads at the same time."""
 
     @property
     def source(self) -> EvidenceSource:
-        """Where its evidence comes from, as a fact records it."""
+        """The source, as a fact records it."""
         ...
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
-        """Return the reply, or raise SilentError."""
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
+        """Return the answer of the source, or raise SourceFailedError."""
         ...
-
-
-# What may go into a fact: JSON of a bounded size. Rows are `{"results": [row, ...]}`.
 
 
 def require_json(value: Any, max_bytes: int) -> JsonValue:
-    """Return a value if it has a form in JSON of at most so many bytes, or raise the silence."""
+    """Return a value if it can be written as JSON of at most `max_bytes`, or raise why not."""
     try:
         size = len(sorted_compact(value))
     except AffidavitError as error:
@@ -139,5 +125,5 @@ def require_json(value: Any, max_bytes: int) -> JsonValue:
 
 
 def rows_as_result(rows: list[JsonValue]) -> JsonValue:
-    """Return rows in the form in which every feed with rows gives them."""
+    """Return rows as the result that every feed with rows gives."""
     return {"results": rows}

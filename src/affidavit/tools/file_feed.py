@@ -13,7 +13,7 @@ from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.base.strict_yaml import decode_yaml
 from affidavit.base.text import excerpt
-from affidavit.checks.facts import EvidenceSource
+from affidavit.checks.facts import EvidenceSource, SourceAnswer
 from affidavit.checks.operators import find_equal
 from affidavit.checks.timestamps import NANOSECONDS, find_timestamp
 from affidavit.checks.values import display_value, is_scalar, kind_of, look_up_path
@@ -22,7 +22,6 @@ from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,
     SourceFailedError,
-    SourceReply,
     SourceRequest,
     require_json,
     rows_as_result,
@@ -62,7 +61,7 @@ class CachedFile(Generic[Content]):
         self._decoded = decoded
         self._known: tuple[tuple[int, ...], DecodedFile[Content]] | None = None
 
-    def opened(self, errand: SourceRequest) -> DecodedFile[Content]:
+    def opened(self, request: SourceRequest) -> DecodedFile[Content]:
         """Return what the file holds now, or raise the silence."""
         try:
             status = self._path.stat()
@@ -77,7 +76,7 @@ class CachedFile(Generic[Content]):
         opened = DecodedFile(
             self._read(), timestamp_from_seconds(status.st_mtime_ns // NANOSECONDS)
         )
-        asked = find_timestamp(errand.asked_at)
+        asked = find_timestamp(request.asked_at)
         if asked is not None and asked - status.st_mtime_ns >= _STABLE_AFTER_NS:
             self._known = (stamp, opened)
         return opened
@@ -148,9 +147,9 @@ class FileFeed:
     select: tuple[str | int, ...] = ()
     where: Mapping[str, Any] | None = None
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return what the arguments select."""
-        opened = self.file.opened(errand)
+        opened = self.file.opened(request)
         value = opened.content
         for step in self.select:
             value = _select_step(value, fill_arguments(step, args))
@@ -159,8 +158,8 @@ class FileFeed:
                 _rows_where(value, {k: fill_arguments(v, args) for k, v in self.where.items()})
             )
         raw = require_json(value, MAX_RAW_BYTES)
-        moment = self.timing.moment(raw, errand.asked_at, modified=opened.modified_at)
-        return SourceReply(raw, moment)
+        moment = self.timing.moment(raw, request.asked_at, modified=opened.modified_at)
+        return SourceAnswer(self.source, raw, moment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +174,7 @@ class FolderFeed:
     timing: ObservationTime
     max_bytes: int
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return what the file holds, or what stands at the key."""
         name = single_argument("file", args)
         path = self._inside(name)
@@ -186,16 +185,16 @@ class FolderFeed:
         watched = CachedFile(
             path, display_value(name), self.max_bytes, decoder_of(form, self.max_bytes)
         )
-        opened = watched.opened(errand)
+        opened = watched.opened(request)
         content = _as_result(opened.content, form)
         if "key" in args:
             look = look_up_path(content, single_argument("key", args))
             if not look.found:
-                raise SourceFailedError(FailureReason.MISSING, look.why)
+                raise SourceFailedError(FailureReason.MISSING, look.reason)
             content = look.value
         raw = require_json(content, MAX_RAW_BYTES)
-        moment = self.timing.moment(raw, errand.asked_at, modified=opened.modified_at)
-        return SourceReply(raw, moment)
+        moment = self.timing.moment(raw, request.asked_at, modified=opened.modified_at)
+        return SourceAnswer(self.source, raw, moment)
 
     def _inside(self, name: str) -> Path:
         try:

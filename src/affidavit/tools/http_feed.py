@@ -23,13 +23,12 @@ from affidavit.base.http_client import (
 )
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
-from affidavit.checks.facts import EvidenceSource
+from affidavit.checks.facts import EvidenceSource, SourceAnswer
 from affidavit.tools.allow_list import AllowList, resolve_allowed
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,
     SourceFailedError,
-    SourceReply,
     SourceRequest,
 )
 from affidavit.tools.observation_time import ObservationTime, find_http_date
@@ -64,19 +63,19 @@ class GetRequest:
 
 @dataclass(frozen=True, slots=True)
 class _RequestDeadline:
-    """The patience of an errand: whoever sent it ends the wait."""
+    """The patience of an request: whoever sent it ends the wait."""
 
-    errand: SourceRequest
+    request: SourceRequest
 
     def seconds_left(self) -> float:
-        return self.errand.seconds_left()
+        return self.request.seconds_left()
 
     def ending(self, plug: socket.socket) -> AbstractContextManager[object]:
-        self.errand.on_abandon(partial(shut_down, plug))
+        self.request.on_abandon(partial(shut_down, plug))
         return nullcontext()
 
 
-def fetch(wanted: GetRequest, allowed: AllowList, errand: SourceRequest) -> HttpResponse:
+def fetch(wanted: GetRequest, allowed: AllowList, request: SourceRequest) -> HttpResponse:
     """Return the answer with status 200, after redirects, or raise the silence."""
     first = fetchable_address(wanted.url)
     here = first
@@ -84,10 +83,10 @@ def fetch(wanted: GetRequest, allowed: AllowList, errand: SourceRequest) -> Http
         headers = dict(wanted.headers)
         if origin_of(here) == origin_of(first):
             headers |= wanted.secret_headers
-        request = HttpRequest(
+        http_request = HttpRequest(
             "GET", request_target(here), headers, wanted.max_bytes, read=_READ_STATUSES
         )
-        answer = _exchange(origin_of(here), request, allowed, errand)
+        answer = _exchange(origin_of(here), http_request, allowed, request)
         if answer.status == 200:
             return answer
         if answer.status not in _REDIRECTS or "location" not in answer.headers:
@@ -117,25 +116,25 @@ def _redirect_address(here: SplitResult, location: str) -> SplitResult:
 
 
 def _exchange(
-    origin: Origin, request: HttpRequest, allowed: AllowList, errand: SourceRequest
+    origin: Origin, http_request: HttpRequest, allowed: AllowList, request: SourceRequest
 ) -> HttpResponse:
     allowed.require_host(origin)
     addresses = resolve_allowed(origin.host, origin.port, allowed)
-    outcome = _outcome(origin, addresses, request, _RequestDeadline(errand))
+    outcome = _outcome(origin, addresses, http_request, _RequestDeadline(request))
     if isinstance(outcome, HttpFailure):
-        errand.seconds_left()
-        raise _http_failure(outcome, origin, request.max_bytes)
+        request.seconds_left()
+        raise _http_failure(outcome, origin, http_request.max_bytes)
     return outcome
 
 
 def _outcome(
-    origin: Origin, addresses: list[str], request: HttpRequest, waiting: _RequestDeadline
+    origin: Origin, addresses: list[str], http_request: HttpRequest, waiting: _RequestDeadline
 ) -> HttpResponse | HttpFailure:
     connection = open_connection(origin, addresses, waiting)
     if isinstance(connection, HttpFailure):
         return connection
     with closing(connection):
-        return send_request(connection, request, waiting)
+        return send_request(connection, http_request, waiting)
 
 
 def _http_failure(failure: HttpFailure, origin: Origin, max_bytes: int) -> SourceFailedError:
@@ -190,13 +189,13 @@ class HttpSourceClient:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def get(
-        self, url: str, errand: SourceRequest, secrets: tuple[str, ...] = ()
+        self, url: str, request: SourceRequest, secrets: tuple[str, ...] = ()
     ) -> tuple[JsonValue, HttpResponse]:
         """Return the JSON at an address and the answer that it came with."""
         headers = resolve_secrets(self.headers, self.environment)
         plain, secret = self._told_apart(headers)
         wanted = GetRequest(url, _DEFAULT_HEADERS | plain, secret, self.max_bytes)
-        answer = fetch(wanted, self.allowed, errand)
+        answer = fetch(wanted, self.allowed, request)
         raw = json_from_answer(answer, self.max_bytes)
         refuse_echo(raw, (*secrets, *headers.secrets))
         return raw, answer
@@ -220,7 +219,7 @@ class HttpFeed:
     caller: HttpSourceClient
     timing: ObservationTime
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return what the server answers."""
         settings = {
             name: fill_text(said, args) if isinstance(said, str) else said
@@ -230,8 +229,10 @@ class HttpFeed:
         url = fill_url(self.url, args)
         if outgoing.texts:
             url += ("&" if "?" in url else "?") + urlencode(outgoing.texts, quote_via=quote)
-        raw, answer = self.caller.get(url, errand, outgoing.secrets)
-        return SourceReply(raw, http_observation_time(self.timing, raw, answer, errand))
+        raw, answer = self.caller.get(url, request, outgoing.secrets)
+        return SourceAnswer(
+            self.source, raw, http_observation_time(self.timing, raw, answer, request)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,10 +243,12 @@ class AnyUrlFeed:
     caller: HttpSourceClient
     timing: ObservationTime
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return what the server answers."""
-        raw, answer = self.caller.get(single_argument("url", args), errand)
-        return SourceReply(raw, http_observation_time(self.timing, raw, answer, errand))
+        raw, answer = self.caller.get(single_argument("url", args), request)
+        return SourceAnswer(
+            self.source, raw, http_observation_time(self.timing, raw, answer, request)
+        )
 
 
 def fill_url(url: str, args: CheckArguments) -> str:
@@ -260,12 +263,12 @@ def fill_url(url: str, args: CheckArguments) -> str:
 
 
 def http_observation_time(
-    timing: ObservationTime, raw: JsonValue, answer: HttpResponse, errand: SourceRequest
+    timing: ObservationTime, raw: JsonValue, answer: HttpResponse, request: SourceRequest
 ) -> str | None:
     """Return when an HTTP answer was observed, by the rule of `observed`."""
     return timing.moment(
         raw,
-        errand.asked_at,
+        request.asked_at,
         modified=find_http_date(answer.headers.get("last-modified")),
         answered=find_http_date(answer.headers.get("date")),
     )

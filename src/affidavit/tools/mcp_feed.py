@@ -1,6 +1,6 @@
 """A tool of an MCP server as a source, asked with the official client: `mcp`, of the extra `mcp`.
 
-A server is a command that is started for the errand and ended after it (stdio), or an address
+A server is a command that is started for the request and ended after it (stdio), or an address
 (streamable HTTP), whose host must be allowed like any other. What counts is the tool's structured
 content, or else its one text if that is strict JSON. What the server logs is not shown.
 """
@@ -17,14 +17,13 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.http_address import origin_of
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
-from affidavit.checks.facts import EvidenceSource
+from affidavit.checks.facts import EvidenceSource, SourceAnswer
 from affidavit.tools.allow_list import AllowList, require_addresses
 from affidavit.tools.event_loop import run_request
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,
     SourceFailedError,
-    SourceReply,
     SourceRequest,
     require_json,
 )
@@ -51,7 +50,7 @@ class McpFeed:
     allowed: AllowList
     environment: Mapping[str, str] = field(repr=False)
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return what the tool says."""
         _require_client()
         settings = self.settings
@@ -61,24 +60,26 @@ class McpFeed:
         arguments = args if settings.arguments is None else fill_arguments(settings.arguments, args)
         if settings.url is not None:
             self.allowed.require_host(origin_of(fetchable_address(settings.url)))
-        work = self._called(arguments, outgoing, errand)
+        work = self._called(arguments, outgoing, request)
         check = partial(require_addresses, self.allowed)
         try:
-            result = run_request(work, errand, check, _GRACE_S)
+            result = run_request(work, request, check, _GRACE_S)
         except SourceFailedError:
             raise
         except Exception as error:
-            errand.seconds_left()
+            request.seconds_left()
             raise _mcp_failure(error) from None
         raw = json_from_tool_result(result, settings.max_bytes)
         refuse_echo(raw, outgoing.secrets)
-        return SourceReply(raw, settings.moment(raw, errand.asked_at))
+        return SourceAnswer(self.source, raw, settings.moment(raw, request.asked_at))
 
-    async def _called(self, arguments: Any, outgoing: OutgoingValues, errand: SourceRequest) -> Any:
+    async def _called(
+        self, arguments: Any, outgoing: OutgoingValues, request: SourceRequest
+    ) -> Any:
         import anyio
         from mcp import ClientSession
 
-        with anyio.fail_after(errand.seconds_left()):
+        with anyio.fail_after(request.seconds_left()):
             async with (
                 self._streams(outgoing) as (incoming, outgoing_stream),
                 ClientSession(incoming, outgoing_stream) as session,

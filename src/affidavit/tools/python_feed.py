@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from affidavit.checks.facts import EvidenceSource
+from affidavit.checks.facts import EvidenceSource, SourceAnswer
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,
     SourceFailedError,
-    SourceReply,
     SourceRequest,
     require_json,
 )
@@ -30,7 +29,7 @@ class PythonFeed:
     timing: ObservationTime
     max_bytes: int
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return what the function returns."""
         module, _, name = self.call.partition(":")
         function = self._function(module, name)
@@ -40,7 +39,7 @@ class PythonFeed:
             problem = f"{self.call} raised {type(error).__name__}"
             raise SourceFailedError(FailureReason.FAILED, problem) from None
         raw = require_json(value, self.max_bytes)
-        return SourceReply(raw, self.timing.moment(raw, errand.asked_at))
+        return SourceAnswer(self.source, raw, self.timing.moment(raw, request.asked_at))
 
     def _function(self, module: str, name: str) -> Any:
         try:

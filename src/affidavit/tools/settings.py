@@ -1,13 +1,14 @@
-"""The settings of tools, as `[tools.NAME]` says them: every field, its range and its default.
+"""The settings of tools in `[tools.NAME]`: every field with its range and default.
 
-docs/tools.md lists them all. A secret is never a setting: only the name of the environment
-variable that holds it is.
+docs/tools.md lists them all. A secret is never a setting, only the name of its environment
+variable.
 """
 
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from affidavit.checks.tool import Tolerance
 from affidavit.tools.feed import MAX_RAW_BYTES
 from affidavit.tools.observation_time import ObservationTime
 
@@ -25,14 +26,13 @@ HeaderText = Annotated[str, msgspec.Meta(max_length=4096, pattern=r"^[ -~]*\Z")]
 Milliseconds = Annotated[int, msgspec.Meta(ge=1, le=60_000)]
 Bytes = Annotated[int, msgspec.Meta(ge=1, le=64 * 1024 * 1024)]
 Rows = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
-NonNegative = Annotated[float, msgspec.Meta(ge=0)]
 
 DEFAULT_FILE_BYTES: Final = 16 * 1024 * 1024
 DEFAULT_ROWS: Final = 1_000
 
 
 class EnvironmentSecret(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A text that holds a secret: the variable, and what stands before its value."""
+    """A value from an environment variable, with an optional prefix."""
 
     env: Variable
     prefix: HeaderText = ""
@@ -44,7 +44,7 @@ HeaderValue: TypeAlias = EnvironmentSecret | HeaderText
 class _SourceSettings(
     ObservationTime, frozen=True, forbid_unknown_fields=True, tag_field="kind", kw_only=True
 ):
-    """What every source may say of itself."""
+    """The settings that every source may have."""
 
     name: Identifier | None = None
     origin: SingleLine | None = None
@@ -53,7 +53,7 @@ class _SourceSettings(
 
 
 class FileSource(_SourceSettings, frozen=True, tag="file", kw_only=True):
-    """A file of JSON, CSV or YAML; `select` leads into it, `where` keeps the rows that fit."""
+    """A file of JSON, CSV or YAML. `select` is a path into it, `where` filters its rows."""
 
     path: SingleLine
     format: Literal["json", "csv", "yaml"] | None = None
@@ -63,14 +63,14 @@ class FileSource(_SourceSettings, frozen=True, tag="file", kw_only=True):
 
 
 class FolderSource(_SourceSettings, frozen=True, tag="folder", kw_only=True):
-    """The files of a folder; the argument `file` names one, `key` a place in it."""
+    """The files of a folder. The argument `file` names one, `key` is a path into it."""
 
     root: SingleLine
     max_bytes: Bytes = DEFAULT_FILE_BYTES
 
 
 class SqlSource(_SourceSettings, frozen=True, tag="sql", kw_only=True):
-    """One query of a database. `params` are the arguments that are bound, in order."""
+    """One query of a database. `params` are the arguments to bind, in order."""
 
     query: Text
     params: tuple[Argument, ...] = ()
@@ -88,7 +88,7 @@ class NamedQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class QueriesSource(_SourceSettings, frozen=True, tag="queries", kw_only=True):
-    """Queries by name; the argument `query` chooses one."""
+    """Queries by name. The argument `query` selects one."""
 
     queries: Annotated[dict[Identifier, NamedQuery], msgspec.Meta(min_length=1)]
     sqlite: SingleLine | None = None
@@ -98,7 +98,7 @@ class QueriesSource(_SourceSettings, frozen=True, tag="queries", kw_only=True):
 
 
 class HttpSource(_SourceSettings, frozen=True, tag="http", kw_only=True):
-    """JSON over HTTP(S); slots may stand in the path and the query."""
+    """JSON over HTTP(S). The path and the query may have slots."""
 
     url: SingleLine
     query: dict[SingleLine, HeaderValue] = msgspec.field(default_factory=dict)
@@ -114,7 +114,7 @@ class AnyUrlSource(_SourceSettings, frozen=True, tag="any_url", kw_only=True):
 
 
 class McpSource(_SourceSettings, frozen=True, tag="mcp", kw_only=True):
-    """A tool of an MCP server: started as a command, or at an address."""
+    """A tool of an MCP server, which is a command or has an address."""
 
     tool: SingleLine
     command: tuple[SingleLine, ...] | None = None
@@ -126,14 +126,14 @@ class McpSource(_SourceSettings, frozen=True, tag="mcp", kw_only=True):
 
 
 class PythonSource(_SourceSettings, frozen=True, tag="python", kw_only=True):
-    """A function, called in this process with the arguments as keywords."""
+    """A function that is called in this process with the arguments as keywords."""
 
     call: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*\Z")]
     max_bytes: Bytes = MAX_RAW_BYTES
 
 
 class InstalledSource(_SourceSettings, frozen=True, tag="installed", kw_only=True):
-    """The packages that are installed beside Affidavit, and `python` itself."""
+    """The packages in the environment of Affidavit, and `python` itself."""
 
 
 class LockSource(_SourceSettings, frozen=True, tag="lock", kw_only=True):
@@ -144,7 +144,7 @@ class LockSource(_SourceSettings, frozen=True, tag="lock", kw_only=True):
 
 
 class IndexSource(_SourceSettings, frozen=True, tag="index", kw_only=True):
-    """A package index that answers in JSON; `{product}` stands in its address."""
+    """A package index with a JSON API. `{product}` is a slot of its URL."""
 
     url: SingleLine
     headers: dict[Header, HeaderValue] = msgspec.field(default_factory=dict)
@@ -166,15 +166,8 @@ SourceSettings: TypeAlias = (
 )
 
 
-class ToleranceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far two sources may be apart: `abs` in units, or `pct` in per cent of the first."""
-
-    abs: NonNegative | None = None
-    pct: NonNegative | None = None
-
-
-class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The table `[tools.NAME]`. What is not said comes from the built-in tool of `use`, if any."""
+class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The table `[tools.NAME]`. Missing values come from the built-in tool in `use`, if any."""
 
     use: Literal["software_version", "file_fact", "sql_fact", "http_json"] | None = None
     description: Annotated[str, msgspec.Meta(max_length=500)] | None = None
@@ -183,6 +176,6 @@ class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unit: SingleLine | None = None
     licence: SingleLine | None = None
     max_age_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    tolerance: ToleranceSettings | None = None
+    tolerance: Tolerance | None = None
     allow_hosts: tuple[SingleLine, ...] = ()
     sources: Annotated[tuple[SourceSettings, ...], msgspec.Meta(max_length=MAX_SOURCES)] = ()

@@ -11,13 +11,12 @@ from typing import Any, Final, TypeAlias
 
 from affidavit.base.json_values import JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
-from affidavit.checks.facts import EvidenceSource
+from affidavit.checks.facts import EvidenceSource, SourceAnswer
 from affidavit.checks.values import display_value, look_up_path
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,
     SourceFailedError,
-    SourceReply,
     SourceRequest,
     rows_as_result,
 )
@@ -133,13 +132,15 @@ class InstalledFeed:
     source: EvidenceSource
     timing: ObservationTime
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return the version that is installed; that is so at the moment of asking."""
         product = single_argument("product", args)
         raw = _version_result(product, _installed_version(product), "installed")
         if self.timing.observed_at is None and self.timing.observed_at_path is None:
-            return SourceReply(raw, ObservationTime(ObservedAt.ASKED).moment(raw, errand.asked_at))
-        return SourceReply(raw, self.timing.moment(raw, errand.asked_at))
+            return SourceAnswer(
+                self.source, raw, ObservationTime(ObservedAt.ASKED).moment(raw, request.asked_at)
+            )
+        return SourceAnswer(self.source, raw, self.timing.moment(raw, request.asked_at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +151,10 @@ class LockFeed:
     file: CachedFile[Pins]
     timing: ObservationTime
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return the version that the file pins."""
         product = single_argument("product", args)
-        opened = self.file.opened(errand)
+        opened = self.file.opened(request)
         versions = sorted(opened.content.get(normalized_name(product), ()))
         if not versions:
             raise SourceFailedError(
@@ -163,8 +164,8 @@ class LockFeed:
             problem = f"the lock file pins {display_value(product)} at {', '.join(versions[:4])}"
             raise SourceFailedError(FailureReason.MALFORMED, problem)
         raw = _version_result(product, versions[0], "locked")
-        moment = self.timing.moment(raw, errand.asked_at, modified=opened.modified_at)
-        return SourceReply(raw, moment)
+        moment = self.timing.moment(raw, request.asked_at, modified=opened.modified_at)
+        return SourceAnswer(self.source, raw, moment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +177,18 @@ class IndexFeed:
     caller: HttpSourceClient
     timing: ObservationTime
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return the version that the index calls the latest."""
         product = single_argument("product", args)
-        answer, response = self.caller.get(fill_url(self.url, args), errand)
+        answer, response = self.caller.get(fill_url(self.url, args), request)
         version = find_latest(answer)
         if version is None:
             problem = "the index answered, but names no latest version where one is known to stand"
             raise SourceFailedError(FailureReason.MALFORMED, problem)
         raw = _version_result(product, version, "latest")
-        return SourceReply(raw, http_observation_time(self.timing, answer, response, errand))
+        return SourceAnswer(
+            self.source, raw, http_observation_time(self.timing, answer, response, request)
+        )
 
 
 def find_latest(answer: JsonValue) -> str | None:

@@ -13,14 +13,13 @@ from uuid import UUID
 
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
-from affidavit.checks.facts import EvidenceSource
+from affidavit.checks.facts import EvidenceSource, SourceAnswer
 from affidavit.checks.values import display_value, is_scalar, kind_of
 from affidavit.tools.event_loop import run_request
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,
     SourceFailedError,
-    SourceReply,
     SourceRequest,
     require_json,
     rows_as_result,
@@ -128,42 +127,42 @@ class SqliteFeed:
     chosen: QuerySelector
     timing: ObservationTime
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return the rows."""
         query = self.chosen(args)
         values = bound_values(query.params, args)
-        raw = self._rows(query, values, errand)
-        return SourceReply(raw, self.timing.moment(raw, errand.asked_at))
+        raw = self._rows(query, values, request)
+        return SourceAnswer(self.source, raw, self.timing.moment(raw, request.asked_at))
 
     def _rows(
-        self, query: SqlQuery, values: Sequence[JsonValue], errand: SourceRequest
+        self, query: SqlQuery, values: Sequence[JsonValue], request: SourceRequest
     ) -> JsonValue:
         if not self.path.is_file():
             raise SourceFailedError(
                 FailureReason.MISSING, f"there is no database {self.source.url}"
             )
         try:
-            with closing(self._opened(query, errand)) as database:
+            with closing(self._opened(query, request)) as database:
                 cursor = database.execute(query.sql, _bindable(values))
                 rows = cursor.fetchmany(query.max_rows + 1)
                 columns = [column[0] for column in cursor.description or ()]
         except (sqlite3.Error, sqlite3.Warning, OverflowError) as error:
-            errand.seconds_left()
+            request.seconds_left()
             raise _sqlite_failure(error) from None
         return rows_result(columns, rows, query.max_rows, query.max_bytes)
 
-    def _opened(self, query: SqlQuery, errand: SourceRequest) -> sqlite3.Connection:
+    def _opened(self, query: SqlQuery, request: SourceRequest) -> sqlite3.Connection:
         uri = f"file:{quote(str(self.path.absolute()))}?mode=ro"
         database = sqlite3.connect(
-            uri, uri=True, timeout=errand.seconds_left(), check_same_thread=False
+            uri, uri=True, timeout=request.seconds_left(), check_same_thread=False
         )
         try:
             database.execute("PRAGMA query_only = ON")
             database.execute("PRAGMA trusted_schema = OFF")
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(query.max_bytes, 1_000))
             database.set_authorizer(_authorize)
-            database.set_progress_handler(lambda: _is_past_deadline(errand), _STEPS)
-            errand.on_abandon(database.interrupt)
+            database.set_progress_handler(lambda: _is_past_deadline(request), _STEPS)
+            request.on_abandon(database.interrupt)
         except BaseException:
             database.close()
             raise
@@ -175,9 +174,9 @@ def _authorize(action: int, first: Any, second: Any, *_: Any) -> int:
     return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
 
-def _is_past_deadline(errand: SourceRequest) -> bool:
+def _is_past_deadline(request: SourceRequest) -> bool:
     try:
-        return errand.seconds_left() <= 0
+        return request.seconds_left() <= 0
     except SourceFailedError:
         return True
 
@@ -214,17 +213,17 @@ class PostgresFeed:
     timing: ObservationTime
     environment: Mapping[str, str] = field(repr=False)
 
-    def ask(self, args: CheckArguments, errand: SourceRequest) -> SourceReply:
+    def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return the rows."""
         query = self.chosen(args)
         values = bound_values(query.params, args)
         address = environment_secret(self.address, self.environment)
-        raw = self._rows(address, query, values, errand)
+        raw = self._rows(address, query, values, request)
         refuse_echo(raw, (address,))
-        return SourceReply(raw, self.timing.moment(raw, errand.asked_at))
+        return SourceAnswer(self.source, raw, self.timing.moment(raw, request.asked_at))
 
     def _rows(
-        self, address: str, query: SqlQuery, values: Sequence[JsonValue], errand: SourceRequest
+        self, address: str, query: SqlQuery, values: Sequence[JsonValue], request: SourceRequest
     ) -> JsonValue:
         try:
             import asyncpg
@@ -232,9 +231,9 @@ class PostgresFeed:
             problem = "PostgreSQL needs the package asyncpg: pip install 'affidavit[server]'"
             raise SourceFailedError(FailureReason.NOT_INSTALLED, problem) from None
         try:
-            return run_request(_run_query(address, query, values, errand), errand)
+            return run_request(_run_query(address, query, values, request), request)
         except asyncpg.PostgresError as error:
-            errand.seconds_left()
+            request.seconds_left()
             code = error.sqlstate or "no code"
             raise SourceFailedError(FailureReason.REFUSED, f"PostgreSQL refused ({code})") from None
         except (asyncpg.InterfaceError, asyncpg.InternalClientError, ValueError):
@@ -247,11 +246,11 @@ class PostgresFeed:
 
 
 async def _run_query(
-    address: str, query: SqlQuery, values: Sequence[JsonValue], errand: SourceRequest
+    address: str, query: SqlQuery, values: Sequence[JsonValue], request: SourceRequest
 ) -> JsonValue:
     import asyncpg
 
-    left = errand.seconds_left()
+    left = request.seconds_left()
     connection: Any = await asyncpg.connect(
         address,
         timeout=left,

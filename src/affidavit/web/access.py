@@ -12,15 +12,13 @@ from affidavit.base.faults import service as faults
 from affidavit.store.api_keys import ApiKey, ApiKeyFile, ApiKeyScope
 from affidavit.web.settings import is_loopback
 
-# How often somebody may ask: a bucket of tokens for each caller, filled at a steady rate.
-
 BURST_SECONDS: Final = 2.0
 MAX_CALLERS: Final = 10_000
-"""Beyond this the one that was away the longest is forgotten: its bucket was full again anyway."""
+"""Beyond this, the caller that was idle the longest is dropped: its bucket is full again."""
 
 
 class RateLimiter:
-    """The buckets of all callers of a kind. `now` is a clock that never goes back, in seconds."""
+    """A token bucket for each caller. `now` is a monotonic clock in seconds."""
 
     def __init__(self, rate: float, now: Callable[[], float]) -> None:
         self.rate = rate
@@ -29,7 +27,7 @@ class RateLimiter:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def seconds_to_wait(self, caller: str) -> int:
-        """Take a token: 0 if there was one, else after how many whole seconds there is one."""
+        """Take a token and return 0, or return in how many whole seconds there will be one."""
         if self.rate <= 0:
             return 0
         moment = self._now()
@@ -42,13 +40,10 @@ class RateLimiter:
         return wait
 
 
-# Who is at the door: a holder of an API key, or somebody from an address; and whether they may.
-#
-# Without a key only this machine is let in, and only where the user allows it. A request that names
-# another host is refused then, for a page in a browser may have been given our address under its
-# own name; one that a proxy passed on does not come from this machine, whatever its address says.
-
+# A request that a proxy forwarded does not come from this machine, whatever its address is.
 _PROXY_HEADERS: Final = frozenset({"forwarded", "x-forwarded-for", "x-real-ip", "via"})
+# A web page can make a browser send requests to this machine under another host name (DNS
+# rebinding), so an anonymous request must name this machine as its host.
 _LOCAL_HOST: Final = re.compile(
     r"(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?", re.IGNORECASE
 )
@@ -57,23 +52,26 @@ _BEARER: Final = "bearer "
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. `stranger` says why somebody without a valid key is not let in, if they are not."""
+    """The caller of a request. `refusal` is why a caller without a valid key has no access."""
 
     address: str
     key: ApiKey | None = None
-    stranger: AffidavitError | None = None
+    refusal: AffidavitError | None = None
 
     def require(self, scope: ApiKeyScope) -> None:
-        """Raise unless the caller may do what the scope stands for."""
+        """Raise unless the caller has the scope."""
         if self.key is None:
-            if self.stranger is not None:
-                raise self.stranger
+            if self.refusal is not None:
+                raise self.refusal
         elif scope not in self.key.scopes:
             raise AffidavitError(faults.SCOPE_NEEDED, key=self.key.id, scope=scope.value)
 
 
 class AccessControl:
-    """Tells callers apart, and keeps each of them to a rate."""
+    """Identifies callers, and limits the rate of each.
+
+    Without a key only loopback addresses have access, and only if `anonymous` is set.
+    """
 
     def __init__(
         self,
@@ -88,19 +86,19 @@ class AccessControl:
         self._address_rates = address_rates
         self._anonymous = anonymous
 
-    def caller(self, address: str, headers: Mapping[str, str]) -> Caller:
-        """Return who it is."""
+    def identify(self, address: str, headers: Mapping[str, str]) -> Caller:
+        """Return the caller."""
         given = headers.get("authorization")
         if given is None:
-            return Caller(address, None, self._find_objection(address, headers))
+            return Caller(address, None, self._anonymous_refusal(address, headers))
         found = self._keys.find(given[len(_BEARER) :].strip()) if _is_bearer(given) else None
         if found is not None:
             return Caller(address, found)
-        problem = "the API key is not one that opens this service"
+        problem = "the API key is not valid for this service"
         return Caller(address, None, AffidavitError(faults.KEY_NEEDED, problem=problem))
 
-    def require_patience(self, caller: Caller) -> None:
-        """Raise if the caller asks too often. Whoever has no valid key counts by address."""
+    def require_rate(self, caller: Caller) -> None:
+        """Raise if the caller exceeds its rate. Callers without a valid key count by address."""
         who, rates = ("address", self._address_rates)
         if caller.key is not None:
             who, rates = ("API key", self._key_rates)
@@ -108,7 +106,7 @@ class AccessControl:
         if seconds := rates.seconds_to_wait(name):
             raise AffidavitError(faults.TOO_OFTEN, who=who, rate=f"{rates.rate:g}", seconds=seconds)
 
-    def _find_objection(self, address: str, headers: Mapping[str, str]) -> AffidavitError | None:
+    def _anonymous_refusal(self, address: str, headers: Mapping[str, str]) -> AffidavitError | None:
         if not self._anonymous or not is_loopback(address) or _PROXY_HEADERS & headers.keys():
             return AffidavitError(faults.KEY_NEEDED, problem="this needs an API key")
         if not _LOCAL_HOST.fullmatch(headers.get("host", "")):

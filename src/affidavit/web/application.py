@@ -1,16 +1,18 @@
-"""The service as an ASGI application: the routes behind the edge."""
+"""Builds the ASGI application of the service: the routes behind the middleware."""
 
 import logging
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from secrets import token_hex
 from typing import Any
 
 import anyio
 import msgspec
 from litestar import Litestar, Request, Response
+from litestar.datastructures import State
 from litestar.exceptions import ClientException, HTTPException
 
 from affidavit.app.clock import now
@@ -19,62 +21,70 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.store.api_keys import ApiKeyFile
 from affidavit.web.access import AccessControl, RateLimiter
-from affidavit.web.handlers import Handlers, ServiceUseCases, request_state
+from affidavit.web.handlers import Handlers, ServiceRequest, ServiceUseCases, request_state
 from affidavit.web.middleware import RequestLog, RequestLogHandler, ServiceMiddleware
 from affidavit.web.openapi import openapi_document
-from affidavit.web.operations import methods_at
 from affidavit.web.problems import MEDIA_TYPE, problem_from
+from affidavit.web.routes import methods_at
 from affidavit.web.settings import WebSettings
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceDependencies:
-    """What the application takes from outside: keys, log, clock, chance."""
+    """What the application gets from outside: API keys, log, clock, request ids."""
 
     api_keys: ApiKeyFile
-    journal: RequestLog
+    log: RequestLog
     seconds: Callable[[], float] = time.monotonic
     new_id: Callable[[], str] = lambda: f"req_{token_hex(8)}"
 
 
-def application_from_plan(
-    plan: ServiceConfig, settings: WebSettings, *, log_requests: bool
+def application_from_config(
+    config: ServiceConfig, settings: WebSettings, *, log_requests: bool
 ) -> ServiceMiddleware:
-    """Return the service that a plan describes; what libraries log goes to its journal, too."""
-    journal = RequestLog(sys.stderr, now, requests=log_requests)
-    logging.getLogger().handlers[:] = [RequestLogHandler(journal)]
-    around = ServiceDependencies(api_key_file(plan.project), journal)
-    return build_application(AnswerService(plan), settings, around)
+    """Return the configured service. Messages of libraries go to its log, too."""
+    log = RequestLog(sys.stderr, now, requests=log_requests)
+    logging.getLogger().handlers[:] = [RequestLogHandler(log)]
+    dependencies = ServiceDependencies(api_key_file(config.project), log)
+    return build_application(AnswerService(config), settings, dependencies)
 
 
 def build_application(
-    counter: ServiceUseCases, settings: WebSettings, around: ServiceDependencies
+    use_cases: ServiceUseCases, settings: WebSettings, dependencies: ServiceDependencies
 ) -> ServiceMiddleware:
-    """Return the service over one counter."""
-    openapi = msgspec.json.encode(openapi_document(settings))
-    running = anyio.CapacityLimiter(settings.max_running)
-    handlers = Handlers(counter, settings, openapi, running)
-    routes = Litestar(
-        handlers.routes(),
+    """Return the service over some use cases."""
+    handlers = Handlers(use_cases, settings, anyio.CapacityLimiter(settings.max_running))
+    routes = handlers.routes()
+    openapi = cache(lambda: msgspec.json.encode(openapi_document(routes)))
+    app = Litestar(
+        routes,
+        request_class=ServiceRequest,
+        state=State({"body_seconds": settings.body_seconds, "openapi": openapi}),
         openapi_config=None,
         request_max_body_size=settings.max_body_bytes,
         exception_handlers={Exception: _problem_response, HTTPException: _problem_response},
         logging_config=None,
     )
-    door = AccessControl(
-        around.api_keys,
-        RateLimiter(settings.key_rate, around.seconds),
-        RateLimiter(settings.address_rate, around.seconds),
+    access = AccessControl(
+        dependencies.api_keys,
+        RateLimiter(settings.key_rate, dependencies.seconds),
+        RateLimiter(settings.address_rate, dependencies.seconds),
         anonymous=settings.anonymous,
     )
-    return ServiceMiddleware(routes, door, around.journal, around.new_id, around.seconds)
+    return ServiceMiddleware(
+        app=app,
+        access=access,
+        log=dependencies.log,
+        new_id=dependencies.new_id,
+        seconds=dependencies.seconds,
+    )
 
 
 def _problem_response(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    visit = request_state(request)
-    known = _error_from(error, request)
-    problem = problem_from(known, visit.request_id)
-    visit.error, visit.code = known, problem.code
+    state = request_state(request)
+    known = _catalogued_error(error, request)
+    problem = problem_from(known, state.request_id)
+    state.error, state.code = known, problem.code
     return Response(
         problem.body,
         status_code=problem.status,
@@ -83,8 +93,8 @@ def _problem_response(request: Request[Any, Any, Any], error: Exception) -> Resp
     )
 
 
-def _error_from(error: Exception, request: Request[Any, Any, Any]) -> Exception:
-    """Return what the framework raises as an error of the catalog."""
+def _catalogued_error(error: Exception, request: Request[Any, Any, Any]) -> Exception:
+    """Return an error of the catalog for an HTTP error of the framework."""
     if not isinstance(error, HTTPException):
         return error
     match error.status_code:

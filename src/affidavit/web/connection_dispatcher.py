@@ -1,10 +1,10 @@
-"""Takes the connections of a service, and hands them to its processes in turn.
+"""Accepts the connections of the service and dispatches them to its worker processes in turn.
 
-Processes that wait at one socket do not share its connections: the one that wakes first takes all
-that are there. A client opens its connections at once and keeps them, so one process would serve
-them all, and the others would have nothing to do. Here one thread takes them, and hands each to the
-next process over a socket of its own. A process makes itself known when it is ready to serve, and
-is left out when it has gone.
+Processes that share a listening socket do not share its connections evenly: the process that wakes
+first accepts all that are there. A client opens its connections at once and keeps them, so one
+process would serve them all. Here one thread accepts them and sends each to the next worker over a
+socket pair. A worker registers when it is ready, and is removed when it has exited. The benchmark
+against uvicorn's own workers and SO_REUSEPORT is in docs/adr/0019-web-server.md.
 """
 
 import errno
@@ -20,50 +20,50 @@ from threading import Thread
 from typing import Any, Final
 
 _MESSAGE: Final = b"!"
-# What is started by a process of the service has no business with a connection.
+# Connections are not inherited by processes that a worker starts.
 _CLOSE_ON_EXEC: Final = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerRegistration:
-    """Given to a process that is being started; what arrives there is a socket to serve from."""
+    """Passed to a new worker process, where it is unpickled as the socket to serve from."""
 
-    desk: socket.socket
+    registry: socket.socket
     family: int
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Cross to the process."""
-        from multiprocessing.reduction import DupFd  # Not there where nothing can be handed over.
+        """Pickle as a duplicated descriptor."""
+        from multiprocessing.reduction import DupFd  # Only exists where descriptors can be sent.
 
-        return _socket_from_descriptor, (DupFd(self.desk.fileno()), self.family)
+        return _socket_from_descriptor, (DupFd(self.registry.fileno()), self.family)
 
 
 class DispatchedSocket(socket.socket):
-    """To a server it is a socket that listens; its connections are handed to it."""
+    """Looks like a listening socket to the server, but gets its connections from the dispatcher."""
 
-    __slots__ = ("_desk", "_family", "_other_end")
+    __slots__ = ("_family", "_other_end", "_registry")
 
-    def __init__(self, desk: socket.socket, family: int) -> None:
-        ours, self._other_end = socket.socketpair()
-        super().__init__(ours.family, ours.type, ours.proto, fileno=ours.detach())
-        self._desk = desk
+    def __init__(self, registry: socket.socket, family: int) -> None:
+        own_end, self._other_end = socket.socketpair()
+        super().__init__(own_end.family, own_end.type, own_end.proto, fileno=own_end.detach())
+        self._registry = registry
         self._family = family
 
     def listen(self, backlog: int = 0, /) -> None:
-        """Make it known that this process serves; how many may wait is not for it to say."""
-        # If the desk has gone, so has whoever hands them out, and `accept` will say so.
-        with closing(self._desk), closing(self._other_end), suppress(OSError):
-            socket.send_fds(self._desk, [_MESSAGE], [self._other_end.fileno()])
+        """Register this process as ready. The dispatcher decides on the backlog."""
+        # If the dispatcher has exited, `accept` reports it.
+        with closing(self._registry), closing(self._other_end), suppress(OSError):
+            socket.send_fds(self._registry, [_MESSAGE], [self._other_end.fileno()])
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Return the next connection that was handed over."""
-        handed = _receive_descriptor(self)
-        if handed is None:
-            # Whoever hands them out has gone, so no more will come: an orderly end.
+        """Return the next connection from the dispatcher."""
+        descriptor = _receive_descriptor(self)
+        if descriptor is None:
+            # The dispatcher has exited, so no more connections will come: shut down in order.
             signal.raise_signal(signal.SIGTERM)
             raise BlockingIOError
         kind = (self._family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        connection = socket.socket(*kind, fileno=handed)
+        connection = socket.socket(*kind, fileno=descriptor)
         try:
             return connection, connection.getpeername()
         except OSError:
@@ -71,66 +71,65 @@ class DispatchedSocket(socket.socket):
             raise ConnectionAbortedError from None
 
 
-def _socket_from_descriptor(desk: Any, family: int) -> DispatchedSocket:
-    return DispatchedSocket(socket.socket(fileno=desk.detach()), family)
+def _socket_from_descriptor(registry: Any, family: int) -> DispatchedSocket:
+    return DispatchedSocket(socket.socket(fileno=registry.detach()), family)
 
 
 def _receive_descriptor(end: socket.socket) -> int | None:
-    said, handed, _, _ = socket.recv_fds(end, len(_MESSAGE), 1, _CLOSE_ON_EXEC)
-    if said and not handed:
-        # It was sent, and the system had no descriptor free for it here: that is not the end.
+    message, descriptors, _, _ = socket.recv_fds(end, len(_MESSAGE), 1, _CLOSE_ON_EXEC)
+    if message and not descriptors:
+        # This process has no free descriptor. The other end is still there.
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-    return handed[0] if handed else None
+    return descriptors[0] if descriptors else None
 
 
 @contextmanager
 def dispatch_connections(listening: socket.socket) -> Iterator[WorkerRegistration]:
-    """Hand out the connections of a socket, in a thread, to whoever comes with the invitation."""
-    desk, door = socket.socketpair()
-    thread = Thread(target=_dispatch, args=(listening, desk), name="affidavit-usher", daemon=True)
-    with closing(desk), closing(door):
+    """Dispatch the connections of a socket, in a thread, to the workers that register."""
+    own_end, worker_end = socket.socketpair()
+    thread = Thread(
+        target=_dispatch, args=(listening, own_end), name="affidavit-dispatcher", daemon=True
+    )
+    with closing(own_end), closing(worker_end):
         thread.start()
         try:
-            yield WorkerRegistration(door, listening.family)
+            yield WorkerRegistration(worker_end, listening.family)
         finally:
-            door.shutdown(socket.SHUT_RDWR)
+            worker_end.shutdown(socket.SHUT_RDWR)
             thread.join()
 
 
-def _dispatch(listening: socket.socket, desk: socket.socket) -> None:
-    """Hand out connections until the desk is closed."""
-    processes: deque[socket.socket] = deque()
+def _dispatch(listening: socket.socket, registry: socket.socket) -> None:
+    """Dispatch connections until the registry is closed."""
+    workers: deque[socket.socket] = deque()
     listening.setblocking(False)
     while True:
-        # While nobody serves, connections wait in the queue of the system.
-        came, _, _ = select.select([desk, listening] if processes else [desk], [], [])
-        with suppress(OSError):  # It left before it was let in, or there is no descriptor free.
-            if desk in came:
-                known = _receive_descriptor(desk)
-                if known is None:
+        # Without workers, connections wait in the backlog of the listening socket.
+        ready, _, _ = select.select([registry, listening] if workers else [registry], [], [])
+        with suppress(OSError):  # The client has gone, or there is no free descriptor.
+            if registry in ready:
+                descriptor = _receive_descriptor(registry)
+                if descriptor is None:
                     break
-                process = socket.socket(fileno=known)
-                process.setblocking(False)
-                processes.append(process)
-            if listening in came:
-                _send_to_worker(listening.accept()[0], processes)
-    for process in processes:
-        process.close()
+                worker = socket.socket(fileno=descriptor)
+                worker.setblocking(False)
+                workers.append(worker)
+            if listening in ready:
+                _send_to_worker(listening.accept()[0], workers)
+    for worker in workers:
+        worker.close()
 
 
-def _send_to_worker(connection: socket.socket, processes: "deque[socket.socket]") -> None:
-    """Give a connection to the next process that takes it; one that has gone is left out."""
+def _send_to_worker(connection: socket.socket, workers: "deque[socket.socket]") -> None:
+    """Send a connection to the next worker that accepts it. Exited workers are removed."""
     with closing(connection):
-        for _ in range(len(processes)):
-            process = processes[0]
+        for _ in range(len(workers)):
             try:
-                socket.send_fds(process, [_MESSAGE], [connection.fileno()])
+                socket.send_fds(workers[0], [_MESSAGE], [connection.fileno()])
             except ConnectionError:
-                processes.popleft().close()
-            except OSError:
-                # It has hundreds that it did not look at yet, or all have more than the system is
-                # willing to keep for them.
-                processes.rotate(-1)
+                workers.popleft().close()
+            except OSError:  # Its queue is full.
+                workers.rotate(-1)
             else:
-                processes.rotate(-1)
+                workers.rotate(-1)
                 return

@@ -1,50 +1,78 @@
-"""What each operation does: read the body, call one use case in a thread, give its result."""
+"""The request handlers: each reads the body, calls one use case in a thread and returns its result.
+
+Litestar derives the OpenAPI document from the signatures and docstrings of the handlers.
+"""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Annotated, Any, Final, Generic, Protocol, TypeVar, cast
 
 import anyio
 import msgspec
 from anyio.to_thread import run_sync
 from litestar import Request, Response
 from litestar.connection import ASGIConnection
+from litestar.datastructures import State
+from litestar.dto import AbstractDTO
 from litestar.handlers import HTTPRouteHandler
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import Example
+from litestar.params import JSONBody, Parameter
+from litestar.types import Guard
 
 from affidavit.app.verify import ReceiptOutcome
-from affidavit.base.errors import AffidavitError
+from affidavit.base.errors import AffidavitError, Fault
 from affidavit.base.faults import CATALOG
 from affidavit.base.faults import service as faults
 from affidavit.base.json_values import JsonLimits
+from affidavit.checks.coverage import CoverageV1
+from affidavit.seal.keys import RegistryV1
 from affidavit.seal.verification import UnreadableInput
-from affidavit.web import operations
+from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.middleware import REQUEST_STATE_KEY, RequestState
-from affidavit.web.operations import JSON, Operation
-from affidavit.web.problems import BODY_FIELD, STATUSES
-from affidavit.web.schemas import FaultV1
+from affidavit.web.openapi import API_KEY_SCHEME, ServiceOperation
+from affidavit.web.problems import BODY_FIELD, MEDIA_TYPE, STATUSES, ProblemV1
+from affidavit.web.routes import ROUTES, ServiceRoute
+from affidavit.web.schemas import (
+    AnswerReceiptV1,
+    Checks,
+    ChecksRequestV1,
+    FaultV1,
+    QuestionRequestV1,
+    ReceiptV1,
+    RefusalReceiptV1,
+    StatusV1,
+    VerificationReportV1,
+)
 from affidavit.web.settings import WebSettings
 from affidavit.web.task_thread import ShortTaskThread
 
+FaultCode = Annotated[
+    str,
+    # Not `pattern`: an unknown code is answered with 404, not 400.
+    Parameter(schema_extra={"pattern": "^AF[0-9]{3}$"}, examples=[Example(value="AF302")]),
+]
 Result = TypeVar("Result")
-ServiceRequest = Request[Any, Any, Any]
-Handler = Callable[[ServiceRequest], Awaitable[Response[bytes]]]
+Model = TypeVar("Model")
 
+JSON: Final = "application/json"
 RETRY_AFTER_BUSY_SECONDS: Final = 1
+KEYS_MAX_AGE_SECONDS: Final = 300
 MAX_SHORT_TASK_BYTES: Final = 65_536
-"""A longer request is not sent to the hand that does one thing after another."""
+"""A longer request is not given to the thread that runs one short task after another."""
 
 
 class ServiceUseCases(Protocol):
-    """The use cases behind the service; threads use it at the same time."""
+    """The use cases behind the service. Several threads call them at the same time."""
 
-    def answer(self, raw: bytes, limits: JsonLimits, since: float) -> bytes:
-        """Return the signed receipt for a request, whose deadline counts from `since`."""
+    def answer(self, raw: bytes, limits: JsonLimits, started_at: float) -> bytes:
+        """Return the signed receipt for a request. Its deadline counts from `started_at`."""
         ...
 
-    def find_answer_at_hand(self, raw: bytes, limits: JsonLimits) -> bytes | None:
-        """Return the same if no source has to be waited for."""
+    def answer_immediately(self, raw: bytes, limits: JsonLimits) -> bytes | None:
+        """Return the signed receipt, or None if a source may take time to respond."""
         ...
 
     def verify(self, raw: bytes, name: str) -> ReceiptOutcome:
@@ -53,7 +81,7 @@ class ServiceUseCases(Protocol):
 
     @property
     def coverage(self) -> bytes:
-        """What can be asked."""
+        """The coverage manifest."""
         ...
 
     def public_keys(self, *, lifecycles: bool) -> bytes:
@@ -61,157 +89,232 @@ class ServiceUseCases(Protocol):
         ...
 
     def require_ready(self) -> None:
-        """Raise why nothing could be signed or verified now."""
+        """Raise the reason why nothing can be signed or verified now."""
         ...
+
+
+class EncodedJson(Response[Model]):
+    """A response whose body is the JSON text of a `Model`, encoded by the use case."""
+
+    def __init__(self, body: bytes, max_age_seconds: int = 0) -> None:
+        headers = {"cache-control": f"public, max-age={max_age_seconds}"} if max_age_seconds else {}
+        super().__init__(cast(Any, body), media_type=JSON, headers=headers)
+
+
+@dataclass(frozen=True, slots=True)
+class RawBody(Generic[Model]):
+    """The undecoded body of a request, which should be a `Model`.
+
+    The use case decodes it by the rules of strict JSON, in a thread.
+    """
+
+    raw: bytes
+
+
+NO_BODY: Final[RawBody[Any]] = RawBody(b"")
+
+
+class RawBodyDTO(AbstractDTO[Any]):
+    """Passes the body to a handler as `RawBody`, and documents the model that it names."""
+
+    @classmethod
+    def create_for_field_definition(cls, *_: Any, **__: Any) -> None:
+        """Prepare nothing: Litestar does not decode the body."""
+
+    @classmethod
+    def is_supported_model_type_field(cls, field_definition: Any) -> bool:
+        """Keep out of the response."""
+        return False
+
+    @classmethod
+    def create_openapi_schema(
+        cls, field_definition: Any, handler_id: str, schema_creator: Any
+    ) -> Any:
+        """Return the schema of the model."""
+        return schema_creator.for_field_definition(field_definition.inner_types[0])
+
+    def decode_bytes(self, value: bytes) -> RawBody[Any]:
+        """Return the body as it was sent."""
+        return RawBody(value)
+
+
+class ServiceRequest(Request[Any, Any, Any]):
+    """A request whose body must be JSON and must arrive in time."""
+
+    async def body(self) -> bytes:
+        """Return the body, or raise why it is not accepted."""
+        _require_json(self)
+        seconds = self.app.state.body_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await super().body()
+        except TimeoutError:
+            raise AffidavitError(faults.BODY_LATE, seconds=f"{seconds:g}") from None
 
 
 @dataclass(frozen=True, slots=True)
 class Handlers:
-    """The handlers over one counter."""
+    """The handlers of one service."""
 
-    counter: ServiceUseCases
+    use_cases: ServiceUseCases
     settings: WebSettings
-    openapi: bytes
-    running: anyio.CapacityLimiter
-    hand: ShortTaskThread = field(default_factory=ShortTaskThread)
+    limiter: anyio.CapacityLimiter
+    short_tasks: ShortTaskThread = field(default_factory=ShortTaskThread)
 
     def routes(self) -> list[HTTPRouteHandler]:
-        """Return the routes of the table."""
-        given: dict[Operation, Handler] = {
-            operations.ANSWER: self.answer,
-            operations.COVERAGE: self.coverage,
-            operations.VERIFY: self.verify,
-            operations.KEYS: self.keys,
-            operations.REGISTRY: self.registry,
-            operations.SCHEMA: self.schema,
-            operations.PROBLEM: self.problem,
-            operations.HEALTH: self.health,
-            operations.READINESS: self.readiness,
-        }
-        return [_route(each, given[each]) for each in operations.OPERATIONS]
+        """Return the handlers as routes."""
+        return [self._route(route) for route in ROUTES]
 
-    async def answer(self, request: ServiceRequest) -> Response[bytes]:
-        """Evaluate checks or a question, and sign what comes of it."""
-        raw = await self._body(request)
-        limits, since = self.settings.json_limits, time.monotonic()
-        receipt = await self._done(
+    async def answer(
+        self, data: JSONBody[RawBody[ChecksRequestV1 | QuestionRequestV1 | Checks]] = NO_BODY
+    ) -> EncodedJson[AnswerReceiptV1 | RefusalReceiptV1]:
+        """Evaluate checks, or a question, and sign a receipt."""
+        raw, limits, started_at = data.raw, self.settings.json_limits, time.monotonic()
+        receipt = await self._run_task(
             raw,
-            lambda: self.counter.find_answer_at_hand(raw, limits),
-            lambda: self.counter.answer(raw, limits, since),
+            lambda: self.use_cases.answer_immediately(raw, limits),
+            lambda: self.use_cases.answer(raw, limits, started_at),
         )
-        return _json(receipt)
+        return EncodedJson(receipt)
 
-    async def verify(self, request: ServiceRequest) -> Response[bytes]:
-        """Verify a receipt. One that does not hold is a result; what is no receipt is a mistake."""
-        raw = await self._body(request)
+    async def coverage(self) -> EncodedJson[CoverageV1]:
+        """List what can be asked: tools, operators, routes."""
+        return EncodedJson(await self._run_in_thread(lambda: self.use_cases.coverage))
 
-        def verified() -> ReceiptOutcome:
-            return self.counter.verify(raw, BODY_FIELD)
+    async def verify(
+        self, data: JSONBody[RawBody[ReceiptV1]] = NO_BODY
+    ) -> EncodedJson[VerificationReportV1]:
+        """Verify a receipt in five numbered steps, with the keys that this service trusts."""
 
-        outcome = await self._done(raw, verified, verified)
+        def verify() -> ReceiptOutcome:
+            return self.use_cases.verify(data.raw, BODY_FIELD)
+
+        outcome = await self._run_task(data.raw, verify, verify)
         if isinstance(outcome, UnreadableInput):
             raise outcome.error
         report = outcome.as_wire()
         del report["receipt"]
-        return _json(msgspec.json.encode(report))
+        return EncodedJson(msgspec.json.encode(report))
 
-    async def coverage(self, request: ServiceRequest) -> Response[bytes]:
-        """Tell what can be asked."""
-        return _json(await self._in_thread(lambda: self.counter.coverage))
+    async def keys(self) -> EncodedJson[dict[str, str]]:
+        """Return the public keys by id, for verifiers."""
+        body = await self._run_in_thread(lambda: self.use_cases.public_keys(lifecycles=False))
+        return EncodedJson(body, KEYS_MAX_AGE_SECONDS)
 
-    async def keys(self, request: ServiceRequest) -> Response[bytes]:
-        """Tell the public keys."""
-        body = await self._in_thread(lambda: self.counter.public_keys(lifecycles=False))
-        return _json(body, operations.KEYS)
+    async def registry(self) -> EncodedJson[RegistryV1]:
+        """Return the lifecycle of each key: active, retired or compromised, and since when."""
+        body = await self._run_in_thread(lambda: self.use_cases.public_keys(lifecycles=True))
+        return EncodedJson(body, KEYS_MAX_AGE_SECONDS)
 
-    async def registry(self, request: ServiceRequest) -> Response[bytes]:
-        """Tell the lives of the keys."""
-        body = await self._in_thread(lambda: self.counter.public_keys(lifecycles=True))
-        return _json(body, operations.REGISTRY)
+    async def schema(self, state: State) -> EncodedJson[dict[str, Any]]:
+        """Return this OpenAPI document."""
+        return EncodedJson(await run_sync(state.openapi))
 
-    async def schema(self, request: ServiceRequest) -> Response[bytes]:
-        """Tell what the service does."""
-        return _json(self.openapi)
-
-    async def problem(self, request: ServiceRequest) -> Response[bytes]:
-        """Tell what a code stands for."""
-        fault = CATALOG.get(request.path_params["code"])
+    async def problem(self, code: FaultCode) -> EncodedJson[FaultV1]:
+        """Explain the code of a problem."""
+        fault = CATALOG.get(code)
         if fault is None:
             raise AffidavitError(faults.NO_SUCH_ADDRESS)
-        status = STATUSES.get(fault)
-        told = FaultV1(fault.code, fault.name, fault.message, fault.next_step, status)
-        return _json(msgspec.json.encode(told))
+        explained = FaultV1(
+            code=fault.code,
+            name=fault.name,
+            message=fault.message,
+            next=fault.next_step,
+            status=STATUSES.get(fault),
+        )
+        return EncodedJson(msgspec.json.encode(explained))
 
-    async def health(self, request: ServiceRequest) -> Response[bytes]:
-        """Tell that the process is alive."""
-        return _json(b'{"status":"alive"}')
+    async def health(self) -> EncodedJson[StatusV1]:
+        """Report that the process is alive."""
+        return EncodedJson(b'{"status":"alive"}')
 
-    async def readiness(self, request: ServiceRequest) -> Response[bytes]:
-        """Tell that receipts can be signed and verified."""
-        await run_sync(self.counter.require_ready)
-        return _json(b'{"status":"ready"}')
+    async def readiness(self) -> EncodedJson[StatusV1]:
+        """Report whether receipts can be signed and verified now."""
+        await run_sync(self.use_cases.require_ready)
+        return EncodedJson(b'{"status":"ready"}')
 
-    async def _body(self, request: ServiceRequest) -> bytes:
-        _require_json(request)
-        seconds = self.settings.body_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                return await request.body()
-        except TimeoutError:
-            raise AffidavitError(faults.BODY_LATE, seconds=f"{seconds:g}") from None
-
-    async def _done(
-        self, raw: bytes, soon: Callable[[], Result | None], otherwise: Callable[[], Result]
+    async def _run_task(
+        self, raw: bytes, short: Callable[[], Result | None], long: Callable[[], Result]
     ) -> Result:
-        """Return what the quick hand finds; if it finds nothing, what a thread of its own does."""
+        """Run the short version of a task; if it has no result, run the long one in a thread."""
         if len(raw) <= MAX_SHORT_TASK_BYTES:
-            self._require_room()
-            found = await self.hand.find(soon)
+            self._require_capacity()
+            found = await self.short_tasks.run(short)
             if found is not None:
                 return found
-        return await self._in_thread(otherwise)
+        return await self._run_in_thread(long)
 
-    async def _in_thread(self, work: Callable[[], Result]) -> Result:
-        self._require_room()
-        return await run_sync(work, limiter=self.running)
+    async def _run_in_thread(self, work: Callable[[], Result]) -> Result:
+        self._require_capacity()
+        return await run_sync(work, limiter=self.limiter)
 
-    def _require_room(self) -> None:
-        if self.hand.waiting + self.running.borrowed_tokens >= self.settings.max_running:
-            # To wait in a line that nobody sees is worse than to be told.
+    def _require_capacity(self) -> None:
+        running = self.short_tasks.waiting + self.limiter.borrowed_tokens
+        if running >= self.settings.max_running:
+            # A refusal tells the caller more than a wait in a queue that it cannot see.
             raise AffidavitError(faults.BUSY, seconds=RETRY_AFTER_BUSY_SECONDS)
+
+    def _route(self, route: ServiceRoute) -> HTTPRouteHandler:
+        handler: Callable[..., Awaitable[Response[Any]]] = getattr(self, route.handler)
+        anonymous = self.settings.anonymous
+        description, guards = None, None
+        security: list[dict[str, list[str]]] | None = None
+        if route.scope is not None:
+            local = " From this machine it needs none." if anonymous else ""
+            description = f"Needs a key with the scope `{route.scope.value}`.{local}"
+            security = [{API_KEY_SCHEME: []}, *([{}] if anonymous else [])]
+            guards = [_scope_guard(route.scope)]
+        return HTTPRouteHandler(
+            route.path.replace("{code}", "{code:str}"),
+            http_method=route.method,
+            status_code=200,
+            media_type=JSON,
+            dto=RawBodyDTO if route.method == "POST" else None,
+            guards=guards,
+            operation_class=ServiceOperation,
+            operation_id=route.handler,
+            summary=(handler.__doc__ or "").strip(),
+            description=description,
+            security=security,
+            response_description="Done.",
+            responses=_problem_responses(route.possible_faults(anonymous=anonymous)),
+        )(handler)
 
 
 def request_state(connection: ASGIConnection[Any, Any, Any, Any]) -> RequestState:
-    """Return what the edge knows of a request."""
+    """Return what the middleware knows about a request."""
     found: RequestState = cast(Any, connection.scope)[REQUEST_STATE_KEY]
     return found
 
 
-def _route(operation: Operation, handler: Handler) -> HTTPRouteHandler:
-    async def handle(request: ServiceRequest) -> Response[bytes]:
-        # Here, not in a guard: for that the framework copies the request, and the route with it.
-        if operation.scope is not None:
-            request_state(request).caller.require(operation.scope)
-        return await handler(request)
+def _scope_guard(scope: ApiKeyScope) -> Guard:
+    async def require_scope(connection: ASGIConnection[Any, Any, Any, Any], _: Any) -> None:
+        request_state(connection).caller.require(scope)
 
-    path = operation.path.replace("{code}", "{code:str}")
-    made = HTTPRouteHandler(path, http_method=operation.method, status_code=200, media_type=JSON)
-    return made(handle)
+    return require_scope
 
 
-def _json(body: bytes, operation: Operation | None = None) -> Response[bytes]:
-    age = 0 if operation is None else operation.max_age_seconds
-    headers = {"cache-control": f"public, max-age={age}"} if age else {}
-    return Response(body, media_type=JSON, headers=headers)
+def _problem_responses(found: Iterable[Fault]) -> dict[int, ResponseSpec]:
+    by_status: dict[int, list[str]] = {}
+    for fault in found:
+        by_status.setdefault(STATUSES[fault].value, []).append(f"{fault.code} {fault.name}")
+    return {
+        status: ResponseSpec(
+            ProblemV1,
+            description="; ".join(names),
+            media_type=cast(Any, MEDIA_TYPE),
+            generate_examples=False,
+        )
+        for status, names in sorted(by_status.items())
+    }
 
 
 def _require_json(request: ServiceRequest) -> None:
     given = request.headers.get("content-type", "")
-    kind, _, rest = given.partition(";")
-    charset = rest.strip().lower().replace('"', "")
+    media_type, _, parameters = given.partition(";")
+    charset = parameters.strip().lower().replace('"', "")
     encoding = request.headers.get("content-encoding", "identity").lower()
-    if kind.strip().lower() != JSON or charset not in ("", "charset=utf-8"):
-        found = given[:60] or "of no stated type"
-        raise AffidavitError(faults.NOT_JSON, found=found)
+    if media_type.strip().lower() != JSON or charset not in ("", "charset=utf-8"):
+        raise AffidavitError(faults.NOT_JSON, found=given[:60] or "of no stated type")
     if encoding != "identity":
         raise AffidavitError(faults.NOT_JSON, found=f"encoded as {encoding[:60]}")

@@ -1,5 +1,7 @@
-"""Middleware around every request: request id, caller, rate limit, headers, one log line, problem
-documents.
+"""The outermost layer of the service.
+
+It gives every request an id, a caller, a rate limit, response headers and one line in the log, and
+turns every error into a problem document.
 """
 
 import logging
@@ -13,50 +15,51 @@ import orjson
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.web.access import AccessControl, Caller
-from affidavit.web.operations import UNLIMITED_PATHS, methods_at
 from affidavit.web.problems import MEDIA_TYPE, problem_from
+from affidavit.web.routes import UNLIMITED_PATHS, methods_at
 
 if TYPE_CHECKING:
     from litestar.types import ASGIApp, Message, Receive, Scope, Send
-
-# The log: a JSON object a line, on standard error. No secret and no body ever stands in it.
 
 MAX_LOGGED_CHARACTERS = 300
 
 
 class RequestLog:
-    """Writes events. `now` gives the time as text."""
+    """Writes one JSON object per line. It never contains a secret or a body.
+
+    `now` returns the time as text.
+    """
 
     def __init__(self, stream: TextIO, now: Callable[[], str], *, requests: bool = True) -> None:
         self._stream = stream
         self._now = now
         self._requests = requests
 
-    def request(self, **said: object) -> None:
-        """Write a line about a request, unless the user wants none."""
+    def request(self, **members: object) -> None:
+        """Write a line about a request, unless the user turned these off."""
         if self._requests:
-            self.write("request", **said)
+            self.write("request", **members)
 
-    def write(self, event: str, **said: object) -> None:
-        """Write one line; what is not known is left out, and long texts are cut."""
-        known = {name: _truncate(value) for name, value in said.items() if value is not None}
+    def write(self, event: str, **members: object) -> None:
+        """Write one line. Members that are None are left out, and long strings are truncated."""
+        known = {name: _truncate(value) for name, value in members.items() if value is not None}
         line = orjson.dumps({"at": self._now(), "event": event, **known}, default=str)
         self._stream.write(line.decode() + "\n")
         self._stream.flush()
 
 
 class RequestLogHandler(logging.Handler):
-    """Turns what libraries log into lines of the journal."""
+    """Writes the log records of libraries to the request log."""
 
-    def __init__(self, journal: RequestLog) -> None:
+    def __init__(self, log: RequestLog) -> None:
         super().__init__(logging.WARNING)
-        self._journal = journal
+        self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write what a library says."""
+        """Write the record."""
         kind = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else None
         level = record.levelname.lower()
-        self._journal.write(
+        self._log.write(
             "library", level=level, name=record.name, said=record.getMessage(), error=kind
         )
 
@@ -68,12 +71,7 @@ def _truncate(value: object) -> object:
     return value
 
 
-# The outermost part of the service: what holds for every request, whatever becomes of it.
-#
-# Every request gets an id, a caller, a rate, the headers of every response, and one line in the
-# log; and whatever goes wrong behind it ends in a problem document.
-
-REQUEST_STATE_KEY: Final = "affidavit.visit"
+REQUEST_STATE_KEY: Final = "affidavit.request_state"
 _REQUEST_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 RESPONSE_HEADERS: Final = (
@@ -88,7 +86,7 @@ RESPONSE_HEADERS: Final = (
 
 @dataclass(slots=True)
 class RequestState:
-    """What is known of a request while it lasts, for the log and for guards."""
+    """What is known about a request while it is handled, for the log and the guards."""
 
     request_id: str
     method: str
@@ -100,87 +98,87 @@ class RequestState:
     code: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceMiddleware:
-    """Wraps the routes. `new_id` makes request ids, `seconds` is a clock that never goes back."""
+    """Wraps the routes. `new_id` creates request ids, `seconds` is a monotonic clock."""
 
     app: "ASGIApp"
-    door: AccessControl
-    journal: RequestLog
+    access: AccessControl
+    log: RequestLog
     new_id: Callable[[], str]
     seconds: Callable[[], float]
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        """Handle a request; the life of the server itself is passed on."""
+        """Handle a request. Lifespan events are passed on."""
         kind: str = scope["type"]
         if kind == "http":
-            await self._visit(scope, receive, send)
+            await self._handle(scope, receive, send)
         elif kind == "lifespan":
             await self.app(scope, receive, send)
 
-    async def _visit(self, scope: Any, receive: "Receive", send: "Send") -> None:
+    async def _handle(self, scope: Any, receive: "Receive", send: "Send") -> None:
         began = self.seconds()
         headers = _headers_of(scope)
         client = scope.get("client")
         address = str(client[0]) if client else "unknown"
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID_PATTERN.fullmatch(given) else self.new_id()
-        visit = RequestState(request_id, scope["method"], scope["path"], Caller(address))
-        scope[REQUEST_STATE_KEY] = visit
+        state = RequestState(request_id, scope["method"], scope["path"], Caller(address))
+        scope[REQUEST_STATE_KEY] = state
 
-        async def send_marked(message: "Message") -> None:
+        async def send_with_headers(message: "Message") -> None:
             if message["type"] == "http.response.start":
-                visit.status = message["status"]
+                state.status = message["status"]
                 message["headers"] = _with_headers(message["headers"], request_id)
             elif message["type"] == "http.response.body":
-                visit.sent_bytes += len(message["body"])
+                state.sent_bytes += len(message["body"])
             await send(message)
 
         try:
-            visit.caller = self.door.caller(address, headers)
-            if visit.path not in UNLIMITED_PATHS:
-                self.door.require_patience(visit.caller)
-            await self.app(_scope_for_routes(scope), receive, send_marked)
+            state.caller = self.access.identify(address, headers)
+            if state.path not in UNLIMITED_PATHS:
+                self.access.require_rate(state.caller)
+            await self.app(_scope_for_routes(scope), receive, send_with_headers)
         except Exception as error:
-            visit.error = error
-            if visit.status is None:
-                await _send_problem(error, visit, send_marked)
+            state.error = error
+            if state.status is None:
+                await _send_problem(error, state, send_with_headers)
         finally:
-            self._note(visit, self.seconds() - began)
+            self._log_request(state, self.seconds() - began)
 
-    def _note(self, visit: RequestState, seconds: float) -> None:
-        key = visit.caller.key
-        hidden = visit.error is not None and visit.code in _SERVER_FAULT_CODES
-        self.journal.request(
-            request_id=visit.request_id,
-            method=visit.method,
-            path=visit.path,
-            status=visit.status,
+    def _log_request(self, state: RequestState, seconds: float) -> None:
+        key = state.caller.key
+        hidden = state.error is not None and state.code in _SERVER_FAULT_CODES
+        self.log.request(
+            request_id=state.request_id,
+            method=state.method,
+            path=state.path,
+            status=state.status,
             ms=round(seconds * 1000, 1),
-            bytes=visit.sent_bytes,
-            client=visit.caller.address,
+            bytes=state.sent_bytes,
+            client=state.caller.address,
             key=None if key is None else key.id,
-            code=visit.code,
+            code=state.code,
         )
         if hidden:
-            self.journal.write(
+            self.log.write(
                 "failure",
-                request_id=visit.request_id,
-                error=type(visit.error).__name__,
-                said=str(visit.error),
-                place=_defect_location(visit.error),
+                request_id=state.request_id,
+                error=type(state.error).__name__,
+                said=str(state.error),
+                place=_defect_location(state.error),
             )
 
 
 _SERVER_FAULT_CODES: Final = frozenset({faults.NOT_READY.code, "AF004", None})
-"""What is told by number only, so that the log has to say what it was."""
+"""The caller only gets the code, so the log has the details."""
 
 
 def _scope_for_routes(scope: Any) -> Any:
-    """Return the request as the routes see it.
+    """Return the scope that is passed to the routes.
 
-    HEAD is GET, of which the server sends the head alone. OPTIONS would only serve other origins,
-    which are not let in, so it is a method that nothing takes.
+    HEAD is handled as GET; the server omits the body. OPTIONS is refused, because it only serves
+    requests from other origins, and these are not allowed.
     """
     if scope["method"] == "HEAD":
         return {**scope, "method": "GET"}
@@ -192,9 +190,9 @@ def _scope_for_routes(scope: Any) -> Any:
     return scope
 
 
-async def _send_problem(error: Exception, visit: RequestState, send: "Send") -> None:
-    problem = problem_from(error, visit.request_id)
-    visit.code = problem.code
+async def _send_problem(error: Exception, state: RequestState, send: "Send") -> None:
+    problem = problem_from(error, state.request_id)
+    state.code = problem.code
     headers = [
         (b"content-type", MEDIA_TYPE.encode()),
         (b"content-length", str(len(problem.body)).encode()),
@@ -207,7 +205,7 @@ async def _send_problem(error: Exception, visit: RequestState, send: "Send") -> 
 
 
 def _headers_of(scope: Any) -> dict[str, str]:
-    """Return the headers by name. A name that stands twice keeps what cannot be taken for one."""
+    """Return the headers by name. The values of a repeated header are joined by a comma."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
@@ -215,8 +213,8 @@ def _headers_of(scope: Any) -> dict[str, str]:
     return found
 
 
-def _with_headers(given: Any, request_id: str) -> list[tuple[bytes, bytes]]:
-    headers = [(bytes(name), bytes(value)) for name, value in given]
+def _with_headers(own: Any, request_id: str) -> list[tuple[bytes, bytes]]:
+    headers = [(bytes(name), bytes(value)) for name, value in own]
     names = {name.lower() for name, _ in headers}
     headers.extend((name, value) for name, value in RESPONSE_HEADERS if name not in names)
     headers.append((b"x-request-id", request_id.encode()))
@@ -224,7 +222,7 @@ def _with_headers(given: Any, request_id: str) -> list[tuple[bytes, bytes]]:
 
 
 def _defect_location(error: BaseException | None) -> str | None:
-    """Return where in the program a defect showed itself."""
+    """Return the module and line where an unexpected error was raised."""
     if isinstance(error, AffidavitError) or error is None or error.__traceback__ is None:
         return None
     trace = error.__traceback__

@@ -1,25 +1,37 @@
-"""The OpenAPI document, built from the table of operations and the structs that they name."""
+"""The OpenAPI document: Litestar derives it from the handlers, msgspec derives the schemas.
 
-from collections.abc import Iterable, Mapping
-from http import HTTPStatus
+Litestar's own schemas of Structs omit docstrings, `additionalProperties` and tags, so the
+components are those of msgspec.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
+from litestar import Litestar
+from litestar.handlers import HTTPRouteHandler
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.spec import (
+    Components,
+    Example,
+    Link,
+    OpenAPIHeader,
+    OpenAPIResponse,
+    Operation,
+    RequestBody,
+    Schema,
+    SecurityScheme,
+)
+from litestar.openapi.spec.enums import OpenAPIType
 
 from affidavit import __version__
-from affidavit.base.errors import Fault
 from affidavit.checks.check import MAX_EXPECTATIONS
 from affidavit.checks.operators import OPERATORS, Operand
 from affidavit.checks.values import MAX_PATH_CHARACTERS, MAX_PATH_DEPTH
-from affidavit.web import operations
-from affidavit.web.operations import JSON, OPERATIONS, Operation
-from affidavit.web.problems import MEDIA_TYPE, STATUSES, ProblemV1
-from affidavit.web.settings import WebSettings
+from affidavit.web.problems import ProblemV1
 
-# Whole requests for the OpenAPI document, by operation; all of them are answered with 200.
-#
-# They ask the one tool that every service has, `software_version`.
-
+API_KEY_SCHEME: Final = "api_key"
 _EXAMPLE_CHECK: Final = {
     "id": "click-version",
     "tool": "software_version",
@@ -37,24 +49,100 @@ _EXAMPLE_RECEIPT: Final = {
         "sig": "AAAA",
     },
 }
-
-EXAMPLE_BODIES: Final[Mapping[str, Mapping[str, Any]]] = {
-    operations.ANSWER.id: {
+# Complete requests by operation. They use `software_version`, the one tool that every service has,
+# and are all answered with 200.
+_EXAMPLE_BODIES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "answer": {
         "checks": {"checks": [_EXAMPLE_CHECK], "deadline_ms": 2000},
         "a question": {"question": "Which version of click is installed?"},
         "a bare list of checks": [{**_EXAMPLE_CHECK, "observe": True}],
     },
-    operations.VERIFY.id: {"a receipt that does not hold": _EXAMPLE_RECEIPT},
+    "verify": {"a receipt that does not hold": _EXAMPLE_RECEIPT},
 }
-EXAMPLE_CODE: Final = "AF302"
 
 
-# The JSON Schema of an expectation: which operator takes what. Made from the operators' table.
-#
-# A struct says that `op` is a text and `value` is anything; the table says more, and callers should
-# be able to read it.
+@dataclass
+class ServiceOperation(Operation):
+    """An operation as Litestar derives it, with the header of every response and our examples."""
 
-# One step of a path: not empty, no dot in it, and not the star alone.
+    def __post_init__(self) -> None:
+        """Complete the operation."""
+        responses = {
+            status: response
+            for status, response in (self.responses or {}).items()
+            # Litestar adds a 400 of its own, but our error handler sends another document.
+            if isinstance(response, OpenAPIResponse) and not _is_framework_error(status, response)
+        }
+        for response in responses.values():
+            response.headers = {
+                "X-Request-Id": OpenAPIHeader(
+                    description="The id of this request, as it stands in the log.",
+                    schema=Schema(type=OpenAPIType.STRING),
+                )
+            }
+        self.responses = {**responses}
+        if self.operation_id == "answer":
+            responses["200"].links = {
+                "verify": Link(
+                    operation_id="verify",
+                    request_body="$response.body",
+                    description="The receipt can be verified as it is.",
+                )
+            }
+        if isinstance(self.request_body, RequestBody):
+            examples = _EXAMPLE_BODIES[self.operation_id or ""]
+            for content in self.request_body.content.values():
+                content.examples = {name: Example(value=body) for name, body in examples.items()}
+                for member in getattr(content.schema, "one_of", None) or ():
+                    if isinstance(member, Schema) and member.type is OpenAPIType.ARRAY:
+                        member.min_items = 1  # Litestar drops constraints of union members.
+
+
+def _is_framework_error(status: str, response: OpenAPIResponse) -> bool:
+    return status == "400" and "application/json" in (response.content or {})
+
+
+def openapi_document(routes: Sequence[HTTPRouteHandler]) -> dict[str, Any]:
+    """Return the document that describes the routes."""
+    config = OpenAPIConfig(
+        title="Affidavit",
+        version=__version__,
+        description="Checks over tool evidence, and signed receipts that replay offline.",
+        path="/openapi",
+        components=Components(
+            security_schemes={
+                API_KEY_SCHEME: SecurityScheme(
+                    type="http",
+                    scheme="bearer",
+                    description="A key made with `affidavit apikeys new`.",
+                )
+            }
+        ),
+    )
+    described = Litestar(list(routes), openapi_config=config, logging_config=None)
+    document = described.openapi_schema.to_schema()
+    _, components = msgspec.json.schema_components(
+        [*_models_of(routes), ProblemV1], ref_template="#/components/schemas/{name}"
+    )
+    document["components"]["schemas"] = _complete_components(components)
+    return document
+
+
+def _models_of(routes: Sequence[HTTPRouteHandler]) -> list[Any]:
+    """Return the models that the handlers name as their body and as their result."""
+    signatures = [route.parsed_fn_signature for route in routes]
+    bodies = (signature.parameters.get("data") for signature in signatures)
+    results = (signature.return_type for signature in signatures)
+    models = [field.inner_types[0] for field in (*filter(None, bodies), *results)]
+    # msgspec refuses a union of untagged structs, so its members are listed one by one.
+    return [
+        member.annotation
+        for model in models
+        for member in (model.inner_types if model.is_union else (model,))
+    ]
+
+
+# One step of a path: not empty, without a dot, and not `*` alone.
 _STEP: Final = r"(?:[^.*][^.]*|\*[^.]+)"
 _PATH: Final = {
     "anyOf": [
@@ -79,10 +167,14 @@ _OPERAND_SCHEMAS: Final[dict[Operand, Any]] = {
 
 
 def expectation_schema() -> dict[str, Any]:
-    """Return one alternative for each kind of operand."""
+    """Return one alternative for each kind of operand.
+
+    The struct only says that `op` is a string and `value` is anything; the table of operators says
+    which operator takes which operand.
+    """
     return {
         "title": "Expectation",
-        "description": "What must hold of the evidence: an operator, with what it takes.",
+        "description": "What must hold of the evidence: an operator and its operand.",
         "anyOf": [_operand_alternative(operand) for operand in Operand],
     }
 
@@ -105,121 +197,19 @@ def _operand_alternative(operand: Operand) -> dict[str, Any]:
     }
 
 
-# The OpenAPI document, made from the table of operations and the structs that they name.
-
-_SCHEMA_PREFIX: Final = "#/components/schemas/"
-_REQUEST_ID: Final = {
-    "description": "The id of this request, as it stands in the log.",
-    "schema": {"type": "string"},
-}
-
-_VERIFIABLE: Final = {
-    "operationId": operations.VERIFY.id,
-    "requestBody": "$response.body",
-    "description": "The receipt can be verified as it is.",
-}
-
-
-def openapi_document(settings: WebSettings) -> dict[str, Any]:
-    """Return the document of a service with these settings."""
-    kinds = [kind for each in OPERATIONS for kind in (*each.takes, *each.gives)]
-    schemas, components = msgspec.json.schema_components(
-        [*kinds, ProblemV1], ref_template=_SCHEMA_PREFIX + "{name}"
-    )
-    named = dict(zip(map(repr, [*kinds, ProblemV1]), schemas, strict=True))
-    paths: dict[str, Any] = {}
-    for each in OPERATIONS:
-        described = _operation(each, named, settings)
-        paths.setdefault(each.path, {})[each.method.lower()] = described
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Affidavit",
-            "version": __version__,
-            "description": "Checks over tool evidence, and signed receipts that replay offline.",
-        },
-        "paths": paths,
-        "components": {
-            "schemas": _complete_components(components),
-            "securitySchemes": {
-                "api_key": {
-                    "type": "http",
-                    "scheme": "bearer",
-                    "description": "A key made with `affidavit apikeys new`.",
-                }
-            },
-        },
-    }
-
-
-def _schema(kinds: tuple[object, ...], named: dict[str, Any]) -> dict[str, Any]:
-    found = [named[repr(kind)] for kind in kinds]
-    return found[0] if len(found) == 1 else {"anyOf": found}
-
-
-def _operation(each: Operation, named: dict[str, Any], settings: WebSettings) -> dict[str, Any]:
-    described: dict[str, Any] = {
-        "operationId": each.id,
-        "summary": each.summary,
-        "responses": {
-            "200": _response("Done.", JSON, _schema(each.gives, named)),
-            **_problems(each.all_faults(anonymous=settings.anonymous), named),
-        },
-    }
-    if each is operations.ANSWER:
-        described["responses"]["200"]["links"] = {"verify": _VERIFIABLE}
-    if each.scope is not None:
-        described["description"] = f"Needs a key with the scope `{each.scope.value}`."
-        described["security"] = [{"api_key": []}]
-        if settings.anonymous:
-            described["description"] += " From this machine it needs none."
-            described["security"].append({})
-    if each.takes:
-        bodies = {name: {"value": value} for name, value in EXAMPLE_BODIES[each.id].items()}
-        content = {JSON: {"schema": _schema(each.takes, named), "examples": bodies}}
-        described["requestBody"] = {"required": True, "content": content}
-    if "{code}" in each.path:
-        schema = {"type": "string", "pattern": "^AF[0-9]{3}$"}
-        slot = {"name": "code", "in": "path", "required": True, "schema": schema}
-        described["parameters"] = [{**slot, "example": EXAMPLE_CODE}]
-    return described
-
-
-def _problems(faults: Iterable[Fault], named: dict[str, Any]) -> dict[str, Any]:
-    by_status: dict[HTTPStatus, list[Fault]] = {}
-    for fault in faults:
-        by_status.setdefault(STATUSES[fault], []).append(fault)
-    return {
-        str(status.value): _response(
-            "; ".join(f"{fault.code} {fault.name}" for fault in found),
-            MEDIA_TYPE,
-            named[repr(ProblemV1)],
-        )
-        for status, found in sorted(by_status.items())
-    }
-
-
-def _response(description: str, media_type: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "description": description,
-        "headers": {"X-Request-Id": _REQUEST_ID},
-        "content": {media_type: {"schema": schema}},
-    }
-
-
 def _complete_components(components: dict[str, Any]) -> dict[str, Any]:
-    """Say what structs cannot say, and say it in the regular expressions of JSON Schema."""
+    """Add what the structs cannot express, and use the regular expressions of JSON Schema."""
     components["Expectation"] = expectation_schema()
     for name in ("Check", "CheckResultV1"):
         for choice in components[name]["properties"]["expect"]["anyOf"]:
             if choice.get("type") == "array":
                 choice |= {"minItems": 1, "maxItems": MAX_EXPECTATIONS}
-    mended: dict[str, Any] = _with_patterns(components)
-    return mended
+    completed: dict[str, Any] = _with_patterns(components)
+    return completed
 
 
 def _with_patterns(value: Any) -> Any:
-    """Write \\Z, which only Python knows, as $, which means the same elsewhere."""
+    """Replace \\Z, which only Python knows, by $, which means the same in JSON Schema."""
     if isinstance(value, dict):
         return {
             key: part.replace(r"\Z", "$")

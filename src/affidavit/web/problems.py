@@ -1,7 +1,7 @@
-"""Errors as the service tells them: RFC 9457, with our stable codes and the next step.
+"""Problem documents of the service: RFC 9457, with our error codes and the next step.
 
-Whose mistake it was decides: the caller's are told in full, with their field. What is wrong on our
-side is told by number only and named in the log, for a file or a key of ours is nobody's business.
+A caller gets the details of its own mistakes, with the field. Of an error on our side it only gets
+the code: details such as file names stay in the log.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from affidavit.base.faults import receipts, service
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "/problems/"
 BODY_FIELD: Final = "body"
-"""What stands for a file in the errors of a caller; every other file is ours."""
+"""The file name in errors of a request body. Every other file is on our side."""
 
 _SYNTAX_FAULTS: Final = (
     input_faults.JSON_SYNTAX,
@@ -50,7 +50,7 @@ _VALIDATION_FAULTS: Final = (
 )
 
 STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
-    # 400: it is not strict JSON. 422: it is, and not what is taken here.
+    # 400: not strict JSON. 422: JSON, but not a valid request.
     **dict.fromkeys(_SYNTAX_FAULTS, HTTPStatus.BAD_REQUEST),
     **dict.fromkeys(_VALIDATION_FAULTS, HTTPStatus.UNPROCESSABLE_ENTITY),
     service.BAD_REQUEST: HTTPStatus.BAD_REQUEST,
@@ -70,7 +70,7 @@ STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
 
 
 class ProblemV1(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A problem document: RFC 9457, section 3.1, with members of our own from `code` on."""
+    """A problem document: RFC 9457, section 3.1. The members from `code` on are our own."""
 
     type: str
     title: str
@@ -85,7 +85,7 @@ class ProblemV1(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class ProblemResponse:
-    """A problem, ready to be sent."""
+    """A problem document with its status and headers."""
 
     status: int
     body: bytes
@@ -94,7 +94,7 @@ class ProblemResponse:
 
 
 def public_error(error: BaseException) -> AffidavitError:
-    """Return what a caller is told: what they can mend as it is, all else by number only."""
+    """Return the error that a caller gets: its own mistakes in full, others by code only."""
     if isinstance(error, AffidavitError):
         if error.where.file in (None, BODY_FIELD) and error.fault in STATUSES:
             place = Where(line=error.where.line, field=error.where.field)
@@ -104,22 +104,22 @@ def public_error(error: BaseException) -> AffidavitError:
 
 
 def problem_from(error: BaseException, request_id: str) -> ProblemResponse:
-    """Return the problem document of an error."""
-    told = public_error(error)
-    fault = told.fault
+    """Return the problem document for an error."""
+    public = public_error(error)
+    fault = public.fault
     status = STATUSES[fault]
     document = ProblemV1(
         type=TYPE_PREFIX + fault.code,
         title=fault.name,
         status=status.value,
-        detail=told.message,
+        detail=public.message,
         code=fault.code,
-        next=told.next_step,
+        next=public.next_step,
         request_id=request_id,
-        field=told.where.field,
-        line=told.where.line,
+        field=public.where.field,
+        line=public.where.line,
     )
-    headers = tuple(_headers(told))
+    headers = tuple(_headers(public))
     return ProblemResponse(status.value, msgspec.json.encode(document), headers, fault.code)
 
 

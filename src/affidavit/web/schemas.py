@@ -1,7 +1,6 @@
-"""The documents that the service takes and gives, as structs; the OpenAPI document is made of them.
+"""The bodies of requests and responses, as the OpenAPI document describes them.
 
-What is asked is read by the rules of the checks themselves, which these describe; a test holds the
-two together.
+Requests are decoded by the rules of the checks, not by these structs; a test keeps the two equal.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -15,8 +14,8 @@ from affidavit.checks.routes import MAX_QUESTION_CHARACTERS
 
 DeadlineMilliseconds = Annotated[int, msgspec.Meta(ge=1, le=MAX_DEADLINE_MS)]
 Checks = Annotated[list[Check], msgspec.Meta(min_length=1)]
-# A word is what white space and the marks at the end leave. What is white space is written out:
-# `\s` is another set in each dialect of regular expressions.
+# A question needs a word: a character that is neither white space nor closing punctuation. White
+# space is spelled out, because `\s` differs between dialects of regular expressions.
 _WHITE_SPACE: Final = r"\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 QuestionText = Annotated[
     str, msgspec.Meta(max_length=MAX_QUESTION_CHARACTERS, pattern=rf"[^{_WHITE_SPACE}?!.]")
@@ -29,7 +28,7 @@ Timestamp = Annotated[
     ),
 ]
 Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-# One spelling only: the bits that padding leaves over are zero.
+# Canonical base64: the unused bits before the padding are zero.
 Base64 = Annotated[
     str,
     msgspec.Meta(
@@ -65,7 +64,7 @@ class SignatureV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class SelfAnchorV1(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="status", tag="self_anchor"
 ):
-    """The digest of the signed receipt, for anybody to have stamped."""
+    """The digest of the signed receipt, which can be time-stamped later."""
 
     digest_sha256: Digest
     how: Any = msgspec.UNSET
@@ -75,7 +74,7 @@ class SelfAnchorV1(
 class StampAnchorV1(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="status", tag="rfc3161"
 ):
-    """A time stamp over that digest."""
+    """A time stamp over the digest of the signed receipt."""
 
     digest_sha256: Digest
     token: Base64
@@ -84,7 +83,7 @@ class StampAnchorV1(
 
 
 class ReceiptV1(msgspec.Struct, frozen=True):
-    """What a receipt must have to be verified; the steps find out about all the rest."""
+    """The members that a receipt needs to be verified. The steps check everything else."""
 
     schema: Literal["answer/v1"]
     receipt_id: str
@@ -107,49 +106,8 @@ class RefusalReceiptV1(RefusalV1, frozen=True, kw_only=True):
     signature: SignatureV1
 
 
-class QuestionFamilyV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Questions of one kind that a route compiles."""
-
-    route_id: str
-    ask: list[str]
-    say: list[str]
-    tool: str
-
-
-class CoveredToolV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A tool that a check may name."""
-
-    name: str
-    required_args: list[str]
-    description: str
-    unit: str | None
-
-
-class ChecksModeV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What checks may say."""
-
-    rule: str
-    tools: list[CoveredToolV1]
-    operators: list[str]
-    max_checks: int
-    max_expectations: int
-    max_path_depth: int
-
-
-class CoverageV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The coverage manifest: what can be asked here."""
-
-    schema: Literal["answer-coverage/v1"]
-    router_version: str
-    router_sha256: str
-    families: list[QuestionFamilyV1]
-    not_covered: list[str]
-    refusal_contract: str
-    checks_mode: ChecksModeV1
-
-
 class VerificationStepV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of a verification; the third step has two."""
+    """One line of a verification report. The third step has two."""
 
     number: Annotated[int, msgspec.Meta(ge=1, le=5)]
     name: str
@@ -159,7 +117,7 @@ class VerificationStepV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class ReceiptSummaryV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the receipt says of itself; it counts only if `valid` is true."""
+    """What the receipt claims. It can be relied on only if `valid` is true."""
 
     verdict: Any
     confidence: Any
@@ -168,7 +126,7 @@ class ReceiptSummaryV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class VerificationReportV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The steps of a verification and what they come to, as `affidavit verify` exits."""
+    """The steps of a verification. `exit` is the exit code of `affidavit verify`."""
 
     valid: bool
     exit: Annotated[int, msgspec.Meta(ge=0, le=4)]
@@ -179,13 +137,13 @@ class VerificationReportV1(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
 
 
 class StatusV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether the service is there."""
+    """The status of the service."""
 
     status: Literal["alive", "ready"]
 
 
-class FaultV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a problem's `type` stands for; words in braces differ from case to case."""
+class FaultV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The explanation of an error code. Words in braces are placeholders."""
 
     code: str
     name: str

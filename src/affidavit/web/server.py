@@ -1,4 +1,4 @@
-"""Running the service: a socket, one process or several, and a quiet end."""
+"""Runs the service: a listening socket, one or more processes, and an orderly shutdown."""
 
 import contextlib
 import errno
@@ -24,7 +24,7 @@ KEEP_ALIVE_SECONDS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where the service listens; port 0 is one that is free."""
+    """The address to listen on. Port 0 means any free port."""
 
     host: str
     port: int
@@ -32,29 +32,30 @@ class ListenAddress:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationFactory:
-    """Makes the application, in whichever process it is called."""
+    """Builds the application in the process that serves it."""
 
-    plan: ServiceConfig
+    config: ServiceConfig
     settings: WebSettings
     log_requests: bool
 
     def __call__(self) -> Any:
-        """Set up a process of the service."""
-        from affidavit.web.application import application_from_plan
+        """Return the application."""
+        # Imported here: the parent of several workers does not need it.
+        from affidavit.web.application import application_from_config
 
-        return application_from_plan(self.plan, self.settings, log_requests=self.log_requests)
+        return application_from_config(self.config, self.settings, log_requests=self.log_requests)
 
 
 def listen_at(address: ListenAddress) -> socket.socket:
-    """Return a socket that listens, or say why there is none."""
-    if not address.host:  # To the system it means every address of this machine.
+    """Return a listening socket, or raise why there is none."""
+    if not address.host:  # The system would listen on every address of this machine.
         raise _address_error(address, "no address is named")
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # The protocol is named, or asyncio would not send at once what is small (TCP_NODELAY), and
-    # every response would wait 40 ms for the client's acknowledgement.
+    # asyncio only sets TCP_NODELAY if the protocol is given; without it, every response would wait
+    # 40 ms for the acknowledgement of the client.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        if os.name == "posix":  # A port that was just left can be taken; elsewhere it means more.
+        if os.name == "posix":  # To reuse a recently closed port; on Windows it means more.
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((address.host, address.port))
         listening.listen(BACKLOG)
@@ -75,26 +76,26 @@ def _address_error(address: ListenAddress, reason: str) -> AffidavitError:
     )
 
 
-def require_keys_for(host: str, plan: ServiceConfig) -> None:
-    """Refuse to be open to others without a single key to tell them apart by."""
-    keys = api_key_file(plan.project).keys()
+def require_keys_for(host: str, config: ServiceConfig) -> None:
+    """Raise if the service would be reachable by others without any API key."""
+    keys = api_key_file(config.project).keys()
     if not is_loopback(host) and all(key.revoked_at is not None for key in keys):
         raise AffidavitError(faults.SERVE_KEYS_NEEDED, host=host)
 
 
 def serve(
-    made: ApplicationFactory,
+    factory: ApplicationFactory,
     listening: socket.socket,
     *,
     workers: int,
     shutdown_seconds: int,
 ) -> None:
-    """Serve until a signal ends it; what runs then is finished, within a limit."""
+    """Serve until a signal arrives; running requests are finished, within a time limit."""
     config = uvicorn.Config(
-        made,
+        factory,
         factory=True,
         workers=workers,
-        http="h11",  # What is tested is what runs, whatever else is installed.
+        http="h11",  # The tested implementation, whatever else is installed.
         loop="asyncio",
         ws="none",
         lifespan="off",
@@ -114,20 +115,20 @@ def serve(
 
 
 def serve_in_processes(config: uvicorn.Config, listening: socket.socket) -> None:
-    """Serve in several processes, which get the connections in turn where the system can do it."""
+    """Serve in several processes. Where the system allows it, they get connections in turn."""
     if not hasattr(socket, "send_fds"):
         Multiprocess(config, sockets=[listening]).run()
         return
-    with dispatch_connections(listening) as invitation:
-        invited: Any = [invitation]  # It is a socket where it arrives.
-        Multiprocess(config, sockets=invited).run()
+    with dispatch_connections(listening) as registration:
+        sockets: Any = [registration]  # Unpickled as a socket in the worker.
+        Multiprocess(config, sockets=sockets).run()
 
 
 @contextlib.contextmanager
 def _ignore_stop_signals() -> Iterator[None]:
-    """Let the signals that end a service end it well: uvicorn raises them again when it is done."""
-    ends = (signal.SIGINT, signal.SIGTERM)
-    before = [(number, signal.signal(number, lambda *_: None)) for number in ends]
+    """Ignore the signals that uvicorn raises again after its shutdown, so that we exit normally."""
+    stops = (signal.SIGINT, signal.SIGTERM)
+    before = [(number, signal.signal(number, lambda *_: None)) for number in stops]
     try:
         yield
     finally:

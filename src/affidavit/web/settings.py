@@ -6,12 +6,10 @@ from ipaddress import ip_address
 
 from affidavit.base.json_values import JsonLimits
 
-# Which addresses are this machine.
 
-
-@lru_cache(1024)  # A service asks at every request.
+@lru_cache(1024)  # Called for every request.
 def is_loopback(host: str) -> bool:
-    """Say whether an address, or the name localhost, is this machine and nobody else."""
+    """Say whether an address, or the name localhost, is a loopback address."""
     if host.lower() == "localhost":
         return True
     try:
@@ -20,19 +18,17 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-# What bounds a request: sizes, rates, how many at once, and who may come without a key.
-
 MEGABYTE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """The bounds of the service. Rates are per second and per process; 0 is no bound."""
+    """The limits of the service. Rates are per second and process; 0 means no limit."""
 
     anonymous: bool = True
-    """Whether a caller from this machine needs no key."""
+    """Whether callers from this machine need no key."""
     max_body_bytes: int = MEGABYTE
-    max_depth: int = 32  # Half of what a receipt may have: a request ends up inside of one.
+    max_depth: int = 32  # Half the limit of a receipt, which contains the request.
     key_rate: float = 100.0
     address_rate: float = 50.0
     max_running: int = 64

@@ -1,13 +1,13 @@
-"""One thread that does short work, one piece after another, as long as the work is short.
+"""One thread that runs short tasks one after another, with a time limit for callers.
 
-Threads that compute at the same time gain nothing in one process: each time one of them looks into
-a file it loses its turn and waits for all the others, and the loop that reads the requests waits
-among them. Done one after another, the same work costs a third less, and waits less.
+Threads that compute at the same time gain nothing in one process: a thread that opens a file
+releases the interpreter lock and then waits for all the others, and so does the event loop. Run one
+after another, the same tasks cost a third less CPU time (docs/adr/0019-web-server.md).
 
-Whoever asks watches. If not one piece was finished for a while, the one at work hangs (a mount that
-is gone) or was not short, and all who wait go another way. So does who has waited long in a line
-that moves (a mount that is slow): there is a deadline to keep. The thread cannot be ended; it is
-left alone until it has come back.
+If no task finishes for STALL_SECONDS, the current one hangs (a lost mount) or was not short, and
+all waiting callers give up. A caller that has waited longer than MAX_WAIT_SECONDS gives up even if
+the queue is moving, because its request has a deadline. The thread cannot be stopped, so it gets no
+more tasks until the current one has returned.
 """
 
 import asyncio
@@ -23,83 +23,81 @@ QueuedTask: TypeAlias = tuple[Callable[[], Any], "asyncio.Future[Any]"]
 
 STALL_SECONDS: Final = 0.25
 MAX_WAIT_SECONDS: Final = 0.5
-"""How long anybody waits here: half of the least that is allowed to a request that comes here."""
+"""Half of the shortest deadline of a request that is run here."""
 RETRY_AFTER_STALL_SECONDS: Final = 1.0
-"""How long nothing more is asked of it after it kept somebody waiting: to try again costs twice."""
+"""After a stall no task is queued for so long: a request that has to be run again costs twice."""
 
 
 class ShortTaskThread:
-    """Does short work for one loop at a time. The thread begins with the first piece."""
+    """Runs short tasks for one event loop. The thread starts with the first task."""
 
     def __init__(
         self,
-        patience_seconds: float = STALL_SECONDS,
-        longest_seconds: float = MAX_WAIT_SECONDS,
-        rest_seconds: float = RETRY_AFTER_STALL_SECONDS,
+        stall_seconds: float = STALL_SECONDS,
+        max_wait_seconds: float = MAX_WAIT_SECONDS,
+        retry_seconds: float = RETRY_AFTER_STALL_SECONDS,
     ) -> None:
-        self._patience_seconds = patience_seconds
-        self._longest_seconds = longest_seconds
-        self._rest_seconds = rest_seconds
-        self._pieces: SimpleQueue[QueuedTask] = SimpleQueue()
+        self._stall_seconds = stall_seconds
+        self._max_wait_seconds = max_wait_seconds
+        self._retry_seconds = retry_seconds
+        self._tasks: SimpleQueue[QueuedTask] = SimpleQueue()
         self._thread: Thread | None = None
         self._finished = 0
-        self._missed_after: int | None = None
-        self._rests_until = 0.0
+        self._stalled_at: int | None = None
+        self._paused_until = 0.0
         self.waiting = 0
-        """How many wait for it."""
+        """How many callers wait for a result."""
 
-    async def find(self, work: Callable[[], Result | None]) -> Result | None:
-        """Return what the work comes to; None if it does not come, or is not for this hand."""
-        if not self._is_free():
+    async def run(self, task: Callable[[], Result | None]) -> Result | None:
+        """Return the result of the task, or None if the thread is stalled or too slow."""
+        if self._stalled_at == self._finished or time.monotonic() < self._paused_until:
             return None
         if self._thread is None:
-            self._thread = Thread(target=self._serve, name="affidavit-quick", daemon=True)
+            self._thread = Thread(target=self._serve, name="affidavit-short-tasks", daemon=True)
             self._thread.start()
-        coming: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
         self.waiting += 1
         try:
-            self._pieces.put((work, coming))
-            return await self._watched(coming)
+            self._tasks.put((task, future))
+            return await self._wait_for(future)
         finally:
             self.waiting -= 1
-            coming.cancel()  # What nobody waits for any more is not begun.
+            future.cancel()  # A task that nobody waits for is not started.
 
-    async def _watched(self, coming: "asyncio.Future[Result | None]") -> Result | None:
-        until = time.monotonic() + self._longest_seconds
+    async def _wait_for(self, future: "asyncio.Future[Result | None]") -> Result | None:
+        until = time.monotonic() + self._max_wait_seconds
         while True:
             finished = self._finished
-            await asyncio.wait((coming,), timeout=self._patience_seconds)
-            if coming.done():
-                return coming.result()
+            await asyncio.wait((future,), timeout=self._stall_seconds)
+            if future.done():
+                return future.result()
             if finished == self._finished or time.monotonic() >= until:
-                self._missed_after = finished
-                self._rests_until = time.monotonic() + self._rest_seconds
+                self._stalled_at = finished
+                self._paused_until = time.monotonic() + self._retry_seconds
                 return None
-
-    def _is_free(self) -> bool:
-        return self._missed_after != self._finished and time.monotonic() >= self._rests_until
 
     def _serve(self) -> None:
         while True:
-            work, coming = self._pieces.get()
-            if not coming.done():
-                self._do(work, coming)
+            task, future = self._tasks.get()
+            if not future.done():
+                _run_task(task, future)
             self._finished += 1
 
-    def _do(self, work: Callable[[], Any], coming: "asyncio.Future[Any]") -> None:
-        value, error = None, None
-        try:
-            value = work()
-        except BaseException as raised:
-            error = raised
-        with suppress(RuntimeError):  # The loop is closed: nobody is there to be told.
-            coming.get_loop().call_soon_threadsafe(_resolve, coming, value, error)
+
+def _run_task(task: Callable[[], Any], future: "asyncio.Future[Any]") -> None:
+    value, error = None, None
+    try:
+        value = task()
+    except BaseException as raised:
+        error = raised
+    with suppress(RuntimeError):  # The event loop is closed.
+        future.get_loop().call_soon_threadsafe(_resolve, future, value, error)
 
 
-def _resolve(coming: "asyncio.Future[Any]", value: object, error: BaseException | None) -> None:
-    if coming.done():
+def _resolve(future: "asyncio.Future[Any]", value: object, error: BaseException | None) -> None:
+    if future.done():
         return
     if error is None:
-        coming.set_result(value)
+        future.set_result(value)
     else:
-        coming.set_exception(error)
+        future.set_exception(error)

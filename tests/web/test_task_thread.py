@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.web.asking import CHECKS, Service, make_project
+from tests.web.service_client import CHECKS, Service, make_project
 
 from affidavit.app.service import AnswerService, ServiceConfig
 from affidavit.app.tool_queries import SOURCE_THREADS
@@ -41,8 +41,8 @@ def test_one_piece_after_another() -> None:
         return number
 
     async def many() -> list[int | None]:
-        hand = ShortTaskThread(patience_seconds=30)
-        coming = [hand.find(partial(piece, number)) for number in range(20)]
+        thread = ShortTaskThread(stall_seconds=30)
+        coming = [thread.run(partial(piece, number)) for number in range(20)]
         return await asyncio.gather(*coming)
 
     assert asyncio.run(many()) == list(range(20))
@@ -53,18 +53,18 @@ def test_one_piece_after_another() -> None:
 
 def test_an_error_is_the_askers() -> None:
     async def ask() -> str | None:
-        hand = ShortTaskThread(patience_seconds=30)
+        thread = ShortTaskThread(stall_seconds=30)
         with pytest.raises(ZeroDivisionError):
-            await hand.find(lambda: 1 // 0)
-        assert hand.waiting == 0
-        return await hand.find(lambda: "and goes on")
+            await thread.run(lambda: 1 // 0)
+        assert thread.waiting == 0
+        return await thread.run(lambda: "and goes on")
 
     assert asyncio.run(ask()) == "and goes on"
 
 
 def test_one_hand_serves_one_loop_after_another() -> None:
-    hand = ShortTaskThread(patience_seconds=30)
-    assert [asyncio.run(hand.find(lambda: 5)) for _ in range(3)] == [5, 5, 5]
+    thread = ShortTaskThread(stall_seconds=30)
+    assert [asyncio.run(thread.run(lambda: 5)) for _ in range(3)] == [5, 5, 5]
 
 
 def test_all_who_wait_behind_one_that_hangs_go_another_way() -> None:
@@ -75,16 +75,16 @@ def test_all_who_wait_behind_one_that_hangs_go_another_way() -> None:
         return name
 
     async def ask(over: threading.Event) -> None:
-        hand = ShortTaskThread(patience_seconds=0.05, rest_seconds=0)
-        stuck = asyncio.ensure_future(hand.find(lambda: over.wait(30)))
-        behind = asyncio.ensure_future(hand.find(partial(begin, "behind")))
+        thread = ShortTaskThread(stall_seconds=0.05, retry_seconds=0)
+        stuck = asyncio.ensure_future(thread.run(lambda: over.wait(30)))
+        behind = asyncio.ensure_future(thread.run(partial(begin, "behind")))
         assert [await stuck, await behind] == [None, None]
-        assert (hand.waiting, begun) == (0, [])
+        assert (thread.waiting, begun) == (0, [])
         # As long as it has not come back, nobody waits at all.
-        assert await hand.find(partial(begin, "later")) is None
+        assert await thread.run(partial(begin, "later")) is None
         over.set()
         for _ in range(500):
-            if await hand.find(lambda: "back") == "back":
+            if await thread.run(lambda: "back") == "back":
                 break
             await asyncio.sleep(0.01)
         else:
@@ -97,11 +97,11 @@ def test_all_who_wait_behind_one_that_hangs_go_another_way() -> None:
 
 def test_after_one_that_hung_it_has_a_rest() -> None:
     async def ask(over: threading.Event) -> None:
-        hand = ShortTaskThread(patience_seconds=0.05, rest_seconds=3600)
-        assert await hand.find(lambda: over.wait(30)) is None
+        thread = ShortTaskThread(stall_seconds=0.05, retry_seconds=3600)
+        assert await thread.run(lambda: over.wait(30)) is None
         over.set()
         await asyncio.sleep(0.1)
-        assert await hand.find(lambda: 5) is None
+        assert await thread.run(lambda: 5) is None
 
     with hanging() as over:
         asyncio.run(ask(over))
@@ -113,8 +113,8 @@ def test_who_waits_in_a_line_that_moves_goes_on_waiting() -> None:
         return 5
 
     async def ask() -> list[int | None]:
-        hand = ShortTaskThread(patience_seconds=0.3, longest_seconds=30)
-        return await asyncio.gather(*(hand.find(piece) for _ in range(30)))
+        thread = ShortTaskThread(stall_seconds=0.3, max_wait_seconds=30)
+        return await asyncio.gather(*(thread.run(piece) for _ in range(30)))
 
     assert asyncio.run(ask()) == [5] * 30
 
@@ -125,20 +125,20 @@ def test_who_has_waited_long_goes_another_way_though_the_line_moves() -> None:
         return 5
 
     async def ask() -> None:
-        hand = ShortTaskThread(patience_seconds=0.5, longest_seconds=0.5, rest_seconds=3600)
-        found = await asyncio.gather(*(hand.find(piece) for _ in range(20)))
+        thread = ShortTaskThread(stall_seconds=0.5, max_wait_seconds=0.5, retry_seconds=3600)
+        found = await asyncio.gather(*(thread.run(piece) for _ in range(20)))
         assert (found[0], found[-1]) == (5, None)
-        assert await hand.find(piece) is None  # Those who come now do not wait at all.
+        assert await thread.run(piece) is None  # Those who come now do not wait at all.
 
     asyncio.run(ask())
 
 
 def test_a_loop_that_has_gone_is_no_error() -> None:
-    hand = ShortTaskThread(patience_seconds=0.02, rest_seconds=0)
+    thread = ShortTaskThread(stall_seconds=0.02, retry_seconds=0)
     with hanging() as over:
-        assert asyncio.run(hand.find(lambda: over.wait(30))) is None
+        assert asyncio.run(thread.run(lambda: over.wait(30))) is None
     for _ in range(500):
-        if asyncio.run(hand.find(lambda: 5)) == 5:
+        if asyncio.run(thread.run(lambda: 5)) == 5:
             return
         time.sleep(0.01)
     pytest.fail("the thread has ended")
@@ -150,31 +150,31 @@ def test_a_file_that_hangs_does_not_hold_up_a_receipt(
     service = Service(make_project(tmp_path))
     with hanging() as over:
         monkeypatch.setattr(
-            AnswerService, "find_answer_at_hand", lambda *_: over.wait(30) and b"too late"
+            AnswerService, "answer_immediately", lambda *_: over.wait(30) and b"too late"
         )
         replies = [service.post("/v1/answer", CHECKS) for _ in range(2)]
     assert [reply.json["verdict"] for reply in replies] == ["contradicted"] * 2
 
 
 def test_what_is_at_hand_needs_no_crew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counter = AnswerService(ServiceConfig(make_project(tmp_path)))
+    counter = AnswerService(ServiceConfig(project=make_project(tmp_path)))
     limits = WebSettings().json_limits
     monkeypatch.setattr(type(SOURCE_THREADS), "start", lambda *_: pytest.fail("somebody was sent"))
-    found = counter.find_answer_at_hand(json.dumps(CHECKS).encode(), limits)
+    found = counter.answer_immediately(json.dumps(CHECKS).encode(), limits)
     assert found is not None
     assert json.loads(found)["verdict"] == "contradicted"
     slow = json.dumps([{"id": "a", "tool": "slow"}]).encode()
-    assert counter.find_answer_at_hand(slow, limits) is None
+    assert counter.answer_immediately(slow, limits) is None
 
 
 def test_nothing_else_about_a_request_needs_a_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def find_here(hand: ShortTaskThread, work: Callable[[], object]) -> object:
+    async def run_here(thread: ShortTaskThread, work: Callable[[], object]) -> object:
         return work()
 
     service = Service(make_project(tmp_path))
-    monkeypatch.setattr(ShortTaskThread, "find", find_here)
+    monkeypatch.setattr(ShortTaskThread, "run", run_here)
     monkeypatch.setattr(threading.Thread, "start", lambda thread: pytest.fail("a thread"))
     reply = service.post("/v1/answer", CHECKS)
     assert (reply.status, reply.json["verdict"]) == (200, "contradicted")
@@ -183,7 +183,7 @@ def test_nothing_else_about_a_request_needs_a_thread(
 
 def test_a_long_request_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service = Service(make_project(tmp_path))
-    monkeypatch.setattr(AnswerService, "find_answer_at_hand", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr(AnswerService, "answer_immediately", lambda *_: pytest.fail("asked"))
     body = b" " * 65_536 + b'{"question":"What is nowhere covered?"}'
     reply = service.ask("POST", "/v1/answer", body, {"content-type": "application/json"})
     assert (reply.status, reply.json["verdict"]) == (200, "outside_evidence_coverage")

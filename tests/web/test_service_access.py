@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.web.asking import CHECKS, JSON, Service, make_api_key, make_project
+from tests.web.service_client import CHECKS, JSON, Service, make_api_key, make_project
 
 from affidavit.app.service import api_key_file, revoke_api_key
 from affidavit.store.api_keys import ApiKeyScope

@@ -1,4 +1,4 @@
-"""A project to serve, and ways to ask its service: in this process, and over a socket."""
+"""A project to serve, and a client for its service in the same process."""
 
 import io
 import json
@@ -41,12 +41,12 @@ def make_project(folder: Path) -> Path:
 
 def make_api_key(project: Path, name: str, *scopes: ApiKeyScope) -> str:
     """Return a new API key."""
-    return create_api_key(api_key_file(project), name, scopes, random_bytes, AT).key
+    return create_api_key(api_key_file(project), name, scopes, random_bytes=random_bytes, at=AT).key
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: dict[str, str]
@@ -59,20 +59,20 @@ class Reply:
 
 @dataclass(slots=True)
 class Service:
-    """A service in this process, with its log and a clock that stands still until it is set."""
+    """A service in this process, with its log and a clock that is set by hand."""
 
     project: Path
     settings: WebSettings = field(default_factory=WebSettings)
     seconds: float = 0.0
     log: io.StringIO = field(default_factory=io.StringIO)
-    edge: ServiceMiddleware = field(init=False)
+    app: ServiceMiddleware = field(init=False)
 
     def __post_init__(self) -> None:
-        around = ServiceDependencies(
+        dependencies = ServiceDependencies(
             api_key_file(self.project), RequestLog(self.log, lambda: AT), lambda: self.seconds
         )
-        counter = AnswerService(ServiceConfig(self.project))
-        self.edge = build_application(counter, self.settings, around)
+        use_cases = AnswerService(ServiceConfig(project=self.project))
+        self.app = build_application(use_cases, self.settings, dependencies)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -87,17 +87,17 @@ class Service:
         headers: dict[str, str] | None = None,
         client: tuple[str, int] = LOCAL,
     ) -> Reply:
-        """Ask once."""
-        return ask(self.edge, method, path, body, headers, client)
+        """Send one request."""
+        return ask(self.app, method, path, body, headers, client)
 
     def post(self, path: str, value: object, **headers: str) -> Reply:
-        """Ask with JSON."""
+        """Send JSON."""
         named = {name.replace("_", "-"): text for name, text in headers.items()}
         return self.ask("POST", path, json.dumps(value).encode(), {**JSON, **named})
 
 
 def ask(
-    edge: ServiceMiddleware,
+    app: ServiceMiddleware,
     method: str,
     path: str,
     body: bytes = b"",
@@ -106,16 +106,16 @@ def ask(
     *,
     body_comes: bool = True,
 ) -> Reply:
-    """Ask an application once, as a server would."""
+    """Send one request to an application, as a server would."""
 
     async def once() -> Reply:
-        return await asked(edge, method, path, body, headers, client, body_comes=body_comes)
+        return await ask_async(app, method, path, body, headers, client, body_comes=body_comes)
 
     return anyio.run(once)
 
 
-async def asked(
-    edge: ServiceMiddleware,
+async def ask_async(
+    app: ServiceMiddleware,
     method: str,
     path: str,
     body: bytes = b"",
@@ -124,7 +124,7 @@ async def asked(
     *,
     body_comes: bool = True,
 ) -> Reply:
-    """The same, among other things that go on."""
+    """Send one request within a running event loop."""
     given = {"host": "127.0.0.1:8320", **(headers or {})}
     scope: Any = {
         "type": "http",
@@ -150,7 +150,7 @@ async def asked(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    await edge(scope, receive, send)
+    await app(scope, receive, send)
     start, *rest = sent
     names = {name.decode(): text.decode() for name, text in start["headers"]}
     return Reply(start["status"], names, b"".join(part["body"] for part in rest))
