@@ -8,8 +8,8 @@ from typing import Any, Final, get_args
 import msgspec
 
 from affidavit.app.bundle_disclosure import ProofV1, RevealedV1
-from affidavit.decision import stored_report
-from affidavit.decision.stored_report import StoredReport
+from affidavit.decision import report_details
+from affidavit.decision.report import Report
 from affidavit.packs import schema as v1
 from affidavit.packs.closure import score_gain
 from affidavit.packs.report import ClosureReport, LintReport
@@ -81,20 +81,20 @@ def gate_report_schema() -> dict[str, Any]:
     Reading is lenient about what a stored report leaves out; what we write always has it.
     """
     structs = (
-        StoredReport,
-        *get_args(stored_report.StoredOffender),
-        *get_args(stored_report.Details),
+        Report,
+        *get_args(report_details.Offender),
+        *get_args(report_details.Details),
     )
     (report, *_), parts = msgspec.json.schema_components(structs, ref_template=_REFERENCE)
-    made = parts["StoredReport"]
+    made = parts["Report"]
     always = ("reasons", "inputs", "metrics", "gates", "offenders", "warnings")
     made["required"] = [*made["required"], *always]
-    parts["StoredInput"]["required"] = ["path", "digest", "rows", "skipped"]
-    parts["StoredMeasure"]["required"] = sorted(parts["StoredMeasure"]["properties"])
-    made["properties"]["offenders"]["items"] = _any_of(get_args(stored_report.StoredOffender))
-    made["properties"]["details"] = _any_of(get_args(stored_report.Details))
+    parts["ReportInput"]["required"] = ["path", "digest", "rows", "skipped"]
+    parts["Figure"]["required"] = sorted(parts["Figure"]["properties"])
+    made["properties"]["offenders"]["items"] = _any_of(get_args(report_details.Offender))
+    made["properties"]["details"] = _any_of(get_args(report_details.Details))
     made["properties"]["parts"]["additionalProperties"] = report
-    return {"$schema": DIALECT, "title": "StoredReport", **report, "$defs": parts}
+    return {"$schema": DIALECT, "title": "Report", **report, "$defs": parts}
 
 
 def _any_of(structs: tuple[type[msgspec.Struct], ...]) -> dict[str, Any]:

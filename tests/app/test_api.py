@@ -107,7 +107,7 @@ def test_a_gate_of_a_file_and_a_project(tmp_path: Path) -> None:
     assert report == affidavit.gate("latency", rows=[str(rows)])
     (tmp_path / "affidavit.toml").write_text('[gates.latency]\nrows = "latency.jsonl"\n')
     together = affidavit.gate("all", config=tmp_path / "affidavit.toml")
-    assert together.decision == report.ruling.decision
+    assert together.decision == report.decision
     assert "All gates" in together._repr_html_()
     assert "p95_ms" in report._repr_html_()
 

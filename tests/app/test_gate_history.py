@@ -7,14 +7,15 @@ from tests.reports import gate_samples
 
 from affidavit.app.gate_reports import append_run, read_history
 from affidavit.base.errors import AffidavitError
+from affidavit.decision.report import parse_report
 
 AT = "2026-11-16T08:00:00Z"
 
 
 def test_every_run_adds_a_line(tmp_path: Path) -> None:
     path = tmp_path / "eval" / "history.jsonl"
-    append_run(path, gate_samples.rag(), AT)
-    append_run(path, gate_samples.latency(), "2026-11-17T08:00:00Z")
+    append_run(path, parse_report(gate_samples.rag()), AT)
+    append_run(path, parse_report(gate_samples.latency()), "2026-11-17T08:00:00Z")
     history = read_history(path)
     assert [(run.at[:10], run.kind, run.decision) for run in history.runs] == [
         ("2026-11-16", "rag", "inconclusive"),
@@ -35,7 +36,7 @@ def test_a_report_of_several_gates_adds_a_line_for_each(tmp_path: Path) -> None:
         "decision": "no_ship",
         "parts": {"rag": gate_samples.rag(), "latency": gate_samples.latency()},
     }
-    append_run(path, whole, AT)
+    append_run(path, parse_report(whole), AT)
     assert [run.kind for run in read_history(path).runs] == ["rag", "latency"]
 
 
@@ -52,9 +53,9 @@ TORN = {
 @pytest.mark.parametrize("line", TORN.values(), ids=TORN.keys())
 def test_a_line_that_is_none_is_reported_and_the_rest_is_kept(line: bytes, tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl"
-    append_run(path, gate_samples.rag(), AT)
+    append_run(path, parse_report(gate_samples.rag()), AT)
     path.write_bytes(path.read_bytes() + line)
-    append_run(path, gate_samples.rag(), AT)
+    append_run(path, parse_report(gate_samples.rag()), AT)
     path.write_bytes(path.read_bytes() + b"\r\n\n")
     history = read_history(path)
     assert len(history.runs) == 2
@@ -65,14 +66,14 @@ def test_a_line_that_is_none_is_reported_and_the_rest_is_kept(line: bytes, tmp_p
 def test_what_is_no_report_is_not_appended(tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl"
     with pytest.raises(AffidavitError):
-        append_run(path, {"kind": "rag"}, AT)
+        append_run(path, parse_report({"kind": "rag"}), AT)
     assert not path.exists()
 
 
 def test_a_place_that_cannot_be_written_has_a_code(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(AffidavitError) as caught:
-        append_run(tmp_path / "file" / "h.jsonl", gate_samples.rag(), AT)
+        append_run(tmp_path / "file" / "h.jsonl", parse_report(gate_samples.rag()), AT)
     assert caught.value.fault.code.startswith("AF0")
 
 

@@ -41,7 +41,7 @@ def exact(value: dict[str, Any]) -> dict[str, Any]:
 def report(*gates: str, **changes: Any) -> dict[str, Any]:
     items = [gold(qid=f"g{at}", constraints=DROP) for at in range(20)]
     runs = [trace(qid=f"g{at}") for at in range(20)]
-    made = rag_report(counts(items, runs), RagPolicy(gates), ()).as_wire()
+    made = rag_report(counts(items, runs), RagPolicy(gates), {}).to_builtins()
     value: dict[str, Any] = json.loads(jcs(made))
     return {**value, **changes}
 

@@ -24,7 +24,7 @@ def plan(folder: Path, gold: bytes, *traces: bytes, **changes: Any) -> RagPlan:
 
 def said(asked: RagPlan) -> bytes:
     try:
-        return b"".join(gate_report_chunks(gate_rag(asked).as_wire()))
+        return b"".join(gate_report_chunks(gate_rag(asked)))
     except AffidavitError as error:
         return str(error).encode()
 

@@ -10,18 +10,20 @@ from tests.reports import gate_samples
 from affidavit.cli.command_classes import Flags
 from affidavit.cli.gate_text import print_gate_report
 from affidavit.cli.terminal import Terminal
+from affidavit.decision.report import parse_report
 
 PRINT = (
     "import sys; from tests.reports import gate_samples;"
     "from affidavit.cli.command_classes import Flags;"
     "from affidavit.cli.gate_text import print_gate_report;"
     "from affidavit.cli.terminal import Terminal;"
-    "print_gate_report(Terminal(Flags()), gate_samples.KINDS[sys.argv[1]]())"
+    "from affidavit.decision.report import parse_report;"
+    "print_gate_report(Terminal(Flags()), parse_report(gate_samples.KINDS[sys.argv[1]]()))"
 )
 
 
 def printed(wire: gate_samples.Wire, capsys: pytest.CaptureFixture[str]) -> str:
-    print_gate_report(Terminal(Flags()), wire)
+    print_gate_report(Terminal(Flags()), parse_report(wire))
     return capsys.readouterr().out
 
 
@@ -46,9 +48,9 @@ def test_on_a_terminal_no_table_is_wider(kind: str, golden: Golden) -> None:
 
 def test_a_name_of_the_user_is_never_changed() -> None:
     named = PRINT.replace(
-        "print_gate_report(Terminal(Flags()), gate_samples.KINDS[sys.argv[1]]())",
+        "print_gate_report(Terminal(Flags()), parse_report(gate_samples.KINDS[sys.argv[1]]()))",
         "wire = gate_samples.rag(5, 5); wire['offenders'][0]['qid'] = 'an_id_of_mine';"
-        "print_gate_report(Terminal(Flags()), wire)",
+        "print_gate_report(Terminal(Flags()), parse_report(wire))",
     )
     _, shown = run_on_terminal(named, columns=200)
     assert "an_id_of_mine" in shown

@@ -8,6 +8,7 @@ from tests.cli.running import run
 from tests.reports import gate_samples
 
 from affidavit.app.gate_reports import append_run
+from affidavit.decision.report import parse_report
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_it_is_shown_again(stored: Path) -> None:
 def test_all_forms_at_once(stored: Path, tmp_path: Path) -> None:
     history = tmp_path / "history.jsonl"
     for day in (1, 2):
-        append_run(history, gate_samples.rag(), f"2026-11-0{day}T00:00:00Z")
+        append_run(history, parse_report(gate_samples.rag()), f"2026-11-0{day}T00:00:00Z")
     history.write_bytes(history.read_bytes() + b'{"torn')
     forms = {name: tmp_path / f"out.{name}" for name in ("html", "markdown", "junit", "sarif")}
     options = [word for name, path in forms.items() for word in (f"--{name}", str(path))]

@@ -52,7 +52,7 @@ def on(engine: str, asked: RagPlan) -> bytes:
     from dataclasses import replace
 
     try:
-        return b"".join(gate_report_chunks(gate_rag(replace(asked, engine=engine)).as_wire()))
+        return b"".join(gate_report_chunks(gate_rag(replace(asked, engine=engine))))
     except AffidavitError as error:
         return str(error).encode()
 

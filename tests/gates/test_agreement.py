@@ -98,17 +98,17 @@ DECIDED = {
 
 @pytest.mark.parametrize(("labels", "decision"), DECIDED.values(), ids=DECIDED.keys())
 def test_decision(labels: list[str], decision: str) -> None:
-    assert agreement_report(counts(*labels), ()).ruling.decision == decision
+    assert agreement_report(counts(*labels), {}).decision == decision
 
 
 def test_the_report() -> None:
     made = agreement_report(
         counts(*["VV"] * 9, *["RR"] * 9, "VR"),
-        [ReportInput("pairs", "p.jsonl", None, 20, skipped=1)],
+        {"pairs": ReportInput(path="p.jsonl", digest=None, rows=20, skipped=1)},
         unpaired=["z"],
         duplicates=1,
     )
-    wire = made.as_wire()
+    wire = made.to_builtins()
     assert wire["offenders"] == [
         {
             "qid": "q18",
@@ -124,12 +124,12 @@ def test_the_report() -> None:
     assert details["disagreements"] == 1
     assert wire["decision"] == "inconclusive"
     assert wire["metrics"]["kappa"]["ci95"] is not None
-    assert made.ruling.reasons == (
+    assert made.reasons == (
         "lines that were not rows and were skipped: 1",
         "questions that only one agent labelled: 1",
     )
-    allowed = agreement_report(counts("VV", "RR"), (), unpaired=["z"], allow_missing=True)
-    assert allowed.ruling.decision == "ship"
+    allowed = agreement_report(counts("VV", "RR"), {}, unpaired=["z"], allow_missing=True)
+    assert allowed.decision == "ship"
     assert allowed.warnings == ("questions that only one agent labelled: 1",)
     assert allowed.listings["labelled_once"].first == ("z",)
 
@@ -140,15 +140,15 @@ def test_the_items_and_a_baseline() -> None:
     before = {f"q{n}": True for n in range(6)}
     made = agreement_report(
         agreement_counts(rows),
-        (),
+        {},
         items=items,
         comparison=compare_outcomes(before, dict.fromkeys(before, False)),
     )
-    assert made.as_wire()["items"] == [
+    assert made.to_builtins()["items"] == [
         {"outcome": "fail", "qids": ["b"]},
         {"outcome": "pass", "qids": ["a"]},
     ]
-    assert made.ruling.reasons[0].startswith("worse than the baseline")
+    assert made.reasons[0].startswith("worse than the baseline")
 
 
 def test_two_files_of_labels_are_joined() -> None:

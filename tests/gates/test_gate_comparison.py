@@ -1,5 +1,6 @@
 """Two runs, item by item."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,7 +70,8 @@ def test_whether_it_is_open_if_a_run_is_worse(before: str, now: str, is_open: bo
 
 
 def test_what_flipped_and_what_was_not_compared() -> None:
-    made = compare_outcomes(outcomes("+-+?+ "), outcomes("-+++ +")).as_wire()
+    compared = compare_outcomes(outcomes("+-+?+ "), outcomes("-+++ +"))
+    made = msgspec.json.decode(msgspec.json.encode(compared))
     assert made["broken"] == {"total": 1, "first": ["i000"]}
     assert made["mended"] == {"total": 1, "first": ["i001"]}
     assert (made["compared"], made["not_measured"]) == (3, 1)
@@ -158,8 +160,8 @@ def test_no_baseline(value: object, field: str | None) -> None:
         outcomes_from_report(value, "rag", "old.json")
     assert caught.value.fault.code == "AF417"
     assert (caught.value.where.file, caught.value.where.field) == ("old.json", field)
-    wire = system_error_report("rag", caught.value)
-    assert (wire["decision"], wire["stop_reason"]) == ("inconclusive", "SYSTEM_ERROR")
+    report = system_error_report("rag", caught.value)
+    assert (report.decision, report.stop_reason) == ("inconclusive", "SYSTEM_ERROR")
 
 
 ADVISED = {
@@ -179,7 +181,7 @@ ADVISED = {
 
 @pytest.mark.parametrize(("failed", "patterns"), ADVISED.values(), ids=ADVISED.keys())
 def test_what_to_do_next(failed: set[str], patterns: list[str | None]) -> None:
-    assert [advice.as_wire()["pattern"] for advice in advice_for(failed)] == patterns
+    assert [advice.pattern for advice in advice_for(failed)] == patterns
 
 
 MISSING = {

@@ -2,6 +2,7 @@
 
 import time
 
+import msgspec
 import pytest
 
 from affidavit.base.errors import AffidavitError
@@ -12,6 +13,7 @@ from affidavit.decision.counts import Tally
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.evaluation import GateResult, Measure, decide, measure_from_tally
 from affidavit.decision.gate import RAG_GATES, RESEARCH_GATES, override_gates, parse_gate
+from affidavit.decision.report import make_report
 
 DEFAULTS = ["precision>=0.8", "chr>=0.75", "under_refusal<=0.05", "over_refusal<=0.1"]
 
@@ -156,14 +158,14 @@ def test_so_many_would_do_and_no_fewer(share: float) -> None:
 
 
 def test_a_load_without_rows_is_named() -> None:
-    ruling = decide(override_gates(["p95/7rps=900"], (), metric.LATENCY_METRICS), {})
-    assert ruling.decision is Decision.INCONCLUSIVE
-    assert ruling.reasons[0].startswith("p95_ms/7rps was not measured, because no row of 7rps was:")
+    made = decide(override_gates(["p95/7rps=900"], (), metric.LATENCY_METRICS), {})
+    assert made.decision is Decision.INCONCLUSIVE
+    assert made.reasons[0].startswith("p95_ms/7rps was not measured, because no row of 7rps was:")
 
 
 def test_a_load_with_rows_is_not_said_to_have_none() -> None:
     gates = override_gates(["tail/7rps=3"], (), metric.LATENCY_METRICS)
-    measure = Measure(metric.LATENCY_METRICS["tail_amplification"], None, count=2)
+    measure = Measure(metric=metric.LATENCY_METRICS["tail_amplification"], value=None, count=2)
     (reason,) = decide(gates, {"tail_amplification/7rps": measure}).reasons
     assert "because there is no median above 0:" in reason
 
@@ -205,13 +207,13 @@ TRIED = {
 def test_gate(text: str, tally: tuple[int, ...], allowed: bool, status: GateStatus) -> None:
     (gate,) = override_gates([text], (), metric.RAG_METRICS)
     measure = measure_from_tally(gate.metric, Tally(*tally), allow_missing=allowed)
-    ruling = decide([gate], {gate.key: measure})
-    (result,) = ruling.results
+    made = decide([gate], {gate.key: measure})
+    (result,) = made.results
     assert result.status is status
-    assert ruling.decision == {P: "ship", F: "no_ship", U: "inconclusive"}[status]
-    assert ruling.exit == {P: Exit.YES, F: Exit.NO, U: Exit.UNKNOWN}[status]
-    assert ruling.reasons == (() if status is P else (result.reason,))
-    assert ruling.failed == ({gate.metric.name} if status is F else set())
+    assert made.decision == {P: "ship", F: "no_ship", U: "inconclusive"}[status]
+    assert made.decision.exit == {P: Exit.YES, F: Exit.NO, U: Exit.UNKNOWN}[status]
+    assert made.reasons == (() if status is P else (result.reason,))
+    assert made.failed == ({gate.metric.name} if status is F else set())
 
 
 def test_the_reason_says_what_was_counted_and_what_to_do() -> None:
@@ -247,27 +249,31 @@ def test_the_decision() -> None:
 
 def test_an_amount_has_no_counts() -> None:
     (gate,) = override_gates(["p95=2000"], (), metric.LATENCY_METRICS)
-    slow = Measure(gate.metric, 2100.5)
+    slow = Measure(metric=gate.metric, value=2100.5)
     assert decide([gate], {"p95_ms": slow}).reasons == (
         "p95_ms is 2100.5, but p95_ms<=2000 is asked",
     )
-    open_ended = Measure(gate.metric, 1500.0, not_measured=2, still_open=2)
+    open_ended = Measure(metric=gate.metric, value=1500.0, not_measured=2, still_open=2)
     assert decide([gate], {"p95_ms": open_ended}).decision is Decision.INCONCLUSIVE
-    assert decide([gate], {"p95_ms": Measure(gate.metric, 1500.0)}).decision is Decision.SHIP
+    assert (
+        decide([gate], {"p95_ms": Measure(metric=gate.metric, value=1500.0)}).decision
+        is Decision.SHIP
+    )
 
 
 def test_wire_forms() -> None:
     (gate,) = override_gates(["precision=0.8@95"], (), metric.RAG_METRICS)
     measure = measure_from_tally(gate.metric, Tally(2, 1, 1, 0))
-    assert measure.as_wire() == {
+    assert msgspec.to_builtins(measure.figure) == {
         "value": 0.666667,
         "numerator": 2,
         "denominator": 3,
-        "ci95": [0.20766, 0.938508],
+        "ci95": (0.20766, 0.938508),
         "not_measured": 1,
     }
-    (result,) = decide([gate], {"precision": measure}).results
-    wire = result.as_wire()
+    made = decide([gate], {"precision": measure})
+    (result,) = make_report("rag", made, {"precision": measure}).gates
+    wire = msgspec.to_builtins(result)
     assert wire.pop("reason") == result.reason
     assert wire == {
         "metric": "precision",
@@ -276,12 +282,12 @@ def test_wire_forms() -> None:
         "confidence": 95,
         "value": 0.666667,
         "n": 3,
-        "ci95": [0.20766, 0.938508],
+        "ci95": (0.20766, 0.938508),
         "not_measured": 1,
         "status": "fail",
     }
-    empty = Measure(gate.metric, None)
-    assert empty.as_wire()["ci95"] is None
+    empty = Measure(metric=gate.metric, value=None)
+    assert empty.figure.ci95 is None
     assert empty.rate is None
     assert measure.rate == Rate(2, 3)
 

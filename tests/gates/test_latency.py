@@ -1,7 +1,5 @@
 """Latency: percentiles, loads, the frontier, the guard of a release."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +8,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.statistics.percentiles import percentile
 from affidavit.decision.baseline import Configuration, RollbackGuard, find_tradeoff
 from affidavit.decision.report import ReportInput
+from affidavit.decision.report_details import ConfigurationFigures
 from affidavit.gates.latency import (
     LATENCY_READER,
     Latencies,
@@ -68,19 +67,19 @@ def test_parts_merge(first: list[float], second: list[float], third: list[float]
 
 def test_a_gate_on_one_load() -> None:
     counts = latency_counts([*rows(100, rps=1), *rows(2400, 2400, rps=5)])
-    asked = latency_report(counts, (), overrides=["p95_ms=off p95_ms/1rps<=2000,p95/5rps=2500"])
-    assert asked.ruling.decision == "ship"
-    assert latency_report(counts, ()).ruling.decision == "no_ship"
-    unknown = latency_report(counts, (), overrides=["p95=off", "p95/20rps=2500"])
-    assert unknown.ruling.decision == "inconclusive"
-    assert latency_report(latency_counts([]), ()).ruling.decision == "inconclusive"
+    asked = latency_report(counts, {}, overrides=["p95_ms=off p95_ms/1rps<=2000,p95/5rps=2500"])
+    assert asked.decision == "ship"
+    assert latency_report(counts, {}).decision == "no_ship"
+    unknown = latency_report(counts, {}, overrides=["p95=off", "p95/20rps=2500"])
+    assert unknown.decision == "inconclusive"
+    assert latency_report(latency_counts([]), {}).decision == "inconclusive"
 
 
 def test_the_parts_in_the_report() -> None:
     counts = latency_counts([*rows(100, rps=0.5, config="fast"), *rows(300, guard_ms=4)])
-    given_ = [ReportInput("latency", "l.csv", None, 2, skipped=1)]
+    given_ = {"latency": ReportInput(path="l.csv", digest=None, rows=2, skipped=1)}
     made = latency_report(counts, given_, tradeoff=find_tradeoff([]))
-    wire = made.as_wire()["details"]
+    wire = made.to_builtins()["details"]
     assert wire["load"]["0.5rps"]["n"] == 1
     assert wire["config"]["fast"]["p95_ms"] == 100
     assert wire["stage"] == {
@@ -94,7 +93,7 @@ def test_the_parts_in_the_report() -> None:
         }
     }
     assert wire["tradeoff"]["interactive"] is None
-    assert made.ruling.reasons == ("lines that were not rows and were skipped: 1",)
+    assert made.reasons == ("lines that were not rows and were skipped: 1",)
     assert counts.of_config("fast") == Latencies({100.0: 1})
     assert counts.of_config("other") == Latencies()
 
@@ -111,10 +110,10 @@ def test_knobs_name_a_configuration_and_a_load_may_be_given_for_all() -> None:
 
 def test_the_accuracy_that_goes_with_it() -> None:
     counts = latency_counts(rows(100, 200))
-    fine = latency_report(counts, (), precision=0.9)
-    assert fine.as_wire()["details"]["release"] == {"p95_ms": 195.0, "precision": 0.9}
-    assert latency_report(counts, (), refusals=["no"]).ruling.decision == "no_ship"
-    assert latency_report(counts, (), doubts=["hm"]).ruling.reasons == ("hm",)
+    fine = latency_report(counts, {}, precision=0.9)
+    assert fine.to_builtins()["details"]["release"] == {"p95_ms": 195.0, "precision": 0.9}
+    assert latency_report(counts, {}, refusals=["no"]).decision == "no_ship"
+    assert latency_report(counts, {}, doubts=["hm"]).reasons == ("hm",)
 
 
 BAD = {
@@ -142,16 +141,16 @@ def test_an_answer_that_did_not_come_has_no_latency() -> None:
     counts = latency_counts(made)
     assert (counts.everything.count, counts.silent) == (1, 2)
     assert (counts + counts).silent == 4
-    report = latency_report(counts, ())
-    assert report.ruling.decision == "inconclusive"
+    report = latency_report(counts, {})
+    assert report.decision == "inconclusive"
     assert report.warnings == ("questions without an answer, which have no latency: 2",)
-    assert report.as_wire()["counts"] == {"answers": 1, "no_answer": 2}
+    assert report.to_builtins()["counts"] == {"answers": 1, "no_answer": 2}
 
 
 def test_a_load_is_open_where_its_answers_did_not_come() -> None:
     counts = latency_counts([*rows(10, rps=1), *rows(10, rps=5), *rows(9, rps=5, fault="late")])
     asked = ["p95=off", "p95/1rps=20", "p95/5rps=20"]
-    results = latency_report(counts, (), overrides=asked).ruling.results
+    results = latency_report(counts, {}, overrides=asked).gates
     assert [result.status for result in results] == ["pass", "not_measured"]
 
 
@@ -167,17 +166,12 @@ def test_the_frontier() -> None:
             Configuration("unknown too", 1, None),
         ]
     )
-    assert [kept.name for kept in made.frontier] == ["fast", "middle", "as precise, slower", "slow"]
+    kept = [each.config for each in made.frontier]
+    assert kept == ["fast", "middle", "as precise, slower", "slow"]
     assert made.dominated == ("worse",)
     assert made.not_measured == ("unknown", "unknown too")
     assert (made.interactive, made.batch) == ("middle", "slow")
-    frontier: Any = made.as_wire()["frontier"]
-    assert frontier[0] == {
-        "config": "fast",
-        "p95_ms": 500,
-        "precision": 0.7,
-        "passes": False,
-    }
+    assert made.frontier[0] == ConfigurationFigures("fast", 500, 0.7, passes=False)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=12))
@@ -215,9 +209,9 @@ def test_the_guard(
     guard = RollbackGuard()
     assert len(guard.objections(*releases)) == objections
     assert len(guard.doubts(*releases)) == doubts
-    made = latency_report(latency_counts(rows(1)), (), releases=releases, guard=guard)
+    made = latency_report(latency_counts(rows(1)), {}, releases=releases, guard=guard)
     wanted = "no_ship" if objections else "inconclusive" if doubts else "ship"
-    assert made.ruling.decision == wanted
+    assert made.decision == wanted
 
 
 def test_the_values_can_be_sliced() -> None:
@@ -228,8 +222,8 @@ def test_the_values_can_be_sliced() -> None:
 
 def test_percentiles_have_their_n_and_interval() -> None:
     made = Latencies({float(value): 1 for value in range(1, 101)}).figures
-    p95 = made["p95_ms"].as_wire()
-    assert (p95["denominator"], p95["ci95"]) == (100, [90.0, 100.0])
+    p95 = made["p95_ms"].figure
+    assert (p95.denominator, p95.ci95) == (100, (90.0, 100.0))
     assert (made["p99_ms"].n, made["p99_ms"].ci95) == (100, None)
     assert (made["tail_amplification"].n, made["tail_amplification"].ci95) == (100, None)
     assert Latencies().figures["p50_ms"].n == 0

@@ -39,8 +39,8 @@ SUMS: dict[str, tuple[list[ImportedScore], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("scores", "expected"), SUMS.values(), ids=SUMS.keys())
 def test_sum(scores: list[ImportedScore], expected: dict[str, Any]) -> None:
-    found: Any = summed([{"s": score} for score in scores]).as_wire()["s"]
-    assert {name: found[name] for name in expected} == expected
+    found = summed([{"s": score} for score in scores]).sums["s"].figures()
+    assert {name: getattr(found, name) for name in expected} == expected
 
 
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=40), st.randoms())
@@ -76,8 +76,8 @@ def test_said(scores: dict[str, ImportedScore], said: str) -> None:
 
 def test_a_report_has_them_beside_the_decision() -> None:
     brought = ImportedExtras(summed([{"faithfulness": 0.0}]), Listing(2, ("a", "b")))
-    plain = rag_report(RagCounts(), RagPolicy(), ()).as_wire()
-    wire = rag_report(RagCounts(), RagPolicy(), (), brought=brought).as_wire()
+    plain = rag_report(RagCounts(), RagPolicy(), {}).to_builtins()
+    wire = rag_report(RagCounts(), RagPolicy(), {}, extras=brought).to_builtins()
     assert (wire["decision"], wire["gates"]) == (plain["decision"], plain["gates"])
     assert (plain["details"], plain["warnings"]) == ({}, [])
     details: Any = wire["details"]

@@ -169,7 +169,7 @@ def test_metric(items: list[GoldItem], runs: list[TraceRow], wanted: dict[str, s
 
 
 def report(items: list[GoldItem], runs: list[TraceRow], *gates: str, **policy: Any) -> Report:
-    return rag_report(counts(items, runs), RagPolicy(gates, **policy), ())
+    return rag_report(counts(items, runs), RagPolicy(gates, **policy), {})
 
 
 GOOD = [answerable(f"g{n}") for n in range(20)], [trace(qid=f"g{n}") for n in range(20)]
@@ -258,38 +258,38 @@ def test_decision(
     reasons: tuple[str, ...],
 ) -> None:
     made = report(items, runs, **policy)
-    assert made.ruling.decision == decision
+    assert made.decision == decision
     for reason in reasons:
-        assert any(said.startswith(reason) for said in made.ruling.reasons), made.ruling.reasons
-    assert bool(made.ruling.reasons) is (decision != "ship")
+        assert any(said.startswith(reason) for said in made.reasons), made.reasons
+    assert bool(made.reasons) is (decision != "ship")
 
 
 def test_skipped_lines_are_a_doubt_unless_missing_ones_are_allowed() -> None:
     made = counts(*SOUND)
-    given = [ReportInput("trace", "t.jsonl", "sha256:0", 21, skipped=2)]
+    given = {"trace": ReportInput(path="t.jsonl", digest="sha256:0", rows=21, skipped=2)}
     doubted = rag_report(made, RagPolicy(), given)
-    assert doubted.ruling.decision == "inconclusive"
-    assert doubted.ruling.reasons == ("lines that were not rows and were skipped: 2",)
+    assert doubted.decision == "inconclusive"
+    assert doubted.reasons == ("lines that were not rows and were skipped: 2",)
     allowed = rag_report(made, RagPolicy(allow_missing=True), given)
-    assert (allowed.ruling.decision, allowed.warnings) == ("ship", doubted.ruling.reasons)
+    assert (allowed.decision, allowed.warnings) == ("ship", doubted.reasons)
 
 
 def test_the_report_that_machines_rely_on() -> None:
     items, runs = [A, U], [trace(WRONG, qid="a"), trace(REFUSED, qid="u"), trace(qid="z")]
     made = counts(items, runs)
     scorer = RagScorer()
-    offender = make_offender(A, runs[0], scorer.score(A, runs[0]), 1)
+    offender = make_offender(A, runs[0], scorer.score(A, runs[0]), line=1)
     wire = rag_report(
         made,
         RagPolicy(),
-        [
-            ReportInput("gold", "gold.jsonl", "sha256:1", 2),
-            ReportInput("trace", "trace.jsonl", "sha256:2", 3),
-        ],
+        {
+            "gold": ReportInput(path="gold.jsonl", digest="sha256:1", rows=2),
+            "trace": ReportInput(path="trace.jsonl", digest="sha256:2", rows=3),
+        },
         offenders=[offender],
         items=[("u", scorer.score(U, runs[1])), ("a", scorer.score(A, runs[0]))],
         comparison=compare_outcomes({"a": True}, {"a": False}),
-    ).as_wire()
+    ).to_builtins()
     assert jcs(wire)
     assert wire["schema_version"] == "affidavit-gate/1"
     assert wire["decision"] == "no_ship"
@@ -339,7 +339,7 @@ def test_the_report_that_machines_rely_on() -> None:
 
 def test_an_item_shows_k_where_there_are_constraints() -> None:
     (made,) = item_groups([("a", profile(gold(), trace({"constraints_echo": []})))])
-    assert made.as_wire() == {
+    assert made == {
         **{"outcome": "fail", "C": "pass", "H": "pass", "K": "fail"},
         "qids": ["a"],
     }
@@ -364,14 +364,14 @@ def test_a_regression_refuses_the_ship() -> None:
     worse = compare_outcomes(before, dict.fromkeys(before, False))
     assert worse.change is Change.REGRESSED
     made = counts(*SOUND)
-    asked = rag_report(made, RagPolicy(), (), comparison=worse, fail_on_regression=True)
-    assert asked.ruling.decision == "no_ship"
-    assert asked.ruling.reasons[0].startswith("worse than the baseline: of 20 items")
-    assert rag_report(made, RagPolicy(), (), comparison=worse).ruling.decision == "ship"
+    asked = rag_report(made, RagPolicy(), {}, comparison=worse, fail_on_regression=True)
+    assert asked.decision == "no_ship"
+    assert asked.reasons[0].startswith("worse than the baseline: of 20 items")
+    assert rag_report(made, RagPolicy(), {}, comparison=worse).decision == "ship"
     same = compare_outcomes(before, before)
     for other in (same, None):
-        kept = rag_report(made, RagPolicy(), (), comparison=other, fail_on_regression=True)
-        assert kept.ruling.decision == "ship"
+        kept = rag_report(made, RagPolicy(), {}, comparison=other, fail_on_regression=True)
+        assert kept.decision == "ship"
 
 
 def test_the_worst_offenders_go_first_and_are_ten() -> None:
@@ -420,8 +420,9 @@ OFFENDERS = {
     ("item", "run", "why", "failed", "unknown"), OFFENDERS.values(), ids=OFFENDERS.keys()
 )
 def test_offender(item: GoldItem, run: TraceRow, why: str, failed: object, unknown: object) -> None:
-    made = make_offender(item, run, profile(item, run), 7)
-    assert (made.why, made.failed, made.not_measured, made.line) == (why, failed, unknown, 7)
+    made = make_offender(item, run, profile(item, run), line=7)
+    found = made.offender
+    assert (found.why, found.failed, found.not_measured, made.line) == (why, failed, unknown, 7)
 
 
 # The laws: whatever the order and the parts, the same counts, to the last digit.
@@ -524,8 +525,8 @@ def test_parts_of_the_items_merge(
     )
     assert (first + second) + third == first + (second + third) == third + second + first == whole
     assert whole + RagCounts() == whole
-    assert jcs(rag_report(first + second + third, RagPolicy(), ()).as_wire()) == jcs(
-        rag_report(whole, RagPolicy(), ()).as_wire()
+    assert jcs(rag_report(first + second + third, RagPolicy(), {}).to_builtins()) == jcs(
+        rag_report(whole, RagPolicy(), {}).to_builtins()
     )
 
 
@@ -536,9 +537,9 @@ def test_a_wrong_answer_never_turns_no_into_yes(
     ready = gold_set(items, SCORER)
     scored = dict(items_from_runs(ready, score_traces(enumerate(runs, 1), ready, SCORER)))
     worse = count_profiles([*scored.items(), ("more", profile(A, trace(WRONG, qid="a")))])
-    before = rag_report(count_profiles(scored.items()), RagPolicy(("over=off", "chr=off")), ())
-    after = rag_report(worse, RagPolicy(("over=off", "chr=off")), ())
-    assert not (before.ruling.decision == "no_ship" and after.ruling.decision == "ship")
+    before = rag_report(count_profiles(scored.items()), RagPolicy(("over=off", "chr=off")), {})
+    after = rag_report(worse, RagPolicy(("over=off", "chr=off")), {})
+    assert not (before.decision == "no_ship" and after.decision == "ship")
     assert sum(outcome_of(made) is False for made in scored.values()) >= len(
         count_profiles(scored.items()).offenders
     )

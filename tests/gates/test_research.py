@@ -187,9 +187,9 @@ DECISIONS = {
 def test_decision(
     runs: list[ResearchRun], options: dict[str, Any], decision: str, reason: str | None
 ) -> None:
-    made = research_report(QUERIES, runs, (), **options)
-    assert made.ruling.decision == decision
-    assert reason is None or made.ruling.reasons[0].startswith(reason)
+    made = research_report(QUERIES, runs, {}, **options)
+    assert made.decision == decision
+    assert reason is None or made.reasons[0].startswith(reason)
 
 
 def test_recall_is_micro_and_each_run_stands_beside_it() -> None:
@@ -206,9 +206,9 @@ def test_recall_is_micro_and_each_run_stands_beside_it() -> None:
     )
     stray = run({"run_id": "r0", "objective": "nobody asked", "claims": []}, "", "")
     made = research_report(
-        many, [run({"objective": "find y", "run_id": "r2"}), run(), stray], (), allow_missing=True
+        many, [run({"objective": "find y", "run_id": "r2"}), run(), stray], {}, allow_missing=True
     )
-    wire = made.as_wire()
+    wire = made.to_builtins()
     assert wire["metrics"]["golden_recall"]["numerator"] == 2
     assert wire["metrics"]["golden_recall"]["denominator"] == 4
     each = {row["run_id"]: row for row in wire["details"]["runs"]}
@@ -231,35 +231,35 @@ def test_recall_is_micro_and_each_run_stands_beside_it() -> None:
 
 def test_a_run_whose_events_were_not_stored_has_steps_that_nobody_knows() -> None:
     unknown = ResearchRun(run().output, None, ())
-    made = research_report([query()], [unknown], ())
-    assert made.measures["manifest_integrity"].not_measured == 1
-    assert made.ruling.decision == "inconclusive"
+    made = research_report([query()], [unknown], {})
+    assert made.metrics["manifest_integrity"].not_measured == 1
+    assert made.decision == "inconclusive"
     one, two = run(), ResearchRun(run({"run_id": "r2"}).output, None, ())
-    both = research_report([query()], [one, two], (), overrides=["abstention_accuracy=off"])
-    assert both.ruling.decision == "inconclusive"
+    both = research_report([query()], [one, two], {}, overrides=["abstention_accuracy=off"])
+    assert both.decision == "inconclusive"
 
 
 def test_runs_that_were_skipped_and_runs_that_became_worse() -> None:
-    given = [ReportInput("outputs", "runs", None, 1, skipped=1)]
+    given = {"outputs": ReportInput(path="runs", digest=None, rows=1, skipped=1)}
     off = ["abstention_accuracy=off"]
     made = research_report([query()], [run()], given, overrides=off)
-    assert made.ruling.reasons == ("runs that could not be read and were skipped: 1",)
+    assert made.reasons == ("runs that could not be read and were skipped: 1",)
     many = [run({"run_id": f"r{n}"}, "1 2", "1") for n in range(6)]
     before = {f"r{n}": True for n in range(6)}
     worse = research_report(
-        [query()], many, (), overrides=[*off, "manifest_integrity=0"], comparison_with=before
+        [query()], many, {}, overrides=[*off, "manifest_integrity=0"], comparison_with=before
     )
-    assert worse.ruling.decision == "no_ship"
-    assert worse.ruling.reasons[0].startswith("worse than the baseline: of 6 items")
+    assert worse.decision == "no_ship"
+    assert worse.reasons[0].startswith("worse than the baseline: of 6 items")
 
 
 def test_a_query_without_a_run_is_listed() -> None:
-    made = research_report(QUERIES, GOOD[:1], (), allow_missing=True)
+    made = research_report(QUERIES, GOOD[:1], {}, allow_missing=True)
     assert made.listings["queries_without_runs"].first == ("find y",)
     assert made.warnings == ("1 of 2 golden queries have no run",)
-    strict = research_report(QUERIES, GOOD[:1], ())
-    assert strict.ruling.reasons[0] == "1 of 2 golden queries have no run"
-    assert strict.measures["abstention_accuracy"].not_measured == 1
+    strict = research_report(QUERIES, GOOD[:1], {})
+    assert strict.reasons[0] == "1 of 2 golden queries have no run"
+    assert strict.metrics["abstention_accuracy"].not_measured == 1
 
 
 BAD = {
@@ -282,7 +282,7 @@ def test_malformed_golden_queries_stop_with_system_error(value: object, field: s
     error = caught.value
     assert (error.fault.code, error.fault.exit) == ("AF414", Exit.INPUT)
     assert error.where.field == field
-    wire = system_error_report("research", error)
+    wire = system_error_report("research", error).to_builtins()
     assert wire["stop_reason"] == "SYSTEM_ERROR"
     assert wire["reasons"][0].startswith("SYSTEM_ERROR: ")
     assert wire["error"]["code"] == "AF414"
@@ -301,7 +301,7 @@ def test_an_output_that_is_none() -> None:
 def test_what_is_amiss_is_named_with_its_run() -> None:
     bad = run({"evidence": []}, "1 2 3", "2")
     went_on = run({"run_id": "r2", **ABSTAINED, "stop_reason": "OBJECTIVE_ACHIEVED"})
-    listed = research_report(QUERIES, [bad, went_on], ()).as_wire()["listings"]
+    listed = research_report(QUERIES, [bad, went_on], {}).to_builtins()["listings"]
     assert isinstance(listed, dict)
     assert {name: listing["first"] for name, listing in listed.items() if listing["total"]} == {
         "claims_without_evidence": ["r1: k1"],
@@ -313,5 +313,5 @@ def test_what_is_amiss_is_named_with_its_run() -> None:
 
 def test_nothing_is_amiss_in_good_runs() -> None:
     assert not any(
-        research_report(QUERIES, GOOD, ()).listings[name].total for name in PROBLEM_LISTINGS
+        research_report(QUERIES, GOOD, {}).listings[name].total for name in PROBLEM_LISTINGS
     )

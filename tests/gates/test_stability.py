@@ -154,7 +154,7 @@ def test_outcome(
 ) -> None:
     made = question_stability(item, runs)
     assert made.outcome is wanted
-    assert made.as_wire()["failed"] == failed
+    assert list(made.figures().failed) == failed
 
 
 def test_the_report_and_the_heat_map() -> None:
@@ -166,11 +166,11 @@ def test_the_report_and_the_heat_map() -> None:
     made = stability_report(
         whole,
         [none, shaky, steady],
-        [ReportInput("runs", "s.jsonl", None, 4)],
+        {"runs": ReportInput(path="s.jsonl", digest=None, rows=4)},
         strays=listing_of(["z"]),
         duplicates=2,
     )
-    wire = made.as_wire()
+    wire = made.to_builtins()
     assert wire["decision"] == "no_ship"
     assert wire["metrics"]["stable"]["numerator"] == 1
     assert wire["metrics"]["stable"]["not_measured"] == 1
@@ -189,18 +189,18 @@ def test_the_report_and_the_heat_map() -> None:
         "runs that gave way to a later one of the same seed and jitter: 2",
     ]
     assert [step["pattern"] for step in wire["next_steps"]] == ["pattern_vectorstore_fragmentation"]
-    missing = stability_report(first + third, [steady, none], ())
-    assert missing.ruling.decision == "inconclusive"
-    allowed = stability_report(first + third, [steady, none], (), allow_missing=True)
-    assert allowed.ruling.decision == "ship"
+    missing = stability_report(first + third, [steady, none], {})
+    assert missing.decision == "inconclusive"
+    allowed = stability_report(first + third, [steady, none], {}, allow_missing=True)
+    assert allowed.decision == "ship"
     assert allowed.warnings == ("gold items without a run: 1",)
     worse = compare_outcomes({f"q{n}": True for n in range(6)}, {f"q{n}": False for n in range(6)})
-    fallen = stability_report(first, [steady], (), comparison=worse)
-    assert fallen.ruling.decision == "no_ship"
-    nothing = stability_report(StabilityCounts(), [], (), allow_missing=True)
-    assert nothing.ruling.reasons[0] == "the gold set is empty"
-    strangers = stability_report(third, [none], (), overrides=["stable=off"], allow_missing=True)
-    assert strangers.ruling.reasons[-1] == "no run has a qid of the gold set"
+    fallen = stability_report(first, [steady], {}, comparison=worse)
+    assert fallen.decision == "no_ship"
+    nothing = stability_report(StabilityCounts(), [], {}, allow_missing=True)
+    assert nothing.reasons[0] == "the gold set is empty"
+    strangers = stability_report(third, [none], {}, overrides=["stable=off"], allow_missing=True)
+    assert strangers.reasons[-1] == "no run has a qid of the gold set"
     assert first + StabilityCounts() == first
     assert third + second + first == whole
 
@@ -208,12 +208,12 @@ def test_the_report_and_the_heat_map() -> None:
 def test_what_a_silent_run_leaves_open() -> None:
     made = question_stability(GOLD, [*(run() for _ in range(39)), NO_ANSWER])
     assert dict(made.checks) == {"acr": True, "cghc": True, "css": None, "ned50": None}
-    assert (made.runs, made.silent, made.acr, made.rcr) == (40, 1, 1.0, 1.0)
+    assert (made.runs, made.no_answer, made.acr, made.rcr) == (40, 1, 1.0, 1.0)
 
 
 def test_runs_without_an_answer_are_listed() -> None:
     figures, counted = stability_counts(GOLD, [*SAME, NO_ANSWER])
-    wire = stability_report(counted, [figures], ()).as_wire()
+    wire = stability_report(counted, [figures], {}).to_builtins()
     assert wire["decision"] == "inconclusive"
     assert wire["listings"]["runs_without_answer"] == {"total": 1, "first": ["a#seed=9;j=none"]}
     assert wire["warnings"] == ["runs without an answer, which are no refusal and no agreement: 1"]

@@ -112,7 +112,7 @@ WRONG: dict[str, Any] = {**TRACE, "answer_json": {"claim": "It depends.", "citat
 
 def test_a_gate_over_rows() -> None:
     report = assert_gate(gold=[FREE, NONE], trace=[TRACE, REFUSED], gates="precision>=1")
-    assert report.ruling.decision.value == "ship"
+    assert report.decision.value == "ship"
 
 
 def test_a_gate_over_files(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Real reports of every kind of gate, made by the gates themselves; never written by hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tests.gates.making import DROP, REFUSED, counts, gold, trace
@@ -9,7 +9,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.decision.baseline import Configuration, find_tradeoff
 from affidavit.decision.comparison import compare_outcomes
-from affidavit.decision.report import ReportInput, system_error_report
+from affidavit.decision.report import ReportInput, parse_report, system_error_report
 from affidavit.gates.agreement import PAIR_READER, agreement_counts
 from affidavit.gates.latency import LATENCY_READER as LATENCY_ROWS
 from affidavit.gates.latency import latency_counts
@@ -26,6 +26,11 @@ from affidavit.gates.research import (
 from affidavit.gates.run_reports import agreement_report, latency_report, stability_report
 from affidavit.gates.stability import STABILITY_READER as STABILITY_ROWS
 from affidavit.gates.stability import StabilityCounts, stability_counts
+from affidavit.reports.gate_history import HistoryRun
+from affidavit.reports.gate_html import gate_html
+from affidavit.reports.gate_junit import gate_junit
+from affidavit.reports.gate_markdown import gate_markdown
+from affidavit.reports.gate_sarif import gate_sarif
 
 Wire = dict[str, Any]
 DIGEST = "sha256:" + "5" * 64
@@ -47,18 +52,18 @@ def rag(right: int = 8, wrong: int = 2, *, missing: int = 0, changes: Wire | Non
     by_qid = {qid_of(item): item for item in items}
     scorer = RagScorer()
     offenders = [
-        make_offender(by_qid[name], found, scorer.score(by_qid[name], found), line)
+        make_offender(by_qid[name], found, scorer.score(by_qid[name], found), line=line)
         for line, found in enumerate(runs, start=1)
         if (name := str(found.qid)) >= f"A{right:04}" and name.startswith("A")
     ]
-    inputs = [
-        ReportInput("gold", "eval/gold.jsonl", DIGEST, len(items)),
-        ReportInput("trace", "runs/trace one.jsonl", DIGEST, len(runs)),
-    ]
+    inputs = {
+        "gold": ReportInput(path="eval/gold.jsonl", digest=DIGEST, rows=len(items)),
+        "trace": ReportInput(path="runs/trace one.jsonl", digest=DIGEST, rows=len(runs)),
+    }
     compared = compare_outcomes(dict.fromkeys("abcdef", True), dict.fromkeys("abcdef", False))
     return rag_report(
         made, RagPolicy(), inputs, offenders=offenders[:10], comparison=compared
-    ).as_wire()
+    ).to_builtins()
 
 
 def latency(**settings: Any) -> Wire:
@@ -83,10 +88,10 @@ def latency(**settings: Any) -> Wire:
             Configuration("k40", None, 0.95),
         ]
     )
-    inputs = [ReportInput("latency", "runs/latency.jsonl", DIGEST, len(rows))]
+    inputs = {"latency": ReportInput(path="runs/latency.jsonl", digest=DIGEST, rows=len(rows))}
     overrides = ["p95_ms=off", "p95_ms/5rps<=2000", "p95_ms/20rps<=2500", "p99_ms/1rps=9000"]
     given = {"overrides": overrides, "tradeoff": tradeoff, **settings}
-    return latency_report(latency_counts(rows), inputs, **given).as_wire()
+    return latency_report(latency_counts(rows), inputs, **given).to_builtins()
 
 
 def agreement(pairs: str = "VV " * 30 + "NN " * 10 + "VN VR RV AV", **settings: Any) -> Wire:
@@ -101,8 +106,10 @@ def agreement(pairs: str = "VV " * 30 + "NN " * 10 + "VN VR RV AV", **settings: 
         )
         for n, (first, second) in enumerate(map(tuple, pairs.split()))
     ]
-    inputs = [ReportInput("pairs", "runs/pairs.jsonl", DIGEST, len(rows))]
-    return agreement_report(agreement_counts(rows), inputs, unpaired=["q90"], **settings).as_wire()
+    inputs = {"pairs": ReportInput(path="runs/pairs.jsonl", digest=DIGEST, rows=len(rows))}
+    return agreement_report(
+        agreement_counts(rows), inputs, unpaired=["q90"], **settings
+    ).to_builtins()
 
 
 def stability(questions: int = 6, **settings: Any) -> Wire:
@@ -128,11 +135,11 @@ def stability(questions: int = 6, **settings: Any) -> Wire:
         figure, part = stability_counts(item, runs if n else [])
         figures.append(figure)
         total = total + part
-    inputs = [
-        ReportInput("gold", "eval/gold.jsonl", DIGEST, questions),
-        ReportInput("runs", "runs/stability.jsonl", DIGEST, questions * 9),
-    ]
-    return stability_report(total, figures, inputs, **settings).as_wire()
+    inputs = {
+        "gold": ReportInput(path="eval/gold.jsonl", digest=DIGEST, rows=questions),
+        "runs": ReportInput(path="runs/stability.jsonl", digest=DIGEST, rows=questions * 9),
+    }
+    return stability_report(total, figures, inputs, **settings).to_builtins()
 
 
 def research(*, is_right: bool = False) -> Wire:
@@ -165,13 +172,13 @@ def research(*, is_right: bool = False) -> Wire:
             {"objective": "find y", "required_evidence_ids": [], "evidence_sufficient": False},
         ]
     )
-    inputs = [ReportInput("golden", "eval/golden.json", DIGEST, 2)]
-    return research_report(queries, runs, inputs).as_wire()
+    inputs = {"golden": ReportInput(path="eval/golden.json", digest=DIGEST, rows=2)}
+    return research_report(queries, runs, inputs).to_builtins()
 
 
 def stopped() -> Wire:
     error = AffidavitError(faults.GOLDEN_MISSING, Where(file="eval/golden_queries.json"))
-    return system_error_report("research", error)
+    return system_error_report("research", error).to_builtins()
 
 
 KINDS: dict[str, Callable[[], Wire]] = {
@@ -182,3 +189,19 @@ KINDS: dict[str, Callable[[], Wire]] = {
     "research": research,
     "stopped": stopped,
 }
+
+
+def html_of(wire: dict[str, Any], past: Iterable[HistoryRun] = ()) -> str:
+    return gate_html(parse_report(wire), past)
+
+
+def junit_of(wire: dict[str, Any]) -> str:
+    return gate_junit(parse_report(wire))
+
+
+def sarif_of(wire: dict[str, Any]) -> str:
+    return gate_sarif(parse_report(wire))
+
+
+def markdown_of(wire: dict[str, Any]) -> str:
+    return gate_markdown(parse_report(wire))

@@ -7,8 +7,6 @@ from lxml import etree
 from tests.golden_files import Golden
 from tests.reports import gate_samples
 
-from affidavit.reports.gate_junit import gate_junit
-
 # What the schema of Jenkins, which the other readers follow, allows.
 ATTRIBUTES = {
     "testsuites": {"name", "tests", "failures", "errors", "skipped"},
@@ -29,7 +27,7 @@ def parsed(text: str) -> etree._Element:
 
 @pytest.mark.parametrize("kind", gate_samples.KINDS)
 def test_the_document(kind: str, golden: Golden) -> None:
-    text = gate_junit(gate_samples.KINDS[kind]())
+    text = gate_samples.junit_of(gate_samples.KINDS[kind]())
     golden.check(f"gate_{kind}.xml", text)
     root = parsed(text)
     for element in root.iter():
@@ -46,7 +44,7 @@ def test_the_document(kind: str, golden: Golden) -> None:
 
 
 def test_a_gate_that_was_not_measured_is_skipped_but_the_decision_errs() -> None:
-    root = parsed(gate_junit(gate_samples.rag()))
+    root = parsed(gate_samples.junit_of(gate_samples.rag()))
     outcomes = {
         str(case.get("name")): [child.tag for child in case] for case in root.iter("testcase")
     }
@@ -56,7 +54,7 @@ def test_a_gate_that_was_not_measured_is_skipped_but_the_decision_errs() -> None
 
 
 def test_a_gate_that_failed_names_its_reason_and_the_offenders_stand_in_the_output() -> None:
-    root = parsed(gate_junit(gate_samples.rag(5, 5)))
+    root = parsed(gate_samples.junit_of(gate_samples.rag(5, 5)))
     failure = root.find(".//testcase[@name='precision>=0.8']/failure")
     assert failure is not None
     assert failure.get("message") == "precision is 0.5 (5 of 10), but precision>=0.8 is asked"
@@ -65,7 +63,7 @@ def test_a_gate_that_failed_names_its_reason_and_the_offenders_stand_in_the_outp
 
 
 def test_a_release_that_may_ship_has_no_failure() -> None:
-    root = parsed(gate_junit(gate_samples.latency(overrides=["p95_ms<=9000"])))
+    root = parsed(gate_samples.junit_of(gate_samples.latency(overrides=["p95_ms<=9000"])))
     assert (root.get("failures"), root.get("errors"), root.get("skipped")) == ("0", "0", "0")
 
 
@@ -75,11 +73,11 @@ def test_any_text_makes_a_document_that_can_be_read(text: str) -> None:
     wire["reasons"] = [text]
     wire["offenders"][0]["claim"] = text
     wire["inputs"]["gold"]["path"] = text
-    root = parsed(gate_junit(wire))
+    root = parsed(gate_samples.junit_of(wire))
     assert root.get("name") == "affidavit"
 
 
 def test_characters_that_xml_forbids_are_shown() -> None:
     wire = gate_samples.rag(5, 5)
     wire["reasons"] = ["a\x00b\x1b\ufffe]]>"]
-    assert "a\\u0000b\\u001b\\ufffe]]&gt;" in gate_junit(wire)
+    assert "a\\u0000b\\u001b\\ufffe]]&gt;" in gate_samples.junit_of(wire)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.golden_files import Golden
 from tests.reports import gate_samples
 
-from affidavit.reports.gate_markdown import MAX_COMMENT_LENGTH, escaped, gate_markdown, marker
+from affidavit.reports.gate_markdown import MAX_COMMENT_LENGTH, escaped, marker
 
 ESCAPES = {
     "a table's bar": ("a|b", "a\\|b"),
@@ -47,11 +47,11 @@ def test_nothing_that_is_escaped_acts(text: str) -> None:
 
 @pytest.mark.parametrize("kind", gate_samples.KINDS)
 def test_the_comment(kind: str, golden: Golden) -> None:
-    golden.check(f"gate_{kind}.md", gate_markdown(gate_samples.KINDS[kind]()))
+    golden.check(f"gate_{kind}.md", gate_samples.markdown_of(gate_samples.KINDS[kind]()))
 
 
 def test_the_verdict_stands_first() -> None:
-    lines = gate_markdown(gate_samples.rag(5, 5)).splitlines()
+    lines = gate_samples.markdown_of(gate_samples.rag(5, 5)).splitlines()
     assert lines[0] == marker("rag") == "<!-- affidavit:rag -->"
     assert lines[1].startswith("## ❌ Do not ship: 2 passed, 2 failed, 1 not measured")
 
@@ -64,7 +64,7 @@ def test_it_fits_into_a_comment_and_says_what_was_left_out() -> None:
     wire = gate_samples.rag(3, 10, changes={"claim": "|" * 5000, "citations": ["@" * 90] * 500})
     wire["warnings"] = ["<" * 400] * 60
     wire["reasons"] = ["<" * 400] * 30
-    made = gate_markdown(wire)
+    made = gate_samples.markdown_of(wire)
     assert len(made) <= MAX_COMMENT_LENGTH
     assert "and 20 more reasons" in made
     assert "Left out, for a comment has its limits: notes." in made
@@ -74,7 +74,7 @@ def test_it_fits_into_a_comment_and_says_what_was_left_out() -> None:
 def test_even_what_is_needed_is_cut_rather_than_too_long() -> None:
     wire = gate_samples.latency()
     wire["gates"] = [{**wire["gates"][0], "metric": "<" * 400 + str(n)} for n in range(150)]
-    made = gate_markdown(wire)
+    made = gate_samples.markdown_of(wire)
     assert len(made) <= MAX_COMMENT_LENGTH
     assert made.endswith("_Cut here, for a comment has its limits. The JSON report has all._\n")
 
@@ -82,7 +82,7 @@ def test_even_what_is_needed_is_cut_rather_than_too_long() -> None:
 def test_many_gates_are_cut_and_counted() -> None:
     wire = gate_samples.latency()
     wire["gates"] = [{**wire["gates"][0], "metric": f"p95_ms/{n}rps"} for n in range(150)]
-    assert "| and 55 more |" in gate_markdown(wire)
+    assert "| and 55 more |" in gate_samples.markdown_of(wire)
 
 
 def test_a_report_of_several_gates() -> None:
@@ -94,7 +94,7 @@ def test_a_report_of_several_gates() -> None:
         "reasons": ["latency: p95_ms is too high"],
         "parts": parts,
     }
-    made = gate_markdown(whole)
+    made = gate_samples.markdown_of(whole)
     assert made.startswith("<!-- affidavit:all -->\n## ❌ Do not ship\n")
     assert "| RAG answers | ❔ Could not tell |" in made
     assert "### ❌ Latency: do not ship: 2 passed, 1 failed" in made

@@ -10,11 +10,13 @@ from pathlib import Path
 import pypdfium2 as pdfium
 import pytest
 from lxml import etree
+from msgspec import structs
 from msgspec.structs import replace
 from tests.reports import gate_samples
 
-from affidavit.decision import stored_report
-from affidavit.decision.stored_report import parse_report
+from affidavit.decision import report_details
+from affidavit.decision.decision import Decision
+from affidavit.decision.report import parse_report
 from affidavit.reports.gate_charts import (
     MOST_RUNS,
     charts_of,
@@ -25,7 +27,6 @@ from affidavit.reports.gate_charts import (
 )
 from affidavit.reports.gate_heatmaps import MOST_ROWS, heatmaps
 from affidavit.reports.gate_history import HistoryRun, history_lines, parse_history_line
-from affidavit.reports.gate_html import gate_html
 from affidavit.reports.gate_tables import ReportTable
 from affidavit.reports.svg import place, round_steps, tag
 
@@ -37,14 +38,14 @@ def past(count: int = 5) -> list[HistoryRun]:
         parse_history_line(line, 1, "h")
         for n in range(count)
         for line in history_lines(
-            gate_samples.rag(8, n % 8), f"2026-01-{n % 28 + 1:02}T0{n // 28}:00:00Z"
+            parse_report(gate_samples.rag(8, n % 8)), f"2026-01-{n % 28 + 1:02}T0{n // 28}:00:00Z"
         )
     ]
 
 
 @pytest.mark.parametrize("kind", gate_samples.KINDS)
 def test_the_page_needs_nothing_from_elsewhere_and_has_no_script(kind: str) -> None:
-    page = gate_html(gate_samples.KINDS[kind](), past())
+    page = gate_samples.html_of(gate_samples.KINDS[kind](), past())
     assert "default-src 'none'" in page
     assert not re.search(r"\bsrc=|url\(|<script|@import|https?://", page)
     assert not re.search(r"\shref=\"(?!#)", page)
@@ -55,7 +56,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_has_no_script(kind: str) -> N
 
 @pytest.mark.parametrize("kind", gate_samples.KINDS)
 def test_every_drawing_has_words_and_numbers(kind: str) -> None:
-    page = gate_html(gate_samples.KINDS[kind](), past())
+    page = gate_samples.html_of(gate_samples.KINDS[kind](), past())
     for drawing in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
         root = etree.fromstring(drawing)
         assert root.get("role") == "img"
@@ -69,7 +70,7 @@ def test_every_drawing_has_words_and_numbers(kind: str) -> None:
 
 
 def test_the_decision_stands_first_and_in_the_title() -> None:
-    page = gate_html(gate_samples.rag(5, 5))
+    page = gate_samples.html_of(gate_samples.rag(5, 5))
     assert "<title>Do not ship: RAG answers</title>" in page
     assert '<div class="decision no_ship">Do not ship</div>' in page
     assert page.index("precision is 0.5 (5 of 10)") < page.index("<h2>Gates</h2>")
@@ -83,7 +84,7 @@ def test_text_from_outside_is_escaped_everywhere() -> None:
     wire["inputs"]["gold"]["path"] = hostile
     wire["gates"][0]["metric"] = hostile
     wire["comparison"]["broken"]["first"] = [hostile]
-    page = gate_html(wire)
+    page = gate_samples.html_of(wire)
     assert "<img" not in page
     assert "\u202e" not in page
     assert "\\u202e" in page
@@ -97,7 +98,7 @@ def test_a_page_of_several_gates_leads_to_each() -> None:
         "reasons": [f"reason {n}" for n in range(30)],
         "parts": {kind: make() for kind, make in gate_samples.KINDS.items() if kind != "stopped"},
     }
-    page = gate_html(whole)
+    page = gate_samples.html_of(whole)
     assert '<a class="no_ship" href="#latency">' in page
     assert '<section class="part" id="latency">' in page
     assert "and 10 more" in page
@@ -110,7 +111,7 @@ def test_a_million_rows_make_a_small_page() -> None:
     run = wire["details"]["by_run"][0]
     wire["details"]["by_run"] = [{**run, "seed": n} for n in range(5_000)]
     wire["listings"]["unstable"] = {"total": 10**6, "first": ["x" * 500] * 100}
-    page = gate_html(wire)
+    page = gate_samples.html_of(wire)
     assert len(page.encode()) < 200_000
     assert f"{20_000 - MOST_ROWS} more questions" in page
     assert "4900 more seeds" in page
@@ -118,11 +119,11 @@ def test_a_million_rows_make_a_small_page() -> None:
     runs["details"]["runs"] = [
         {**runs["details"]["runs"][0], "run_id": str(n)} for n in range(5_000)
     ]
-    assert "4900 more runs" in gate_html(runs)
+    assert "4900 more runs" in gate_samples.html_of(runs)
     gates = gate_samples.latency()
     gates["gates"] = [{**gates["gates"][0], "metric": f"p95_ms/{n}rps"} for n in range(60)]
     # Three figures without a gate have an interval, and are drawn too.
-    assert "(the first 40 of 63)" in gate_html(gates)
+    assert "(the first 40 of 63)" in gate_samples.html_of(gates)
 
 
 def test_a_report_of_another_hand_makes_a_small_page_too() -> None:
@@ -138,7 +139,7 @@ def test_a_report_of_another_hand_makes_a_small_page_too() -> None:
     rag = gate_samples.rag(5, 5)
     rag["offenders"] = rag["offenders"] * 1_000
     for wire in (latency, agreement, rag):
-        assert len(gate_html(wire).encode()) < 600_000
+        assert len(gate_samples.html_of(wire).encode()) < 600_000
 
 
 def test_where_the_gold_set_changed_is_marked() -> None:
@@ -190,10 +191,10 @@ def test_curves_of_loads_and_their_limits() -> None:
 
 
 def test_a_load_without_figures_and_one_without_a_limit() -> None:
-    details = stored_report.LatencyDetails(
+    details = report_details.LatencyDetails(
         load={
-            "1rps": stored_report.StoredPercentiles(0),
-            "2rps": stored_report.StoredPercentiles(1, 5.0, 5.0, 5.0, None),
+            "1rps": report_details.Percentiles(n=0),
+            "2rps": report_details.Percentiles(n=1, p50_ms=5.0, p90_ms=5.0, p95_ms=5.0),
         }
     )
     root = etree.fromstring(load_chart(details, (), NO_TABLE).drawing)
@@ -201,12 +202,12 @@ def test_a_load_without_figures_and_one_without_a_limit() -> None:
 
 
 def test_what_is_beaten_is_hollow_and_what_is_not_measured_is_not_drawn() -> None:
-    tradeoff = stored_report.StoredTradeoff(
+    tradeoff = report_details.Tradeoff(
         frontier=(
-            stored_report.StoredConfiguration("a", 100.0, 0.9, passes=True),
-            stored_report.StoredConfiguration("c"),
+            report_details.ConfigurationFigures("a", 100.0, 0.9, passes=True),
+            report_details.ConfigurationFigures("c"),
         ),
-        dominated=(stored_report.StoredConfiguration("b", 200.0, 0.5), "named only"),
+        dominated=(report_details.ConfigurationFigures("b", 200.0, 0.5), "named only"),
     )
     root = etree.fromstring(frontier_chart(tradeoff, NO_TABLE).drawing)
     states = {str(point[0].text)[0]: point.get("class") for point in root.iter("circle")}
@@ -268,7 +269,9 @@ def test_a_trend_needs_two_runs_of_the_same_kind() -> None:
 
 def test_a_long_history_shows_its_last_runs_and_a_gap_where_nothing_was_measured() -> None:
     runs = past(MOST_RUNS + 10)
-    runs[-2] = HistoryRun(runs[-2].schema_version, runs[-2].at, "rag", "inconclusive")
+    runs[-2] = structs.replace(
+        runs[-2], decision=Decision.INCONCLUSIVE, metrics={}, gates=(), inputs={}
+    )
     chart = next(trend_charts(runs, "rag"))
     root = etree.fromstring(chart.drawing)
     assert len([*root.iter("circle")]) == MOST_RUNS - 1
@@ -277,9 +280,7 @@ def test_a_long_history_shows_its_last_runs_and_a_gap_where_nothing_was_measured
 
 def test_a_trend_whose_last_run_measured_nothing_says_so() -> None:
     runs = past(3)
-    last = HistoryRun(
-        runs[-1].schema_version, runs[-1].at, "rag", "inconclusive", {}, runs[-1].gates
-    )
+    last = structs.replace(runs[-1], decision=Decision.INCONCLUSIVE, metrics={}, inputs={})
     assert "the last is not measured" in next(trend_charts([*runs, last], "rag")).says
 
 
@@ -313,9 +314,8 @@ def test_nothing_is_wider_than_the_window(width: int, tmp_path: Path) -> None:
         "parts": {kind: make() for kind, make in gate_samples.KINDS.items() if kind != "stopped"},
     }
     # Chromium opens no narrow window, so the page stands in a frame of that width.
-    frame = (
-        f'<iframe style="width: {width}px" srcdoc="{escape(gate_html(whole, past()))}"></iframe>'
-    )
+    page = escape(gate_samples.html_of(whole, past()))
+    frame = f'<iframe style="width: {width}px" srcdoc="{page}"></iframe>'
     measure = "document.title = document.querySelector('iframe').contentDocument.body.scrollWidth"
     file = tmp_path / "page.html"
     file.write_text(f"<title>none</title>{frame}<script>onload = () => {{ {measure} }}</script>")
@@ -327,7 +327,7 @@ def test_nothing_is_wider_than_the_window(width: int, tmp_path: Path) -> None:
 
 def test_on_paper_nothing_is_folded_away(tmp_path: Path) -> None:
     file, paper = tmp_path / "page.html", tmp_path / "page.pdf"
-    file.write_text(gate_html(gate_samples.latency(), past()))
+    file.write_text(gate_samples.html_of(gate_samples.latency(), past()))
     chromium("--no-pdf-header-footer", f"--print-to-pdf={paper}", file.as_uri(), folder=tmp_path)
     with pdfium.PdfDocument(paper) as pages:
         said = "".join(page.get_textpage().get_text_bounded() for page in pages)

@@ -10,6 +10,7 @@ from tests.repository import ROOT
 
 from affidavit.app.gate_all import AllGatesReport, GateOutcome
 from affidavit.base.exits import Exit
+from affidavit.decision.report import parse_report
 
 SCHEMA = json.loads((ROOT / "docs/schemas/gate-report.schema.json").read_text("utf-8"))
 PUBLISHED = Draft202012Validator(SCHEMA)
@@ -25,8 +26,11 @@ def test_every_kind_follows_it(kind: str) -> None:
 
 
 def test_one_report_over_all_gates_follows_it() -> None:
-    made = (GateOutcome(kind, make(), Exit.UNKNOWN) for kind, make in gate_samples.KINDS.items())
-    PUBLISHED.validate(AllGatesReport(tuple(made)).as_wire())
+    made = (
+        GateOutcome(kind, parse_report(make()), Exit.UNKNOWN)
+        for kind, make in gate_samples.KINDS.items()
+    )
+    PUBLISHED.validate(AllGatesReport(tuple(made)).report.to_builtins())
 
 
 NONE = {
@@ -48,7 +52,7 @@ def test_what_is_no_report(field: str, value: Any) -> None:
     assert not PUBLISHED.is_valid({**gate_samples.rag(), field: value})
 
 
-@pytest.mark.parametrize("field", SCHEMA["$defs"]["StoredReport"]["required"])
+@pytest.mark.parametrize("field", SCHEMA["$defs"]["Report"]["required"])
 def test_what_is_always_there(field: str) -> None:
     wire = gate_samples.rag()
     del wire[field]

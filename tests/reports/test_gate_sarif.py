@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 from tests.reports import gate_samples
 
-from affidavit.reports.gate_sarif import gate_sarif, uri_of
+from affidavit.reports.gate_sarif import uri_of
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
 LEVEL = {"enum": ["none", "note", "warning", "error"]}
@@ -63,7 +63,7 @@ LOG = exactly(
 
 
 def log_of(wire: gate_samples.Wire) -> Any:
-    log = json.loads(gate_sarif(wire))
+    log = json.loads(gate_samples.sarif_of(wire))
     jsonschema.validate(log, LOG)
     return log
 

@@ -6,9 +6,8 @@ import pytest
 from tests.reports import gate_samples
 
 from affidavit.base.errors import AffidavitError
-from affidavit.decision.stored_report import each_report_part, parse_report
+from affidavit.decision.report import parse_report
 from affidavit.reports import gate_wording
-from affidavit.reports.gate_html import gate_html
 from affidavit.reports.gate_tables import MAX_DETAIL_ROWS, detail_tables, gate_table, offender_table
 
 FIGURES = {
@@ -157,7 +156,7 @@ def test_names_of_any_length_leave_a_report_readable(kind: str) -> None:
     tables = [*detail_tables(report), offender_table(report)]
     cells = [cell for table in tables if table for row in table.rows for cell in row.cells]
     assert max(map(len, cells)) < 3_000
-    assert len(gate_html(wire)) < 200_000
+    assert len(gate_samples.html_of(wire)) < 200_000
 
 
 def test_runs_without_an_answer_are_said() -> None:
@@ -248,7 +247,7 @@ def test_parts_are_read_one_level_deep() -> None:
         "decision": "no_ship",
         "parts": {"rag": gate_samples.rag(), "latency": gate_samples.latency()},
     }
-    assert [part.kind for part in each_report_part(parse_report(whole))] == ["rag", "latency"]
+    assert [part.kind for part in parse_report(whole).each_part] == ["rag", "latency"]
     with pytest.raises(AffidavitError) as caught:
         parse_report({**whole, "parts": {"all": whole}})
     assert caught.value.where.field == "parts.all"

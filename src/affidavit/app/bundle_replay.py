@@ -132,7 +132,15 @@ def _possible_statuses(
     return {
         decide(
             [gate],
-            {gate.key: Measure(gate.metric, each, rate, None, figure.not_measured, left)},
+            {
+                gate.key: Measure(
+                    metric=gate.metric,
+                    value=each,
+                    rate=rate,
+                    not_measured=figure.not_measured,
+                    still_open=left,
+                )
+            },
         )
         .results[0]
         .status

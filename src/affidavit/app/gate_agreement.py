@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import structs
+
 from affidavit.app.gate_inputs import BadLines, InputLines, baseline_outcomes
 from affidavit.base.json_rows import keep_last
 from affidavit.decision.comparison import compare_outcomes
@@ -44,7 +46,7 @@ class AgreementGate:
 @dataclass(frozen=True, slots=True)
 class _Labelled:
     pairs: tuple[LabelPair, ...]
-    inputs: tuple[ReportInput, ...]
+    inputs: dict[str, ReportInput]
     duplicates: int
     unpaired: tuple[str, ...] = ()
 
@@ -75,14 +77,15 @@ def _from_pairs(names: Iterable[str], skip_bad: bool) -> _Labelled:
     lines = InputLines("pairs", names, BadLines(skip_bad))
     rows = (row for _, row in lines.rows(PAIR_READER.from_chunk))
     last, duplicates = keep_last(rows, lambda pair: str(pair.qid))
-    return _Labelled(tuple(last.values()), (lines.as_input(),), duplicates)
+    return _Labelled(tuple(last.values()), {lines.role: lines.as_input()}, duplicates)
 
 
 def _from_labels(scholar: str, auditor: str, skip_bad: bool) -> _Labelled:
     first, first_input, first_lost = _labels("scholar", scholar, skip_bad)
     second, second_input, second_lost = _labels("auditor", auditor, skip_bad)
     pairs, unpaired = join_labels(first, second)
-    return _Labelled(pairs, (first_input, second_input), first_lost + second_lost, unpaired)
+    inputs = {"scholar": first_input, "auditor": second_input}
+    return _Labelled(pairs, inputs, first_lost + second_lost, unpaired)
 
 
 def _labels(role: str, name: str, skip_bad: bool) -> tuple[dict[str, LabelRow], ReportInput, int]:
@@ -97,7 +100,7 @@ def disagreements_tsv(counts: AgreementCounts) -> bytes:
 
     The head is written all the same, so that no older file is taken for this run's.
     """
-    rows = (COLUMNS, *(made.row() for made in counts.disagreements))
+    rows = (COLUMNS, *(structs.astuple(made) for made in counts.disagreements))
     return "".join("\t".join(map(_cell, row)) + "\n" for row in rows).encode(
         "utf-8", "backslashreplace"
     )

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from affidavit.app.gate_agreement import AgreementGate, gate_agreement
 from affidavit.app.gate_latency import LatencyGate, gate_latency
@@ -31,21 +32,17 @@ from affidavit.gates.rag_scoring import DEFAULT_K, REFUSAL
 # malformed, has decided nothing: the whole is inconclusive then, never to ship.
 
 KIND: Final = "all"
+Member = TypeVar("Member")
 
 
 @dataclass(frozen=True, slots=True)
 class GateOutcome:
-    """One gate: its report as JSON has it, how it would end alone, and why it was not tried."""
+    """One gate: its report, its exit code, and the error if it could not be evaluated."""
 
     name: str
-    wire: Mapping[str, Any]
+    report: Report
     exit: Exit
     error: AffidavitError | None = None
-
-    @property
-    def reasons(self) -> Iterable[str]:
-        """Why it does not ship, each with the name of the gate."""
-        return (f"{self.name}: {reason}" for reason in self.wire["reasons"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,60 +53,54 @@ class AllGatesReport:
 
     @property
     def exit(self) -> Exit:
-        """How the command ends: as the worst of the gates does."""
+        """The exit code of the command: the worst of the gates."""
         return worst_exit(part.exit for part in self.parts)
 
     @property
     def decision(self) -> Decision:
-        """One decision over all: a gate that says no decides, what is open leaves it open."""
-        decisions = {Decision(part.wire["decision"]) for part in self.parts}
+        """One decision over all: no_ship if any gate says so, ship if all do."""
+        decisions = {part.report.decision for part in self.parts}
         if Decision.NO_SHIP in decisions:
             return Decision.NO_SHIP
         return Decision.SHIP if decisions == {Decision.SHIP} else Decision.INCONCLUSIVE
 
-    def as_wire(self) -> dict[str, object]:
-        """Return one report: figures and gates with the name of their part, and the parts."""
-        return {
-            "schema_version": REPORT_SCHEMA,
-            "kind": KIND,
-            "decision": self.decision.value,
-            "reasons": [reason for part in self.parts for reason in part.reasons],
-            "inputs": self._merged("inputs"),
-            "counts": self._merged("counts"),
-            "settings": {},
-            "metrics": self._merged("metrics"),
-            "gates": [
-                {**gate, "metric": f"{part.name}.{gate['metric']}"}
-                for part in self.parts
-                for gate in part.wire["gates"]
-            ],
-            "offenders": [],
-            "listings": self._merged("listings"),
-            "warnings": [
-                f"{part.name}: {said}" for part in self.parts for said in part.wire["warnings"]
-            ],
-            "next_steps": [step for part in self.parts for step in part.wire.get("next_steps", ())],
-            "details": {},
-            "parts": {part.name: part.wire for part in self.parts},
-        }
+    @property
+    def report(self) -> Report:
+        """One report: figures and gates under the name of their part, and the parts."""
+        named = [(part.name, part.report) for part in self.parts]
+        return Report(
+            schema_version=REPORT_SCHEMA,
+            kind=KIND,
+            decision=self.decision,
+            reasons=tuple(f"{name}: {each}" for name, part in named for each in part.reasons),
+            inputs=_merged((name, part.inputs) for name, part in named),
+            counts=_merged((name, part.counts) for name, part in named),
+            metrics=_merged((name, part.metrics) for name, part in named),
+            gates=tuple(
+                structs.replace(gate, metric=f"{name}.{gate.metric}")
+                for name, part in named
+                for gate in part.gates
+            ),
+            listings=_merged((name, part.listings) for name, part in named),
+            warnings=tuple(f"{name}: {each}" for name, part in named for each in part.warnings),
+            next_steps=tuple(step for _, part in named for step in part.next_steps),
+            parts=dict(named),
+        )
 
     def _repr_html_(self) -> str:
         rows = (
-            (part.wire["decision"], part.name, "; ".join(part.wire["reasons"]))
+            (part.report.decision.value, part.name, "; ".join(part.report.reasons))
             for part in self.parts
         )
         return result_table("All gates", self.decision.value, ("Decision", "Gate", "Reasons"), rows)
 
-    def _merged(self, field: str) -> dict[str, object]:
-        return {
-            f"{part.name}.{name}": value
-            for part in self.parts
-            for name, value in part.wire.get(field, {}).items()
-        }
+
+def _merged(members: Iterable[tuple[str, Mapping[str, Member]]]) -> dict[str, Member]:
+    return {f"{part}.{name}": value for part, each in members for name, value in each.items()}
 
 
 def run_all_gates(gates: Iterable[tuple[str, Callable[[], Report]]]) -> AllGatesReport:
-    """Try every gate, also after one could not be tried."""
+    """Evaluate every gate, also after one could not be evaluated."""
     return AllGatesReport(tuple(_gate_outcome(name, decide) for name, decide in gates))
 
 
@@ -117,11 +108,11 @@ def _gate_outcome(name: str, decide: Callable[[], Report]) -> GateOutcome:
     try:
         report = decide()
     except AffidavitError as error:
-        wire = system_error_report(name, error)
         place = str(error.where)
-        wire["reasons"] = [f"{place}: {error.message}" if place else error.message]
-        return GateOutcome(name, wire, error.fault.exit, error)
-    return GateOutcome(name, report.as_wire(), report.ruling.exit)
+        reason = f"{place}: {error.message}" if place else error.message
+        failed = system_error_report(name, error, reason)
+        return GateOutcome(name, failed, error.fault.exit, error)
+    return GateOutcome(name, report, report.decision.exit)
 
 
 # What the tables `[gates.*]` of a config file may hold, one shape for each gate.

@@ -14,6 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
+from msgspec import UNSET
+
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults.input import FILE_MISSING, FILE_UNREADABLE, JSON_LONG_LINE
 from affidavit.base.files import is_there, open_to_read
@@ -170,8 +172,8 @@ class BadLines:
         if len(self.first) < MAX_LISTED:
             self.first.append(error)
 
-    def said(self) -> tuple[str, ...]:
-        """Return the first of them: where each stands, and what is wrong with it."""
+    def described(self) -> tuple[str, ...]:
+        """Return the first of them, each with its location and problem."""
         return tuple(f"{error.where}: {error.message} ({error.fault.code})" for error in self.first)
 
 
@@ -229,12 +231,11 @@ class InputLines:
     def as_input(self, rows: int | None = None) -> ReportInput:
         """Return what a report says of this input."""
         return ReportInput(
-            self.role,
-            ", ".join(map(shown_name, self.given)),
-            digest_of_files(self._digests),
-            self.rows_read if rows is None else rows,
-            self._bad.count,
-            self._bad.said(),
+            path=", ".join(map(shown_name, self.given)),
+            digest=digest_of_files(self._digests),
+            rows=self.rows_read if rows is None else rows,
+            skipped=self._bad.count,
+            skipped_lines=self._bad.described() or UNSET,
         )
 
 

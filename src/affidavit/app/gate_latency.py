@@ -27,7 +27,6 @@ from affidavit.decision.baseline import (
     Accuracy,
     Configuration,
     RollbackGuard,
-    Tradeoff,
     accuracy_from_report,
     find_tradeoff,
     release_from_report,
@@ -36,6 +35,7 @@ from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.evaluation import decide
 from affidavit.decision.gate import LATENCY_GATES, Gate, override_gates
 from affidavit.decision.report import Report, ReportInput
+from affidavit.decision.report_details import Tradeoff
 from affidavit.decision.thresholds import parse_number
 from affidavit.gates.latency import (
     STAGES,
@@ -193,7 +193,7 @@ def gate_latency(asked: LatencyGate) -> Report:
     now = Configuration("this", counts.everything.figures["p95_ms"].value, precision)
     return latency_report(
         counts,
-        (lines.as_input(), *_accuracy_inputs(asked)),
+        {lines.role: lines.as_input(), **_accuracy_inputs(asked)},
         overrides=asked.gates,
         tradeoff=_tradeoff(counts, known, asked.gates) if known else None,
         releases=None if before is None else (before, now),
@@ -208,10 +208,13 @@ def _baseline_release(path: Path) -> Configuration:
     return release_from_report(read_stored_report(path), str(path))
 
 
-def _accuracy_inputs(asked: LatencyGate) -> Iterable[ReportInput]:
-    for name, path in asked.accuracy:
-        role = "accuracy" if name is None else f"accuracy of {name}"
-        yield ReportInput(role, shown_name(str(path)), digest_file(path), 1)
+def _accuracy_inputs(asked: LatencyGate) -> dict[str, ReportInput]:
+    return {
+        "accuracy" if name is None else f"accuracy of {name}": ReportInput(
+            path=shown_name(str(path)), digest=digest_file(path), rows=1
+        )
+        for name, path in asked.accuracy
+    }
 
 
 def _accuracy_reasons(accuracy: Accuracy | None, decision: Decision) -> tuple[str, ...]:
@@ -240,8 +243,8 @@ def _configuration(
     measures = counts.of_config(name).figures
     is_right = accuracy is not None and accuracy.decision is Decision.SHIP
     # A gate on one load speaks of all configurations; it has no figure for a single one.
-    ruling = decide((gate for gate in gates if gate.part is None), measures)
-    is_quick = all(result.status is GateStatus.PASSED for result in ruling.results)
+    made = decide((gate for gate in gates if gate.part is None), measures)
+    is_quick = all(result.status is GateStatus.PASSED for result in made.results)
     return Configuration(
         name,
         measures["p95_ms"].value,

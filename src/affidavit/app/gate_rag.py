@@ -45,7 +45,7 @@ from affidavit.gates.imported_scores import ImportedExtras
 from affidavit.gates.rag_counts import RagCounts, decode_profile, outcome_of
 from affidavit.gates.rag_report import (
     RAG_KIND,
-    RagOffender,
+    PlacedOffender,
     RagPolicy,
     RagResult,
     make_offender,
@@ -69,7 +69,7 @@ def decide_rag(request: RagRequest, find_out: Callable[[RagRequest], RagResult])
         items=outcome.items if request.items else None,
         comparison=_compared(request, outcome),
         fail_on_regression=True,
-        brought=outcome.brought,
+        extras=outcome.extras,
     )
 
 
@@ -141,7 +141,7 @@ def _offenders(
     traces: ScoredTraces,
     counts: RagCounts,
     refusal: str,
-) -> Iterator[RagOffender]:
+) -> Iterator[PlacedOffender]:
     """Yield the worst, with their rows read again."""
     qids = [qid for *_, qid in counts.offenders]
     numbers = {qid: gold.ready[qid].number for qid in qids}
@@ -151,7 +151,7 @@ def _offenders(
     for qid in qids:
         again = found[places[qid]]
         profile = decode_profile(traces.runs.codes[numbers[qid]])
-        yield make_offender(items[qid], again.trace, profile, again.line, again.file)
+        yield make_offender(items[qid], again.trace, profile, line=again.line, file=again.file)
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UNSET
+
 from affidavit.app.gate_inputs import STANDARD_INPUT, files_named, shown_name
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
@@ -253,17 +255,23 @@ class RagRequest:
 
 def inputs_of(
     request: RagRequest, gold: InputRead, traces: InputRead, counts: RagCounts
-) -> tuple[ReportInput, ReportInput]:
+) -> dict[str, ReportInput]:
     """Return what a report says of the two inputs."""
-    return (
-        _input("gold", request.gold, gold, counts.items()),
-        _input(TRACE_ROLE, request.trace, traces, counts.traces),
-    )
+    return {
+        "gold": _input(request.gold, gold, counts.items()),
+        TRACE_ROLE: _input(request.trace, traces, counts.traces),
+    }
 
 
-def _input(role: str, given: tuple[str, ...], read: InputRead, rows: int) -> ReportInput:
+def _input(given: tuple[str, ...], read: InputRead, rows: int) -> ReportInput:
     sources, digest, bad = read
-    return ReportInput(role, _shown_input(given, sources), digest, rows, bad.count, bad.said())
+    return ReportInput(
+        path=_shown_input(given, sources),
+        digest=digest,
+        rows=rows,
+        skipped=bad.count,
+        skipped_lines=bad.described() or UNSET,
+    )
 
 
 def _shown_input(given: tuple[str, ...], sources: tuple[RagSource, ...]) -> str:

@@ -28,7 +28,7 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.files import digest_file
 from affidavit.base.text import excerpt
 from affidavit.gates.rag_counts import ItemProfile, RagCounts, decode_profile
-from affidavit.gates.rag_report import RagOffender, RagResult, make_offender
+from affidavit.gates.rag_report import PlacedOffender, RagResult, make_offender
 from affidavit.gates.rag_rows import (
     GOLD_READER,
     TRACE_READER,
@@ -363,7 +363,7 @@ def _refuse_twice(decided: ShardResult, gold: ShardedInput) -> None:
 
 def _offenders(
     decided: ShardResult, gold: ShardedInput, traces: ShardedInput
-) -> Iterator[RagOffender]:
+) -> Iterator[PlacedOffender]:
     for *_, qid in decided.counts.offenders:
         item_place, run_place, code = decided.worst[qid]
         for item, found in zip(
@@ -373,6 +373,6 @@ def _offenders(
                 gold_from_line(item.raw, item.line, item.file),
                 trace_from_line(found.raw, found.line, found.file),
                 decode_profile(code),
-                found.line,
-                found.file,
+                line=found.line,
+                file=found.file,
             )

@@ -15,7 +15,7 @@ from affidavit.base.files import append_line_durably, open_to_read
 from affidavit.base.json_values import LINE_LIMITS
 from affidavit.base.strict_json import read_json_file, read_lines
 from affidavit.decision.comparison import ReportComparison, compare_reports
-from affidavit.decision.stored_report import parse_report
+from affidavit.decision.report import Report, parse_report
 from affidavit.reports import gate_html, gate_junit, gate_markdown, gate_sarif
 from affidavit.reports.gate_history import (
     HISTORY_SCHEMA,
@@ -47,12 +47,12 @@ class History:
     findings: tuple[AffidavitError, ...] = ()
 
 
-def append_run(path: Path, wire: Mapping[str, object], at: str) -> None:
+def append_run(path: Path, report: Report, at: str) -> None:
     """Add a run to the history, and return when it is on the disk; `at` is when it was made.
 
     The folder is made if there is none: `eval/history.jsonl` is where a project begins.
     """
-    lines = tuple(history_lines(wire, at))
+    lines = tuple(history_lines(report, at))
     with suppress(
         OSError
     ):  # What keeps the folder from being made keeps the line out, by its code.
@@ -99,7 +99,7 @@ def require_history(path: Path) -> None:
 MAX_REPORT_BYTES: Final = 512 * 1024 * 1024
 """A report names every item, so one of a million items has some tens of megabytes."""
 
-RENDERERS: Final[Mapping[str, Callable[[Mapping[str, object]], str]]] = MappingProxyType(
+RENDERERS: Final[Mapping[str, Callable[[Report], str]]] = MappingProxyType(
     {
         "junit": gate_junit.gate_junit,
         "sarif": gate_sarif.gate_sarif,
@@ -108,18 +108,17 @@ RENDERERS: Final[Mapping[str, Callable[[Mapping[str, object]], str]]] = MappingP
 )
 
 
-def read_report(path: Path) -> dict[str, Any]:
-    """Return a stored report, held to its shape."""
+def read_report(path: Path) -> tuple[dict[str, Any], Report]:
+    """Return a stored report, as its file has it and validated."""
     value = read_json_file(path, MAX_REPORT_BYTES)
     if not isinstance(value, dict):
         problem = "it is not a JSON object"
         raise AffidavitError(faults.REPORT_MALFORMED, Where(str(path)), problem=problem)
-    parse_report(value, str(path))
-    return value
+    return value, parse_report(value, str(path))
 
 
-def render_report(name: str, wire: Mapping[str, object], history: History) -> bytes:
+def render_report(name: str, report: Report, history: History) -> bytes:
     """Return a report in one of its forms: html, junit, sarif or markdown."""
-    text = gate_html.gate_html(wire, history.runs) if name == "html" else RENDERERS[name](wire)
+    text = gate_html.gate_html(report, history.runs) if name == "html" else RENDERERS[name](report)
     # A lone surrogate (a file name that is no text) has no UTF-8.
     return text.encode("utf-8", "backslashreplace")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import UNSET
+
 from affidavit.app.gate_inputs import BadLines, InputLines, baseline_outcomes, shown_name
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
@@ -53,7 +55,7 @@ def gate_research(asked: ResearchGate) -> Report:
     return research_report(
         queries,
         found,
-        (golden, runs.as_input(len(found))),
+        {"golden": golden, "outputs": runs.as_input(len(found))},
         overrides=asked.gates,
         allow_missing=asked.allow_missing,
         comparison_with=before,
@@ -73,7 +75,7 @@ def _golden(path: Path) -> tuple[tuple[GoldenQuery, ...], ReportInput]:
             raise AffidavitError(faults.GOLDEN_MISSING, Where(file=place)) from None
         where = error.at(file=place).where
         raise AffidavitError(faults.GOLDEN_MALFORMED, where, problem=error.message) from None
-    return queries, ReportInput("golden", shown_name(place), digest_of(raw), len(queries))
+    return queries, ReportInput(path=shown_name(place), digest=digest_of(raw), rows=len(queries))
 
 
 class _Runs:
@@ -100,7 +102,13 @@ class _Runs:
         digest = digest_of(listed) if self._digests else None
         bad = self._bad
         place = shown_name(str(self._root))
-        return ReportInput("outputs", place, digest, runs, bad.count, bad.said())
+        return ReportInput(
+            path=place,
+            digest=digest,
+            rows=runs,
+            skipped=bad.count,
+            skipped_lines=bad.described() or UNSET,
+        )
 
     def _folders(self) -> Iterator[Path]:
         if not is_folder(self._root):

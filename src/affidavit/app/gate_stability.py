@@ -382,7 +382,7 @@ def gate_stability(asked: StabilityGate) -> Report:
     return stability_report(
         counts,
         figures,
-        (given, recorded.as_input()),
+        {"gold": given, "runs": recorded.as_input()},
         overrides=asked.gates,
         strays=listing_of(by_qid.keys() - gold.keys()),
         duplicates=duplicates,

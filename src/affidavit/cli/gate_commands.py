@@ -445,4 +445,4 @@ def all_gates(terminal: Terminal, frame: GateOptions, config: Path) -> Exit:
     for part in found.parts:
         if part.error is not None:
             click.echo(single_line(f"{part.error}"), err=True)
-    return finish_gate(terminal, remembered, found.as_wire(), found.exit)
+    return finish_gate(terminal, remembered, found.report, found.exit)

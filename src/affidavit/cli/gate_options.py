@@ -163,50 +163,47 @@ def gate_command(
 def finish_gate(
     terminal: Terminal,
     frame: GateOptions,
-    report: "Report | Mapping[str, object]",
-    exit: Exit = Exit.UNKNOWN,
+    report: "Report",
+    exit: Exit | None = None,
 ) -> Exit:
-    """Write every file that is asked for, print the summary or the JSON, and say how to end.
+    """Write the files asked for, print the report, and return the exit code.
 
-    A report that is not made of one `Report` brings its own exit.
+    `exit` is the code of a report whose decision does not determine it.
     """
     from affidavit.base.files import write_atomically
-    from affidavit.decision.report import Report
 
-    wire = report.as_wire() if isinstance(report, Report) else dict(report)
-    ended = report.ruling.exit if isinstance(report, Report) else exit
-    with _history_with_run(terminal, frame.history, wire) as past:
+    with _history_with_run(terminal, frame.history, report) as past:
         # All are made before the first is written, which is the JSON, in pieces: nothing is left
         # half done.
-        made = [(path, _render_report(name, wire, past)) for name, path in frame.outputs()]
+        made = [(path, _render_report(name, report, past)) for name, path in frame.outputs()]
         for path, data in made:
             write_atomically(path, data)
             terminal.note(f"wrote {path}")
     if terminal.json:
-        for piece in _render_report("report", wire):
+        for piece in _render_report("report", report):
             click.echo(piece, nl=False)
     else:
         from affidavit.cli.gate_text import print_gate_report
 
-        print_gate_report(terminal, wire)
-    return ended
+        print_gate_report(terminal, report)
+    return report.decision.exit if exit is None else exit
 
 
 def _render_report(
-    name: str, wire: Mapping[str, object], past: "Iterable[HistoryRun]" = ()
+    name: str, report: "Report", past: "Iterable[HistoryRun]" = ()
 ) -> Iterable[bytes]:
     if name == "report":
         from affidavit.reports.gate_json import gate_report_chunks
 
-        return gate_report_chunks(wire)
+        return gate_report_chunks(report)
     render = getattr(import_module(f"affidavit.reports.gate_{name}"), f"gate_{name}")
-    text: str = render(wire, past) if name == "html" else render(wire)
+    text: str = render(report, past) if name == "html" else render(report)
     return (text.encode("utf-8", "backslashreplace"),)
 
 
 @contextmanager
 def _history_with_run(
-    terminal: Terminal, path: Path | None, wire: Mapping[str, object]
+    terminal: Terminal, path: Path | None, report: "Report"
 ) -> "Iterator[tuple[HistoryRun, ...]]":
     """Give the runs of the history with this one; it is added when the reports are written."""
     if path is None:
@@ -219,8 +216,8 @@ def _history_with_run(
 
     at = now()
     before = load_history(terminal, path).runs if is_there(path) else ()
-    yield (*before, *history_runs(wire, at))
-    gate_reports.append_run(path, wire, at)
+    yield (*before, *history_runs(report, at))
+    gate_reports.append_run(path, report, at)
     terminal.note(f"added this run to {path}")
 
 

@@ -76,17 +76,17 @@ def report(
     files = {name: path for name, path in wanted.items() if path is not None}
     read = (stored,) if history is None else (stored, history)
     require_output_paths(files.values(), read)
-    wire = read_report(stored)
+    wire, report = read_report(stored)
     past = History() if history is None else load_history(terminal, history)
     # All are made before the first is written: nothing is left half done.
-    made = {path: render_report(name, wire, past) for name, path in files.items()}
+    made = {path: render_report(name, report, past) for name, path in files.items()}
     for path, data in made.items():
         write_atomically(path, data)
         terminal.note(f"wrote {path}")
     if terminal.json:
         terminal.print_json(wire)
     else:
-        print_gate_report(terminal, wire)
+        print_gate_report(terminal, report)
     return Exit.YES
 
 

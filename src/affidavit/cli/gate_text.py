@@ -2,12 +2,12 @@
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from affidavit.cli.terminal import Terminal, is_screen
-from affidavit.decision.stored_report import StoredReport, each_report_part, parse_report
+from affidavit.decision.report import Report
 from affidavit.reports import gate_wording
 from affidavit.reports.gate_tables import (
     ReportTable,
@@ -33,18 +33,17 @@ _DECISION_TONES: Final = {
 _INTERVAL: Final = re.compile(r"^(-?[\d.]+) to (-?[\d.]+)$")
 
 
-def print_gate_report(terminal: Terminal, wire: Mapping[str, object]) -> None:
+def print_gate_report(terminal: Terminal, report: Report) -> None:
     """Print what a gate decided and why; a report of several gates shows each of them."""
-    report = parse_report(wire)
     if report.parts:
         _print_overview(terminal, report)
-    for part in each_report_part(report):
+    for part in report.each_part:
         if report.parts:
             terminal.print(f"\n== {gate_wording.describe_kind(part)} ==")
         _print_one(terminal, part)
 
 
-def _print_overview(terminal: Terminal, report: StoredReport) -> None:
+def _print_overview(terminal: Terminal, report: Report) -> None:
     _print_decision(terminal, report)
     rows = [
         (
@@ -52,13 +51,13 @@ def _print_overview(terminal: Terminal, report: StoredReport) -> None:
             Cell(gate_wording.DECISION_NAMES[part.decision], _DECISION_TONES[part.decision]),
             gate_wording.shortened("; ".join(part.reasons), 200) or gate_wording.ABSENT,
         )
-        for part in each_report_part(report)
+        for part in report.each_part
     ]
     terminal.print("")
     terminal.table(("Gate", "Decision", "Why"), rows)
 
 
-def _print_one(terminal: Terminal, report: StoredReport) -> None:
+def _print_one(terminal: Terminal, report: Report) -> None:
     _print_decision(terminal, report)
     if report.gates or report.metrics:
         _print_table(terminal, gate_table(report), titled=False)
@@ -81,7 +80,7 @@ def _print_one(terminal: Terminal, report: StoredReport) -> None:
         terminal.print(f"  {number}. {', '.join(advice.metrics)}: {advice.do}{pattern}")
 
 
-def _print_decision(terminal: Terminal, report: StoredReport) -> None:
+def _print_decision(terminal: Terminal, report: Report) -> None:
     terminal.print(f"Decision: {gate_wording.DECISION_NAMES[report.decision].lower()}")
     for reason in report.reasons:
         terminal.print(f"  - {gate_wording.shortened(reason, 300)}")
@@ -130,7 +129,7 @@ def _cells(row: TableRow) -> tuple[Cell | str, ...]:
     return *row.cells[:-1], Cell(row.cells[-1], _STATUS_TONES[row.status])
 
 
-def _comparison_lines(report: StoredReport) -> Iterator[str]:
+def _comparison_lines(report: Report) -> Iterator[str]:
     made = report.comparison
     if made is not None:
         yield f"Against the baseline: {made.change.replace('_', ' ')}; {made.why}"

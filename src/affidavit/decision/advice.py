@@ -5,22 +5,18 @@ latency, agreement and research the documents say what is measured; what is advi
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+
+class Advice(Struct, frozen=True):
     """What to do about some metrics, and the pattern of the problem map that treats it."""
 
     metrics: tuple[str, ...]
-    text: str
+    do: str
     pattern: str | None = None
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the advice as a report shows it."""
-        return {"metrics": list(self.metrics), "do": self.text, "pattern": self.pattern}
 
 
 _DRIFT: Final = "pattern_rag_semantic_drift"
@@ -157,11 +153,11 @@ _BY_LISTING: Final[Mapping[str, Advice]] = MappingProxyType(
 
 
 def advice_for(
-    failed: Collection[str], unsure: Collection[str] = (), listed: Collection[str] = ()
+    failed: Collection[str], not_measured: Collection[str] = (), listed: Collection[str] = ()
 ) -> tuple[Advice, ...]:
     """Return what to do about the metrics that failed, in the order of the document.
 
-    Then what to do about gates that are open (`unsure`), by the listings that have names in them.
+    Then what to do about gates that were not measured, by the listings that are not empty.
     """
     drifts = {"precision", "chr"} <= set(failed)
     singles = (
@@ -172,6 +168,6 @@ def advice_for(
     missing = (
         advice
         for name, advice in _BY_LISTING.items()
-        if name in listed and not set(unsure).isdisjoint(advice.metrics)
+        if name in listed and not set(not_measured).isdisjoint(advice.metrics)
     )
     return (*((_BOTH,) if drifts else ()), *singles, *missing)

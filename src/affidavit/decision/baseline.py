@@ -12,6 +12,7 @@ from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.text import excerpt
 from affidavit.base.validation import problem_and_field
 from affidavit.decision.decision import Decision
+from affidavit.decision.report_details import ConfigurationFigures, Tradeoff
 
 # Latency against accuracy: which configurations are worth having, and the guard of a release.
 #
@@ -32,37 +33,6 @@ class Configuration:
     passes_relaxed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tradeoff:
-    """The frontier, from fast to slow, and what to take from it."""
-
-    frontier: tuple[Configuration, ...]
-    dominated: tuple[str, ...]
-    not_measured: tuple[str, ...]
-    interactive: str | None
-    """The fastest on the frontier that passes."""
-    batch: str | None
-    """The most precise on the frontier that passes the relaxed gates."""
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the trade-off as a report shows it."""
-        return {
-            "frontier": [
-                {
-                    "config": made.name,
-                    "p95_ms": rounded(made.p95_ms),
-                    "precision": rounded(made.precision),
-                    "passes": made.passes,
-                }
-                for made in self.frontier
-            ],
-            "dominated": list(self.dominated),
-            "not_measured": list(self.not_measured),
-            "interactive": self.interactive,
-            "batch": self.batch,
-        }
-
-
 def find_tradeoff(configurations: Iterable[Configuration]) -> Tradeoff:
     """Drop each configuration that another beats in both; strictly, so equals both stay."""
     given = sorted(configurations, key=lambda made: made.name)
@@ -81,11 +51,16 @@ def find_tradeoff(configurations: Iterable[Configuration]) -> Tradeoff:
     measured = {made.name for *_, made in known}
     # The frontier goes from fast and coarse to slow and precise.
     return Tradeoff(
-        frontier,
-        tuple(made.name for made in given if made.name in measured - named),
-        tuple(made.name for made in given if made.name not in measured),
-        next((made.name for made in frontier if made.passes), None),
-        _most_precise(frontier),
+        frontier=tuple(
+            ConfigurationFigures(
+                made.name, rounded(made.p95_ms), rounded(made.precision), made.passes
+            )
+            for made in frontier
+        ),
+        dominated=tuple(made.name for made in given if made.name in measured - named),
+        not_measured=tuple(made.name for made in given if made.name not in measured),
+        interactive=next((made.name for made in frontier if made.passes), None),
+        batch=_most_precise(frontier),
     )
 
 

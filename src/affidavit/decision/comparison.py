@@ -19,7 +19,7 @@ from affidavit.decision.baseline import (
     release_from_report,
     select_report_of_kind,
 )
-from affidavit.decision.counts import Listing, listing_of
+from affidavit.decision.counts import EMPTY_LISTING, Count, Listing, listing_of
 from affidavit.decision.decision import Decision
 from affidavit.decision.metric import METRICS_BY_KIND
 
@@ -38,25 +38,35 @@ class Change(StrEnum):
     CANNOT_TELL = "cannot_tell"
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Two runs over the same items.
 
-    `broken` passed before and fail now, `mended` the other way. An item that one of the runs did
-    not measure, or does not have, is not compared and is counted; `lost` are those of them that
-    passed before: they may have become wrong, so they keep a run from being called as good.
+    `broken` items passed before and fail now, `mended` ones the other way round. An item that one
+    of the runs did not measure, or does not have, is counted but not compared. `lost` are those of
+    them that passed before: they may have become wrong, so the run cannot be called as good.
     """
 
     change: Change
     why: str
-    compared: int
-    p_value: float | None
-    broken: Listing
-    mended: Listing
-    lost: Listing
-    not_measured: int
-    only_before: int
-    only_now: int
+    compared: Count = 0
+    p_value: float | None = None
+    test: str = "McNemar, exact, two-sided"
+    broken: Listing = EMPTY_LISTING
+    mended: Listing = EMPTY_LISTING
+    lost: Listing = EMPTY_LISTING
+    not_measured: Count = 0
+    only_before: Count = 0
+    only_now: Count = 0
+
+    @property
+    def listings(self) -> tuple[tuple[str, Listing], ...]:
+        """The items that changed, under a title each, where there are any."""
+        named = (
+            ("Now wrong", self.broken),
+            ("Now right", self.mended),
+            ("Right before and not measured now", self.lost),
+        )
+        return tuple((name, listing) for name, listing in named if listing.total)
 
     @property
     def is_open(self) -> bool:
@@ -68,22 +78,6 @@ class Comparison:
         if not self.compared or at_worst is None:
             return True
         return broken + self.lost.total > mended and at_worst < SIGNIFICANCE_LEVEL
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the comparison as a report shows it."""
-        return {
-            "change": self.change.value,
-            "why": self.why,
-            "compared": self.compared,
-            "p_value": rounded(self.p_value),
-            "test": "McNemar, exact, two-sided",
-            "broken": self.broken.as_wire(),
-            "mended": self.mended.as_wire(),
-            "lost": self.lost.as_wire(),
-            "not_measured": self.not_measured,
-            "only_before": self.only_before,
-            "only_now": self.only_now,
-        }
 
 
 def compare_outcomes(
@@ -115,16 +109,16 @@ def compare_outcomes(
         compared, broken.total, mended.total, gone.total, p_value, at_worst
     )
     return Comparison(
-        change,
-        why,
-        compared,
-        p_value,
-        broken,
-        mended,
-        gone,
-        not_measured,
-        only_before,
-        len(now) - (len(before) - only_before),
+        change=change,
+        why=why,
+        compared=compared,
+        p_value=rounded(p_value),
+        broken=broken,
+        mended=mended,
+        lost=gone,
+        not_measured=not_measured,
+        only_before=only_before,
+        only_now=len(now) - (len(before) - only_before),
     )
 
 
@@ -185,10 +179,13 @@ class _BaselineV1(msgspec.Struct, frozen=True):
     items: tuple[_ItemGroupV1, ...]
 
 
+OUTCOME_NAMES: Final[Mapping[bool | None, str]] = {
+    True: "pass",
+    False: "fail",
+    None: "not_measured",
+}
 OUTCOME_VALUES: Final[Mapping[str, bool | None]] = {
-    "pass": True,
-    "fail": False,
-    "not_measured": None,
+    name: outcome for outcome, name in OUTCOME_NAMES.items()
 }
 
 
@@ -312,7 +309,7 @@ class ReportComparison:
             "change": self.change.value,
             "why": self.why,
             "decision": {"before": before.value, "now": now.value},
-            "checks": {name: made.as_wire() for name, made in self.checks.items()},
+            "checks": {name: msgspec.to_builtins(made) for name, made in self.checks.items()},
             "metrics": {moved.name: moved.as_wire() for moved in self.metrics},
         }
         if self.parts:

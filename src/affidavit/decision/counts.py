@@ -5,12 +5,14 @@ of processes and the order of the rows cannot change its last digit.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
 
 from affidavit.base.statistics.rates import Rate
 
+Count = Annotated[int, Meta(ge=0)]
 MAX_LISTED: Final = 100
 """How many names a listing keeps; its total counts them all."""
 
@@ -28,9 +30,8 @@ class ItemResult(Enum):
     """The metric does not speak of such items."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How the items came out that a metric speaks of."""
+class Tally(Struct, frozen=True):
+    """How many items had each result."""
 
     hits: int = 0
     misses: int = 0
@@ -76,20 +77,15 @@ def result_from_bool(outcome: bool | None) -> ItemResult:
     return ItemResult.HIT if outcome else ItemResult.MISS
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """How many there are, and the first of them in the order of their names, each once."""
+class Listing(Struct, frozen=True):
+    """How many there are, and the names of the first, sorted and without duplicates."""
 
-    total: int = 0
+    total: Count = 0
     first: tuple[str, ...] = ()
 
     def __add__(self, other: "Listing") -> "Listing":
         names = sorted({*self.first, *other.first})
         return Listing(self.total + other.total, tuple(names[:MAX_LISTED]))
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the listing as a report shows it."""
-        return {"total": self.total, "first": list(self.first)}
 
 
 EMPTY_LISTING: Final = Listing()

@@ -5,7 +5,6 @@ case, fails only if it would fail in every case, and is not measured otherwise.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
@@ -14,19 +13,29 @@ from msgspec import Struct
 from affidavit.base.exits import Exit
 from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.statistics.rates import Interval, Rate, wilson, z_value
-from affidavit.decision.counts import Tally
+from affidavit.decision.counts import Count, Tally
 from affidavit.decision.decision import Decision, GateStatus
-from affidavit.decision.gate import Gate, rounded_percent
+from affidavit.decision.gate import Gate, Operator, gate_text
 from affidavit.decision.metric import Metric, MetricKind
 from affidavit.decision.thresholds import threshold_text
 
+Ci95 = tuple[float, float]
 _MAX_ITEMS: Final = 10**12
 """Beyond this no count is printed; the square of a tiny distance can underflow to 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A value with the counts behind it.
+class Figure(Struct, frozen=True, kw_only=True):
+    """A value and its counts as a report stores them, rounded."""
+
+    value: float | None
+    numerator: Count | None = None
+    denominator: Count | None = None
+    ci95: Ci95 | None = None
+    not_measured: Count = 0
+
+
+class Measure(Struct, frozen=True, kw_only=True):
+    """An exact value with the counts behind it, which gates are evaluated against.
 
     `still_open` is how many of the items not measured may change the result: all of them, unless
     the user allowed some to be missing. A value without a `rate` has only `count`, the number of
@@ -45,22 +54,28 @@ class Measure:
 
     @property
     def n(self) -> int | None:
-        """How many were measured."""
+        """How many items were measured."""
         return self.count if self.rate is None else self.rate.denominator
 
-    def as_wire(self) -> dict[str, object]:
-        """Return the figure as a report shows it, rounded."""
-        return {
-            "value": rounded(self.value),
-            "numerator": None if self.rate is None else self.rate.numerator,
-            "denominator": self.n,
-            "ci95": _interval_wire(self.ci95),
-            "not_measured": self.not_measured,
-        }
+    @property
+    def figure(self) -> Figure:
+        """The measure as a report stores it."""
+        return Figure(
+            value=rounded(self.value),
+            numerator=None if self.rate is None else self.rate.numerator,
+            denominator=self.n,
+            ci95=rounded_interval(_bounds(self.ci95)),
+            not_measured=self.not_measured,
+        )
 
 
-def _interval_wire(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else [rounded(interval.low), rounded(interval.high)]
+def _bounds(interval: Interval | None) -> Ci95 | None:
+    return None if interval is None else (interval.low, interval.high)
+
+
+def rounded_interval(bounds: Ci95 | None) -> Ci95 | None:
+    """Return the bounds of an interval as a report stores them."""
+    return None if bounds is None else (rounded(bounds[0]), rounded(bounds[1]))
 
 
 def measure_from_tally(metric: Metric, tally: Tally, *, allow_missing: bool = False) -> Measure:
@@ -70,67 +85,55 @@ def measure_from_tally(metric: Metric, tally: Tally, *, allow_missing: bool = Fa
     value = float(rate.numerator) if is_count and rate.denominator else rate.value
     still_open = tally.unknown if allow_missing else tally.not_measured
     return Measure(
-        metric,
-        value,
-        rate,
+        metric=metric,
+        value=value,
+        rate=rate,
         ci95=None if is_count else wilson(rate),
         not_measured=tally.not_measured,
         still_open=still_open,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
-    """How one gate came out, and why."""
+class GateResult(Struct, frozen=True, kw_only=True):
+    """The result of one gate, and why. `metric` includes the part; `confidence` is a percentage."""
 
-    gate: Gate
-    measure: Measure
+    metric: str
+    op: Operator
+    threshold: float
+    confidence: float | None = None
+    value: float | None
+    n: Count | None = None
+    ci95: Ci95 | None = None
+    not_measured: Count = 0
     status: GateStatus
-    reason: str
+    reason: str = ""
 
-    def as_wire(self) -> dict[str, object]:
-        """Return the result as a report shows it."""
-        sure = self.gate.confidence
-        return {
-            "metric": self.gate.key,
-            "op": self.gate.operator,
-            "threshold": self.gate.threshold,
-            "confidence": None if sure is None else rounded_percent(sure),
-            "value": rounded(self.measure.value),
-            "n": self.measure.n,
-            "ci95": _interval_wire(self.measure.ci95),
-            "not_measured": self.measure.not_measured,
-            "status": self.status.value,
-            "reason": self.reason,
-        }
+    @property
+    def gate(self) -> str:
+        """The gate as a user writes it."""
+        return gate_text(self.metric, self.op, self.threshold, self.confidence)
 
 
-@dataclass(frozen=True, slots=True)
-class GateDecision:
-    """The decision, every gate's result, and why it is not to ship; no reasons if it is."""
+class GateDecision(Struct, frozen=True):
+    """The decision, the result of every gate, and the reasons not to ship."""
 
     decision: Decision
     results: tuple[GateResult, ...]
     reasons: tuple[str, ...]
 
     @property
-    def exit(self) -> Exit:
-        """How a command ends that makes this decision."""
-        return self.decision.exit
-
-    @property
     def failed(self) -> frozenset[str]:
         """The names of the metrics whose gates failed."""
-        return self._named(GateStatus.FAILED)
+        return self._metrics(GateStatus.FAILED)
 
     @property
-    def unsure(self) -> frozenset[str]:
-        """The names of the metrics whose gates are open."""
-        return self._named(GateStatus.OPEN)
+    def not_measured(self) -> frozenset[str]:
+        """The names of the metrics whose gates were not measured."""
+        return self._metrics(GateStatus.OPEN)
 
-    def _named(self, status: GateStatus) -> frozenset[str]:
+    def _metrics(self, status: GateStatus) -> frozenset[str]:
         return frozenset(
-            result.gate.metric.name for result in self.results if result.status is status
+            result.metric.partition("/")[0] for result in self.results if result.status is status
         )
 
 
@@ -163,8 +166,7 @@ class DecisionSummary(Struct, frozen=True, forbid_unknown_fields=True):
 def summarise_decision(made: GateDecision) -> DecisionSummary:
     """Return a decision in the short form."""
     results = (
-        GateSummary(str(each.gate), each.measure.value, each.status, each.reason)
-        for each in made.results
+        GateSummary(each.gate, each.value, each.status, each.reason) for each in made.results
     )
     return DecisionSummary(made.decision, tuple(results))
 
@@ -181,7 +183,8 @@ def decide(
     No gate at all decides nothing. A gate on a part that no row belongs to was not measured.
     """
     results = tuple(
-        _evaluate_gate(gate, measures.get(gate.key, Measure(gate.metric, None))) for gate in gates
+        _evaluate_gate(gate, measures.get(gate.key, Measure(metric=gate.metric, value=None)))
+        for gate in gates
     )
     forbidden, doubted = tuple(refusals), tuple(doubts)
     failed, unsure = (
@@ -201,7 +204,18 @@ def decide(
 
 def _evaluate_gate(gate: Gate, measure: Measure) -> GateResult:
     status, reason = _status_and_reason(gate, measure)
-    return GateResult(gate, measure, status, reason)
+    return GateResult(
+        metric=gate.key,
+        op=gate.operator,
+        threshold=gate.threshold,
+        confidence=gate.percent,
+        value=measure.value,
+        n=measure.n,
+        ci95=_bounds(measure.ci95),
+        not_measured=measure.not_measured,
+        status=status,
+        reason=reason,
+    )
 
 
 def _status_and_reason(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:

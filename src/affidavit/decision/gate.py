@@ -8,8 +8,8 @@ spaces separate several gates in one text. The caller passes the table of metric
 
 import math
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final, NoReturn
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Literal, NoReturn
 
 from msgspec import Struct
 
@@ -26,6 +26,8 @@ _GATE: Final = re.compile(
     r"(?P<name>[a-z][a-z0-9_]*(?:@k)?)(?:/(?P<part>[^\s<>=@,/\ud800-\udfff]+))?"
     r"\s*(?P<operator>>=|<=|>|<|==|=)\s*(?P<number>[^\s@]+?)(?:@(?P<confidence>[^\s@%]+)%?)?",
 )
+Operator = Literal[">=", ">", "<=", "<"]
+_OPERATORS: Final[Mapping[str, Operator]] = {">=": ">=", ">": ">", "<=": "<=", "<": "<"}
 _SPACED: Final = re.compile(r"\s*(>=|<=|==|=|>|<)\s*")
 _MIN_CONFIDENCE: Final = 50.0
 _MAX_CONFIDENCE: Final = 99.9
@@ -39,21 +41,23 @@ class Gate(Struct, frozen=True, kw_only=True):
     """
 
     metric: Metric
-    operator: str
+    operator: Operator
     threshold: float
     part: str | None = None
     confidence: float | None = None
 
     def __str__(self) -> str:
-        text = f"{self.key}{self.operator}{threshold_text(self.threshold)}"
-        if self.confidence is None:
-            return text
-        return f"{text}@{threshold_text(rounded_percent(self.confidence))}"
+        return gate_text(self.key, self.operator, self.threshold, self.percent)
 
     @property
     def key(self) -> str:
         """The metric's name, with the part if there is one."""
         return _key(self.metric, self.part)
+
+    @property
+    def percent(self) -> float | None:
+        """The confidence as a percentage, without floating point noise."""
+        return None if self.confidence is None else round(self.confidence * 100, 6)
 
     def holds(self, value: float) -> bool:
         """Tell whether a value satisfies the gate; both are unrounded."""
@@ -64,9 +68,10 @@ def _key(metric: Metric, part: str | None) -> str:
     return metric.name if part is None else f"{metric.name}/{part}"
 
 
-def rounded_percent(share: float) -> float:
-    """Return a share as a percentage, without the floating point noise."""
-    return round(share * 100, 6)
+def gate_text(key: str, operator: str, threshold: float, percent: float | None) -> str:
+    """Return a gate as a user writes it."""
+    confidence = "" if percent is None else f"@{threshold_text(percent)}"
+    return f"{key}{operator}{threshold_text(threshold)}{confidence}"
 
 
 def parse_default_gates(metrics: MetricTable, *texts: str) -> tuple[Gate, ...]:
@@ -109,7 +114,7 @@ def parse_gate(text: str, metrics: MetricTable) -> tuple[str, Gate | None]:
         _refuse_metric(f"{metric.name}/{found['part']}", metrics)
     if found["operator"] == "=" and found["number"] == "off" and found["confidence"] is None:
         return _key(metric, found["part"]), None
-    operator = metric.operator if found["operator"].strip("=") == "" else found["operator"]
+    operator = _OPERATORS.get(found["operator"], metric.operator)
     if operator[0] != metric.operator[0]:
         raise AffidavitError(
             faults.GATE_DIRECTION,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -43,7 +43,7 @@ class Metric(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
 
     @property
-    def operator(self) -> str:
+    def operator(self) -> Literal[">=", "<="]:
         """The operator that `=` stands for."""
         return ">=" if self.more_is_better else "<="
 

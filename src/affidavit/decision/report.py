@@ -1,177 +1,249 @@
-"""The report of a gate: one value that every page, file and command is made from.
+"""The report of a decision: the one value that is stored, printed and rendered.
 
-Machines rely on its form: a change of it is a new `schema_version`. Nothing in it depends on the
-clock or on the number of processes, and nothing but `inputs` on the order of the rows: what names
-the files as they were read (digests, lines) stands there and nowhere else.
+Its fields are the members of the JSON, in their order; a change of the form needs another
+`schema_version`. A report depends neither on the clock nor on the number of processes. Only
+`inputs` depends on the order of rows: file digests and line numbers appear nowhere else.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final
 
-from affidavit.base.errors import AffidavitError
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
+
+from affidavit.base.errors import AffidavitError, Fault, Where
+from affidavit.base.faults import gates as faults
 from affidavit.base.notebook import result_table
+from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.validation import problem_and_field
 from affidavit.decision.advice import Advice, advice_for
-from affidavit.decision.comparison import Comparison
-from affidavit.decision.counts import Listing
-from affidavit.decision.decision import Decision
-from affidavit.decision.evaluation import GateDecision, Measure
+from affidavit.decision.comparison import OUTCOME_NAMES, Comparison
+from affidavit.decision.counts import Count, Listing
+from affidavit.decision.decision import Decision, GateStatus
+from affidavit.decision.evaluation import (
+    Figure,
+    GateDecision,
+    GateResult,
+    Measure,
+    rounded_interval,
+)
+from affidavit.decision.report_details import parse_details, parse_offenders
 
 REPORT_SCHEMA: Final = "affidavit-gate/1"
 Checks = tuple[tuple[str, bool | None], ...]
-OUTCOME_NAMES: Final[Mapping[bool | None, str]] = {
-    True: "pass",
-    False: "fail",
-    None: "not_measured",
-}
+_OPTIONAL: Final = ("stop_reason", "error", "items", "comparison", "parts")
+_NOT_IN_ERRORS: Final = ("counts", "settings", "listings", "next_steps", "details")
 
 
-@dataclass(frozen=True, slots=True)
-class RowLocation:
-    """Where a row stands."""
+class RowLocation(Struct, frozen=True):
+    """The file and line of a row."""
 
     file: str
-    line: int
+    line: Annotated[int, Meta(ge=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class ReportInput:
-    """A file or table that was read: what it is, where it stood, and how much was in it.
+class ReportInput(Struct, frozen=True, kw_only=True):
+    """A file or table that was read.
 
-    `skipped_lines` are the first lines that were no rows, each with its place and what is wrong
-    with it; `places` say where the rows of the offenders stand, by qid.
+    `skipped_lines` describes the first lines that could not be read. `places` has the locations of
+    the rows of offenders, by qid.
     """
 
-    role: str
     path: str
-    digest: str | None
-    rows: int
-    skipped: int = 0
-    skipped_lines: tuple[str, ...] = ()
-    places: Mapping[str, RowLocation] = field(default_factory=dict)
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the input as a report shows it."""
-        wire: dict[str, object] = {
-            "path": self.path,
-            "digest": self.digest,
-            "rows": self.rows,
-            "skipped": self.skipped,
-        }
-        if self.skipped_lines:
-            wire["skipped_lines"] = list(self.skipped_lines)
-        if self.places:
-            wire["places"] = {qid: asdict(place) for qid, place in self.places.items()}
-        return wire
+    digest: str | None = None
+    rows: Count = 0
+    skipped: Count = 0
+    skipped_lines: tuple[str, ...] | UnsetType = UNSET
+    places: dict[str, RowLocation] | UnsetType = UNSET
 
 
-@dataclass(frozen=True, slots=True)
-class ReportItem:
-    """How one item came out; `checks` are C, H and K, or what else a gate looks at."""
+class ReportItem(Struct, frozen=True):
+    """The outcome of one item; `checks` are C, H and K, or the checks of another gate."""
 
     name: str
     outcome: bool | None
     checks: Checks = ()
 
-
-@dataclass(frozen=True, slots=True)
-class ItemGroup:
-    """The items that came out alike: a million of them are some groups of names."""
-
-    outcome: bool | None
-    checks: Checks
-    names: Sequence[str]
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the group as a report shows it."""
-        checks = {name: OUTCOME_NAMES[held] for name, held in self.checks}
-        return {"outcome": OUTCOME_NAMES[self.outcome], **checks, "qids": sorted(self.names)}
+    @property
+    def group(self) -> tuple[tuple[str], bool | None, Checks]:
+        """The item as a group of one, for `group_items`."""
+        return (self.name,), self.outcome, self.checks
 
 
-def group_items(items: Iterable[ReportItem | ItemGroup]) -> tuple[ItemGroup, ...]:
-    """Return items by how they came out."""
+ItemGroup = dict[str, str | list[str]]
+"""The names (`qids`) of all items with the same `outcome` and the same checks."""
+
+
+def group_items(
+    items: Iterable[tuple[Sequence[str], bool | None, Checks]],
+) -> tuple[ItemGroup, ...]:
+    """Return items by outcome and checks: a million items are a few groups of names."""
     groups: dict[tuple[bool | None, Checks], list[str]] = {}
-    for item in items:
-        names = item.names if isinstance(item, ItemGroup) else (item.name,)
-        groups.setdefault((item.outcome, item.checks), []).extend(names)
-    return tuple(ItemGroup(outcome, checks, names) for (outcome, checks), names in groups.items())
+    for names, outcome, checks in items:
+        groups.setdefault((outcome, checks), []).extend(names)
+    made: list[ItemGroup] = [
+        {
+            "outcome": OUTCOME_NAMES[outcome],
+            **{name: OUTCOME_NAMES[held] for name, held in checks},
+            "qids": sorted(names),
+        }
+        for (outcome, checks), names in groups.items()
+    ]
+    return tuple(sorted(made, key=lambda group: str([*group.items()][:-1])))
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A decision with everything it rests on.
+class Report(Struct, frozen=True, kw_only=True):
+    """A decision with everything behind it.
 
-    `details` is what only one kind of gate has: latency by load, stability per question.
+    `details` and `offenders` have a type for each kind of gate (`report_details`). `parts` are the
+    reports that a report over several gates sums up; `error` is why a gate could not be evaluated.
     """
 
+    schema_version: Annotated[str, Meta(pattern=r"^affidavit-gate/1\Z")]
     kind: str
-    ruling: GateDecision
-    inputs: tuple[ReportInput, ...]
-    measures: Mapping[str, Measure]
-    offenders: tuple[Mapping[str, object], ...] = ()
+    decision: Decision
+    stop_reason: str | None = None
+    reasons: tuple[str, ...] = ()
+    error: dict[str, Any] | None = None
+    inputs: dict[str, ReportInput] = {}
+    counts: dict[str, int] = {}
+    settings: dict[str, Any] = {}
+    metrics: dict[str, Figure] = {}
+    gates: tuple[GateResult, ...] = ()
+    offenders: tuple[Any, ...] = ()
+    listings: dict[str, Listing] = {}
     warnings: tuple[str, ...] = ()
-    listings: Mapping[str, Listing] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
-    settings: Mapping[str, object] = field(default_factory=dict)
-    details: Mapping[str, object] = field(default_factory=dict)
-    items: tuple[ReportItem | ItemGroup, ...] | None = None
+    next_steps: tuple[Advice, ...] = ()
+    details: Any = {}
+    items: tuple[ItemGroup, ...] | None = None
     comparison: Comparison | None = None
+    parts: "dict[str, Report]" = {}
 
     @property
-    def next_steps(self) -> tuple[Advice, ...]:
-        """What to do about the gates that failed, and about those that are open."""
-        listed = [name for name, listing in self.listings.items() if listing.total]
-        return advice_for(self.ruling.failed, self.ruling.unsure, listed)
+    def each_part(self) -> "tuple[Report, ...]":
+        """The reports that this one sums up, or the report itself."""
+        return tuple(self.parts.values()) or (self,)
 
-    def as_wire(self) -> dict[str, Any]:
-        """Return the report as JSON has it."""
-        wire: dict[str, Any] = {
-            "schema_version": REPORT_SCHEMA,
-            "kind": self.kind,
-            "decision": self.ruling.decision.value,
-            "reasons": list(self.ruling.reasons),
-            "inputs": {given.role: given.as_wire() for given in self.inputs},
-            "counts": dict(self.counts),
-            "settings": dict(self.settings),
-            "metrics": {name: measure.as_wire() for name, measure in self.measures.items()},
-            "gates": [result.as_wire() for result in self.ruling.results],
-            "offenders": [dict(offender) for offender in self.offenders],
-            "listings": {name: listing.as_wire() for name, listing in self.listings.items()},
-            "warnings": list(self.warnings),
-            "next_steps": [advice.as_wire() for advice in self.next_steps],
-            "details": dict(self.details),
-        }
-        if self.items is not None:
-            groups = (group.as_wire() for group in group_items(self.items))
-            wire["items"] = sorted(groups, key=lambda group: str([*group.items()][:-1]))
-        if self.comparison is not None:
-            wire["comparison"] = self.comparison.as_wire()
-        return wire
+    def location_of(self, qid: str) -> RowLocation | None:
+        """Return the location of an offender's row, if it is known."""
+        places = (given.places or {} for given in self.inputs.values())
+        return next((found[qid] for found in places if qid in found), None)
 
     def _repr_html_(self) -> str:
-        rows = (
-            (result.status.value, result.gate.key, str(result.gate), result.reason)
-            for result in self.ruling.results
-        )
+        rows = ((gate.status.value, gate.metric, gate.gate, gate.reason) for gate in self.gates)
         columns = ("Status", "Metric", "Gate", "Reason")
-        return result_table(f"Gate {self.kind}", self.ruling.decision.value, columns, rows)
+        return result_table(f"Gate {self.kind}", self.decision.value, columns, rows)
+
+    def members(self) -> Iterator[tuple[str, Any]]:
+        """Yield the members of the JSON; what a report does not have is left out."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            is_absent = name in _OPTIONAL and (value is None or value == {})
+            if not is_absent and not (self.error is not None and name in _NOT_IN_ERRORS):
+                yield name, value
+
+    def to_builtins(self) -> dict[str, Any]:
+        """Return the report as decoded JSON."""
+        members = {
+            name: {part: report.to_builtins() for part, report in value.items()}
+            if name == "parts"
+            else value
+            for name, value in self.members()
+        }
+        made: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(members))
+        return made
 
 
-def system_error_report(kind: str, error: AffidavitError) -> dict[str, Any]:
-    """Return the report of an evaluation that stopped: it names what is missing.
+def make_report(
+    kind: str,
+    made: GateDecision,
+    measures: Mapping[str, Measure],
+    *,
+    listings: Mapping[str, Listing] | None = None,
+    **members: Any,
+) -> Report:
+    """Return the report of a decision, with figures rounded as they are stored.
+
+    Numbers are rounded here and not before: a gate compares exact values.
+    """
+    listed = dict(listings or {})
+    named = [name for name, listing in listed.items() if listing.total]
+    return Report(
+        schema_version=REPORT_SCHEMA,
+        kind=kind,
+        decision=made.decision,
+        reasons=made.reasons,
+        metrics={name: measure.figure for name, measure in measures.items()},
+        gates=tuple(
+            structs.replace(result, value=rounded(result.value), ci95=rounded_interval(result.ci95))
+            for result in made.results
+        ),
+        listings=listed,
+        next_steps=advice_for(made.failed, made.not_measured, named),
+        **members,
+    )
+
+
+def system_error_report(kind: str, error: AffidavitError, reason: str | None = None) -> Report:
+    """Return the report of a gate that could not be evaluated.
 
     Origin: the research document, "Stop semantics". The exit code is the error's.
     """
-    return {
-        "schema_version": REPORT_SCHEMA,
-        "kind": kind,
-        "decision": Decision.INCONCLUSIVE.value,
-        "stop_reason": "SYSTEM_ERROR",
-        "reasons": [error.message],
-        "error": error.as_wire(),
-        "inputs": {},
-        "metrics": {},
-        "gates": [],
-        "offenders": [],
-        "warnings": [],
-    }
+    return Report(
+        schema_version=REPORT_SCHEMA,
+        kind=kind,
+        decision=Decision.INCONCLUSIVE,
+        stop_reason="SYSTEM_ERROR",
+        reasons=(reason or error.message,),
+        error=error.as_wire(),
+    )
+
+
+def parse_report(
+    value: object, file: str | None = None, fault: Fault = faults.REPORT_MALFORMED
+) -> Report:
+    """Return a stored report, validated; the error (AF430) names the member that is wrong.
+
+    The items are left out: nothing that is rendered needs them.
+    """
+    try:
+        report = _with_types(msgspec.convert(_without_items(value), Report))
+    except msgspec.ValidationError as error:
+        problem, field = problem_and_field(error)
+        raise AffidavitError(fault, Where(file=file, field=field), problem=problem) from None
+    for field, problem in _contradictions(report):
+        raise AffidavitError(fault, Where(file=file, field=field), problem=problem)
+    return report
+
+
+def _without_items(value: object) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    kept = {name: member for name, member in value.items() if name != "items"}
+    if isinstance(parts := kept.get("parts"), Mapping):
+        kept["parts"] = {name: _without_items(part) for name, part in parts.items()}
+    return kept
+
+
+def _with_types(report: Report) -> Report:
+    return structs.replace(
+        report,
+        details=parse_details(report.kind, report.details),
+        offenders=parse_offenders(report.kind, report.offenders),
+        parts={name: _with_types(part) for name, part in report.parts.items()},
+    )
+
+
+def _contradictions(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield what no gate writes: an edited report must not show a pass that is none."""
+    for place, gate in enumerate(report.gates):
+        if gate.status is GateStatus.PASSED and gate.value is None:
+            yield f"gates[{place}].status", "what was not measured does not pass"
+        if gate.status is not GateStatus.PASSED and report.decision is Decision.SHIP:
+            yield "decision", f"it is to ship, although {gate.metric} does not pass"
+    for name, part in report.parts.items():
+        if part.parts:
+            yield f"parts.{name}", "a part has parts of its own"
+        if report.decision is Decision.SHIP is not part.decision:
+            yield "decision", f"it is to ship, although its part {name} is not"
+        yield from _contradictions(part)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from msgspec import UNSET
+
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.text import excerpt
@@ -11,7 +13,7 @@ from affidavit.decision.counts import MAX_LISTED, Listing, listing_of
 from affidavit.decision.report import ReportInput
 from affidavit.engine.spark import SparkRow, read_input, spark_session
 from affidavit.gates.rag_counts import ItemProfile, RagCounts, count_profiles
-from affidavit.gates.rag_report import RagOffender, RagResult, make_offender
+from affidavit.gates.rag_report import PlacedOffender, RagResult, make_offender
 from affidavit.gates.rag_rows import (
     GoldItem,
     TraceRow,
@@ -86,19 +88,22 @@ def score_rag_on_spark(run: SparkRagRun) -> RagResult:
         items = _items(joined, run.settings) if run.items else None
         return RagResult(
             counts,
-            (
-                ReportInput(
-                    "gold", run.shown[0], digest, counts.items(), gold_bad.total, gold_bad.first
+            {
+                "gold": ReportInput(
+                    path=run.shown[0],
+                    digest=digest,
+                    rows=counts.items(),
+                    skipped=gold_bad.total,
+                    skipped_lines=gold_bad.first or UNSET,
                 ),
-                ReportInput(
-                    "trace",
-                    run.shown[1],
-                    run.digest([*given_traces.digests]),
-                    counts.traces,
-                    trace_bad.total,
-                    trace_bad.first,
+                "trace": ReportInput(
+                    path=run.shown[1],
+                    digest=run.digest([*given_traces.digests]),
+                    rows=counts.traces,
+                    skipped=trace_bad.total,
+                    skipped_lines=trace_bad.first or UNSET,
                 ),
-            ),
+            },
             _offenders(joined, counts, run.settings),
             items,
         )
@@ -202,7 +207,7 @@ def _items(joined: "RDD[JoinedRow]", settings: RagSettings) -> list[tuple[str, I
 
 def _offenders(
     joined: "RDD[JoinedRow]", counts: RagCounts, settings: RagSettings
-) -> tuple[RagOffender, ...]:
+) -> tuple[PlacedOffender, ...]:
     qids = [qid for *_, qid in counts.offenders]
     wanted = frozenset(qids)
     found = dict(joined.filter(lambda item: item[0] in wanted).collect())
@@ -212,5 +217,6 @@ def _offenders(
         gold, trace = found[qid]
         item, run = _gold_in(gold.line), _trace_in(trace.line)
         profile = scorer.score(item, run)
-        offenders.append(make_offender(item, run, profile, trace.line.line, trace.line.file))
+        place = trace.line
+        offenders.append(make_offender(item, run, profile, line=place.line, file=place.file))
     return tuple(offenders)

@@ -21,6 +21,12 @@ from affidavit.base.statistics.rates import Rate, wilson
 from affidavit.decision.evaluation import Measure
 from affidavit.decision.metric import AGREEMENT_METRICS
 from affidavit.decision.report import ReportItem
+from affidavit.decision.report_details import (
+    AgentLabelCounts,
+    AgreementDetails,
+    Disagreement,
+    LabelPairCount,
+)
 
 
 class Label(StrEnum):
@@ -110,21 +116,6 @@ def arbitrate(pair: LabelPair) -> tuple[Label, str]:
     return Label.REJECT, "incoherent_pair"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Disagreement:
-    """A question on which the agents differ, and what became of it."""
-
-    qid: str
-    scholar: str
-    auditor: str
-    final: str
-    why: str
-
-    def row(self) -> tuple[str, ...]:
-        """Return the cells of the disagreements file: qid, scholar, auditor, final, why."""
-        return (self.qid, self.scholar, self.auditor, self.final, self.why)
-
-
 @dataclass(frozen=True, slots=True)
 class AgreementCounts:
     """How often each pair of labels was given; parts are added."""
@@ -147,33 +138,35 @@ class AgreementCounts:
         )
         shares = {"percent_agreement": found.observed, "abstain_rate": abstained}
         made = {
-            name: Measure(AGREEMENT_METRICS[name], rate.value, rate, wilson(rate))
+            name: Measure(
+                metric=AGREEMENT_METRICS[name], value=rate.value, rate=rate, ci95=wilson(rate)
+            )
             for name, rate in shares.items()
         }
         kappa = Measure(
-            AGREEMENT_METRICS["kappa"],
-            found.kappa,
+            metric=AGREEMENT_METRICS["kappa"],
+            value=found.kappa,
             ci95=kappa_interval(self.pairs),
             count=found.observed.denominator,
         )
         return {"percent_agreement": made["percent_agreement"], "kappa": kappa, **made}
 
-    def details(self) -> dict[str, object]:
+    def details(self) -> AgreementDetails:
         """Return the confusion of labels and the base rate that a kappa is read with."""
         found = agreement_from_counts(self.pairs)
-        return {
-            "confusion": [
-                {"scholar": first, "auditor": second, "count": self.pairs[first, second]}
+        return AgreementDetails(
+            confusion=tuple(
+                LabelPairCount(first, second, self.pairs[first, second])
                 for first, second in sorted(self.pairs)
-            ],
-            "base_rate": rounded(found.base_rate.value),
-            "expected_agreement": rounded(found.expected),
-            "labels": {
-                use.label: {"scholar": use.first.numerator, "auditor": use.second.numerator}
+            ),
+            base_rate=rounded(found.base_rate.value),
+            expected_agreement=rounded(found.expected),
+            labels={
+                use.label: AgentLabelCounts(use.first.numerator, use.second.numerator)
                 for use in found.labels
             },
-            "disagreements": len(self.disagreements),
-        }
+            disagreements=len(self.disagreements),
+        )
 
 
 def agreement_counts(pairs: Iterable[LabelPair]) -> AgreementCounts:
@@ -185,7 +178,11 @@ def agreement_counts(pairs: Iterable[LabelPair]) -> AgreementCounts:
         counts[first, second] += 1
         if first != second:
             final, why = arbitrate(pair)
-            differing.append(Disagreement(str(pair.qid), first, second, final.value, why))
+            differing.append(
+                Disagreement(
+                    qid=str(pair.qid), scholar=first, auditor=second, final=final.value, why=why
+                )
+            )
     return AgreementCounts(dict(counts), tuple(sorted(differing)))
 
 

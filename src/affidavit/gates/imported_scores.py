@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, TypeAlias
 
+from msgspec import UNSET
+
 from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.text import excerpt
 from affidavit.decision.counts import EMPTY_LISTING, MAX_LISTED, Listing
+from affidavit.decision.report_details import RagDetails, ScoreFigures
 
 ImportedScore: TypeAlias = bool | int | float | str | None
 
@@ -52,16 +55,16 @@ class ScoreSum:
         """The mean of the figures, None if there is none."""
         return float(Fraction(self.parts, self.n * _PARTS_OF_ONE)) if self.n else None
 
-    def as_wire(self) -> dict[str, object]:
-        """Return the sum as a report shows it."""
-        return {
-            "n": self.n,
-            "mean": rounded(self.mean),
-            "min": rounded(self.least),
-            "max": rounded(self.most),
-            "not_measured": self.not_measured,
-            "labels": self.labels,
-        }
+    def figures(self) -> ScoreFigures:
+        """Return the figures of the scores as a report stores them, rounded."""
+        return ScoreFigures(
+            n=self.n,
+            mean=rounded(self.mean),
+            min=rounded(self.least),
+            max=rounded(self.most),
+            not_measured=self.not_measured,
+            labels=self.labels,
+        )
 
 
 @dataclass(slots=True)
@@ -79,10 +82,6 @@ class ImportedScores:
             # Whatever is left out comes after so many others, also if it stands in a later row.
             del self.sums[max(self.sums)]
             self.is_cut = True
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the scores as a report shows them, in the order of their names."""
-        return {name: self.sums[name].as_wire() for name in sorted(self.sums)}
 
     def said(self) -> str:
         """Return the means in one line; empty if there are no scores."""
@@ -117,9 +116,10 @@ class ImportedExtras:
     sentences: int = 0
 
     @property
-    def details(self) -> Mapping[str, object]:
-        """What a report has of the scores."""
-        return {"other_scores": self.scores.as_wire()} if self.scores.sums else {}
+    def details(self) -> RagDetails:
+        """The scores in the order of their names."""
+        sums = self.scores.sums
+        return RagDetails({name: sums[name].figures() for name in sorted(sums)} or UNSET)
 
     @property
     def listings(self) -> Mapping[str, Listing]:

@@ -8,20 +8,23 @@ truncated. End to end is from the question to the validated answer.
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import accumulate
 from operator import attrgetter
 from typing import Annotated, Final, overload
 
 import msgspec
+from msgspec import structs
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.json_rows import RowReader, raise_error
+from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.statistics.percentiles import percentile_interval, percentile_of_sorted
 from affidavit.decision.evaluation import Measure
 from affidavit.decision.metric import LATENCY_METRICS
+from affidavit.decision.report_details import Percentiles
 
 PERCENTILES: Final = {"p50_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms": 99}
 STAGES: Final = ("retrieval_ms", "rerank_ms", "llm_ms", "guard_ms")
@@ -105,7 +108,7 @@ class Latencies:
         amplification = tail / middle if middle and tail is not None else None
         values = {**found, "tail_amplification": amplification}
         return {
-            name: Measure(LATENCY_METRICS[name], value, ci95=sure.get(name), count=n)
+            name: Measure(metric=LATENCY_METRICS[name], value=value, ci95=sure.get(name), count=n)
             for name, value in values.items()
         }
 
@@ -173,21 +176,21 @@ class LatencyCounts:
         """Return the latencies of one configuration."""
         return self.parts.get(("config", name), Latencies())
 
-    def details(self) -> dict[str, object]:
-        """Return the figures of every part as a report shows them."""
-        shown: dict[str, dict[str, object]] = {"load": {}, "config": {}, "stage": {}}
-        for (kind, name), latencies in sorted(self.parts.items()):
-            figures = latencies.figures
-            shown[kind][name] = {
-                "n": latencies.count,
-                **{metric: measure.as_wire()["value"] for metric, measure in figures.items()},
-            }
-        return dict(shown)
+    def percentiles(self, part: str) -> dict[str, Percentiles]:
+        """Return the rounded figures of each load, configuration or stage by its name."""
+        return {
+            name: Percentiles(
+                n=latencies.count,
+                **{metric: rounded(made.value) for metric, made in latencies.figures.items()},
+            )
+            for (kind, name), latencies in sorted(self.parts.items())
+            if kind == part
+        }
 
 
 def _left_open(measures: Mapping[str, Measure], left: int) -> dict[str, Measure]:
     return {
-        name: replace(measure, not_measured=left, still_open=left)
+        name: structs.replace(measure, not_measured=left, still_open=left)
         for name, measure in measures.items()
     }
 

@@ -1,12 +1,14 @@
 """The RAG gates as a whole: worst items, policy, decision and report."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import UNSET, structs
 
 from affidavit.decision.comparison import Comparison, comparison_doubts, regression_reasons
 from affidavit.decision.counts import EMPTY_LISTING
-from affidavit.decision.evaluation import GateDecision, decide
+from affidavit.decision.evaluation import decide
 from affidavit.decision.gate import RAG_GATES, SCU_GATE, Gate, override_gates
 from affidavit.decision.metric import RAG_METRICS
 from affidavit.decision.report import (
@@ -16,7 +18,9 @@ from affidavit.decision.report import (
     ReportInput,
     RowLocation,
     group_items,
+    make_report,
 )
+from affidavit.decision.report_details import RagOffender
 from affidavit.gates.imported_scores import ImportedExtras
 from affidavit.gates.rag_counts import (
     AnswerState,
@@ -34,61 +38,36 @@ from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagSettings
 
 
 @dataclass(frozen=True, slots=True)
-class RagOffender:
-    """An item that came out wrong, all that is needed to see why, and where its trace stands.
+class PlacedOffender:
+    """An offender and the location of its trace; without a file, that of the whole input."""
 
-    What was not recorded is None: nothing cited is something else.
-    """
-
-    qid: str
-    why: str
-    failed: tuple[str, ...]
-    not_measured: tuple[str, ...]
-    question: str
-    claim: str
-    citations: tuple[str, ...] | None
-    retrieved_ids: tuple[str, ...] | None
-    gold_citations: tuple[str, ...]
+    offender: RagOffender
     line: int | None = None
     file: str | None = None
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the offender as a report shows it; its place is told with the input."""
-        return {
-            "qid": self.qid,
-            "why": self.why,
-            "failed": list(self.failed),
-            "not_measured": list(self.not_measured),
-            "question": self.question,
-            "claim": self.claim,
-            "citations": None if self.citations is None else list(self.citations),
-            "retrieved_ids": None if self.retrieved_ids is None else list(self.retrieved_ids),
-            "gold_citations": list(self.gold_citations),
-        }
 
 
 def make_offender(
     gold: GoldItem,
     trace: TraceRow,
     profile: ItemProfile,
+    *,
     line: int | None = None,
     file: str | None = None,
-) -> RagOffender:
-    """Return an offender from its rows and its profile; the place is the trace's."""
+) -> PlacedOffender:
+    """Return an offender from its rows and its profile; the location is the trace's."""
     answer = trace.answer_json
-    return RagOffender(
-        qid_of(gold),
-        _reason(profile),
-        failed_checks(profile),
-        _not_measured(profile),
-        gold.question,
-        "" if answer is None else answer.claim,
-        None if answer is None else _citations(answer),
-        trace.retrieved_ids,
-        gold.gold_citations or (),
-        line,
-        file,
+    offender = RagOffender(
+        qid=qid_of(gold),
+        why=_reason(profile),
+        failed=failed_checks(profile),
+        not_measured=_not_measured(profile),
+        question=gold.question,
+        claim="" if answer is None else answer.claim,
+        citations=None if answer is None else _citations(answer),
+        retrieved_ids=trace.retrieved_ids,
+        gold_citations=gold.gold_citations or (),
     )
+    return PlacedOffender(offender, line, file)
 
 
 def _citations(answer: TraceAnswer) -> tuple[str, ...] | None:
@@ -119,10 +98,10 @@ class RagResult:
     """
 
     counts: RagCounts
-    inputs: tuple[ReportInput, ...]
-    offenders: tuple[RagOffender, ...]
+    inputs: Mapping[str, ReportInput]
+    offenders: tuple[PlacedOffender, ...]
     items: Iterable[tuple[str, ItemProfile]] | None
-    brought: ImportedExtras = field(default_factory=ImportedExtras)
+    extras: ImportedExtras = field(default_factory=ImportedExtras)
 
 
 # The RAG gates as a whole: from counts to a decision and its report.
@@ -152,61 +131,64 @@ class RagPolicy:
 def rag_report(
     counts: RagCounts,
     policy: RagPolicy,
-    inputs: Iterable[ReportInput],
+    inputs: Mapping[str, ReportInput],
     *,
-    offenders: Iterable[RagOffender] = (),
+    offenders: Iterable[PlacedOffender] = (),
     items: Iterable[tuple[str, ItemProfile]] | None = None,
     comparison: Comparison | None = None,
     fail_on_regression: bool = False,
-    brought: ImportedExtras | None = None,
+    extras: ImportedExtras | None = None,
 ) -> Report:
     """Return the report of a run. `items` are kept for later comparisons, if they are given."""
     worst = tuple(offenders)
-    given = tuple(_with_places(each, worst) for each in inputs)
-    along = brought or ImportedExtras()
+    given = _with_places(inputs, worst)
+    imported = extras or ImportedExtras()
     measures = counts.measures(allow_missing=policy.allow_missing)
     watched = comparison if fail_on_regression else None
-    ruling: GateDecision = decide(
+    decision = decide(
         policy.gates(counts),
         measures,
         doubts=(*_doubts(counts, policy, given), *comparison_doubts(watched)),
         refusals=regression_reasons(watched),
     )
-    return Report(
+    return make_report(
         RAG_KIND,
-        ruling,
-        given,
+        decision,
         measures,
-        tuple(offender.as_wire() for offender in worst),
-        (*_warnings(counts, policy, given), *along.warnings),
-        {
+        inputs=given,
+        offenders=tuple(each.offender for each in worst),
+        warnings=(*_warnings(counts, policy, given), *imported.warnings),
+        listings={
             **counts.listings,
             "traces_without_gold": counts.strays,
-            **along.listings,
+            **imported.listings,
         },
-        _counts(counts),
-        {
+        counts=_counts(counts),
+        settings={
             "k": policy.settings.k,
             "refusal": policy.settings.refusal,
             "scu_enforced": policy.scu_enforced,
             "allow_missing": policy.allow_missing,
             "scu_rules": [rule.id for rule in policy.settings.scu_rules],
         },
-        along.details,
+        details=imported.details,
         items=None if items is None else item_groups(items),
         comparison=comparison,
     )
 
 
-def _with_places(given: ReportInput, offenders: tuple[RagOffender, ...]) -> ReportInput:
-    if given.role != TRACE_ROLE:
-        return given
-    placed = {
-        each.qid: RowLocation(each.file or given.path, each.line)
+def _with_places(
+    inputs: Mapping[str, ReportInput], offenders: tuple[PlacedOffender, ...]
+) -> dict[str, ReportInput]:
+    traces = inputs.get(TRACE_ROLE)
+    if traces is None:
+        return dict(inputs)
+    places = {
+        each.offender.qid: RowLocation(each.file or traces.path, each.line)
         for each in offenders
         if each.line is not None
     }
-    return replace(given, places=placed)
+    return {**inputs, TRACE_ROLE: structs.replace(traces, places=places or UNSET)}
 
 
 def item_groups(items: Iterable[tuple[str, ItemProfile]]) -> tuple[ItemGroup, ...]:
@@ -215,8 +197,7 @@ def item_groups(items: Iterable[tuple[str, ItemProfile]]) -> tuple[ItemGroup, ..
     for qid, profile in items:
         by_profile.setdefault(profile, []).append(qid)
     return group_items(
-        ItemGroup(outcome_of(profile), _checks_of(profile), qids)
-        for profile, qids in by_profile.items()
+        (qids, outcome_of(profile), _checks_of(profile)) for profile, qids in by_profile.items()
     )
 
 
@@ -227,7 +208,7 @@ def _checks_of(profile: ItemProfile) -> Checks:
     return (*checks, ("K", profile.keeps)) if profile.constrained else checks
 
 
-def _counts(counts: RagCounts) -> Mapping[str, int]:
+def _counts(counts: RagCounts) -> dict[str, int]:
     return {
         "gold": counts.items(),
         "traces": counts.traces,
@@ -239,7 +220,7 @@ def _counts(counts: RagCounts) -> Mapping[str, int]:
 
 
 def _doubts(
-    counts: RagCounts, policy: RagPolicy, inputs: tuple[ReportInput, ...]
+    counts: RagCounts, policy: RagPolicy, inputs: Mapping[str, ReportInput]
 ) -> tuple[str, ...]:
     """Return why a run cannot ship although its gates pass."""
     total, missing = counts.items(), counts.items(AnswerState.MISSING)
@@ -254,13 +235,13 @@ def _doubts(
     return tuple(doubts)
 
 
-def _missing_items(counts: RagCounts, inputs: tuple[ReportInput, ...]) -> list[str]:
+def _missing_items(counts: RagCounts, inputs: Mapping[str, ReportInput]) -> list[str]:
     total, missing, silent = (
         counts.items(),
         counts.items(AnswerState.MISSING),
         counts.items(AnswerState.SILENT),
     )
-    skipped = sum(given.skipped for given in inputs)
+    skipped = sum(given.skipped for given in inputs.values())
     said = {
         f"{missing} of {total} gold items have no trace (allow it with --allow-missing)": missing,
         f"{silent} of {total} gold items have no answer (allow it with --allow-missing)": silent,
@@ -270,7 +251,7 @@ def _missing_items(counts: RagCounts, inputs: tuple[ReportInput, ...]) -> list[s
 
 
 def _warnings(
-    counts: RagCounts, policy: RagPolicy, inputs: tuple[ReportInput, ...]
+    counts: RagCounts, policy: RagPolicy, inputs: Mapping[str, ReportInput]
 ) -> tuple[str, ...]:
     near = counts.listings.get("near_refusals", EMPTY_LISTING).total
     said = {

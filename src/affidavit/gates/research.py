@@ -22,7 +22,8 @@ from affidavit.decision.counts import EMPTY_LISTING, Listing, Tally, all_hold, l
 from affidavit.decision.evaluation import Measure, decide, measure_from_tally
 from affidavit.decision.gate import RESEARCH_GATES, override_gates
 from affidavit.decision.metric import RESEARCH_METRICS
-from affidavit.decision.report import Report, ReportInput, ReportItem
+from affidavit.decision.report import Report, ReportInput, ReportItem, group_items, make_report
+from affidavit.decision.report_details import ResearchDetails, ResearchRunDetails
 
 # Golden queries and the stored artifacts of research runs.
 #
@@ -273,7 +274,7 @@ def match_query(output: ResearchOutput, queries: Iterable[GoldenQuery]) -> Golde
 def research_report(
     queries: Iterable[GoldenQuery],
     runs: Iterable[ResearchRun],
-    inputs: Iterable[ReportInput],
+    inputs: Mapping[str, ReportInput],
     *,
     overrides: Iterable[str] = (),
     allow_missing: bool = False,
@@ -297,20 +298,20 @@ def research_report(
     missing = listing_of(query_name(query) for query in absent)
     gap = f"{missing.total} of {len(golden)} golden queries have no run"
     gaps = (gap,) if absent and not allow_missing else ()
-    given, items = tuple(inputs), tuple(_item(run_id, counts) for run_id, _, counts in each)
-    doubts = (*gaps, *(() if each else ("there are no runs",)), *_skipped(given))
+    items = tuple(_item(run_id, counts) for run_id, _, counts in each)
+    doubts = (*gaps, *(() if each else ("there are no runs",)), *_skipped(inputs))
     comparison = _compare_with_baseline(comparison_with, items)
-    ruling = decide(
+    decision = decide(
         override_gates(overrides, RESEARCH_GATES, RESEARCH_METRICS),
         measures,
         doubts=(*doubts, *comparison_doubts(comparison)),
         refusals=regression_reasons(comparison),
     )
-    return Report(
+    return make_report(
         RESEARCH_KIND,
-        ruling,
-        given,
+        decision,
         measures,
+        inputs=dict(inputs),
         warnings=_warnings(total, gap if absent and allow_missing else None),
         listings={
             "queries_without_runs": missing,
@@ -319,8 +320,8 @@ def research_report(
         },
         counts={"golden": len(golden), "runs": len(each)},
         settings={"allow_missing": allow_missing},
-        details={"runs": [_run_wire(*row) for row in each]},
-        items=items,
+        details=ResearchDetails(tuple(_run_details(*row) for row in each)),
+        items=group_items(item.group for item in items),
         comparison=comparison,
     )
 
@@ -335,8 +336,8 @@ def _compare_with_baseline(
     )
 
 
-def _skipped(inputs: tuple[ReportInput, ...]) -> tuple[str, ...]:
-    skipped = sum(given.skipped for given in inputs)
+def _skipped(inputs: Mapping[str, ReportInput]) -> tuple[str, ...]:
+    skipped = sum(given.skipped for given in inputs.values())
     return (f"runs that could not be read and were skipped: {skipped}",) if skipped else ()
 
 
@@ -362,9 +363,11 @@ def _warnings(total: ResearchCounts, gap: str | None) -> tuple[str, ...]:
     return said if gap is None else (*said, gap)
 
 
-def _run_wire(run_id: str, query: GoldenQuery | None, counts: ResearchCounts) -> dict[str, object]:
-    return {
-        "run_id": run_id,
-        "query": None if query is None else query_name(query),
-        "metrics": {name: measure.as_wire() for name, measure in counts.measures().items()},
-    }
+def _run_details(
+    run_id: str, query: GoldenQuery | None, counts: ResearchCounts
+) -> ResearchRunDetails:
+    return ResearchRunDetails(
+        run_id,
+        None if query is None else query_name(query),
+        {name: measure.figure for name, measure in counts.measures().items()},
+    )

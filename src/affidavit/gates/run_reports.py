@@ -1,17 +1,24 @@
 """The reports of latency, agreement and stability, each from its counts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.text import excerpt
 from affidavit.decision import metric
-from affidavit.decision.baseline import Configuration, RollbackGuard, Tradeoff
+from affidavit.decision.baseline import Configuration, RollbackGuard
 from affidavit.decision.comparison import Comparison, comparison_doubts, regression_reasons
 from affidavit.decision.counts import Listing, listing_of
 from affidavit.decision.evaluation import decide
 from affidavit.decision.gate import AGREEMENT_GATES, LATENCY_GATES, STABILITY_GATES, override_gates
-from affidavit.decision.report import Report, ReportInput, ReportItem
+from affidavit.decision.report import Report, ReportInput, ReportItem, group_items, make_report
+from affidavit.decision.report_details import (
+    LatencyDetails,
+    ReleaseFigures,
+    StabilityDetails,
+    StabilityRunCounts,
+    Tradeoff,
+)
 from affidavit.gates.agreement import AgreementCounts
 from affidavit.gates.latency import LatencyCounts
 from affidavit.gates.stability import QuestionStability, StabilityCounts
@@ -21,7 +28,7 @@ _MAX_NAMED: Final = 8
 
 def latency_report(
     counts: LatencyCounts,
-    inputs: Iterable[ReportInput],
+    inputs: Mapping[str, ReportInput],
     *,
     overrides: Iterable[str] = (),
     tradeoff: Tradeoff | None = None,
@@ -36,36 +43,34 @@ def latency_report(
     `precision` is this release's, kept for the guard of the next one; `refusals` and `doubts` are
     those of the accuracy that goes with the latencies.
     """
-    given = tuple(inputs)
     watch = guard or RollbackGuard()
     measures = counts.measures()
     guarded = (
         ((), ()) if releases is None else (watch.objections(*releases), watch.doubts(*releases))
     )
-    ruling = decide(
+    decision = decide(
         override_gates(overrides, LATENCY_GATES, metric.LATENCY_METRICS),
         measures,
-        doubts=(*doubts, *_skipped_rows(given), *guarded[1]),
+        doubts=(*doubts, *_skipped_rows(inputs), *guarded[1]),
         refusals=(*refusals, *guarded[0]),
     )
-    return Report(
+    return make_report(
         "latency",
-        ruling,
-        given,
+        decision,
         measures,
+        inputs=dict(inputs),
         warnings=(
             *_counted_warning("questions without an answer, which have no latency", counts.silent),
             *_tradeoff_warnings(tradeoff),
         ),
         counts={"answers": counts.everything.count, "no_answer": counts.silent},
-        details={
-            **counts.details(),
-            "tradeoff": None if tradeoff is None else tradeoff.as_wire(),
-            "release": {
-                "p95_ms": rounded(measures["p95_ms"].value),
-                "precision": rounded(precision),
-            },
-        },
+        details=LatencyDetails(
+            load=counts.percentiles("load"),
+            config=counts.percentiles("config"),
+            stage=counts.percentiles("stage"),
+            tradeoff=tradeoff,
+            release=ReleaseFigures(rounded(measures["p95_ms"].value), rounded(precision)),
+        ),
     )
 
 
@@ -79,7 +84,7 @@ def _tradeoff_warnings(tradeoff: Tradeoff | None) -> tuple[str, ...]:
 
 def agreement_report(
     counts: AgreementCounts,
-    inputs: Iterable[ReportInput],
+    inputs: Mapping[str, ReportInput],
     *,
     overrides: Iterable[str] = (),
     unpaired: Iterable[str] = (),
@@ -89,45 +94,42 @@ def agreement_report(
     comparison: Comparison | None = None,
 ) -> Report:
     """Return the report of two agents; `unpaired` are the qids that only one of them labelled."""
-    given, single = tuple(inputs), listing_of(unpaired)
+    single = listing_of(unpaired)
     measures = counts.measures()
     gaps = _counted_warning("questions that only one agent labelled", single.total)
-    ruling = decide(
+    decision = decide(
         override_gates(overrides, AGREEMENT_GATES, metric.AGREEMENT_METRICS),
         measures,
         doubts=(
-            *_skipped_rows(given),
+            *_skipped_rows(inputs),
             *(() if allow_missing else gaps),
             *comparison_doubts(comparison),
         ),
         refusals=regression_reasons(comparison),
     )
-    return Report(
+    return make_report(
         "agreement",
-        ruling,
-        given,
+        decision,
         measures,
-        tuple(
-            dict(zip(("qid", "scholar", "auditor", "final", "why"), made.row(), strict=True))
-            for made in counts.disagreements[:10]
-        ),
-        (
+        inputs=dict(inputs),
+        offenders=counts.disagreements[:10],
+        warnings=(
             *_counted_warning("pairs that gave way to a later one of the same qid", duplicates),
             *(gaps if allow_missing else ()),
         ),
-        {"labelled_once": single},
-        {"pairs": sum(counts.pairs.values()), "duplicates": duplicates},
-        {"allow_missing": allow_missing},
-        counts.details(),
-        items,
-        comparison,
+        listings={"labelled_once": single},
+        counts={"pairs": sum(counts.pairs.values()), "duplicates": duplicates},
+        settings={"allow_missing": allow_missing},
+        details=counts.details(),
+        items=None if items is None else group_items(item.group for item in items),
+        comparison=comparison,
     )
 
 
 def stability_report(
     counts: StabilityCounts,
     figures: Iterable[QuestionStability],
-    inputs: Iterable[ReportInput],
+    inputs: Mapping[str, ReportInput],
     *,
     overrides: Iterable[str] = (),
     strays: Listing | None = None,
@@ -136,28 +138,28 @@ def stability_report(
     comparison: Comparison | None = None,
 ) -> Report:
     """Return the report of repeated runs; `strays` are the qids that the gold set does not have."""
-    given, unknown = tuple(inputs), strays or Listing()
+    unknown = strays or Listing()
     each = sorted(figures, key=lambda made: made.qid)
     measures = counts.measures(allow_missing=allow_missing)
     gaps = _counted_warning("gold items without a run", counts.without_runs.total)
-    ruling = decide(
+    decision = decide(
         override_gates(overrides, STABILITY_GATES, metric.STABILITY_METRICS),
         measures,
         doubts=(
             *_nothing_to_decide(counts, each),
-            *_skipped_rows(given),
+            *_skipped_rows(inputs),
             *(() if allow_missing else gaps),
             *comparison_doubts(comparison),
         ),
         refusals=regression_reasons(comparison),
     )
-    return Report(
+    return make_report(
         "stability",
-        ruling,
-        given,
+        decision,
         measures,
-        tuple(made.as_wire() for made in each if made.outcome is False)[:10],
-        (
+        inputs=dict(inputs),
+        offenders=tuple(made.figures() for made in each if made.outcome is False)[:10],
+        warnings=(
             *_counted_warning("qids of runs that are not in the gold set", unknown.total),
             *_counted_warning(
                 "runs that gave way to a later one of the same seed and jitter", duplicates
@@ -167,29 +169,29 @@ def stability_report(
             ),
             *(gaps if allow_missing else ()),
         ),
-        {
+        listings={
             "unstable": counts.unstable,
             "without_runs": counts.without_runs,
             "runs_without_answer": counts.silent,
             "runs_without_gold": unknown,
         },
-        {"duplicates": duplicates, "questions": len(each)},
-        {"allow_missing": allow_missing},
-        {
-            "questions": [made.as_wire() for made in each],
-            "by_run": [
-                {
-                    "seed": seed,
-                    "jitter": jitter,
-                    "right": tally.hits,
-                    "wrong": tally.misses,
-                    "not_measured": tally.not_measured,
-                }
+        counts={"duplicates": duplicates, "questions": len(each)},
+        settings={"allow_missing": allow_missing},
+        details=StabilityDetails(
+            questions=tuple(made.figures() for made in each),
+            by_run=tuple(
+                StabilityRunCounts(
+                    seed=seed,
+                    jitter=jitter,
+                    right=tally.hits,
+                    wrong=tally.misses,
+                    not_measured=tally.not_measured,
+                )
                 for (seed, jitter), tally in counts.by_run.items()
-            ],
-        },
-        tuple(ReportItem(made.qid, made.outcome, made.checks) for made in each),
-        comparison,
+            ),
+        ),
+        items=group_items(((made.qid,), made.outcome, made.checks) for made in each),
+        comparison=comparison,
     )
 
 
@@ -202,8 +204,8 @@ def _nothing_to_decide(
     return () if counts.by_run else ("no run has a qid of the gold set",)
 
 
-def _skipped_rows(inputs: tuple[ReportInput, ...]) -> tuple[str, ...]:
-    skipped = sum(given.skipped for given in inputs)
+def _skipped_rows(inputs: Mapping[str, ReportInput]) -> tuple[str, ...]:
+    skipped = sum(given.skipped for given in inputs.values())
     return _counted_warning("lines that were not rows and were skipped", skipped)
 
 

@@ -25,6 +25,7 @@ from affidavit.decision.counts import (
 )
 from affidavit.decision.evaluation import Measure, measure_from_tally
 from affidavit.decision.metric import STABILITY_METRICS
+from affidavit.decision.report_details import QuestionFigures
 from affidavit.gates.constraints import locked_set
 from affidavit.gates.jitter import jitter_run_id
 from affidavit.gates.rag_rows import GoldItem, TraceAnswer, qid_of
@@ -107,7 +108,7 @@ STABILITY_LIMITS: Final[Mapping[str, float]] = {
 """Answerable items reach these, or keep below in the case of NED50."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionStability:
     """The figures of one question; None was not measured, or does not apply."""
 
@@ -127,13 +128,13 @@ class QuestionStability:
     refused: int = 0
     scu_cons: bool | None = None
     """Every run echoes the constraints; None without constraints."""
-    silent: int = 0
+    no_answer: int = 0
     """Runs without an answer."""
 
     @property
     def checks(self) -> tuple[tuple[str, bool | None], ...]:
         """Whether each figure that applies is within its limit, whatever silent runs had said."""
-        answers = self.runs - self.silent
+        answers = self.runs - self.no_answer
         if not self.answerable:
             held = self.refused == answers if answers else None
             if self.runs == 1 and held:
@@ -155,18 +156,18 @@ class QuestionStability:
 
     def _whatever(self, held: bool | None) -> bool | None:
         """Return what holds for the answers, if a silent run could only make it worse."""
-        return None if held and self.silent else held
+        return None if held and self.no_answer else held
 
     def _share_holds(self, share: float | None, limit: float) -> bool | None:
         if share is None:
             return None
-        right = share * (self.runs - self.silent)
+        right = share * (self.runs - self.no_answer)
         if right / self.runs >= limit:
             return True
-        return False if (right + self.silent) / self.runs < limit else None
+        return False if (right + self.no_answer) / self.runs < limit else None
 
     def _median_holds(self) -> bool | None:
-        if self.ned50 is None or self.silent:
+        if self.ned50 is None or self.no_answer:
             return None
         return self.ned50 <= STABILITY_LIMITS["ned50"]
 
@@ -175,23 +176,23 @@ class QuestionStability:
         """Whether the question is stable."""
         return all_hold(held for _, held in self.checks)
 
-    def as_wire(self) -> dict[str, object]:
-        """Return the figures as a report shows them."""
-        return {
-            "qid": self.qid,
-            "answerable": self.answerable,
-            "runs": self.runs,
-            "no_answer": self.silent,
-            "acr": rounded(self.acr),
-            "cghc": rounded(self.cghc),
-            "css": rounded(self.css),
-            "ned50": rounded(self.ned50),
-            "rcr": rounded(self.rcr),
-            "refused": self.refused,
-            "scu_cons": self.scu_cons,
-            "failed": [name for name, held in self.checks if held is False],
-            "not_measured": [name for name, held in self.checks if held is None],
-        }
+    def figures(self) -> QuestionFigures:
+        """Return the figures as a report stores them, rounded."""
+        return QuestionFigures(
+            qid=self.qid,
+            answerable=self.answerable,
+            runs=self.runs,
+            no_answer=self.no_answer,
+            acr=rounded(self.acr),
+            cghc=rounded(self.cghc),
+            css=rounded(self.css),
+            ned50=rounded(self.ned50),
+            rcr=rounded(self.rcr),
+            refused=self.refused,
+            scu_cons=self.scu_cons,
+            failed=tuple(name for name, held in self.checks if held is False),
+            not_measured=tuple(name for name, held in self.checks if held is None),
+        )
 
 
 # The same question again and again: do the answers stay the same.
@@ -231,25 +232,27 @@ def question_stability(
     qid, total = qid_of(gold), len(given)
     answered = [(run.answer_json, run.retrieved_ids) for run in given if run.answer_json]
     answers = [answer for answer, _ in answered]
-    silent = total - len(answers)
+    no_answer = total - len(answers)
     if not answers:
-        return QuestionStability(qid, gold.answerable, total, silent=silent)
+        return QuestionStability(
+            qid=qid, answerable=gold.answerable, runs=total, no_answer=no_answer
+        )
     refused = sum(is_refusal(answer, refusal) for answer in answers)
     echoes = {locked_set(answer.constraints_echo or ()) for answer in answers}
     lock = locked_set(gold.constraints or ())
     hits = [cites(gold, answer.citations or (), found) for answer, found in answered]
     return QuestionStability(
-        qid,
-        gold.answerable,
-        total,
-        _share([_contains(gold, answer, refusal) for answer in answers]),
-        _share(hits),
-        _citation_stability(answers),
-        _median_distance([answer for answer in answers if not is_refusal(answer, refusal)]),
-        max(refused, len(answers) - refused) / len(answers),
-        refused,
-        echoes == {lock} if lock else None,
-        silent,
+        qid=qid,
+        answerable=gold.answerable,
+        runs=total,
+        acr=_share([_contains(gold, answer, refusal) for answer in answers]),
+        cghc=_share(hits),
+        css=_citation_stability(answers),
+        ned50=_median_distance([answer for answer in answers if not is_refusal(answer, refusal)]),
+        rcr=max(refused, len(answers) - refused) / len(answers),
+        refused=refused,
+        scu_cons=echoes == {lock} if lock else None,
+        no_answer=no_answer,
     )
 
 

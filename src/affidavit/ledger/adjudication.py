@@ -361,14 +361,14 @@ def _share_measure(
     metric: Metric, count: int, among: Sequence[LedgerEntry], offenders: Iterable[LedgerEntry]
 ) -> Measure:
     rate = Rate(count, len(among))
-    return Measure(metric, rate.value, rate, items=_ids(offenders))
+    return Measure(metric=metric, value=rate.value, rate=rate, items=_ids(offenders))
 
 
 def _count_measure(
     metric: Metric, count: int, entries: Sequence[LedgerEntry], items: tuple[str, ...]
 ) -> Measure:
     # Without a claim nothing was examined, so a count of 0 would mean nothing.
-    return Measure(metric, count if entries else None, items=items)
+    return Measure(metric=metric, value=count if entries else None, items=items)
 
 
 def _ids(entries: Iterable[LedgerEntry]) -> tuple[str, ...]:

@@ -32,9 +32,9 @@ def lint_measures(result: LintResult) -> Mapping[str, Measure]:
         metric: result.summary.count(severity) for severity, metric in FINDINGS_BY_SEVERITY.items()
     }
     measures = (
-        Measure(COMPLETENESS, rate.value, rate),
-        Measure(CLOSURE, captured_weight / TOTAL_WEIGHT),
-        *(Measure(metric, count) for metric, count in counts.items()),
+        Measure(metric=COMPLETENESS, value=rate.value, rate=rate),
+        Measure(metric=CLOSURE, value=captured_weight / TOTAL_WEIGHT),
+        *(Measure(metric=metric, value=count) for metric, count in counts.items()),
     )
     return {measure.metric.name: measure for measure in measures}
 

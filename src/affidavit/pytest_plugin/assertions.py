@@ -36,28 +36,26 @@ def assert_gate(
             settings["fail_on_regression"] = settings.pop("baseline")
         named = {} if gold is None else {"gold": gold}
         report = api.gate("rag", {"trace": trace, "gates": gates, **named, **settings})
-    record_result("gate", report.ruling.decision.value, report.ruling.reasons)
-    if report.ruling.decision.value != "ship":
+    record_result("gate", report.decision.value, report.reasons)
+    if report.decision.value != "ship":
         raise AssertionError("\n".join(_gate_explanation(report)))
     return report
 
 
 def _gate_explanation(report: "Report") -> Iterator[str]:
-    from affidavit.decision.stored_report import parse_report
     from affidavit.reports import gate_wording
     from affidavit.reports.gate_tables import offender_table
 
-    made = parse_report(report.as_wire())
-    yield f"the gate does not pass: {gate_wording.headline(made).lower()}"
-    yield from (f"  because {reason}" for reason in made.reasons)
-    offenders = offender_table(made)
+    yield f"the gate does not pass: {gate_wording.headline(report).lower()}"
+    yield from (f"  because {reason}" for reason in report.reasons)
+    offenders = offender_table(report)
     for row in () if offenders is None else offenders.rows:
         question, wrong, answer, passages = row.cells
         yield f"  {question}"
         yield f'      {wrong}: "{answer}"'
         yield f"      {passages}"
-    yield from (f"  warning: {text}" for text in made.warnings)
-    yield from (f"  next: {step.do}" for step in made.next_steps)
+    yield from (f"  warning: {text}" for text in report.warnings)
+    yield from (f"  next: {step.do}" for step in report.next_steps)
 
 
 # `assert_grounded`: every claim of an answer rests on its sources, or the test fails and says why.

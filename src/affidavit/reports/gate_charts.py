@@ -7,9 +7,15 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
-from affidavit.decision import stored_report
+from affidavit.decision.evaluation import Figure, GateResult
 from affidavit.decision.metric import METRICS_BY_KIND, MetricKind
-from affidavit.decision.stored_report import StoredGateResult, StoredMeasure, StoredReport
+from affidavit.decision.report import Report
+from affidavit.decision.report_details import (
+    ConfigurationFigures,
+    LatencyDetails,
+    Percentiles,
+    Tradeoff,
+)
 from affidavit.reports import gate_wording as wording
 from affidavit.reports.gate_history import HistoryFigure, HistoryGate, HistoryRun
 from affidavit.reports.gate_tables import ReportTable, TableRow, detail_tables, load_of
@@ -33,7 +39,7 @@ _KIND_BY_METRIC: Final[Mapping[str, MetricKind]] = MappingProxyType(
 )
 
 
-def axis_range(name: str, made: StoredGateResult | StoredMeasure) -> tuple[float, float]:
+def axis_range(name: str, made: GateResult | Figure) -> tuple[float, float]:
     """Return the ends of a figure's scale; a name that no table knows is taken for an amount."""
     ends = (made.value or 0.0, *(made.ci95 or ()))
     kind = _KIND_BY_METRIC.get(name.partition("/")[0])
@@ -41,7 +47,7 @@ def axis_range(name: str, made: StoredGateResult | StoredMeasure) -> tuple[float
         return 0.0, 1.0
     if kind is MetricKind.COEFFICIENT:
         return (-1.0 if min(ends) < 0 else 0.0), 1.0
-    threshold = made.threshold if isinstance(made, StoredGateResult) else 0.0
+    threshold = made.threshold if isinstance(made, GateResult) else 0.0
     return 0.0, max(*ends, threshold) * 1.25 or 1.0
 
 
@@ -62,12 +68,12 @@ _FRONTIER_KEY: Final = "Connected: no other is both faster and more precise. Gre
 _PERCENTILES: Final = ("p50_ms", "p95_ms", "p99_ms")
 
 
-def charts_of(report: StoredReport) -> Iterator[Chart]:
+def charts_of(report: Report) -> Iterator[Chart]:
     """Yield the drawings that a report has the numbers for."""
     if report.gates or report.metrics:
         yield gate_chart(report)
-    details = stored_report.parse_details(report.kind, report.details)
-    if isinstance(details, stored_report.LatencyDetails):
+    details = report.details
+    if isinstance(details, LatencyDetails):
         tables = {table.columns[0]: table for table in detail_tables(report)}
         if len(details.load) > 1:
             yield load_chart(details, report.gates, tables["Load"])
@@ -75,12 +81,10 @@ def charts_of(report: StoredReport) -> Iterator[Chart]:
             yield frontier_chart(details.tradeoff, tables["Configuration"])
 
 
-def gate_chart(report: StoredReport) -> Chart:
+def gate_chart(report: Report) -> Chart:
     """Return each figure with its interval against its threshold, on a scale of its own."""
     gated = {gate.metric for gate in report.gates}
-    rows: list[tuple[str, StoredGateResult | StoredMeasure]] = [
-        (gate.metric, gate) for gate in report.gates
-    ]
+    rows: list[tuple[str, GateResult | Figure]] = [(gate.metric, gate) for gate in report.gates]
     rows += [
         (name, metric)
         for name, metric in report.metrics.items()
@@ -96,11 +100,11 @@ def gate_chart(report: StoredReport) -> Chart:
     return Chart(title, said, drawing, key=_GATE_KEY)
 
 
-def _gate_row(top: float, name: str, made: StoredGateResult | StoredMeasure) -> str:
+def _gate_row(top: float, name: str, made: GateResult | Figure) -> str:
     scale = axis_range(name, made)
-    status = made.status if isinstance(made, StoredGateResult) else "no_gate"
-    wanted = wording.format_threshold(made) if isinstance(made, StoredGateResult) else "no gate"
-    beside = made.threshold if isinstance(made, StoredGateResult) else None
+    status = made.status if isinstance(made, GateResult) else "no_gate"
+    wanted = wording.format_threshold(made) if isinstance(made, GateResult) else "no gate"
+    beside = made.threshold if isinstance(made, GateResult) else None
     value = "not measured" if made.value is None else wording.format_figure(made.value, beside)
     middle = top + 34
     parts = [
@@ -108,7 +112,7 @@ def _gate_row(top: float, name: str, made: StoredGateResult | StoredMeasure) -> 
         text_label(f"{value}, {wanted}", "100%", top + 16, f"value {status}", "end"),
         tag("rect", x=0, y=middle - 4, width="100%", height=8, rx=4, class_="track"),
     ]
-    if isinstance(made, StoredGateResult):
+    if isinstance(made, GateResult):
         at = place(made.threshold, *scale)
         start, end = (at, 1.0) if made.op.startswith(">") else (0.0, at)
         good = tag(
@@ -129,9 +133,7 @@ def _gate_row(top: float, name: str, made: StoredGateResult | StoredMeasure) -> 
     return "".join(parts)
 
 
-def load_chart(
-    details: stored_report.LatencyDetails, gates: tuple[StoredGateResult, ...], table: ReportTable
-) -> Chart:
+def load_chart(details: LatencyDetails, gates: tuple[GateResult, ...], table: ReportTable) -> Chart:
     """Return the percentiles by load, with the limits that gates set."""
     loads = sorted(details.load.items(), key=lambda item: (load_of(item[0]), item[0]))[:MAX_POINTS]
     numbers = [load_of(name) for name, _ in loads]
@@ -171,7 +173,7 @@ def load_chart(
 
 def _curve(
     metric: str,
-    loads: list[tuple[str, stored_report.StoredPercentiles]],
+    loads: list[tuple[str, Percentiles]],
     across: dict[str, float],
     top: float,
 ) -> Iterator[str]:
@@ -191,9 +193,7 @@ def _curve(
         )
 
 
-def _curve_names(
-    last: tuple[str, stored_report.StoredPercentiles], x: float, top: float
-) -> Iterator[str]:
+def _curve_names(last: tuple[str, Percentiles], x: float, top: float) -> Iterator[str]:
     """Yield the names of the curves beside their ends, moved apart where they would overlap."""
     free = float(_PLOT) + 12
     for metric in _PERCENTILES:
@@ -204,23 +204,21 @@ def _curve_names(
             yield text_label(said, percent(x + 0.025), free, f"end {metric}")
 
 
-def _limits(gates: list[StoredGateResult], across: dict[str, float], top: float) -> Iterator[str]:
+def _limits(gates: list[GateResult], across: dict[str, float], top: float) -> Iterator[str]:
     for gate in gates:
         _, _, part = gate.metric.partition("/")
         y = _down(gate.threshold, top)
         if not part:
             yield line(0, y, 1, y, "limit")
             # Beside the numbers of the scale, which stand at the edge.
-            yield text_label(wording.gate_name(gate), percent(0.1), y - 5, "limit-name")
+            yield text_label(gate.gate, percent(0.1), y - 5, "limit-name")
         elif part in across:
             yield line(max(0.0, across[part] - 0.04), y, min(1.0, across[part] + 0.04), y, "limit")
 
 
-def frontier_chart(tradeoff: stored_report.StoredTradeoff, table: ReportTable) -> Chart:
+def frontier_chart(tradeoff: Tradeoff, table: ReportTable) -> Chart:
     """Return precision over P95: what is on the frontier is connected, what is beaten is hollow."""
-    beaten = [
-        each for each in tradeoff.dominated if isinstance(each, stored_report.StoredConfiguration)
-    ]
+    beaten = [each for each in tradeoff.dominated if isinstance(each, ConfigurationFigures)]
     every = [*tradeoff.frontier, *beaten][:MAX_POINTS]
     known = [
         (made, made.p95_ms, made.precision)

@@ -7,8 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from affidavit.decision import stored_report
-from affidavit.decision.stored_report import StoredReport
+from affidavit.decision.evaluation import Figure
+from affidavit.decision.report import Report
+from affidavit.decision.report_details import (
+    AgreementDetails,
+    QuestionFigures,
+    ResearchDetails,
+    StabilityDetails,
+    StabilityRunCounts,
+)
 from affidavit.reports import gate_wording as wording
 
 MOST_ROWS: Final = 100
@@ -39,21 +46,21 @@ class Heatmap:
 _NOTHING: Final = HeatmapCell(wording.ABSENT, 0.0, "not_measured")
 
 
-def heatmaps(report: StoredReport) -> Iterator[Heatmap]:
+def heatmaps(report: Report) -> Iterator[Heatmap]:
     """Yield the shaded tables that a report has the numbers for."""
-    details = stored_report.parse_details(report.kind, report.details)
-    if isinstance(details, stored_report.AgreementDetails) and details.confusion:
+    details = report.details
+    if isinstance(details, AgreementDetails) and details.confusion:
         yield confusion(details)
-    if isinstance(details, stored_report.StabilityDetails):
+    if isinstance(details, StabilityDetails):
         if details.questions:
             yield questions(details)
         if details.by_run:
             yield runs(details)
-    if isinstance(details, stored_report.ResearchDetails) and details.runs:
+    if isinstance(details, ResearchDetails) and details.runs:
         yield research(details)
 
 
-def confusion(details: stored_report.AgreementDetails) -> Heatmap:
+def confusion(details: AgreementDetails) -> Heatmap:
     """Return the labels of one agent against those of the other; the diagonal is agreement."""
     named = {name for pair in details.confusion for name in (pair.scholar, pair.auditor)}
     labels = sorted(named)[:MOST_COLUMNS]
@@ -85,7 +92,7 @@ def _share(count: int, total: int, *, agrees: bool) -> HeatmapCell:
     return HeatmapCell(str(count), round((count / total) ** 0.5, 3), "pass" if agrees else "fail")
 
 
-def questions(details: stored_report.StabilityDetails) -> Heatmap:
+def questions(details: StabilityDetails) -> Heatmap:
     """Return the figures of each question, those with most to mend first."""
     ordered = sorted(
         details.questions, key=lambda made: (-len(made.failed), -len(made.not_measured), made.qid)
@@ -106,7 +113,7 @@ def questions(details: stored_report.StabilityDetails) -> Heatmap:
     return Heatmap("Questions over their runs", "Question", columns, rows, note)
 
 
-def _figure(made: stored_report.StoredQuestion, name: str) -> HeatmapCell:
+def _figure(made: QuestionFigures, name: str) -> HeatmapCell:
     value: float | None = getattr(made, name)
     if value is None:
         return _NOTHING
@@ -117,7 +124,7 @@ def _figure(made: stored_report.StoredQuestion, name: str) -> HeatmapCell:
     return HeatmapCell(text, round(1 - value if name == "ned50" else value, 3) * 0.75, "pass")
 
 
-def runs(details: stored_report.StabilityDetails) -> Heatmap:
+def runs(details: StabilityDetails) -> Heatmap:
     """Return the share of right answers for each seed and jitter."""
     jitters = sorted({made.jitter for made in details.by_run})[:MOST_COLUMNS]
     places = {(made.seed, made.jitter): made for made in details.by_run}
@@ -140,7 +147,7 @@ def runs(details: stored_report.StabilityDetails) -> Heatmap:
     )
 
 
-def _run(made: stored_report.StabilityRunCounts | None) -> HeatmapCell:
+def _run(made: StabilityRunCounts | None) -> HeatmapCell:
     measured = 0 if made is None else made.right + made.wrong
     if made is None or not measured:
         return _NOTHING
@@ -154,7 +161,7 @@ def _part(right: int, whole: int) -> HeatmapCell:
     return HeatmapCell(f"{right}/{whole}", round(0.3 + 0.45 * strength, 3), status)
 
 
-def research(details: stored_report.ResearchDetails) -> Heatmap:
+def research(details: ResearchDetails) -> Heatmap:
     """Return the four figures of each run."""
     names = tuple(dict.fromkeys(name for made in details.runs for name in made.metrics))
     names = names[:MOST_COLUMNS]
@@ -171,7 +178,7 @@ def research(details: stored_report.ResearchDetails) -> Heatmap:
     return Heatmap("Run by run", "Run", tuple(name.replace("_", " ") for name in names), rows, note)
 
 
-def _research_cell(made: stored_report.ResearchRunFigure | None) -> HeatmapCell:
+def _research_cell(made: Figure | None) -> HeatmapCell:
     if made is None or made.numerator is None or not made.denominator:
         return _NOTHING
     return _part(made.numerator, made.denominator)

@@ -3,8 +3,8 @@
 The report holds no time, so the time of a run is given by whoever appends it.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Final, Literal
+from collections.abc import Iterator
+from typing import Annotated, Final
 
 import msgspec
 
@@ -12,13 +12,11 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.strict_json import decode
 from affidavit.base.validation import problem_and_field
-from affidavit.decision.stored_report import (
-    Ci95,
-    NonNegativeCount,
-    StoredReport,
-    each_report_part,
-    parse_report,
-)
+from affidavit.decision.counts import Count
+from affidavit.decision.decision import Decision, GateStatus
+from affidavit.decision.evaluation import Ci95
+from affidavit.decision.gate import Operator
+from affidavit.decision.report import Report
 
 HISTORY_SCHEMA: Final = "affidavit-history/1"
 _UTC: Final = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})\Z"
@@ -28,58 +26,58 @@ class HistoryFigure(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was measured; a figure without a value was not measured."""
 
     value: float | None = None
-    n: NonNegativeCount | None = None
+    n: Count | None = None
     ci95: Ci95 | None = None
-    not_measured: NonNegativeCount = 0
+    not_measured: Count = 0
 
 
 class HistoryGate(msgspec.Struct, frozen=True):
     """What was asked, and how it came out."""
 
     metric: str
-    op: Literal[">=", ">", "<=", "<"]
+    op: Operator
     threshold: float
-    status: Literal["pass", "fail", "not_measured"]
+    status: GateStatus
 
 
-class HistoryRun(msgspec.Struct, frozen=True):
+class HistoryRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run of one kind of gate. `inputs` are digests by role: figures over other gold differ."""
 
     schema_version: Annotated[str, msgspec.Meta(pattern=r"^affidavit-history/1\Z")]
     at: Annotated[str, msgspec.Meta(pattern=_UTC)]
     kind: str
-    decision: Literal["ship", "no_ship", "inconclusive"]
+    decision: Decision
     metrics: dict[str, HistoryFigure] = {}
     gates: tuple[HistoryGate, ...] = ()
     inputs: dict[str, str | None] = {}
 
 
-def history_lines(wire: Mapping[str, object], at: str) -> Iterator[bytes]:
+def history_lines(report: Report, at: str) -> Iterator[bytes]:
     """Yield the line of a run; a report of several gates has one for each of them."""
-    yield from map(msgspec.json.encode, history_runs(wire, at))
+    yield from map(msgspec.json.encode, history_runs(report, at))
 
 
-def history_runs(wire: Mapping[str, object], at: str) -> Iterator[HistoryRun]:
+def history_runs(report: Report, at: str) -> Iterator[HistoryRun]:
     """Yield the run of a report, or of each of its gates."""
-    for part in each_report_part(parse_report(wire)):
+    for part in report.each_part:
         yield history_run(part, at)
 
 
-def history_run(report: StoredReport, at: str) -> HistoryRun:
+def history_run(report: Report, at: str) -> HistoryRun:
     """Return a report as the history keeps it."""
     return HistoryRun(
-        HISTORY_SCHEMA,
-        at,
-        report.kind,
-        report.decision,
-        {
+        schema_version=HISTORY_SCHEMA,
+        at=at,
+        kind=report.kind,
+        decision=report.decision,
+        metrics={
             name: HistoryFigure(made.value, made.denominator, made.ci95, made.not_measured)
             for name, made in report.metrics.items()
         },
-        tuple(
+        gates=tuple(
             HistoryGate(made.metric, made.op, made.threshold, made.status) for made in report.gates
         ),
-        {role: given.digest for role, given in report.inputs.items()},
+        inputs={role: given.digest for role, given in report.inputs.items()},
     )
 
 

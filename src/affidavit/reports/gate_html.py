@@ -3,10 +3,10 @@
 It has no script at all: what is folded is folded by the browser.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from affidavit import __version__
-from affidavit.decision.stored_report import StoredReport, each_report_part, parse_report
+from affidavit.decision.report import Report
 from affidavit.reports import gate_wording
 from affidavit.reports.gate_charts import charts_of, trend_charts
 from affidavit.reports.gate_heatmaps import heatmaps
@@ -15,21 +15,21 @@ from affidavit.reports.gate_tables import detail_tables, gate_table, input_table
 from affidavit.reports.page_templates import page_templates
 
 
-def gate_html(wire: Mapping[str, object], history: Iterable[HistoryRun] = ()) -> str:
+def gate_html(report: Report, history: Iterable[HistoryRun] = ()) -> str:
     """Return the page; with a history it shows how the figures went."""
-    report, runs = parse_report(wire), tuple(history)
+    runs = tuple(history)
     templates = page_templates()
     templates.filters.update(visible=gate_wording.escape_controls, listed=gate_wording.list_names)
     return templates.get_template("gate_report.html.j2").render(
         title=gate_wording.describe_kind(report),
         whole=_summary_view(report),
-        parts=[_part_view(part, runs) for part in each_report_part(report)],
+        parts=[_part_view(part, runs) for part in report.each_part],
         several=bool(report.parts),
         version=__version__,
     )
 
 
-def _summary_view(report: StoredReport) -> dict[str, object]:
+def _summary_view(report: Report) -> dict[str, object]:
     return {
         "kind": report.kind,
         "name": gate_wording.describe_kind(report),
@@ -40,7 +40,7 @@ def _summary_view(report: StoredReport) -> dict[str, object]:
     }
 
 
-def _part_view(report: StoredReport, history: tuple[HistoryRun, ...]) -> dict[str, object]:
+def _part_view(report: Report, history: tuple[HistoryRun, ...]) -> dict[str, object]:
     charts, heats = tuple(charts_of(report)), tuple(heatmaps(report))
     drawn = {chart.table.title for chart in charts if chart.table is not None}
     # A shaded table shows all that the plain one would.
@@ -63,5 +63,5 @@ def _part_view(report: StoredReport, history: tuple[HistoryRun, ...]) -> dict[st
     }
 
 
-def _metric_names(report: StoredReport) -> set[str]:
+def _metric_names(report: Report) -> set[str]:
     return {*report.metrics, *(gate.metric for gate in report.gates)}

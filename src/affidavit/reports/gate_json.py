@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
+from affidavit.decision.report import Report
+
 NAMES_PER_CHUNK: Final = 5_000
 """How many names are encoded at once."""
 _MIN_CHUNK_BYTES: Final = 1 << 16
@@ -16,10 +18,10 @@ _MIN_CHUNK_BYTES: Final = 1 << 16
 _Encoder = Callable[[Any, bytes], Iterator[bytes]]
 
 
-def gate_report_chunks(wire: Mapping[str, object]) -> Iterator[bytes]:
+def gate_report_chunks(report: Report) -> Iterator[bytes]:
     """Yield the report as JSON: the same bytes in a file and on standard output."""
     gathered = bytearray()
-    for piece in _encode_report(wire, b"\n"):
+    for piece in _encode_report(report, b"\n"):
         gathered += piece
         if len(gathered) >= _MIN_CHUNK_BYTES:
             yield bytes(gathered)
@@ -27,8 +29,9 @@ def gate_report_chunks(wire: Mapping[str, object]) -> Iterator[bytes]:
     yield bytes(gathered) + b"\n"
 
 
-def _encode_report(wire: Mapping[str, object], newline: bytes) -> Iterator[bytes]:
-    return _encode_object(wire, newline, {"items": _encode_groups, "parts": _encode_parts})
+def _encode_report(report: Report, newline: bytes) -> Iterator[bytes]:
+    ways: Mapping[str, _Encoder] = {"items": _encode_groups, "parts": _encode_parts}
+    return _encode_object(dict(report.members()), newline, ways)
 
 
 def _encode_parts(parts: Mapping[str, object], newline: bytes) -> Iterator[bytes]:

@@ -4,23 +4,19 @@ A gate that could not be told is skipped, and readers count what is skipped as n
 decision stands beside the gates as a test of its own, which errs where nothing could be told.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from affidavit.decision.stored_report import (
-    StoredGateResult,
-    StoredReport,
-    each_report_part,
-    parse_report,
-)
+from affidavit.decision.decision import GateStatus
+from affidavit.decision.evaluation import GateResult
+from affidavit.decision.report import Report
 from affidavit.reports import gate_wording as wording
 from affidavit.reports.gate_tables import offender_table
 
 
-def gate_junit(wire: Mapping[str, object]) -> str:
+def gate_junit(report: Report) -> str:
     """Return the report as XML. It holds no time: a report does not depend on the clock."""
-    report = parse_report(wire)
-    suites = [_suite(part) for part in each_report_part(report)]
+    suites = [_suite(part) for part in report.each_part]
     totals = {name: sum(counts[name] for counts, _ in suites) for name in _COUNTED}
     return "\n".join(
         [
@@ -35,14 +31,14 @@ def gate_junit(wire: Mapping[str, object]) -> str:
 _COUNTED = ("tests", "failures", "errors", "skipped")
 
 
-def _suite(report: StoredReport) -> tuple[dict[str, int], list[str]]:
+def _suite(report: Report) -> tuple[dict[str, int], list[str]]:
     name = f"affidavit.{report.kind}"
     statuses = [gate.status for gate in report.gates]
     counts = {
         "tests": len(statuses) + 1,
-        "failures": statuses.count("fail") + (report.decision == "no_ship"),
+        "failures": statuses.count(GateStatus.FAILED) + (report.decision == "no_ship"),
         "errors": int(report.decision == "inconclusive"),
-        "skipped": statuses.count("not_measured"),
+        "skipped": statuses.count(GateStatus.OPEN),
     }
     lines = [f"  <testsuite {_attributes(name=name, **counts)}>"]
     if report.inputs:
@@ -59,8 +55,8 @@ def _suite(report: StoredReport) -> tuple[dict[str, int], list[str]]:
     return counts, [*lines, "  </testsuite>"]
 
 
-def _gate_case(gate: StoredGateResult, suite: str) -> Iterator[str]:
-    opening = f"    <testcase {_attributes(classname=suite, name=wording.gate_name(gate))}"
+def _gate_case(gate: GateResult, suite: str) -> Iterator[str]:
+    opening = f"    <testcase {_attributes(classname=suite, name=gate.gate)}"
     if gate.status == "pass":
         yield f"{opening}/>"
         return
@@ -72,7 +68,7 @@ def _gate_case(gate: StoredGateResult, suite: str) -> Iterator[str]:
     yield "    </testcase>"
 
 
-def _decision_case(report: StoredReport, suite: str) -> Iterator[str]:
+def _decision_case(report: Report, suite: str) -> Iterator[str]:
     yield f"    <testcase {_attributes(classname=suite, name='decision')}>"
     reasons = "; ".join(report.reasons)
     if report.decision == "no_ship":
@@ -88,7 +84,7 @@ def _outcome(element: str, reason: str, kind: str) -> str:
     return f"      <{element} {_attributes(message=reason, type=kind)}>{_text(reason)}</{element}>"
 
 
-def _output_lines(report: StoredReport) -> Iterator[str]:
+def _output_lines(report: Report) -> Iterator[str]:
     yield wording.headline(report)
     yield from (f"note: {text}" for text in report.warnings)
     offenders = offender_table(report)

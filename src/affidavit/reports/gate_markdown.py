@@ -5,12 +5,12 @@ refers to no issue and links nowhere.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from affidavit import __version__
-from affidavit.decision.stored_report import StoredReport, each_report_part, parse_report
+from affidavit.decision.report import Report
 from affidavit.reports import gate_wording as wording
 from affidavit.reports.gate_tables import (
     ReportTable,
@@ -60,14 +60,13 @@ def marker(kind: str) -> str:
     return f"<!-- affidavit:{re.sub('[^a-z0-9_]', '', kind.lower())[:40]} -->"
 
 
-def gate_markdown(wire: Mapping[str, object]) -> str:
+def gate_markdown(report: Report) -> str:
     """Return the report as Markdown, with at most `LONGEST` characters."""
-    report = parse_report(wire)
     blocks = [MarkdownSection("verdict", _verdict(report), needed=True)]
     if report.parts:
         blocks += [
             block
-            for part in each_report_part(report)
+            for part in report.each_part
             for block in (MarkdownSection(part.kind, _verdict(part, "###")), *_folded(part))
         ]
     else:
@@ -95,7 +94,7 @@ def _fitted(blocks: list[MarkdownSection], foot: str) -> str:
         left_out.append(longest.name)
 
 
-def _verdict(report: StoredReport, level: str = "##") -> str:
+def _verdict(report: Report, level: str = "##") -> str:
     sign, said = _SIGNS[report.decision], escaped(wording.headline(report))
     kind = escaped(wording.describe_kind(report), 80)
     if level == "##":
@@ -115,15 +114,15 @@ def _verdict(report: StoredReport, level: str = "##") -> str:
     return "\n".join(lines)
 
 
-def _overview(report: StoredReport) -> Iterator[str]:
+def _overview(report: Report) -> Iterator[str]:
     yield "| Gate | Decision |"
     yield "|---|---|"
-    for part in each_report_part(report):
+    for part in report.each_part:
         said = wording.DECISION_NAMES[part.decision]
         yield f"| {escaped(wording.describe_kind(part), 80)} | {_SIGNS[part.decision]} {said} |"
 
 
-def _folded(report: StoredReport) -> Iterator[MarkdownSection]:
+def _folded(report: Report) -> Iterator[MarkdownSection]:
     offenders = offender_table(report)
     if offenders is not None:
         yield MarkdownSection("offenders", _details(offenders))
@@ -162,7 +161,7 @@ def _table(table: ReportTable) -> Iterator[str]:
         yield "| " + " | ".join(cells) + " |"
 
 
-def _comparison(report: StoredReport) -> Iterator[str]:
+def _comparison(report: Report) -> Iterator[str]:
     made = report.comparison
     if made is None:
         return
@@ -172,6 +171,6 @@ def _comparison(report: StoredReport) -> Iterator[str]:
         yield f"  - {said}: {escaped(wording.list_names(listing.first, 10, listing.total))}"
 
 
-def _listings(report: StoredReport) -> Iterator[str]:
+def _listings(report: Report) -> Iterator[str]:
     for name, listing in wording.listings_beyond_offenders(report):
         yield f"- {escaped(name, 60)}: {escaped(listing)}"

@@ -12,14 +12,8 @@ from urllib.parse import quote
 
 from affidavit import __version__
 from affidavit.base.digest import digest_of
-from affidavit.decision import stored_report
-from affidavit.decision.stored_report import (
-    StoredReport,
-    StoredRowLocation,
-    each_report_part,
-    parse_report,
-    row_location,
-)
+from affidavit.decision.report import Report, RowLocation
+from affidavit.decision.report_details import Disagreement, Offender, RagOffender
 from affidavit.reports import gate_wording as wording
 from affidavit.reports.gate_tables import offender_table
 
@@ -35,21 +29,21 @@ _RULES: Final[Mapping[str, str]] = {
 }
 
 
-def gate_sarif(wire: Mapping[str, object]) -> str:
+def gate_sarif(report: Report) -> str:
     """Return the log: one run of the tool for each kind of gate."""
-    runs = [_run(part) for part in each_report_part(parse_report(wire))]
+    runs = [_run(part) for part in report.each_part]
     log = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": runs}
     return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
 
 
-def _run(report: StoredReport) -> dict[str, Any]:
-    offenders = stored_report.parse_offenders(report.kind, report.offenders)
+def _run(report: Report) -> dict[str, Any]:
+    offenders: tuple[Offender, ...] = report.offenders
     table = offender_table(report)
     said = [] if table is None else [" – ".join(row.cells) for row in table.rows]
     results = [
         _result(report, offender, text, place)
         for offender, text in zip(offenders[: len(said)], said, strict=True)
-        if (place := row_location(report, offender.qid)) is not None
+        if (place := report.location_of(offender.qid)) is not None
         and place.file not in _STANDARD_INPUT
     ]
     without_place = len(offenders) - len(results)
@@ -82,10 +76,10 @@ def _run(report: StoredReport) -> dict[str, Any]:
 
 
 def _result(
-    report: StoredReport,
-    offender: stored_report.StoredOffender,
+    report: Report,
+    offender: Offender,
     text: str,
-    place: StoredRowLocation,
+    place: RowLocation,
 ) -> dict[str, Any]:
     rule = f"{_rule_word(report.kind)}/{_cause(offender)}"
     # The line is not part of it: a result is the same if rows before it come or go.
@@ -106,10 +100,10 @@ def _result(
     }
 
 
-def _cause(offender: stored_report.StoredOffender) -> str:
-    if isinstance(offender, stored_report.StoredRagOffender):
+def _cause(offender: Offender) -> str:
+    if isinstance(offender, RagOffender):
         return _rule_word(offender.why)
-    return "disagreement" if isinstance(offender, stored_report.StoredDisagreement) else "unstable"
+    return "disagreement" if isinstance(offender, Disagreement) else "unstable"
 
 
 def _rule_word(text: str) -> str:
@@ -124,7 +118,7 @@ def uri_of(path: str) -> str:
     return quote(plain.removeprefix("./"))
 
 
-def _notifications(report: StoredReport, without_place: int) -> Iterator[dict[str, Any]]:
+def _notifications(report: Report, without_place: int) -> Iterator[dict[str, Any]]:
     level = {"ship": "note", "no_ship": "error", "inconclusive": "warning"}[report.decision]
     reasons = "; ".join(report.reasons)
     said = f"{wording.headline(report)}. {reasons}" if reasons else wording.headline(report)

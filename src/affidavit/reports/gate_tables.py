@@ -4,12 +4,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from affidavit.decision import stored_report
-from affidavit.decision.stored_report import (
-    StoredListing,
-    StoredReport,
-    StoredRowLocation,
-    row_location,
+from affidavit.decision.counts import Listing
+from affidavit.decision.evaluation import Figure
+from affidavit.decision.report import Report, RowLocation
+from affidavit.decision.report_details import (
+    AgreementDetails,
+    Disagreement,
+    LatencyDetails,
+    Offender,
+    Percentiles,
+    QuestionFigures,
+    RagOffender,
+    ResearchDetails,
+    StabilityDetails,
+    Tradeoff,
 )
 from affidavit.reports import gate_wording as wording
 
@@ -40,7 +48,7 @@ class ReportTable:
     note: str = ""
 
 
-def gate_table(report: StoredReport) -> ReportTable:
+def gate_table(report: Report) -> ReportTable:
     """Return every gate, and then the figures without a gate; loads have a table of their own."""
     gated = {gate.metric for gate in report.gates}
     gates = [
@@ -78,7 +86,7 @@ def gate_table(report: StoredReport) -> ReportTable:
     return ReportTable("Gates", columns, (*gates, *others), frozenset({1, 4, 5}))
 
 
-def input_table(report: StoredReport) -> ReportTable:
+def input_table(report: Report) -> ReportTable:
     """Return what was read."""
     rows = tuple(
         TableRow(
@@ -96,16 +104,16 @@ def input_table(report: StoredReport) -> ReportTable:
     return ReportTable("What was read", columns, rows, frozenset({2, 3}))
 
 
-def offender_table(report: StoredReport) -> ReportTable | None:
+def offender_table(report: Report) -> ReportTable | None:
     """Return the questions to look at first, or None if there are none to name."""
-    offenders = stored_report.parse_offenders(report.kind, report.offenders)
+    offenders = report.offenders
     if not offenders:
         return None
     first = offenders[0]
-    if isinstance(first, stored_report.StoredRagOffender):
+    if isinstance(first, RagOffender):
         columns: tuple[str, ...] = ("Question", "What is wrong", "Answer", "Passages")
         title, note = f"Look at these first ({len(offenders)})", wording.CHECKS_LEGEND
-    elif isinstance(first, stored_report.StoredDisagreement):
+    elif isinstance(first, Disagreement):
         columns = ("Question", "Scholar", "Auditor", "Final", "Why")
         title, note = f"Where the agents differ ({_shown_of_total(report, len(offenders))})", ""
     else:
@@ -118,19 +126,19 @@ def offender_table(report: StoredReport) -> ReportTable | None:
     return ReportTable(title, columns, rows, note=note)
 
 
-def _shown_of_total(report: StoredReport, shown: int) -> str:
+def _shown_of_total(report: Report, shown: int) -> str:
     """Return how many are shown, of how many there are."""
-    details = stored_report.parse_details(report.kind, report.details)
-    total = report.listings.get("unstable", StoredListing()).total
-    if isinstance(details, stored_report.AgreementDetails):
+    details = report.details
+    total = report.listings.get("unstable", Listing()).total
+    if isinstance(details, AgreementDetails):
         total = details.disagreements
     return str(shown) if total <= shown else f"{shown} of {total}"
 
 
-def _offender(report: StoredReport, offender: stored_report.StoredOffender) -> tuple[str, ...]:
-    if isinstance(offender, stored_report.StoredRagOffender):
-        return _rag_offender(offender, row_location(report, offender.qid))
-    if isinstance(offender, stored_report.StoredDisagreement):
+def _offender(report: Report, offender: Offender) -> tuple[str, ...]:
+    if isinstance(offender, RagOffender):
+        return _rag_offender(offender, report.location_of(offender.qid))
+    if isinstance(offender, Disagreement):
         why = wording.describe_reason(offender.why)
         labels = (offender.scholar, offender.auditor, offender.final)
         return wording.short_name(offender.qid), *map(wording.short_name, labels), why
@@ -143,12 +151,12 @@ def _offender(report: StoredReport, offender: stored_report.StoredOffender) -> t
     )
 
 
-def _runs(question: stored_report.StoredQuestion) -> str:
+def _runs(question: QuestionFigures) -> str:
     silent = question.no_answer
     return f"{question.runs} ({silent} without an answer)" if silent else str(question.runs)
 
 
-def _limit(name: str, question: stored_report.StoredQuestion) -> str:
+def _limit(name: str, question: QuestionFigures) -> str:
     if name == "refused_always":
         return f"has no answer, but was refused in {question.refused} of {question.runs} runs only"
     if name == "scu_cons":
@@ -160,9 +168,7 @@ def _recorded(ids: tuple[str, ...] | None) -> str:
     return "not recorded" if ids is None else wording.list_names(ids, _MAX_IDS)
 
 
-def _rag_offender(
-    offender: stored_report.StoredRagOffender, place: StoredRowLocation | None
-) -> tuple[str, ...]:
+def _rag_offender(offender: RagOffender, place: RowLocation | None) -> tuple[str, ...]:
     wrong = wording.describe_reason(offender.why)
     checks = [f"fails {', '.join(offender.failed)}"] if offender.failed else []
     if offender.not_measured:
@@ -196,16 +202,16 @@ _MAX_LABELS: Final = 30
 """The agents have four; a report that was written by another hand may have any number."""
 
 
-def detail_tables(report: StoredReport) -> Iterator[ReportTable]:
+def detail_tables(report: Report) -> Iterator[ReportTable]:
     """Yield what only this kind of gate reports."""
-    details = stored_report.parse_details(report.kind, report.details)
-    if isinstance(details, stored_report.LatencyDetails):
+    details = report.details
+    if isinstance(details, LatencyDetails):
         yield from _latency(details)
-    elif isinstance(details, stored_report.AgreementDetails):
+    elif isinstance(details, AgreementDetails):
         yield from _confusion(details)
-    elif isinstance(details, stored_report.StabilityDetails):
+    elif isinstance(details, StabilityDetails):
         yield from _runs_by_place(details)
-    elif isinstance(details, stored_report.ResearchDetails):
+    elif isinstance(details, ResearchDetails):
         yield from _research(details)
 
 
@@ -220,7 +226,7 @@ def load_of(name: str) -> float:
         return float("inf")
 
 
-def _latency(details: stored_report.LatencyDetails) -> Iterator[ReportTable]:
+def _latency(details: LatencyDetails) -> Iterator[ReportTable]:
     by_load = dict(sorted(details.load.items(), key=lambda item: (load_of(item[0]), item[0])))
     for title, column, parts in (
         ("By load", "Load", by_load),
@@ -233,9 +239,7 @@ def _latency(details: stored_report.LatencyDetails) -> Iterator[ReportTable]:
         yield _frontier(details.tradeoff)
 
 
-def _percentiles(
-    title: str, column: str, parts: Mapping[str, stored_report.StoredPercentiles]
-) -> ReportTable:
+def _percentiles(title: str, column: str, parts: Mapping[str, Percentiles]) -> ReportTable:
     rows = tuple(
         TableRow(
             (
@@ -251,11 +255,11 @@ def _percentiles(
     return ReportTable(shown[0], (column, *_PERCENTILES), shown[1], frozenset(range(1, 7)))
 
 
-def _milliseconds(part: stored_report.StoredPercentiles) -> tuple[float | None, ...]:
+def _milliseconds(part: Percentiles) -> tuple[float | None, ...]:
     return part.p50_ms, part.p90_ms, part.p95_ms, part.p99_ms
 
 
-def _frontier(tradeoff: stored_report.StoredTradeoff) -> ReportTable:
+def _frontier(tradeoff: Tradeoff) -> ReportTable:
     uses = {tradeoff.interactive: "interactive", tradeoff.batch: "batch"}
     if tradeoff.interactive == tradeoff.batch:
         uses = {tradeoff.batch: "interactive and batch"}
@@ -286,7 +290,7 @@ def _frontier(tradeoff: stored_report.StoredTradeoff) -> ReportTable:
     return ReportTable(title, columns, shown, frozenset({1, 2}), note)
 
 
-def _confusion(details: stored_report.AgreementDetails) -> Iterator[ReportTable]:
+def _confusion(details: AgreementDetails) -> Iterator[ReportTable]:
     if not details.confusion:
         return
     named = {name for pair in details.confusion for name in (pair.scholar, pair.auditor)}
@@ -306,7 +310,7 @@ def _confusion(details: stored_report.AgreementDetails) -> Iterator[ReportTable]
     yield ReportTable("Labels of the two agents", columns, rows, numbers, note)
 
 
-def _runs_by_place(details: stored_report.StabilityDetails) -> Iterator[ReportTable]:
+def _runs_by_place(details: StabilityDetails) -> Iterator[ReportTable]:
     if not details.by_run:
         return
     rows = tuple(
@@ -326,7 +330,7 @@ def _runs_by_place(details: stored_report.StabilityDetails) -> Iterator[ReportTa
     yield ReportTable(title, columns, shown, frozenset({0, 2, 3, 4}))
 
 
-def _research(details: stored_report.ResearchDetails) -> Iterator[ReportTable]:
+def _research(details: ResearchDetails) -> Iterator[ReportTable]:
     if not details.runs:
         return
     names = list(details.runs[0].metrics)
@@ -345,7 +349,7 @@ def _research(details: stored_report.ResearchDetails) -> Iterator[ReportTable]:
     yield ReportTable(title, ("Run", "Golden query", *names), shown, numbers)
 
 
-def _numerator_of_denominator(metric: stored_report.ResearchRunFigure | None) -> str:
+def _numerator_of_denominator(metric: Figure | None) -> str:
     if metric is None or metric.denominator is None or not metric.denominator:
         return wording.ABSENT
     return f"{metric.numerator}/{metric.denominator}"

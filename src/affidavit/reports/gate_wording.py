@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from affidavit.decision.stored_report import StoredGateResult, StoredReport
+from affidavit.decision.evaluation import GateResult
+from affidavit.decision.report import Report
 from affidavit.decision.thresholds import threshold_text
 
 ABSENT: Final = "–"
@@ -89,7 +90,7 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def describe_kind(report: StoredReport) -> str:
+def describe_kind(report: Report) -> str:
     """Return what a report is about."""
     return KIND_NAMES.get(report.kind, report.kind)
 
@@ -129,16 +130,10 @@ def format_interval(ci95: Sequence[float] | None) -> str:
     return f"{format_figure(low, digits=digits)} to {format_figure(high, digits=digits)}"
 
 
-def format_threshold(gate: StoredGateResult) -> str:
+def format_threshold(gate: GateResult) -> str:
     """Return what a gate asks for: `>= 0.8`, `>= 0.8 at 95%`."""
     sure = "" if gate.confidence is None else f" at {format_figure(gate.confidence)}%"
     return f"{gate.op} {threshold_text(gate.threshold)}{sure}"
-
-
-def gate_name(gate: StoredGateResult) -> str:
-    """Return a gate as a user writes it."""
-    sure = "" if gate.confidence is None else f"@{format_figure(gate.confidence)}"
-    return f"{gate.metric}{gate.op}{threshold_text(gate.threshold)}{sure}"
 
 
 def shortened(text: str, longest: int) -> str:
@@ -163,14 +158,14 @@ def list_names(
     return f"{said} and {more} more" if more > 0 else said
 
 
-def listings_beyond_offenders(report: StoredReport) -> Iterator[tuple[str, str]]:
+def listings_beyond_offenders(report: Report) -> Iterator[tuple[str, str]]:
     """Yield what is listed by name, unless the offenders name all of it already."""
-    named = {str(offender.get("qid")) for offender in report.offenders}
+    named = {offender.qid for offender in report.offenders}
     for name, listing in report.listings.items():
         if listing.total and (len(listing.first) < listing.total or not named >= {*listing.first}):
             said = list_names(listing.first, _NAMES, listing.total)
             yield _title_with_total(name.replace("_", " "), listing.total), said
-    skipped = [line for given in report.inputs.values() for line in given.skipped_lines]
+    skipped = [line for given in report.inputs.values() for line in given.skipped_lines or ()]
     if skipped:
         total = sum(given.skipped for given in report.inputs.values())
         yield (
@@ -183,7 +178,7 @@ def _title_with_total(title: str, total: int) -> str:
     return f"{title.capitalize()} ({total})"
 
 
-def headline(report: StoredReport) -> str:
+def headline(report: Report) -> str:
     """Return the decision and, in a few words, why."""
     said = DECISION_NAMES[report.decision]
     failed = sum(gate.status == "fail" for gate in report.gates)

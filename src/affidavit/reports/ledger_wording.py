@@ -5,7 +5,6 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from affidavit.decision.decision import Decision, GateStatus
-from affidavit.decision.gate import rounded_percent
 from affidavit.decision.metric import Metric, MetricKind
 from affidavit.ledger import labels
 from affidavit.ledger.gates import stored_gate
@@ -69,7 +68,7 @@ def gate_rows(ledger: Ledger) -> Iterator[GateRow]:
     for result in ledger.gates.results:
         gate = stored_gate(result.gate)
         wanted = f"{gate.operator} {format_measure(gate.metric, gate.threshold)}"
-        confidence = "" if gate.confidence is None else f" @{rounded_percent(gate.confidence):g}"
+        confidence = "" if gate.percent is None else f" @{gate.percent:g}"
         yield GateRow(
             LEDGER_METRIC_DESCRIPTIONS[gate.metric.name],
             wanted + confidence,

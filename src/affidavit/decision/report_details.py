@@ -1,0 +1,218 @@
+"""What only one kind of gate reports: its details and its offenders, each with a type."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from affidavit.decision.counts import Count
+from affidavit.decision.evaluation import Figure
+
+Share = float | None
+
+
+class RagOffender(Struct, frozen=True, kw_only=True):
+    """A question that came out wrong, with what is needed to see why.
+
+    What was not recorded is None, which is not the same as empty.
+    """
+
+    qid: str
+    why: str
+    failed: tuple[str, ...] = ()
+    not_measured: tuple[str, ...] = ()
+    question: str = ""
+    claim: str = ""
+    citations: tuple[str, ...] | None = None
+    retrieved_ids: tuple[str, ...] | None = None
+    gold_citations: tuple[str, ...] = ()
+
+
+class Disagreement(Struct, frozen=True, order=True, kw_only=True):
+    """A question on which two agents differ."""
+
+    qid: str
+    scholar: str
+    auditor: str
+    final: str
+    why: str
+
+
+class QuestionFigures(Struct, frozen=True, kw_only=True):
+    """A question over its runs."""
+
+    qid: str
+    answerable: bool
+    runs: Count
+    no_answer: Count = 0
+    acr: Share = None
+    cghc: Share = None
+    css: Share = None
+    ned50: Share = None
+    rcr: Share = None
+    refused: Count = 0
+    scu_cons: bool | None = None
+    failed: tuple[str, ...] = ()
+    not_measured: tuple[str, ...] = ()
+
+
+Offender = RagOffender | Disagreement | QuestionFigures
+
+
+class Percentiles(Struct, frozen=True, kw_only=True):
+    """The latencies of one load, configuration or stage."""
+
+    n: Count
+    p50_ms: float | None = None
+    p90_ms: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    tail_amplification: float | None = None
+
+
+class ConfigurationFigures(Struct, frozen=True):
+    """What one setting of the knobs costs and gives."""
+
+    config: str
+    p95_ms: float | None = None
+    precision: float | None = None
+    passes: bool = False
+
+
+class Tradeoff(Struct, frozen=True, kw_only=True):
+    """The configurations that no other beats in both figures, from fast to slow, and which to use.
+
+    `interactive` is the fastest of them that passes, `batch` the most precise that passes the
+    relaxed gates.
+    """
+
+    frontier: tuple[ConfigurationFigures, ...] = ()
+    dominated: tuple[str | ConfigurationFigures, ...] = ()
+    not_measured: tuple[str, ...] = ()
+    interactive: str | None = None
+    batch: str | None = None
+
+
+class ReleaseFigures(Struct, frozen=True):
+    """What the rollback guard of the next release compares with."""
+
+    p95_ms: float | None
+    precision: float | None
+
+
+class LatencyDetails(Struct, frozen=True, kw_only=True):
+    """Latencies by what they were measured under."""
+
+    load: dict[str, Percentiles] = {}
+    config: dict[str, Percentiles] = {}
+    stage: dict[str, Percentiles] = {}
+    tradeoff: Tradeoff | None = None
+    release: ReleaseFigures | None = None
+
+
+class LabelPairCount(Struct, frozen=True):
+    """How often two labels were given to the same question."""
+
+    scholar: str
+    auditor: str
+    count: Count
+
+
+class AgentLabelCounts(Struct, frozen=True):
+    """How often each agent gave a label."""
+
+    scholar: Count
+    auditor: Count
+
+
+class AgreementDetails(Struct, frozen=True, kw_only=True):
+    """The confusion of two agents' labels."""
+
+    confusion: tuple[LabelPairCount, ...] = ()
+    base_rate: float | None = None
+    expected_agreement: float | None = None
+    labels: dict[str, AgentLabelCounts] = {}
+    disagreements: Count = 0
+
+
+class StabilityRunCounts(Struct, frozen=True, kw_only=True):
+    """How the runs of one seed and jitter came out."""
+
+    seed: int
+    jitter: str
+    right: Count = 0
+    wrong: Count = 0
+    not_measured: Count = 0
+
+
+class StabilityDetails(Struct, frozen=True):
+    """Questions over their runs, and runs over their questions."""
+
+    questions: tuple[QuestionFigures, ...] = ()
+    by_run: tuple[StabilityRunCounts, ...] = ()
+
+
+class ResearchRunDetails(Struct, frozen=True):
+    """A research run and its figures."""
+
+    run_id: str
+    query: str | None = None
+    metrics: dict[str, Figure] = {}
+
+
+class ResearchDetails(Struct, frozen=True):
+    """Research runs, one by one."""
+
+    runs: tuple[ResearchRunDetails, ...] = ()
+
+
+class ScoreFigures(Struct, frozen=True, kw_only=True):
+    """The scores of one name that the files of another tool have."""
+
+    n: Count
+    mean: float | None
+    min: float | None
+    max: float | None
+    not_measured: Count
+    labels: Count
+
+
+class RagDetails(Struct, frozen=True):
+    """The scores of other tools, if there are any."""
+
+    other_scores: dict[str, ScoreFigures] | UnsetType = UNSET
+
+
+class NoDetails(Struct, frozen=True):
+    """The details of a gate that has none."""
+
+
+Details = (
+    LatencyDetails | AgreementDetails | StabilityDetails | ResearchDetails | RagDetails | NoDetails
+)
+
+_DETAILS: Final[Mapping[str, type[Details]]] = MappingProxyType(
+    {
+        "latency": LatencyDetails,
+        "agreement": AgreementDetails,
+        "stability": StabilityDetails,
+        "research": ResearchDetails,
+        "rag": RagDetails,
+    }
+)
+_OFFENDERS: Final[Mapping[str, type[Offender]]] = MappingProxyType(
+    {"rag": RagOffender, "agreement": Disagreement, "stability": QuestionFigures}
+)
+
+
+def parse_details(kind: str, details: Mapping[str, Any]) -> Details:
+    """Return what only this kind of gate reports."""
+    return msgspec.convert(details, _DETAILS.get(kind, NoDetails))
+
+
+def parse_offenders(kind: str, offenders: Sequence[Mapping[str, Any]]) -> tuple[Offender, ...]:
+    """Return the offenders of a kind of gate; a kind that names none has none to show."""
+    form = _OFFENDERS.get(kind)
+    return () if form is None else tuple(msgspec.convert(each, form) for each in offenders)
