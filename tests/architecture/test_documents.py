@@ -49,11 +49,6 @@ def affidavit(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_first_block_of_the_readme_is_the_two_commands() -> None:
-    first, *_ = blocks(ROOT / "README.md", "sh")
-    assert [line.split("  ")[0] for line in first.splitlines()] == ["make demo", "make test"]
-
-
 def test_every_make_target_on_a_page_exists() -> None:
     asked = {word for line in command_lines("make") for word in line.split()[1:] if "=" not in word}
     prose = (re.findall(r"`make ([a-z-]+)`", page.read_text("utf-8")) for page in PAGES)
@@ -83,14 +78,6 @@ def test_every_affidavit_command_on_a_page_exists() -> None:
 def consoles() -> list[str]:
     """Return the blocks of the README that show a command with its output."""
     return list(blocks(ROOT / "README.md", "console"))
-
-
-def test_what_the_readme_shows_is_what_is_printed() -> None:
-    assert consoles()
-    for block in consoles():
-        for part in block.split("$ affidavit")[1:]:
-            line, _, shown = part.partition("\n")
-            assert affidavit(*shlex.split(line)).stdout == shown
 
 
 def test_the_readme_has_the_exit_codes_of_the_product() -> None:
