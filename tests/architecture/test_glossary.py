@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import Counter
+from functools import cache
 
 import pytest
 from tests.repository import ROOT, modules
@@ -11,6 +12,7 @@ GLOSSARY = (ROOT / "docs" / "glossary.md").read_text("utf-8")
 ROWS = re.findall(r"^\| ([^|]+) \| [^|]+ \| `(\w+)` \| `(\w+)` \|$", GLOSSARY, re.MULTILINE)
 
 
+@cache
 def defined() -> Counter[tuple[str, str]]:
     """Return how often each class is defined in each package."""
     return Counter(
