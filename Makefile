@@ -9,13 +9,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
-# Name another with `make PYTHON=/path/to/python3.12`. A name that is there but does not start
-# (a shim, a stub of the operating system) is passed over, and so is one that cannot make a venv.
+# To use another Python: `make PYTHON=/path/to/python3.12`. A name that exists but does not start
+# (a shim, a stub of the operating system) is skipped, and so is one that cannot make a venv.
 PYTHON ?=
-CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python)
+CANDIDATES := $(or $(PYTHON),python3.13 python3.12 python3.11 python3.14 python3 python)
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
-# The pure packages: same arguments, same answer, and no line or branch of them untested.
+# The pure packages: same arguments, same result. Every line and branch of them is tested.
 PURE := base decision checks ledger gates packs soak seal
 PURE_COVERED := 100
 ALL_COVERED := 90
@@ -26,51 +26,52 @@ ALL_COVERED := 90
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) ## Go the way of the data on our own sample documents
+demo: $(READY) ## Show every part of the product on sample documents
 	@$(BIN)/python -m tools.demo
 
-test: check browser ## Pass everything: style, types, layers, tests, coverage
+test: check browser ## Run everything: style, types, layers, tests, coverage
 	@rm -f .coverage .coverage.*
 	@$(BIN)/coverage run -m pytest -n 2
 	@$(BIN)/coverage combine --quiet
 	@$(call covered,$(ALL_COVERED),all of the product,*)
 	@$(call covered,$(PURE_COVERED),the pure packages,$(subst $(empty) ,$(comma),$(PURE:%=*/affidavit/%/*)))
 
-# The tests that look at a page need a browser; as root apt brings one, else they are skipped.
-browser: ## Install Chromium if there is none
+# The tests that open a page need a browser. Without one they are skipped, with a reason.
+browser: ## Install Chromium with apt if there is no browser and you are root
 	@command -v chromium chromium-browser google-chrome >/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "Installing Chromium ..."; \
+	    echo "The tests that open a page need a browser, and there is none."; \
+	    echo "Installing the package chromium with apt-get ..."; \
 	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
 	      --no-install-recommends chromium; } >/dev/null; \
-	  else echo "No Chromium here: the tests that look at pages are skipped"; fi; }
+	  else echo "There is no browser: the tests that open a page will be skipped."; fi; }
 
 empty :=
 comma := ,
-# covered(percent, what, files): say one line, or show what is missing and fail.
+# covered(percent, what, files): print one line, or show what is missing and fail.
 define covered
 report=$$($(BIN)/coverage report --include='$(3)' --fail-under=$(1)) \
-  || { echo "$$report"; echo "Not covered enough: $(2) need $(1)%"; exit 1; }; \
+  || { echo "$$report"; echo "Coverage of $(2) is below $(1)%"; exit 1; }; \
   echo "Covered: $$(awk '/^TOTAL/ {print $$NF}' <<<"$$report") of $(2) ($(1)% needed)"
 endef
 
-setup: $(READY) ## Make the environment in .venv from the lock files
+setup: $(READY) ## Create .venv from the lock files
 	@echo "Ready. To use it in this shell: . $(BIN)/activate"
 
-# The stamp is written last, so that an interrupted install is repeated, never half used.
+# The stamp is written last, so that an interrupted install is repeated.
 $(READY): requirements/dev.txt pyproject.toml
 	@test -x $(BIN)/python || { \
 	  for python in $(CANDIDATES); do \
 	    if "$$python" -c '$(USABLE)' 2>/dev/null; then found=$$python; break; fi; \
 	  done; \
 	  if [ -z "$${found:-}" ]; then \
-	    echo "Python 3.11 or newer with its venv module is needed; none of these is: $(CANDIDATES)"; \
+	    echo "Python 3.11 or newer with its venv module is needed; none of these works: $(CANDIDATES)"; \
 	    echo "Next: install one (Debian: apt install python3 python3-venv), or name it: make PYTHON=/path/to/python3.11"; \
 	    exit 2; \
 	  fi; \
 	  echo "Making $(VENV) with $$("$$found" --version) ..."; \
 	  "$$found" -m venv $(VENV); }
-	@echo "Installing what is locked into $(VENV) (the first time takes a minute or two) ..."
+	@echo "Installing the locked packages into $(VENV) (a minute or two the first time) ..."
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
@@ -87,7 +88,7 @@ types: $(READY)
 layers: $(READY)
 	@$(BIN)/lint-imports --no-logo
 
-fmt: $(READY) ## Format the code and mend what can be mended
+fmt: $(READY) ## Format the code and apply automatic fixes
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
@@ -95,23 +96,23 @@ golden: $(READY) ## Rewrite the golden files; read the diff before you commit it
 	@$(BIN)/python -m pytest -q --update-golden
 	@git --no-pager diff --stat -- tests
 
-docs: $(READY) ## Regenerate the pages that are made from the code
+docs: $(READY) ## Regenerate the pages that come from the code
 	@$(BIN)/python -m tools.generate_docs
 
-bench: $(READY) ## Measure the targets, print ratios, append to benchmarks/results.jsonl
+bench: $(READY) ## Run the benchmarks and append to benchmarks/results.jsonl
 	@$(BIN)/python -m benchmarks.run
 
 bench-judge: $(READY) ## Measure the judge on labelled sets (AFFIDAVIT_JUDGE_DATA names their folder)
 	@$(BIN)/python -m tools.judge_bench
 
-fit-judge: $(READY) ## Fit the judge's combiner to the labelled sets and keep the figures in its card
+fit-judge: $(READY) ## Fit the judge's combiner to the labelled sets and update its card
 	@$(BIN)/python -m tools.judge_bench --fit --write
 	@$(MAKE) --no-print-directory docs
 
-# Atheris instruments what it fuzzes, so it has an environment of its own.
+# Atheris instruments the code that it fuzzes, so it has its own environment.
 FUZZ := .interop/fuzz
 FUZZ_SECONDS ?= 60
-fuzz: $(FUZZ)/.ready ## Feed the JSON decoder hostile bytes for a minute (FUZZ_SECONDS=600 for ten)
+fuzz: $(FUZZ)/.ready ## Fuzz the JSON decoder for a minute (FUZZ_SECONDS=600 for ten)
 	@PYTHONPATH=src $(FUZZ)/bin/python -m tools.fuzz_strict_json -max_total_time=$(FUZZ_SECONDS)
 
 $(FUZZ)/.ready: $(READY) requirements/core.txt requirements/fuzz.txt
@@ -132,25 +133,24 @@ mutants: $(READY) ## Change the code in small ways and count what the tests noti
 mutants-judge: $(READY) ## The same for the rules of the judge
 	@$(BIN)/python -m tools.mutants --count $(MUTANTS) --seed $(SEED) --floor $(JUDGE_NOTICED) judge/lexical
 
-# Heavy outside tools (a JVM, peers' own packages): each script makes an environment of its own.
+# Heavy outside tools (a JVM, packages of other tools): each script has its own environment.
 interop: $(READY) ## Run the tests that need heavy outside tools, each in its own environment
 	@count=0; for script in interop/*.sh; do \
 	  [ -x "$$script" ] || continue; \
 	  echo "== $$script"; "./$$script"; count=$$((count + 1)); \
 	done; \
-	if [ $$count = 0 ]; then echo "There is no interop script yet (interop/*.sh): nothing was run"; \
-	else echo "$$count interop scripts passed"; fi
+	echo "$$count interop scripts passed"
 
 dist: $(READY) ## Build the wheel and the sdist into dist/
 	@rm -rf dist
 	@$(BIN)/python -m build --no-isolation --outdir dist .
 
-dist-check: dist ## Install the wheel into an empty environment, use it there, weigh it
+dist-check: dist ## Install the wheel into an empty environment, use it, check its size
 	@$(BIN)/python -m tools.check_wheel
 
-lock: $(READY) ## Pin the newest allowed versions again
+lock: $(READY) ## Pin the newest allowed versions
 	@$(BIN)/python -m tools.lock
 
-clean: ## Remove the environment and everything that was built
+clean: ## Remove .venv and everything that was built
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \
 	  .hypothesis .interop .coverage .coverage.* demo-output

@@ -12,6 +12,7 @@ from tests.repository import ROOT
 
 PAGES = (
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
+    ROOT / "tests" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 )
 RECORDS = sorted((ROOT / "docs" / "adr").glob("*.md"))
@@ -94,6 +95,23 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)\s#]+)[^)]*\)", prose)
     local = [link for link in links if "://" not in link]
     assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+PATH = re.compile(r"`((?:[a-z_]+/)+[\w.]*|[a-z_]+\.py)`")
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "tests/README.md"])
+def test_every_path_that_a_map_names_exists(name: str) -> None:
+    paths = PATH.findall((ROOT / name).read_text("utf-8"))
+    roots = (ROOT, ROOT / "src" / "affidavit", ROOT / "tests")
+    assert len(paths) > 5
+    assert [path for path in paths if not any((root / path).exists() for root in roots)] == []
+
+
+def test_the_map_of_the_tests_names_every_folder() -> None:
+    text = (ROOT / "tests" / "README.md").read_text("utf-8")
+    folders = [path.name for path in (ROOT / "tests").iterdir() if any(path.glob("*.*"))]
+    assert sorted(name for name in folders if f"`{name}`" not in text) == []
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.stem)
