@@ -1,4 +1,12 @@
-"""Summarises what a bundle holds, and compares two bundles."""
+"""Summarises what a bundle holds, and compares two bundles.
+
+A summary counts types, models, tools, verdicts, policies and approvals, for Affidavit's event types
+and for the equivalent ones of Assay. A redacted value is counted as such.
+
+Two events are the same if their content hashes are equal: time and run do not matter, but number
+and order do. Events that only one bundle has are paired by type, in order. The comparison names the
+places where a pair differs, not the values: those belong to the bundles.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -7,76 +15,66 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from affidavit.app import recording as kinds
 from affidavit.app.bundle_disclosure import is_commitment
 from affidavit.app.bundles import open_bundle
 from affidavit.base.canonical import jcs
+from affidavit.packs.pointers import child_pointer
 from affidavit.seal.bundle.events import HASHED_FIELDS
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.manifest import Manifest
-from affidavit.seal.bundle.reader import BundleReader
-
-# What a bundle says, in few words: its events by type, its tools, models, verdicts and policies.
-#
-# Read from events by type and field, for Affidavit's types and for those of Assay's that say the
-# same. A value that was redacted is counted under that word.
 
 EventLabel = Callable[[Mapping[str, Any]], str | None]
 
 
 def label_of_value(value: object) -> str:
-    """Return a value as one word of a table."""
+    """Return the label of a value in a table."""
     if is_commitment(value):
         return "(redacted)"
     return value if isinstance(value, str) else "(not a text)"
 
 
-def _one(name: str) -> EventLabel:
-    def said(data: Mapping[str, Any]) -> str | None:
-        return label_of_value(data[name]) if name in data else None
+def _fields(*names: str) -> EventLabel:
+    def label(data: Mapping[str, Any]) -> str | None:
+        labels = [label_of_value(data[name]) for name in names if name in data]
+        return ": ".join(labels) if any(labels) or len(names) == len(labels) == 1 else None
 
-    return said
-
-
-def _two(first: str, second: str) -> EventLabel:
-    def said(data: Mapping[str, Any]) -> str | None:
-        parts = [label_of_value(data[name]) for name in (first, second) if name in data]
-        return ": ".join(parts) or None
-
-    return said
+    return label
 
 
-def _nested(outer: str, *inner: str) -> EventLabel:
-    def said(data: Mapping[str, Any]) -> str | None:
-        within = data.get(outer)
-        if not isinstance(within, dict):
-            return label_of_value(within) if outer in data else None
-        return next((label_of_value(within[name]) for name in inner if name in within), None)
+def _nested(outer: str, inner: str) -> EventLabel:
+    def label(data: Mapping[str, Any]) -> str | None:
+        value = data.get(outer)
+        if not isinstance(value, dict):
+            return label_of_value(value) if outer in data else None
+        return label_of_value(value[inner]) if inner in value else None
 
-    return said
+    return label
 
 
-# What of an event counts towards which section.
+# The label of an event in each section, by event type.
 _SECTIONS: Final[Mapping[str, Mapping[str, EventLabel]]] = {
-    "models": {kinds.MODEL_CALL: _two("provider", "model")},
-    "tools": {kinds.TOOL_CALL: _one("tool"), "assay.tool.decision": _one("tool")},
+    "models": {kinds.MODEL_CALL: _fields("provider", "model")},
+    "tools": {kinds.TOOL_CALL: _fields("tool"), "assay.tool.decision": _fields("tool")},
     "verdicts": {
-        kinds.VERDICT: _one("verdict"),
+        kinds.VERDICT: _fields("verdict"),
         kinds.RECEIPT: _nested("receipt", "verdict"),
         kinds.GATE_REPORT: _nested("report", "decision"),
     },
     "policies": {
-        kinds.POLICY_DECISION: _two("policy", "decision"),
-        "assay.tool.decision": _two("policy_digest", "decision"),
+        kinds.POLICY_DECISION: _fields("policy", "decision"),
+        "assay.tool.decision": _fields("policy_digest", "decision"),
     },
-    "approvals": {kinds.HUMAN_APPROVAL: _two("approver", "decision")},
+    "approvals": {kinds.HUMAN_APPROVAL: _fields("approver", "decision")},
 }
 SECTIONS: Final = ("types", *_SECTIONS)
 
 
 @dataclass(slots=True)
 class BundleSummary:
-    """Counts of what stands in a bundle; `contents` has every event by type and content hash."""
+    """Counts of what a bundle holds; `contents` counts events by type and content hash."""
 
     manifest: Manifest
     first_at: str | None = None
@@ -94,12 +92,12 @@ class BundleSummary:
         self.counts["types"][kind] += 1
         self.contents[kind, event["assaycontenthash"]] += 1
         for section, by_kind in _SECTIONS.items():
-            said = by_kind[kind](data) if kind in by_kind and isinstance(data, dict) else None
-            if said is not None:
-                self.counts[section][said] += 1
+            label = by_kind[kind](data) if kind in by_kind and isinstance(data, dict) else None
+            if label is not None:
+                self.counts[section][label] += 1
 
     def as_wire(self) -> dict[str, object]:
-        """Return the portrait as machines get it."""
+        """Return the summary for `--json`."""
         sections = {name: dict(sorted(self.counts[name].items())) for name in SECTIONS}
         return {
             "manifest": dict(self.manifest.value),
@@ -109,70 +107,43 @@ class BundleSummary:
         }
 
 
-def summarise_bundle(reader: BundleReader) -> BundleSummary:
-    """Read a whole bundle, and count what stands in it."""
-    portrait = BundleSummary(reader.manifest)
-    for _, event in reader.events():
-        portrait.add(event)
-    return portrait
-
-
-# Shows a bundle: what stands in it, counted, and the events that are asked for.
-
-
 def show_bundle(
     path: Path,
     is_listed: Callable[[str], bool] | None = None,
     limits: BundleLimits = DEFAULT_LIMITS,
 ) -> tuple[BundleSummary, list[dict[str, Any]]]:
-    """Return what a bundle holds, and its events of the types that are to be listed.
+    """Return the summary of a bundle, and its events of the types to list.
 
-    Both are returned only when the whole bundle has been verified.
+    Nothing is returned unless the whole bundle verifies.
     """
     listed = []
     with open_bundle(path, limits) as reader:
-        portrait = BundleSummary(reader.manifest)
+        summary = BundleSummary(reader.manifest)
         for _, event in reader.events():
-            portrait.add(event)
+            summary.add(event)
             if is_listed is not None and is_listed(str(event["type"])):
                 listed.append(event)
-    return portrait, listed
+    return summary, listed
 
 
-# Which events differ between two bundles, and where.
-#
-# Events that stand in one bundle only are set side by side: of each type the first of the left with
-# the first of the right, and so on. Of a pair it is said at which places the two differ, not what
-# stands there: values belong to the bundles.
-
-MAX_CHANGED_EVENTS: Final = 100  # Pairs; and of one pair at most so many places.
-_MAX_PATHS: Final = 20
+MAX_CHANGED_EVENTS: Final = 100  # Pairs.
+_MAX_PATHS: Final = 20  # Places of one pair.
 ContentCounts = Counter[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedEvent:
-    """Two events that stand for one another, by number; None where one side has none left."""
+class ChangedEvent(msgspec.Struct, frozen=True):
+    """A pair of differing events by number; None if one bundle has no event left."""
 
     type: str
     left: int | None
     right: int | None
     paths: tuple[str, ...] = ()
 
-    def as_wire(self) -> dict[str, object]:
-        """Return the pair as machines get it."""
-        return {
-            "type": self.type,
-            "left": self.left,
-            "right": self.right,
-            "paths": list(self.paths),
-        }
-
 
 def changed_events(
     left: tuple[Path, ContentCounts], right: tuple[Path, ContentCounts], limits: BundleLimits
 ) -> list[ChangedEvent]:
-    """Return the first pairs of events that differ; each side is a bundle and what it alone has."""
+    """Return the first pairs of differing events; a side is a bundle and what only it has."""
     sides = [_first_of_each_type(path, only, limits) for path, only in (left, right)]
     kinds = sorted({*sides[0], *sides[1]})
     pairs = (
@@ -215,10 +186,10 @@ def _compared(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def differing_paths(left: Any, right: Any, path: str = "") -> Iterator[str]:
-    """Yield the JSON pointers of the smallest parts in which two values differ."""
+    """Yield the JSON pointers of the smallest parts that differ between two values."""
     if isinstance(left, dict) and isinstance(right, dict):
         for key in sorted({*left, *right}):
-            below = f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
+            below = child_pointer(path, key)
             if key in left and key in right:
                 yield from differing_paths(left[key], right[key], below)
             else:
@@ -230,66 +201,41 @@ def differing_paths(left: Any, right: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-# What differs between two bundles: events, types, models, tools, verdicts, policies, approvals.
-#
-# Two events are the same if their content hashes are: when they happened, and in which run, is no
-# difference. How often counts: a tool that was called once more is one. So does the order.
-
-
-@dataclass(frozen=True, slots=True)
-class BundleDifference:
-    """One thing that stands more often in one bundle than in the other."""
+class BundleDifference(msgspec.Struct, frozen=True):
+    """One thing that occurs more often in one bundle than in the other."""
 
     section: str
     what: str
     left: int
     right: int
 
-    def as_wire(self) -> dict[str, object]:
-        """Return the difference as machines get it."""
-        return {
-            "section": self.section,
-            "what": self.what,
-            "left": self.left,
-            "right": self.right,
-        }
 
+class BundleComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """The differences between two bundles."""
 
-@dataclass(frozen=True, slots=True)
-class BundleComparison:
-    """Two bundles side by side."""
-
-    left: BundleSummary
-    right: BundleSummary
+    bundle_ids: dict[str, str]
+    same: bool
     differences: tuple[BundleDifference, ...]
-    changed: tuple[ChangedEvent, ...] = ()
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the comparison as machines get it."""
-        sides = {"left": self.left, "right": self.right}
-        ids = {side: portrait.manifest.known.bundle_id for side, portrait in sides.items()}
-        differences = [each.as_wire() for each in self.differences]
-        return {
-            "bundle_ids": ids,
-            "same": not differences,
-            "differences": differences,
-            "changed_events": [each.as_wire() for each in self.changed],
-        }
+    changed_events: tuple[ChangedEvent, ...]
 
 
 def compare_bundles(
     left: Path, right: Path, limits: BundleLimits = DEFAULT_LIMITS
 ) -> BundleComparison:
-    """Verify two bundles and return what differs. One that does not verify is not compared."""
-    portraits = []
-    for path in (left, right):
-        with open_bundle(path, limits) as reader:
-            portraits.append(summarise_bundle(reader))
-    first, second = portraits
+    """Verify two bundles and return their differences; raise if one does not verify."""
+    first, second = (show_bundle(path, None, limits)[0] for path in (left, right))
     differences = tuple(_differences(first, second))
     only = (first.contents - second.contents, second.contents - first.contents)
     changed = changed_events((left, only[0]), (right, only[1]), limits) if any(only) else ()
-    return BundleComparison(first, second, differences, tuple(changed))
+    return BundleComparison(
+        bundle_ids={
+            "left": first.manifest.known.bundle_id,
+            "right": second.manifest.known.bundle_id,
+        },
+        same=not differences,
+        differences=differences,
+        changed_events=tuple(changed),
+    )
 
 
 def _differences(left: BundleSummary, right: BundleSummary) -> list[BundleDifference]:
@@ -304,7 +250,7 @@ def _differences(left: BundleSummary, right: BundleSummary) -> list[BundleDiffer
 
 
 def _order(left: BundleSummary, right: BundleSummary) -> list[BundleDifference]:
-    """Return that the same events stand in another order, which their run roots tell."""
+    """Return a difference if the same events have another order, as the run roots show."""
     sides = left.manifest.known, right.manifest.known
     if left.contents != right.contents or sides[0].run_root == sides[1].run_root:
         return []
@@ -314,7 +260,7 @@ def _order(left: BundleSummary, right: BundleSummary) -> list[BundleDifference]:
 def _contents(
     left: Counter[tuple[str, str]], right: Counter[tuple[str, str]]
 ) -> tuple[Counter[str], Counter[str]]:
-    """Return how many events of each type stand in one bundle only."""
+    """Return how many events of each type only one bundle has."""
     sides: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     for side, only in zip(sides, (left - right, right - left), strict=True):
         for (kind, _), count in only.items():
@@ -331,13 +277,13 @@ def _in_section(
     return [
         BundleDifference(section, name, first, second)
         for name, first, second in pairs
-        # Of events only those are counted that the other bundle does not have.
+        # Only events that the other bundle lacks are counted.
         if is_events or first != second
     ]
 
 
-def _ending(portrait: BundleSummary) -> list[str]:
-    ours = portrait.manifest.known.affidavit
+def _ending(summary: BundleSummary) -> list[str]:
+    ours = summary.manifest.known.affidavit
     if ours is None or ours.finished is None:
         return []
     return ["finished" if ours.finished else "unfinished"]

@@ -1,4 +1,14 @@
-"""Discloses parts of a bundle: redaction with salted commitments, reveals, and inclusion proofs."""
+"""Discloses parts of a bundle: redaction with salted commitments, reveals, and inclusion proofs.
+
+A commitment replaces a redacted value. Its digest covers 32 random bytes and the canonical value,
+so nobody can find a short value by trying all of them. The salts are written to a separate file,
+for the owner alone: with a salt and a value anybody can check what was there. The original bundle
+is also named behind a salt: bundles are reproducible, so its digest would allow guessing short
+values until a bundle with that digest comes out.
+
+An inclusion proof has the number of an event, the size of the tree and some twenty digests. With
+a trusted Merkle root anybody can check one event without seeing the others.
+"""
 
 import hashlib
 import hmac
@@ -34,20 +44,15 @@ from affidavit.seal.bundle.merkle import (
 from affidavit.seal.bundle.reader import BundleReader
 from affidavit.seal.bundle.writer import EventWriter, RunIdentity
 
-# Commitments: what stands in the place of a value that was taken out, and can be checked later.
-#
-# The digest covers 32 bytes of chance and the canonical value, so that nobody finds a short value
-# (a yes, a name, a number) by trying them all; the chance is kept apart, by whoever may reveal.
-
 REDACTED_KEY: Final = "$redacted"
 ALGORITHM: Final = "sha256-salted"
 SALT_BYTES: Final = 32
 _ANY: Final = "*"
-_INDEX_DIGITS: Final = 10  # A longer number is no place in any list, and slow to read.
+_INDEX_DIGITS: Final = 10  # A longer number is no index of any list, and slow to parse.
 
 
 class _CommitmentV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a commitment says, and nothing else: whatever says more was not made here."""
+    """A commitment that we made; one with other members was not."""
 
     alg: Literal["sha256-salted"]
     digest: Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
@@ -55,40 +60,40 @@ class _CommitmentV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class DataPointer:
-    """A JSON pointer into an event, which begins with /data; `*` stands for every member."""
+class RedactionPath:
+    """A JSON pointer into the data of an event; `*` stands for every member."""
 
     text: str
     steps: tuple[str, ...]
 
 
-def pointer_from(text: str) -> DataPointer:
-    """Return a pointer (RFC 6901), or refuse one that does not lead into the data of an event."""
+def redaction_path_from(text: str) -> RedactionPath:
+    """Parse a pointer (RFC 6901); raise if it does not begin with /data."""
     steps = pointer_steps(text.removeprefix("/"))
     if not text.startswith("/data") or steps[0] != "data":
         raise AffidavitError(faults.REDACT_PATH, path=excerpt(text))
-    return DataPointer(text, steps[1:])
+    return RedactionPath(text, steps[1:])
 
 
 def commitment(value: JsonValue, salt: bytes) -> dict[str, JsonValue]:
-    """Return what stands in the place of a value."""
-    said: dict[str, JsonValue] = {
+    """Return the commitment that replaces a value."""
+    members: dict[str, JsonValue] = {
         "alg": ALGORITHM,
         "digest": salted_digest(value, salt),
         "size_bytes": len(jcs(value)),
     }
-    return {REDACTED_KEY: said}
+    return {REDACTED_KEY: members}
 
 
 def salted_digest(value: JsonValue, salt: bytes) -> str:
-    """Return the digest of a value behind its salt."""
+    """Return the digest of a salt and a value."""
     return f"sha256:{hashlib.sha256(salt + jcs(value)).hexdigest()}"
 
 
 def is_commitment(value: object) -> bool:
-    """Say whether a value was redacted: it is a commitment as we make them, to the letter.
+    """Return whether a value is exactly a commitment as we make them.
 
-    What only looks like one may hold anything, and is redacted like any other value.
+    A value that only resembles one may hold anything, so it is redacted like any other value.
     """
     if not isinstance(value, dict) or value.keys() != {REDACTED_KEY}:
         return False
@@ -100,13 +105,13 @@ def is_commitment(value: object) -> bool:
 
 
 def commitment_holds(found: Mapping[str, Any], value: JsonValue, salt: bytes) -> bool:
-    """Say whether a value with its salt is what a commitment stands for."""
+    """Return whether a commitment belongs to a value and a salt."""
     wanted = commitment(value, salt)
     return hmac.compare_digest(jcs(dict(found)), jcs(wanted))
 
 
-def locations_of(event: dict[str, Any], pointer: DataPointer) -> Iterator[tuple[Any, Any, str]]:
-    """Yield each place that a pointer names: what holds it, under which key, and its exact path."""
+def locations_of(event: dict[str, Any], pointer: RedactionPath) -> Iterator[tuple[Any, Any, str]]:
+    """Yield each place that a pointer names: the container, the key, and the exact path."""
     places: list[tuple[Any, Any, str]] = [(event, "data", "/data")]
     for step in pointer.steps:
         places = [
@@ -129,15 +134,8 @@ def _keys(value: Any, step: str) -> list[Any]:
     return []
 
 
-# Takes values out of a bundle and leaves commitments; the new bundle verifies like any other.
-#
-# The salts are written apart, for the owner alone: with a salt and a value anybody checks that this
-# is what was there, and without it nobody learns more than how long it was. The bundle that it was
-# made from is named behind a salt, too: bundles are reproducible, so whoever has the digest of the
-# first one tries short values until a bundle with that digest comes out.
-
 SALTS_SCHEMA: Final = "affidavit-salts/1"
-# Digests of what stood there, without a salt: what was taken out could be guessed from them.
+# Unsalted digests, from which a redacted value could be guessed.
 _UNSALTED_DIGESTS: Final = ("assaysemanticdigest", "assaydigestprofile")
 _REWRITTEN_FIELDS: Final = frozenset(
     {
@@ -156,64 +154,65 @@ RandomBytes = Callable[[int], bytes]
 
 @dataclass(frozen=True, slots=True)
 class RedactionRequest:
-    """What is to be redacted: values at some places, in events of some types, or of all."""
+    """What to redact: values at some paths, in events of some types or of all."""
 
-    pointers: tuple[DataPointer, ...]
+    pointers: tuple[RedactionPath, ...]
     types: frozenset[str]
 
     def in_type(self, kind: str) -> bool:
-        """Say whether events of a type are meant."""
+        """Return whether events of a type are to be redacted."""
         return not self.types or kind in self.types
 
 
 @dataclass(slots=True)
 class Redaction:
-    """A redaction in the making: each value that was taken out, with its salt."""
+    """A redaction in progress, with the salt of each redacted value."""
 
     wanted: RedactionRequest
-    chance: RandomBytes
+    random: RandomBytes
     salts: list[dict[str, JsonValue]] = field(default_factory=list)
 
     def redact(self, event: dict[str, Any]) -> dict[str, Any]:
-        """Take the values out of an event, which is changed."""
+        """Replace the values of an event, in place."""
         before = len(self.salts)
         if self.wanted.in_type(event["type"]):
             for pointer in self.wanted.pointers:
                 for holder, key, path in locations_of(event, pointer):
-                    self._take(event, holder, key, path)
+                    self._redact_value(event, holder, key, path)
         if len(self.salts) > before:
             for name in _UNSALTED_DIGESTS:
                 event.pop(name, None)
         return event
 
-    def _take(self, event: dict[str, Any], holder: Any, key: Any, path: str) -> None:
+    def _redact_value(self, event: dict[str, Any], holder: Any, key: Any, path: str) -> None:
         value = holder[key]
         if is_commitment(value):
             return
-        salt = self.chance(SALT_BYTES)
+        salt = self.random(SALT_BYTES)
         holder[key] = commitment(value, salt)
         self.salts.append({"event": event["assayseq"], "path": path, "salt": salt.hex()})
 
 
 def redaction_request_from(paths: Sequence[str], types: Sequence[str]) -> RedactionRequest:
-    """Return what is to be redacted; types without paths mean the whole data of their events."""
-    return RedactionRequest(tuple(map(pointer_from, paths or ("/data",))), frozenset(types))
+    """Return the request; types without paths mean all data of their events."""
+    return RedactionRequest(tuple(map(redaction_path_from, paths or ("/data",))), frozenset(types))
 
 
 def redact_bundle(
     source: Path,
     target: Path,
+    *,
     salts: Path,
     wanted: RedactionRequest,
-    chance: RandomBytes,
+    random: RandomBytes,
     limits: BundleLimits = DEFAULT_LIMITS,
 ) -> tuple[ManifestContents, int]:
-    """Write the redacted bundle and its salts; return what it holds and how many values are out.
+    """Write the redacted bundle and its salts; return its contents and the number of values.
 
-    The salts are written first: a bundle without them could never be revealed.
+    The salts are written first, because without them nothing can be revealed.
     """
-    redaction = Redaction(wanted, chance)
-    origin, origin_salt = digest_file(source), chance(SALT_BYTES)
+    redaction = Redaction(wanted, random)
+    origin, origin_salt = digest_file(source), random(SALT_BYTES)
     _refuse_known_salts(salts)
     with open_bundle(source, limits) as reader:
         manifest = reader.manifest.value
@@ -238,7 +237,7 @@ def redact_bundle(
         try:
             contents = write_bundle(target, writer, lines, about)
         except BaseException:
-            # They are ours, and of a bundle that is not there.
+            # We wrote the salts, and the bundle that they belong to does not exist.
             with suppress(OSError):
                 salts.unlink()
             raise
@@ -246,7 +245,7 @@ def redact_bundle(
 
 
 def _refuse_known_salts(salts: Path) -> None:
-    """Refuse to write over salts: without them what they reveal is hidden for ever."""
+    """Refuse to overwrite salts: without them, redacted values are lost for ever."""
     if os.path.lexists(salts):
         raise AffidavitError(faults.REDACT_SALTS_EXIST, Where(file=str(salts)))
 
@@ -258,7 +257,7 @@ def _lines(
     for number, event in reader.events():
         line = writer.rewrite(redaction.redact(event))
         try:
-            # A commitment is longer and deeper than many a value.
+            # A commitment may be longer and deeper than the value.
             require_canonical(line[:-1], line_limits)
         except AffidavitError as error:
             where = Where(EVENTS, number, error.where.field)
@@ -275,14 +274,12 @@ def _write_salts(path: Path, origin: str, origin_salt: bytes, redaction: Redacti
     write_atomically(path, jcs(document) + b"\n", private=True)
 
 
-# Checks what an owner reveals of a redacted bundle: a value, or what the bundle was made from.
-
 _DIGITS: Final = 2 * SALT_BYTES
 _Salt = Annotated[str, msgspec.Meta(pattern=rf"^[0-9a-f]{{{_DIGITS}}}$")]
 
 
 class RevealedV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A value that its owner reveals: where it stood, the salt, and the value."""
+    """A revealed value: its event and path, the salt, and the value."""
 
     event: int
     path: str
@@ -300,7 +297,7 @@ class RevealedOriginV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def check_revealed(
     bundle: Path, revealed: JsonValue, limits: BundleLimits = DEFAULT_LIMITS
 ) -> RevealedV1 | RevealedOriginV1:
-    """Return what is revealed if the bundle holds the commitment to it; raise where not."""
+    """Return what is revealed if the bundle has a commitment to it; raise otherwise."""
     try:
         if isinstance(revealed, dict) and "origin" in revealed:
             origin = msgspec.convert(revealed, RevealedOriginV1)
@@ -314,7 +311,7 @@ def check_revealed(
 
 
 def _require_value(bundle: Path, read: RevealedV1, limits: BundleLimits) -> None:
-    pointer = pointer_from(read.path)
+    pointer = redaction_path_from(read.path)
     found: list[Any] = []
     with open_bundle(bundle, limits) as reader:
         for _, event in reader.events():
@@ -340,17 +337,11 @@ def _require_origin(bundle: Path, read: RevealedOriginV1, limits: BundleLimits) 
         raise AffidavitError(faults.REVEAL_MISMATCH, problem=f"its origin is {excerpt(said, 80)}")
 
 
-# Proofs that one event stands in a bundle, checked without the bundle.
-#
-# A proof is small: the event's number, the size of the tree and some twenty digests. Whoever has
-# the Merkle root from a source that they trust (a signed attestation, say) checks one event with
-# it, and sees none of the others.
-
 PROOF_SCHEMA: Final = "affidavit-proof/1"
 
 
-class ProofV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A proof as it stands in a file. What names the bundle is for people, and proves nothing."""
+class ProofV1(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A proof file. The ids of bundle and run are for people and prove nothing."""
 
     schema: str
     bundle_id: str
@@ -365,7 +356,7 @@ class ProofV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def prove_event(
     path: Path, event: int, limits: BundleLimits = DEFAULT_LIMITS
 ) -> tuple[ProofV1, bytes]:
-    """Return the proof of an event and its line. The whole bundle is verified on the way."""
+    """Return the proof of an event and its line. The whole bundle is verified."""
     leaves = bytearray()
     line = b""
     with open_bundle(path, limits) as reader:
@@ -384,22 +375,22 @@ def prove_event(
     nodes = audit_path(each_leaf, event)
     root = root_from_path(each_leaf[event], event, size, nodes)
     proof = ProofV1(
-        PROOF_SCHEMA,
-        known.bundle_id,
-        known.run_id,
-        event,
-        size,
-        MERKLE,
-        f"sha256:{(root or b'').hex()}",
-        [f"sha256:{node.hex()}" for node in nodes],
+        schema=PROOF_SCHEMA,
+        bundle_id=known.bundle_id,
+        run_id=known.run_id,
+        event=event,
+        tree_size=size,
+        merkle=MERKLE,
+        merkle_root=f"sha256:{(root or b'').hex()}",
+        path=[f"sha256:{node.hex()}" for node in nodes],
     )
     return proof, line
 
 
 def check_proof(proof: JsonValue, root: str, event: JsonValue) -> ProofV1:
-    """Return the proof if it leads from this event to this root; raise where it does not.
+    """Return the proof if it leads from this event to this root; raise otherwise.
 
-    The root is the one that the caller trusts: the one in the proof is only compared with it.
+    The caller trusts the root; the one in the proof is only compared with it.
     """
     read = _proof_from(proof)
     trusted = bytes.fromhex(hex_from_digest(root))

@@ -1,4 +1,12 @@
-"""Replays the receipts, ledgers, gate reports and lint report that a bundle records."""
+"""Replays what a bundle records, from the bundle alone, and compares.
+
+Receipts follow from their evidence, ledgers from their readings and rules, gate reports from their
+figures, and a lint report from the bundle itself. Model calls, tool calls and everything else that
+reaches outside are listed as not run again.
+
+Not covered for gate reports: whether the figures are those of the rows, which a report does not
+have; and reasons against shipping besides the gates, which a report has only in words.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,12 +41,7 @@ from affidavit.packs.report import LINT_SCHEMA_VERSION
 from affidavit.seal.bundle.limits import BundleLimits
 from affidavit.seal.receipts import receipt_from, receipt_from_bytes
 
-# A recorded gate report, decided a second time from the figures that it holds.
-#
-# Not covered: whether the figures are those of the rows, which are not part of a report; and what
-# kept a decision from being to ship beside the gates, which a report has in words only.
-
-# Figures are recorded with six decimals: so near to a threshold, either side is right.
+# Figures are recorded with six decimals. This close to a threshold, either side is right.
 _ROUNDED_BY: Final = 5e-7
 
 
@@ -76,11 +79,11 @@ class StoredGateReportV1(msgspec.Struct):
 
 
 class NotReplayableError(ValueError):
-    """Says why something that is recorded cannot be run again."""
+    """Why something that is recorded cannot be run again."""
 
 
 def gate_differences(report: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what does not follow from the figures of a report, or raise why nothing can."""
+    """Return what does not follow from the figures of a report; raise if it cannot be replayed."""
     try:
         wire = msgspec.convert(report, StoredGateReportV1)
     except msgspec.ValidationError as error:
@@ -115,10 +118,10 @@ def _gate_differences(wire: StoredGateReportV1) -> Iterator[str]:
 def _possible_statuses(
     gate: Gate, figure: StoredMetricV1, *, allow_missing: bool
 ) -> set[GateStatus]:
-    """Return how the gate can come out.
+    """Return the possible results of the gate.
 
-    One way, unless missing items were allowed, for then a report does not say how many of them are
-    still open; or the figure is rounded and next to the threshold.
+    There is one, unless missing items were allowed, because then the report does not tell how many
+    are still missing, or unless the figure is rounded and next to the threshold.
     """
     value = _value_of(gate, figure)
     values = [value]
@@ -150,7 +153,7 @@ def _possible_statuses(
 
 
 def _value_of(gate: Gate, figure: StoredMetricV1) -> float | None:
-    """Return the figure, unrounded where it is a share or a count."""
+    """Return the figure, unrounded if it is a share or a count."""
     if figure.value is None or figure.numerator is None or not figure.denominator:
         return figure.value
     if gate.metric.kind is MetricKind.COUNT:
@@ -166,7 +169,7 @@ def _decision_differences(wire: StoredGateReportV1) -> Iterator[str]:
     if GateStatus.FAILED in statuses:
         follows = {Decision.NO_SHIP}
     elif others:
-        # Something beside the gates spoke against it; in words, so both are possible.
+        # A reason besides the gates, in words only, so both decisions are possible.
         follows = {Decision.NO_SHIP, Decision.INCONCLUSIVE}
     elif statuses == {GateStatus.PASSED}:
         follows = {Decision.SHIP}
@@ -175,13 +178,6 @@ def _decision_differences(wire: StoredGateReportV1) -> Iterator[str]:
     if said not in follows:
         yield f"the decision is recorded as {said}, and follows as {' or '.join(sorted(follows))}"
 
-
-# Runs again what a bundle records, from the bundle alone, and compares.
-#
-# Receipts follow from their evidence, ledgers from their readings and rules, gate reports from
-# their figures, and a lint report from the bundle itself. Model calls, tool calls and whatever else
-# reaches outside are listed as not run again: a replay that left them out in silence would promise
-# too much.
 
 MAX_ROWS: Final = 1000
 MAX_REPORT_BYTES: Final = 256 * 1024 * 1024
@@ -192,7 +188,7 @@ _NOT_EXACT: Final = (
 
 
 class ReplayOutcome(StrEnum):
-    """How a part of a bundle came out."""
+    """The result of one replay."""
 
     SAME = "same"
     DIFFERS = "differs"
@@ -201,7 +197,7 @@ class ReplayOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReplayedItem:
-    """One recorded thing, run again or not."""
+    """One recorded item, run again or not."""
 
     line: int | None
     what: str
@@ -209,7 +205,7 @@ class ReplayedItem:
     detail: str
 
     def as_wire(self) -> dict[str, object]:
-        """Return the row for machines."""
+        """Return the item for `--json`."""
         return {
             "line": self.line,
             "what": self.what,
@@ -219,7 +215,7 @@ class ReplayedItem:
 
 
 class BundleReplay:
-    """Fed with the events of a bundle; memory does not grow with them."""
+    """Replays the events of a bundle in constant memory."""
 
     def __init__(self) -> None:
         self.rows: list[ReplayedItem] = []
@@ -227,7 +223,7 @@ class BundleReplay:
         self.not_run: Counter[str] = Counter()
 
     def feed(self, line: int, head: EventHead) -> None:
-        """Run one event again, if it can be."""
+        """Replay one event, if possible."""
         run = _REPLAYERS.get(head.type)
         if run is None:
             self.not_run[head.type] += 1
@@ -243,7 +239,7 @@ class BundleReplay:
             self.add(ReplayedItem(line, head.type, ReplayOutcome.DIFFERS, difference))
 
     def add(self, row: ReplayedItem) -> None:
-        """Count a row, and keep it if there is room; what differs always has some."""
+        """Count an item, and keep it if there is room; differences have room of their own."""
         self.counts[row.outcome] += 1
         if len(self.rows) < MAX_ROWS or (
             row.outcome is ReplayOutcome.DIFFERS and self.counts[row.outcome] <= MAX_ROWS
@@ -252,7 +248,7 @@ class BundleReplay:
 
     @property
     def exit(self) -> Exit:
-        """Yes: something was run again, and all of it is the same."""
+        """Yes if something was replayed and all of it is the same."""
         if self.counts[ReplayOutcome.DIFFERS]:
             return Exit.TAMPERED
         is_known = self.counts[ReplayOutcome.SAME] and not self.counts[ReplayOutcome.NOT_RUN]
@@ -309,7 +305,7 @@ _REPLAYERS: Final[Mapping[str, Callable[[Any], Sequence[str]]]] = {
 def replay_bundle(
     path: Path, packs: Sequence[Pack], limits: BundleLimits, report: Path | None
 ) -> tuple[BundleReplay, BundleLint]:
-    """Verify a bundle, run again what it records and lint it, all in one pass."""
+    """Verify a bundle, replay what it records and lint it, all in one pass."""
     stored = None if report is None else _stored_report(report)
     cap = _cap_of(stored)
     done = BundleReplay()
@@ -322,7 +318,7 @@ def replay_bundle(
 
 
 def packs_of_report(report: Path) -> tuple[str, ...]:
-    """Return where the packs of a lint report were found: a name, or a path."""
+    """Return the names or paths of the packs of a lint report."""
     packs = _stored_report(report).get("packs")
     named = [each for each in packs if isinstance(each, dict)] if isinstance(packs, list) else []
     return tuple(
@@ -346,7 +342,7 @@ def _cap_of(stored: Mapping[str, Any] | None) -> int:
 
 
 def _lint_row(stored: Mapping[str, Any], linted: BundleLint, what: str) -> ReplayedItem:
-    """Compare a stored lint report with what lint says now."""
+    """Compare a stored lint report with the current result."""
     fresh = msgspec.to_builtins(linted_bundle(linted))
     bundles = stored.get("bundles")
     for bundle in bundles if isinstance(bundles, list) else ():

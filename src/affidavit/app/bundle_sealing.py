@@ -1,5 +1,7 @@
-"""Makes bundles: seals the log of a run, or imports receipts, ledgers, reports and events from
-files.
+"""Makes bundles: seals the log of a run, or imports receipts, ledgers, reports and events.
+
+An imported file is recognised by its content. A document becomes one event, with the time that the
+document states; results become one event for each test; a file of events, one for each line.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+import affidavit
 from affidavit.app import recording as kinds
 from affidavit.app.bundles import ManifestFields, write_bundle
 from affidavit.app.recording import (
@@ -27,17 +30,12 @@ from affidavit.packs.model import Pack
 from affidavit.seal.bundle.manifest import ManifestContents
 from affidavit.seal.bundle.writer import EventDraft, EventWriter, RunIdentity
 
-# What a manifest says of the packs that a run is held to.
-#
-# Origin: ADR-025, data contract 3: `x-assay.packs_applied` and `x-assay.mappings`. A mapping says
-# which part of a framework a rule speaks to; rules without a reference have none.
-
 PackEntry: TypeAlias = dict[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
 class PacksBlock:
-    """The two lists of the block, in the order of the packs and of their rules."""
+    """The packs that a run must satisfy, as the manifest names them (ADR-025, data contract 3)."""
 
     packs_applied: tuple[PackEntry, ...] = ()
     mappings: tuple[PackEntry, ...] = ()
@@ -47,7 +45,7 @@ NO_PACKS: Final = PacksBlock()
 
 
 def packs_block(packs: Sequence[Pack]) -> PacksBlock:
-    """Return the block for some packs."""
+    """Return the block of packs. A rule without a reference has no mapping."""
     return PacksBlock(tuple(map(_applied_pack, packs)), tuple(_mappings(packs)))
 
 
@@ -74,19 +72,16 @@ def _mappings(packs: Sequence[Pack]) -> list[PackEntry]:
     ]
 
 
-# Seals the log of a run into a bundle, finished or not.
-
-
 @dataclass(frozen=True, slots=True)
 class SealedRun:
-    """A bundle that was written. A torn line at the end of the log is not in it."""
+    """A bundle that was written. It lacks the torn line at the end of the log, if there is one."""
 
     contents: ManifestContents
     finished: bool
     torn_bytes: int
 
     def as_wire(self) -> dict[str, object]:
-        """Return what was sealed, as machines get it."""
+        """Return the result for `--json`."""
         return {
             "bundle_id": self.contents.run_root,
             "run_id": self.contents.run_id,
@@ -99,7 +94,7 @@ class SealedRun:
 
 @dataclass(slots=True)
 class _RunSealing:
-    """What is learned while the log goes by."""
+    """The state of a sealing: whether the last event so far ends the run."""
 
     log: OpenLog
     writer: EventWriter
@@ -122,25 +117,20 @@ class _RunSealing:
 
 
 def seal_run(log_path: Path, target: Path, packs: PacksBlock = NO_PACKS) -> SealedRun:
-    """Write the bundle of a run's log. A run whose last event is not its end is unfinished."""
+    """Write the bundle of a log. The run is finished if its last event says so."""
     with open_log(log_path) as log:
         sealing = _RunSealing(log, EventWriter(log.run), packs)
         contents = write_bundle(target, sealing.writer, sealing.lines(), sealing.about)
         return SealedRun(contents, sealing.finished, log.torn_bytes)
 
 
-# Turns what was kept as files into a bundle: receipts, ledgers, gate reports, results, events.
-#
-# What a file is, is told from its content. A document becomes one event, results one for each test,
-# and a line of events one each. Where a document says when it was made, that is the event's time.
-
 LINE_ENDINGS: Final = (".jsonl", ".ndjson")
 PROMPTFOO: Final = "promptfoo.result"
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
-    """A kind of document: how it is known, what event it becomes, and where its time stands."""
+class _DocumentKind:
+    """A kind of document: its schema, the event that it becomes, and the member with its time."""
 
     schema: str
     event: str
@@ -149,19 +139,25 @@ class _Kind:
 
 
 _DOCUMENTS: Final = (
-    _Kind("answer/v1", kinds.RECEIPT, "receipt"),
-    _Kind("affidavit.ledger/1", kinds.LEDGER, "ledger"),
-    _Kind("affidavit-gate/1", kinds.GATE_REPORT, "report"),
+    _DocumentKind("answer/v1", kinds.RECEIPT, "receipt"),
+    _DocumentKind("affidavit.ledger/1", kinds.LEDGER, "ledger"),
+    _DocumentKind("affidavit-gate/1", kinds.GATE_REPORT, "report"),
 )
+
+
+def imported_run(run_id: str | None, source: str, output: Path) -> RunIdentity:
+    """Return the run of an import; by default it has the name of the output."""
+    name = run_id if run_id is not None else output.name.partition(".")[0]
+    return RunIdentity(name, source, "affidavit", affidavit.__version__)
 
 
 def import_files(
     files: Sequence[Path], target: Path, run: RunIdentity, at: str, packs: PacksBlock = NO_PACKS
 ) -> ManifestContents:
-    """Write a bundle of what stands in some files; `at` is the time of what has none."""
+    """Write a bundle of the contents of files; `at` is the time of what has none."""
     header_line(run)
     writer = EventWriter(run)
-    bounds = _Bounds()
+    bounds = _RunBounds()
     drafts = (draft for file in files for draft in _placed(file, at))
     lines = (writer.append(draft) for draft in bounds.watched(drafts))
 
@@ -174,8 +170,8 @@ def import_files(
 
 
 @dataclass(slots=True)
-class _Bounds:
-    """Whether a run has finished, as far as events say: they need not be of a run at all."""
+class _RunBounds:
+    """Whether the run has finished; None if the events do not belong to a run."""
 
     finished: bool | None = None
 
@@ -196,28 +192,28 @@ def _placed(file: Path, at: str) -> Iterator[EventDraft]:
 
 
 def drafts_of_file(file: Path, at: str) -> Iterator[EventDraft]:
-    """Yield the events that a file becomes."""
+    """Yield the events of a file."""
     if file.suffix.lower() in LINE_ENDINGS:
         with open_to_read(file) as stream:
             for number, value in decode_lines(read_lines(stream)):
                 try:
-                    yield from _keepable(drafts_of_value(value, at))
+                    yield from _checked(drafts_of_value(value, at))
                 except AffidavitError as error:
                     raise error.at(line=number) from None
         return
     value = decode(read_bounded(file, DOCUMENT_LIMITS.max_bytes))
-    yield from _keepable(drafts_of_value(value, at))
+    yield from _checked(drafts_of_value(value, at))
 
 
-def _keepable(drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
-    """Yield events that a bundle can hold; what is larger or deeper is refused, with its place."""
+def _checked(drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
+    """Yield the events; raise if one is too large or too deep for a bundle."""
     for draft in drafts:
         entry_line(draft)
         yield draft
 
 
 def drafts_of_value(value: JsonValue, at: str) -> Iterator[EventDraft]:
-    """Yield the events that a document becomes."""
+    """Yield the events of a document."""
     if not isinstance(value, dict):
         raise _unknown("it is not a JSON object")
     schema = value.get("schema") or value.get("schema_version")

@@ -19,8 +19,9 @@ from affidavit.base.faults import bundles as faults
 from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.base.files import is_folder, open_to_read, write_atomically
 from affidavit.base.json_values import JsonValue
+from affidavit.base.strict_json import decode, read_json_file
 from affidavit.seal.bundle.container import MEMBERS
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
+from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits, limits_from_wire
 from affidavit.seal.bundle.manifest import ManifestContents, manifest_bytes
 from affidavit.seal.bundle.reader import BundleReader, read_bundle, verify_bundle
 from affidavit.seal.bundle.verification import BundleVerification
@@ -78,6 +79,19 @@ def error_in_bundle(path: Path, error: AffidavitError) -> AffidavitError:
     file = shown_name(path) if member is None else f"{shown_name(path)}: {member}"
     where = Where(file, error.where.line, error.where.field)
     return AffidavitError(error.fault, where, **error.values)
+
+
+def limits_from_text(text: str | None) -> BundleLimits:
+    """Return the limits of a JSON object, or of `@FILE` that holds one; None for the defaults."""
+    if text is None:
+        return DEFAULT_LIMITS
+    name = text[1:] if text.startswith("@") else "--limits"
+    try:
+        return limits_from_wire(
+            read_json_file(Path(name)) if text.startswith("@") else decode(text.encode())
+        )
+    except AffidavitError as error:
+        raise error.at(file=name) from None
 
 
 def bundles_in(paths: Iterable[Path]) -> list[Path]:

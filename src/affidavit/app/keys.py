@@ -1,6 +1,4 @@
-"""The signing keys of a project: where they are kept, and how they are made, listed, exported and
-retired.
-"""
+"""The signing keys of a project: creating, listing, exporting and retiring them."""
 
 import os
 import secrets
@@ -25,52 +23,48 @@ from affidavit.seal.keys import (
 )
 from affidavit.store.signing_keys import SigningKeyFolder
 
-# Where the keys of a project lie, and what they need from outside: chance, time, a passphrase.
-
 PROJECT_FOLDER = ".affidavit"
 PASSPHRASE_VARIABLE = "AFFIDAVIT_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 
 
 def key_folder(root: Path) -> SigningKeyFolder:
-    """Return the keys of the project at a place."""
+    """Return the key folder of a project."""
     return SigningKeyFolder(root / PROJECT_FOLDER / "keys")
 
 
 def random_bytes(size: int) -> bytes:
-    """Return bytes that nobody can foresee."""
+    """Return bytes from a secure random source."""
     return secrets.token_bytes(size)
 
 
 def find_passphrase() -> str | None:
-    """Return the passphrase of private keys that the environment holds; empty is none."""
+    """Return the passphrase in the environment, or None if it is empty or not set."""
     return os.environ.get(PASSPHRASE_VARIABLE) or None
 
-
-# Making, listing, exporting, retiring and disavowing the keys of a project.
 
 SHORTEST_PASSPHRASE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedKey:
-    """A new key: its id, and where its private part lies."""
+    """A new key, and the path of its private part."""
 
     key_id: str
     path: Path
     is_encrypted: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListedKey:
-    """A line of the list of keys. Times are as documents write them."""
+    """An entry of the list of keys. Times are in RFC 3339."""
 
     key_id: str
     status: str
-    signs_now: bool
-    active_from: str | None
-    retired_at: str | None
-    compromised_after: str | None
-    reason: str | None
+    signs_now: bool = False
+    active_from: str | None = None
+    retired_at: str | None = None
+    compromised_after: str | None = None
+    reason: str | None = None
     private: str
 
 
@@ -78,33 +72,31 @@ def create_key(
     store: SigningKeyFolder,
     prefix: str,
     passphrase: str | None,
-    chance: Callable[[int], bytes],
+    random: Callable[[int], bytes],
     at: datetime,
 ) -> CreatedKey:
-    """Make a key from a secure random source; it signs from now on."""
+    """Create a key from a secure random source; it signs from now on."""
     if passphrase is not None and len(passphrase) < SHORTEST_PASSPHRASE:
         problem = f"a passphrase has at least {SHORTEST_PASSPHRASE} characters"
         raise AffidavitError(faults.KEY_PASSPHRASE, problem=problem)
-    key = signing_key_from(chance(SEED_BYTES), prefix)
+    key = signing_key_from(random(SEED_BYTES), prefix)
     if passphrase is None:
         pem = plain_pem(key.seed)
     else:
-        pem = encrypted_pem(key.seed, passphrase, salt=chance(SALT_BYTES), iv=chance(IV_BYTES))
+        pem = encrypted_pem(key.seed, passphrase, salt=random(SALT_BYTES), iv=random(IV_BYTES))
     path = store.add(key.public, pem, lambda registry: registry.with_new(key.public, at))
     return CreatedKey(key.public.id, path, passphrase is not None)
 
 
 def list_keys(store: SigningKeyFolder) -> tuple[ListedKey, ...]:
-    """Return every key of the registry, the oldest first, then private keys it does not name."""
+    """Return the keys of the registry, oldest first, then private keys that are not in it."""
     registry = store.registry()
     known = [_listed(record, registry, store) for record in registry.records]
-    strays = [
-        ListedKey(
-            key_id, "unregistered", False, None, None, None, None, store.private_state(key_id)
-        )
+    unregistered = [
+        ListedKey(key_id=key_id, status="unregistered", private=store.private_state(key_id))
         for key_id in store.unregistered()
     ]
-    return (*known, *strays)
+    return (*known, *unregistered)
 
 
 def export_keys(store: SigningKeyFolder, *, lifecycles: bool) -> dict[str, JsonValue]:
@@ -117,7 +109,7 @@ def export_keys(store: SigningKeyFolder, *, lifecycles: bool) -> dict[str, JsonV
 
 
 def retire_key(store: SigningKeyFolder, reference: str, when: datetime, at: datetime) -> ListedKey:
-    """Have a key sign no more; what it signed before, by a time stamp, still counts."""
+    """Retire a key. What it signed before, as a time stamp shows, still counts."""
 
     def update(registry: KeyRegistry) -> KeyRegistry:
         return registry.with_retired(_key_named(registry, reference), when, at)
@@ -128,7 +120,7 @@ def retire_key(store: SigningKeyFolder, reference: str, when: datetime, at: date
 def compromise_key(
     store: SigningKeyFolder, reference: str, since: datetime, reason: str, at: datetime
 ) -> ListedKey:
-    """Disavow what a key signed since a moment, and all that no time stamp shows to be earlier."""
+    """Mark a key as compromised: only what a time stamp shows to be earlier still counts."""
 
     def update(registry: KeyRegistry) -> KeyRegistry:
         return registry.with_compromised(_key_named(registry, reference), since, reason, at)
@@ -144,7 +136,7 @@ def _changed(
 
 
 def _key_named(registry: KeyRegistry, reference: str) -> str:
-    """Return the one key whose id, or its digits, begin so."""
+    """Return the only key whose id, or its digits, begin with the reference."""
     ids = [record.key.id for record in registry.records]
     found = [
         key_id
@@ -155,12 +147,10 @@ def _key_named(registry: KeyRegistry, reference: str) -> str:
         return reference
     if len(found) == 1:
         return found[0]
-    problem = f"{reference!r} may mean {' or '.join(found)}" if found else _unknown(reference)
+    problem = f"no key here is named {reference!r}"
+    if found:
+        problem = f"{reference!r} may mean {' or '.join(found)}"
     raise AffidavitError(faults.KEY_STATE, problem=problem)
-
-
-def _unknown(reference: str) -> str:
-    return f"no key here is named {reference!r}"
 
 
 def _digits(key_id: str) -> str:
@@ -168,13 +158,16 @@ def _digits(key_id: str) -> str:
 
 
 def _listed(record: KeyRecord, registry: KeyRegistry, store: SigningKeyFolder) -> ListedKey:
+    def text(time: datetime | None) -> str | None:
+        return None if time is None else timestamp_text(time)
+
     return ListedKey(
-        record.key.id,
-        record.status.value,
-        record.key.id == registry.active_key_id,
-        timestamp_text(record.active_from),
-        None if record.retired_at is None else timestamp_text(record.retired_at),
-        None if record.compromised_after is None else timestamp_text(record.compromised_after),
-        record.reason,
-        store.private_state(record.key.id),
+        key_id=record.key.id,
+        status=record.status.value,
+        signs_now=record.key.id == registry.active_key_id,
+        active_from=timestamp_text(record.active_from),
+        retired_at=text(record.retired_at),
+        compromised_after=text(record.compromised_after),
+        reason=record.reason,
+        private=store.private_state(record.key.id),
     )

@@ -1,4 +1,8 @@
-"""Finds and loads packs by name or path, and writes a first pack for the user to change."""
+"""Finds and loads packs by name or path, and writes a first pack for the user to change.
+
+A name is an existing path (a file, or a folder with pack.yaml), then a built-in pack, then a pack
+in the config folder. ADR-025 requires that soak resolves packs like lint.
+"""
 
 import os
 import re
@@ -18,13 +22,11 @@ from affidavit.packs.model import Pack
 from affidavit.packs.reader import pack_from_yaml
 from affidavit.packs.warnings import refuse_collisions
 
-# Where the packs of a user are: the config folder, as the XDG specification names it.
-
 
 def pack_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the folder of the user's packs; None where there is neither a config nor a home.
+    """Return the folder of the user's packs; None without a config folder and a home.
 
-    A relative XDG_CONFIG_HOME is to be ignored: XDG Base Directory Specification.
+    The XDG Base Directory Specification says to ignore a relative XDG_CONFIG_HOME.
     """
     named = environment.get("XDG_CONFIG_HOME", "")
     if named and Path(named).is_absolute():
@@ -33,12 +35,6 @@ def pack_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
     return Path(home) / ".config" / "affidavit" / "packs" if home else None
 
 
-# The one loader of packs: lint and soak find a pack by the same rule.
-#
-# An existing path (a file, or a folder with pack.yaml), then a built-in name, then the config
-# folder, else an error that suggests a name. ADR-025 asks that soak uses the same resolution as
-# lint.
-
 DEFAULT_PACK: Final = "cicd-starter"
 BUILT_IN: Final = "built-in"
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
@@ -46,7 +42,7 @@ _ENDING: Final = ".yaml"
 
 
 def load_packs(names: Iterable[str], config: Path | None) -> tuple[Pack, ...]:
-    """Return the packs of some names, each once; nothing runs if two of them collide."""
+    """Load packs without duplicates; raise if two of them collide."""
     return refuse_collisions([load_pack(name, config) for name in names])
 
 
@@ -60,7 +56,7 @@ def split_names(texts: Iterable[str]) -> list[str]:
 
 
 def load_pack(name: str, config: Path | None) -> Pack:
-    """Return the pack of one name or path. `config` is the folder of the user's own packs."""
+    """Load one pack. `config` is the folder of the user's own packs."""
     path = Path(name)
     if name and is_there(path):
         return pack_at(path)
@@ -72,7 +68,7 @@ def load_pack(name: str, config: Path | None) -> Pack:
         if found is not None:
             return found
     if _looks_like_path(name):
-        return pack_at(path)  # It says what is wrong with the path.
+        return pack_at(path)  # Raises the error of the path.
     known = (*built_in, *packs_in(config))
     raise AffidavitError(
         faults.PACK_NOT_FOUND,
@@ -88,7 +84,7 @@ def list_packs(config: Path | None) -> tuple[Pack, ...]:
 
 
 def pack_at(path: Path) -> Pack:
-    """Return the pack of a file, or of the pack.yaml in a folder."""
+    """Load the pack of a file, or of the pack.yaml in a folder."""
     file = path
     if is_folder(path):
         file = path / "pack.yaml"
@@ -98,24 +94,24 @@ def pack_at(path: Path) -> Pack:
 
 
 def built_in_packs() -> tuple[str, ...]:
-    """Return the names of the packs that come with the product, sorted."""
+    """Return the names of the built-in packs, sorted."""
     folder = resources.files("affidavit.packs") / "builtin"
     names = (entry.name for entry in folder.iterdir())
     return tuple(sorted(name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING)))
 
 
 def built_in_pack(name: str) -> Pack:
-    """Return a pack that comes with the product."""
+    """Load a built-in pack."""
     return pack_from_yaml(built_in_text(name), f"{name}{_ENDING}", BUILT_IN)
 
 
 def built_in_text(name: str) -> bytes:
-    """Return the file of a pack that comes with the product."""
+    """Return the file of a built-in pack."""
     return (resources.files("affidavit.packs") / "builtin" / f"{name}{_ENDING}").read_bytes()
 
 
 def packs_in(config: Path | None) -> tuple[str, ...]:
-    """Return the names of the packs in the config folder, sorted; none if it cannot be listed."""
+    """Return the names of the packs in the config folder, sorted."""
     if config is None:
         return ()
     try:
@@ -141,7 +137,7 @@ def _in_folder(name: str, config: Path) -> Pack | None:
 
 
 def is_there(path: Path) -> bool:
-    """Say whether there is a file or folder of this name; where one may not look there is none."""
+    """Return whether a file or folder exists and can be seen."""
     try:
         path.stat()
     except (OSError, ValueError):
@@ -152,8 +148,6 @@ def is_there(path: Path) -> bool:
 def _looks_like_path(name: str) -> bool:
     return os.sep in name or "/" in name or name.endswith((".yaml", ".yml"))
 
-
-# A pack to begin with: valid as it is written, and made to be changed.
 
 _TEMPLATE: Final = """\
 # Every field is described in docs/packs.md. Try it: affidavit packs validate {name}.yaml
@@ -198,7 +192,7 @@ rules:
 
 
 def create_pack(name: str, path: Path) -> Pack:
-    """Write a pack with this name; a name that no pack may have, or a file, is refused."""
+    """Write a pack to start from; raise if the name is invalid or the file exists."""
     raw = _TEMPLATE.format(name=name).encode("utf-8", "surrogateescape")
     pack = pack_from_yaml(raw, str(path), str(path))
     if path.exists():

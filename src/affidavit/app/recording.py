@@ -1,4 +1,13 @@
-"""Records a run as it happens: the event types, the log format and the recorder."""
+"""Records a run as it happens: the event types, the log format and the recorder.
+
+The log is JSON lines. The first line names the run; every other line is an event without its number
+and hash. Each line is on the disk before the run continues, so a process that is killed leaves a
+whole log, or one whose last line is torn: it has no line feed. A run that is cut off has no
+`affidavit.run.finished` and is sealed as unfinished.
+
+A line is checked by the rules for reading before it is written, so whatever was recorded can be
+sealed, and whatever was sealed verifies.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,10 +33,8 @@ from affidavit.packs.signals import REGISTRY
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity, require_time
 
-# The closed table of the events that Affidavit records, and the fields of their data.
-#
-# docs/bundles.md shows this table. Other types stand in bundles too, and mean what their makers
-# say; a type that begins with `affidavit.` is one of these.
+# The event types that Affidavit records; docs/bundles.md shows this table. Bundles hold other
+# types, too, but only these begin with `affidavit.`.
 
 EVENT_PREFIX: Final = "affidavit."
 RUN_STARTED: Final = "affidavit.run.started"
@@ -51,7 +58,7 @@ VERDICT: Final = "affidavit.verdict"
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """A kind of event: what it says, and which fields its data has to have and may have."""
+    """A type of event: its meaning, and the required and optional fields of its data."""
 
     name: str
     says: str
@@ -97,15 +104,12 @@ EVENT_TYPES: Final = (
 )
 
 
-# A receipt as an event keeps it: so that its signature and its replay still hold.
-#
-# A bundle is written as RFC 8785 has it, where 1.0 is 1. A receipt is signed over a text in which
-# the two differ, and many have a confidence of 0.0. Such a receipt is kept with its exact text
-# beside it.
-
-
 def receipt_data(receipt: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the data of the event of a receipt, with its exact text if a bundle changes it."""
+    """Return the data of the event of a receipt, with its exact text if necessary.
+
+    A bundle is written by RFC 8785, where 1.0 becomes 1. A receipt is signed over a text in which
+    the two differ, so a receipt with such a number is kept with its exact text beside it.
+    """
     kept = dict(receipt)
     exact = sorted_compact(kept)
     if sorted_compact(decode(jcs(kept))) == exact:
@@ -113,17 +117,8 @@ def receipt_data(receipt: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return {"receipt": kept, "exact": exact.decode()}
 
 
-# The log of a run before it is sealed: JSON lines, each on the disk before the next is taken.
-#
-# The first line says whose run it is; every other line is an event without its place. A process
-# that is killed leaves a whole log, or one whose last line is torn: it has no line feed.
-#
-# A line is read back by the same rules before it is written, so that what was recorded can be
-# sealed, and what was sealed verifies: a run is not lost for one value, long after it was made.
-
 LOG_VERSION: Final = 1
-# What the envelope of an event adds to the line of the log: whose run it is, its id twice, and some
-# four hundred bytes more.
+# The envelope of an event adds the run, the id twice, and about four hundred bytes to its line.
 _ENVELOPE_BYTES: Final = 4096
 MAX_HEADER_BYTES: Final = 1536
 MAX_LINE_BYTES: Final = DEFAULT_LIMITS.max_line_bytes - _ENVELOPE_BYTES
@@ -132,7 +127,7 @@ _Text = Annotated[str, msgspec.Meta(min_length=1)]
 _OMITTED: Final[Mapping[str, object]] = {"subject": None, "personal_data": False, "secrets": False}
 
 
-class LogHeaderV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LogHeaderV1(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The first line of a log."""
 
     affidavit_run: int
@@ -156,7 +151,7 @@ class LogEntryV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(slots=True)
 class OpenLog:
-    """A log that is being read. What is torn off its end is known when its last entry was read."""
+    """A log that is being read. `torn_bytes` is known after the last draft."""
 
     run: RunIdentity
     drafts: Iterator[EventDraft]
@@ -173,8 +168,8 @@ def header_line(run: RunIdentity) -> bytes:
 
 
 def entry_line(draft: EventDraft) -> bytes:
-    """Return the line of an event, without its line feed; refuse what a bundle could not hold."""
-    said: dict[str, object] = {
+    """Return the line of an event, without its line feed; raise if no bundle could hold it."""
+    members: dict[str, object] = {
         "type": draft.type,
         "time": draft.time,
         "data": draft.data,
@@ -182,13 +177,19 @@ def entry_line(draft: EventDraft) -> bytes:
         "personal_data": draft.has_personal_data,
         "secrets": draft.has_secrets,
     }
-    line = jcs({name: said[name] for name in said if said[name] is not _OMITTED.get(name, said)})
+    line = jcs(
+        {
+            name: value
+            for name, value in members.items()
+            if name not in _OMITTED or value is not _OMITTED[name]
+        }
+    )
     if len(line) > MAX_LINE_BYTES:
         raise AffidavitError(faults.RECORD_TOO_LARGE, Where(field="data"), limit=MAX_LINE_BYTES)
     try:
         require_time(_draft(line, faults.RECORD_VALUE).time)
     except AffidavitError as error:
-        # The line is none that the caller knows of; the field is.
+        # The caller knows the field, but no line.
         where = Where(field=error.where.field)
         raise AffidavitError(error.fault, where, **error.values) from None
     return line
@@ -246,7 +247,7 @@ def _draft(line: bytes, fault: Fault) -> EventDraft:
 
 
 def run_from_header(value: object, fault: Fault = faults.RECORD_VALUE) -> RunIdentity:
-    """Return the run that the first line of a log describes."""
+    """Return the run that the header of a log describes."""
     try:
         header = msgspec.convert(value, LogHeaderV1)
     except msgspec.ValidationError as error:
@@ -264,28 +265,23 @@ def _log_error(error: msgspec.ValidationError, fault: Fault) -> AffidavitError:
     return AffidavitError(fault, Where(field=field), problem=problem)
 
 
-# Records a run as it happens: every event is on the disk before the run goes on.
-#
-# A run that is cut off by a crash has no `affidavit.run.finished`; it can be sealed all the same,
-# and says that it is unfinished.
-
 Clock = Callable[[], str]
 Fields = Mapping[str, JsonValue]
 
 
 class Recorder:
-    """Writes the events of one run. A value that is not JSON is refused at the call, by field."""
+    """Writes the events of one run. A value that is not JSON raises at the call, with its field."""
 
     def __init__(self, path: Path, run: RunIdentity, clock: Clock, input: JsonValue = None) -> None:
         self.path = path
         self.run = run
         self._clock = clock
         self._input = input
-        self._turn = Lock()
+        self._lock = Lock()
         self._is_open = False
 
     def __enter__(self) -> "Recorder":
-        # Nothing is written before it is known that the first event can be.
+        # Nothing is written unless the first event is valid.
         lines = (
             header_line(self.run),
             entry_line(EventDraft(RUN_STARTED, self._clock(), _without_none(input=self._input))),
@@ -297,7 +293,7 @@ class Recorder:
         return self
 
     def _claim(self) -> None:
-        """Make the file, which nobody has made; any other fault is met when it is written."""
+        """Create the file; raise if it exists. Other errors are raised by the first write."""
         try:
             self.path.touch(exist_ok=False)
         except FileExistsError:
@@ -324,13 +320,19 @@ class Recorder:
         personal_data: bool = False,
         secrets: bool = False,
     ) -> None:
-        """Record any event. Types that begin with `affidavit.` are those of the table."""
-        with self._turn:
+        """Record any event. Types that begin with `affidavit.` must be in EVENT_TYPES."""
+        with self._lock:
             if not self._is_open:
                 raise AffidavitError(faults.RECORD_CLOSED, Where(file=str(self.path)))
-            line = entry_line(
-                EventDraft(type, self._clock(), data, subject, personal_data, secrets)
+            draft = EventDraft(
+                type,
+                self._clock(),
+                data,
+                subject=subject,
+                has_personal_data=personal_data,
+                has_secrets=secrets,
             )
+            line = entry_line(draft)
             if type.startswith(EVENT_PREFIX) and type not in _KNOWN:
                 raise AffidavitError(faults.RECORD_TYPE, Where(field="type"), type=type)
             append_line_durably(self.path, line)
@@ -344,7 +346,7 @@ class Recorder:
         error: str | None = None,
         absent_signals: list[str] | None = None,
     ) -> None:
-        """Record that the run ends; `absent_signals` are kinds of evidence that it had none of."""
+        """Record the end of the run; `absent_signals` are kinds of evidence that it had none of."""
         signals = None if absent_signals is None else _signals(absent_signals)
         data = _without_none(status=status, output=output, error=error, absent_signals=signals)
         self.event(RUN_FINISHED, data)
@@ -359,54 +361,54 @@ class Recorder:
         parameters: Fields | None = None,
         **others: JsonValue,
     ) -> None:
-        """Record that a model was called, with what it was given and what it said."""
+        """Record a model call with its input and output."""
         settings = None if parameters is None else _object("parameters", parameters)
-        said: dict[str, JsonValue] = {"model": model, "input": input, "output": output}
+        call: dict[str, JsonValue] = {"model": model, "input": input, "output": output}
         self.event(
-            MODEL_CALL, {**others, **_without_none(provider=provider, parameters=settings), **said}
+            MODEL_CALL, {**others, **_without_none(provider=provider, parameters=settings), **call}
         )
 
     def tool_call(
         self, tool: str, *, input: JsonValue, output: JsonValue, **others: JsonValue
     ) -> None:
-        """Record that a tool was called, with what it was given and what it gave back."""
+        """Record a tool call with its input and output."""
         self.event(TOOL_CALL, {**others, "tool": tool, "input": input, "output": output})
 
     def prompt(self, text: str, **others: JsonValue) -> None:
-        """Record a prompt; `template` and `variables` say what it was made from."""
+        """Record a prompt; `template` and `variables` tell its origin."""
         self.event(PROMPT, {**others, "text": text})
 
     def retrieval(self, query: str, results: JsonValue, **others: JsonValue) -> None:
-        """Record a search, with what it found."""
+        """Record a search with its results."""
         self.event(RETRIEVAL, {**others, "query": query, "results": results})
 
     def seed(self, seed: int | str, generator: str | None = None) -> None:
-        """Record the seed of a source of chance."""
+        """Record the seed of a random generator."""
         self.event(RNG_SEED, {"seed": seed, **_without_none(generator=generator)})
 
     def policy_decision(self, policy: str, decision: str, **others: JsonValue) -> None:
-        """Record what a policy decided: `allow`, `deny` or what else it says."""
+        """Record the decision of a policy, such as `allow` or `deny`."""
         self.event(POLICY_DECISION, {**others, "policy": policy, "decision": decision})
 
     def approval(self, approver: str, decision: str, **others: JsonValue) -> None:
-        """Record what a person decided. Names are personal data, so the event is marked."""
+        """Record the decision of a person. Names are personal data, so the event is flagged."""
         data = {**others, "approver": approver, "decision": decision}
         self.event(HUMAN_APPROVAL, data, personal_data=True)
 
     def environment(self, values: Fields) -> None:
-        """Record where the run takes place: versions, system, settings."""
+        """Record the environment: versions, system, settings."""
         self.event(ENVIRONMENT, {"values": _object("values", values)})
 
     def code_version(self, version: str, **others: JsonValue) -> None:
-        """Record which code runs; `commit` and `digest` name it exactly."""
+        """Record the version of the code; `commit` and `digest` identify it exactly."""
         self.event(CODE_VERSION, {**others, "version": version})
 
     def verdict(self, verdict: str, **others: JsonValue) -> None:
-        """Record what was decided about the answer or the run."""
+        """Record the verdict on the answer or the run."""
         self.event(VERDICT, {**others, "verdict": verdict})
 
     def check_run(self, check: Fields) -> None:
-        """Record what `affidavit check` found."""
+        """Record the result of `affidavit check`."""
         self.event(CHECK_RUN, {"check": _object("check", check)})
 
     def receipt(self, receipt: Fields) -> None:
@@ -414,7 +416,7 @@ class Recorder:
         self.event(RECEIPT, receipt_data(_object("receipt", receipt)))
 
     def ledger(self, ledger: Fields) -> None:
-        """Record an evidence ledger as it is exported."""
+        """Record an exported evidence ledger."""
         self.event(LEDGER, {"ledger": _object("ledger", ledger)})
 
     def gate(self, report: Fields) -> None:
@@ -430,19 +432,19 @@ _KNOWN = frozenset(each.name for each in EVENT_TYPES)
 
 
 def _without_none(**values: JsonValue) -> dict[str, JsonValue]:
-    """Return the values that were given."""
+    """Return the values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _object(name: str, value: Fields) -> dict[str, JsonValue]:
-    """Return the members of a mapping of any kind, such as `os.environ`."""
+    """Return a mapping of any kind, such as `os.environ`, as a dict."""
     if not isinstance(value, Mapping):
         raise _record_error(name, f"it is not a mapping, but of the type {type(value).__name__}")
     return dict(value)
 
 
 def _signals(names: list[str]) -> list[JsonValue]:
-    """Return the signals that a run says it had none of; a name that is not known says nothing."""
+    """Return the names of signals; raise if one is unknown."""
     for name in names:
         if name not in REGISTRY:
             raise _record_error(
@@ -454,8 +456,6 @@ def _signals(names: list[str]) -> list[JsonValue]:
 def _record_error(name: str, problem: str) -> AffidavitError:
     return AffidavitError(faults.RECORD_VALUE, Where(field=f"data.{name}"), problem=problem)
 
-
-# `affidavit.record`: where a recording goes, whose it is, and what time it is.
 
 RUNS_FOLDER = Path(".affidavit") / "runs"
 
@@ -470,7 +470,7 @@ def recorder_for(
     git: str,
     clock: Clock | None,
 ) -> Recorder:
-    """Return a recorder of a run: a path that ends in .jsonl, or a run id, kept in .affidavit."""
+    """Return a recorder. `run` is a path that ends in .jsonl, or an id of a run in .affidavit."""
     is_path = isinstance(run, Path) or run.endswith(".jsonl")
     if not is_path and {"/", "\\"} & set(str(run)):
         problem = "a run id holds no slash; a path ends in .jsonl"

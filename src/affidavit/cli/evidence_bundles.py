@@ -20,8 +20,6 @@ from affidavit.cli.evidence_options import (
 from affidavit.cli.parameters import require_output_paths
 from affidavit.cli.terminal import Terminal
 
-# `affidavit evidence seal`.
-
 
 @command(
     examples=(
@@ -39,8 +37,8 @@ from affidavit.cli.terminal import Terminal
 def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...]) -> Exit:
     """Seal the log of a run in an evidence bundle.
 
-    A run that was cut off is sealed too, and says that it is unfinished. A torn last line, which a
-    crash may leave, is left out and reported. The same log makes the same bytes.
+    A run that was cut off is sealed as unfinished. A torn last line, which a crash may leave, is
+    left out and reported. The same log makes the same bytes.
     """
     from affidavit.app.bundle_sealing import seal_run
 
@@ -56,9 +54,6 @@ def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...
         return Exit.YES
     print_sealed(terminal, output, sealed.contents)
     return Exit.YES
-
-
-# `affidavit evidence import`.
 
 
 @command(
@@ -91,17 +86,14 @@ def import_evidence(
 ) -> Exit:
     """Seal stored receipts or reports or events in a bundle.
 
-    What a file is, is told from its content. A document becomes one event, a promptfoo result one
-    for each test, and each line of a .jsonl file one that has a type and data.
+    The content of a file determines its kind. A document becomes one event, a promptfoo result one
+    event for each test, and a .jsonl file one event for each line with a type and data.
     """
-    from affidavit import __version__
-    from affidavit.app.bundle_sealing import import_files
+    from affidavit.app.bundle_sealing import import_files, imported_run
     from affidavit.app.clock import time_of
-    from affidavit.seal.bundle.writer import RunIdentity
 
     require_output_paths([output], files)
-    name = run_id if run_id is not None else output.name.partition(".")[0]
-    run = RunIdentity(name, source, "affidavit", __version__)
+    run = imported_run(run_id, source, output)
     contents = import_files(files, output, run, time_of(at), packs_block_from_option(pack_names))
     print_limits_hint(terminal, contents)
     if terminal.json:
@@ -116,9 +108,6 @@ def import_evidence(
         return Exit.YES
     print_sealed(terminal, output, contents)
     return Exit.YES
-
-
-# `affidavit evidence redact`.
 
 
 @command(
@@ -157,9 +146,9 @@ def redact(
 ) -> Exit:
     """Replace values of a bundle by commitments.
 
-    Each value becomes a salted digest and its size. The new bundle verifies, and names the one that
-    it was made from behind a salt. The salts are written apart, readable by you alone: with its
-    salt a value can be revealed and checked later, and without it not even a short one is guessed.
+    Each value becomes a salted digest and its size. The new bundle verifies, and commits to the
+    original behind a salt. The salts go to a separate file that only you can read: with its salt a
+    value can be revealed and checked later; without it, not even a short value can be guessed.
     """
     if reveal is not None and not (paths or types or output or salts):
         return _check_revealed(terminal, bundle, reveal, limits)
@@ -171,7 +160,12 @@ def redact(
     require_output_paths([output, salts], [bundle])
     wanted = redaction_request_from(paths, types)
     contents, count = redact_bundle(
-        bundle, output, salts, wanted, random_bytes, limits_from_option(limits)
+        bundle,
+        output,
+        salts=salts,
+        wanted=wanted,
+        random=random_bytes,
+        limits=limits_from_option(limits),
     )
     if terminal.json:
         terminal.print_json(
@@ -195,12 +189,12 @@ def _check_revealed(terminal: Terminal, bundle: Path, reveal: Path, limits: str 
     revealed = check_revealed(bundle, read_json_file(reveal), limits_from_option(limits))
     if isinstance(revealed, RevealedV1):
         wire = {"event": revealed.event, "path": revealed.path}
-        told = f"It is the value of event {revealed.event} at {revealed.path}"
+        result = f"It is the value of event {revealed.event} at {revealed.path}"
     else:
         wire = {"origin": revealed.origin}
-        told = f"It was made from the bundle with the digest {revealed.origin}"
+        result = f"It was made from the bundle with the digest {revealed.origin}"
     if terminal.json:
         terminal.print_json({"valid": True, **wire})
     else:
-        terminal.print(told)
+        terminal.print(result)
     return Exit.YES

@@ -8,28 +8,20 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
+from affidavit.cli.command_classes import reject_options
 from affidavit.cli.commands import Example
 from affidavit.cli.evidence_options import (
+    bundle_path,
     limits_from_option,
     limits_option,
     piped_bundle_path,
     single_line_excerpt,
 )
-from affidavit.cli.terminal import Terminal
-
-if TYPE_CHECKING:
-    from affidavit.app.bundle_contents import BundleSummary
-from typing import TYPE_CHECKING
-
-from affidavit.cli.evidence_options import bundle_path
-
-if TYPE_CHECKING:
-    from affidavit.app.bundle_contents import BundleComparison
-from affidavit.cli.command_classes import reject_options
 from affidavit.cli.parameters import require_output_paths
-from affidavit.cli.terminal import json_bytes
+from affidavit.cli.terminal import Terminal, json_bytes
 
-# `affidavit evidence show`.
+if TYPE_CHECKING:
+    from affidavit.app.bundle_contents import BundleComparison, BundleSummary
 
 _RUN_STATES = {
     True: "the run had finished",
@@ -58,17 +50,17 @@ def show(
 ) -> Exit:
     """Show what an evidence bundle holds.
 
-    It is verified first: of a bundle that contradicts itself nothing is shown.
+    The bundle is verified first. If it contradicts itself, nothing is shown.
     """
     from affidavit.app.bundle_contents import show_bundle
 
     chosen = (lambda kind: not types or kind in types) if events or types else None
-    portrait, listed = show_bundle(bundle, chosen, limits_from_option(limits))
+    summary, listed = show_bundle(bundle, chosen, limits_from_option(limits))
     if terminal.json:
-        wire = portrait.as_wire()
+        wire = summary.as_wire()
         terminal.print_json(wire if chosen is None else {**wire, "events": listed})
         return Exit.YES
-    _print_contents(terminal, portrait)
+    _print_contents(terminal, summary)
     if chosen is not None:
         terminal.table(("Event", "Time", "Type", "Data"), _event_rows(listed))
         for each in types:
@@ -77,8 +69,9 @@ def show(
     return Exit.YES
 
 
-def _print_contents(terminal: Terminal, portrait: "BundleSummary") -> None:
-    known = portrait.manifest.known
+def _print_contents(terminal: Terminal, summary: "BundleSummary") -> None:
+    known = summary.manifest.known
+    ours = known.affidavit
     terminal.print(
         f"{known.event_count} events of {single_line_excerpt(known.run_id)}, {known.bundle_id}"
     )
@@ -86,17 +79,17 @@ def _print_contents(terminal: Terminal, portrait: "BundleSummary") -> None:
         f"by {single_line_excerpt(known.producer.name)}"
         f" {single_line_excerpt(known.producer.version)}"
     )
-    terminal.print(f"from {portrait.first_at} to {portrait.last_at}")
-    if known.affidavit is not None:
-        terminal.print(_RUN_STATES[known.affidavit.finished])
-        if known.affidavit.origin is not None:
+    terminal.print(f"from {summary.first_at} to {summary.last_at}")
+    if ours is not None:
+        terminal.print(_RUN_STATES[ours.finished])
+        if ours.origin is not None:
             terminal.print(
-                f"{known.affidavit.redacted_values} values are redacted;"
-                f" the commitment to the bundle before is {known.affidavit.origin}"
+                f"{ours.redacted_values} values are redacted;"
+                f" the commitment to the bundle before is {ours.origin}"
             )
     rows = (
         (section, what, str(count))
-        for section, counts in portrait.counts.items()
+        for section, counts in summary.counts.items()
         for what, count in sorted(counts.items())
     )
     terminal.table(("What", "Which", "How often"), rows)
@@ -109,9 +102,6 @@ def _event_rows(events: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
     for event in events:
         data = excerpt(jcs(event["data"]).decode(), 120)
         yield (str(event["assayseq"]), event["time"], event["type"], data)
-
-
-# `affidavit evidence diff`.
 
 
 @command(
@@ -128,15 +118,15 @@ def _event_rows(events: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
 def diff(terminal: Terminal, left: Path, right: Path, limits: str | None) -> Exit:
     """Show what differs between two evidence bundles.
 
-    Compared are events by content, types, models, tools, verdicts, policies and approvals, how
-    often each stands, and their order. When something happened, and in which run, is no
-    difference. Events that differ are listed by number, with the places where they do.
+    It compares events by content, types, models, tools, verdicts, policies and approvals, how often
+    each occurs, and their order. Times and run ids are ignored. Differing events are listed by
+    number, with the places where they differ.
     """
     from affidavit.app.bundle_contents import compare_bundles
 
     comparison = compare_bundles(left, right, limits_from_option(limits))
     if terminal.json:
-        terminal.print_json(comparison.as_wire())
+        terminal.print_json(comparison)
     elif not comparison.differences:
         terminal.print("Nothing differs but times and runs")
     else:
@@ -147,7 +137,7 @@ def diff(terminal: Terminal, left: Path, right: Path, limits: str | None) -> Exi
                 for each in comparison.differences
             ),
         )
-        if comparison.changed:
+        if comparison.changed_events:
             _print_changed_events(terminal, comparison)
     return Exit.NO if comparison.differences else Exit.YES
 
@@ -162,17 +152,15 @@ def _print_changed_events(terminal: Terminal, comparison: "BundleComparison") ->
                 each.type,
                 ", ".join(each.paths) or "in one bundle only",
             )
-            for each in comparison.changed
+            for each in comparison.changed_events
         ),
     )
     pairs = sum(
         max(each.left, each.right) for each in comparison.differences if each.section == "events"
     )
-    if pairs > len(comparison.changed):
-        terminal.note(f"{len(comparison.changed)} of {pairs} events that differ are listed")
+    if pairs > len(comparison.changed_events):
+        terminal.note(f"{len(comparison.changed_events)} of {pairs} events that differ are listed")
 
-
-# `affidavit evidence prove`.
 
 _USAGE = "name a bundle and --event to make a proof; or --check, --root and --event-file"
 
@@ -219,8 +207,8 @@ def prove(
 ) -> Exit:
     """Prove that an event stands in a bundle.
 
-    With --event a proof is made; with --check one is checked, from the root that you trust and the
-    one event alone: nothing else of the bundle has to be known.
+    --event makes a proof. --check checks one against the root that you trust and the event alone,
+    without the rest of the bundle.
     """
     if check is not None and root is not None and event_file is not None:
         _reject_other_mode(bundle, event, output, event_out)
@@ -234,22 +222,21 @@ def prove(
 
     require_output_paths([output, event_out], [bundle])
     proof, line = prove_event(bundle, event, limits_from_option(limits))
-    wire = {name: getattr(proof, name) for name in proof.__struct_fields__}
     if event_out is not None:
         write_atomically(event_out, line + b"\n")
         terminal.note(f"wrote {event_out}")
     if output is not None:
-        write_atomically(output, json_bytes(wire))
+        write_atomically(output, json_bytes(proof))
         terminal.note(f"wrote {output}")
     if terminal.json or output is None:
-        terminal.print_json(wire)
+        terminal.print_json(proof)
     else:
         terminal.print(f"event {event} of {proof.tree_size} under {proof.merkle_root}")
     return Exit.YES
 
 
 def _reject_other_mode(*others: object) -> None:
-    """Refuse what belongs to the other half of the command: it would be passed over in silence."""
+    """Refuse options of the other mode, which would be ignored in silence."""
     if any(other is not None for other in others):
         raise click.UsageError(_USAGE)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from affidavit.base.errors import AffidavitError
 from affidavit.base.text import excerpt
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import single_line
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from affidavit.seal.bundle.limits import BundleLimits
     from affidavit.seal.bundle.manifest import ManifestContents
 
-
-# Two of the commands read a bundle twice, so they cannot take it from a pipe.
+# Some commands read a bundle twice, so they cannot take it from a pipe.
 bundle_path = click.Path(path_type=Path)
 piped_bundle_path = click.Path(path_type=Path, allow_dash=True)
 limits_option = click.option(
@@ -38,7 +36,7 @@ applied_packs_option = click.option(
 
 
 def packs_block_from_option(pack_names: tuple[str, ...]) -> "PacksBlock":
-    """Return what the manifest says of the packs that the user names; none are the default."""
+    """Return the block of the packs that the user names; there are none by default."""
     from affidavit.app.bundle_sealing import NO_PACKS, packs_block
     from affidavit.app.lint import packs_from_texts
 
@@ -47,17 +45,9 @@ def packs_block_from_option(pack_names: tuple[str, ...]) -> "PacksBlock":
 
 def limits_from_option(text: str | None) -> "BundleLimits":
     """Return the limits that the user gave, or the defaults."""
-    from affidavit.base.strict_json import decode, read_json_file
-    from affidavit.seal.bundle.limits import DEFAULT_LIMITS, limits_from_wire
+    from affidavit.app.bundles import limits_from_text
 
-    if text is None:
-        return DEFAULT_LIMITS
-    name = text[1:] if text.startswith("@") else "--limits"
-    try:
-        value = read_json_file(name) if text.startswith("@") else decode(text.encode())
-        return limits_from_wire(value)
-    except AffidavitError as error:
-        raise error.at(file=name) from None
+    return limits_from_text(text)
 
 
 def require_single_stdin(files: Sequence[Path]) -> None:
@@ -69,13 +59,13 @@ def require_single_stdin(files: Sequence[Path]) -> None:
 
 
 def print_sealed(terminal: Terminal, output: Path, contents: "ManifestContents") -> None:
-    """Say what was written, in one line."""
+    """Print what was written, in one line."""
     named = single_line_excerpt(contents.run_id)
     terminal.print(f"{output}: {contents.count} events of {named}, {contents.run_root}")
 
 
 def print_limits_hint(terminal: Terminal, contents: "ManifestContents") -> None:
-    """Say what the readers of a large bundle have to allow: by default they refuse it."""
+    """Tell which limits have to be raised to read a large bundle."""
     from affidavit.app.bundles import limits_hint
 
     if limits := limits_hint(contents):
@@ -83,7 +73,7 @@ def print_limits_hint(terminal: Terminal, contents: "ManifestContents") -> None:
 
 
 def single_line_excerpt(name: str) -> str:
-    """Return a name from a bundle as part of a line: it adds no lines of its own."""
+    """Return a name from a bundle so that it fits into a line."""
     return single_line(excerpt(name, 120))
 
 

@@ -43,7 +43,7 @@ _STATUS_TONES: Final = {
 def new(terminal: Terminal, prefix: str, encrypt: bool, project: Path) -> Exit:
     """Make a key to sign receipts with.
 
-    Keys that are in use stay so until they are retired; the newest signs. No file is overwritten.
+    Existing keys stay active until they are retired; the newest signs. No file is overwritten.
     """
     from affidavit.app.clock import datetime_of
     from affidavit.app.keys import create_key, key_folder, random_bytes
@@ -115,14 +115,14 @@ def _key_row(key: "ListedKey") -> tuple[Cell | str, ...]:
 def export(terminal: Terminal, registry: bool, output: Path | None, project: Path) -> Exit:
     """Write the public keys for those who verify.
 
-    The flat document leaves compromised keys out, for its readers cannot know of them.
+    The flat document has no lifecycles, so it leaves compromised keys out.
     """
     from affidavit.app.keys import export_keys, key_folder
     from affidavit.base.files import write_atomically
 
     folder = key_folder(project)
     if output is not None:
-        # In the place of the registry it would forget the lives of the keys; of a key, the key.
+        # Overwriting the registry would lose the lifecycles; overwriting a key, the key.
         reject_overwrites([output], folder.registry_path.parent.glob("*"))
     document = export_keys(folder, lifecycles=registry)
     if output is None:
@@ -146,7 +146,7 @@ def export(terminal: Terminal, registry: bool, output: Path | None, project: Pat
 def retire(terminal: Terminal, key: str, at: str | None, project: Path) -> Exit:
     """Retire a key.
 
-    What it signed before still verifies, if an independent time stamp shows that it was before.
+    Earlier signatures still verify if an independent time stamp shows that they are earlier.
     """
     from affidavit.app.clock import datetime_of
     from affidavit.app.keys import key_folder, retire_key
@@ -173,8 +173,8 @@ def retire(terminal: Terminal, key: str, at: str | None, project: Path) -> Exit:
 def compromise(terminal: Terminal, key: str, since: str, reason: str, project: Path) -> Exit:
     """Record that others may have a key.
 
-    Nothing it signed is believed any more, but for what an independent time stamp shows to be
-    earlier. The time can be moved to an earlier one later on, never to a later one.
+    Nothing that it signed is trusted any more, except what an independent time stamp shows to be
+    earlier. The time can later be moved to an earlier one, never to a later one.
     """
     from affidavit.app.clock import datetime_of
     from affidavit.app.keys import compromise_key, key_folder
