@@ -1,7 +1,6 @@
-"""The way of the data, one step per line of STEPS, with the product's real command line.
+"""`make demo`: runs the commands of STEPS in order and shows each with its output.
 
-`make demo` runs it. Each step is shown as a user would type it. The whole transcript is left in
-demo-output/, where later steps also leave what they make.
+The transcript and the files that the steps write are left in demo-output/.
 """
 
 import os
@@ -20,7 +19,7 @@ TRANSCRIPT = OUTPUT / "transcript.md"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing the product does: what, why a user wants it, how, and how it must end."""
+    """A command to show, with a title, a reason and the exit code that it must have."""
 
     title: str
     why: str
@@ -30,7 +29,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a step went."""
+    """The result of a step."""
 
     step: Step
     said: str
@@ -39,11 +38,11 @@ class Outcome:
 
     @property
     def as_expected(self) -> bool:
-        """Whether the step ended with the exit code that it is there to show."""
+        """Whether the step ended with the exit code that it should have."""
         return self.exit == self.step.exit
 
 
-# To add a step: one entry here. Commands run in the root of the repository.
+# To add a step, add an entry here. Commands run in the root of the repository.
 STEPS: tuple[Step, ...] = (
     Step(
         "Which Affidavit is this?",
@@ -52,13 +51,13 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "What is installed, and does it work?",
-        "The doctor looks at the environment and says what to do about what is missing.",
+        "`doctor` inspects the environment and says what to do about missing parts.",
         ("affidavit", "doctor"),
     ),
     Step(
         "What does this answer rest on?",
-        "Four claims about leave, against a policy (PDF) and guidelines (DOCX). Two hold, one"
-        " says more than its source, one has no source: so the answer must not ship.",
+        "Four claims about leave, against a policy (PDF) and guidelines (DOCX). Two are supported,"
+        " one says more than its source, one has no source. The answer must not ship.",
         (
             *("affidavit", "check", "samples/leave/answer.md"),
             *("--sources", "samples/leave/sources", "--project", "demo-output", "--expand", "3"),
@@ -66,15 +65,15 @@ STEPS: tuple[Step, ...] = (
         exit=1,
     ),
     Step(
-        "The same as a report for a browser",
-        "One file that works offline: open it and click a claim.",
+        "A report for a browser",
+        "One file that works offline. Open it and click a claim.",
         (
             *("affidavit", "sessions", "show", "last", "--project", "demo-output"),
             *("--format", "html", "--output", "demo-output/report.html"),
         ),
     ),
     Step(
-        "The same for the auditor's files",
+        "A report for an auditor",
         "A PDF with a cover, the evidence of every claim, and the digests of all inputs.",
         (
             *("affidavit", "-q", "sessions", "show", "last", "--project", "demo-output"),
@@ -83,13 +82,13 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "A key to sign with",
-        "A receipt is signed by whoever answers. The private part stays in the project's folder.",
+        "The issuer signs receipts. The private key stays in the project's folder.",
         ("affidavit", "keys", "new", "--project", "demo-output"),
     ),
     Step(
-        "Do the tools bear out what was said?",
-        "Two tools are asked, one of them in two places: one check holds and one is contradicted,"
-        " so the answer is contradicted. A signed receipt holds all that was seen.",
+        "Do the tools confirm what was said?",
+        "Two tools are asked, one of them in two places. One check holds and one is contradicted,"
+        " so the answer is contradicted. A signed receipt contains all the evidence.",
         (
             *("affidavit", "answer", "samples/answers/checks.json"),
             *("--tools", "samples/answers/affidavit.toml", "--project", "demo-output"),
@@ -98,22 +97,22 @@ STEPS: tuple[Step, ...] = (
         exit=1,
     ),
     Step(
-        "The public keys, for those who verify",
-        "They get them, with the life of each key, from the issuer and not with the receipt.",
+        "The public keys, for verifiers",
+        "Verifiers get the keys and their lifecycle from the issuer, not with the receipt.",
         (
             *("affidavit", "keys", "export", "--registry", "--project", "demo-output"),
             *("--output", "demo-output/keys.json"),
         ),
     ),
     Step(
-        "Does the receipt hold? Offline, in five steps",
-        "Anyone with the file and the keys can tell: who signed, that nothing was changed, and"
+        "Is the receipt valid? Five steps, offline",
+        "Anyone with the file and the keys can verify who signed it, that nothing was changed, and"
         " that the verdicts follow from the evidence.",
         ("affidavit", "verify", "demo-output/receipt.json", "--keys", "demo-output/keys.json"),
     ),
     Step(
         "A question that no tool covers",
-        "It is refused, in a receipt that is signed like any other: nothing is guessed.",
+        "It is refused, in a signed receipt. Nothing is guessed.",
         (
             *("affidavit", "answer", "--question", "Who is the chief executive?"),
             *("--tools", "samples/answers/affidavit.toml", "--project", "demo-output"),
@@ -122,9 +121,9 @@ STEPS: tuple[Step, ...] = (
         exit=3,
     ),
     Step(
-        "Somebody has a file of Ragas: ship or not?",
-        "One command reads it as it is, decides, and says for every figure how sure it is. With so"
-        " few questions the citations cannot be told, and the decision says so.",
+        "A file that Ragas wrote: ship or not?",
+        "One command reads it as it is, decides, and gives an interval for every figure. Three"
+        " questions are too few to decide on citations, and the report says so.",
         ("affidavit", "gate", "rag", "samples/gates/ragas.csv"),
         exit=1,
     ),
@@ -141,30 +140,30 @@ STEPS: tuple[Step, ...] = (
     Step(
         "Record what a run does",
         "A program of forty lines with `affidavit.record`: every call, passage, prompt and decision"
-        " is on the disk before the next one, so that a crash loses nothing.",
+        " is on disk before the next one, so a crash loses nothing.",
         ("python", "samples/runs/record_run.py", "demo-output/run.jsonl"),
     ),
     Step(
-        "What a run did, sealed",
-        "The log becomes one file, the same to the last byte whoever seals it.",
+        "Seal the run",
+        "The log becomes one file. Everyone who seals it gets the same bytes.",
         (
             *("affidavit", "evidence", "seal", "demo-output/run.jsonl"),
             *("--pack", "cicd-starter", "--output", "demo-output/run.tar.gz"),
         ),
     ),
     Step(
-        "Is the bundle what was sealed? Offline, in six steps",
-        "Every line, every digest, and nothing beside or behind them.",
+        "Is the bundle what was sealed? Six steps, offline",
+        "Every line and every digest, and nothing else in the archive.",
         ("affidavit", "evidence", "verify", "demo-output/run.tar.gz"),
     ),
     Step(
-        "Does it hold what an auditor asks for?",
-        "Packs of rules over the events, and how much of the run could be replayed from them.",
+        "Does it contain what an auditor asks for?",
+        "Packs of rules over the events, and how much of the run could be replayed.",
         ("affidavit", "evidence", "lint", "demo-output/run.tar.gz"),
     ),
     Step(
         "Why is the closure score not 1?",
-        "The sum written out: what was found where, and what to record to gain how much.",
+        "How the score adds up: what was found where, and what to record to raise it.",
         (
             *("affidavit", "evidence", "lint", "demo-output/run.tar.gz"),
             *("--explain", "closure.score"),
@@ -174,7 +173,7 @@ STEPS: tuple[Step, ...] = (
 
 
 def run(step: Step) -> Outcome:
-    """Run one step and keep all that it says."""
+    """Run a step and keep its output."""
     program = Path(sys.executable).with_name(step.command[0])
     started = time.perf_counter()
     done = subprocess.run(
@@ -190,13 +189,13 @@ def run(step: Step) -> Outcome:
 
 
 def styled(text: str, code: str) -> str:
-    """Return text in a terminal style, where there is a terminal that wants one."""
+    """Return text with a terminal style, if the output is a terminal."""
     wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     return f"\x1b[{code}m{text}\x1b[0m" if wanted else text
 
 
 def show(number: int, count: int, outcome: Outcome) -> None:
-    """Print one step for the reader at the terminal."""
+    """Print a step with its output."""
     step = outcome.step
     print(styled(f"{number}/{count}  {step.title}", "1"))
     print(styled(f"     {step.why}", "2"))
@@ -211,7 +210,7 @@ def show(number: int, count: int, outcome: Outcome) -> None:
 
 
 def transcript(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield the lines of the report that the demo leaves behind."""
+    """Yield the lines of the transcript."""
     yield "# Affidavit: the demo's transcript"
     for number, outcome in enumerate(outcomes, 1):
         step = outcome.step
@@ -221,7 +220,7 @@ def transcript(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def demonstrate(steps: Sequence[Step], report: Path) -> int:
-    """Run the steps in order, leave the report, and return the number of surprises."""
+    """Run the steps, write the transcript, and return how many did not end as expected."""
     outcomes = []
     for number, step in enumerate(steps, 1):
         outcomes.append(run(step))
