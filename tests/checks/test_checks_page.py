@@ -15,6 +15,7 @@ from tests.rule_tables import examples_in, page_named, require_test
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
+from affidavit.base.timestamps import parse_nanoseconds
 from affidavit.checks.check import Check, check_from_wire, checks_from_wire
 from affidavit.checks.evaluation import evaluate
 from affidavit.checks.facts import (
@@ -32,7 +33,6 @@ from affidavit.checks.routes import (
     routes_from_wire,
     words_of,
 )
-from affidavit.checks.timestamps import parse_timestamp
 from affidavit.checks.tool import Tolerance, Tool
 from affidavit.checks.values import find_number, look_up_path
 from affidavit.checks.verdicts import CheckVerdict, compose
@@ -126,7 +126,7 @@ def source_of(text: str) -> SourceAnswer | SourceFailure:
 def before(seconds: int) -> str:
     late = 14 * 3600 + 30 * 60 - seconds
     text = f"2026-01-31T{late // 3600:02}:{late // 60 % 60:02}:{late % 60:02}Z"
-    assert parse_timestamp(making.AT) - parse_timestamp(text) == seconds * 10**9
+    assert parse_nanoseconds(making.AT) - parse_nanoseconds(text) == seconds * 10**9
     return text
 
 

@@ -21,7 +21,8 @@ from tests.web.service_client import (
 from affidavit.app.keys import key_folder
 from affidavit.base.faults import CATALOG
 from affidavit.checks.coverage import CoverageV1
-from affidavit.web.schemas import AnswerReceiptV1, RefusalReceiptV1, VerificationReportV1
+from affidavit.seal.receipt_verification import ReceiptVerification
+from affidavit.web.schemas import AnswerReceiptV1, RefusalReceiptV1
 from affidavit.web.settings import WebSettings
 
 QUICK = WebSettings(key_rate=0, address_rate=0, max_body_bytes=10_000, body_seconds=0.05)
@@ -39,7 +40,7 @@ def test_checks_become_a_receipt_that_verifies(service: Service) -> None:
     assert [check.verdict for check in said.checks] == ["supported", "contradicted", "value"]
     assert said.issuer == "leave-desk.example"
     report = service.ask("POST", "/v1/verify", receipt.body, JSON)
-    found = msgspec.convert(report.json, VerificationReportV1)
+    found = msgspec.convert(report.json, ReceiptVerification)
     assert (found.valid, found.exit, found.receipt_id) == (True, 0, said.receipt_id)
     assert [step.number for step in found.steps] == [1, 2, 3, 3, 4, 5]
 

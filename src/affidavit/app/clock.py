@@ -1,4 +1,4 @@
-"""The one clock. Everything below takes the time as an argument."""
+"""The only clock of the product. Everything below `app` takes the time as an argument."""
 
 import os
 import re
@@ -8,32 +8,28 @@ from typing import Final
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
+from affidavit.base.timestamps import find_timestamp
 
-_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def now() -> str:
-    """Return the time as RFC 3339 UTC. SOURCE_DATE_EPOCH fixes it: then a run can be repeated."""
+    """Return the time as RFC 3339 UTC. SOURCE_DATE_EPOCH fixes it, so that runs are repeatable."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
     seconds = int(fixed) if fixed.isdecimal() else None
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def time_of(text: str | None) -> str:
-    """Return the time that the user gave as RFC 3339 UTC, or now if none was given."""
+    """Return the day or time that the user gave, in whole seconds UTC; by default now."""
     if text is None:
         return now()
-    moment = f"{text}T00:00:00Z" if _DAY.fullmatch(text) else text
-    try:
-        if _TIME.fullmatch(moment):
-            datetime.fromisoformat(moment)
-            return moment
-    except ValueError:
-        pass
-    raise AffidavitError(faults.TIME_SYNTAX, value=text)
+    timestamp = f"{text}T00:00:00Z" if _DAY.fullmatch(text) else text
+    if "." in timestamp or find_timestamp(timestamp) is None:
+        raise AffidavitError(faults.TIME_SYNTAX, value=text)
+    return timestamp
 
 
 def datetime_of(text: str | None) -> datetime:
-    """Return the time that the user gave, or now if none was given."""
+    """Return the day or time that the user gave; by default now."""
     return datetime.fromisoformat(time_of(text))

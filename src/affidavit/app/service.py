@@ -12,14 +12,14 @@ from affidavit.app.answer import AnswerContext, answer_request, load_answer_setu
 from affidavit.app.clock import datetime_of
 from affidavit.app.keys import PROJECT_FOLDER, export_keys, find_passphrase, key_folder
 from affidavit.app.tool_queries import SOURCE_THREADS, DaemonThreadPool, NotImmediateError
-from affidavit.app.verify import ReceiptInput, ReceiptOutcome, ReceiptVerifier, trust_from
+from affidavit.app.verify import ReceiptInput, trust_from, verify_steps
 from affidavit.base.canonical import sorted_compact, sorted_compact_decoded
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.base.json_values import JsonLimits
 from affidavit.base.strict_json import decode
 from affidavit.seal.keys import SigningKey
-from affidavit.seal.receipt_verification import ReceiptTrust
+from affidavit.seal.receipt_verification import ReceiptTrust, ReceiptVerification
 from affidavit.store.api_keys import (
     ID_BYTES,
     SALT_BYTES,
@@ -187,10 +187,10 @@ class AnswerService:
         except NotImmediateError:
             return None
 
-    def verify(self, raw: bytes, name: str) -> ReceiptOutcome:
-        """Return the steps of verifying a receipt, with the keys of the project and the config."""
-        verifier = ReceiptVerifier(self._trust.get(), datetime_of(None))
-        return verifier.verify(ReceiptInput(name, None, raw))
+    def verify(self, raw: bytes, name: str) -> ReceiptVerification:
+        """Verify a receipt with the keys of the project and the config."""
+        receipt = ReceiptInput(name, raw=raw).receipt()
+        return verify_steps(receipt, self._trust.get(), datetime_of(None))
 
     @cached_property
     def coverage(self) -> bytes:

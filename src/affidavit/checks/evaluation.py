@@ -10,6 +10,7 @@ import msgspec
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import receipts as faults
+from affidavit.base.timestamps import parse_nanoseconds
 from affidavit.checks.check import MAX_CHECKS, Check
 from affidavit.checks.expectations import (
     Expectation,
@@ -19,7 +20,6 @@ from affidavit.checks.expectations import (
 )
 from affidavit.checks.facts import EvidenceUnavailable, Fact, FactObject
 from affidavit.checks.operators import OPERATORS
-from affidavit.checks.timestamps import parse_timestamp
 from affidavit.checks.tool import Tool, missing_args
 from affidavit.checks.values import PathLookup, display_value, exact_json, is_scalar, look_up_path
 from affidavit.checks.verdicts import CheckVerdict
@@ -82,7 +82,7 @@ def evaluate(
 
     `at` is the time of the answer, at which every fact was assessed.
     """
-    moment = parse_timestamp(at)
+    moment = parse_nanoseconds(at)
     required = {name: tool.required_args for name, tool in tools.items()}
     results = [
         evaluate_check(check, required.get(check.tool), evidence.get(check.id), moment)

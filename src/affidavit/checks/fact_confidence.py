@@ -11,15 +11,15 @@ from typing import Any, Final
 import msgspec
 
 from affidavit.base.json_values import JsonValue
-from affidavit.checks.expectations import ExpectationOutcome
-from affidavit.checks.operators import abs_within, find_equal, pct_within
-from affidavit.checks.timestamps import (
+from affidavit.base.timestamps import (
     MAX_CLOCK_SKEW_S,
     NANOSECONDS,
-    find_timestamp,
+    find_nanoseconds,
     is_older,
     seconds_text,
 )
+from affidavit.checks.expectations import ExpectationOutcome
+from affidavit.checks.operators import abs_within, find_equal, pct_within
 from affidavit.checks.tool import Tolerance
 from affidavit.checks.values import display_value, exact_json, find_number
 
@@ -123,7 +123,7 @@ def values_agree(value: JsonValue, primary: JsonValue, tolerance: Tolerance | No
 
 def find_staleness(observed_at: str | None, policy: AgreementPolicy) -> str | None:
     """Return why a source is not fresh, or None if it is."""
-    moment = find_timestamp(observed_at)
+    moment = find_nanoseconds(observed_at)
     if moment is None:
         return "states no time of observation"
     age = policy.at - moment

@@ -14,6 +14,7 @@ from affidavit.base.canonical import sorted_compact, sorted_compact_decoded
 from affidavit.base.digest import content_id, digest_of
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
+from affidavit.base.timestamps import parse_nanoseconds
 from affidavit.checks.fact_confidence import (
     FACT_RULE,
     AgreementPolicy,
@@ -22,7 +23,6 @@ from affidavit.checks.fact_confidence import (
     assess_sources,
     primary_source,
 )
-from affidavit.checks.timestamps import parse_timestamp
 from affidavit.checks.tool import Tool
 from affidavit.checks.values import look_up_path
 
@@ -119,7 +119,7 @@ def fact_object(
 
     All arguments have been decoded from JSON, or encoded once, before.
     """
-    policy = AgreementPolicy(parse_timestamp(at), tool.max_age_s, tool.tolerance)
+    policy = AgreementPolicy(parse_nanoseconds(at), tool.max_age_s, tool.tolerance)
     value = look_up_path(raw, tool.value_path).value
     bound, primary = _bind_raw_result(sources, value, raw)
     assessed = assess_sources(bound, primary, policy, signed=signed)

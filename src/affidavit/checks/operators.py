@@ -15,18 +15,18 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from affidavit.base.json_values import JsonValue
+from affidavit.base.timestamps import (
+    MAX_CLOCK_SKEW_S,
+    NANOSECONDS,
+    find_nanoseconds,
+    is_older,
+    seconds_text,
+)
 from affidavit.checks.expectations import (
     Expectation,
     OperatorResult,
     not_evaluable,
     operator_result,
-)
-from affidavit.checks.timestamps import (
-    MAX_CLOCK_SKEW_S,
-    NANOSECONDS,
-    find_timestamp,
-    is_older,
-    seconds_text,
 )
 from affidavit.checks.values import (
     MAX_NUMERAL,
@@ -363,7 +363,7 @@ def _not_exists(lookup: PathLookup, expectation: Expectation, at: int) -> Operat
 def _fresh_within_s(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
     if not lookup.found:
         return not_evaluable(lookup.reason)
-    moment = find_timestamp(lookup.value)
+    moment = find_nanoseconds(lookup.value)
     if moment is None:
         return not_evaluable(
             f"the evidence has {kind_of(lookup.value)} ({display_value(lookup.value)}) here, "

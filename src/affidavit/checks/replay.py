@@ -17,6 +17,7 @@ import msgspec
 from affidavit.base.canonical import sorted_compact_decoded, write_sorted
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
+from affidavit.base.timestamps import parse_nanoseconds
 from affidavit.base.validation import problem_and_field
 from affidavit.checks.check import MAX_CHECKS, Check, validate_check
 from affidavit.checks.evaluation import (
@@ -34,7 +35,6 @@ from affidavit.checks.receipt_body import (
 )
 from affidavit.checks.receipt_schema import AnswerV1, FactV1, RefusalV1
 from affidavit.checks.routes import ROUTE_RULE, RouteTable, compile_question
-from affidavit.checks.timestamps import parse_timestamp
 from affidavit.checks.tool import Tool
 from affidavit.checks.values import display_value
 from affidavit.checks.verdicts import AnswerVerdict
@@ -270,7 +270,7 @@ def _rebuild_fact(digest: str, fact: FactV1, at: str) -> Fact:
 
 def _generated_at(text: str) -> int:
     try:
-        return parse_timestamp(text)
+        return parse_nanoseconds(text)
     except AffidavitError as error:
         raise _UnreadableReceiptError("generated_at", error.message) from None
 

@@ -13,9 +13,9 @@ from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.base.strict_yaml import decode_yaml
 from affidavit.base.text import excerpt
+from affidavit.base.timestamps import NANOSECONDS, find_nanoseconds
 from affidavit.checks.facts import EvidenceSource, SourceAnswer
 from affidavit.checks.operators import find_equal
-from affidavit.checks.timestamps import NANOSECONDS, find_timestamp
 from affidavit.checks.values import display_value, is_scalar, kind_of, look_up_path
 from affidavit.tools.feed import (
     MAX_RAW_BYTES,
@@ -76,7 +76,7 @@ class CachedFile(Generic[Content]):
         opened = DecodedFile(
             self._read(), timestamp_from_seconds(status.st_mtime_ns // NANOSECONDS)
         )
-        asked = find_timestamp(request.asked_at)
+        asked = find_nanoseconds(request.asked_at)
         if asked is not None and asked - status.st_mtime_ns >= _STABLE_AFTER_NS:
             self._known = (stamp, opened)
         return opened

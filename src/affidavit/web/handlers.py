@@ -22,14 +22,13 @@ from litestar.openapi.spec import Example
 from litestar.params import JSONBody, Parameter
 from litestar.types import Guard
 
-from affidavit.app.verify import ReceiptOutcome
 from affidavit.base.errors import AffidavitError, Fault
 from affidavit.base.faults import CATALOG
 from affidavit.base.faults import service as faults
 from affidavit.base.json_values import JsonLimits
 from affidavit.checks.coverage import CoverageV1
 from affidavit.seal.keys import RegistryV1
-from affidavit.seal.verification import UnreadableInput
+from affidavit.seal.receipt_verification import ReceiptVerification
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.middleware import REQUEST_STATE_KEY, RequestState
 from affidavit.web.openapi import API_KEY_SCHEME, ServiceOperation
@@ -44,7 +43,6 @@ from affidavit.web.schemas import (
     ReceiptV1,
     RefusalReceiptV1,
     StatusV1,
-    VerificationReportV1,
 )
 from affidavit.web.settings import WebSettings
 from affidavit.web.task_thread import ShortTaskThread
@@ -75,8 +73,8 @@ class ServiceUseCases(Protocol):
         """Return the signed receipt, or None if a source may take time to respond."""
         ...
 
-    def verify(self, raw: bytes, name: str) -> ReceiptOutcome:
-        """Return the steps of verifying a receipt."""
+    def verify(self, raw: bytes, name: str) -> ReceiptVerification:
+        """Return the verification of a receipt; raise if it cannot be read."""
         ...
 
     @property
@@ -183,18 +181,14 @@ class Handlers:
 
     async def verify(
         self, data: JSONBody[RawBody[ReceiptV1]] = NO_BODY
-    ) -> EncodedJson[VerificationReportV1]:
+    ) -> EncodedJson[ReceiptVerification]:
         """Verify a receipt in five numbered steps, with the keys that this service trusts."""
 
-        def verify() -> ReceiptOutcome:
+        def verify() -> ReceiptVerification:
             return self.use_cases.verify(data.raw, BODY_FIELD)
 
-        outcome = await self._run_task(data.raw, verify, verify)
-        if isinstance(outcome, UnreadableInput):
-            raise outcome.error
-        report = outcome.as_wire()
-        del report["receipt"]
-        return EncodedJson(msgspec.json.encode(report))
+        verification = await self._run_task(data.raw, verify, verify)
+        return EncodedJson(msgspec.json.encode(verification))
 
     async def keys(self) -> EncodedJson[dict[str, str]]:
         """Return the public keys by id, for verifiers."""

@@ -106,36 +106,6 @@ class RefusalReceiptV1(RefusalV1, frozen=True, kw_only=True):
     signature: SignatureV1
 
 
-class VerificationStepV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of a verification report. The third step has two."""
-
-    number: Annotated[int, msgspec.Meta(ge=1, le=5)]
-    name: str
-    status: Literal["passed", "failed", "skipped", "not_checked"]
-    code: str | None
-    detail: str
-
-
-class ReceiptSummaryV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the receipt claims. It can be relied on only if `valid` is true."""
-
-    verdict: Any
-    confidence: Any
-    issuer: Any
-    generated_at: Any
-
-
-class VerificationReportV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The steps of a verification. `exit` is the exit code of `affidavit verify`."""
-
-    valid: bool
-    exit: Annotated[int, msgspec.Meta(ge=0, le=4)]
-    receipt_id: str
-    key_id: str
-    steps: list[VerificationStepV1]
-    said: ReceiptSummaryV1
-
-
 class StatusV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The status of the service."""
 
