@@ -233,10 +233,10 @@ def sample(packages: Sequence[str], count: int, seed: int) -> list[Mutant]:
 
 
 @dataclass(frozen=True)
-class Laboratory:
+class SourceCopy:
     """A copy of src, in which one file at a time is changed."""
 
-    copy: Path
+    root: Path
 
     def tests_pass(self, package: str, first: Path | None, timeout: float) -> bool:
         """Run the tests of a package, those that name the changed module first."""
@@ -245,7 +245,7 @@ class Laboratory:
         options = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no")
         command = [sys.executable, "-m", "pytest", *options, *named, *folders]
         # In CI the property tests take the same examples in every run.
-        environment = {**os.environ, "PYTHONPATH": str(self.copy), "CI": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(self.root), "CI": "1"}
         try:
             done = subprocess.run(
                 command,
@@ -260,8 +260,8 @@ class Laboratory:
         return done.returncode == 0
 
     def survives(self, mutant: Mutant, timeout: float) -> bool:
-        """Put a mutant in its place, run its tests, and put the file back."""
-        place = self.copy / mutant.path.relative_to(ROOT / "src")
+        """Write the mutant, run its tests, and restore the file."""
+        place = self.root / mutant.path.relative_to(ROOT / "src")
         original = place.read_bytes()
         try:
             self._write(place, mutant.text.encode())
@@ -271,7 +271,7 @@ class Laboratory:
 
     def _write(self, place: Path, data: bytes) -> None:
         place.write_bytes(data)
-        # Within one second and of the same size, a changed file would pass for the old one.
+        # Python trusts cached bytecode by time and size, which may not differ here.
         Path(importlib.util.cache_from_source(str(place))).unlink(missing_ok=True)
 
 
@@ -299,21 +299,21 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="affidavit-mutants-") as name:
         copy = Path(name) / "src"
         shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
-        survivors = try_all(Laboratory(copy), mutants)
+        survivors = try_all(SourceCopy(copy), mutants)
     return report(mutants, survivors, options.floor)
 
 
-def try_all(laboratory: Laboratory, mutants: Sequence[Mutant]) -> list[Mutant]:
+def try_all(copy_of_src: SourceCopy, mutants: Sequence[Mutant]) -> list[Mutant]:
     """Try every mutant and return those that survive, printing each as it is found."""
     limits: dict[str, float] = {}
     survivors = []
     for number, mutant in enumerate(mutants, 1):
         if mutant.package not in limits:
             started = time.monotonic()
-            if not laboratory.tests_pass(mutant.package, None, 3600):
+            if not copy_of_src.tests_pass(mutant.package, None, 3600):
                 sys.exit(f"The tests of {mutant.package} fail without any mutant; fix them first")
             limits[mutant.package] = 30 + 3 * (time.monotonic() - started)
-        if laboratory.survives(mutant, limits[mutant.package]):
+        if copy_of_src.survives(mutant, limits[mutant.package]):
             survivors.append(mutant)
             print(
                 f"[{number}/{len(mutants)}] survived {mutant.path.relative_to(ROOT)}:{mutant.line}"

@@ -1,4 +1,4 @@
-"""action.yml: every script of it run for real, with the files and tools that GitHub would give."""
+"""action.yml: every script is run, with the files and tools that GitHub provides."""
 
 import json
 import os
@@ -19,7 +19,7 @@ STEPS: dict[str, dict[str, Any]] = {step["name"]: step for step in ACTION["runs"
 SCRIPTS = {name: step["run"] for name, step in STEPS.items() if "run" in step}
 DEFAULTS = {name: str(given.get("default", "")) for name, given in ACTION["inputs"].items()}
 
-# What gh would be: it keeps what it was asked, and answers with what a file says.
+# Stands in for gh: records its arguments and answers with the contents of a file.
 GH = """#!/bin/bash
 printf '%s\\n' "$*" >> "$FAKE/asked"
 case "$*" in
@@ -27,7 +27,7 @@ case "$*" in
   *) [ ! -f "$FAKE/refuses-writing" ];;
 esac
 """
-# What python3 would be: it makes an environment whose python keeps what it is told to install.
+# Stands in for python3: makes an environment whose python records what it should install.
 PYTHON = """#!/bin/bash
 mkdir -p "$3/bin"
 printf '#!/bin/bash\\nprintf "%%s\\\\n" "$*" >> "$FAKE/asked"\\n' > "$3/bin/python"
@@ -36,7 +36,7 @@ chmod +x "$3/bin/python"
 
 
 class Runner:
-    """A folder with what a step of a workflow finds."""
+    """The folders, files and programs that a step of a workflow finds."""
 
     def __init__(self, folder: Path) -> None:
         self.work, self.fake = folder / "work", folder / "fake"

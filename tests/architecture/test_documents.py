@@ -1,4 +1,4 @@
-"""What the pages tell the reader to do can be done; the links and decision records hold."""
+"""Commands, links and paths in the documents exist; decision records have their parts."""
 
 import re
 import shlex
@@ -28,7 +28,7 @@ def blocks(page: Path, *languages: str) -> Iterator[str]:
 
 
 def command_lines(program: str) -> set[str]:
-    """Return what the pages tell the reader to type for a program, without comments."""
+    """Return the command lines of a program that the pages show, without comments."""
     lines = (
         line.removeprefix("$ ").partition("  #")[0].strip()
         for page in PAGES
@@ -39,7 +39,7 @@ def command_lines(program: str) -> set[str]:
 
 
 def affidavit(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the product's command line, with both of its streams in one."""
+    """Run the command line, with both output streams in one."""
     return subprocess.run(
         [sys.executable, "-m", "affidavit", *arguments],
         cwd=ROOT,
@@ -69,7 +69,7 @@ def test_every_affidavit_command_on_a_page_exists() -> None:
     typed = {
         tuple(word for word in shlex.split(line)[1:] if re.fullmatch(r"[a-z][a-z-]*", word))[:1]
         for line in command_lines("affidavit")
-        # The console blocks show mistakes too; what they print is compared below.
+        # The console blocks show mistakes too; test_pages_run.py compares their output.
         if not any(f"$ {line}\n" in block for block in consoles())
     }
     assert typed

@@ -1,4 +1,4 @@
-"""Golden files change when somebody has read them, and never in CI."""
+"""Golden files are compared to the byte, updated on request, and never updated in CI."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ def test_line_ends_count(tmp_path: Path) -> None:
         Golden(tmp_path).check("report.txt", "ship\n")
 
 
-def test_the_fixture_knows_its_folder(golden: Golden) -> None:
+def test_the_fixture_uses_the_folder_of_the_test(golden: Golden) -> None:
     assert golden.folder == ROOT / "tests" / "golden" / "architecture"
 
 

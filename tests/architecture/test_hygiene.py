@@ -1,4 +1,4 @@
-"""Nothing in the repository depends on, or tells about, the machine it was written on."""
+"""The repository has no path, address or huge file of the machine it was written on."""
 
 import os
 import re
@@ -10,12 +10,12 @@ from tests.repository import ROOT, files_of_the_repository
 HOME_PATH = re.compile(r"(?<![\w.~/-])/(?:home|root|Users|work|opt)/[\w.]")
 INDEX_HOSTS = ("files.pythonhosted." + "org", "pypi." + "org", "registry.npmjs." + "org")
 MAX_BYTES = 5_000_000
-# The one file that must be large, and how large it may be.
+# The one file that may be larger, and its limit.
 WEIGHTS, MAX_WEIGHTS_BYTES = "src/affidavit/judge/encoder/data/model.onnx", 50_000_000
 
 
 def texts() -> dict[str, str]:
-    """Return the text files of the repository; what is not UTF-8 is not one."""
+    """Return the files of the repository that are UTF-8 text."""
     found = {}
     for path in files_of_the_repository():
         try:
@@ -26,7 +26,7 @@ def texts() -> dict[str, str]:
 
 
 def configured_hosts() -> set[str]:
-    """Return the hosts of the package indexes that this machine is set up for."""
+    """Return the hosts of the package indexes that this machine uses."""
     addresses = (os.environ.get(name, "") for name in ("PIP_INDEX_URL", "UV_INDEX_URL"))
     return {host for address in addresses if (host := urlsplit(address).hostname)}
 

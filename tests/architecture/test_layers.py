@@ -48,7 +48,7 @@ BROKEN = {
 
 
 def verdict_on(folder: Path, tree: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Write a package `affidavit` into `folder` and hold our contracts against it."""
+    """Write a package `affidavit` into `folder` and check our contracts on it."""
     for name, source in {"__init__.py": "", **KEPT, **tree}.items():
         path = folder / "affidavit" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The lock files: every pin exact and hashed, every direct need pinned, and no address."""
+"""Lock files pin every dependency exactly, with hashes and without an index address."""
 
 import re
 import tomllib
@@ -17,7 +17,7 @@ ADDRESS = re.compile(r"://|--index-url|--extra-index-url|--find-links|--trusted-
 
 
 def faults(lock: str) -> Iterator[str]:
-    """Yield what is wrong with the text of a lock file."""
+    """Yield the faults of a lock file."""
     if address := ADDRESS.search(lock):
         yield f"names an address: {address[0].strip()}"
     for requirement in lock.replace("\\\n", " ").splitlines():
@@ -64,7 +64,7 @@ BAD_LOCKS = {
 
 
 @pytest.mark.parametrize("lock", BAD_LOCKS.values(), ids=BAD_LOCKS.keys())
-def test_a_bad_lock_is_found_out(lock: str) -> None:
+def test_a_bad_lock_is_refused(lock: str) -> None:
     assert list(faults(lock)) != []
 
 

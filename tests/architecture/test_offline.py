@@ -1,4 +1,4 @@
-"""The suite cannot leave this machine, and neither can the Python that it starts."""
+"""Neither the suite nor any Python that it starts can connect beyond this machine."""
 
 import os
 import socket

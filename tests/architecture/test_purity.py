@@ -1,7 +1,7 @@
-"""What the pure packages may reach: same arguments, same answer, on every machine.
+"""What the pure packages may import and call: same arguments, same result, on every machine.
 
-The tables below are the rule. One line more is a decision: it says what the module is needed for.
-What is not listed is refused, so a clock, a socket or a file cannot slip in unnoticed.
+The tables below are the rule. Each line says what a module is needed for. Everything else is
+refused, so a clock, a socket or a file cannot slip in unnoticed.
 """
 
 import ast
@@ -14,13 +14,13 @@ from tests.repository import Import, Module, module_from_source, modules, pure_p
 
 
 def names_in(text: str) -> frozenset[str]:
-    """Return the words of a table that is written as one."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
-# An entry allows itself and all below it: "datetime" allows datetime.UTC, but "random.Random"
-# allows neither the module nor the generator that everybody shares.
-# These have no files, clock, network, processes, environment or chance in them.
+# An entry allows itself and everything below it: "datetime" allows datetime.UTC, but
+# "random.Random" allows neither the module nor its shared generator.
+# These have no files, clock, network, processes, environment or randomness.
 EVERYWHERE: Final = names_in(
     """
     __future__ abc affidavit array base64 binascii bisect collections contextlib copy dataclasses
@@ -30,7 +30,7 @@ EVERYWHERE: Final = names_in(
     """
 )
 
-# A package or module, with all below it; what it may import besides; and what for.
+# A package or module with everything below it, what it may import in addition, and why.
 BESIDES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
         "base": {
@@ -39,11 +39,11 @@ BESIDES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "rfc8785": "the canonical form, where orjson is not provably the same",
         },
         "base.files": {
-            "errno": "a full disk and a missing folder are different faults",
-            "io.BufferedReader": "what a file is that is read piece by piece",
+            "errno": "tells a full disk from a missing folder",
+            "io.BufferedReader": "the type of a file that is read in pieces",
             "os": "base's one module that touches files: atomic writing, bounded reading",
             "pathlib": "paths come from the caller",
-            "stat": "a folder or a device is not a file",
+            "stat": "tells a file from a folder or a device",
             "tempfile": "written beside the target, then renamed",
         },
         "base.http_address": {"urllib.parse": "splits an address; opens nothing"},
@@ -60,7 +60,7 @@ BESIDES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
         "base.statistics": {"random.Random": "the bootstrap draws with the caller's seed"},
         "base.config": {"tomllib": "the parser of TOML"},
         "base.strict_yaml": {"yaml": "the parser; what its events mean is ours"},
-        "ledger": {"nupunkt": "where a sentence ends"},
+        "ledger": {"nupunkt": "finds where a sentence ends"},
         "seal": {
             "cryptography": "Ed25519 and X.509",
             "gzip": "a bundle is compressed, in memory",
@@ -71,24 +71,24 @@ BESIDES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     }
 )
 
-# Imported by one module at most in all of src/, and in this package: one place to audit.
-ONE_DOOR: Final[Mapping[str, str]] = MappingProxyType(
+# Imported by at most one module of src/, in this package: one place to audit.
+SINGLE_IMPORTER: Final[Mapping[str, str]] = MappingProxyType(
     {"cryptography": "seal", "rfc3161_client": "seal"}
 )
 
-# Files and the console; code made from text; and what differs from process to process.
+# Files and the console, code from text, and values that differ between processes.
 REFUSED_CALLS: Final = names_in("open print input breakpoint eval exec compile __import__ hash id")
 CLOCK_READS: Final = names_in("now utcnow today")
 MAY_OPEN_FILES: Final = "base.files"
 
 
 def is_within(name: str, place: str) -> bool:
-    """Say whether a dotted name is `place` or stands below it."""
+    """Tell whether a dotted name is `place` or below it."""
     return name == place or name.startswith(f"{place}.")
 
 
 def is_allowed(module: str, imported: Import) -> bool:
-    """Say whether a pure module may have this import."""
+    """Tell whether a pure module may have this import."""
     if is_within(imported.dotted, "affidavit.base.http_client"):
         return is_within(module, "base")
     rows = (row for place, row in BESIDES.items() if is_within(module, place))
@@ -97,7 +97,7 @@ def is_allowed(module: str, imported: Import) -> bool:
 
 
 def impure_call(module: str, call: ast.Call) -> str | None:
-    """Return what a call reaches outside the arguments, if it does."""
+    """Return why a call is impure, or None."""
     match call.func:
         case ast.Name(id="open") if is_within(module, MAY_OPEN_FILES):
             return None
@@ -110,7 +110,7 @@ def impure_call(module: str, call: ast.Call) -> str | None:
 
 
 def impurities(module: Module) -> Iterator[str]:
-    """Yield each place where a pure module reaches outside."""
+    """Yield each impure import and call of a module."""
     for imported in module.imports():
         if not is_allowed(module.name, imported):
             yield f"{module.name}:{imported.line} imports {imported.dotted}"
@@ -134,19 +134,21 @@ def test_the_pure_packages_are_pure() -> None:
     assert [place for module in pure for place in impurities(module)] == []
 
 
-@pytest.mark.parametrize("library", ONE_DOOR)
+@pytest.mark.parametrize("library", SINGLE_IMPORTER)
 def test_one_module_at_most_imports(library: str) -> None:
     found = importers(library, modules())
     assert len(found) <= 1
-    assert all(is_within(name, ONE_DOOR[library]) for name in found)
+    assert all(is_within(name, SINGLE_IMPORTER[library]) for name in found)
 
 
 def test_the_tables_speak_of_pure_packages_only() -> None:
-    places = {place.partition(".")[0] for place in (*BESIDES, *ONE_DOOR.values(), MAY_OPEN_FILES)}
+    places = {
+        place.partition(".")[0] for place in (*BESIDES, *SINGLE_IMPORTER.values(), MAY_OPEN_FILES)
+    }
     assert places <= pure_packages()
 
 
-# The rule itself, held against sources that nobody has written.
+# The rule, tried on made-up sources.
 
 REFUSED = {
     "the environment": ("gates.oops", "import os"),
@@ -200,7 +202,7 @@ def test_the_rule_accepts(name: str, source: str) -> None:
     assert list(impurities(module_from_source(name, source))) == []
 
 
-def test_the_one_door_is_counted_over_all_packages() -> None:
+def test_importers_are_counted_over_all_packages() -> None:
     source = "def sign():\n    from cryptography import x509"
     tree = (module_from_source("seal.keys", source), module_from_source("web.pages", source))
     assert importers("cryptography", tree) == ["seal.keys", "web.pages"]

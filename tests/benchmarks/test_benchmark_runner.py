@@ -1,4 +1,4 @@
-"""The runner, end to end, over a benchmark that takes no time. No times are asserted here."""
+"""The benchmark runner, end to end, with instant benchmarks. No times are asserted."""
 
 import importlib
 import json
@@ -17,7 +17,7 @@ MISSED = Figure("slow thing", "at least 5x faster", 4.9, "higher", 5.0, "1 ms, o
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put two benchmarks in the place of the real ones; return where the figures go."""
+    """Replace the benchmarks by two small ones; return the file for the figures."""
     for name, figures in {"good": [MET], "bad": [MISSED, MET]}.items():
         module = ModuleType(f"benchmarks.{name}")
         module.measure = lambda quick=False, figures=figures: figures  # type: ignore[attr-defined]  # made here

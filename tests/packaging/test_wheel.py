@@ -1,7 +1,7 @@
-"""The wheel holds the whole product and nothing else, and is the same whoever builds it.
+"""The wheel contains the whole product and nothing else, and every build has the same bytes.
 
-Here without the network, on the libraries of this environment. `make dist-check` installs it into
-an empty environment with the locked core and weighs it, which needs a package index.
+These tests need no network. `make dist-check` installs the wheel into an empty environment with
+the locked core and checks its size, which needs a package index.
 """
 
 import os
@@ -17,7 +17,7 @@ from tests.repository import ROOT, SOURCE
 
 
 def build(kind: str, folder: Path) -> Path:
-    """Build with the locked backend, without an environment of its own and without network."""
+    """Build with the locked backend, without build isolation and without network."""
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)],
         cwd=ROOT,
@@ -48,7 +48,7 @@ def metadata(unpacked: Path) -> Message:
 
 
 def contents(folder: Path) -> set[str]:
-    """Return the files below a folder, without what Python itself leaves there."""
+    """Return the files below a folder, without bytecode caches."""
     files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return {path.as_posix() for path in files if "__pycache__" not in path.parts}
 
@@ -93,7 +93,7 @@ def test_the_program_in_it_runs(arguments: tuple[str, ...], unpacked: Path, tmp_
         "main()\n"
     )
     path = os.pathsep.join([str(unpacked), os.environ["PYTHONPATH"]])
-    # What is counted as covered is the source, not a copy of it.
+    # Coverage counts the source, not a copy of it.
     environment = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
     run = subprocess.run(
         [sys.executable, "-c", program, str(unpacked), *arguments],

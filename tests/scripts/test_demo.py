@@ -1,4 +1,4 @@
-"""The demo tells the truth about how its steps end."""
+"""The demo reports how its steps ended."""
 
 from pathlib import Path
 
@@ -19,7 +19,9 @@ def test_steps_that_end_as_expected(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "no" in (tmp_path / "out" / "report.md").read_text("utf-8")
 
 
-def test_a_surprise_is_counted_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unexpected_exit_is_counted_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert demonstrate([SAYS_NO, SAYS_YES], tmp_path / "report.md") == 1
     shown = capsys.readouterr().out
     assert "exit 1, but 0 was expected" in shown
