@@ -39,15 +39,15 @@ def test_gates_take_several_words(given: list[str], wanted: list[str]) -> None:
 
 
 CLASHES = {
-    "an input": GateOptions(report=Path("gold.jsonl")),
-    "two reports in one file": GateOptions(report=Path("a"), html=Path("./a")),
-    "the history": GateOptions(junit=Path("h"), history=Path("h")),
+    "an input": GateOptions(report_files={"json": Path("gold.jsonl")}),
+    "two reports in one file": GateOptions(report_files={"json": Path("a"), "html": Path("./a")}),
+    "the history": GateOptions(report_files={"junit": Path("h")}, history=Path("h")),
     "a line of the history into an input": GateOptions(history=Path("gold.jsonl")),
     "a line of the history into the baseline": GateOptions(history=Path("b"), baseline=Path("b")),
-    "a file of a pattern": GateOptions(report=Path("runs/b.jsonl")),
-    "the baseline, by a page": GateOptions(html=Path("b"), baseline=Path("b")),
+    "a file of a pattern": GateOptions(report_files={"json": Path("runs/b.jsonl")}),
+    "the baseline, by a page": GateOptions(report_files={"html": Path("b")}, baseline=Path("b")),
     "the baseline, which a worse run would become": GateOptions(
-        report=Path("b"), baseline=Path("b")
+        report_files={"json": Path("b")}, baseline=Path("b")
     ),
 }
 
@@ -64,9 +64,12 @@ def test_what_would_be_replaced(
 
 
 UNWRITABLE = {
-    "a folder": (GateOptions(html=Path("folder")), "AF012"),
-    "no folder to put it in": (GateOptions(report=Path("none/report.json")), "AF014"),
-    "a folder of others": (GateOptions(junit=Path("closed/report.xml")), "AF014"),
+    "a folder": (GateOptions(report_files={"html": Path("folder")}), "AF012"),
+    "no folder to put it in": (
+        GateOptions(report_files={"json": Path("none/report.json")}),
+        "AF014",
+    ),
+    "a folder of others": (GateOptions(report_files={"junit": Path("closed/report.xml")}), "AF014"),
     "a history that is something else": (GateOptions(history=Path("notes.md")), "AF431"),
     "a history that is a folder": (GateOptions(history=Path("folder")), "AF012"),
 }

@@ -13,7 +13,8 @@ from tests.cli.running import SAMPLED, run_on_terminal, run_process, run_sample
 from tests.cli.sample_commands import LONG_WORD
 
 from affidavit.cli.command_classes import Flags
-from affidavit.cli.terminal import Terminal, json_bytes
+from affidavit.cli.terminal import Terminal
+from affidavit.reports.json_text import json_bytes
 from affidavit.reports.text_tables import (
     TextTable,
     cell_width,

@@ -1,10 +1,8 @@
 """Stored gate reports: read back, compared, rendered again, and appended to a history."""
 
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from affidavit.app.gate_inputs import read_stored_report
@@ -16,7 +14,6 @@ from affidavit.base.json_values import LINE_LIMITS
 from affidavit.base.strict_json import read_json_file, read_lines
 from affidavit.decision.comparison import ReportComparison, compare_reports
 from affidavit.decision.report import Report, parse_report
-from affidavit.reports import gate_html, gate_junit, gate_markdown, gate_sarif
 from affidavit.reports.gate_history import (
     HISTORY_SCHEMA,
     HistoryRun,
@@ -99,14 +96,6 @@ def require_history(path: Path) -> None:
 MAX_REPORT_BYTES: Final = 512 * 1024 * 1024
 """A report names every item, so one of a million items has some tens of megabytes."""
 
-RENDERERS: Final[Mapping[str, Callable[[Report], str]]] = MappingProxyType(
-    {
-        "junit": gate_junit.gate_junit,
-        "sarif": gate_sarif.gate_sarif,
-        "markdown": gate_markdown.gate_markdown,
-    }
-)
-
 
 def read_report(path: Path) -> tuple[dict[str, Any], Report]:
     """Return a stored report, as its file has it and validated."""
@@ -115,10 +104,3 @@ def read_report(path: Path) -> tuple[dict[str, Any], Report]:
         problem = "it is not a JSON object"
         raise AffidavitError(faults.REPORT_MALFORMED, Where(str(path)), problem=problem)
     return value, parse_report(value, str(path))
-
-
-def render_report(name: str, report: Report, history: History) -> bytes:
-    """Return a report in one of its forms: html, junit, sarif or markdown."""
-    text = gate_html.gate_html(report, history.runs) if name == "html" else RENDERERS[name](report)
-    # A lone surrogate (a file name that is no text) has no UTF-8.
-    return text.encode("utf-8", "backslashreplace")

@@ -95,7 +95,7 @@ def _print_error(
         click.echo(error.format_message() + "\n", err=True)
     click.echo(single_line(str(known)), err=True)
     if flags.json or _asks_for_json(error, arguments):
-        from affidavit.cli.terminal import json_bytes
+        from affidavit.reports.json_text import json_bytes
 
         click.echo(json_bytes({"error": known.as_wire()}), nl=False)
 

@@ -18,7 +18,8 @@ from affidavit.cli.evidence_options import (
     single_line_excerpt,
 )
 from affidavit.cli.parameters import require_output_paths
-from affidavit.cli.terminal import Terminal, json_bytes
+from affidavit.cli.terminal import Terminal
+from affidavit.reports.json_text import json_bytes
 
 if TYPE_CHECKING:
     from affidavit.app.bundle_contents import BundleComparison, BundleSummary

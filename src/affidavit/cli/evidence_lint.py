@@ -20,6 +20,7 @@ from affidavit.cli.evidence_options import (
 from affidavit.cli.gates_option import GatedCommand, gates_option
 from affidavit.cli.parameters import require_output_paths
 from affidavit.cli.terminal import Terminal
+from affidavit.reports.formats import format_names
 
 
 @command(
@@ -70,7 +71,7 @@ from affidavit.cli.terminal import Terminal
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice(("text", "json", "sarif")),
+    type=click.Choice(("text", *format_names("lint"))),
     default="text",
     show_default=True,
     help="What to print.",
@@ -118,9 +119,8 @@ def lint(
         severity_from_text,
     )
     from affidavit.base.files import write_atomically
-    from affidavit.cli.terminal import json_bytes
-    from affidavit.reports.lint_sarif import lint_sarif
-    from affidavit.reports.lint_text import explanation_text, lint_text
+    from affidavit.reports.formats import render
+    from affidavit.reports.lint_text import LintOutput, explanation_text, lint_text
     from affidavit.seal.verification import UnreadableInput
 
     asked = lint_gates_from_texts(gates)
@@ -144,15 +144,15 @@ def lint(
     if len(outcomes) == 1 and isinstance(outcomes[0], UnreadableInput) and format_name != "sarif":
         raise outcomes[0].error
     found = lint_report(outcomes, packs, severity_from_text(fail_on), max_results, asked)
+    output = LintOutput(found, outcomes, packs, asked)
     if report is not None:
-        write_atomically(report, json_bytes(found))
+        write_atomically(report, render("lint", "json", output))
         terminal.note(f"wrote {report}")
-    if format_name == "sarif":
-        click.echo(lint_sarif(outcomes, packs, max_results), nl=False)
-    elif format_name == "json" or terminal.json:
-        terminal.print_json(found)
+    if format_name != "text" or terminal.json:
+        for piece in render("lint", "json" if terminal.json else format_name, output):
+            click.echo(piece, nl=False)
     else:
-        terminal.show(lint_text(outcomes, packs, asked))
+        terminal.show(lint_text(output))
     return Exit(found.exit)
 
 

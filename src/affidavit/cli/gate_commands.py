@@ -133,7 +133,7 @@ def rag(
     if [*gold, *traces].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
     _reject_unused_rag_options(
-        engine, wants_items=items and not terminal.json and frame.report is None
+        engine, wants_items=items and not terminal.json and "json" not in frame.report_files
     )
     frame.require_gates("rag")
     frame.refuse_to_replace((*gold, *traces, *((scu_rules,) if scu_rules else ())))
@@ -151,7 +151,7 @@ def rag(
             expect_gold_digest,
             frame.baseline,
             # Only the JSON names every item.
-            items and (terminal.json or frame.report is not None),
+            items and (terminal.json or "json" in frame.report_files),
             jobs,
             engine,
             master,

@@ -3,8 +3,7 @@
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from importlib import import_module
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +16,7 @@ from affidavit.cli.command_classes import DocumentedCommand
 from affidavit.cli.commands import Example
 from affidavit.cli.gates_option import GATE_FLAGS, GatedCommand, gates_settings
 from affidavit.cli.terminal import Terminal
+from affidavit.reports.formats import format_names, formats_of, render
 
 if TYPE_CHECKING:
     from affidavit.decision.report import Report
@@ -46,7 +46,10 @@ _EXAMPLE_GATES: Final[Mapping[str, str]] = MappingProxyType(
         "research": "golden_recall=0.90 manifest_integrity=off",
     }
 )
-RENDERED_FORMATS: Final = ("junit", "sarif", "markdown", "html")
+
+
+_FORMAT_OPTIONS: Final = {"json": "report"}
+"""Options that are not called like their format: `--json` prints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +57,12 @@ class GateOptions:
     """What the shared options of a gate command say."""
 
     gates: tuple[str, ...] = ()
-    report: Path | None = None
-    junit: Path | None = None
-    sarif: Path | None = None
-    markdown: Path | None = None
-    html: Path | None = None
+    report_files: Mapping[str, Path] = field(default_factory=dict)
+    """The files to write, by format."""
     history: Path | None = None
     skip_bad: bool = False
     allow_missing: bool = False
     baseline: Path | None = None
-
-    def outputs(self) -> Iterator[tuple[str, Path]]:
-        """Yield the files to write, each with its option."""
-        for name in ("report", *RENDERED_FORMATS):
-            path: Path | None = getattr(self, name)
-            if path is not None:
-                yield name, path
 
     def require_gates(self, kind: str) -> None:
         """Refuse gates that cannot be read, before anything is: a large set takes its time."""
@@ -86,7 +79,7 @@ class GateOptions:
         """
         from affidavit.cli.parameters import reject_overwrites, require_writable
 
-        files = [*others, *(path for _, path in self.outputs())]
+        files = [*others, *self.report_files.values()]
         history = () if self.history is None else (self.history,)
         kept = () if self.baseline is None else (self.baseline,)
         reject_overwrites((*history, *files), expand_inputs((*inputs, *kept)))
@@ -102,15 +95,27 @@ def _path_option(name: str, help: str, variable: str | None = None) -> click.Opt
     return click.Option(names, type=click.Path(path_type=Path), help=help)
 
 
+def format_options(*, with_json: bool = True) -> list[click.Option]:
+    """Return an option for each format of a gate report; that of JSON is `--report`."""
+    return [
+        _path_option(_FORMAT_OPTIONS.get(each.name, each.name), f"Write it as {each.title}.")
+        for each in formats_of("gate")
+        if with_json or each.name != "json"
+    ]
+
+
+def take_format_paths(values: dict[str, Any]) -> dict[str, Path]:
+    """Take the values of these options out of those of a command, by format."""
+    options = {name: _FORMAT_OPTIONS.get(name, name) for name in format_names("gate")}
+    paths = {name: values.pop(option, None) for name, option in options.items()}
+    return {name: path for name, path in paths.items() if path is not None}
+
+
 def _shared_options(examples: str) -> list[click.Option]:
     """Return the options that every gate has, new for each command, for click keeps them in it."""
     return [
         click.Option([*GATE_FLAGS, "gates"], **gates_settings(examples)),
-        _path_option("report", "Write the report as JSON there."),
-        _path_option("junit", "Write it as JUnit XML."),
-        _path_option("sarif", "Write the offenders as SARIF."),
-        _path_option("markdown", "Write it as Markdown, for a pull request."),
-        _path_option("html", "Write it as one page, with charts."),
+        *format_options(),
         _path_option("history", "Append this run to a file, such as eval/history.jsonl."),
         click.Option(
             ["--skip-bad"], is_flag=True, help="Count and list lines that are no rows, and go on."
@@ -152,8 +157,9 @@ def gate_command(
         @functools.wraps(function)
         def run(terminal: Terminal, /, **values: Any) -> Exit:
             names = (each.name for each in fields(GateOptions))
+            files = take_format_paths(values)
             shared = {name: values.pop(name) for name in names if name in values}
-            return function(terminal, GateOptions(**shared), **values)
+            return function(terminal, GateOptions(report_files=files, **shared), **values)
 
         return command(examples=examples, exits=exits, kind=GateCommand, without=without)(run)
 
@@ -173,32 +179,20 @@ def finish_gate(
     from affidavit.base.files import write_atomically
 
     with _history_with_run(terminal, frame.history, report) as past:
-        # All are made before the first is written, which is the JSON, in pieces: nothing is left
-        # half done.
-        made = [(path, _render_report(name, report, past)) for name, path in frame.outputs()]
+        # All files are rendered before the first is written; JSON comes in pieces.
+        files = frame.report_files.items()
+        made = [(path, render("gate", name, report, past)) for name, path in files]
         for path, data in made:
             write_atomically(path, data)
             terminal.note(f"wrote {path}")
     if terminal.json:
-        for piece in _render_report("report", report):
+        for piece in render("gate", "json", report):
             click.echo(piece, nl=False)
     else:
         from affidavit.cli.gate_text import print_gate_report
 
         print_gate_report(terminal, report)
     return report.decision.exit if exit is None else exit
-
-
-def _render_report(
-    name: str, report: "Report", past: "Iterable[HistoryRun]" = ()
-) -> Iterable[bytes]:
-    if name == "report":
-        from affidavit.reports.gate_json import gate_report_chunks
-
-        return gate_report_chunks(report)
-    render = getattr(import_module(f"affidavit.reports.gate_{name}"), f"gate_{name}")
-    text: str = render(report, past) if name == "html" else render(report)
-    return (text.encode("utf-8", "backslashreplace"),)
 
 
 @contextmanager

@@ -10,7 +10,9 @@ from affidavit.base.exits import Exit
 from affidavit.cli.command import command
 from affidavit.cli.command_classes import reject_options
 from affidavit.cli.commands import Example
+from affidavit.cli.gate_options import format_options, take_format_paths
 from affidavit.cli.terminal import Terminal
+from affidavit.reports.formats import render
 from affidavit.reports.text_tables import Cell, Tone
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         ),
     ),
     exits={Exit.YES: "the report was shown, whatever it decided"},
+    params=format_options(with_json=False),
 )
 @click.argument(
     "stored",
@@ -40,12 +43,6 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="The JSON that a gate wrote with --report.",
 )
-@click.option("--html", type=click.Path(path_type=Path), help="Write it as one page, with charts.")
-@click.option(
-    "--markdown", type=click.Path(path_type=Path), help="Write it as Markdown, for a pull request."
-)
-@click.option("--junit", type=click.Path(path_type=Path), help="Write it as JUnit XML.")
-@click.option("--sarif", type=click.Path(path_type=Path), help="Write the offenders as SARIF.")
 @click.option(
     "--history",
     type=click.Path(path_type=Path),
@@ -53,33 +50,30 @@ if TYPE_CHECKING:
 )
 def report(
     terminal: Terminal,
+    /,
     stored: Path,
-    html: Path | None,
-    markdown: Path | None,
-    junit: Path | None,
-    sarif: Path | None,
     history: Path | None,
+    **formats: Path | None,
 ) -> Exit:
     """Show the stored report of a gate again or in another form.
 
     Nothing is measured again: every form is made from the JSON alone.
     """
-    from affidavit.app.gate_reports import History, read_report, render_report
+    from affidavit.app.gate_reports import History, read_report
     from affidavit.base.files import write_atomically
     from affidavit.cli.gate_options import load_history
     from affidavit.cli.gate_text import print_gate_report
     from affidavit.cli.parameters import require_output_paths
 
-    if html is None:
+    files = take_format_paths(formats)
+    if "html" not in files:
         reject_options("is for --html, which draws it", "history")
-    wanted = {"html": html, "markdown": markdown, "junit": junit, "sarif": sarif}
-    files = {name: path for name, path in wanted.items() if path is not None}
     read = (stored,) if history is None else (stored, history)
     require_output_paths(files.values(), read)
     wire, report = read_report(stored)
     past = History() if history is None else load_history(terminal, history)
     # All are made before the first is written: nothing is left half done.
-    made = {path: render_report(name, report, past) for name, path in files.items()}
+    made = {path: render("gate", name, report, past.runs) for name, path in files.items()}
     for path, data in made.items():
         write_atomically(path, data)
         terminal.note(f"wrote {path}")

@@ -10,7 +10,8 @@ from affidavit.base.exits import Exit
 from affidavit.cli.command import command
 from affidavit.cli.commands import Example
 from affidavit.cli.parameters import existing_project_option, reject_overwrites
-from affidavit.cli.terminal import Terminal, json_bytes
+from affidavit.cli.terminal import Terminal
+from affidavit.reports.json_text import json_bytes
 from affidavit.reports.text_tables import Cell, Tone
 
 if TYPE_CHECKING:

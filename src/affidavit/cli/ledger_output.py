@@ -1,13 +1,11 @@
 """Print a ledger on the terminal or write it in the format that the options choose."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 import click
 
-import affidavit
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
 from affidavit.base.files import write_atomically
@@ -18,47 +16,16 @@ from affidavit.ledger.labels import VERDICT_NAMES, full_place, short_place
 from affidavit.ledger.model import Verdict
 from affidavit.ledger.record import Ledger, LedgerEntry
 from affidavit.reports import ledger_wording as words
+from affidavit.reports.formats import find_format, format_names, formats_of, render
 from affidavit.reports.text_tables import Cell, Tone
 
 # Writing a ledger in the format that the user asked for.
 
-LEDGER_FORMATS: Final = ("table", "markdown", "json", "html", "pdf")
-
-
-def _ledger_markdown(ledger: Ledger) -> bytes:
-    from affidavit.reports.ledger_markdown import ledger_to_markdown
-
-    return ledger_to_markdown(ledger).encode()
-
-
-def _ledger_json(ledger: Ledger) -> bytes:
-    from affidavit.ledger.record import ledger_to_json
-
-    return ledger_to_json(ledger)
-
-
-def _ledger_html(ledger: Ledger) -> bytes:
-    from affidavit.reports.ledger_page import ledger_html
-
-    return ledger_html(ledger, affidavit.__version__).encode()
-
-
-def _ledger_pdf(ledger: Ledger) -> bytes:
-    from affidavit.reports.ledger_page import ledger_pdf
-
-    return ledger_pdf(ledger, affidavit.__version__)
-
-
-LEDGER_RENDERERS: Final[Mapping[str, Callable[[Ledger], bytes]]] = MappingProxyType(
-    {"markdown": _ledger_markdown, "json": _ledger_json, "html": _ledger_html, "pdf": _ledger_pdf}
-)
-_FORMAT_BY_SUFFIX: Final = MappingProxyType(
-    {".md": "markdown", ".json": "json", ".html": "html", ".htm": "html", ".pdf": "pdf"}
-)
-
-
 format_option = click.option(
-    "--format", "chosen", type=click.Choice(LEDGER_FORMATS), help="What to write."
+    "--format",
+    "chosen",
+    type=click.Choice(("table", *format_names("ledger"))),
+    help="What to write.",
 )
 output_option = click.option(
     "--output", "-o", type=click.Path(path_type=Path), help="Where to write it; by its ending."
@@ -74,11 +41,11 @@ def format_for(chosen: str | None, output: Path | None) -> str:
         return chosen
     if output is None:
         return "table"
-    implied = _FORMAT_BY_SUFFIX.get(output.suffix.lower())
+    implied = find_format("ledger", output)
     if implied is None:
-        endings = ", ".join(_FORMAT_BY_SUFFIX)
+        endings = ", ".join(suffix for each in formats_of("ledger") for suffix in each.suffixes)
         raise click.UsageError(f"{output} has no ending of {endings}; choose a --format")
-    return implied
+    return implied.name
 
 
 def reject_unused_options(terminal: Terminal, chosen: str | None, output: Path | None) -> None:
@@ -102,12 +69,11 @@ def export_ledger(
     if kind == "table" and output is not None:
         raise click.UsageError("a table goes to the terminal; choose another --format for a file")
     if output is not None:
-        write_atomically(output, LEDGER_RENDERERS[kind](ledger))
+        write_atomically(output, render("ledger", kind, ledger))
         terminal.note(f"wrote {output}")
-    if terminal.json:
-        click.echo(_ledger_json(ledger), nl=not _ledger_json(ledger).endswith(b"\n"))
-    elif output is None and kind != "table":
-        click.echo(LEDGER_RENDERERS[kind](ledger), nl=False)
+    if terminal.json or (output is None and kind != "table"):
+        for piece in render("ledger", "json" if terminal.json else kind, ledger):
+            click.echo(piece, nl=False)
     else:
         print_ledger(terminal, ledger)
         for number in expand:

@@ -13,7 +13,6 @@ from affidavit.cli.command import command
 from affidavit.cli.commands import Example
 from affidavit.cli.ledger_output import (
     LEDGER_DECISION_TONES,
-    LEDGER_RENDERERS,
     expand_option,
     export_ledger,
     format_option,
@@ -130,12 +129,13 @@ def show(
 def open_session(terminal: Terminal, session: str, no_browser: bool, project: Path) -> Exit:
     """Open the report of a session in the browser."""
     from affidavit.base.files import write_atomically
+    from affidavit.reports.formats import render
 
     ledger = Project(project).ledger(session)
     report = Project(project).folder / "reports" / f"{ledger.session_id}.html"
     with suppress(OSError):  # Writing fails next, and says why.
         report.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(report, LEDGER_RENDERERS["html"](ledger))
+    write_atomically(report, render("ledger", "html", ledger))
     if terminal.json:
         terminal.print_json({"report": str(report)})
     else:

@@ -1,16 +1,15 @@
 """What a command prints with: results to standard output, everything else to standard error."""
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
-from typing import Any, TextIO, TypeVar
+from typing import TextIO, TypeVar
 
 import click
 
 from affidavit.cli.command_classes import Flags
+from affidavit.reports.json_text import json_bytes
 from affidavit.reports.text_tables import (
     Cell,
     TextPart,
@@ -154,22 +153,3 @@ class Terminal:
 def is_screen(stream: TextIO | None) -> bool:
     """Say whether somebody is watching a stream that can move its cursor."""
     return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def json_bytes(value: object) -> bytes:
-    """Return a value as JSON, indented; a dataclass or a Struct is the object of its fields.
-
-    A lone surrogate (a file name that is no text) has no UTF-8 and stays an escape.
-    """
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_as_builtin)
-    return text.encode("utf-8", "backslashreplace") + b"\n"
-
-
-def _as_builtin(value: Any) -> object:
-    if hasattr(value, "__struct_fields__"):
-        import msgspec  # Loaded already: the value is one of its Structs.
-
-        return msgspec.to_builtins(value, str_keys=True)
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
-    raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any, Final
 
+from affidavit import __version__
 from affidavit.ledger.adjudication import gate_measures
 from affidavit.ledger.gates import UNSUPPORTED
 from affidavit.ledger.labels import VERDICT_NAMES, VERDICT_SYMBOLS, short_place
@@ -23,7 +24,7 @@ _VERDICTS: Final = tuple(Verdict)
 _IMPORTANCES: Final = tuple(Importance)
 
 
-def ledger_view(ledger: Ledger, version: str) -> View:
+def ledger_view(ledger: Ledger, version: str = __version__) -> View:
     """Return everything that a report shows, in the order in which it shows it."""
     counts = _counts(ledger)
     return {
@@ -250,7 +251,7 @@ def _cover(ledger: Ledger) -> list[View]:
 # The ledger as one HTML file that works offline: no font, script or style comes from elsewhere.
 
 
-def ledger_html(ledger: Ledger, version: str) -> str:
+def ledger_html(ledger: Ledger, version: str = __version__) -> str:
     """Return the report as one file. Everything that came from outside is escaped."""
     template = page_templates().get_template("ledger.html.j2")
     return template.render(report=ledger_view(ledger, version))
@@ -259,7 +260,7 @@ def ledger_html(ledger: Ledger, version: str) -> str:
 # The ledger as a PDF that an auditor would file, set by typst.
 
 
-def ledger_pdf(ledger: Ledger, version: str) -> bytes:
+def ledger_pdf(ledger: Ledger, version: str = __version__) -> bytes:
     """Return the report as a PDF. The same ledger gives the same bytes: typst reads no clock."""
     import typst
 

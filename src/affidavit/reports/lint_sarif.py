@@ -6,7 +6,7 @@ viewers do not show a result without a location. Rules that hold are listed, too
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote
@@ -15,7 +15,7 @@ import affidavit
 from affidavit.packs.model import Pack, Severity, disclaimer_of
 from affidavit.packs.report import LintFinding
 from affidavit.packs.sensitive_rules import SENSITIVE_RULES
-from affidavit.reports.lint_text import LintOutcome
+from affidavit.reports.lint_text import LintOutcome, LintOutput
 from affidavit.seal.verification import UnreadableInput
 
 LINT_SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -23,10 +23,10 @@ DRIVER: Final = "affidavit-evidence-lint"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def lint_sarif(outcomes: Iterable[LintOutcome], packs: Sequence[Pack], max_results: int) -> str:
+def lint_sarif(lint: LintOutput) -> str:
     """Return the log, with one run for each bundle."""
-    rules = list(_rules(packs))
-    runs = [_run(outcome, rules, packs, max_results) for outcome in outcomes]
+    rules, cap = list(_rules(lint.packs)), lint.report.max_results
+    runs = [_run(outcome, rules, lint.packs, cap) for outcome in lint.outcomes]
     log = {"$schema": LINT_SARIF_SCHEMA, "version": "2.1.0", "runs": runs}
     return json.dumps(log, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -1,6 +1,7 @@
 """Lint results, explanations and packs as text for people, and packs as JSON."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -10,7 +11,8 @@ from affidavit.packs.explanations import Explanation, describe_check
 from affidavit.packs.lint import BundleLint
 from affidavit.packs.lint_gates import decide_lint
 from affidavit.packs.model import Pack, Severity, disclaimer_of
-from affidavit.packs.report import AppliedPack, LintFinding, pack_as
+from affidavit.packs.report import AppliedPack, LintFinding, LintReport, pack_as
+from affidavit.reports.json_text import json_bytes
 from affidavit.reports.text_tables import Cell, Note, TextPart, Tone, text_table
 from affidavit.seal.verification import UnreadableInput
 
@@ -23,17 +25,31 @@ _SEVERITY_TONES: Final = {
 }
 
 
-def lint_text(
-    outcomes: Sequence[LintOutcome], packs: Sequence[Pack], gates: Sequence[Gate] = ()
-) -> Iterator[TextPart]:
+@dataclass(frozen=True, slots=True)
+class LintOutput:
+    """Everything that a rendering of a lint can show."""
+
+    report: LintReport
+    outcomes: Sequence[LintOutcome]
+    packs: Sequence[Pack]
+    gates: Sequence[Gate] = ()
+
+
+def lint_json(lint: LintOutput) -> bytes:
+    """Return the report of a lint as JSON."""
+    return json_bytes(lint.report)
+
+
+def lint_text(lint: LintOutput) -> Iterator[TextPart]:
     """Yield the findings, figures and gates of each bundle, then the disclaimers of the packs."""
-    for outcome in outcomes:
+    packs = lint.packs
+    for outcome in lint.outcomes:
         if isinstance(outcome, UnreadableInput):
             yield f"{outcome.name}: not linted"
             yield str(outcome.error)
         else:
             yield from _bundle_text(outcome)
-            for result in decide_lint(gates, outcome.result).results:
+            for result in decide_lint(lint.gates, outcome.result).results:
                 yield f"Gate: {result.status.replace('_', ' ')}: {result.reason}"
     yield Note(f"packs: {', '.join(f'{pack.label} ({pack.digest[:19]})' for pack in packs)}")
     disclaimer = disclaimer_of(packs)

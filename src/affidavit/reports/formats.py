@@ -1,0 +1,99 @@
+"""The table of output formats: what each is called, its file endings, and who renders it.
+
+A new format is one module with its renderers and one entry here; the options of every command are
+made from this table. A renderer takes a result and returns text, bytes, or bytes in pieces. It is
+imported when it is used, because PDF and HTML need libraries that other formats do not.
+"""
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Literal
+
+ResultKind = Literal["gate", "ledger", "lint"]
+"""A `decision.report.Report`, a `ledger.record.Ledger`, or a `lint_text.LintOutput`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """An output format with its renderers, each as `module:function`; None where there is none."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    media_type: str
+    title: str
+    _: KW_ONLY
+    gate: str | None = None
+    ledger: str | None = None
+    lint: str | None = None
+    draws_history: bool = False
+    """The renderer of gate reports also takes the runs of a history."""
+
+    def renderer(self, kind: ResultKind) -> str | None:
+        """Return the renderer of one kind of result."""
+        return {"gate": self.gate, "ledger": self.ledger, "lint": self.lint}[kind]
+
+
+FORMATS: Final = (
+    Format(
+        *("json", (".json",), "application/json", "JSON"),
+        gate="affidavit.reports.gate_json:gate_report_chunks",
+        ledger="affidavit.ledger.record:ledger_to_json",
+        lint="affidavit.reports.lint_text:lint_json",
+    ),
+    Format(
+        *("junit", (".xml",), "application/xml", "JUnit XML"),
+        gate="affidavit.reports.gate_junit:gate_junit",
+    ),
+    Format(
+        *("sarif", (".sarif",), "application/sarif+json", "SARIF"),
+        gate="affidavit.reports.gate_sarif:gate_sarif",
+        lint="affidavit.reports.lint_sarif:lint_sarif",
+    ),
+    Format(
+        *("markdown", (".md",), "text/markdown", "Markdown"),
+        gate="affidavit.reports.gate_markdown:gate_markdown",
+        ledger="affidavit.reports.ledger_markdown:ledger_to_markdown",
+    ),
+    Format(
+        *("html", (".html", ".htm"), "text/html", "one HTML page"),
+        gate="affidavit.reports.gate_html:gate_html",
+        ledger="affidavit.reports.ledger_page:ledger_html",
+        draws_history=True,
+    ),
+    Format(
+        *("pdf", (".pdf",), "application/pdf", "PDF"),
+        ledger="affidavit.reports.ledger_page:ledger_pdf",
+    ),
+)
+
+
+def formats_of(kind: ResultKind) -> tuple[Format, ...]:
+    """Return the formats that a kind of result has."""
+    return tuple(each for each in FORMATS if each.renderer(kind) is not None)
+
+
+def format_names(kind: ResultKind) -> tuple[str, ...]:
+    """Return the names of the formats that a kind of result has."""
+    return tuple(each.name for each in formats_of(kind))
+
+
+def find_format(kind: ResultKind, path: Path) -> Format | None:
+    """Return the format that the ending of a path stands for."""
+    suffix = path.suffix.lower()
+    return next((each for each in formats_of(kind) if suffix in each.suffixes), None)
+
+
+def render(
+    kind: ResultKind, name: str, result: object, history: Iterable[Any] = ()
+) -> Iterable[bytes]:
+    """Return a result in a format; `history` is used where the format draws it."""
+    (chosen,) = (each for each in formats_of(kind) if each.name == name)
+    module, _, function = (chosen.renderer(kind) or "").partition(":")
+    draw = getattr(import_module(module), function)
+    made = draw(result, history) if kind == "gate" and chosen.draws_history else draw(result)
+    if isinstance(made, str):
+        # A lone surrogate (a file name that is no text) has no UTF-8 and becomes an escape.
+        return (made.encode("utf-8", "backslashreplace"),)
+    return (made,) if isinstance(made, bytes) else made
