@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from affidavit.app.bundles import VerifiedBundle as _VerifiedBundle
     from affidavit.app.gate_all import AllGatesReport as _AllGatesReport
-    from affidavit.app.judge_scoring import JudgedRow as _JudgedRow
+    from affidavit.app.judge_scoring import ClaimScore as _ClaimScore
     from affidavit.app.recording import Recorder as _Recorder
     from affidavit.app.verify import VerifiedReceipt as _VerifiedReceipt
     from affidavit.base.errors import AffidavitError as AffidavitError
@@ -71,7 +71,7 @@ def judge(
     *,
     judge: str | None = None,
     rules: "str | _Path | None" = None,
-) -> "_JudgedRow":
+) -> "_ClaimScore":
     """Judge one claim against one or more texts, as `affidavit judge score` does."""
     from affidavit.app import api
 

@@ -27,7 +27,7 @@ from affidavit.base.files import read_bounded, write_atomically
 if TYPE_CHECKING:
     from affidavit.app.bundles import VerifiedBundle
     from affidavit.app.gate_all import AllGatesReport
-    from affidavit.app.judge_scoring import JudgedRow
+    from affidavit.app.judge_scoring import ClaimScore
     from affidavit.app.verify import VerifiedReceipt
     from affidavit.decision.report import Report
     from affidavit.ledger.model import Document
@@ -169,17 +169,17 @@ def _is_path(source: str) -> bool:
 
 def judge(
     claim: str, evidence: str | Iterable[str], *, judge: str | None, rules: str | Path | None
-) -> "JudgedRow":
+) -> "ClaimScore":
     """Judge a claim against texts as `affidavit judge score` does."""
     from affidavit.app.check import ledger_rules_for
-    from affidavit.app.judge_scoring import JudgeRow, RowScorer, judge_row
+    from affidavit.app.judge_scoring import JudgeRow, RowScorer, judge_row, score_of
     from affidavit.app.judges import judge_named
 
     scorer = RowScorer(
         ledger_rules_for(None if rules is None else Path(rules), ()), judge_named(judge)
     )
     row = JudgeRow(id="claim", line=1, claim=claim, evidence=texts_of(evidence))
-    return judge_row(row, scorer.judge, scorer.rules)
+    return score_of(judge_row(row, scorer.judge, scorer.rules))
 
 
 # Deciding by gates.

@@ -211,11 +211,6 @@ class JudgedRow:
     """Of the claim and its evidence, so that equal rows can be known."""
     label: str | None = None
 
-    def _repr_html_(self) -> str:
-        row = (self.verdict.value, f"{self.confidence:.2f}", self.snippet, self.notes)
-        columns = ("Verdict", "Confidence", "Evidence", "Why")
-        return result_table("Claim", self.verdict.value, columns, (row,))
-
 
 @dataclass(frozen=True, slots=True)
 class RowFault:
@@ -304,8 +299,8 @@ def _chunk(text: str) -> Chunk:
     )
 
 
-class ScoreV1(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of the scores."""
+class ClaimScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The verdict on one claim, as a line of the scores. `support` is for the rules' prior."""
 
     id: str
     verdict: Verdict
@@ -316,23 +311,31 @@ class ScoreV1(msgspec.Struct, frozen=True, omit_defaults=True):
     notes: str
     label: str | None = None
 
+    def _repr_html_(self) -> str:
+        row = (self.verdict.value, f"{self.confidence:.2f}", self.snippet, self.notes)
+        columns = ("Verdict", "Confidence", "Evidence", "Why")
+        return result_table("Claim", self.verdict.value, columns, (row,))
+
+
+def score_of(row: JudgedRow) -> ClaimScore:
+    """Return the score of a row, without what only an evaluation needs."""
+    return ClaimScore(
+        id=row.id,
+        verdict=row.verdict,
+        support=row.shown_support,
+        contradiction=row.contradiction,
+        confidence=row.confidence,
+        snippet=row.snippet,
+        notes=row.notes,
+        label=row.label,
+    )
+
 
 def score_line(outcome: RowOutcome) -> bytes:
     """Return the JSON of an outcome, on one line: the score, or the error in its place."""
     if isinstance(outcome, RowFault):
         return msgspec.json.encode({"id": outcome.id, "error": outcome.error.as_wire()})
-    return msgspec.json.encode(
-        ScoreV1(
-            outcome.id,
-            outcome.verdict,
-            outcome.shown_support,
-            outcome.contradiction,
-            outcome.confidence,
-            outcome.snippet,
-            outcome.notes,
-            outcome.label,
-        )
-    )
+    return msgspec.json.encode(score_of(outcome))
 
 
 # Rows of claims and evidence, scored by the judge of this installation, in one process or many.
