@@ -1,4 +1,4 @@
-"""The pages and schemas of bundles, packs, signals and reports, made from the code."""
+"""Generates the pages and schemas of bundles, packs, signals and reports."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -24,28 +24,28 @@ _REFERENCE: Final = "#/$defs/{name}"
 _INTRODUCTION: Final = """\
 # Signals ({version})
 
-A signal is a kind of evidence that a bundle can show of a run. It is found by event type and field,
-never guessed. Packs name the signals that they require ([packs.md](packs.md)); `affidavit evidence
-lint` says which of them a bundle has ([lint.md](lint.md)).
+A signal is a kind of evidence that a bundle can have about a run. It is detected by event type and
+field, never guessed. Packs name the signals that they require ([packs.md](packs.md)); `affidavit
+evidence lint` tells which of them a bundle has ([lint.md](lint.md)).
 
 ## States
 
 | State | When |
 | --- | --- |
-| captured | every event that has to show it does; or the run says that it had none |
+| captured | every event that must show it does; or the run declares that it had none |
 | redacted | the same, but at least one value is a commitment, `{{"$redacted": ...}}` |
-| missing | an event that has to show it does not; or our recorder wrote no event of it |
-| unknown | nothing in the bundle could have shown it |
+| missing | an event that must show it does not; or our recorder wrote no event with it |
+| unknown | no event of the bundle could have shown it |
 
-A null is a value: it was recorded that there was nothing. A run that had no tool calls at all says
-so when it finishes: `absent_signals: [tool_calls]` in the data of `affidavit.run.finished`. Events
-that are there outweigh what the run says.
+A null counts as present. A run without any tool calls declares so when it finishes:
+`absent_signals: [tool_calls]` in the data of `affidavit.run.finished`. Recorded events outweigh the
+declaration.
 
 ## Weights
 
-Closure is the sum of the weights of what is captured over {total}, the sum of all weights
+Closure is the sum of the weights of the captured signals over {total}, the sum of all weights
 (`weighted_ratio_v1`), rounded to six decimals: the shortest decimal text of the number, half to
-even. A signal of weight 0 counts for completeness alone."""
+even. A signal of weight 0 counts only for completeness."""
 
 
 def schemas() -> Mapping[Path, str]:
@@ -128,7 +128,7 @@ def signal_lines() -> Iterator[str]:
         yield f"- Weight: {signal.weight}{adds}"
         yield f"- To capture it: {signal.advice}."
         yield ""
-        yield "| Event type | Fields | If they are not there |"
+        yield "| Event type | Fields | If they are absent |"
         yield "| --- | --- | --- |"
         yield from map(_carrier_line, signal.carriers)
 

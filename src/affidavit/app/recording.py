@@ -70,7 +70,7 @@ EVENT_TYPES: Final = (
     EventType(RUN_STARTED, "a run begins", (), ("input",)),
     EventType(
         RUN_FINISHED,
-        "a run ends; without it, it is unfinished",
+        "a run ends; without it, the run is unfinished",
         ("status",),
         ("error", "output", "absent_signals"),
     ),
@@ -81,9 +81,9 @@ EVENT_TYPES: Final = (
         ("provider", "parameters", "usage", "error"),
     ),
     EventType(TOOL_CALL, "a tool was called", ("tool", "input", "output"), ("error",)),
-    EventType(PROMPT, "a prompt was made", ("text",), ("template", "variables", "role")),
+    EventType(PROMPT, "a prompt was built", ("text",), ("template", "variables", "role")),
     EventType(RETRIEVAL, "sources were searched", ("query", "results"), ("index",)),
-    EventType(RNG_SEED, "a source of chance was seeded", ("seed",), ("generator",)),
+    EventType(RNG_SEED, "a random generator was seeded", ("seed",), ("generator",)),
     EventType(
         POLICY_DECISION,
         "a policy allowed or refused",
