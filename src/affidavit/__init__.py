@@ -106,7 +106,7 @@ def gate(kind: str, **settings: "_Any") -> "_Report | _AllGatesReport":
     from affidavit.app import api
 
     if kind == "all":
-        return api.gate_all(settings.get("config", "affidavit.toml"))
+        return api.gate_all(**settings)
     return api.gate(kind, settings)
 
 

@@ -112,6 +112,15 @@ def test_a_gate_of_a_file_and_a_project(tmp_path: Path) -> None:
     assert "p95_ms" in report._repr_html_()
 
 
+def test_a_configuration_without_a_trace_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "gates.toml").write_text('[gates.rag]\ngold = "gold.jsonl"\ntrace = []\n')
+    with pytest.raises(affidavit.AffidavitError) as caught:
+        affidavit.gate("all", config=tmp_path / "gates.toml")
+    assert (caught.value.fault.code, caught.value.where.field) == ("AF452", "gates.rag.trace")
+    with pytest.raises(TypeError, match="colour"):
+        affidavit.gate("all", colour="red")
+
+
 GATES: dict[str, tuple[str, dict[str, Any], str]] = {
     "no such gate": ("rags", {}, "AF451"),
     "no such setting": ("latency", {"rows": "x", "rpz": 1}, "AF451"),

@@ -195,7 +195,7 @@ def gate(kind: str, settings: Mapping[str, Any]) -> "Report":
         return plan.run()
 
 
-def gate_all(config: str | Path) -> "AllGatesReport":
+def gate_all(config: str | Path = "affidavit.toml") -> "AllGatesReport":
     """Decide every gate of a configuration file as `affidavit gate all` does."""
     from affidavit.app.gate_all import load_gate_config, run_all_gates
 

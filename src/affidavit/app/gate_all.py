@@ -135,7 +135,7 @@ class GateTableV1(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class RagTableV1(GateTableV1, frozen=True, kw_only=True):
     """`[gates.rag]`."""
 
-    trace: Names
+    trace: Name | Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]
     gold: Names = ()
     k: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = DEFAULT_K
     refusal: Name = REFUSAL
