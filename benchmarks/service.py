@@ -1,8 +1,8 @@
-"""`POST /v1/answer` with five file-fed checks, two workers: receipts a second, and how late.
+"""`POST /v1/answer` with five file-fed checks and two workers: receipts per second, and latency.
 
-The bare framework, serving a constant to the same driver in the same rounds, is the limit. Both
-need the driver and two processes on two cores at once, so a neighbour that computes is felt here as
-nowhere else: how long the servers' threads waited for a core stands beside the figures.
+The bare framework, which serves a constant to the same driver in the same rounds, is the limit. The
+driver and two processes share two cores, so other load on the machine shows: the time that the
+threads of the server waited for a core is part of the figures.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ observed_at = "asked"
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What the driver found, what a request cost the server, and how long it waited for a core."""
+    """The figures of the driver, and CPU time and waiting time of the server for each request."""
 
     per_second: float
     p50_ms: float
@@ -52,8 +52,8 @@ class Round:
 
 
 def measure(quick: bool = False) -> list[Figure]:
-    """Measure how much comes through, and how late it comes at half the load."""
-    # Long ones: a service that is held up more and more looks well in a short one.
+    """Measure the throughput, and the latency at half of the required throughput."""
+    # Long rounds: a service that slows down over time looks good in a short one.
     rounds, seconds = (2, 1.5) if quick else (3, 10.0)
     most, half, bare_most, bare_half = [], [], [], []
     with tempfile.TemporaryDirectory() as name:
@@ -71,7 +71,7 @@ def measure(quick: bool = False) -> list[Figure]:
 
 
 def throughput(rounds: list[Round], bare: list[Round]) -> Figure:
-    """Return how much came through in the worst round, beside the worst of the framework."""
+    """Return the throughput of the worst round, and that of the bare framework."""
     worst, limit = (min(each, key=lambda one: one.per_second) for each in (rounds, bare))
     return Figure(
         "POST /v1/answer, receipts a second",
@@ -86,7 +86,7 @@ def throughput(rounds: list[Round], bare: list[Round]) -> Figure:
 
 
 def lateness(rounds: list[Round], bare: list[Round]) -> Figure:
-    """Return how late the answers of the worst round came, beside the worst of the framework."""
+    """Return the latency of the worst round, and that of the bare framework."""
     worst, limit = (max(each, key=lambda one: one.p99_ms) for each in (rounds, bare))
     return Figure(
         "POST /v1/answer, p99 in ms at half that load",
@@ -101,7 +101,7 @@ def lateness(rounds: list[Round], bare: list[Round]) -> Figure:
 
 
 def project_in(folder: Path) -> Path:
-    """Make a project with a tool, its file and a key; return the file of a request."""
+    """Create a project with a tool, its file and a key; return the file of a request."""
     kinds = [f"kind-{number}" for number in range(CHECKS)]
     rows = [{"kind": kind, "days": 15, "since": "2024-01-01"} for kind in kinds]
     (folder / "leave.json").write_text(json.dumps(rows), "utf-8")
@@ -116,7 +116,7 @@ def project_in(folder: Path) -> Path:
     subprocess.run(
         [*affidavit("keys", "new"), "--project", str(folder)], check=True, capture_output=True
     )
-    time.sleep(2.1)  # A file that was just written is read again each time, until it has rested.
+    time.sleep(2.1)  # A file that was just written is not cached.
     return body
 
 
@@ -145,11 +145,11 @@ def served_bare() -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def running(command: list[str], port: int) -> Iterator[int]:
-    """Run a server until the block ends; wait until it answers."""
+    """Run a server until the block ends. Waits until it answers."""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         try:
             for _ in range(300):
-                # A connection waits until a process serves: only an answer says that one does.
+                # A connection is accepted before a process serves it, so wait for an answer.
                 with contextlib.suppress(OSError), connected(port) as probe:
                     probe.sendall(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
                     if probe.recv(1):
@@ -166,19 +166,19 @@ def connected(port: int) -> socket.socket:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens at."""
+    """Return a free port."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port: int = probe.getsockname()[1]
         return port
 
 
 def loaded(server: tuple[int, int], body: Path, seconds: float, rate: float) -> Round:
-    """Return what the driver found, and what a request cost the server."""
+    """Run the driver once and return its figures."""
     process, port = server
     driver = [sys.executable, "-m", "benchmarks.service_load"]
-    wanted = (port, "/v1/answer", body, seconds, CONNECTIONS, rate)
+    options = (port, "/v1/answer", body, seconds, CONNECTIONS, rate)
     before = spent(process)
-    done = subprocess.run([*driver, *map(str, wanted)], check=True, stdout=subprocess.PIPE)
+    done = subprocess.run([*driver, *map(str, options)], check=True, stdout=subprocess.PIPE)
     found: dict[str, Any] = json.loads(done.stdout)
     assert found["statuses"].keys() == {"200"}, found["statuses"]
     cpu_ms, waited_ms = (
@@ -189,13 +189,13 @@ def loaded(server: tuple[int, int], body: Path, seconds: float, rate: float) -> 
 
 
 def spent(process: int) -> tuple[int, int]:
-    """Return how long a process and all below it had a core, and waited for one, in ns.
+    """Return the CPU time and the waiting time of a process and its children, in ns.
 
-    Linux counts it for each thread, and forgets it with the thread; those that serve stay.
+    Linux counts them for each thread and forgets them when the thread ends.
     """
     had, waited = 0, 0
     for thread in Path(f"/proc/{process}/task").iterdir():
-        with contextlib.suppress(OSError):  # It ended just now.
+        with contextlib.suppress(OSError):  # The thread has ended.
             running, waiting, _ = (thread / "schedstat").read_text("utf-8").split()
             had, waited = had + int(running), waited + int(waiting)
     for child in Path(f"/proc/{process}/task/{process}/children").read_text("utf-8").split():

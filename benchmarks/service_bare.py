@@ -1,4 +1,4 @@
-"""What the framework can do at most: the same server and socket, and an answer that is constant.
+"""The bare framework: the same server and socket, but a constant answer.
 
 python -m benchmarks.service_bare PORT WORKERS
 """
@@ -16,7 +16,7 @@ ANSWER = b'{"said":"%s"}' % (b"x" * 7000)
 
 @post("/v1/answer", status_code=200)
 async def answer(request: Request[Any, Any, Any]) -> Response[bytes]:
-    """Read the body, and answer with something else of the size of a receipt."""
+    """Read the body, and return a constant of the size of a receipt."""
     await request.body()
     return Response(ANSWER, media_type="application/json")
 

@@ -1,10 +1,10 @@
-"""Asks a service as often as it answers, or at a steady rate; tells what came, and how late.
+"""Sends requests to a service, as fast as it answers or at a steady rate, and measures latency.
 
     python -m benchmarks.service_load PORT PATH BODY_FILE SECONDS CONNECTIONS RATE
 
-A process of its own, with connections that stay open. At a rate of 0 each connection asks again as
-soon as it is answered. Else requests are due at fixed moments, and an answer's time counts from the
-moment its request was due, so that waiting for a free connection counts too.
+It is a process of its own, with persistent connections. At a rate of 0, each connection sends the
+next request as soon as it has an answer. Otherwise requests are due at fixed times, and latency
+counts from the time at which a request was due, so that waiting for a connection counts, too.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from typing import NamedTuple
 WARM_UP_SECONDS = 1.0
 
 
-class Asked(NamedTuple):
-    """One answer: its status, when the request was due, when the answer was there."""
+class Sample(NamedTuple):
+    """One answer: its status, when the request was due, and when the answer was complete."""
 
     status: int
     due: float
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
 
 
 class Connection:
-    """One connection that stays open."""
+    """A persistent connection."""
 
     def __init__(self, port: int, request: bytes) -> None:
         self._port = port
@@ -37,7 +37,7 @@ class Connection:
         """Connect."""
         self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
 
-    async def ask(self) -> int:
+    async def send(self) -> int:
         """Send the request, read the whole answer, return its status."""
         self._writer.write(self._request)
         head = await self._reader.readuntil(b"\r\n\r\n")
@@ -46,26 +46,26 @@ class Connection:
         return int(head[9:12])
 
 
-async def ask_on(connection: Connection, until: float) -> list[Asked]:
-    """Ask again and again."""
-    asked = []
+async def send_at_once(connection: Connection, until: float) -> list[Sample]:
+    """Send the next request after each answer."""
+    samples = []
     while (due := time.perf_counter()) < until:
-        asked.append(Asked(await connection.ask(), due, time.perf_counter()))
-    return asked
+        samples.append(Sample(await connection.send(), due, time.perf_counter()))
+    return samples
 
 
-async def ask_steadily(
+async def send_at_rate(
     connections: list[Connection], rate: float, start: float, until: float
-) -> list[Asked]:
-    """Ask at fixed moments, on whichever connection is free."""
+) -> list[Sample]:
+    """Send requests at fixed times, on any free connection."""
     free: asyncio.Queue[Connection] = asyncio.Queue()
     for connection in connections:
         free.put_nowait(connection)
-    asked: list[Asked] = []
+    samples: list[Sample] = []
 
     async def one(due: float) -> None:
         connection = await free.get()
-        asked.append(Asked(await connection.ask(), due, time.perf_counter()))
+        samples.append(Sample(await connection.send(), due, time.perf_counter()))
         free.put_nowait(connection)
 
     async with asyncio.TaskGroup() as group:
@@ -73,30 +73,30 @@ async def ask_steadily(
             due = start + number / rate
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
             group.create_task(one(due))
-    return asked
+    return samples
 
 
 async def load(
     port: int, request: bytes, seconds: float, count: int, rate: float
 ) -> dict[str, object]:
-    """Return the figures of one run; what came during the warm-up is not counted."""
+    """Return the figures of one run. Answers during the warm-up do not count."""
     connections = [Connection(port, request) for _ in range(count)]
     for connection in connections:
         await connection.open()
     start = time.perf_counter()
     until = start + WARM_UP_SECONDS + seconds
     if rate:
-        asked = await ask_steadily(connections, rate, start, until)
+        samples = await send_at_rate(connections, rate, start, until)
     else:
-        runs = (ask_on(connection, until) for connection in connections)
-        asked = [one for run in await asyncio.gather(*runs) for one in run]
-    counted = [one for one in asked if one.due >= start + WARM_UP_SECONDS]
+        runs = (send_at_once(connection, until) for connection in connections)
+        samples = [one for run in await asyncio.gather(*runs) for one in run]
+    counted = [one for one in samples if one.due >= start + WARM_UP_SECONDS]
     if not counted:
-        raise SystemExit("nothing that was asked after the warm-up was answered")
+        raise SystemExit("no request after the warm-up was answered")
     waits = sorted(one.done - one.due for one in counted)
     return {
-        "all": len(asked),
-        "statuses": Counter(one.status for one in asked),
+        "all": len(samples),
+        "statuses": Counter(one.status for one in samples),
         "per_second": len(counted) / seconds,
         "p50_ms": waits[len(waits) // 2] * 1000,
         "p99_ms": waits[int(len(waits) * 0.99)] * 1000,
