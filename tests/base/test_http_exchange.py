@@ -115,7 +115,7 @@ def test_a_connection_serves_many_requests() -> None:
         assert not isinstance(line, HttpFailure)
         plug = line.sock
         for _ in range(2):
-            request = HttpRequest("GET", "/0", {}, BOUND)
+            request = HttpRequest(method="GET", target="/0", headers={}, max_bytes=BOUND)
             assert isinstance(send_request(line, request, deadline), HttpResponse)
         assert line.sock is plug
         line.close()
@@ -153,8 +153,8 @@ def test_a_certificate_that_nobody_vouches_for(tmp_path: Path) -> None:
         secure(server, certificate, key)
         outcome = asked(f"https://localhost:{server.port}/0")
     assert isinstance(outcome, HttpFailure)
-    assert (outcome.trouble, outcome.stage) == (FailureKind.CERTIFICATE, RequestStage.SECURING)
-    assert outcome.words.startswith("the server's certificate does not hold: ")
+    assert (outcome.kind, outcome.stage) == (FailureKind.CERTIFICATE, RequestStage.SECURING)
+    assert outcome.message.startswith("the server's certificate does not hold: ")
 
 
 def free_port() -> int:
@@ -187,7 +187,8 @@ def test_no_time_left_to_connect_or_to_ask(silent_port: int) -> None:
     assert asked(url, 0) == HttpFailure(FailureKind.LATE, RequestStage.CONNECTING, "TimeoutError")
     line = connect(address(url), Deadline(10))
     assert not isinstance(line, HttpFailure)
-    outcome = send_request(line, HttpRequest("GET", "/", {}, BOUND), Deadline(0))
+    request = HttpRequest(method="GET", target="/", headers={}, max_bytes=BOUND)
+    outcome = send_request(line, request, Deadline(0))
     assert outcome == HttpFailure(FailureKind.LATE, RequestStage.ASKING, "TimeoutError")
     line.close()
 
@@ -224,7 +225,7 @@ def test_names(error: Exception, detail: str, monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_words_of_a_server_are_not_ours() -> None:
     error = OSError(5, "x" * 500)
-    assert len(failure_from(error, RequestStage.ASKING).words) <= 120
+    assert len(failure_from(error, RequestStage.ASKING).message) <= 120
 
 
 ADDRESSES: dict[str, tuple[str, UrlProblem | None]] = {

@@ -152,7 +152,7 @@ def test_what_was_changed_counts_before_what_was_sent() -> None:
     )
     with serving(changed, answers(200, b"1")) as server:
         assert feed_of(server).ask({}, request()).observed_at == "2026-01-30T00:00:00Z"
-        caller = feed_of(server).caller
+        caller = feed_of(server).client
         sent = HttpFeed(SOURCE, server.url(), {}, caller, ObservationTime(ObservedAt.ANSWERED))
         assert sent.ask({}, request()).observed_at == "2026-01-31T14:29:00Z"
         without = HttpFeed(SOURCE, server.url(1), {}, caller, ObservationTime())

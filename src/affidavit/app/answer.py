@@ -16,7 +16,7 @@ import msgspec
 
 from affidavit import __version__
 from affidavit.app.clock import now
-from affidavit.app.keys import PROJECT_FOLDER
+from affidavit.app.keys import PROJECT_FOLDER, random_bytes
 from affidavit.app.tool_config import find_config, load_tool_config, load_toolbox
 from affidavit.app.tool_queries import (
     DEFAULT_DEADLINE_MS,
@@ -33,6 +33,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import receipts as faults
 from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.json_values import JsonValue
+from affidavit.base.strict_json import decode
 from affidavit.checks.check import Check, checks_from_wire
 from affidavit.checks.coverage import CoverageV1, coverage_manifest
 from affidavit.checks.evaluation import evaluate
@@ -49,6 +50,7 @@ from affidavit.seal.keys import SigningKey
 from affidavit.seal.receipts import anchor_member, canonical_forms, seal_receipt
 from affidavit.seal.rfc3161 import NONCE_BYTES, time_stamp_request, token_from_response
 
+SELF_ANCHOR: Final = "self"
 _MEMBERS: Final = ("checks", "question", "deadline_ms")
 
 EXIT_BY_VERDICT: Final[Mapping[str, Exit]] = {
@@ -89,6 +91,15 @@ class AnswerContext:
     def coverage(self) -> CoverageV1:
         """The coverage manifest: what can be asked."""
         return coverage_manifest(self.toolbox.tools, self.routes)
+
+
+def request_from_bytes(raw: bytes, name: str) -> AnswerRequest:
+    """Return the request in a JSON text. `name` is the file name in errors."""
+    try:
+        value = decode(raw)
+    except AffidavitError as error:
+        raise error.at(file=name) from None
+    return request_from_wire(value, name)
 
 
 def request_from_wire(value: JsonValue, file: str | None = None) -> AnswerRequest:
@@ -171,6 +182,24 @@ def _body_from_checks(
     return answer_body(results, tools, about)
 
 
+def anchor_receipt(receipt: dict[str, JsonValue], anchor: str | None) -> dict[str, JsonValue]:
+    """Return the receipt with an anchor: its own digest, or a token of an authority by its URL."""
+    if anchor is None:
+        return receipt
+    if anchor == SELF_ANCHOR:
+        return with_self_anchor(receipt)
+    from affidavit.tools.timestamp_authority import request_token
+
+    return with_time_stamp(receipt, anchor, request_token, random_bytes)
+
+
+def require_authority_url(url: str) -> None:
+    """Raise if a time stamp authority cannot be reached by this URL."""
+    from affidavit.tools.timestamp_authority import require_authority_url as require_url
+
+    require_url(url)
+
+
 def with_self_anchor(receipt: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return the receipt with its own digest, which can be time-stamped later."""
     return {**receipt, "anchor": anchor_member(canonical_forms(receipt).anchor_digest)}
@@ -180,7 +209,7 @@ def with_time_stamp(
     receipt: Mapping[str, JsonValue],
     authority: str,
     send: Callable[[str, bytes], bytes],
-    random_bytes: Callable[[int], bytes],
+    new_bytes: Callable[[int], bytes],
 ) -> dict[str, JsonValue]:
     """Return the receipt with a token of the authority, or raise why there is none.
 
@@ -188,7 +217,7 @@ def with_time_stamp(
     authority is trusted is decided by the verifier.
     """
     digest = canonical_forms(receipt).anchor_digest
-    nonce = int.from_bytes(random_bytes(NONCE_BYTES))
+    nonce = int.from_bytes(new_bytes(NONCE_BYTES))
     response = send(authority, time_stamp_request(digest, nonce))
     try:
         token = token_from_response(response, digest, nonce)

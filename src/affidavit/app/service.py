@@ -61,7 +61,7 @@ class ListedApiKey:
 def create_api_key(
     file: ApiKeyFile,
     name: str,
-    scopes: Sequence[ApiKeyScope],
+    scopes: Sequence[str],
     *,
     random_bytes: Callable[[int], bytes],
     at: str,

@@ -1,4 +1,4 @@
-"""Addresses that can be asked, and what is wrong with those that cannot."""
+"""Validates URLs for requests, and splits them into origin and target."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 
 
 class UrlProblem(StrEnum):
-    """What is wrong with an address, in words."""
+    """What is wrong with a URL."""
 
     UNREADABLE = "the address cannot be read"
     UNUSABLE = "the address must be http:// or https:// with a host"
@@ -18,7 +18,7 @@ class UrlProblem(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a connection leads to."""
+    """Scheme, host and port of a URL."""
 
     scheme: str
     host: str
@@ -26,13 +26,13 @@ class Origin:
 
 
 def parse_url(url: str) -> SplitResult | UrlProblem:
-    """Return the parts of an address that can be asked, or what is wrong with it."""
+    """Return the parts of a valid URL, or what is wrong with it."""
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         return UrlProblem.UNREADABLE
-    # A backslash is a slash to browsers and part of the host to others.
+    # Browsers read a backslash as a slash, other clients as a part of the host.
     is_clean = url.isascii() and url.isprintable() and " " not in url and "\\" not in url
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname or not is_clean or port == 0:
         return UrlProblem.UNUSABLE
@@ -42,10 +42,10 @@ def parse_url(url: str) -> SplitResult | UrlProblem:
 
 
 def origin_of(parts: SplitResult) -> Origin:
-    """Return where an address leads, with the port that its scheme implies."""
+    """Return the origin of a URL, with the default port of its scheme."""
     return Origin(parts.scheme, parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme])
 
 
 def request_target(parts: SplitResult) -> str:
-    """Return what the first line of a request names: the path and the query."""
+    """Return the request target of a URL: the path and the query."""
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

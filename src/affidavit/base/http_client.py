@@ -19,40 +19,38 @@ from urllib.parse import SplitResult
 from affidavit.base.http_address import DEFAULT_PORTS, Origin, origin_of, request_target
 from affidavit.base.text import excerpt
 
-# How long somebody waits for an exchange, over all of its parts together.
-
 
 class TimeLimit(Protocol):
-    """Somebody who waits, and who ends the wait."""
+    """The time limit of one exchange, over all of its parts together."""
 
     def seconds_left(self) -> float:
-        """Return how long an answer still counts; 0 if it does not any more."""
+        """Return how long an answer still counts, or 0."""
         ...
 
-    def ending(self, plug: socket.socket) -> AbstractContextManager[object]:
-        """Shut the socket if the time is over while the context lasts."""
+    def limiting(self, sock: socket.socket) -> AbstractContextManager[object]:
+        """Shut the socket down if the time runs out within the context."""
         ...
 
 
 class Deadline:
-    """Waits so many seconds from now.
+    """A time limit in seconds from now.
 
-    A socket's own timeout starts again with every byte, so a server that drips would hold us for
-    hours; this one does not.
+    The timeout of a socket restarts with every byte, so a server that sends slowly could block us
+    for hours. This one does not restart.
     """
 
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + seconds
-        self._has_ended = False
+        self._expired = False
 
     def seconds_left(self) -> float:
-        """Return how long an answer still counts; 0 if it does not any more."""
-        return 0.0 if self._has_ended else max(self._until - time.monotonic(), 0.0)
+        """Return how long an answer still counts, or 0."""
+        return 0.0 if self._expired else max(self._until - time.monotonic(), 0.0)
 
     @contextmanager
-    def ending(self, plug: socket.socket) -> Iterator[None]:
-        """Shut the socket if the time is over while the context lasts."""
-        timer = threading.Timer(self.seconds_left(), self._end, (plug,))
+    def limiting(self, sock: socket.socket) -> Iterator[None]:
+        """Shut the socket down if the time runs out within the context."""
+        timer = threading.Timer(self.seconds_left(), self._end, (sock,))
         timer.daemon = True
         timer.start()
         try:
@@ -60,24 +58,21 @@ class Deadline:
         finally:
             timer.cancel()
 
-    def _end(self, plug: socket.socket) -> None:
-        self._has_ended = True
-        shut_down(plug)
+    def _end(self, sock: socket.socket) -> None:
+        self._expired = True
+        shut_down(sock)
 
 
-def shut_down(plug: socket.socket) -> None:
-    """End whatever waits on a socket; it may be called from any thread."""
+def shut_down(sock: socket.socket) -> None:
+    """End every wait on a socket. Any thread may call it."""
     with suppress(OSError):
-        # The plain socket's shutdown: the one of TLS may be used by one thread only.
-        socket.socket.shutdown(plug, socket.SHUT_RDWR)
-
-
-# How an exchange ends: with an answer, or with why there is none. Both are values.
+        # The shutdown of the plain socket: that of a TLS socket is not thread-safe.
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What a server answered. `headers` are by lower-case name."""
+    """The answer of a server. The names of `headers` are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -85,7 +80,7 @@ class HttpResponse:
 
 
 class RequestStage(Enum):
-    """How far it came. From `ASKING` on the server may have worked, and may charge for it."""
+    """How far a request got. From `ASKING` on, the server may have processed it."""
 
     CONNECTING = auto()
     SECURING = auto()
@@ -106,31 +101,31 @@ class FailureKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HttpFailure:
-    """Why no whole answer came. `detail` is in the system's words, never in the server's."""
+    """Why there is no complete answer. `detail` never contains text of the server."""
 
-    trouble: FailureKind
+    kind: FailureKind
     stage: RequestStage
     detail: str
 
     @property
     def was_sent(self) -> bool:
-        """Whether the server may have got the request."""
+        """Whether the server may have received the request."""
         return self.stage is RequestStage.ASKING
 
     @property
-    def words(self) -> str:
-        """The detail as people are told it."""
-        if self.trouble is FailureKind.CERTIFICATE:
+    def message(self) -> str:
+        """The detail for an error message."""
+        if self.kind is FailureKind.CERTIFICATE:
             return f"the server's certificate does not hold: {self.detail}"
         return self.detail
 
 
 def failure_from(error: Exception, stage: RequestStage) -> HttpFailure:
-    """Return what an error of the network or of http.client says."""
+    """Return the failure for an error of the network or of http.client."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return HttpFailure(FailureKind.CERTIFICATE, stage, error.verify_message)
-    said = error.strerror if isinstance(error, OSError) else None
-    return HttpFailure(_failure_kind(error), stage, excerpt(said or type(error).__name__, 120))
+    detail = error.strerror if isinstance(error, OSError) else None
+    return HttpFailure(_failure_kind(error), stage, excerpt(detail or type(error).__name__, 120))
 
 
 def _failure_kind(error: Exception) -> FailureKind:
@@ -147,21 +142,18 @@ def _failure_kind(error: Exception) -> FailureKind:
             return FailureKind.NOT_HTTP
 
 
-# The addresses of a host, within the time that somebody waits.
+def resolve_host(host: str, port: int, limit: TimeLimit) -> tuple[str, ...] | HttpFailure:
+    """Return the addresses of a host in the order in which to try them.
 
-
-def resolve_host(host: str, port: int, patience: TimeLimit) -> tuple[str, ...] | HttpFailure:
-    """Return the addresses of a host in the order in which they are to be tried.
-
-    The work is done by a thread that is left behind when the time is over: a name server that
-    does not answer cannot be interrupted.
+    A thread resolves them and is left behind when the time is over, because a look-up cannot be
+    interrupted.
     """
     if _is_ip_address(host):
         return (host,)
     done: Future[tuple[str, ...]] = Future()
     Thread(target=_resolve, args=(host, port, done), name="affidavit-lookup", daemon=True).start()
     try:
-        return done.result(patience.seconds_left())
+        return done.result(limit.seconds_left())
     except (OSError, UnicodeError) as error:
         return failure_from(error, RequestStage.CONNECTING)
 
@@ -170,7 +162,7 @@ def _resolve(host: str, port: int, done: "Future[tuple[str, ...]]") -> None:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         done.set_result(tuple(dict.fromkeys(str(entry[4][0]) for entry in found)))
-    except Exception as error:  # Whatever it is, it is raised where somebody waits for it.
+    except Exception as error:  # It is raised in the waiting thread.
         done.set_exception(error)
 
 
@@ -182,74 +174,69 @@ def _is_ip_address(host: str) -> bool:
     return True
 
 
-# Opens a connection to an origin: to the first of its addresses that takes one.
-
-
 def open_connection(
-    origin: Origin, addresses: Iterable[str], patience: TimeLimit
+    origin: Origin, addresses: Iterable[str], limit: TimeLimit
 ) -> HTTPConnection | HttpFailure:
-    """Return an open connection, or why there is none: what the last address said."""
+    """Return a connection to the first address that accepts one, or the last failure."""
     failure = HttpFailure(FailureKind.BROKEN, RequestStage.CONNECTING, "no address")
     for address in addresses:
-        left = patience.seconds_left()
+        left = limit.seconds_left()
         if not left:
             return failure_from(TimeoutError(), RequestStage.CONNECTING)
         try:
-            plug = socket.create_connection((address, origin.port), timeout=left)
+            sock = socket.create_connection((address, origin.port), timeout=left)
         except OSError as error:
             failure = failure_from(error, RequestStage.CONNECTING)
             continue
-        plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return _http_connection(origin, plug, patience)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return _http_connection(origin, sock, limit)
     return failure
 
 
 def _http_connection(
-    origin: Origin, plug: socket.socket, patience: TimeLimit
+    origin: Origin, sock: socket.socket, limit: TimeLimit
 ) -> HTTPConnection | HttpFailure:
     if origin.scheme == "https":
-        secured = _tls_socket(plug, origin.host, patience)
+        secured = _tls_socket(sock, origin.host, limit)
         if isinstance(secured, HttpFailure):
             return secured
-        plug = secured
+        sock = secured
     connection = HTTPConnection(origin.host, origin.port)
     connection.default_port = DEFAULT_PORTS[origin.scheme]
-    connection.auto_open = 0  # All goes over this socket; http.client opens none of its own.
-    connection.sock = plug
+    connection.auto_open = 0  # http.client must not open a socket of its own.
+    connection.sock = sock
     return connection
 
 
-def _tls_socket(plug: socket.socket, host: str, patience: TimeLimit) -> ssl.SSLSocket | HttpFailure:
+def _tls_socket(sock: socket.socket, host: str, limit: TimeLimit) -> ssl.SSLSocket | HttpFailure:
     try:
-        # The handshake waits too, so it is done where its wait can be ended.
-        plug = made = tls_context().wrap_socket(
-            plug, server_hostname=host, do_handshake_on_connect=False
+        # The handshake blocks, too, so it runs under the time limit.
+        sock = secured = tls_context().wrap_socket(
+            sock, server_hostname=host, do_handshake_on_connect=False
         )
-        with patience.ending(made):
-            made.do_handshake()
+        with limit.limiting(secured):
+            secured.do_handshake()
     except (OSError, ValueError) as error:
-        plug.close()
-        # A socket that we shut looks like a server that has hung up.
-        cause = error if patience.seconds_left() else TimeoutError()
+        sock.close()
+        # A socket that we shut down looks like one that the server closed.
+        cause = error if limit.seconds_left() else TimeoutError()
         return failure_from(cause, RequestStage.SECURING)
-    return made
+    return secured
 
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """Return whom the system trusts; read once, for it takes longer than a handshake."""
+    """Return the TLS context of the system. Loading it takes longer than a handshake."""
     return ssl.create_default_context()
 
-
-# One request and its answer, over a connection that stays open or over one of its own.
 
 ANY_STATUS: Final = range(100, 1000)
 _CHUNK_BYTES: Final = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """What is asked. Only an answer whose status is among `read` has its body read."""
+    """A request. The body of the answer is only read if its status is in `read`."""
 
     method: str
     target: str
@@ -259,44 +246,51 @@ class HttpRequest:
     read: Container[int] = ANY_STATUS
 
 
-def connect(address: SplitResult, patience: TimeLimit) -> HTTPConnection | HttpFailure:
-    """Return an open connection to where an address leads."""
+def connect(address: SplitResult, limit: TimeLimit) -> HTTPConnection | HttpFailure:
+    """Return an open connection to the origin of a URL."""
     origin = origin_of(address)
-    found = resolve_host(origin.host, origin.port, patience)
-    return found if isinstance(found, HttpFailure) else open_connection(origin, found, patience)
+    found = resolve_host(origin.host, origin.port, limit)
+    return found if isinstance(found, HttpFailure) else open_connection(origin, found, limit)
 
 
 def post(
     address: SplitResult,
     headers: Mapping[str, str],
     body: bytes,
-    patience: TimeLimit,
+    limit: TimeLimit,
     *,
     max_bytes: int,
     read: Container[int],
 ) -> HttpResponse | HttpFailure:
     """Send one POST over a connection of its own."""
-    connection = connect(address, patience)
+    connection = connect(address, limit)
     if isinstance(connection, HttpFailure):
         return connection
-    request = HttpRequest("POST", request_target(address), headers, max_bytes, body, read)
+    request = HttpRequest(
+        method="POST",
+        target=request_target(address),
+        headers=headers,
+        max_bytes=max_bytes,
+        body=body,
+        read=read,
+    )
     with closing(connection):
-        return send_request(connection, request, patience)
+        return send_request(connection, request, limit)
 
 
 def send_request(
-    connection: HTTPConnection, request: HttpRequest, patience: TimeLimit
+    connection: HTTPConnection, request: HttpRequest, limit: TimeLimit
 ) -> HttpResponse | HttpFailure:
-    """Send a request over an open connection. What comes after its time does not count."""
-    left = patience.seconds_left()
+    """Send a request over an open connection. A late answer does not count."""
+    left = limit.seconds_left()
     if not left:
         return failure_from(TimeoutError(), RequestStage.ASKING)
-    plug = connection.sock
-    plug.settimeout(left)
-    with patience.ending(plug):
+    sock = connection.sock
+    sock.settimeout(left)
+    with limit.limiting(sock):
         outcome = _response(connection, request)
-    # A socket that is shut looks like an answer that has ended.
-    if not patience.seconds_left():
+    # A socket that we shut down looks like the end of the answer.
+    if not limit.seconds_left():
         return failure_from(TimeoutError(), RequestStage.ASKING)
     return outcome
 
@@ -304,7 +298,7 @@ def send_request(
 def _response(connection: HTTPConnection, request: HttpRequest) -> HttpResponse | HttpFailure:
     try:
         connection.request(request.method, request.target, request.body, dict(request.headers))
-        # http.client lets go of the connection here if it will be closed; so the answer closes it.
+        # http.client may detach the connection here; then closing the answer closes it.
         with connection.getresponse() as response:
             body = (
                 _read_body(response, request.max_bytes) if response.status in request.read else b""

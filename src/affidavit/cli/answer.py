@@ -29,11 +29,9 @@ from affidavit.reports.text_tables import Cell, Tone
 if TYPE_CHECKING:
     from affidavit.app.answer import AnswerRequest
     from affidavit.app.tool_queries import ToolWithSources
-    from affidavit.base.json_values import JsonValue
     from affidavit.checks.coverage import CoverageV1
     from affidavit.seal.keys import SigningKey
 
-SELF_ANCHOR: Final = "self"
 MAX_REQUEST_BYTES: Final = 4 * 1024 * 1024
 _VERDICT_TONES: Final = {
     "supported": Tone.GOOD,
@@ -110,6 +108,7 @@ def answer(
     says what was observed for each check. It can be verified offline: see `affidavit verify`.
     """
     from affidavit.app.answer import (
+        anchor_receipt,
         answer_request,
         exit_for_receipt,
         load_answer_setup,
@@ -134,9 +133,13 @@ def answer(
     context = setup.context(issuer or setup.issuer or signer.public.id)
     with terminal.watch("Asking the tools"):
         receipt = answer_request(request, context, signer)
-    receipt, problem = anchor_receipt(receipt, anchor)
-    if problem is not None and anchor_required:
-        raise problem
+    problem = None
+    try:
+        receipt = anchor_receipt(receipt, anchor)
+    except AffidavitError as error:
+        if anchor_required:
+            raise
+        problem = error
     path = output or receipt_path(project, str(receipt["receipt_id"]))
     write_receipt(path, receipt)
     if terminal.json:
@@ -153,22 +156,15 @@ def read_request(
     checks: Path | None, question: str | None, deadline_ms: int | None
 ) -> "AnswerRequest":
     """Return the request from a file, standard input or the question."""
-    from affidavit.app.answer import AnswerRequest, request_from_wire
+    from affidavit.app.answer import AnswerRequest, request_from_bytes
     from affidavit.app.tool_queries import require_deadline
-    from affidavit.base.strict_json import decode
 
     if (checks is None) == (question is None):
         raise click.UsageError("name a file of checks, or ask with --question")
     if checks is None:
         request = AnswerRequest((), question)
     else:
-        name = input_name(checks)
-        raw = read_input(checks, MAX_REQUEST_BYTES)
-        try:
-            value = decode(raw)
-        except AffidavitError as error:
-            raise error.at(file=name) from None
-        request = request_from_wire(value, name)
+        request = request_from_bytes(read_input(checks, MAX_REQUEST_BYTES), input_name(checks))
     if deadline_ms is None:
         return request
     require_deadline(deadline_ms)
@@ -191,30 +187,12 @@ def signing_key(project: Path, key_id: str | None) -> "SigningKey":
 
 def require_authority_option(anchor: str | None, required: bool) -> None:
     """Refuse an unusable time stamp authority before any tool is queried."""
-    from affidavit.tools.timestamp_authority import require_authority_url
+    from affidavit.app.answer import require_authority_url
 
-    if required and anchor in (None, SELF_ANCHOR):
+    if required and anchor in (None, "self"):
         raise click.UsageError("--anchor-required needs --anchor with the URL of an authority")
-    if anchor not in (None, SELF_ANCHOR):
+    if anchor not in (None, "self"):
         require_authority_url(str(anchor))
-
-
-def anchor_receipt(
-    receipt: dict[str, "JsonValue"], anchor: str | None
-) -> tuple[dict[str, "JsonValue"], AffidavitError | None]:
-    """Return the receipt with the requested anchor, or without one and the reason."""
-    from affidavit.app.answer import with_self_anchor, with_time_stamp
-    from affidavit.app.keys import random_bytes
-    from affidavit.tools.timestamp_authority import request_token
-
-    if anchor is None:
-        return receipt, None
-    if anchor == SELF_ANCHOR:
-        return with_self_anchor(receipt), None
-    try:
-        return with_time_stamp(receipt, anchor, request_token, random_bytes), None
-    except AffidavitError as error:
-        return receipt, error
 
 
 def print_receipt(terminal: Terminal, receipt: dict[str, Any], path: Path) -> None:

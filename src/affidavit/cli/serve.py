@@ -162,12 +162,10 @@ def new_service_key(terminal: Terminal, name: str, scope: tuple[str, ...], proje
     from affidavit.app.clock import now
     from affidavit.app.keys import random_bytes
     from affidavit.app.service import api_key_file, create_api_key
-    from affidavit.store.api_keys import ApiKeyScope
 
-    scopes = tuple(map(ApiKeyScope, scope or API_KEY_SCOPES))
-    created = create_api_key(
-        api_key_file(project), name, scopes, random_bytes=random_bytes, at=now()
-    )
+    file = api_key_file(project)
+    scopes = scope or API_KEY_SCOPES
+    created = create_api_key(file, name, scopes, random_bytes=random_bytes, at=now())
     if terminal.json:
         terminal.print_json(created)
         return Exit.YES

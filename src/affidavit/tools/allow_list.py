@@ -1,10 +1,10 @@
-"""Which hosts and addresses a tool may reach: only those that its allow-list names.
+"""The hosts and addresses that a tool may connect to: only those of its allow-list.
 
 An entry is a host name (`api.example.com`), an address, or a network (`10.0.0.0/8`), each with a
-port if it is not the usual one of the scheme. A name may lead only to public addresses; private,
-loopback, link-local and metadata addresses must be named as an address or a network themselves
-(`localhost` names its own). Every address that a name leads to is checked, and the connection goes
-to an address that was checked: what the name server says a moment later does not matter.
+port unless it is the default of the scheme. A name may only resolve to public addresses. Private,
+loopback, link-local and metadata addresses must be listed as an address or a network (`localhost`
+includes its own). Every address of a name is checked, and the connection uses a checked address, so
+that a changing answer of the name server (DNS rebinding) has no effect.
 """
 
 import ipaddress
@@ -24,15 +24,15 @@ _NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]{0,62}(?:\.[a-z0
 _PORT: Final = re.compile(r"(.*):([0-9]{1,5})")
 _LOOPBACK: Final = (ipaddress.ip_network("127.0.0.1/32"), ipaddress.ip_network("::1/128"))
 
-# Public by its number, yet it is the host of the virtual machine itself (Azure's wire server).
+# Not in a private range, but it is the host of the virtual machine (Azure's wire server).
 _METADATA: Final = (ipaddress.ip_address("168.63.129.16"),)
-# IPv6 forms that carry an IPv4 address: NAT64 (RFC 6052) and 6to4 (RFC 3056).
+# IPv6 addresses that contain an IPv4 address: NAT64 (RFC 6052) and 6to4 (RFC 3056).
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedHost:
-    """One entry of an allow-list; `port` is None for the usual one of the scheme."""
+    """One entry of an allow-list. `port` is None for the default of the scheme."""
 
     name: str | None
     network: Network | None
@@ -41,12 +41,12 @@ class AllowedHost:
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """What a tool may reach. Nothing, unless it is named."""
+    """The hosts that a tool may connect to, by default none."""
 
     entries: tuple[AllowedHost, ...] = ()
 
     def require_host(self, origin: Origin) -> None:
-        """Raise unless the list names the host with this port."""
+        """Raise unless the list has the host with this port."""
         host, port = origin.host, origin.port
         address = _find_address(host)
         for entry in self.entries:
@@ -60,7 +60,7 @@ class AllowList:
         raise SourceFailedError(FailureReason.FORBIDDEN, problem)
 
     def require_address(self, address: Address) -> None:
-        """Raise unless the address is public, or named by the list."""
+        """Raise unless the address is public or in the list."""
         if is_public(address) or any(
             entry.network is not None and address in entry.network for entry in self.entries
         ):
@@ -70,15 +70,12 @@ class AllowList:
 
 
 def allow_list_from(entries: tuple[str, ...]) -> AllowList:
-    """Return the list; raise ValueError with the entry that is none."""
-    made: list[AllowedHost] = []
-    for text in entries:
-        made.extend(_entries_from(text))
-    return AllowList(tuple(made))
+    """Return the list, or raise ValueError with the invalid entry."""
+    return AllowList(tuple(host for text in entries for host in _entries_from(text)))
 
 
 def is_public(address: Address) -> bool:
-    """Say whether an address is one of the open Internet, whatever form it is written in."""
+    """Say whether an address is public, also if it is an IPv4 address inside an IPv6 one."""
     if isinstance(address, ipaddress.IPv6Address):
         embedded = address.ipv4_mapped or address.sixtofour
         if address in _NAT64:
@@ -91,9 +88,9 @@ def is_public(address: Address) -> bool:
 
 
 def resolve_allowed(host: str, port: int, allowed: AllowList) -> list[str]:
-    """Return the addresses that a host leads to, all of them allowed, or raise.
+    """Return the addresses of a host, or raise unless all of them are allowed.
 
-    One address that is not allowed condemns the name: who owns it may be playing with us.
+    One address that is not allowed refuses the host: its owner may be attacking the network.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -106,7 +103,7 @@ def resolve_allowed(host: str, port: int, allowed: AllowList) -> list[str]:
 
 
 def require_addresses(allowed: AllowList, found: Sequence[Any]) -> None:
-    """Raise unless every address that a name server gave is allowed."""
+    """Raise unless every resolved address is allowed."""
     for entry in found:
         address = _find_address(str(entry[4][0]))
         if address is None:
@@ -124,7 +121,7 @@ def _find_address(text: str) -> Address | None:
 
 
 def _entries_from(text: str) -> list[AllowedHost]:
-    """Return what an entry names: an address with a port is `[::1]:8080` or `127.0.0.1:8080`."""
+    """Return the hosts of an entry. With a port it is `[::1]:8080` or `127.0.0.1:8080`."""
     match = _PORT.fullmatch(text)
     has_port = match is not None and (":" not in match[1] or match[1].endswith("]"))
     host = (match[1] if match and has_port else text).strip("[]").lower()

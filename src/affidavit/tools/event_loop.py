@@ -1,8 +1,8 @@
-"""An event loop for one request in a thread of its own, which leaves no other thread behind.
+"""An event loop for one request that resolves host names in its own thread.
 
-The usual loop looks names up in a pool whose threads the interpreter waits for when it ends: a
-name server that hangs would hold the whole process. This one looks up in the request's own thread,
-which may be left behind, and lets the caller say which addresses are fit.
+The default loop resolves names in a thread pool, and the interpreter waits for that pool at exit: a
+name server that hangs would block the whole process. The thread of a request is a daemon and can be
+left behind. The caller can also check the resolved addresses.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ else:
 
 
 class RequestEventLoop(_Loop):
-    """A loop that looks names up by itself."""
+    """Resolves host names in the thread of the loop."""
 
-    def __init__(self, checked: Callable[[list[Any]], None] | None = None) -> None:
+    def __init__(self, check_addresses: Callable[[list[Any]], None] | None = None) -> None:
         super().__init__()
-        self._checked = checked
+        self._check_addresses = check_addresses
 
     async def getaddrinfo(
         self,
@@ -38,26 +38,26 @@ class RequestEventLoop(_Loop):
         proto: int = 0,
         flags: int = 0,
     ) -> list[Any]:
-        """Return the addresses of a host; the loop has nothing else to do meanwhile."""
+        """Return the addresses of a host. It blocks, as the loop runs nothing else."""
         found = socket.getaddrinfo(host, port, family, type, proto, flags)
-        if self._checked is not None:
-            self._checked(found)
+        if self._check_addresses is not None:
+            self._check_addresses(found)
         return found
 
 
 def run_request(
     work: Coroutine[Any, Any, Result],
     request: SourceRequest,
-    checked: Callable[[list[Any]], None] | None = None,
+    check_addresses: Callable[[list[Any]], None] | None = None,
     grace_s: float = 0.0,
 ) -> Result:
-    """Run the work until it is done or its time is over; `grace_s` is for work that tidies up."""
+    """Run the coroutine until the deadline of the request, plus `grace_s` for its clean-up."""
 
     async def bounded() -> Result:
         return await asyncio.wait_for(work, request.seconds_left() + grace_s)
 
     try:
-        with asyncio.Runner(loop_factory=lambda: RequestEventLoop(checked)) as runner:
+        with asyncio.Runner(loop_factory=lambda: RequestEventLoop(check_addresses)) as runner:
             return runner.run(bounded())
     except TimeoutError:
         raise SourceFailedError(FailureReason.LATE, "the source did not answer in time") from None

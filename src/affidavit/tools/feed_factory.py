@@ -1,4 +1,4 @@
-"""Makes the feed of a source from its settings. A new kind has its line in `_MAKERS`."""
+"""Builds the feed of a source from its settings. A new kind needs a line in `_FEED_BUILDERS`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,25 +22,25 @@ from affidavit.tools.sql_feed import PostgresFeed, QuerySelector, SqliteFeed, Sq
 
 @dataclass(frozen=True, slots=True)
 class FeedContext:
-    """What a feed needs besides its settings: where its files are, and what it may reach."""
+    """The folder of a feed's files, the hosts that it may reach, and the environment."""
 
     folder: Path
     allowed: AllowList
     environment: Mapping[str, str] = field(repr=False)
 
 
-def build_feed(settings: kinds.SourceSettings, name: str, around: FeedContext) -> Feed:
-    """Return the feed of a source, under the name by which a fact will know it."""
+def build_feed(settings: kinds.SourceSettings, name: str, context: FeedContext) -> Feed:
+    """Return the feed of a source. Facts refer to it by `name`."""
     origin, url = _provenance(settings)
     kind = str(settings.__struct_config__.tag)
     source = EvidenceSource(name, settings.origin or origin, kind, url, settings.licence)
-    return _FEED_BUILDERS[type(settings)](settings, source, around)
+    return _FEED_BUILDERS[type(settings)](settings, source, context)
 
 
 def _provenance(settings: kinds.SourceSettings) -> tuple[str, str | None]:
-    """Return what tells a source from others, and its address, if it is one that may be shown.
+    """Return the origin of a source, and its address unless that is a secret.
 
-    Two sources of one host, file or database are one origin: they do not confirm one another.
+    Sources of one host, file or database have one origin: they do not corroborate each other.
     """
     match settings:
         case (
@@ -69,31 +69,31 @@ def _file_origin(path: str) -> str:
     return f"file:{PurePosixPath(path)}"
 
 
-def _file(settings: kinds.FileSource, source: EvidenceSource, around: FeedContext) -> Feed:
+def _file(settings: kinds.FileSource, source: EvidenceSource, context: FeedContext) -> Feed:
     form = settings.format or FILE_FORMATS[Path(settings.path).suffix.lower()]
-    decoded = decoder_of(form, settings.max_bytes)
-    watched = CachedFile(around.folder / settings.path, settings.path, settings.max_bytes, decoded)
+    decoder = decoder_of(form, settings.max_bytes)
+    file = CachedFile(context.folder / settings.path, settings.path, settings.max_bytes, decoder)
     has_rows = bool(settings.where) or form == "csv"
     where = settings.where if has_rows else None
-    return FileFeed(source, watched, settings, settings.select, where)
+    return FileFeed(source, file, settings, settings.select, where)
 
 
-def _folder(settings: kinds.FolderSource, source: EvidenceSource, around: FeedContext) -> Feed:
-    return FolderFeed(source, around.folder / settings.root, settings, settings.max_bytes)
+def _folder(settings: kinds.FolderSource, source: EvidenceSource, context: FeedContext) -> Feed:
+    return FolderFeed(source, context.folder / settings.root, settings, settings.max_bytes)
 
 
-def _sql(settings: kinds.SqlSource, source: EvidenceSource, around: FeedContext) -> Feed:
+def _sql(settings: kinds.SqlSource, source: EvidenceSource, context: FeedContext) -> Feed:
     query = SqlQuery(settings.query, settings.params, settings.max_rows, settings.max_bytes)
-    return _database(settings, source, around, lambda args: query)
+    return _database(settings, source, context, lambda args: query)
 
 
-def _queries(settings: kinds.QueriesSource, source: EvidenceSource, around: FeedContext) -> Feed:
+def _queries(settings: kinds.QueriesSource, source: EvidenceSource, context: FeedContext) -> Feed:
     by_name = {
         name: SqlQuery(row.query, tuple(row.params), settings.max_rows, settings.max_bytes)
         for name, row in settings.queries.items()
     }
 
-    def chosen(args: CheckArguments) -> SqlQuery:
+    def select_query(args: CheckArguments) -> SqlQuery:
         name = single_argument("query", args)
         if name not in by_name:
             problem = (
@@ -102,58 +102,58 @@ def _queries(settings: kinds.QueriesSource, source: EvidenceSource, around: Feed
             raise SourceFailedError(FailureReason.ARGUMENT, problem)
         return by_name[name]
 
-    return _database(settings, source, around, chosen)
+    return _database(settings, source, context, select_query)
 
 
 def _database(
     settings: kinds.SqlSource | kinds.QueriesSource,
     source: EvidenceSource,
-    around: FeedContext,
-    chosen: QuerySelector,
+    context: FeedContext,
+    select_query: QuerySelector,
 ) -> Feed:
     if settings.postgres is not None:
-        return PostgresFeed(source, settings.postgres, chosen, settings, around.environment)
-    return SqliteFeed(source, around.folder / (settings.sqlite or ""), chosen, settings)
+        return PostgresFeed(source, settings.postgres, select_query, settings, context.environment)
+    return SqliteFeed(source, context.folder / (settings.sqlite or ""), select_query, settings)
 
 
 def _http_client(
-    settings: kinds.HttpSource | kinds.AnyUrlSource | kinds.IndexSource, around: FeedContext
+    settings: kinds.HttpSource | kinds.AnyUrlSource | kinds.IndexSource, context: FeedContext
 ) -> HttpSourceClient:
     return HttpSourceClient(
-        around.allowed, settings.max_bytes, settings.headers, around.environment
+        context.allowed, settings.max_bytes, settings.headers, context.environment
     )
 
 
-def _http(settings: kinds.HttpSource, source: EvidenceSource, around: FeedContext) -> Feed:
-    return HttpFeed(source, settings.url, settings.query, _http_client(settings, around), settings)
+def _http(settings: kinds.HttpSource, source: EvidenceSource, context: FeedContext) -> Feed:
+    return HttpFeed(source, settings.url, settings.query, _http_client(settings, context), settings)
 
 
-def _any_url(settings: kinds.AnyUrlSource, source: EvidenceSource, around: FeedContext) -> Feed:
-    return AnyUrlFeed(source, _http_client(settings, around), settings)
+def _any_url(settings: kinds.AnyUrlSource, source: EvidenceSource, context: FeedContext) -> Feed:
+    return AnyUrlFeed(source, _http_client(settings, context), settings)
 
 
-def _mcp(settings: kinds.McpSource, source: EvidenceSource, around: FeedContext) -> Feed:
-    return McpFeed(source, settings, around.folder, around.allowed, around.environment)
+def _mcp(settings: kinds.McpSource, source: EvidenceSource, context: FeedContext) -> Feed:
+    return McpFeed(source, settings, context.folder, context.allowed, context.environment)
 
 
-def _python(settings: kinds.PythonSource, source: EvidenceSource, around: FeedContext) -> Feed:
+def _python(settings: kinds.PythonSource, source: EvidenceSource, context: FeedContext) -> Feed:
     return PythonFeed(source, settings.call, settings, settings.max_bytes)
 
 
 def _installed(
-    settings: kinds.InstalledSource, source: EvidenceSource, around: FeedContext
+    settings: kinds.InstalledSource, source: EvidenceSource, context: FeedContext
 ) -> Feed:
     return InstalledFeed(source, settings)
 
 
-def _lock(settings: kinds.LockSource, source: EvidenceSource, around: FeedContext) -> Feed:
-    path = around.folder / settings.path
-    watched = CachedFile(path, settings.path, settings.max_bytes, lock_file_reader(settings.path))
-    return LockFeed(source, watched, settings)
+def _lock(settings: kinds.LockSource, source: EvidenceSource, context: FeedContext) -> Feed:
+    path = context.folder / settings.path
+    file = CachedFile(path, settings.path, settings.max_bytes, lock_file_reader(settings.path))
+    return LockFeed(source, file, settings)
 
 
-def _index(settings: kinds.IndexSource, source: EvidenceSource, around: FeedContext) -> Feed:
-    return IndexFeed(source, settings.url, _http_client(settings, around), settings)
+def _index(settings: kinds.IndexSource, source: EvidenceSource, context: FeedContext) -> Feed:
+    return IndexFeed(source, settings.url, _http_client(settings, context), settings)
 
 
 _FEED_BUILDERS: Final[Mapping[type, Callable[[Any, EvidenceSource, FeedContext], Feed]]] = {

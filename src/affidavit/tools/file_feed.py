@@ -1,4 +1,8 @@
-"""Files as sources: JSON, CSV and YAML, decoded strictly and cached until the file changes."""
+"""Files as sources: JSON, CSV and YAML, decoded strictly and cached until the file changes.
+
+CSV is UTF-8, with or without a byte order mark, separated by commas, with a header of distinct
+names. Every row is an object of strings; nothing is converted to a number: "01" and "1" differ.
+"""
 
 import csv
 import io
@@ -29,40 +33,35 @@ from affidavit.tools.feed import (
 from affidavit.tools.observation_time import ObservationTime, timestamp_from_seconds
 from affidavit.tools.setting_values import fill_arguments, single_argument
 
-# Files of JSON, CSV and YAML, decoded strictly, and decoded once as long as they do not change.
-#
-# CSV: UTF-8, with or without a byte order mark, comma separated, a header of distinct names; every
-# row is an object of texts. Nothing is made a number: "01" and "1" are two things.
-
 Content = TypeVar("Content")
 
-# A file may be written twice within one tick of its clock; only one that has rested is known.
+# A file can be written twice within one tick of its clock, so a recent file is not cached.
 _STABLE_AFTER_NS: Final = 2 * NANOSECONDS
 FILE_FORMATS: Final = {".json": "json", ".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedFile(Generic[Content]):
-    """A decoded file, and when it was last changed."""
+    """A decoded file and its modification time."""
 
     content: Content
     modified_at: str | None
 
 
 class CachedFile(Generic[Content]):
-    """A file that is decoded when it is first asked for, and again when it has changed."""
+    """A file that is decoded on first use, and again when it has changed."""
 
     def __init__(
-        self, path: Path, shown: str, max_bytes: int, decoded: Callable[[bytes], Content]
+        self, path: Path, shown: str, max_bytes: int, decoder: Callable[[bytes], Content]
     ) -> None:
         self._path = path
         self._shown = shown
         self._max_bytes = max_bytes
-        self._decoded = decoded
-        self._known: tuple[tuple[int, ...], DecodedFile[Content]] | None = None
+        self._decoder = decoder
+        self._cached: tuple[tuple[int, ...], DecodedFile[Content]] | None = None
 
-    def opened(self, request: SourceRequest) -> DecodedFile[Content]:
-        """Return what the file holds now, or raise the silence."""
+    def load(self, request: SourceRequest) -> DecodedFile[Content]:
+        """Return the decoded file, or raise SourceFailedError."""
         try:
             status = self._path.stat()
         except (OSError, ValueError):
@@ -70,24 +69,24 @@ class CachedFile(Generic[Content]):
                 FailureReason.MISSING, f"there is no file {self._shown}"
             ) from None
         stamp = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
-        known = self._known
-        if known is not None and known[0] == stamp:
-            return known[1]
-        opened = DecodedFile(
+        cached = self._cached
+        if cached is not None and cached[0] == stamp:
+            return cached[1]
+        loaded = DecodedFile(
             self._read(), timestamp_from_seconds(status.st_mtime_ns // NANOSECONDS)
         )
         asked = find_nanoseconds(request.asked_at)
         if asked is not None and asked - status.st_mtime_ns >= _STABLE_AFTER_NS:
-            self._known = (stamp, opened)
-        return opened
+            self._cached = (stamp, loaded)
+        return loaded
 
     def _read(self) -> Content:
         try:
-            return self._decoded(read_bounded(self._path, self._max_bytes))
+            return self._decoder(read_bounded(self._path, self._max_bytes))
         except AffidavitError as error:
-            silence = _FAILURE_REASONS.get(error.fault.code, FailureReason.MALFORMED)
+            reason = _FAILURE_REASONS.get(error.fault.code, FailureReason.MALFORMED)
             line = f" (line {error.where.line})" if error.where.line else ""
-            raise SourceFailedError(silence, f"{self._shown}: {error.message}{line}") from None
+            raise SourceFailedError(reason, f"{self._shown}: {error.message}{line}") from None
 
 
 _FAILURE_REASONS: Final = {
@@ -101,7 +100,7 @@ _FAILURE_REASONS: Final = {
 
 
 def decoder_of(form: str, max_bytes: int) -> Callable[[bytes], JsonValue]:
-    """Return what decodes a file of a format."""
+    """Return the decoder of a file format."""
     limits = JsonLimits(max_bytes, DOCUMENT_LIMITS.max_depth)
     decoders: dict[str, Callable[[bytes], Any]] = {
         "json": lambda raw: decode(raw, limits),
@@ -112,7 +111,7 @@ def decoder_of(form: str, max_bytes: int) -> Callable[[bytes], JsonValue]:
 
 
 def csv_rows(raw: bytes) -> Iterator[dict[str, str]]:
-    """Yield the rows of a CSV file, or raise the silence that says which line is wrong."""
+    """Yield the rows of a CSV file, or raise SourceFailedError with the invalid line."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -134,12 +133,9 @@ def csv_rows(raw: bytes) -> Iterator[dict[str, str]]:
         raise SourceFailedError(FailureReason.MALFORMED, problem) from None
 
 
-# Files as sources: one file whose rows or keys the arguments select, or a folder of files.
-
-
 @dataclass(frozen=True, slots=True)
 class FileFeed:
-    """One file. `select` leads into it step by step, `where` keeps the rows that are equal."""
+    """One file. `select` is a path into it, `where` keeps the rows with equal values."""
 
     source: EvidenceSource
     file: CachedFile[JsonValue]
@@ -149,8 +145,8 @@ class FileFeed:
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return what the arguments select."""
-        opened = self.file.opened(request)
-        value = opened.content
+        loaded = self.file.load(request)
+        value = loaded.content
         for step in self.select:
             value = _select_step(value, fill_arguments(step, args))
         if self.where is not None:
@@ -158,7 +154,7 @@ class FileFeed:
                 _rows_where(value, {k: fill_arguments(v, args) for k, v in self.where.items()})
             )
         raw = require_json(value, MAX_RAW_BYTES)
-        moment = self.timing.moment(raw, request.asked_at, modified=opened.modified_at)
+        moment = self.timing.moment(raw, request.asked_at, modified=loaded.modified_at)
         return SourceAnswer(self.source, raw, moment)
 
 
@@ -175,25 +171,25 @@ class FolderFeed:
     max_bytes: int
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
-        """Return what the file holds, or what stands at the key."""
+        """Return the content of the file, or the value at the key."""
         name = single_argument("file", args)
         path = self._inside(name)
         form = FILE_FORMATS.get(path.suffix.lower())
         if form is None:
             problem = f"{display_value(name)} ends in none of {', '.join(FILE_FORMATS)}"
             raise SourceFailedError(FailureReason.ARGUMENT, problem)
-        watched = CachedFile(
+        file = CachedFile(
             path, display_value(name), self.max_bytes, decoder_of(form, self.max_bytes)
         )
-        opened = watched.opened(request)
-        content = _as_result(opened.content, form)
+        loaded = file.load(request)
+        content = _as_result(loaded.content, form)
         if "key" in args:
-            look = look_up_path(content, single_argument("key", args))
-            if not look.found:
-                raise SourceFailedError(FailureReason.MISSING, look.reason)
-            content = look.value
+            lookup = look_up_path(content, single_argument("key", args))
+            if not lookup.found:
+                raise SourceFailedError(FailureReason.MISSING, lookup.reason)
+            content = lookup.value
         raw = require_json(content, MAX_RAW_BYTES)
-        moment = self.timing.moment(raw, request.asked_at, modified=opened.modified_at)
+        moment = self.timing.moment(raw, request.asked_at, modified=loaded.modified_at)
         return SourceAnswer(self.source, raw, moment)
 
     def _inside(self, name: str) -> Path:

@@ -1,4 +1,9 @@
-"""JSON over HTTP(S) as a source: bounded in time and size, only to allowed addresses."""
+"""JSON over HTTP(S) as a source, bounded in time and size, only from allowed hosts.
+
+At most three redirects are followed, only to hosts of the allow-list, never from https to http, and
+without the secrets once the host differs. An answer counts if its status is 200, its type is JSON
+in UTF-8 without compression, and its body is strict JSON.
+"""
 
 import re
 import socket
@@ -33,18 +38,12 @@ from affidavit.tools.feed import (
 )
 from affidavit.tools.observation_time import ObservationTime, find_http_date
 from affidavit.tools.setting_values import (
-    OutgoingValues,
     fill_text,
     refuse_echo,
     resolve_secrets,
     single_argument,
 )
 from affidavit.tools.settings import EnvironmentSecret, HeaderValue
-
-# One GET for JSON: bounded in time and size, to checked addresses, and nowhere else.
-#
-# Redirects are followed up to three times and only to hosts of the allow-list, never from https to
-# http, and without the secrets once the host differs.
 
 MAX_REDIRECTS: Final = 3
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -53,7 +52,7 @@ _READ_STATUSES: Final = (200,)
 
 @dataclass(frozen=True, slots=True)
 class GetRequest:
-    """What to get. `secret_headers` go to the first host only."""
+    """A GET request. `secret_headers` are only sent to the first host."""
 
     url: str = field(repr=False)
     headers: Mapping[str, str]
@@ -63,54 +62,58 @@ class GetRequest:
 
 @dataclass(frozen=True, slots=True)
 class _RequestDeadline:
-    """The patience of an request: whoever sent it ends the wait."""
+    """The time limit of a source request, which ends when the request is abandoned."""
 
     request: SourceRequest
 
     def seconds_left(self) -> float:
         return self.request.seconds_left()
 
-    def ending(self, plug: socket.socket) -> AbstractContextManager[object]:
-        self.request.on_abandon(partial(shut_down, plug))
+    def limiting(self, sock: socket.socket) -> AbstractContextManager[object]:
+        self.request.on_abandon(partial(shut_down, sock))
         return nullcontext()
 
 
-def fetch(wanted: GetRequest, allowed: AllowList, request: SourceRequest) -> HttpResponse:
-    """Return the answer with status 200, after redirects, or raise the silence."""
-    first = fetchable_address(wanted.url)
-    here = first
+def fetch(get: GetRequest, allowed: AllowList, request: SourceRequest) -> HttpResponse:
+    """Return the answer with status 200, after redirects, or raise SourceFailedError."""
+    first = fetchable_address(get.url)
+    current = first
     for _ in range(MAX_REDIRECTS + 1):
-        headers = dict(wanted.headers)
-        if origin_of(here) == origin_of(first):
-            headers |= wanted.secret_headers
+        headers = dict(get.headers)
+        if origin_of(current) == origin_of(first):
+            headers |= get.secret_headers
         http_request = HttpRequest(
-            "GET", request_target(here), headers, wanted.max_bytes, read=_READ_STATUSES
+            method="GET",
+            target=request_target(current),
+            headers=headers,
+            max_bytes=get.max_bytes,
+            read=_READ_STATUSES,
         )
-        answer = _exchange(origin_of(here), http_request, allowed, request)
+        answer = _exchange(origin_of(current), http_request, allowed, request)
         if answer.status == 200:
             return answer
         if answer.status not in _REDIRECTS or "location" not in answer.headers:
             raise SourceFailedError(FailureReason.STATUS, f"HTTP {answer.status}")
-        here = _redirect_address(here, answer.headers["location"])
+        current = _redirect_address(current, answer.headers["location"])
     raise SourceFailedError(FailureReason.REDIRECT, f"more than {MAX_REDIRECTS} redirects")
 
 
 def fetchable_address(url: str) -> SplitResult:
-    """Return the parts of an address that can be fetched, or raise."""
+    """Return the parts of a valid URL, or raise SourceFailedError."""
     address = parse_url(url)
     if isinstance(address, UrlProblem):
         raise SourceFailedError(FailureReason.ARGUMENT, address)
     return address
 
 
-def _redirect_address(here: SplitResult, location: str) -> SplitResult:
+def _redirect_address(current: SplitResult, location: str) -> SplitResult:
     try:
-        there = fetchable_address(urljoin(here.geturl(), location))
+        there = fetchable_address(urljoin(current.geturl(), location))
     except (SourceFailedError, ValueError):
         raise SourceFailedError(
             FailureReason.REDIRECT, "the redirect leads to no address"
         ) from None
-    if here.scheme == "https" and there.scheme == "http":
+    if current.scheme == "https" and there.scheme == "http":
         raise SourceFailedError(FailureReason.REDIRECT, "the redirect leads from https to http")
     return there
 
@@ -120,27 +123,24 @@ def _exchange(
 ) -> HttpResponse:
     allowed.require_host(origin)
     addresses = resolve_allowed(origin.host, origin.port, allowed)
-    outcome = _outcome(origin, addresses, http_request, _RequestDeadline(request))
+    limit = _RequestDeadline(request)
+    outcome: HttpResponse | HttpFailure
+    connection = open_connection(origin, addresses, limit)
+    if isinstance(connection, HttpFailure):
+        outcome = connection
+    else:
+        with closing(connection):
+            outcome = send_request(connection, http_request, limit)
     if isinstance(outcome, HttpFailure):
-        request.seconds_left()
+        request.seconds_left()  # A failure after the deadline is reported as late.
         raise _http_failure(outcome, origin, http_request.max_bytes)
     return outcome
-
-
-def _outcome(
-    origin: Origin, addresses: list[str], http_request: HttpRequest, waiting: _RequestDeadline
-) -> HttpResponse | HttpFailure:
-    connection = open_connection(origin, addresses, waiting)
-    if isinstance(connection, HttpFailure):
-        return connection
-    with closing(connection):
-        return send_request(connection, http_request, waiting)
 
 
 def _http_failure(failure: HttpFailure, origin: Origin, max_bytes: int) -> SourceFailedError:
     host = origin.host
     match failure:
-        case HttpFailure(trouble=FailureKind.CERTIFICATE, detail=detail):
+        case HttpFailure(kind=FailureKind.CERTIFICATE, detail=detail):
             problem = f"the certificate of {host} does not hold: {detail}"
             return SourceFailedError(FailureReason.FORBIDDEN, problem)
         case HttpFailure(stage=RequestStage.CONNECTING, detail=detail):
@@ -148,12 +148,12 @@ def _http_failure(failure: HttpFailure, origin: Origin, max_bytes: int) -> Sourc
             return SourceFailedError(FailureReason.UNREACHABLE, problem)
         case HttpFailure(stage=RequestStage.SECURING):
             return SourceFailedError(FailureReason.UNREACHABLE, f"no TLS connection to {host}")
-        case HttpFailure(trouble=FailureKind.TOO_LONG):
+        case HttpFailure(kind=FailureKind.TOO_LONG):
             return SourceFailedError(
                 FailureReason.TOO_LARGE, f"the answer has more than {max_bytes} bytes"
             )
         case _:
-            return SourceFailedError(*_HTTP_FAILURES.get(failure.trouble, _NOT_HTTP))
+            return SourceFailedError(*_HTTP_FAILURES.get(failure.kind, _NOT_HTTP))
 
 
 _NOT_HTTP: Final = (FailureReason.MALFORMED, "the server does not speak HTTP as it should")
@@ -164,11 +164,6 @@ _HTTP_FAILURES: Final[Mapping[FailureKind, tuple[FailureReason, str]]] = {
     FailureKind.DROPPED: _BROKEN_OFF,
 }
 
-
-# JSON over HTTP(S) as a source: an address with slots, or any address on an allowed host.
-#
-# An answer counts if its status is 200, its type is JSON in UTF-8 without compression, and its body
-# is strict JSON: two equal keys or NaN make it none.
 
 _JSON_TYPE: Final = re.compile(r"application/(?:[a-z0-9.-]+\+)?json", re.IGNORECASE)
 _DEFAULT_HEADERS: Final = {
@@ -181,7 +176,7 @@ _DEFAULT_HEADERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class HttpSourceClient:
-    """How a source is asked over HTTP: what may be reached, what is sent, how much may come."""
+    """Sends the requests of a source: allowed hosts, headers, and the largest answer."""
 
     allowed: AllowList
     max_bytes: int
@@ -191,45 +186,42 @@ class HttpSourceClient:
     def get(
         self, url: str, request: SourceRequest, secrets: tuple[str, ...] = ()
     ) -> tuple[JsonValue, HttpResponse]:
-        """Return the JSON at an address and the answer that it came with."""
+        """Return the JSON at a URL, and the answer that contained it."""
         headers = resolve_secrets(self.headers, self.environment)
-        plain, secret = self._told_apart(headers)
-        wanted = GetRequest(url, _DEFAULT_HEADERS | plain, secret, self.max_bytes)
-        answer = fetch(wanted, self.allowed, request)
+        secret = {
+            name: text
+            for name, text in headers.texts.items()
+            if isinstance(self.headers[name], EnvironmentSecret)
+        }
+        plain = {name: text for name, text in headers.texts.items() if name not in secret}
+        get = GetRequest(url, _DEFAULT_HEADERS | plain, secret, self.max_bytes)
+        answer = fetch(get, self.allowed, request)
         raw = json_from_answer(answer, self.max_bytes)
         refuse_echo(raw, (*secrets, *headers.secrets))
         return raw, answer
 
-    def _told_apart(self, headers: OutgoingValues) -> tuple[dict[str, str], dict[str, str]]:
-        plain: dict[str, str] = {}
-        secret: dict[str, str] = {}
-        for name, text in headers.texts.items():
-            is_secret = isinstance(self.headers[name], EnvironmentSecret)
-            (secret if is_secret else plain)[name] = text
-        return plain, secret
-
 
 @dataclass(frozen=True, slots=True)
 class HttpFeed:
-    """One address, with slots in its path and its query."""
+    """One URL, with slots in its path and its query."""
 
     source: EvidenceSource
     url: str
     query: Mapping[str, HeaderValue]
-    caller: HttpSourceClient
+    client: HttpSourceClient
     timing: ObservationTime
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
-        """Return what the server answers."""
+        """Return the answer of the server."""
         settings = {
-            name: fill_text(said, args) if isinstance(said, str) else said
-            for name, said in self.query.items()
+            name: fill_text(value, args) if isinstance(value, str) else value
+            for name, value in self.query.items()
         }
-        outgoing = resolve_secrets(settings, self.caller.environment)
+        outgoing = resolve_secrets(settings, self.client.environment)
         url = fill_url(self.url, args)
         if outgoing.texts:
             url += ("&" if "?" in url else "?") + urlencode(outgoing.texts, quote_via=quote)
-        raw, answer = self.caller.get(url, request, outgoing.secrets)
+        raw, answer = self.client.get(url, request, outgoing.secrets)
         return SourceAnswer(
             self.source, raw, http_observation_time(self.timing, raw, answer, request)
         )
@@ -237,22 +229,22 @@ class HttpFeed:
 
 @dataclass(frozen=True, slots=True)
 class AnyUrlFeed:
-    """Any address on a host of the allow-list: the argument `url` names it."""
+    """Any URL on a host of the allow-list, given in the argument `url`."""
 
     source: EvidenceSource
-    caller: HttpSourceClient
+    client: HttpSourceClient
     timing: ObservationTime
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
-        """Return what the server answers."""
-        raw, answer = self.caller.get(single_argument("url", args), request)
+        """Return the answer of the server."""
+        raw, answer = self.client.get(single_argument("url", args), request)
         return SourceAnswer(
             self.source, raw, http_observation_time(self.timing, raw, answer, request)
         )
 
 
 def fill_url(url: str, args: CheckArguments) -> str:
-    """Return an address with its slots filled; an argument is never more than a part of it."""
+    """Return a URL with its slots filled. An argument cannot leave its part of the path."""
     made = fill_text(url, args, lambda value: quote(value, safe=""))
     steps = unquote(urlsplit(made).path).split("/")
     if "." in steps or ".." in steps:
@@ -265,7 +257,7 @@ def fill_url(url: str, args: CheckArguments) -> str:
 def http_observation_time(
     timing: ObservationTime, raw: JsonValue, answer: HttpResponse, request: SourceRequest
 ) -> str | None:
-    """Return when an HTTP answer was observed, by the rule of `observed`."""
+    """Return the time of observation of an HTTP answer."""
     return timing.moment(
         raw,
         request.asked_at,
@@ -275,11 +267,11 @@ def http_observation_time(
 
 
 def json_from_answer(answer: HttpResponse, max_bytes: int) -> JsonValue:
-    """Return the JSON of an answer, or raise the silence."""
+    """Return the JSON of an answer, or raise SourceFailedError."""
     kind, _, parameters = answer.headers.get("content-type", "").partition(";")
     if not _JSON_TYPE.fullmatch(kind.strip()):
-        said = kind.strip().lower() if re.fullmatch(r"[\w.+/-]{1,60}", kind.strip()) else "nothing"
-        raise SourceFailedError(FailureReason.CONTENT, f"the answer says it is {said}, not JSON")
+        shown = kind.strip().lower() if re.fullmatch(r"[\w.+/-]{1,60}", kind.strip()) else "nothing"
+        raise SourceFailedError(FailureReason.CONTENT, f"the answer says it is {shown}, not JSON")
     charset = re.search(r"charset\s*=\s*\"?([\w-]+)", parameters, re.IGNORECASE)
     if charset and charset[1].lower() not in ("utf-8", "utf8"):
         raise SourceFailedError(FailureReason.CONTENT, "the answer says that its text is not UTF-8")

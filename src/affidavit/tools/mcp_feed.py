@@ -1,8 +1,8 @@
-"""A tool of an MCP server as a source, asked with the official client: `mcp`, of the extra `mcp`.
+"""A tool of an MCP server as a source, with the official client from the extra `mcp`.
 
-A server is a command that is started for the request and ended after it (stdio), or an address
-(streamable HTTP), whose host must be allowed like any other. What counts is the tool's structured
-content, or else its one text if that is strict JSON. What the server logs is not shown.
+A server is a command that runs for one request (stdio), or a URL (streamable HTTP) on an allowed
+host. The result is the structured content of the tool, or else its only text if that is strict
+JSON. The log of the server is not shown.
 """
 
 import os
@@ -37,12 +37,12 @@ from affidavit.tools.setting_values import (
 from affidavit.tools.settings import McpSource
 
 _GRACE_S: Final = 10.0
-"""For ending the server's process; nobody waits for it any more."""
+"""To end the server process, after the caller has given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class McpFeed:
-    """One tool of one server. A session is opened for every question."""
+    """One tool of one server. Every request opens a session."""
 
     source: EvidenceSource
     settings: McpSource
@@ -51,7 +51,7 @@ class McpFeed:
     environment: Mapping[str, str] = field(repr=False)
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
-        """Return what the tool says."""
+        """Return the result of the tool."""
         _require_client()
         settings = self.settings
         outgoing = resolve_secrets(
@@ -60,7 +60,7 @@ class McpFeed:
         arguments = args if settings.arguments is None else fill_arguments(settings.arguments, args)
         if settings.url is not None:
             self.allowed.require_host(origin_of(fetchable_address(settings.url)))
-        work = self._called(arguments, outgoing, request)
+        work = self._call_tool(arguments, outgoing, request)
         check = partial(require_addresses, self.allowed)
         try:
             result = run_request(work, request, check, _GRACE_S)
@@ -73,7 +73,7 @@ class McpFeed:
         refuse_echo(raw, outgoing.secrets)
         return SourceAnswer(self.source, raw, settings.moment(raw, request.asked_at))
 
-    async def _called(
+    async def _call_tool(
         self, arguments: Any, outgoing: OutgoingValues, request: SourceRequest
     ) -> Any:
         import anyio
@@ -94,7 +94,7 @@ class McpFeed:
             import httpx2
             from mcp.client.streamable_http import streamable_http_client
 
-            # Neither a proxy nor a key of the environment: only what the settings say.
+            # Proxies and keys of the environment are ignored: only the settings count.
             async with (
                 httpx2.AsyncClient(headers=dict(outgoing.texts), trust_env=False) as client,
                 streamable_http_client(settings.url, http_client=client) as streams,
@@ -108,13 +108,13 @@ class McpFeed:
         server = StdioServerParameters(
             command=program, args=rest, env=dict(outgoing.texts), cwd=self.folder
         )
-        with Path(os.devnull).open("w", encoding="utf-8") as unseen:
-            async with stdio_client(server, errlog=unseen) as streams:
+        with Path(os.devnull).open("w", encoding="utf-8") as discarded:
+            async with stdio_client(server, errlog=discarded) as streams:
                 yield streams
 
 
 def json_from_tool_result(result: Any, max_bytes: int) -> JsonValue:
-    """Return the JSON of a tool's result, or raise the silence."""
+    """Return the JSON of a tool's result, or raise SourceFailedError."""
     if result.is_error:
         raise SourceFailedError(
             FailureReason.REFUSED, "the tool of the MCP server says that it failed"
@@ -135,21 +135,21 @@ def json_from_tool_result(result: Any, max_bytes: int) -> JsonValue:
 
 def _require_client() -> None:
     try:
-        import mcp  # noqa: F401 - only whether it is there
+        import mcp  # noqa: F401 - only to see whether it is installed
     except ImportError:
         problem = "an MCP source needs the package mcp: pip install 'affidavit[mcp]'"
         raise SourceFailedError(FailureReason.NOT_INSTALLED, problem) from None
 
 
 def _mcp_failure(error: BaseException) -> SourceFailedError:
-    """Return the silence that stands at the bottom of a group of errors."""
+    """Return the failure for the first error inside a group of errors."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, SourceFailedError):
         return error
     if isinstance(error, TimeoutError):
         return SourceFailedError(FailureReason.LATE, "the MCP server did not answer in time")
-    # The client's own library for HTTP has an error of its own for a connection that fails.
+    # The HTTP library of the client has its own error class for a failed connection.
     if isinstance(error, OSError) or type(error).__name__ == "ConnectError":
         return SourceFailedError(
             FailureReason.UNREACHABLE, "the MCP server cannot be started or reached"

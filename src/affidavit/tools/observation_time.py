@@ -1,9 +1,9 @@
-"""When evidence was observed: only what the source itself says, never a guess.
+"""When evidence was observed: only what the source states, never a guess.
 
-The rule, in this order. `observed_at_path` is settled: what stands there, or nothing. Else the
-setting `observed_at`, and if there is none, the default of the kind: a file's time of change;
-`Last-Modified` of an HTTP answer, else its `Date`; for everything else nothing, and evidence
-without a time is never fresh.
+If `observed_at_path` is set, the value at that path counts, or nothing. Otherwise the setting
+`observed_at` counts. Without both the default depends on the kind: the modification time of a file,
+`Last-Modified` or else `Date` of an HTTP answer, and nothing for other kinds. Evidence without a
+time is never fresh.
 """
 
 import re
@@ -21,24 +21,24 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
-# datetime keeps six digits; the ones after them are cut, which makes evidence no younger.
+# datetime has six decimals. Cutting the others never makes evidence newer.
 _MICROSECONDS: Final = re.compile(r"(\.[0-9]{6})[0-9]+")
 
 
 class ObservedAt(StrEnum):
-    """What time counts as the time of observation."""
+    """Which time is the time of observation."""
 
     ASKED = "asked"
-    """The source is live: what it says holds when it is asked. Only the user can know that."""
+    """The source is live, so the time of the request counts. Only the user can know that."""
     MODIFIED = "modified"
-    """A file's time of change, an HTTP answer's Last-Modified."""
+    """The modification time of a file, or Last-Modified of an HTTP answer."""
     ANSWERED = "answered"
-    """An HTTP answer's Date."""
+    """The Date of an HTTP answer."""
     NONE = "none"
 
 
 class TimeUnit(StrEnum):
-    """How the time at `observed_at_path` is written."""
+    """The format of the time at `observed_at_path`."""
 
     RFC3339 = "rfc3339"
     SECONDS = "s"
@@ -46,7 +46,7 @@ class TimeUnit(StrEnum):
 
 
 class ObservationTime(msgspec.Struct, frozen=True):
-    """The settings of a source that say when its evidence was observed."""
+    """The settings of a source for the time of observation."""
 
     observed_at: ObservedAt | None = None
     observed_at_path: str | None = None
@@ -60,7 +60,7 @@ class ObservationTime(msgspec.Struct, frozen=True):
         modified: str | None = None,
         answered: str | None = None,
     ) -> str | None:
-        """Return the time of observation, or None if the source states none that can be read."""
+        """Return the time of observation, or None if the source states no valid one."""
         if self.observed_at_path is not None:
             return find_source_timestamp(
                 look_up_path(raw, self.observed_at_path).value, self.observed_at_unit
@@ -77,7 +77,7 @@ class ObservationTime(msgspec.Struct, frozen=True):
 
 
 def find_source_timestamp(value: JsonValue, unit: TimeUnit) -> str | None:
-    """Return a time that a source wrote as RFC 3339 in UTC with Z, or None if it is none."""
+    """Return the time that a source states as RFC 3339 in UTC with Z, or None if invalid."""
     if unit is not TimeUnit.RFC3339:
         divisor = 1000 if unit is TimeUnit.MILLISECONDS else 1
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -93,7 +93,7 @@ def find_source_timestamp(value: JsonValue, unit: TimeUnit) -> str | None:
 
 
 def find_http_date(value: str | None) -> str | None:
-    """Return the time of an HTTP header, or None if it has none."""
+    """Return the time of an HTTP header, or None if it is missing or invalid."""
     if value is None:
         return None
     try:
@@ -104,7 +104,7 @@ def find_http_date(value: str | None) -> str | None:
 
 
 def timestamp_from_seconds(seconds: float) -> str | None:
-    """Return a time since 1970 as text, or None if no calendar has it."""
+    """Return seconds since 1970 as a timestamp, or None if they are out of range."""
     try:
         return format_timestamp(_EPOCH + timedelta(seconds=seconds))
     except (OverflowError, ValueError):
@@ -112,5 +112,5 @@ def timestamp_from_seconds(seconds: float) -> str | None:
 
 
 def format_timestamp(moment: datetime) -> str:
-    """Return a moment in UTC as RFC 3339 with Z, with decimals only if it has them."""
+    """Return a time in UTC as RFC 3339 with Z, with decimals only if needed."""
     return moment.replace(tzinfo=None).isoformat() + "Z"

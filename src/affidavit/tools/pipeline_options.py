@@ -1,4 +1,4 @@
-"""The pipeline that a user names: an address or a command, with every mistake found beforehand."""
+"""Builds the pipeline from options: a URL or a command, validated before the first question."""
 
 import re
 import shlex
@@ -35,17 +35,17 @@ def pipeline_named(
     timeout_seconds: float,
     environment: Mapping[str, str],
 ) -> Pipeline:
-    """Return what is to be asked; exactly one of an address and a command names it."""
-    given = tuple(headers)
+    """Return the pipeline. Exactly one of `url` and `command` must be given."""
+    header_texts = tuple(headers)
     if url is not None and command is None:
-        return _http(url, body, given, timeout_seconds, environment)
+        return _http(url, body, header_texts, timeout_seconds, environment)
     if url is not None:
         problem = "an address and a command are both given"
         raise AffidavitError(faults.PIPELINE_NONE, problem=problem)
     if command is None:
         problem = "neither an address nor a command is given"
         raise AffidavitError(faults.PIPELINE_NONE, problem=problem)
-    if body is not None or given:
+    if body is not None or header_texts:
         problem = "a body and headers go to an address, not to a command"
         raise AffidavitError(faults.PIPELINE_NONE, problem=problem)
     return _command(command, timeout_seconds)
@@ -61,12 +61,12 @@ def _http(
     address = parse_url(url)
     if isinstance(address, UrlProblem):
         raise AffidavitError(faults.PIPELINE_URL, url=excerpt(url), problem=address)
-    spoken, secrets = {}, []
+    resolved, secrets = {}, []
     for header in headers:
         name, text, hidden = _header_from(header, environment)
-        spoken[name] = text
+        resolved[name] = text
         secrets.extend(hidden)
-    return HttpPipeline(address, _body(body), timeout_seconds, spoken, tuple(secrets))
+    return HttpPipeline(address, _body(body), timeout_seconds, resolved, tuple(secrets))
 
 
 def _body(text: str | None) -> JsonValue:
@@ -83,7 +83,7 @@ def _body(text: str | None) -> JsonValue:
 
 
 def _header_from(header: str, environment: Mapping[str, str]) -> tuple[str, str, list[str]]:
-    """Return a header's name and text, and what of it the environment held."""
+    """Return the name and text of a header, and the secrets from the environment in it."""
     found = _HEADER.fullmatch(header)
     if found is None:
         raise _bad_header(header.partition(":")[0], "it has no name and text with a colon between")

@@ -1,4 +1,4 @@
-"""Pipelines under test: a command or an HTTP endpoint that is asked a question and answers."""
+"""Pipelines under test: a command or an HTTP endpoint that answers questions."""
 
 import os
 import re
@@ -18,17 +18,15 @@ from affidavit.base.http_client import Deadline, FailureKind, HttpFailure, HttpR
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt, is_worth_masking
 
-# What every pipeline has in common: it is asked a question, and answers or does not.
-
 MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 PLACEHOLDERS: Final = ("question", "qid", "seed", "jitter")
-"""What a body or a command line may have in braces; other braces are its own."""
+"""The slots of a body or a command line. Other words in braces are left alone."""
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineQuestion:
-    """A question as it is asked: with its jitter applied, under a seed."""
+    """A question with its jitter applied, and its seed."""
 
     qid: str
     text: str
@@ -42,9 +40,9 @@ class PipelineQuestion:
 
 
 class PipelineError(Exception):
-    """No answer came. `in_transport` tells whether the way there failed, so that it may be retried.
+    """There is no answer. `in_transport` says that the connection failed, so a retry makes sense.
 
-    A pipeline that took too long or refused may have worked on the question: that was its run.
+    A pipeline that timed out or refused may have processed the question, so that counts as a run.
     """
 
     def __init__(self, problem: str, *, in_transport: bool = False) -> None:
@@ -54,24 +52,24 @@ class PipelineError(Exception):
 
 
 class Pipeline(Protocol):
-    """Answers questions, from several threads at once."""
+    """Answers questions. Several threads may use it at the same time."""
 
     @property
     def identity(self) -> str:
-        """What decides over the answers besides the question; it holds no secret."""
+        """What the answers depend on besides the question. It contains no secret."""
         ...
 
     def ask(self, question: PipelineQuestion) -> bytes:
-        """Return what was answered, or raise NoAnswerError."""
+        """Return the answer, or raise PipelineError."""
         ...
 
     def close(self) -> None:
-        """End what is still running."""
+        """End all running work."""
         ...
 
 
 def placeholders_of(setting: JsonValue) -> Iterator[str]:
-    """Yield the words in braces of a setting, with those of its members."""
+    """Yield the words in braces of a setting and its members."""
     if isinstance(setting, str):
         yield from _PLACEHOLDER.findall(setting)
     elif isinstance(setting, dict | list):
@@ -80,7 +78,7 @@ def placeholders_of(setting: JsonValue) -> Iterator[str]:
 
 
 def fill_question(setting: JsonValue, question: PipelineQuestion) -> JsonValue:
-    """Return a setting with its slots filled; one that is nothing but a slot keeps its kind."""
+    """Return a setting with its slots filled. A setting that is only a slot keeps its type."""
     if isinstance(setting, dict):
         return {key: fill_question(member, question) for key, member in setting.items()}
     if isinstance(setting, list):
@@ -99,61 +97,59 @@ def fill_question_text(setting: str, question: PipelineQuestion) -> str:
     return _PLACEHOLDER.sub(lambda slot: str(args.get(slot[1], slot[0])), setting)
 
 
-# A pipeline that is a command: it is started for each question, without a shell.
-#
-# The question stands where `{question}` does, or comes on standard input if it stands nowhere. What
-# the command prints is the answer. A command that takes too long, prints too much or ends with
-# another code than 0 has none; it is killed with all that it started.
-
 _PIECE_BYTES: Final = 1 << 16
 _TAIL_BYTES: Final = 2_000
 _GRACE_SECONDS: Final = 2.0
-"""How long what a dead command printed may still be on its way."""
+"""How long to wait for the remaining output of a killed command."""
 
 
 @dataclass(slots=True)
 class CommandPipeline:
-    """Starts `argv` with its slots filled, in the folder and the environment of this process."""
+    """Runs `argv` with its slots filled for each question, without a shell.
+
+    Without the slot `{question}`, the question comes on standard input. The output is the answer. A
+    command that takes too long, prints too much or exits with another code than 0 has no answer; it
+    is killed with all processes that it started.
+    """
 
     argv: tuple[str, ...]
     timeout_seconds: float
     _running: set[subprocess.Popen[bytes]] = field(default_factory=set)
-    _turn: Lock = field(default_factory=Lock)
+    _lock: Lock = field(default_factory=Lock)
 
     @property
     def identity(self) -> str:
-        """The command as it was given."""
+        """The command."""
         return f"run {list(self.argv)!r}"
 
     def ask(self, question: PipelineQuestion) -> bytes:
-        """Return what the command printed."""
+        """Return the output of the command."""
         argv = [fill_question_text(part, question) for part in self.argv]
-        takes_it = "question" in placeholders_of(list(self.argv))
-        # A file, not a pipe: a command that does not read its input cannot hold us.
-        with tempfile.TemporaryFile() as given:
-            given.write(b"" if takes_it else question.text.encode())
-            given.seek(0)
-            process = self._started(argv, given)
+        has_slot = "question" in placeholders_of(list(self.argv))
+        # A file, not a pipe: a command that does not read its input cannot block us.
+        with tempfile.TemporaryFile() as stdin:
+            stdin.write(b"" if has_slot else question.text.encode())
+            stdin.seek(0)
+            process = self._start(argv, stdin)
             try:
                 return self._answer(process)
             finally:
                 _kill_process_group(process)
-                with self._turn:
+                with self._lock:
                     self._running.discard(process)
 
     def close(self) -> None:
-        """Kill what is still running."""
-        with self._turn:
+        """Kill all running commands."""
+        with self._lock:
             left = [*self._running]
         for process in left:
             _kill_process_group(process)
 
-    def _started(self, argv: list[str], given: IO[bytes]) -> subprocess.Popen[bytes]:
+    def _start(self, argv: list[str], stdin: IO[bytes]) -> subprocess.Popen[bytes]:
         try:
-            # The argument list is the user's own, and no shell reads it.
-            process = subprocess.Popen(  # noqa: S603 - running this command is what was asked for
+            process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
                 argv,
-                stdin=given,
+                stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
@@ -161,32 +157,30 @@ class CommandPipeline:
         except (OSError, ValueError) as error:
             reason = excerpt(getattr(error, "strerror", None) or str(error), 120)
             raise PipelineError(f"the command could not be started ({reason})") from None
-        with self._turn:
+        with self._lock:
             self._running.add(process)
         return process
 
     def _answer(self, process: subprocess.Popen[bytes]) -> bytes:
-        said, complained = (
-            _StreamReader(process, process.stdout),
-            _StreamReader(process, process.stderr),
-        )
+        stdout = _StreamReader(process, process.stdout)
+        stderr = _StreamReader(process, process.stderr)
         try:
             code = process.wait(self.timeout_seconds)
         except subprocess.TimeoutExpired:
             raise PipelineError(f"no answer within {self.timeout_seconds:g} s") from None
-        answer, errors = said.finished(), complained.finished()
-        if said.is_too_long or complained.is_too_long:
+        answer, errors = stdout.finish(), stderr.finish()
+        if stdout.is_too_long or stderr.is_too_long:
             raise PipelineError(f"the command printed more than {MAX_ANSWER_BYTES} bytes")
         if code:
             lines = errors[-_TAIL_BYTES:].decode(errors="replace").split("\n")
             last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-            said_why = f" ({excerpt(last, 200)})" if last else ""
-            raise PipelineError(f"the command ended with {code}{said_why}")
+            reason = f" ({excerpt(last, 200)})" if last else ""
+            raise PipelineError(f"the command ended with {code}{reason}")
         return answer
 
 
 class _StreamReader(Thread):
-    """Reads one stream to its end, and ends a command that prints without end."""
+    """Reads one stream to its end, and kills a command that prints too much."""
 
     def __init__(self, process: subprocess.Popen[bytes], stream: IO[bytes] | None) -> None:
         super().__init__(name="affidavit-command", daemon=True)
@@ -198,7 +192,7 @@ class _StreamReader(Thread):
 
     def run(self) -> None:
         left = MAX_ANSWER_BYTES
-        with suppress(OSError, ValueError):  # Closed under our hands: the command is over.
+        with suppress(OSError, ValueError):  # The stream was closed: the command has ended.
             while self._stream and (piece := os.read(self._stream.fileno(), _PIECE_BYTES)):
                 left -= len(piece)
                 if left < 0:
@@ -207,14 +201,14 @@ class _StreamReader(Thread):
                     return
                 self._pieces.append(piece)
 
-    def finished(self) -> bytes:
-        """Return all that was printed; nobody waits for what a command has left running."""
+    def finish(self) -> bytes:
+        """Return the output. Processes that the command left running are not waited for."""
         self.join(_GRACE_SECONDS)
         return b"".join(self._pieces)
 
 
 def _kill_process_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a command with all that it started; one that has ended leaves its group behind."""
+    """Kill a command with all processes of its group, which may outlive the command."""
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -227,17 +221,16 @@ def _kill_process_group(process: subprocess.Popen[bytes]) -> None:
             stream.close()
 
 
-# A pipeline behind an address: one POST of JSON for each question, and nowhere else.
-#
-# A connection serves one question, so that a slow answer holds no other.
-
 _SUCCESS: Final = range(200, 300)
 _REDIRECTS: Final = range(300, 400)
 
 
 @dataclass(frozen=True, slots=True)
 class HttpPipeline:
-    """Posts `body` with its slots filled. `secrets` are those parts of the headers to be hidden."""
+    """Posts `body` with its slots filled, over one connection for each question.
+
+    `secrets` are the parts of the headers that an answer must not repeat.
+    """
 
     address: SplitResult
     body: JsonValue
@@ -247,24 +240,24 @@ class HttpPipeline:
 
     @property
     def identity(self) -> str:
-        """The address and the body, not the headers."""
+        """The URL and the body, without the headers."""
         return f"POST {self.address.geturl()} {msgspec.json.encode(self.body).decode()}"
 
     def ask(self, question: PipelineQuestion) -> bytes:
         """Return the body of the answer."""
-        answer = self._posted(msgspec.json.encode(fill_question(self.body, question)))
+        answer = self._post(msgspec.json.encode(fill_question(self.body, question)))
         if answer.status in _REDIRECTS:
             raise PipelineError(f"HTTP {answer.status}: a redirect, which is not followed")
         if answer.status not in _SUCCESS:
             raise PipelineError(f"HTTP {answer.status}")
-        if any(is_worth_masking(said) and said.encode() in answer.body for said in self.secrets):
+        if any(is_worth_masking(part) and part.encode() in answer.body for part in self.secrets):
             raise PipelineError("the answer repeats a secret that was sent with the question")
         return answer.body
 
     def close(self) -> None:
-        """Nothing outlives its question."""
+        """Do nothing: each connection is closed after its question."""
 
-    def _posted(self, request: bytes) -> HttpResponse:
+    def _post(self, request: bytes) -> HttpResponse:
         outcome = post(
             self.address,
             {"Content-Type": "application/json", "Accept": "application/json", **self.headers},
@@ -279,10 +272,10 @@ class HttpPipeline:
 
     def _error_from(self, failure: HttpFailure) -> PipelineError:
         if not failure.was_sent:
-            # A certificate that does not hold now will not hold in a second either.
-            may_pass = failure.trouble is not FailureKind.CERTIFICATE
-            return PipelineError(f"no connection ({failure.words})", in_transport=may_pass)
-        match failure.trouble:
+            # An invalid certificate does not become valid by a retry.
+            may_pass = failure.kind is not FailureKind.CERTIFICATE
+            return PipelineError(f"no connection ({failure.message})", in_transport=may_pass)
+        match failure.kind:
             case FailureKind.LATE:
                 return PipelineError(f"no answer within {self.timeout_seconds:g} s")
             case FailureKind.TOO_LONG:
@@ -290,5 +283,5 @@ class HttpPipeline:
             case FailureKind.CUT:
                 return PipelineError("the answer broke off", in_transport=True)
             case _:
-                problem = f"the connection broke ({failure.words})"
+                problem = f"the connection broke ({failure.message})"
                 return PipelineError(problem, in_transport=True)

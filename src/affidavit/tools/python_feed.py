@@ -1,8 +1,8 @@
-"""A function of the user's own as a source: only the one that the config file names is called.
+"""A Python function as a source: the one that the config file names.
 
-It runs in this process, with its rights, and gets the arguments as keywords. What it returns is
-the raw result. What it raises is a silence: its type is named, its text is not, because that may
-hold anything.
+It runs in this process with its permissions, and gets the arguments as keywords. Its return value
+is the raw result. An exception is a failure; its type is named, but not its text, which may contain
+anything.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from affidavit.tools.observation_time import ObservationTime
 
 @dataclass(frozen=True, slots=True)
 class PythonFeed:
-    """The function at `module:function`; the module is imported when it is first asked."""
+    """The function at `module:function`. Its module is imported on first use."""
 
     source: EvidenceSource
     call: str
@@ -30,7 +30,7 @@ class PythonFeed:
     max_bytes: int
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
-        """Return what the function returns."""
+        """Return the result of the function."""
         module, _, name = self.call.partition(":")
         function = self._function(module, name)
         try:

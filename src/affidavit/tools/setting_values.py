@@ -1,4 +1,9 @@
-"""Fills settings with the arguments of a check and with secrets from the environment."""
+"""Fills settings with the arguments of a check and with secrets from the environment.
+
+`{city}` is a slot for the argument `city`. A setting that is only a slot gets the argument as it
+is; within a longer text the argument must be a scalar. Slots are validated when the settings are
+read: a slot whose argument the tool does not require is refused.
+"""
 
 import json
 import re
@@ -13,25 +18,16 @@ from affidavit.checks.values import is_scalar, kind_of, scalar_text
 from affidavit.tools.feed import CheckArguments, FailureReason, SourceFailedError
 from affidavit.tools.settings import EnvironmentSecret, HeaderValue
 
-# Slots: where a setting takes an argument of the check. `{city}` is the argument `city`.
-#
-# A setting that is one slot and nothing else takes the argument as it is; within a longer text it
-# must be a single value. Which slots a setting has is known when it is read, so a tool whose
-# settings need an argument that it does not require is refused before anything is asked.
-
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
 def placeholders_in(setting: JsonValue) -> Iterator[str]:
-    """Yield the names of the slots of a setting, with those of its members."""
+    """Yield the names of the slots of a setting and its members."""
     if isinstance(setting, str):
         yield from _PLACEHOLDER.findall(setting)
-    elif isinstance(setting, dict):
-        for member in setting.values():
-            yield from placeholders_in(member)
-    elif isinstance(setting, list):
-        for member in setting:
+    elif isinstance(setting, dict | list):
+        for member in setting.values() if isinstance(setting, dict) else setting:
             yield from placeholders_in(member)
 
 
@@ -58,19 +54,19 @@ def fill_arguments(setting: JsonValue, args: CheckArguments) -> JsonValue:
 
 
 def fill_text(setting: str, args: CheckArguments, spelled: Callable[[str], str] = str) -> str:
-    """Return a text with its slots filled; `spelled` is how a value is written there."""
+    """Return a text with its slots filled. `spelled` encodes a value."""
     return _PLACEHOLDER.sub(lambda slot: spelled(single_argument(slot[1], args)), setting)
 
 
 def required_argument(name: str, args: CheckArguments) -> JsonValue:
-    """Return an argument; a check without it was not meant for this tool."""
+    """Return an argument, or raise if the check does not have it."""
     if name not in args:
         raise SourceFailedError(FailureReason.ARGUMENT, f"the argument {name} is not given")
     return args[name]
 
 
 def single_argument(name: str, args: CheckArguments) -> str:
-    """Return an argument as text; a list or an object has none."""
+    """Return a scalar argument as text."""
     value = required_argument(name, args)
     if not is_scalar(value):
         raise SourceFailedError(
@@ -79,14 +75,12 @@ def single_argument(name: str, args: CheckArguments) -> str:
     return scalar_text(value)
 
 
-# Secrets of sources: taken from the environment when they are sent, and never shown.
-
 _SENDABLE: Final = re.compile(r"[ -~]{1,4096}")
 
 
 @dataclass(frozen=True, slots=True)
 class OutgoingValues:
-    """Texts to send, and the secrets among them. It has no readable form."""
+    """Texts to send, and the secrets in them. Its repr shows neither."""
 
     texts: Mapping[str, str] = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
@@ -95,7 +89,7 @@ class OutgoingValues:
 def resolve_secrets(
     settings: Mapping[str, HeaderValue], environment: Mapping[str, str]
 ) -> OutgoingValues:
-    """Return the texts that settings stand for; a variable that is not set is a silence."""
+    """Return the texts of settings, or raise if an environment variable is not set."""
     texts, secrets = {}, []
     for name, setting in settings.items():
         if isinstance(setting, EnvironmentSecret):
@@ -108,7 +102,7 @@ def resolve_secrets(
 
 
 def environment_secret(setting: EnvironmentSecret, environment: Mapping[str, str]) -> str:
-    """Return what an environment variable holds."""
+    """Return the value of an environment variable."""
     value = environment.get(setting.env, "").strip()
     if not _SENDABLE.fullmatch(value):
         problem = f"the environment variable {setting.env} holds nothing that can be sent"
@@ -117,7 +111,7 @@ def environment_secret(setting: EnvironmentSecret, environment: Mapping[str, str
 
 
 def refuse_echo(raw: JsonValue, secrets: tuple[str, ...]) -> None:
-    """Raise if an answer repeats a secret: it would stand in a receipt for everyone to read."""
+    """Raise if an answer repeats a secret, which would then be published in a receipt."""
     hidden = list(filter(is_worth_masking, secrets))
     if not hidden:
         return

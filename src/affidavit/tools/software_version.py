@@ -1,4 +1,8 @@
-"""The built-in tool `software_version`: installed packages, lock files and package indexes."""
+"""The built-in tool `software_version`: installed packages, lock files and package indexes.
+
+Three sources answer three questions: which version is installed, which a lock file pins, and which
+is the latest of an index. Each result is `{"results": [{"product", "version", ...}]}`.
+"""
 
 import platform
 import re
@@ -25,12 +29,8 @@ from affidavit.tools.http_feed import HttpSourceClient, fill_url, http_observati
 from affidavit.tools.observation_time import ObservationTime, ObservedAt
 from affidavit.tools.setting_values import single_argument
 
-# Versions that a lock file pins: requirements.txt, TOML locks of Python, package-lock.json.
-#
-# Only an exact pin counts, and only one: a product that the file pins at two versions (for two
-# platforms, say) has no version that could be stated.
-
 Pins: TypeAlias = dict[str, frozenset[str]]
+"""The exactly pinned versions of each product. A product with two has no single version."""
 
 _PIN: Final = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*={2,3}\s*(?P<version>[^\s;,\\#*]+)"
@@ -40,12 +40,12 @@ _MODULES: Final = "node_modules/"
 
 
 def normalized_name(name: str) -> str:
-    """Return a package's name as PEP 503 compares it; npm's names have no other form either."""
+    """Return the name of a package as PEP 503 normalizes it, which also fits npm."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def lock_file_reader(name: str) -> Callable[[bytes], Pins]:
-    """Return what reads a lock file of this name."""
+    """Return the reader for a lock file of this name."""
     if name.endswith(".json"):
         return lambda raw: _collect_pins(_npm_pins(raw))
     if name.endswith((".lock", ".toml")):
@@ -85,7 +85,7 @@ def _named_versions(rows: list[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _npm_pins(raw: bytes) -> Iterator[tuple[str, str]]:
-    """Read what stands directly in node_modules: what a product's own code would get."""
+    """Read the packages directly in node_modules, which the product's own code imports."""
     table = decode(raw, JsonLimits(len(raw)))
     packages = table.get("packages") if isinstance(table, dict) else None
     if isinstance(packages, dict):
@@ -110,12 +110,7 @@ def _text(raw: bytes) -> str:
         raise SourceFailedError(FailureReason.MALFORMED, "the lock file is not UTF-8") from None
 
 
-# The built-in tool `software_version`: which version of a product there is.
-#
-# Three sources answer three questions: what is installed here, what a lock file pins, and what an
-# index offers as the latest. Each result is `{"results": [{"product", "version", ...}]}`.
-
-# Where indexes say which version is the latest: Python's JSON, npm (all, one), crates.
+# The path of the latest version in the answers of Python indexes, npm (all, one) and crates.
 _LATEST_PATHS: Final = (
     "info.version",
     "dist-tags.latest",
@@ -127,20 +122,19 @@ _RELEASE: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 
 @dataclass(frozen=True, slots=True)
 class InstalledFeed:
-    """The packages of this environment; `python` is the interpreter that runs."""
+    """The packages of this environment. `python` is the running interpreter."""
 
     source: EvidenceSource
     timing: ObservationTime
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
-        """Return the version that is installed; that is so at the moment of asking."""
+        """Return the installed version, observed at the time of the request."""
         product = single_argument("product", args)
         raw = _version_result(product, _installed_version(product), "installed")
-        if self.timing.observed_at is None and self.timing.observed_at_path is None:
-            return SourceAnswer(
-                self.source, raw, ObservationTime(ObservedAt.ASKED).moment(raw, request.asked_at)
-            )
-        return SourceAnswer(self.source, raw, self.timing.moment(raw, request.asked_at))
+        timing = self.timing
+        if timing.observed_at is None and timing.observed_at_path is None:
+            timing = ObservationTime(ObservedAt.ASKED)
+        return SourceAnswer(self.source, raw, timing.moment(raw, request.asked_at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +148,8 @@ class LockFeed:
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return the version that the file pins."""
         product = single_argument("product", args)
-        opened = self.file.opened(request)
-        versions = sorted(opened.content.get(normalized_name(product), ()))
+        loaded = self.file.load(request)
+        versions = sorted(loaded.content.get(normalized_name(product), ()))
         if not versions:
             raise SourceFailedError(
                 FailureReason.MISSING, f"the lock file pins no {display_value(product)}"
@@ -164,23 +158,23 @@ class LockFeed:
             problem = f"the lock file pins {display_value(product)} at {', '.join(versions[:4])}"
             raise SourceFailedError(FailureReason.MALFORMED, problem)
         raw = _version_result(product, versions[0], "locked")
-        moment = self.timing.moment(raw, request.asked_at, modified=opened.modified_at)
+        moment = self.timing.moment(raw, request.asked_at, modified=loaded.modified_at)
         return SourceAnswer(self.source, raw, moment)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexFeed:
-    """A package index that the user names, with `{product}` in its address."""
+    """A package index with `{product}` in its URL."""
 
     source: EvidenceSource
     url: str
-    caller: HttpSourceClient
+    client: HttpSourceClient
     timing: ObservationTime
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
-        """Return the version that the index calls the latest."""
+        """Return the latest version of the index."""
         product = single_argument("product", args)
-        answer, response = self.caller.get(fill_url(self.url, args), request)
+        answer, response = self.client.get(fill_url(self.url, args), request)
         version = find_latest(answer)
         if version is None:
             problem = "the index answered, but names no latest version where one is known to stand"
@@ -194,8 +188,8 @@ class IndexFeed:
 def find_latest(answer: JsonValue) -> str | None:
     """Return the latest version that an index names, or the greatest release that it lists.
 
-    A list (PEP 700) counts only versions of digits and dots: no pre-release is anyone's latest.
-    Not covered: releases that were withdrawn, which such a list does not tell apart.
+    Of a list (PEP 700) only versions of digits and dots count: a pre-release is not the latest. Not
+    covered: withdrawn releases, which such a list does not mark.
     """
     for path in _LATEST_PATHS:
         value = look_up_path(answer, path).value

@@ -1,4 +1,8 @@
-"""SQL queries as sources: SQLite and PostgreSQL, read-only, one statement, under limits."""
+"""SQL queries as sources: SQLite and PostgreSQL, read-only, one statement, under limits.
+
+Decimals, times and UUIDs become strings, which the operators compare exactly. A result with bytes
+or other values without a JSON form is refused.
+"""
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -28,15 +32,10 @@ from affidavit.tools.observation_time import ObservationTime, format_timestamp
 from affidavit.tools.setting_values import environment_secret, refuse_echo, required_argument
 from affidavit.tools.settings import EnvironmentSecret
 
-# Values between JSON and a database: what can be bound, and what a row becomes.
-#
-# Exact numbers, times and identifiers become texts, which the operators read exactly; bytes and
-# what else has no form in JSON make the result none.
-
 
 @dataclass(frozen=True, slots=True)
 class SqlQuery:
-    """A statement, the arguments that it binds, and how much it may bring."""
+    """A statement, the arguments that it binds, and the limits of its result."""
 
     sql: str
     params: tuple[str, ...]
@@ -45,11 +44,11 @@ class SqlQuery:
 
 
 QuerySelector: TypeAlias = Callable[[CheckArguments], SqlQuery]
-"""The query that arguments mean."""
+"""Returns the query for the arguments of a check."""
 
 
 def bound_values(params: Sequence[str], args: CheckArguments) -> list[JsonValue]:
-    """Return the arguments that a query binds, in its order."""
+    """Return the arguments that a query binds, in order."""
     values = []
     for name in params:
         value = required_argument(name, args)
@@ -63,17 +62,17 @@ def bound_values(params: Sequence[str], args: CheckArguments) -> list[JsonValue]
 def rows_result(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], max_rows: int, max_bytes: int
 ) -> JsonValue:
-    """Return rows as a result; whoever reads them asks for one more than is allowed."""
+    """Return rows as a result. The caller fetches one row more than is allowed."""
     if len(set(columns)) != len(columns):
         problem = "two columns have the same name; name each with AS"
         raise SourceFailedError(FailureReason.MALFORMED, problem)
     if len(rows) > max_rows:
         raise SourceFailedError(FailureReason.TOO_LARGE, f"the query has more than {max_rows} rows")
-    made: list[JsonValue] = [
+    objects: list[JsonValue] = [
         {name: _json_value(value, name) for name, value in zip(columns, row, strict=True)}
         for row in rows
     ]
-    return require_json(rows_as_result(made), max_bytes)
+    return require_json(rows_as_result(objects), max_bytes)
 
 
 def _json_value(value: Any, column: str) -> JsonValue:
@@ -92,7 +91,7 @@ def _timestamp_text(value: datetime) -> str:
     return format_timestamp(value.astimezone(UTC)) if value.tzinfo else value.isoformat()
 
 
-# A datetime is a date too, so it comes first.
+# A datetime is also a date, so it comes first.
 _VALUE_WRITERS: Final[tuple[tuple[type, Callable[[Any], str]], ...]] = (
     (Decimal, lambda value: format(value, "f")),
     (datetime, _timestamp_text),
@@ -102,10 +101,8 @@ _VALUE_WRITERS: Final[tuple[tuple[type, Callable[[Any], str]], ...]] = (
 )
 
 
-# SQLite: opened read-only, one statement, under limits, and stopped when its time is over.
-
-# Reading only, said a third time: beside the open mode and `query_only`, no statement that
-# attaches another file or changes a setting is prepared at all.
+# A third barrier besides the open mode and `query_only`: SQLite does not even prepare a statement
+# that attaches a file or changes a setting.
 _ALLOWED: Final = frozenset(
     {
         sqlite3.SQLITE_SELECT,
@@ -120,16 +117,16 @@ _STEPS: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SqliteFeed:
-    """A query of one SQLite file. `chosen` is the query that the arguments mean."""
+    """A query of one SQLite file."""
 
     source: EvidenceSource
     path: Path
-    chosen: QuerySelector
+    select_query: QuerySelector
     timing: ObservationTime
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return the rows."""
-        query = self.chosen(args)
+        query = self.select_query(args)
         values = bound_values(query.params, args)
         raw = self._rows(query, values, request)
         return SourceAnswer(self.source, raw, self.timing.moment(raw, request.asked_at))
@@ -142,7 +139,7 @@ class SqliteFeed:
                 FailureReason.MISSING, f"there is no database {self.source.url}"
             )
         try:
-            with closing(self._opened(query, request)) as database:
+            with closing(self._open(query, request)) as database:
                 cursor = database.execute(query.sql, _bindable(values))
                 rows = cursor.fetchmany(query.max_rows + 1)
                 columns = [column[0] for column in cursor.description or ()]
@@ -151,7 +148,7 @@ class SqliteFeed:
             raise _sqlite_failure(error) from None
         return rows_result(columns, rows, query.max_rows, query.max_bytes)
 
-    def _opened(self, query: SqlQuery, request: SourceRequest) -> sqlite3.Connection:
+    def _open(self, query: SqlQuery, request: SourceRequest) -> sqlite3.Connection:
         uri = f"file:{quote(str(self.path.absolute()))}?mode=ro"
         database = sqlite3.connect(
             uri, uri=True, timeout=request.seconds_left(), check_same_thread=False
@@ -197,25 +194,23 @@ def _sqlite_failure(error: Exception) -> SourceFailedError:
     return SourceFailedError(FailureReason.REFUSED, f"SQLite refused the query ({name})")
 
 
-# PostgreSQL: a read-only transaction, one statement, under limits of time, rows and size.
-#
-# The address comes from an environment variable and is never shown. What the server may write into
-# an error is not shown either: only its code (SQLSTATE).
-
-
 @dataclass(frozen=True, slots=True)
 class PostgresFeed:
-    """A query of the database that an environment variable names."""
+    """A query of a PostgreSQL database in a read-only transaction.
+
+    Its address comes from an environment variable and is never shown. Of an error of the server
+    only the code (SQLSTATE) is shown.
+    """
 
     source: EvidenceSource
     address: EnvironmentSecret
-    chosen: QuerySelector
+    select_query: QuerySelector
     timing: ObservationTime
     environment: Mapping[str, str] = field(repr=False)
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return the rows."""
-        query = self.chosen(args)
+        query = self.select_query(args)
         values = bound_values(query.params, args)
         address = environment_secret(self.address, self.environment)
         raw = self._rows(address, query, values, request)
@@ -276,5 +271,5 @@ async def _run_query(
             rows = await cursor.fetch(query.max_rows + 1)
         return rows_result(columns, [tuple(row) for row in rows], query.max_rows, query.max_bytes)
     finally:
-        # A polite goodbye would wait for the server; the transaction has only read.
+        # Closing would wait for the server, and the transaction has only read.
         connection.terminate()

@@ -1,6 +1,6 @@
-"""One POST to a time stamp authority (RFC 3161, section 3.4), which the user has named.
+"""One POST to a time stamp authority (RFC 3161, section 3.4).
 
-The request holds a digest and nothing else, so it may go over http: a token is signed by itself.
+The request only contains a digest and the token is signed, so plain http is acceptable.
 """
 
 from typing import Final
@@ -18,12 +18,12 @@ REQUEST_TYPE: Final = "application/timestamp-query"
 
 
 def require_authority_url(url: str) -> None:
-    """Raise unless the address is one that can be asked."""
+    """Raise unless the URL is valid."""
     _address_of(url)
 
 
 def request_token(url: str, request: bytes, timeout_seconds: float = TIMEOUT_SECONDS) -> bytes:
-    """Return what the authority answers, or raise why it does not."""
+    """Return the response of the authority, or raise why there is none."""
     answer = post(
         _address_of(url),
         {"Content-Type": REQUEST_TYPE},
@@ -40,7 +40,7 @@ def request_token(url: str, request: bytes, timeout_seconds: float = TIMEOUT_SEC
 
 
 def _failure_text(failure: HttpFailure, timeout_seconds: float) -> str:
-    match failure.trouble:
+    match failure.kind:
         case FailureKind.LATE:
             return f"no answer within {timeout_seconds:g} s"
         case FailureKind.CERTIFICATE:

@@ -55,7 +55,7 @@ class ChatEndpoint:
         """Send a request and return the answer, or raise NoReplyError."""
         was_open = self._connection is not None
         outcome = self._exchange(body)
-        if was_open and isinstance(outcome, HttpFailure) and outcome.trouble is FailureKind.DROPPED:
+        if was_open and isinstance(outcome, HttpFailure) and outcome.kind is FailureKind.DROPPED:
             # A server may drop an idle connection at the moment that we use it again.
             outcome = self._exchange(body)
         if isinstance(outcome, HttpFailure):
@@ -79,7 +79,13 @@ class ChatEndpoint:
             return connection
         self._connection = connection
         target = f"{self._settings.address.path}/chat/completions"
-        request = HttpRequest("POST", target, self._headers(), MAX_REPLY_BYTES, body)
+        request = HttpRequest(
+            method="POST",
+            target=target,
+            headers=self._headers(),
+            max_bytes=MAX_REPLY_BYTES,
+            body=body,
+        )
         is_kept = False
         try:
             outcome = send_request(connection, request, deadline)
@@ -98,10 +104,10 @@ class ChatEndpoint:
 
     def _error_from(self, failure: HttpFailure) -> NoReplyError:
         if not failure.was_sent:
-            may_pass = failure.trouble is not FailureKind.CERTIFICATE
-            problem = f"no connection ({failure.words})"
+            may_pass = failure.kind is not FailureKind.CERTIFICATE
+            problem = f"no connection ({failure.message})"
             return NoReplyError(problem, sent=False, worth_retrying=may_pass)
-        match failure.trouble:
+        match failure.kind:
             case FailureKind.LATE:
                 problem = f"no answer within {self._settings.timeout_s:g} s"
             case FailureKind.TOO_LONG:
@@ -109,8 +115,8 @@ class ChatEndpoint:
             case FailureKind.CUT:
                 problem = "the answer broke off"
             case _:
-                problem = failure.words
-        is_final = failure.trouble is FailureKind.TOO_LONG
+                problem = failure.message
+        is_final = failure.kind is FailureKind.TOO_LONG
         return NoReplyError(problem, sent=True, worth_retrying=not is_final)
 
 
