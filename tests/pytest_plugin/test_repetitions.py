@@ -221,7 +221,7 @@ def test_skips_and_broken_fixtures(pytester: pytest.Pytester) -> None:
 
 
 BAD = {
-    "no repetition at all": (["--affidavit-repeat", "0"], "*needs a number from 1 on*"),
+    "no repetition at all": (["--affidavit-repeat", "0"], "*needs a number of at least 1*"),
     "a folder as the report": (["--affidavit-report", "."], "*AF0*"),
 }
 

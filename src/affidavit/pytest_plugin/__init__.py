@@ -1,6 +1,6 @@
 """Checks of answers in tests: `assert_grounded`, `assert_gate` and the fixture `affidavit`.
 
-Nothing heavy is imported before an assertion is made: every pytest of an environment loads this.
+Every pytest run in the environment loads this module, so it imports nothing heavy.
 """
 
 from affidavit.pytest_plugin.assertions import assert_gate, assert_grounded

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from affidavit.decision.report import Report
     from affidavit.ledger.record import Ledger, LedgerEntry
 
-# `assert_gate`: the RAG gates over a gold set and traces, as a test.
-
 Rows = str | Path | Iterable[str | Path] | Iterable[Mapping[str, Any]]
 """A file, several files, or the rows themselves."""
 
@@ -26,7 +24,7 @@ def assert_gate(
     """Decide from a gold set and traces, and fail unless the decision is to ship.
 
     `gates` and `settings` (k, refusal, scu_enforced, allow_missing, expect_gold_digest, baseline)
-    are what the options of `affidavit gate rag` are. Returns the report.
+    are the options of `affidavit gate rag`. Returns the report.
     """
     __tracebackhide__ = True
     with one_line_errors("gate"):
@@ -58,10 +56,6 @@ def _gate_explanation(report: "Report") -> Iterator[str]:
     yield from (f"  next: {step.do}" for step in report.next_steps)
 
 
-# `assert_grounded`: every claim of an answer rests on its sources, or the test fails and says why.
-#
-# The use case is that of `affidavit check`; a test that passes here passes there.
-
 Source = str | Path
 _MAX_CLAIMS: Final = 10
 
@@ -79,8 +73,8 @@ def assert_grounded(
 ) -> "Ledger":
     """Check an answer against its sources, and fail unless the decision is to ship.
 
-    A source is a path (of a document or a folder), or a text. `judge`, `rules` and `gates` are
-    what the options of `affidavit check` are. Returns the ledger, for closer assertions.
+    A source is a path to a document or a folder, or a text. The other arguments are the options of
+    `affidavit check`. Returns the ledger, for more specific assertions.
     """
     __tracebackhide__ = True
     with one_line_errors("grounded"):

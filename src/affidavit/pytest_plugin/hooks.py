@@ -1,4 +1,4 @@
-"""What pytest calls: options, fixture, repetitions, summary and report."""
+"""The hooks of the pytest plugin: options, fixtures, repetitions, summary and report."""
 
 import json
 import re
@@ -12,24 +12,22 @@ import pytest
 from affidavit import pytest_plugin
 from affidavit.pytest_plugin import results
 
-# The same test again and again: each run listed, and how likely it is that k runs all pass.
-
 _RUN: Final = re.compile(r"run(\d+)of(\d+)")
 PASSED: Final = "passed"
 SKIPPED: Final = "skipped"
 
 
 def run_name(number: int, total: int) -> str:
-    """Return how a repetition stands in the name of its test."""
+    """Return the id of a repetition, which becomes part of the test's name."""
     return f"run{number}of{total}"
 
 
 def split_run_name(nodeid: str) -> tuple[str, int | None]:
-    """Return a test's name without its repetition, and which one it was."""
+    """Return a test's name without the id of its repetition, and the number of the repetition."""
     matches = [*_RUN.finditer(nodeid)]
     if not matches or not nodeid.endswith("]"):
         return nodeid, None
-    found = matches[-1]  # Whatever stands before belongs to the test.
+    found = matches[-1]  # An earlier match is part of the test's own id.
     before, after = nodeid[: found.start()], nodeid[found.end() :]
     before, after = (before[:-1], after) if before.endswith("-") else (before, after.lstrip("-"))
     return f"{before}{after}".removesuffix("[]"), int(found[1])
@@ -37,7 +35,7 @@ def split_run_name(nodeid: str) -> tuple[str, int | None]:
 
 @dataclass(slots=True)
 class RunOutcome:
-    """How one run of a test ended, with what its assertions found."""
+    """The outcome of one run of a test, with the results of its assertions."""
 
     run: int | None
     outcome: str
@@ -59,7 +57,7 @@ class RepeatedTest:
 
     @property
     def trials(self) -> int:
-        """How many runs there were; one that was skipped measured nothing."""
+        """How many runs there were, without those that were skipped."""
         return sum(run.outcome != SKIPPED for run in self.runs)
 
     def pass_hat(self) -> dict[int, float | None]:
@@ -72,7 +70,7 @@ class RepeatedTest:
         }
 
     def lines(self) -> Iterator[str]:
-        """Yield what the summary says."""
+        """Yield the lines of the terminal summary."""
         said = ", ".join(f"pass^{k} {value:.3f}" for k, value in self.pass_hat().items())
         yield f"{self.name}: {self.passes} of {self.trials} passed" + (f"; {said}" if said else "")
         for run in self.ordered():
@@ -80,11 +78,11 @@ class RepeatedTest:
             yield f"  run {run.run}: {run.outcome}{reason}"
 
     def ordered(self) -> list[RunOutcome]:
-        """Return the runs in their order, however they were distributed."""
+        """Return the runs by number: pytest-xdist may have run them in any order."""
         return sorted(self.runs, key=lambda run: run.run or 0)
 
     def as_wire(self) -> dict[str, object]:
-        """Return the test as the report file has it."""
+        """Return the test's part of the report file."""
         return {
             "test": self.name,
             "passed": self.passes,
@@ -101,8 +99,6 @@ class RepeatedTest:
             ],
         }
 
-
-# What pytest calls: options, the fixture, repetitions, the summary and the report.
 
 PYTEST_REPORT_SCHEMA: Final = "affidavit-pytest/1"
 _PROPERTY: Final = "affidavit"
@@ -129,29 +125,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark, and what collects the outcomes."""
+    """Register the mark and the collector of outcomes."""
     config.addinivalue_line(
         "markers", "affidavit(repeat=N): a test of answers, run N times (--affidavit-repeat)"
     )
     if config.getoption("--affidavit-repeat") < 1:
-        raise pytest.UsageError("--affidavit-repeat needs a number from 1 on")
+        raise pytest.UsageError("--affidavit-repeat needs a number of at least 1")
     config.pluginmanager.register(OutcomeCollector(config), "affidavit-outcomes")
 
 
 @pytest.fixture(name="affidavit")
 def affidavit_fixture() -> Any:
-    """Give `assert_grounded` and `assert_gate`; a test that asks for it can be repeated."""
+    """Provide `assert_grounded` and `assert_gate`. A test that uses it can be repeated."""
     return pytest_plugin
 
 
 @pytest.fixture(name=_REPETITION)
 def affidavit_repetition(request: pytest.FixtureRequest) -> int:
-    """Give the number of this run, from 1 on."""
+    """Provide the number of this run, counted from 1."""
     return int(getattr(request, "param", 1))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make N tests of one that is to be repeated."""
+    """Parametrize a test that should be repeated."""
     mark = metafunc.definition.get_closest_marker("affidavit")
     if mark is None and "affidavit" not in metafunc.fixturenames:
         return
@@ -167,19 +163,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _repetitions(mark: pytest.Mark | None, name: str) -> int:
-    """Return how often a mark has its test run; a word or a zero there is a slip, not a wish."""
+    """Return the repetitions that a mark asks for; anything but a positive number is refused."""
     if mark is None:
         return 1
     repeat = mark.kwargs.get("repeat", 1)
     if mark.args or mark.kwargs.keys() - {"repeat"} or type(repeat) is not int or repeat < 1:
-        said = f"{name}: the mark affidavit takes repeat=N, a number from 1 on"
+        said = f"{name}: the mark affidavit takes repeat=N, a number of at least 1"
         raise pytest.fail.Exception(said, pytrace=False)
     return repeat
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Keep what the assertions of a test found with its result, where xdist carries it home."""
+    """Attach the results of the assertions to the test report, which pytest-xdist transfers."""
     results.take_results()
     try:
         return (yield)
@@ -190,7 +186,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 class OutcomeCollector:
-    """Collects how tests ended, and says so at the end."""
+    """Collects the outcomes of tests for the summary and the report."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -199,13 +195,13 @@ class OutcomeCollector:
         self._problem = ""
 
     def pytest_sessionstart(self) -> None:
-        """Refuse a place for the report before the first test, not after the last."""
+        """Stop before the first test if the report cannot be written."""
         self._write()
         if self._problem:
             raise pytest.UsageError(self._problem)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember a phase of a test: one that fails is worse than what came before."""
+        """Record a phase of a test; a failing phase overrides an earlier one."""
         properties = dict(report.user_properties)
         found = json.loads(str(properties.get(_PROPERTY, "[]")))
         name, number = split_run_name(report.nodeid)
@@ -224,7 +220,7 @@ class OutcomeCollector:
         run.checks = found
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """List each repetition, and say what kept the report from being written."""
+        """List each repetition, and the reason why the report could not be written."""
         repeated = [test for test in self._tests.values() if test.runs[0].run is not None]
         if repeated:
             terminalreporter.section("affidavit: repeated tests")
@@ -235,14 +231,14 @@ class OutcomeCollector:
             terminalreporter.write_line(f"ERROR: {self._problem}", red=True)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the report; what keeps it from being written must not hide what failed."""
+        """Write the report. A failure to write it must not hide a failing test."""
         self._write()
         if self._problem:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def _write(self) -> None:
         path = self._config.getoption("--affidavit-report")
-        # The workers of xdist leave it to their leader.
+        # Under pytest-xdist only the controller writes the report.
         if path is None or hasattr(self._config, "workerinput"):
             return
         from affidavit.base.errors import AffidavitError
@@ -252,7 +248,7 @@ class OutcomeCollector:
             "schema_version": PYTEST_REPORT_SCHEMA,
             "tests": [self._tests[name].as_wire() for name in sorted(self._tests)],
         }
-        # Half a letter, which a failing test may quote, has no place in UTF-8.
+        # A failing test may quote a lone surrogate, which UTF-8 cannot encode.
         text = json.dumps(wire, indent=2, ensure_ascii=False).encode("utf-8", "replace")
         try:
             write_atomically(path, text + b"\n")
@@ -261,7 +257,7 @@ class OutcomeCollector:
 
 
 def reason_of(report: pytest.TestReport) -> str:
-    """Return the first line of why a test failed."""
+    """Return the first line of the reason why a test failed."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = str(crash.message if crash is not None else report.longrepr or "")
     return next((line.strip() for line in text.splitlines() if line.strip()), "")[:300]

@@ -1,4 +1,4 @@
-"""What the assertions of the running test have found, for the report."""
+"""The results of the assertions of the running test, for the report."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,12 +9,12 @@ _results: list[dict[str, object]] = []
 
 
 def record_result(kind: str, decision: str, reasons: tuple[str, ...]) -> None:
-    """Keep what an assertion found, until its test ends."""
+    """Keep the result of an assertion until its test ends."""
     _results.append({"check": kind, "decision": decision, "reasons": list(reasons)})
 
 
 def take_results() -> list[dict[str, object]]:
-    """Return what was found since the last time, and begin anew."""
+    """Return the results since the last call, and forget them."""
     found = list(_results)
     _results.clear()
     return found
@@ -22,10 +22,10 @@ def take_results() -> list[dict[str, object]]:
 
 @contextmanager
 def one_line_errors(kind: str) -> Iterator[None]:
-    """Turn an error of the catalog, or an extra that is missing, into a failure of one line.
+    """Turn an AffidavitError or a missing extra into a test failure of one line.
 
-    A traceback through our own modules would tell a user nothing. A check that could not be made
-    decided nothing, and stands in the report as that.
+    A traceback through our own modules would not help the user. The report lists the check as
+    inconclusive.
     """
     __tracebackhide__ = True
     from affidavit.base.errors import AffidavitError
