@@ -18,19 +18,22 @@ _CHECK = """
 import json, sys, time
 from pathlib import Path
 import nupunkt, tantivy
-from affidavit.app.check import AskedAnswer, check_answer
-from affidavit.ledger.rules import DEFAULT_RULES
+from affidavit.app.check import build_check_context, check_answer, check_plan
+from affidavit.ledger.adjudication import CheckRequest
 from affidavit.ledger.record import ledger_to_json
-from affidavit.app.check import BenchPlan, set_up_bench
-from affidavit.app.judges import BuiltIn
-from affidavit.app.project import Project
 start = time.process_time()
-project, sources = Project(Path(sys.argv[2])), (Path(sys.argv[1]),)
-plan = BenchPlan(project, sources, DEFAULT_RULES, 8, judge=BuiltIn.LEXICAL)
-bench = set_up_bench(plan)
+project, sources = Path(sys.argv[2]), (Path(sys.argv[1]),)
+plan = check_plan(project, sources, rules=None, gates=(), judge="lexical", top_k=8)
+context = build_check_context(plan)
 day = "2026-01-03"
-asked = AskedAnswer(Path(sys.argv[3]).read_text(), None, "speed", day, day + "T00:00:00Z")
-ledger = check_answer(asked, bench)
+request = CheckRequest(
+    answer=Path(sys.argv[3]).read_text(),
+    query=None,
+    title="speed",
+    answer_date=day,
+    generated_at=day + "T00:00:00Z",
+)
+ledger = check_answer(request, context)
 ledger_to_json(ledger)
 print(json.dumps({
     "seconds": time.process_time() - start,

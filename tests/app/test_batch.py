@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 from tests.ledger.examples import seed_ledger
 
-from affidavit.app import check
-from affidavit.app.check import BatchItem, BatchOutcomeV1, BatchRowV1
+from affidavit.app import check_batch as check
+from affidavit.app.check_batch import BatchItem, BatchRow
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
 from affidavit.decision.decision import Decision
+from affidavit.reports.ledger_text import BatchOutcome, batch_outcome
 
 
-def rows_of(tmp_path: Path, text: str) -> tuple[BatchRowV1, ...]:
+def rows_of(tmp_path: Path, text: str) -> tuple[BatchRow, ...]:
     file = tmp_path / "answers.jsonl"
     file.write_text(text, encoding="utf-8")
     return check.read_batch_rows(file)
@@ -25,8 +26,8 @@ def test_rows_may_leave_out_what_is_not_known(tmp_path: Path) -> None:
         '{"id":"a","answer":"Yes."}\n\n{"id":"b","answer":"No.","query":"?","sources":["x.md"]}\n'
     )
     first, second = rows_of(tmp_path, text)
-    assert first == BatchRowV1("a", "Yes.")
-    assert second == BatchRowV1("b", "No.", "?", ("x.md",))
+    assert first == BatchRow(id="a", answer="Yes.")
+    assert second == BatchRow(id="b", answer="No.", query="?", sources=("x.md",))
 
 
 REFUSED = {
@@ -59,11 +60,11 @@ def test_refused(tmp_path: Path, text: str, name: str, line: int | None, field: 
 
 
 def works(*ids: str, key: str = "k") -> tuple[BatchItem, ...]:
-    return tuple(BatchItem(BatchRowV1(each, f"answer {each}"), key) for each in ids)
+    return tuple(BatchItem(BatchRow(id=each, answer=f"answer {each}"), key) for each in ids)
 
 
-def holds(work: BatchItem, outcome: BatchOutcomeV1) -> bool:
-    return outcome == check.batch_outcome(work, seed_ledger())
+def holds(work: BatchItem, outcome: BatchOutcome) -> bool:
+    return outcome == batch_outcome(work.row.id, work.key, seed_ledger())
 
 
 class Checker:
@@ -72,10 +73,10 @@ class Checker:
     def __init__(self) -> None:
         self.checked: list[str] = []
 
-    def __call__(self, fresh: Iterable[BatchItem]) -> Iterator[BatchOutcomeV1]:
+    def __call__(self, fresh: Iterable[BatchItem]) -> Iterator[BatchOutcome]:
         for work in fresh:
             self.checked.append(work.row.id)
-            yield check.batch_outcome(work, seed_ledger())
+            yield batch_outcome(work.row.id, work.key, seed_ledger())
 
 
 def test_a_second_run_checks_nothing_again(tmp_path: Path) -> None:
@@ -171,5 +172,7 @@ ENDS = {
 @pytest.mark.parametrize(("decisions", "wanted"), ENDS.values(), ids=ENDS.keys())
 def test_how_a_batch_ends(decisions: tuple[Decision, ...], wanted: Exit) -> None:
     (work,) = works("a")
-    outcomes = [BatchOutcomeV1(work.row.id, work.key, decision) for decision in decisions]
+    outcomes = [
+        BatchOutcome(id=work.row.id, key=work.key, decision=decision) for decision in decisions
+    ]
     assert check.batch_exit(outcomes) is wanted

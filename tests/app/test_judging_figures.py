@@ -9,23 +9,19 @@ from tests.app.stub_judge import StubJudge
 
 from affidavit.app.judge_calibration import (
     calibrate,
-    calibration_as_wire,
     fit_thresholds,
     require_labels,
-    rules_file,
 )
 from affidavit.app.judge_evaluation import (
-    confusion_rows,
     evaluate_set,
-    evaluation_as_wire,
-    figures_of,
     label_rows,
 )
-from affidavit.app.judge_scoring import JudgedRow, RowFault, RowOutcome
+from affidavit.app.judge_scoring import ClaimScore, JudgedRow, RowFault, RowOutcome
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence
 from affidavit.ledger.model import Verdict
 from affidavit.ledger.rules import JudgeThresholds, rules_digest, rules_from_toml
+from affidavit.reports.judge_calibration import calibration_as_json, rules_file
 from affidavit.reports.judge_card import (
     Card,
     CardV1,
@@ -35,25 +31,25 @@ from affidavit.reports.judge_card import (
     card_markdown,
     load_card,
 )
+from affidavit.reports.judge_evaluation import evaluation_as_json, figure_rows
 
 OWN = JudgeThresholds()
 
 
 def row(label: str, support: float, contradiction: float = 0.0, at: int = 1) -> JudgedRow:
     """Return a row as the judge's own thresholds decide it."""
-    return JudgedRow(
+    score = ClaimScore(
         id=str(at),
-        line=at,
         verdict=OWN.verdict(support, contradiction),
         support=support,
-        shown_support=support,
         contradiction=contradiction,
         confidence=0.0,
         snippet="",
         notes="",
-        digest=sha256(f"{at}".encode()).hexdigest(),
         label=label,
     )
+    digest = sha256(f"{at}".encode()).hexdigest()
+    return JudgedRow(line=at, score=score, support=support, digest=digest)
 
 
 def many(label: str, count: int, low: float, high: float, against: float = 0.0) -> list[JudgedRow]:
@@ -87,23 +83,23 @@ def test_supported_is_measured_against_the_rest_and_contradicted_where_it_is_sai
     assert report.support.counts.specificity.value == pytest.approx(4 / 6)
     assert report.contradiction.counts.recall.value == 0.5
     assert report.contradiction.counts.specificity.value == 0.75
-    assert confusion_rows(report) == (
-        ("supported", 1, 1, 0, 0),
-        ("partial", 1, 0, 0, 0),
-        ("refuted", 1, 0, 1, 0),
-        ("neutral", 0, 0, 1, 1),
-        ("not_supported", 0, 0, 0, 1),
+    assert report.confusion == (
+        ("supported", (1, 1, 0, 0)),
+        ("partial", (1, 0, 0, 0)),
+        ("refuted", (1, 0, 1, 0)),
+        ("neutral", (0, 0, 1, 1)),
+        ("not_supported", (0, 0, 0, 1)),
     )
 
 
 def test_every_figure_is_reported_with_its_interval() -> None:
     report = evaluate_set("mixed", MIXED)
-    wire = evaluation_as_wire(report)
+    wire = evaluation_as_json(report)
     figures = wire["supported"]["figures"]
     assert figures["balanced_accuracy"]["value"] == pytest.approx(0.583333)
     assert all(each["low"] <= each["value"] <= each["high"] for each in figures.values())
     assert all(each["interval_by"] for each in figures.values())
-    assert len(figures) == len(figures_of(report)) == 10
+    assert len(figures) == len(list(figure_rows(report))) == 10
     assert wire["confusion"]["refuted"]["contradicted"] == 1
 
 
@@ -125,7 +121,7 @@ def test_a_broken_row_or_label_stops_it() -> None:
 def test_nothing_is_not_measured() -> None:
     report = evaluate_set("empty", [])
     assert report.support.count == 0
-    figures = evaluation_as_wire(report)["supported"]["figures"]
+    figures = evaluation_as_json(report)["supported"]["figures"]
     assert {each["value"] for each in figures.values()} == {None}
 
 
@@ -184,7 +180,7 @@ def test_partial_and_refuted_labels_move_their_own_thresholds() -> None:
     ]
     found = fit_thresholds(label_rows(rows)[0])
     assert 0 < found.contradicted_from <= 0.3
-    decided = [found.verdict(each.support, each.contradiction) for each in rows]
+    decided = [found.verdict(each.support, each.score.contradiction) for each in rows]
     wanted = [Verdict.SUPPORTED, Verdict.WEAK, Verdict.NOT_FOUND, Verdict.CONTRADICTED]
     assert decided == [verdict for verdict in wanted for _ in range(20)]
 
@@ -224,7 +220,7 @@ def test_the_rules_file_is_read_back_with_its_digest() -> None:
     assert rules_digest(rules) == file.rules_digest
     assert {digest, file.rules_digest, StubJudge().identity.digest} <= set(file.text.split())
     assert set(tomllib.loads(file.text)) == {"judge"}
-    wire = calibration_as_wire(found, file, StubJudge().identity, digest)
+    wire = calibration_as_json(found, file, StubJudge().identity, digest)
     assert wire["is_better"] is True
     assert wire["after"]["kappa"]["low"] <= wire["after"]["kappa"]["value"]
 
@@ -234,7 +230,7 @@ def test_kappa_that_is_not_measured_is_none() -> None:
         yield from many("supported", 30, 0.6, 1.0)
         yield from many("neutral", 30, 0.6, 1.0)
 
-    wire = calibration_as_wire(
+    wire = calibration_as_json(
         found := calibrate(outcomes()),
         rules_file(found, StubJudge().identity, ""),
         StubJudge().identity,

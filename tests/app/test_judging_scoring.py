@@ -180,9 +180,8 @@ def test_a_name_is_found_even_where_the_row_is_wrong() -> None:
 
 def test_a_score_names_what_it_rests_on() -> None:
     found = judged(id="a", claim="c", evidence=["0.8 0.1", " "], label="weak")
-    assert (found.verdict, found.support, found.contradiction) == (Verdict.SUPPORTED, 0.8, 0.1)
-    assert (found.snippet, found.notes) == ("0.8 0.1", "it says 0.8 0.1")
-    assert found.confidence == pytest.approx(0.6 * 0.9 + 0.15 + 0.05)
+    assert found.support == 0.8
+    assert found.score.confidence == pytest.approx(0.6 * 0.9 + 0.15 + 0.05)
     assert json.loads(score_line(found)) == {
         "id": "a",
         "verdict": "supported",
@@ -197,19 +196,19 @@ def test_a_score_names_what_it_rests_on() -> None:
 
 def test_a_contradiction_goes_first_and_is_named() -> None:
     found = judged(claim="c", evidence="0.9 0.7")
-    assert (found.verdict, found.confidence) == (Verdict.CONTRADICTED, 0.7)
-    assert found.snippet == "0.9 0.7"
+    assert (found.score.verdict, found.score.confidence) == (Verdict.CONTRADICTED, 0.7)
+    assert found.score.snippet == "0.9 0.7"
     assert b"label" not in score_line(found)
 
 
 def test_what_is_not_found_names_what_came_closest() -> None:
-    found = judged(claim="c", evidence="0.4 0.0")
+    found = judged(claim="c", evidence="0.4 0.0").score
     assert (found.verdict, found.confidence, found.snippet) == (Verdict.NOT_FOUND, 0.0, "0.4 0.0")
 
 
 @pytest.mark.parametrize("evidence", ["", " \n", [], ["", " "]])
 def test_no_evidence_is_not_found_and_said(evidence: object) -> None:
-    found = judged(claim="c", evidence=evidence)
+    found = judged(claim="c", evidence=evidence).score
     assert (found.verdict, found.support, found.notes) == (Verdict.NOT_FOUND, 0.0, NO_EVIDENCE)
 
 
@@ -237,7 +236,7 @@ def test_a_claim_may_rest_on_two_texts() -> None:
     texts = ["The pump has two stages.", "The motor was built in Turin."]
     given = line(claim=claim, evidence=texts)
     row = row_from_value(row_value(given), given)
-    assert judge_row(row, LexicalJudge(), DEFAULT_RULES).verdict is Verdict.SUPPORTED
+    assert judge_row(row, LexicalJudge(), DEFAULT_RULES).score.verdict is Verdict.SUPPORTED
 
 
 @given(SCORES, SCORES, THRESHOLDS)
@@ -246,11 +245,10 @@ def test_with_thresholds_a_score_is_what_the_thresholds_say(
 ) -> None:
     rules = LedgerRules(judge=thresholds)
     given = line(claim="c", evidence=f"{support} {against}")
-    found = judge_row(
-        row_from_value(row_value(given), given), with_thresholds(StubJudge(), thresholds), rules
-    )
+    row = row_from_value(row_value(given), given)
+    found = judge_row(row, with_thresholds(StubJudge(), thresholds), rules).score
     assert found.verdict is thresholds.verdict(support, against)
-    assert found.shown_support == thresholds.shifted(support)
+    assert found.support == thresholds.shifted(support)
 
 
 def test_without_thresholds_the_judge_is_as_it_is() -> None:

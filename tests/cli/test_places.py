@@ -9,7 +9,7 @@ from tests.cli.gate_files import code_of
 from tests.cli.running import run
 from tests.repository import ROOT
 
-from affidavit.app import api
+from affidavit.app import check
 from affidavit.cli.program import cli
 
 # IN is read and OUT is written.
@@ -66,7 +66,7 @@ def test_links_that_lead_in_a_circle_are_no_defect(words: list[str], place: Path
 
 
 def test_an_answer_from_a_pipe_that_is_too_long_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "MAX_ANSWER_BYTES", 10)
+    monkeypatch.setattr(check, "MAX_ANSWER_BYTES", 10)
     result = CliRunner().invoke(cli, ["check", "-", "--sources", "docs"], input="x" * 11)
     assert (result.exit_code, code_of(result)) == (2, "AF013")
 

@@ -20,7 +20,6 @@ import msgspec
 from affidavit.app.clock import time_of
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import NOWHERE, AffidavitError, Where
-from affidavit.base.faults import evidence as faults
 from affidavit.base.faults import gates as gate_faults
 from affidavit.base.files import read_bounded, write_atomically
 
@@ -30,10 +29,8 @@ if TYPE_CHECKING:
     from affidavit.app.judge_scoring import ClaimScore
     from affidavit.app.verify import VerifiedReceipt
     from affidavit.decision.report import Report
-    from affidavit.ledger.model import Document
     from affidavit.ledger.record import Ledger
 
-MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 _GZIP: Final = b"\x1f\x8b"
 _ROW_SETTINGS: Final = ("auditor", "gold", "pairs", "rows", "runs", "scholar", "trace")
 _DOCUMENT_ENDINGS: Final = (".docx", ".htm", ".html", ".markdown", ".md", ".pdf", ".txt")
@@ -74,31 +71,28 @@ def check(
 ) -> "Ledger":
     """Check an answer as `affidavit check` does, and save its ledger if a project is named."""
     from affidavit.app.check import (
-        CheckPlan,
         build_check_context,
         check_answer,
-        ledger_rules_for,
-        require_documents,
+        check_plan,
+        require_sources_for,
+        save_ledger,
     )
-    from affidavit.app.judges import judge_named
-    from affidavit.app.project import Project
     from affidavit.ledger.adjudication import CheckRequest
-    from affidavit.ledger.record import ledger_to_json
 
     text = read_answer(answer)
     named = (sources,) if isinstance(sources, str | Path) else tuple(sources)
     scratch = scratch_folder()
     generated_at = time_of(at)
-    plan = CheckPlan(
-        project=Project(scratch if project is None else Path(project)),
-        sources=tuple(source_path(each, number, scratch) for number, each in enumerate(named, 1)),
-        rules=ledger_rules_for(None if rules is None else Path(rules), texts_of(gates)),
+    plan = check_plan(
+        scratch if project is None else Path(project),
+        (source_path(each, number, scratch) for number, each in enumerate(named, 1)),
+        rules=None if rules is None else Path(rules),
+        gates=texts_of(gates),
+        judge=judge,
         top_k=top_k,
-        judge=judge_named(judge),
     )
     context = build_check_context(plan)
-    require_documents(context)
-    reject_answer_as_source(text, context.sources.index.documents)
+    require_sources_for(text, context)
     request = CheckRequest(
         answer=text,
         query=query,
@@ -108,36 +102,17 @@ def check(
     )
     ledger = check_answer(request, context)
     if project is not None:
-        plan.project.sessions.save(ledger.session_id, ledger_to_json(ledger))
+        save_ledger(ledger, plan.project)
     return ledger
 
 
 def read_answer(answer: str | Path) -> str:
     """Return the text of an answer. A path is read; a text is never taken for a path."""
+    from affidavit.app.check import MAX_ANSWER_BYTES, answer_text
+
     if isinstance(answer, str):
         return answer_text(answer.encode("utf-8", "surrogatepass"), NOWHERE)
     return answer_text(read_bounded(answer, MAX_ANSWER_BYTES), Where(file=str(answer)))
-
-
-def answer_text(data: bytes, where: Where) -> str:
-    """Return an answer as text. It must be UTF-8 and must not be empty."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise AffidavitError(faults.ANSWER_NOT_TEXT, where) from None
-    if "\0" in text:
-        raise AffidavitError(faults.ANSWER_NOT_TEXT, where)
-    if not text.strip():
-        raise AffidavitError(faults.ANSWER_EMPTY, where)
-    return text
-
-
-def reject_answer_as_source(answer: str, documents: "Iterable[Document]") -> None:
-    """Refuse an answer that is one of its own sources."""
-    digest = digest_of(answer.encode())
-    for document in documents:
-        if document.digest == digest:
-            raise AffidavitError(faults.ANSWER_IS_SOURCE, filename=document.filename)
 
 
 def source_path(source: Source, number: int, scratch: Path) -> Path:
@@ -172,14 +147,14 @@ def judge(
 ) -> "ClaimScore":
     """Judge a claim against texts as `affidavit judge score` does."""
     from affidavit.app.check import ledger_rules_for
-    from affidavit.app.judge_scoring import JudgeRow, RowScorer, judge_row, score_of
+    from affidavit.app.judge_scoring import JudgeRow, RowScorer, judge_row
     from affidavit.app.judges import judge_named
 
     scorer = RowScorer(
         ledger_rules_for(None if rules is None else Path(rules), ()), judge_named(judge)
     )
     row = JudgeRow(id="claim", line=1, claim=claim, evidence=texts_of(evidence))
-    return score_of(judge_row(row, scorer.judge, scorer.rules))
+    return judge_row(row, scorer.judge, scorer.rules).score
 
 
 # Deciding by gates.
@@ -195,7 +170,7 @@ def gate(kind: str, settings: Mapping[str, Any]) -> "Report":
         return plan.run()
 
 
-def gate_all(config: str | Path = "affidavit.toml") -> "AllGatesReport":
+def gate_all(config: str | Path) -> "AllGatesReport":
     """Decide every gate of a configuration file as `affidavit gate all` does."""
     from affidavit.app.gate_all import load_gate_config, run_all_gates
 

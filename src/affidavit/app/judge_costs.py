@@ -1,9 +1,10 @@
 """What a run of a judge behind a server would cost, said before; and what it came to, after."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec import structs
 
 from affidavit.app.check import CheckContext, check_answer
 from affidavit.app.judge_scoring import STANDARD_INPUT, RowScorer, outcome_of_line, row_lines
@@ -55,8 +56,8 @@ def estimate_answers(
 ) -> str:
     """Return the estimate of checking some answers, found by checking them with nobody reading."""
     listing = PairCollector(judge)
-    for asked, bench in answers:
-        check_answer(asked, replace(bench, judge=listing))
+    for request, context in answers:
+        check_answer(request, structs.replace(context, judge=listing))
     return estimate_pairs(judge, listing.pairs, above_budget=above_budget)
 
 

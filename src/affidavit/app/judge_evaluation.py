@@ -1,44 +1,36 @@
-"""Measures a judge on labelled rows: labels, figures with intervals, and their JSON."""
+"""Measures a judge on labelled rows.
+
+The labels of public data sets and of users mean:
+
+| label | supported | contradicted |
+|---|---|---|
+| supported, entailment, supports, true, 1 | yes | no |
+| partial, weak | no, but in part | unknown |
+| refuted, contradicted, contradiction, refutes | no | yes |
+| neutral, not_found, not enough info | no | no |
+| not_supported, false, 0 | no | unknown |
+
+Case does not matter, and a space or a hyphen is read as an underscore. Partial support counts as
+not supported. A row whose label leaves something unknown is not counted in that figure.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-import msgspec
+from msgspec import Struct
 
 from affidavit.app.judge_scoring import JudgedRow, RowFault, RowOutcome
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import evidence as evidence_faults
 from affidavit.base.faults import evidence as faults
-from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.statistics.classification import (
-    BinaryEvaluation,
-    Estimate,
-    ScoredLabel,
-    estimated,
-    evaluate_labels,
-)
+from affidavit.base.statistics.classification import ScoredLabel, evaluate_labels
 from affidavit.ledger.model import Verdict
-
-# What the labels of public data sets and of users mean for a judge.
-#
-# | label | supported | contradicted |
-# |---|---|---|
-# | supported, entailment, supports, true, 1 | yes | no |
-# | partial, weak | no, but partly | not said |
-# | refuted, contradicted, contradiction, refutes | no | yes |
-# | neutral, not_found, not enough info | no | no |
-# | not_supported, false, 0 | no | not said |
-#
-# Case does not matter, and a space or a hyphen is an underscore. Partial support counts as not
-# supported. What a label does not say is left out of that figure, and never guessed.
+from affidavit.reports.judge_evaluation import SetReport
 
 
-@dataclass(frozen=True, slots=True)
-class LabelMeaning:
-    """What a label says of a claim. `name` is how a report calls it."""
+class LabelMeaning(Struct, frozen=True):
+    """What a label says about a claim. `name` is its name in reports."""
 
     name: str
     is_supported: bool
@@ -53,7 +45,7 @@ NEUTRAL: Final = LabelMeaning("neutral", False, False, False)
 NOT_SUPPORTED: Final = LabelMeaning("not_supported", False, False, None)
 
 MEANINGS: Final = (SUPPORTED, PARTIAL, REFUTED, NEUTRAL, NOT_SUPPORTED)
-"""In the order in which a report lists them."""
+"""In the order of reports."""
 
 _SPELLINGS: Final[Mapping[str, LabelMeaning]] = MappingProxyType(
     {
@@ -67,7 +59,7 @@ _SPELLINGS: Final[Mapping[str, LabelMeaning]] = MappingProxyType(
 
 
 def meaning_of(label: str | None, line: int) -> LabelMeaning:
-    """Return what a row's label means; raise if there is none, or nobody knows it."""
+    """Return the meaning of a row's label; raise if it is missing or unknown."""
     key = (label or "").strip().lower().replace(" ", "_").replace("-", "_")
     found = _SPELLINGS.get(key)
     if found is None:
@@ -81,39 +73,19 @@ def meaning_of(label: str | None, line: int) -> LabelMeaning:
     return found
 
 
-# How good a judge is on rows with labels: figures with intervals, and what it said of what.
-
-NOT_MEASURED = frozenset({faults.CLAIM_EMPTY, evidence_faults.CLAIM_TOO_LONG})
-"""What makes a row one that no judge could read; anything else is an error of the file."""
+NOT_MEASURED = frozenset({faults.CLAIM_EMPTY, faults.CLAIM_TOO_LONG})
+"""Faults of a row that no judge could read; any other fault is an error of the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledRow:
-    """A row that was judged, and what its label means."""
+class LabelledRow(Struct, frozen=True):
+    """A judged row and the meaning of its label."""
 
     judged: JudgedRow
     meaning: LabelMeaning
 
 
-@dataclass(frozen=True, slots=True)
-class SetReport:
-    """The figures of one set.
-
-    `support` measures "supported" against everything else: by the verdict where a yes or no is
-    meant, by the support (for a prior of one half) where a probability is. `contradiction` measures
-    the same of "contradicted", on the rows whose label says whether the evidence contradicts.
-    """
-
-    name: str
-    count: int
-    not_measured: tuple[AffidavitError, ...]
-    support: BinaryEvaluation
-    contradiction: BinaryEvaluation
-    confusion: Mapping[tuple[str, Verdict], int]
-
-
 def evaluate_set(name: str, outcomes: Iterable[RowOutcome]) -> SetReport:
-    """Return the figures of a set. A row with a wrong label, or none, is an error."""
+    """Return the figures of a set. A row with an unknown label, or without one, is an error."""
     rows, unread = label_rows(outcomes)
     return SetReport(
         name=name,
@@ -124,21 +96,30 @@ def evaluate_set(name: str, outcomes: Iterable[RowOutcome]) -> SetReport:
             [
                 ScoredLabel(
                     row.meaning.is_contradicted,
-                    row.judged.verdict is Verdict.CONTRADICTED,
-                    row.judged.contradiction,
+                    row.judged.score.verdict is Verdict.CONTRADICTED,
+                    row.judged.score.contradiction,
                 )
                 for row in rows
                 if row.meaning.is_contradicted is not None
             ]
         ),
-        confusion=Counter((row.meaning.name, row.judged.verdict) for row in rows),
+        confusion=_confusion(rows),
     )
+
+
+def _confusion(rows: Iterable[LabelledRow]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    counts = Counter((row.meaning.name, row.judged.score.verdict) for row in rows)
+    table = (
+        (meaning.name, tuple(counts[meaning.name, verdict] for verdict in Verdict))
+        for meaning in MEANINGS
+    )
+    return tuple((name, row) for name, row in table if any(row))
 
 
 def label_rows(
     outcomes: Iterable[RowOutcome],
 ) -> tuple[list[LabelledRow], tuple[AffidavitError, ...]]:
-    """Return the rows that were judged with their labels, and what could not be read."""
+    """Return the judged rows with their labels, and the errors of unreadable rows."""
     rows: list[LabelledRow] = []
     unread: list[AffidavitError] = []
     for outcome in outcomes:
@@ -147,94 +128,10 @@ def label_rows(
                 raise outcome.error
             unread.append(outcome.error)
         else:
-            rows.append(LabelledRow(outcome, meaning_of(outcome.label, outcome.line)))
+            rows.append(LabelledRow(outcome, meaning_of(outcome.score.label, outcome.line)))
     return rows, tuple(unread)
 
 
 def _support_label(row: LabelledRow) -> ScoredLabel:
-    said = row.judged.verdict is Verdict.SUPPORTED
+    said = row.judged.score.verdict is Verdict.SUPPORTED
     return ScoredLabel(row.meaning.is_supported, said, row.judged.support)
-
-
-# The figures of a set in the order in which every report lists them.
-
-FIGURES: Final = (
-    ("balanced_accuracy", "Balanced accuracy", "Wilson of both recalls, joined by MOVER"),
-    ("precision", "Precision", "Wilson"),
-    ("recall", "Recall", "Wilson"),
-    ("specificity", "Specificity", "Wilson"),
-    ("f1", "F1", "Wilson of tp / (tp + fp + fn)"),
-    ("auroc", "AUROC", "DeLong, on the logit scale"),
-    ("ece", "ECE", "bootstrap, 500 resamples"),
-    ("ece_at_base_rate", "ECE, prior = base rate", "bootstrap, 500 resamples"),
-    ("brier", "Brier score", "bootstrap, 500 resamples"),
-    ("base_rate", "Base rate", "Wilson"),
-)
-"""Name for machines, name for people, and how the interval is made."""
-
-
-def figure(evaluation: BinaryEvaluation, name: str) -> Estimate:
-    """Return one figure of an evaluation by its name."""
-    match name:
-        case "base_rate":
-            return estimated(evaluation.base_rate)
-        case "auroc" | "ece" | "ece_at_base_rate" | "brier":
-            found: Estimate = getattr(evaluation, name)
-        case _:
-            found = getattr(evaluation.counts, name)
-    return found
-
-
-def figures_of(report: SetReport) -> tuple[tuple[str, Estimate, Estimate, str], ...]:
-    """Return each figure of support and of contradiction, by its name for people."""
-    return tuple(
-        (said, figure(report.support, name), figure(report.contradiction, name), method)
-        for name, said, method in FIGURES
-    )
-
-
-def confusion_rows(report: SetReport) -> tuple[tuple[Any, ...], ...]:
-    """Return a row per label that occurs: its name, and how often it got each verdict."""
-    return tuple(
-        (meaning.name, *counts)
-        for meaning in MEANINGS
-        if any(counts := [report.confusion.get((meaning.name, each), 0) for each in Verdict])
-    )
-
-
-def evaluation_as_wire(report: SetReport) -> dict[str, Any]:
-    """Return a report as machines get it."""
-    return {
-        "name": report.name,
-        "rows": report.count,
-        "not_measured": [error.as_wire() for error in report.not_measured],
-        "supported": _binary_evaluation_as_wire(report.support),
-        "contradicted": _binary_evaluation_as_wire(report.contradiction),
-        "confusion": {
-            name: dict(zip((each.value for each in Verdict), counts, strict=True))
-            for name, *counts in confusion_rows(report)
-        },
-    }
-
-
-def _binary_evaluation_as_wire(evaluation: BinaryEvaluation) -> dict[str, Any]:
-    figures = {
-        name: {**_estimate_as_wire(figure(evaluation, name)), "interval_by": method}
-        for name, _, method in FIGURES
-    }
-    return {
-        "n": evaluation.count,
-        "counts": msgspec.to_builtins(evaluation.counts),
-        "figures": figures,
-        "bins": msgspec.to_builtins(evaluation.bins),
-        "bins_at_base_rate": msgspec.to_builtins(evaluation.bins_at_base_rate),
-    }
-
-
-def _estimate_as_wire(estimate: Estimate) -> dict[str, float | None]:
-    interval = estimate.interval
-    return {
-        "value": rounded(estimate.value),
-        "low": None if interval is None else rounded(interval.low),
-        "high": None if interval is None else rounded(interval.high),
-    }

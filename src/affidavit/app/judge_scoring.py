@@ -1,21 +1,28 @@
-"""Scores rows of claims and evidence with a judge, in one process or several."""
+"""Scores rows of claims and evidence with a judge, in one process or several.
+
+A row is a line of JSON, `{id, claim, evidence}`, in a plain or gzip file; evidence is a text or a
+list of texts. `hypothesis` and `premise` are synonyms. A row without an id is named by its line
+number, its label is passed on, and other fields are ignored.
+
+The verdict follows from the rules of the ledger, so that `judge score` and `check` agree. The texts
+of the evidence are the paragraphs of one undated source: a claim may rest on two of them.
+"""
 
 import gzip
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from io import BufferedReader, BytesIO, RawIOBase
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
 import msgspec
+from msgspec import Struct
 
 from affidavit.app.judges import DEFAULT_JUDGE, JudgeChoice, is_remote, judge_for
 from affidavit.app.project import Project
 from affidavit.base.digest import chunk_hash, sha256_hex
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import evidence as evidence_faults
 from affidavit.base.faults import evidence as faults
 from affidavit.base.faults import input as input_faults
 from affidavit.base.files import open_to_read
@@ -41,24 +48,17 @@ from affidavit.ledger.model import (
 )
 from affidavit.ledger.rules import JudgeThresholds, LedgerRules, rules_digest
 
-# Rows of claims and evidence: JSON lines, plain or gzip'd, read one at a time.
-#
-# A row is `{id, claim, evidence}`: evidence is a text or a list of texts, each a source of its own.
-# `hypothesis` and `premise` are other names for the two, as data sets have them. A row without an
-# id is named by its line. A label is carried along; whatever else a row holds is passed over.
-
 ROW_LIMITS: Final = JsonLimits(max_bytes=64 * 1024 * 1024, max_string=64 * 1024 * 1024)
 _GZIP: Final = b"\x1f\x8b"
 _ROWS_AT_ONCE: Final = 32
 _BYTES_AT_ONCE: Final = 1024 * 1024
-"""A batch ends at either, so that rows with long evidence do not fill the memory."""
+"""A batch ends at either limit, so that rows with long evidence do not fill the memory."""
 
 _Text = TypeVar("_Text")
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeRow:
-    """A claim, what it is read against, and the line on which it stands."""
+class JudgeRow(Struct, frozen=True, kw_only=True):
+    """A claim, its evidence, and the number of its line."""
 
     id: str
     line: int
@@ -67,16 +67,15 @@ class JudgeRow:
     label: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RowLine:
-    """The bytes of a row that nobody has looked at yet."""
+class RowLine(Struct, frozen=True):
+    """The bytes of a line that is not decoded yet."""
 
     number: int
     text: bytes
 
 
-class JudgeRowV1(msgspec.Struct, frozen=True):
-    """A row as it is written."""
+class JudgeRowV1(Struct, frozen=True, kw_only=True):
+    """A row in a file. Public data sets call the claim hypothesis and the evidence premise."""
 
     id: str | int | None = None
     claim: str | None = None
@@ -87,7 +86,7 @@ class JudgeRowV1(msgspec.Struct, frozen=True):
 
 
 def row_lines_of(stream: BufferedReader) -> Iterator[RowLine]:
-    """Yield the lines that hold something; gzip is known by its first bytes, not by a name."""
+    """Yield the lines that are not blank. Gzip is detected by its first bytes."""
     plain: LineStream = stream
     if stream.peek(2)[:2] == _GZIP:
         plain = cast(LineStream, gzip.GzipFile(fileobj=stream))
@@ -110,7 +109,7 @@ def row_lines_of(stream: BufferedReader) -> Iterator[RowLine]:
 
 
 def batches(lines: Iterable[RowLine]) -> Iterator[tuple[RowLine, ...]]:
-    """Yield the lines in pieces of work, each small enough to be sent to another process."""
+    """Yield the lines in batches, each small enough to be sent to another process."""
     batch: list[RowLine] = []
     size = 0
     for line in lines:
@@ -124,9 +123,9 @@ def batches(lines: Iterable[RowLine]) -> Iterator[tuple[RowLine, ...]]:
 
 
 def row_name(value: JsonValue, line: RowLine) -> str:
-    """Return how a row is called, also one that is not right: by its id, else by its line."""
-    given = value.get("id") if isinstance(value, dict) else None
-    return str(given if isinstance(given, str | int) else line.number)
+    """Return the name of a row, even of a malformed one: its id, or its line number."""
+    row_id = value.get("id") if isinstance(value, dict) else None
+    return str(row_id if isinstance(row_id, str | int) else line.number)
 
 
 def row_value(line: RowLine) -> JsonValue:
@@ -135,7 +134,7 @@ def row_value(line: RowLine) -> JsonValue:
 
 
 def row_from_value(value: JsonValue, line: RowLine) -> JudgeRow:
-    """Return the row that a line holds; what is wrong names the line and the field."""
+    """Return the row of a line; an error names the line and the field."""
     try:
         wire = msgspec.convert(value, JudgeRowV1)
     except msgspec.ValidationError as error:
@@ -152,10 +151,10 @@ def row_from_value(value: JsonValue, line: RowLine) -> JudgeRow:
 
 
 def _required_field(value: _Text | None, other: _Text | None, name: str, line: RowLine) -> _Text:
-    given = other if value is None else value
-    if given is None:
+    found = other if value is None else value
+    if found is None:
         raise _malformed(line, f"it has no {name}", name)
-    return given
+    return found
 
 
 def _malformed(line: RowLine, problem: str, field: str | None) -> AffidavitError:
@@ -169,16 +168,10 @@ def _label_text(label: str | bool | int | None) -> str | None:
     return str(label).lower() if isinstance(label, bool | int) else label
 
 
-# One row: a claim read against its evidence, with the verdict that a ledger would give.
-#
-# The readings go through the ledger's own rules for verdicts and confidence, so that `judge score`
-# and `check` agree. The texts of the evidence are read as the paragraphs of one undated source: a
-# claim may rest on two of them.
-
 NO_EVIDENCE: Final = "there is no evidence to read"
 DECIMALS: Final = 4
 _UNDATED: Final = "1970-01-01"
-"""The day of the answer, which nothing depends on where no source has a date."""
+"""The day of the answer. It has no effect, because the source has no date."""
 _DEFAULT_THRESHOLDS: Final = JudgeThresholds()
 _EVIDENCE: Final = Document(
     id="evidence",
@@ -191,29 +184,39 @@ _EVIDENCE: Final = Document(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedRow:
-    """What became of a row. `support` is for a prior of one half, `shown_support` for the rules'.
+class ClaimScore(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The verdict on a claim: a line of `judge score`. `support` has the prior of the rules.
 
-    `snippet` is the sentence that decided, or for not_found the one that came closest.
+    `snippet` is the deciding sentence, or for not_found the closest one.
     """
 
     id: str
-    line: int
     verdict: Verdict
     support: float
-    shown_support: float
     contradiction: float
     confidence: float
     snippet: str
     notes: str
-    digest: str
-    """Of the claim and its evidence, so that equal rows can be known."""
     label: str | None = None
 
+    def _repr_html_(self) -> str:
+        row = (self.verdict.value, f"{self.confidence:.2f}", self.snippet, self.notes)
+        columns = ("Verdict", "Confidence", "Evidence", "Why")
+        return result_table("Claim", self.verdict.value, columns, (row,))
 
-@dataclass(frozen=True, slots=True)
-class RowFault:
+
+class JudgedRow(Struct, frozen=True, kw_only=True):
+    """A row that was judged."""
+
+    line: int
+    score: ClaimScore
+    support: float
+    """For a prior of one half."""
+    digest: str
+    """Of the claim and its evidence; equal rows have equal digests."""
+
+
+class RowFault(Struct, frozen=True):
     """A row that could not be judged, and why."""
 
     id: str
@@ -225,7 +228,7 @@ RowOutcome = JudgedRow | RowFault
 
 
 def outcome_of_line(line: RowLine, judge: Judge, rules: LedgerRules) -> RowOutcome:
-    """Return what became of a line. An error is an outcome, so that others can go on."""
+    """Return the outcome of a line. An error is an outcome: the others go on."""
     name = str(line.number)
     try:
         value = row_value(line)
@@ -236,7 +239,7 @@ def outcome_of_line(line: RowLine, judge: Judge, rules: LedgerRules) -> RowOutco
 
 
 def judge_row(row: JudgeRow, judge: Judge, rules: LedgerRules) -> JudgedRow:
-    """Return the verdict on a row, with all that it rests on."""
+    """Return the verdict on a row."""
     if not row.claim.strip():
         raise AffidavitError(faults.CLAIM_EMPTY, Where(line=row.line, field="claim"))
     texts = [text for text in row.evidence if text.strip()]
@@ -254,27 +257,26 @@ def judge_row(row: JudgeRow, judge: Judge, rules: LedgerRules) -> JudgedRow:
     entry = decide_entry(entry, index.documents, _UNDATED, rules)
     support = max(map(support_of, readings), default=0.0)
     decided = next(iter(entry.deciding_readings), None) or _closest(readings)
-    return JudgedRow(
+    score = ClaimScore(
         id=row.id,
-        line=row.line,
         verdict=entry.verdict,
-        support=support,
-        shown_support=(rules.judge_thresholds or _DEFAULT_THRESHOLDS).shifted(support),
+        support=(rules.judge_thresholds or _DEFAULT_THRESHOLDS).shifted(support),
         contradiction=max((each.contradiction for each in entry.readings), default=0.0),
         confidence=entry.confidence_score,
         snippet=decided.snippet if decided else "",
         notes=decided.notes if decided else NO_EVIDENCE,
-        digest=sha256_hex("\0".join((row.claim, *row.evidence)).encode()),
         label=row.label,
     )
+    digest = sha256_hex("\0".join((row.claim, *row.evidence)).encode())
+    return JudgedRow(line=row.line, score=score, support=support, digest=digest)
 
 
 def support_of(reading: Reading) -> float:
-    """Return the judge's probability of support; a judge that gives none has its similarity."""
+    """Return the judge's probability of support, or else its similarity."""
     support = dict(reading.scores).get("support", reading.similarity)
     if not 0 <= support <= 1:  # Not a number compares as false.
         raise AffidavitError(
-            evidence_faults.READING_SCORE, Where(field="support"), name="support", score=support
+            faults.READING_SCORE, Where(field="support"), name="support", score=support
         )
     return rounded(support, DECIMALS)
 
@@ -299,54 +301,19 @@ def _chunk(text: str) -> Chunk:
     )
 
 
-class ClaimScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The verdict on one claim, as a line of the scores. `support` is for the rules' prior."""
-
-    id: str
-    verdict: Verdict
-    support: float
-    contradiction: float
-    confidence: float
-    snippet: str
-    notes: str
-    label: str | None = None
-
-    def _repr_html_(self) -> str:
-        row = (self.verdict.value, f"{self.confidence:.2f}", self.snippet, self.notes)
-        columns = ("Verdict", "Confidence", "Evidence", "Why")
-        return result_table("Claim", self.verdict.value, columns, (row,))
-
-
-def score_of(row: JudgedRow) -> ClaimScore:
-    """Return the score of a row, without what only an evaluation needs."""
-    return ClaimScore(
-        id=row.id,
-        verdict=row.verdict,
-        support=row.shown_support,
-        contradiction=row.contradiction,
-        confidence=row.confidence,
-        snippet=row.snippet,
-        notes=row.notes,
-        label=row.label,
-    )
-
-
 def score_line(outcome: RowOutcome) -> bytes:
-    """Return the JSON of an outcome, on one line: the score, or the error in its place."""
+    """Return an outcome as one line of JSON: the score, or the error."""
     if isinstance(outcome, RowFault):
         return msgspec.json.encode({"id": outcome.id, "error": outcome.error.as_wire()})
-    return msgspec.json.encode(score_of(outcome))
+    return msgspec.json.encode(outcome.score)
 
-
-# Rows of claims and evidence, scored by the judge of this installation, in one process or many.
 
 STANDARD_INPUT: Final = Path("-")
 _CURRENT_PROJECT: Final = Project(Path())
 
 
-@dataclass(frozen=True, slots=True)
-class RowScorer:
-    """Scores some lines, in whichever process it is called."""
+class RowScorer(Struct, frozen=True):
+    """Scores lines, in any process."""
 
     rules: LedgerRules
     choice: JudgeChoice = DEFAULT_JUDGE
@@ -363,16 +330,16 @@ class RowScorer:
         return rules_digest(self.rules)
 
     def __call__(self, lines: tuple[RowLine, ...]) -> tuple[RowOutcome, ...]:
-        """Return what became of each line, in their order."""
-        reader = self.judge
-        return tuple(outcome_of_line(line, reader, self.rules) for line in lines)
+        """Return the outcome of each line, in order."""
+        judge = self.judge
+        return tuple(outcome_of_line(line, judge, self.rules) for line in lines)
 
 
 def judge_file(path: Path, scorer: RowScorer, jobs: int = 1) -> Iterator[RowOutcome]:
-    """Yield what became of each row of a file, in order. `-` is standard input.
+    """Yield the outcome of each row of a file, in order. `-` is standard input.
 
-    Memory does not grow with the number of rows. A judge that asks a server is asked by one process
-    alone, for several would share its budget and its rate.
+    Memory does not grow with the number of rows. A judge behind a server is used by one process
+    only: several would have to share its budget and its rate limit.
     """
     jobs = 1 if is_remote(scorer.choice) else jobs
     name = _input_name(path)
@@ -389,7 +356,7 @@ def judge_file(path: Path, scorer: RowScorer, jobs: int = 1) -> Iterator[RowOutc
 
 
 def row_lines(path: Path) -> Iterator[RowLine]:
-    """Yield the lines of a file that hold something. `-` is standard input."""
+    """Yield the lines of a file that are not blank. `-` is standard input."""
     try:
         with _open_input(path) as stream:
             yield from row_lines_of(stream)
@@ -398,7 +365,7 @@ def row_lines(path: Path) -> Iterator[RowLine]:
 
 
 def raise_on_fault(outcomes: Iterator[RowOutcome]) -> Iterator[RowOutcome]:
-    """Pass the outcomes on until a row could not be judged, and raise what was wrong with it."""
+    """Pass the outcomes on, and raise the error of the first row that could not be judged."""
     for outcome in outcomes:
         if isinstance(outcome, RowFault):
             raise outcome.error
@@ -412,6 +379,6 @@ def _input_name(path: Path) -> str:
 def _open_input(path: Path) -> BufferedReader:
     if path != STANDARD_INPUT:
         return open_to_read(path)
-    # A closed standard input is None: nothing was given.
+    # A closed standard input is None.
     raw = BytesIO() if sys.stdin is None else sys.stdin.buffer
     return BufferedReader(cast(RawIOBase, raw))

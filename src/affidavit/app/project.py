@@ -1,30 +1,32 @@
-"""The folder `.affidavit` of a project: its ledgers, batches and indexes, and the lookup of a
-citation in them.
+"""The folder `.affidavit` of a project: its ledgers, batches and indexes, and citations in them.
+
+Origin of citations: evidence-ledger.md, section 5.3.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import evidence as check_faults
 from affidavit.base.faults import evidence as faults
+from affidavit.base.files import write_atomically
 from affidavit.documents.index import SourceIndex, open_index
+from affidavit.documents.ingest import ReadingProgress, index_sources
+from affidavit.documents.model import DocumentSettings
 from affidavit.ledger.adjudication import replay_ledger
-from affidavit.ledger.model import Chunk, Document
+from affidavit.ledger.citations import CitationResolution, CitedPassage
 from affidavit.ledger.record import Ledger, ledger_from_json
 from affidavit.store.sessions import SessionFolder
-
-# A project's own folder, `.affidavit`: sessions, batches, and the index of its documents.
 
 PROJECT_FOLDER = ".affidavit"
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Where a project keeps what Affidavit made. Nothing is written before it is needed."""
+    """The files of a project. Nothing is written before it is needed."""
 
     root: Path
 
@@ -35,16 +37,16 @@ class Project:
 
     @property
     def sources(self) -> Path:
-        """Indexes and documents that were read; it may be deleted at any time."""
+        """Indexes and cached documents; it may be deleted at any time."""
         return self.folder / "sources"
 
     @property
     def sessions(self) -> SessionFolder:
-        """The ledgers that were kept."""
+        """The stored ledgers."""
         return SessionFolder(self.folder / "sessions")
 
     def ledger(self, session: str) -> Ledger:
-        """Return a kept ledger; one that does not follow from what it stores is refused."""
+        """Return a stored ledger. A ledger that differs from its replay is refused."""
         stored = self.sessions.find(session)
         try:
             ledger = ledger_from_json(self.sessions.load(stored.id))
@@ -54,12 +56,33 @@ class Project:
             raise AffidavitError(faults.SESSION_TAMPERED, Where(file=str(stored.path)))
         return ledger
 
+    def ledgers(self) -> tuple[list[Ledger], list[str]]:
+        """Return all stored ledgers, the newest first, and the problems of damaged ones."""
+        ledgers: list[Ledger] = []
+        damaged: list[str] = []
+        for stored in self.sessions.all():
+            try:
+                ledgers.append(self.ledger(stored.id))
+            except AffidavitError as error:
+                damaged.append(str(error))
+        return ledgers, damaged
+
+    def write_report(self, ledger: Ledger) -> Path:
+        """Write the HTML report of a ledger into the project and return its file."""
+        from affidavit.reports.formats import render
+
+        report = self.folder / "reports" / f"{ledger.session_id}.html"
+        with suppress(OSError):  # Writing fails next, and raises the error.
+            report.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(report, render("ledger", "html", ledger))
+        return report
+
     def batch(self, name: str) -> Path:
         """Return the results file of a batch."""
         return self.folder / "batches" / f"{name}.jsonl"
 
     def open_indexes(self) -> Iterator[SourceIndex]:
-        """Yield the finished indexes, the newest first; one that does not open is passed over."""
+        """Yield the finished indexes, the newest first; damaged ones are skipped."""
         place = self.sources / "indexes"
         if not place.is_dir():
             return
@@ -73,38 +96,28 @@ class Project:
                 yield index
 
 
-# Resolving a citation: which passage do these eight digits name?
-#
-# Origin: evidence-ledger.md, section 5.3.
-
 _HASH: Final = re.compile("[0-9a-f]{8,64}")
 UNAVAILABLE: Final = "Citation references deleted or unavailable chunk"
 
 
-@dataclass(frozen=True, slots=True)
-class CitedPassage:
-    """A passage and the document that it stands in."""
-
-    document: Document
-    chunk: Chunk
-
-
-@dataclass(frozen=True, slots=True)
-class CitationResolution:
-    """What became of a citation. `ambiguous` is True where different passages share the hash."""
-
-    chunk_hash: str
-    resolved: bool
-    passages: tuple[CitedPassage, ...] = ()
-    error: str | None = None
-    ambiguous: bool = False
+def cite(
+    chunk_hash: str,
+    project: Project,
+    sources: Sequence[Path] = (),
+    progress: ReadingProgress | None = None,
+) -> CitationResolution:
+    """Return the passages that a hash names in `sources`, or else in the project's indexes."""
+    if not sources:
+        return resolve_citation(chunk_hash, project.open_indexes())
+    indexed = index_sources(sources, project.sources, DocumentSettings(), progress=progress)
+    return resolve_citation(chunk_hash, (indexed.index,))
 
 
 def resolve_citation(chunk_hash: str, indexes: Iterable[SourceIndex]) -> CitationResolution:
     """Return the passages that a hash names in the first index that knows it."""
     wanted = chunk_hash.strip().removeprefix("[").removeprefix("cite:").removesuffix("]").lower()
     if not _HASH.fullmatch(wanted):
-        raise AffidavitError(check_faults.CITATION_SYNTAX, text=chunk_hash)
+        raise AffidavitError(faults.CITATION_SYNTAX, text=chunk_hash)
     searched = False
     for index in indexes:
         searched = True
@@ -113,9 +126,11 @@ def resolve_citation(chunk_hash: str, indexes: Iterable[SourceIndex]) -> Citatio
         except AffidavitError as error:
             if error.fault is faults.CITATION_UNRESOLVED:
                 continue
-            return CitationResolution(wanted, False, error=error.message, ambiguous=True)
+            return CitationResolution(
+                chunk_hash=wanted, resolved=False, error=error.message, ambiguous=True
+            )
         passages = tuple(CitedPassage(index.document(each.document_id), each) for each in chunks)
-        return CitationResolution(wanted, True, passages)
+        return CitationResolution(chunk_hash=wanted, resolved=True, passages=passages)
     if not searched:
-        raise AffidavitError(check_faults.NOTHING_INDEXED)
-    return CitationResolution(wanted, False, error=UNAVAILABLE)
+        raise AffidavitError(faults.NOTHING_INDEXED)
+    return CitationResolution(chunk_hash=wanted, resolved=False, error=UNAVAILABLE)

@@ -1,7 +1,8 @@
 """`affidavit check`."""
 
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,6 +14,7 @@ from affidavit.cli.command import command
 from affidavit.cli.command_classes import reject_options
 from affidavit.cli.commands import Example
 from affidavit.cli.gates_option import GatedCommand, gates_option
+from affidavit.cli.judge_options import printed_check_costs, yes_option
 from affidavit.cli.ledger_output import (
     expand_option,
     export_ledger,
@@ -32,7 +34,10 @@ from affidavit.cli.parameters import (
 )
 from affidavit.cli.terminal import Terminal
 
-_SINGLE_ANSWER_OPTIONS: Final = ("chosen", "expand", "query", "title", "overrides")
+if TYPE_CHECKING:
+    from affidavit.app.check import CheckPlan
+
+_SINGLE_ANSWER_OPTIONS: Final = ("format_name", "expand", "query", "title", "overrides")
 
 
 @command(
@@ -51,11 +56,11 @@ _SINGLE_ANSWER_OPTIONS: Final = ("chosen", "expand", "query", "title", "override
         ),
         Example(
             "affidavit check answers.jsonl --sources docs",
-            "many answers: one JSON object a line, resumed where it stopped",
+            "many answers: one JSON object per line; a second run resumes",
         ),
         Example(
             "affidavit check answer.md --sources docs --judge judge.toml",
-            "read by a model of yours (docs/judges.md)",
+            "judged by your own model (docs/judges.md)",
         ),
         Example(
             "affidavit check - --sources docs --gate 'coverage>=0.9'", "the answer from a pipe"
@@ -81,8 +86,8 @@ _SINGLE_ANSWER_OPTIONS: Final = ("chosen", "expand", "query", "title", "override
     type=click.Path(path_type=Path),
     help="A document, or a folder of them: PDF, DOCX, HTML, Markdown, text. Repeatable.",
 )
-@click.option("--query", help="The question that was answered; claims about it weigh more.")
-@click.option("--title", help="How the report names the session; by default the question.")
+@click.option("--query", help="The question that was answered; claims about it are more important.")
+@click.option("--title", help="The title of the session in reports; by default the question.")
 @format_option
 @output_option
 @expand_option
@@ -94,7 +99,7 @@ _SINGLE_ANSWER_OPTIONS: Final = ("chosen", "expand", "query", "title", "override
     "--claim",
     "overrides",
     multiple=True,
-    help="Say more of a claim: clm_002=minor, clm_003=policy:critical. Repeatable.",
+    help="Set type or importance of a claim: clm_002=minor, clm_003=policy,critical. Repeatable.",
 )
 @click.option(
     "--top-k",
@@ -105,10 +110,10 @@ _SINGLE_ANSWER_OPTIONS: Final = ("chosen", "expand", "query", "title", "override
 )
 @click.option(
     "--judge",
-    help="Who reads the evidence: layered (default), lexical, or a TOML file: [chat] or [hf].",
+    help="The judge: layered (default), lexical, or a TOML file with [chat] or [hf].",
 )
-@click.option("--yes", is_flag=True, help="Start although the judge's budget may not suffice.")
-@click.option("--at", help="The answer's day or time, for outdated sources; by default now.")
+@yes_option
+@click.option("--at", help="The date or time of the answer, for outdated sources; by default now.")
 @jobs_option("How many processes read documents and check answers.")
 @project_option
 def check(
@@ -117,7 +122,7 @@ def check(
     sources: tuple[Path, ...],
     query: str | None,
     title: str | None,
-    chosen: str | None,
+    format_name: str | None,
     output: Path | None,
     expand: tuple[int, ...],
     gates: tuple[str, ...],
@@ -133,78 +138,97 @@ def check(
     """Adjudicate every claim of an answer against its sources.
 
     The sources are read once and indexed under .affidavit; unchanged files are not read again. The
-    ledger of the check is kept there too: see `affidavit sessions`.
+    ledger of the check is stored there too: see `affidavit sessions`.
     """
     from affidavit.app import check
-    from affidavit.app.api import reject_answer_as_source
-    from affidavit.app.check import check_answer
     from affidavit.app.clock import time_of
-    from affidavit.app.judges import judge_file_of, judge_named
-    from affidavit.app.project import Project
-    from affidavit.cli.check_batch import check_batch
-    from affidavit.cli.judge_options import print_actual_cost, print_estimated_cost
+    from affidavit.app.judges import judge_file_of
     from affidavit.ledger.adjudication import CheckRequest
-    from affidavit.ledger.claims import parse_override
-    from affidavit.ledger.record import ledger_to_json
 
     generated_at = time_of(at)
-    plan = check.CheckPlan(
-        Project(project),
-        sources,
-        check.ledger_rules_for(rules, gates),
-        top_k,
-        jobs,
-        judge_named(judge),
+    plan = check.check_plan(
+        project, sources, rules=rules, gates=gates, judge=judge, top_k=top_k, jobs=jobs
     )
     reject_output_over_input(output, answer, *sources, rules, judge_file_of(judge))
     if answer.suffix.lower() == ".jsonl":
         reject_options("is for one answer, not for a file of many", *_SINGLE_ANSWER_OPTIONS)
-        return check_batch(terminal, answer, plan, generated_at, output, above_budget=yes)
-    said = dict(map(parse_override, overrides))
-    format_for(chosen, output)
+        return _check_batch(terminal, answer, plan, generated_at, output, above_budget=yes)
+    claim_overrides = check.parse_overrides(overrides)
+    format_for(format_name, output)
     require_writable(() if output is None else (output,))
-    reject_unused_options(terminal, chosen, output)
+    reject_unused_options(terminal, format_name, output)
     text = read_answer(answer)
     with terminal.watch("Reading sources") as progress:
-        bench = check.build_check_context(plan, progress)
-    check.require_documents(bench)
-    reject_answer_as_source(text, bench.sources.index.documents)
-    asked = CheckRequest(
+        context = check.build_check_context(plan, progress)
+    check.require_sources_for(text, context)
+    request = CheckRequest(
         answer=text,
         query=query,
         title=title or query or session_title(answer),
         answer_date=generated_at[:10],
         generated_at=generated_at,
-        overrides=said,
+        overrides=claim_overrides,
     )
-    print_estimated_cost(terminal, plan, [(asked, bench)], above_budget=yes)
-    try:
-        with terminal.watch("Reading claims") as progress:
-            ledger = check_answer(asked, bench, progress)
-    finally:
-        print_actual_cost(terminal, plan)
-    stored = plan.project.sessions.save(ledger.session_id, ledger_to_json(ledger))
-    export_ledger(terminal, ledger, chosen, output, expand)
-    terminal.note(f"kept as {ledger.session_id} in {stored.path}")
+    with (
+        printed_check_costs(terminal, plan, [(request, context)], above_budget=yes),
+        terminal.watch("Reading claims") as progress,
+    ):
+        ledger = check.check_answer(request, context, progress)
+    stored = check.save_ledger(ledger, plan.project)
+    export_ledger(terminal, ledger, format_name, output, expand)
+    terminal.note(f"kept as {ledger.session_id} in {stored}")
     return ledger.gates.exit
+
+
+def _check_batch(
+    terminal: Terminal,
+    file: Path,
+    plan: "CheckPlan",
+    generated_at: str,
+    output: Path | None,
+    *,
+    above_budget: bool,
+) -> Exit:
+    import msgspec
+
+    from affidavit.app import check_batch
+    from affidavit.reports.ledger_text import batch_text
+
+    rows = check_batch.read_batch_rows(file)
+    results = output or check_batch.default_results_file(plan, file)
+    with suppress(OSError):  # The next step raises the error.
+        results.parent.mkdir(parents=True, exist_ok=True)
+    if not is_there(results):
+        require_writable([results])
+    checker = check_batch.BatchChecker(plan, file.parent, generated_at)
+    with printed_check_costs(terminal, plan, checker.requests(rows), above_budget=above_budget):
+        outcomes = list(
+            terminal.progress(checker.outcomes(rows, results), "Checking answers", len(rows))
+        )
+        if terminal.json:
+            terminal.print_json({"answers": [msgspec.to_builtins(each) for each in outcomes]})
+        else:
+            terminal.show(batch_text(outcomes))
+    terminal.note(f"results in {results}")
+    return check_batch.batch_exit(outcomes)
 
 
 def read_answer(path: Path) -> str:
     """Return the text of an answer, which must not be empty."""
-    from affidavit.app.api import MAX_ANSWER_BYTES, answer_text
+    from affidavit.app.check import MAX_ANSWER_BYTES, answer_text
 
     return answer_text(read_input(path, MAX_ANSWER_BYTES), Where(file=input_name(path)))
 
 
 def session_title(answer: Path) -> str:
-    """Return how a session is named after its file, also if the name is no text."""
+    """Return the title of a session from its file name, even if the name is not valid text."""
     if answer == STDIN_PATH:
         return "Standard input"
     return answer.name.encode("utf-8", "backslashreplace").decode()
 
 
 def reject_output_over_input(output: Path | None, *inputs: str | Path | None) -> None:
-    """Refuse to write over what is being read, or over anything in a folder that is."""
+    """Refuse to overwrite an input file, or a file inside an input folder."""
     if output is None or not is_there(output):
         return
     place = resolved_path(output)

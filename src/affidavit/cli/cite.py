@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from affidavit.app.project import CitationResolution
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
 from affidavit.cli.commands import Example
@@ -15,7 +14,10 @@ from affidavit.cli.terminal import Terminal
 @command(
     examples=(
         Example("affidavit cite 00f66349", "the passage that [cite:00f66349] names"),
-        Example("affidavit cite 00f66349 --sources docs", "in these documents, read if need be"),
+        Example(
+            "affidavit cite 00f66349 --sources docs",
+            "in these documents, which are read if necessary",
+        ),
     ),
     exits={
         Exit.YES: "resolved",
@@ -34,32 +36,16 @@ from affidavit.cli.terminal import Terminal
 @existing_project_option
 def cite(terminal: Terminal, hash: str, sources: tuple[Path, ...], project: Path) -> Exit:
     """Show the passage that a citation names."""
-    from affidavit.app.project import Project, resolve_citation
-    from affidavit.documents.ingest import index_sources
-    from affidavit.documents.model import DocumentSettings
+    from affidavit.app.project import Project
+    from affidavit.app.project import cite as resolve
+    from affidavit.reports.ledger_text import citation_text
 
-    home = Project(project)
-    if sources:
-        with terminal.watch("Reading sources") as progress:
-            indexed = index_sources(sources, home.sources, DocumentSettings(), progress=progress)
-        resolution = resolve_citation(hash, (indexed.index,))
-    else:
-        resolution = resolve_citation(hash, home.open_indexes())
+    with terminal.watch("Reading sources") as progress:
+        resolution = resolve(hash, Project(project), sources, progress)
     if terminal.json:
         terminal.print_json(resolution)
     else:
-        print_resolution(terminal, resolution)
+        terminal.show(citation_text(resolution))
     if resolution.resolved:
         return Exit.YES
     return Exit.UNKNOWN if resolution.ambiguous else Exit.NO
-
-
-def print_resolution(terminal: Terminal, resolution: CitationResolution) -> None:
-    """Print the passages, or why there is none."""
-    for passage in resolution.passages:
-        chunk, document = passage.chunk, passage.document
-        page = "" if chunk.page_number is None else f", Page {chunk.page_number}"
-        path = " > ".join(chunk.heading_path)
-        terminal.panel(f"{document.filename}{page}" + (f", {path}" if path else ""), chunk.text)
-    if resolution.error is not None:
-        terminal.print(f"[cite:{resolution.chunk_hash}]: {resolution.error}")

@@ -388,7 +388,7 @@ ROOT: Final = GroupEntry(
                                 ),
                                 CommandEntry(
                                     "card",
-                                    "affidavit.cli.judge_card:card",
+                                    "affidavit.cli.judge_commands:card",
                                     "Print the model card of the judge.",
                                 ),
                             ),
@@ -409,7 +409,7 @@ ROOT: Final = GroupEntry(
                                 CommandEntry(
                                     "list",
                                     "affidavit.cli.sessions:list_sessions",
-                                    "List the sessions that are kept.",
+                                    "List the stored sessions.",
                                 ),
                                 CommandEntry(
                                     "show",

@@ -1,4 +1,4 @@
-"""The commands `affidavit judge score|eval|calibrate`."""
+"""The commands `affidavit judge score|eval|calibrate|card`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +10,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
 from affidavit.cli.command import command
+from affidavit.cli.command_classes import reject_options
 from affidavit.cli.commands import Example
 from affidavit.cli.judge_options import (
     judge_option,
@@ -23,17 +24,9 @@ from affidavit.cli.parameters import require_output_paths
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from affidavit.app.judge_scoring import RowOutcome
-import affidavit
-from affidavit.cli.judge_options import format_estimate, format_interval
-
-if TYPE_CHECKING:
-    from affidavit.app.judge_evaluation import SetReport
-    from affidavit.app.judge_scoring import RowScorer
-    from affidavit.reports.judge_reliability import ReliabilitySet
-if TYPE_CHECKING:
-    from affidavit.app.judge_calibration import Calibration, LabelAgreement
-    from affidavit.base.statistics.classification import Estimate
+    from affidavit.app.judge_scoring import RowOutcome, RowScorer
+    from affidavit.reports.judge_calibration import Calibration
+    from affidavit.reports.judge_evaluation import SetReport
 
 # `affidavit judge score`.
 
@@ -47,7 +40,7 @@ if TYPE_CHECKING:
         ),
         Example(
             "affidavit judge score rows.jsonl --keep-going",
-            "rows that cannot be read do not stop it",
+            "continue after rows that cannot be read",
         ),
         Example("affidavit judge score - --rules rules.toml", "from a pipe, with your thresholds"),
     ),
@@ -67,9 +60,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where to write; by default to standard output.",
 )
-@click.option(
-    "--keep-going", is_flag=True, help="Write an error in the place of a row that fails, and go on."
-)
+@click.option("--keep-going", is_flag=True, help="Write the error of a row that fails, and go on.")
 @rules_option
 @judge_option
 @yes_option
@@ -118,7 +109,7 @@ def _write_scores(terminal: Terminal, lines: "ScoreLines", output: Path | None) 
                 {"rows": lines.count, "failed": lines.failed, "output": str(output)}
             )
     elif terminal.json:
-        # One document, which has to be whole or not there: it is kept until the last row.
+        # One document, complete or missing: it is printed after the last row.
         click.echo(b'{"scores": [\n' + b",\n".join(map(bytes.rstrip, lines)) + b"\n]}")
     else:
         for line in lines:
@@ -126,7 +117,7 @@ def _write_scores(terminal: Terminal, lines: "ScoreLines", output: Path | None) 
 
 
 class ScoreLines:
-    """The lines of the scores, counted as they are made."""
+    """The lines of the scores, with their counts."""
 
     def __init__(self, outcomes: "Iterator[RowOutcome]", rows: Path) -> None:
         self._outcomes = outcomes
@@ -170,7 +161,9 @@ class ScoreLines:
     type=click.Path(path_type=Path, allow_dash=True),
     help="JSON lines of {claim, evidence, label}, plain or gzip. Repeatable.",
 )
-@click.option("--html", type=click.Path(path_type=Path), help="Write a page with diagrams there.")
+@click.option(
+    "--html", type=click.Path(path_type=Path), help="Write a page with diagrams to this file."
+)
 @rules_option
 @judge_option
 @yes_option
@@ -187,43 +180,44 @@ def evaluate(
     """Measure the judge on rows with labels.
 
     Labels: supported, partial, refuted, neutral, not_supported; weak, contradicted, not_found,
-    true, false, 1 and 0 are read too. Measured is "supported" against the rest, and "contradicted"
-    where the label says so. Every figure has an interval at 95%.
+    true, false, 1 and 0 are accepted too. The figures are about "supported" against the rest, and
+    "contradicted" where the label tells. Every figure has an interval at 95%.
     """
     from affidavit.app.judges import judge_file_of
+    from affidavit.reports.judge_evaluation import (
+        evaluation_as_json,
+        evaluation_html,
+        evaluation_text,
+    )
 
     require_output_paths([html], [*sets, rules, judge_file_of(judge_name)])
     scorer = scorer_from_options(rules, judge_name)
     with printed_row_costs(terminal, scorer, sets, above_budget=yes):
         reports = [_evaluate_file(terminal, path, scorer, jobs) for path in sets]
     if html is not None:
+        import affidavit
         from affidavit.base.files import write_atomically
-        from affidavit.reports.judge_reliability import reliability_html
 
-        identity = scorer.judge.identity
-        page = reliability_html(
-            [_reliability_set(each) for each in reports], identity, affidavit.__version__
-        )
+        page = evaluation_html(reports, scorer.judge.identity, affidavit.__version__)
         write_atomically(html, page.encode())
         terminal.note(f"wrote {html}")
-    nothing = None
+    error = None
     if not any(report.support.count for report in reports):
-        nothing = AffidavitError(faults.ROWS_UNMEASURED, Where(file=str(sets[0])))
+        error = AffidavitError(faults.ROWS_UNMEASURED, Where(file=str(sets[0])))
     if terminal.json:
-        from affidavit.app.judge_evaluation import evaluation_as_wire
-
-        found = {
+        result = {
             "judge": scorer.judge.identity,
             "rules_digest": scorer.rules_digest,
-            "sets": [evaluation_as_wire(each) for each in reports],
+            "sets": [evaluation_as_json(each) for each in reports],
         }
-        why = {} if nothing is None else {"error": nothing.as_wire()}
-        terminal.print_json({**found, **why})
-        return Exit.YES if nothing is None else nothing.fault.exit
-    for each in reports:
-        _print_evaluation(terminal, each)
-    if nothing is not None:
-        raise nothing
+        terminal.print_json(result if error is None else {**result, "error": error.as_wire()})
+        return Exit.YES if error is None else error.fault.exit
+    for report in reports:
+        terminal.show(evaluation_text(report))
+        for unread in report.not_measured:
+            terminal.detail(str(unread))
+    if error is not None:
+        raise error
     return Exit.YES
 
 
@@ -238,61 +232,6 @@ def _evaluate_file(terminal: Terminal, path: Path, scorer: "RowScorer", jobs: in
         raise error.at(file=str(path)) from None
 
 
-def _print_evaluation(terminal: Terminal, report: "SetReport") -> None:
-    from affidavit.app.judge_evaluation import confusion_rows, figures_of
-
-    unread = len(report.not_measured)
-    terminal.print(
-        f"{report.name}: {report.count} rows"
-        + (f", {unread} of them could not be read" if unread else "")
-    )
-    for error in report.not_measured:
-        terminal.detail(str(error))
-    terminal.table(
-        ("Figure", "Supported", "95%", "Contradicted", "95%", "How the interval is made"),
-        (
-            (
-                name,
-                format_estimate(first),
-                format_interval(first),
-                format_estimate(second),
-                format_interval(second),
-                method,
-            )
-            for name, first, second, method in figures_of(report)
-        ),
-    )
-    terminal.table(
-        ("Label", "Supported", "Weak", "Contradicted", "Not found"),
-        ((name, *map(str, counts)) for name, *counts in confusion_rows(report)),
-    )
-
-
-def _reliability_set(report: "SetReport") -> "ReliabilitySet":
-    from affidavit.app.judge_evaluation import confusion_rows, figures_of
-    from affidavit.reports.judge_reliability import FigureRow, ReliabilitySet
-
-    return ReliabilitySet(
-        name=report.name,
-        count=report.count,
-        not_measured=len(report.not_measured),
-        figures=tuple(
-            FigureRow(
-                name,
-                format_estimate(first),
-                format_interval(first),
-                format_estimate(second),
-                format_interval(second),
-                method,
-            )
-            for name, first, second, method in figures_of(report)
-        ),
-        bins=report.support.bins,
-        bins_at_base_rate=report.support.bins_at_base_rate,
-        confusion=confusion_rows(report),
-    )
-
-
 # `affidavit judge calibrate`.
 
 
@@ -300,11 +239,11 @@ def _reliability_set(report: "SetReport") -> "ReliabilitySet":
     examples=(
         Example(
             "affidavit judge calibrate --labels mine.jsonl",
-            "what would fit your own labels, and how much better it is",
+            "the thresholds that fit your labels, and how much better they are",
         ),
         Example(
             "affidavit judge calibrate --labels mine.jsonl -o rules.toml",
-            "write it as rules for `affidavit check --rules`",
+            "write them as rules for `affidavit check --rules`",
         ),
     ),
     exits={
@@ -336,14 +275,18 @@ def calibrate(
 ) -> Exit:
     """Fit the judge's thresholds to your own labels.
 
-    What is reported was not fitted on the same rows: five folds, each decided by thresholds from
-    the other four. Thresholds that are no better than the judge's own are not written.
+    The figures are cross-validated: five folds, each decided by thresholds from the other four.
+    Thresholds that are not better than the judge's own are not written.
     """
     from affidavit.app.judge_calibration import calibrate as calibrate_rows
-    from affidavit.app.judge_calibration import calibration_as_wire, rules_file
     from affidavit.app.judge_scoring import judge_file
     from affidavit.app.judges import judge_file_of
     from affidavit.base.files import digest_file, write_atomically
+    from affidavit.reports.judge_calibration import (
+        calibration_as_json,
+        calibration_text,
+        rules_file,
+    )
 
     require_output_paths([output], [labels, judge_file_of(judge_name)])
     digest = digest_file(labels)
@@ -356,61 +299,60 @@ def calibrate(
         raise error.at(file=str(labels)) from None
     identity = scorer.judge.identity
     file = rules_file(fitted, identity, digest)
-    refused = None if fitted.is_better or force else _not_better_error(fitted)
-    if output is not None and refused is None:
+    problem = None if fitted.is_better or force else _not_better_error(fitted)
+    if output is not None and problem is None:
         write_atomically(output, file.text.encode())
         terminal.note(f"wrote {output}")
     if terminal.json:
-        why = {} if refused is None else {"error": refused.as_wire()}
-        terminal.print_json({**calibration_as_wire(fitted, file, identity, digest), **why})
-        return Exit.YES if refused is None else refused.fault.exit
-    _print_calibration(terminal, fitted)
+        result = calibration_as_json(fitted, file, identity, digest)
+        terminal.print_json(result if problem is None else {**result, "error": problem.as_wire()})
+        return Exit.YES if problem is None else problem.fault.exit
+    terminal.show(calibration_text(fitted))
     terminal.print(file.text)
     terminal.print(f"Digest of the rules: {file.rules_digest}")
-    if refused is not None:
-        raise refused
+    if problem is not None:
+        raise problem
     return Exit.YES
 
 
 def _not_better_error(fitted: "Calibration") -> AffidavitError:
+    from affidavit.reports.judge_evaluation import format_estimate
+
     before, after = (
         format_estimate(each.counts.balanced_accuracy) for each in (fitted.before, fitted.after)
     )
     return AffidavitError(faults.NOT_BETTER, before=before, after=after)
 
 
-def _print_calibration(terminal: Terminal, fitted: "Calibration") -> None:
-    from affidavit.base.statistics.classification import estimated
-
-    kinds = ", ".join(f"{count} {name}" for name, count in fitted.labels)
-    terminal.print(f"{fitted.after.counts.count} labelled claims: {kinds}")
-    if fitted.not_measured:
-        terminal.print(f"{len(fitted.not_measured)} rows could not be read and were left out")
-    columns = (fitted.before, fitted.after)
-    rows = {
-        "Balanced accuracy": [each.counts.balanced_accuracy for each in columns],
-        "Kappa with the labels": [_kappa_estimate(each) for each in columns],
-        "Agreement with the labels": [estimated(each.agreement.observed) for each in columns],
-        "Base rate (always the commoner label)": [
-            estimated(each.agreement.base_rate) for each in columns
-        ],
-    }
-    terminal.table(
-        ("Figure", "Judge's own", "95%", "Fitted (cross-validated)", "95%"),
-        (
-            (
-                name,
-                format_estimate(own),
-                format_interval(own),
-                format_estimate(new),
-                format_interval(new),
-            )
-            for name, (own, new) in rows.items()
-        ),
-    )
+# `affidavit judge card`.
 
 
-def _kappa_estimate(agreed: "LabelAgreement") -> "Estimate":
-    from affidavit.base.statistics.classification import Estimate
+@command(
+    examples=(
+        Example("affidavit judge card", "what the judge is, and its measured figures"),
+        Example("affidavit judge card --markdown > card.md", "the whole page, as in the docs"),
+    ),
+    exits={Exit.YES: "printed"},
+)
+@click.option("--markdown", is_flag=True, help="Print the whole page in Markdown.")
+def card(terminal: Terminal, markdown: bool) -> Exit:
+    """Print the model card of the judge.
 
-    return Estimate(agreed.agreement.kappa, agreed.kappa_interval)
+    Its data and licences, its figures with intervals, its known weaknesses, its speed and size.
+    """
+    from affidavit.reports import judge_card as cards
+
+    found = cards.load_card()
+    if terminal.json:
+        reject_options("and --json both say what to print", "markdown")
+        terminal.print_json(cards.card_as_wire(found))
+        return Exit.YES
+    if markdown:
+        click.echo(cards.card_markdown(found).encode(), nl=False)
+        return Exit.YES
+    for name, text in cards.card_pieces(found):
+        if name == "figures" and found.measured.figures:
+            terminal.table(cards.FIGURE_COLUMNS, map(cards.figure_row, found.measured.figures))
+        else:
+            terminal.print(text.strip("\n") + "\n")
+    return Exit.YES

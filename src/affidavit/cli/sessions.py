@@ -1,18 +1,14 @@
-"""`affidavit sessions`: the ledgers that a project has kept."""
+"""`affidavit sessions`: the stored ledgers of a project."""
 
 import webbrowser
-from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from affidavit.app.project import Project
-from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
 from affidavit.cli.commands import Example
 from affidavit.cli.ledger_output import (
-    LEDGER_DECISION_TONES,
     expand_option,
     export_ledger,
     format_option,
@@ -21,9 +17,6 @@ from affidavit.cli.ledger_output import (
 )
 from affidavit.cli.parameters import existing_project_option
 from affidavit.cli.terminal import Terminal
-from affidavit.ledger.record import Ledger
-from affidavit.reports import ledger_wording as words
-from affidavit.reports.text_tables import Cell
 
 session_argument = click.argument(
     "session", help="The id, the start of it, or `last` for the newest."
@@ -31,60 +24,24 @@ session_argument = click.argument(
 
 
 @command(
-    examples=(Example("affidavit sessions list", "what was checked here, the newest first"),),
+    examples=(Example("affidavit sessions list", "the checks of this project, the newest first"),),
     exits={
-        Exit.YES: "listed, also if there is none",
+        Exit.YES: "listed, even if there is none",
         Exit.TAMPERED: "listed, but some were changed or damaged after they were made",
     },
 )
 @existing_project_option
 def list_sessions(terminal: Terminal, project: Path) -> Exit:
-    """List the sessions that are kept."""
-    home = Project(project)
-    ledgers: list[Ledger] = []
-    damaged: list[str] = []
-    for stored in home.sessions.all():
-        try:
-            ledgers.append(home.ledger(stored.id))
-        except AffidavitError as error:
-            damaged.append(str(error))
+    """List the stored sessions."""
+    from affidavit.app.project import Project
+    from affidavit.reports.ledger_text import sessions_as_json, sessions_text
+
+    ledgers, damaged = Project(project).ledgers()
     if terminal.json:
-        terminal.print_json(
-            {"sessions": [_session_as_json(ledger) for ledger in ledgers], "damaged": damaged}
-        )
-        return Exit.TAMPERED if damaged else Exit.YES
-    terminal.table(
-        ("Session", "Generated", "Title", "Claims", "Coverage", "Decision"),
-        (
-            (
-                ledger.session_id,
-                ledger.generated_at,
-                ledger.title,
-                str(ledger.summary.total_claims),
-                words.format_percent(ledger.summary.evidence_coverage),
-                Cell(
-                    words.LEDGER_DECISION_NAMES[ledger.gates.decision],
-                    LEDGER_DECISION_TONES[ledger.gates.decision],
-                ),
-            )
-            for ledger in ledgers
-        ),
-    )
-    for problem in damaged:
-        terminal.print(problem)
+        terminal.print_json(sessions_as_json(ledgers, damaged))
+    else:
+        terminal.show(sessions_text(ledgers, damaged))
     return Exit.TAMPERED if damaged else Exit.YES
-
-
-def _session_as_json(ledger: Ledger) -> dict[str, object]:
-    return {
-        "session_id": ledger.session_id,
-        "ledger_id": ledger.ledger_id,
-        "generated_at": ledger.generated_at,
-        "title": ledger.title,
-        "total_claims": ledger.summary.total_claims,
-        "evidence_coverage": ledger.summary.evidence_coverage,
-        "decision": ledger.gates.decision,
-    }
 
 
 @command(
@@ -105,37 +62,35 @@ def _session_as_json(ledger: Ledger) -> dict[str, object]:
 def show(
     terminal: Terminal,
     session: str,
-    chosen: str | None,
+    format_name: str | None,
     output: Path | None,
     expand: tuple[int, ...],
     project: Path,
 ) -> Exit:
     """Show the ledger of a session."""
-    reject_unused_options(terminal, chosen, output)
-    export_ledger(terminal, Project(project).ledger(session), chosen, output, expand)
+    from affidavit.app.project import Project
+
+    reject_unused_options(terminal, format_name, output)
+    export_ledger(terminal, Project(project).ledger(session), format_name, output, expand)
     return Exit.YES
 
 
 @command(
     examples=(Example("affidavit sessions open last", "the newest report in your browser"),),
     exits={
-        Exit.YES: "the report is written; the browser was asked to show it",
+        Exit.YES: "the report is written, and the browser was started",
         Exit.TAMPERED: "the ledger was changed after it was made",
     },
 )
 @session_argument
-@click.option("--no-browser", is_flag=True, help="Only write the report and say where it is.")
+@click.option("--no-browser", is_flag=True, help="Only write the report and print its path.")
 @existing_project_option
 def open_session(terminal: Terminal, session: str, no_browser: bool, project: Path) -> Exit:
     """Open the report of a session in the browser."""
-    from affidavit.base.files import write_atomically
-    from affidavit.reports.formats import render
+    from affidavit.app.project import Project
 
-    ledger = Project(project).ledger(session)
-    report = Project(project).folder / "reports" / f"{ledger.session_id}.html"
-    with suppress(OSError):  # Writing fails next, and says why.
-        report.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(report, render("ledger", "html", ledger))
+    home = Project(project)
+    report = home.write_report(home.ledger(session))
     if terminal.json:
         terminal.print_json({"report": str(report)})
     else:
@@ -153,6 +108,8 @@ def open_session(terminal: Terminal, session: str, no_browser: bool, project: Pa
 @existing_project_option
 def delete(terminal: Terminal, session: str, project: Path) -> Exit:
     """Delete the ledger of a session."""
+    from affidavit.app.project import Project
+
     sessions = Project(project).sessions
     stored = sessions.find(session)
     sessions.delete(stored.id)

@@ -12,6 +12,7 @@ from affidavit.cli.command_classes import Flags
 from affidavit.reports.json_text import json_bytes
 from affidavit.reports.text_tables import (
     Cell,
+    TextPanel,
     TextPart,
     TextTable,
     escape_controls,
@@ -48,7 +49,7 @@ class Terminal:
         self, columns: Iterable[str], rows: Iterable[Iterable[Cell | str]], *, boxed: bool = False
     ) -> None:
         """Print a table: drawn on a terminal, plain and whole in a pipe or a file."""
-        self._print_table(text_table(columns, rows), boxed=boxed)
+        self._print_table(text_table(columns, rows, boxed=boxed))
 
     def show(self, parts: Iterable[TextPart]) -> None:
         """Print a rendering for people: its lines, tables and notes, in order."""
@@ -57,12 +58,14 @@ class Terminal:
                 self.print(part)
             elif isinstance(part, TextTable):
                 self._print_table(part)
+            elif isinstance(part, TextPanel):
+                self.panel(part.title, part.body)
             else:
                 self.note(part.text)
 
-    def _print_table(self, table: TextTable, *, boxed: bool = False) -> None:
+    def _print_table(self, table: TextTable) -> None:
         stream = sys.stderr if self.json else sys.stdout
-        if not is_screen(stream) or not self._draw(table, stream, boxed):
+        if not is_screen(stream) or not self._draw(table, stream):
             click.echo(plain_table(table), nl=False, err=self.json)
 
     def panel(self, title: str, body: str) -> None:
@@ -138,7 +141,7 @@ class Terminal:
 
             yield tell
 
-    def _draw(self, table: TextTable, stream: TextIO, boxed: bool) -> bool:
+    def _draw(self, table: TextTable, stream: TextIO) -> bool:
         try:
             from rich.console import Console
         except ImportError:
@@ -146,7 +149,7 @@ class Terminal:
             return False
         console = Console(file=stream, no_color=not self._color, highlight=False)
         ascii_only = not console.encoding.startswith("utf")
-        console.print(rich_table(table, ascii_only=ascii_only, boxed=boxed))
+        console.print(rich_table(table, ascii_only=ascii_only))
         return True
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
+
 from affidavit.ledger.model import BACKED, Chunk, Claim, Document, FindingKind, LedgerFinding
 from affidavit.ledger.record import Citation, CitationStatus, LedgerEntry
 
@@ -165,3 +167,20 @@ def _findings(entry: LedgerEntry, citation: Citation) -> Iterator[LedgerFinding]
     else:
         return
     yield LedgerFinding(kind, message, entry.claim_id, entry.claim_span)
+
+
+class CitedPassage(Struct, frozen=True):
+    """A passage and its document."""
+
+    document: Document
+    chunk: Chunk
+
+
+class CitationResolution(Struct, frozen=True, kw_only=True):
+    """The passages that a hash names. `ambiguous`: different passages share the hash."""
+
+    chunk_hash: str
+    resolved: bool
+    passages: tuple[CitedPassage, ...] = ()
+    error: str | None = None
+    ambiguous: bool = False

@@ -85,6 +85,8 @@ class TextTable:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell | str, ...], ...]
+    boxed: bool = False
+    """Drawn with a frame around every row on a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +96,23 @@ class Note:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class TextPanel:
+    """A text under a title."""
+
+    title: str
+    body: str
+
+
 # What a rendering for people consists of; a plain string is a line of the result.
-TextPart: TypeAlias = str | TextTable | Note
+TextPart: TypeAlias = str | TextTable | TextPanel | Note
 
 
-def text_table(columns: Iterable[str], rows: Iterable[Iterable[Cell | str]]) -> TextTable:
+def text_table(
+    columns: Iterable[str], rows: Iterable[Iterable[Cell | str]], *, boxed: bool = False
+) -> TextTable:
     """Return a table of any iterables."""
-    return TextTable(tuple(columns), tuple(tuple(row) for row in rows))
+    return TextTable(tuple(columns), tuple(tuple(row) for row in rows), boxed)
 
 
 def plain_table(table: TextTable) -> str:
@@ -134,17 +146,16 @@ def cell_width(text: str) -> int:
     )
 
 
-def rich_table(table: TextTable, *, ascii_only: bool, boxed: bool = False) -> "RichTable":
-    """Return the table for a terminal: words that do not fit are folded, never cut.
-
-    `boxed` rules off every row, for rows of several lines.
-    """
+def rich_table(table: TextTable, *, ascii_only: bool) -> "RichTable":
+    """Return the table for a terminal: words that do not fit are folded, never cut."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    frame = box.SQUARE if boxed else box.SIMPLE_HEAD
-    drawn = RichTable(box=box.ASCII if ascii_only else frame, header_style="bold", show_lines=boxed)
+    frame = box.SQUARE if table.boxed else box.SIMPLE_HEAD
+    drawn = RichTable(
+        box=box.ASCII if ascii_only else frame, header_style="bold", show_lines=table.boxed
+    )
     for column in table.columns:
         drawn.add_column(column, overflow="fold")
     for row in table.rows:

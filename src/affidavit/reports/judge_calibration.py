@@ -1,0 +1,153 @@
+"""The calibration of a judge as text, JSON, and a rules file."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from affidavit.base.errors import AffidavitError
+from affidavit.base.statistics.agreement import Agreement
+from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics.classification import BinaryCounts, Estimate, estimated
+from affidavit.base.statistics.rates import Interval
+from affidavit.ledger.model import JudgeIdentity
+from affidavit.ledger.rules import JudgeThresholds, LedgerRules, rules_digest
+from affidavit.reports.judge_evaluation import format_estimate, format_interval
+from affidavit.reports.text_tables import TextPart, text_table
+
+FOLDS: Final = 5
+
+
+class LabelAgreement(Struct, frozen=True):
+    """How far verdicts agree with labels on "supported": the counts, and kappa."""
+
+    counts: BinaryCounts
+    agreement: Agreement
+    kappa_interval: Interval | None
+
+
+class Calibration(Struct, frozen=True, kw_only=True):
+    """Fitted thresholds. `before` measures the judge's own thresholds, `after` the fitted ones."""
+
+    thresholds: JudgeThresholds
+    labels: tuple[tuple[str, int], ...]
+    not_measured: tuple[AffidavitError, ...]
+    before: LabelAgreement
+    after: LabelAgreement
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the balanced accuracy rose on rows that were not fitted to."""
+        before = self.before.counts.balanced_accuracy.value
+        after = self.after.counts.balanced_accuracy.value
+        return before is not None and after is not None and after > before
+
+
+def calibration_text(fitted: Calibration) -> Iterator[TextPart]:
+    """Yield the figures of the judge's own thresholds beside those of the fitted ones."""
+    kinds = ", ".join(f"{count} {name}" for name, count in fitted.labels)
+    yield f"{fitted.after.counts.count} labelled claims: {kinds}"
+    if fitted.not_measured:
+        yield f"{len(fitted.not_measured)} rows could not be read and were left out"
+    columns = (fitted.before, fitted.after)
+    rows = {
+        "Balanced accuracy": [each.counts.balanced_accuracy for each in columns],
+        "Kappa with the labels": [
+            Estimate(each.agreement.kappa, each.kappa_interval) for each in columns
+        ],
+        "Agreement with the labels": [estimated(each.agreement.observed) for each in columns],
+        "Base rate (always the commoner label)": [
+            estimated(each.agreement.base_rate) for each in columns
+        ],
+    }
+    yield text_table(
+        ("Figure", "Judge's own", "95%", "Fitted (cross-validated)", "95%"),
+        (
+            (
+                name,
+                format_estimate(own),
+                format_interval(own),
+                format_estimate(new),
+                format_interval(new),
+            )
+            for name, (own, new) in rows.items()
+        ),
+    )
+
+
+class RulesFile(Struct, frozen=True):
+    """A table `[judge]` for `affidavit check --rules`, and the digest that a ledger shows of it."""
+
+    text: str
+    rules_digest: str
+
+
+def rules_file(fitted: Calibration, judge: JudgeIdentity, labels_digest: str) -> RulesFile:
+    """Return the rules file of a calibration."""
+    digest = rules_digest(LedgerRules(judge=fitted.thresholds))
+    lines = (*_comments(fitted, judge, labels_digest, digest), "[judge]", *_table(fitted))
+    return RulesFile("\n".join(lines) + "\n", digest)
+
+
+def _comments(
+    fitted: Calibration, judge: JudgeIdentity, labels_digest: str, digest: str
+) -> Iterator[str]:
+    kinds = ", ".join(f"{count} {name}" for name, count in fitted.labels)
+    yield "# Written by `affidavit judge calibrate`; read by `affidavit check --rules`."
+    yield f"# judge: {judge.name} {judge.version} {judge.digest}"
+    yield f"# labels: {labels_digest}"
+    yield f"# labelled claims: {kinds}"
+    yield f"# balanced accuracy, own thresholds: {_balanced(fitted.before)}"
+    yield f"# balanced accuracy, these, cross-validated in {FOLDS} folds: {_balanced(fitted.after)}"
+    yield f"# rules: {digest}"
+
+
+def _table(fitted: Calibration) -> Iterator[str]:
+    for name, value in msgspec.to_builtins(fitted.thresholds).items():
+        yield f"{name} = {float(value)!r}"
+
+
+def _balanced(agreed: LabelAgreement) -> str:
+    return format_estimate(agreed.counts.balanced_accuracy)
+
+
+def calibration_as_json(
+    fitted: Calibration, file: RulesFile, judge: JudgeIdentity, labels_digest: str
+) -> dict[str, Any]:
+    """Return a calibration for machines."""
+    return {
+        "judge": msgspec.to_builtins(judge),
+        "labels_digest": labels_digest,
+        "labels": dict(fitted.labels),
+        "not_measured": [error.as_wire() for error in fitted.not_measured],
+        "thresholds": msgspec.to_builtins(fitted.thresholds),
+        "rules_digest": file.rules_digest,
+        "folds": FOLDS,
+        "before": _agreement_as_json(fitted.before),
+        "after": _agreement_as_json(fitted.after),
+        "is_better": fitted.is_better,
+    }
+
+
+def _agreement_as_json(agreed: LabelAgreement) -> dict[str, Any]:
+    balanced = agreed.counts.balanced_accuracy
+    return {
+        "counts": msgspec.to_builtins(agreed.counts),
+        "balanced_accuracy": {
+            "value": rounded(balanced.value),
+            **_interval_as_json(balanced.interval),
+        },
+        "kappa": {
+            "value": rounded(agreed.agreement.kappa),
+            **_interval_as_json(agreed.kappa_interval),
+        },
+        "agreement": rounded(agreed.agreement.observed.value),
+        "base_rate": rounded(agreed.agreement.base_rate.value),
+    }
+
+
+def _interval_as_json(interval: Interval | None) -> dict[str, float | None]:
+    if interval is None:
+        return {"low": None, "high": None}
+    return {"low": rounded(interval.low), "high": rounded(interval.high)}
