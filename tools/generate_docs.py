@@ -133,7 +133,7 @@ def error_lines(catalog: Mapping[str, Fault]) -> Iterator[str]:
     yield "Every error has a code that is never renamed or reused, and says what to do next:"
     yield ""
     yield "```text"
-    yield "AF010: answer.json: there is no such file. Next: check the path"
+    yield "AF010: answer.json: the file does not exist. Next: check the path"
     yield "```"
     yield ""
     yield "Words in braces below are filled in when the error happens. The exit codes are those of"

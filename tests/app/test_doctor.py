@@ -172,7 +172,7 @@ def test_an_error_of_our_own_is_told_in_its_words() -> None:
         raise AffidavitError(FILE_MISSING)
 
     trial = make_trial(Attempt("x", miss, (), "look"), {})
-    assert (trial.state, trial.detail) == (HealthState.BROKEN, "there is no such file")
+    assert (trial.state, trial.detail) == (HealthState.BROKEN, "the file does not exist")
 
 
 def test_a_library_that_is_known_to_be_broken_is_not_tried() -> None:

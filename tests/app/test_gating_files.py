@@ -75,7 +75,7 @@ def test_rows_digest_and_counts(tmp_path: Path) -> None:
         "rows": 2,
         "skipped": 1,
         "skipped_lines": [
-            f"{file}, line 3, field e2e_ms: this is not a measurement of latency: expected"
+            f"{file}, line 3, field e2e_ms: this is not a latency measurement: expected"
             " `float | null`, got `str` (AF411)"
         ],
     }

@@ -50,7 +50,7 @@ def test_an_error_says_code_place_what_and_next() -> None:
 
 def test_an_error_without_a_place_does_not_name_one() -> None:
     assert str(AffidavitError(FILE_MISSING)) == (
-        "AF010: there is no such file. Next: check the path"
+        "AF010: the file does not exist. Next: check the path"
     )
 
 
@@ -59,7 +59,7 @@ def test_machines_get_the_parts() -> None:
     assert error.as_wire() == {
         "code": "AF004",
         "name": "defect",
-        "message": "Affidavit met a state it does not know (KeyError: {odd})",
+        "message": "unexpected error in Affidavit (KeyError: {odd})",
         "next": DEFECT.next_step,
         "file": "a",
         "line": 2,

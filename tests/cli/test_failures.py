@@ -18,7 +18,7 @@ ENDINGS = {
     "an error of the catalog": (
         ["miss"],
         2,
-        "AF010: a b\\x1b[31m.json: there is no such file. Next: check the path",
+        "AF010: a b\\x1b[31m.json: the file does not exist. Next: check the path",
     ),
     "a defect": (
         ["crash"],
@@ -37,8 +37,8 @@ ENDINGS = {
     "a library that exits is not a yes": (
         ["leave"],
         3,
-        "AF004: Affidavit met a state it does not know (SystemExit: 0)."
-        " Next: this is a defect of Affidavit; run again with -v and report what it prints",
+        "AF004: unexpected error in Affidavit (SystemExit: 0)."
+        " Next: this is a bug in Affidavit; run again with -v and report the output",
     ),
     "a library of an extra": (
         ["lack"],
@@ -63,7 +63,7 @@ def test_an_error_as_json(arguments: list[str]) -> None:
         "error": {
             "code": "AF010",
             "name": "file.missing",
-            "message": "there is no such file",
+            "message": "the file does not exist",
             "next": "check the path",
             "file": "a\nb\x1b[31m.json",
             "line": None,

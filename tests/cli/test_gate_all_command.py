@@ -122,7 +122,7 @@ def test_what_could_not_be_tried_is_named(project: Path) -> None:
     result = run("gate", "all", *config(project))
     assert (result.exit_code, code_of(result)) == (2, "AF010")
     assert result.stdout.startswith("Decision: could not tell\n  - latency: ")
-    assert "none.jsonl: there is no such file" in result.stdout
+    assert "none.jsonl: the file does not exist" in result.stdout
 
 
 WRONG: dict[str, tuple[str, str, int | None]] = {

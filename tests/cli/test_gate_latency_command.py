@@ -155,7 +155,7 @@ def test_bad_lines_can_be_skipped_and_are_said(tmp_path: Path) -> None:
     listed = report["inputs"]["latency"]["skipped_lines"]
     assert len(listed) == 2
     assert listed[0] == (
-        f"{path}, line 4, field e2e_ms: this is not a measurement of latency: 'fast' is not a"
+        f"{path}, line 4, field e2e_ms: this is not a latency measurement: 'fast' is not a"
         " number (AF411)"
     )
 

@@ -32,7 +32,7 @@ def test_a_full_disk_behind_standard_output(arguments: list[str]) -> None:
     assert done.returncode == 2
     assert lines[-1] == (
         "AF014: standard output: the file cannot be written (No space left on device)."
-        " Next: choose another place"
+        " Next: choose another path"
     )
     assert "Exception ignored" not in done.stderr.decode()
 

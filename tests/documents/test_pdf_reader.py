@@ -155,7 +155,7 @@ def test_refused(data: bytes, code: str) -> None:
 def test_too_many_pages() -> None:
     data = pdf_of("a #pagebreak() b #pagebreak() c")
     assert refused(data, "x.pdf", DocumentLimits(max_pages=2)).message == (
-        "the document is over a limit (pages, more than 2)"
+        "the document exceeds a limit (pages: more than 2)"
     )
 
 
@@ -163,7 +163,7 @@ def test_pages_that_are_pictures_are_named() -> None:
     found = read(picture_pdf(14, text="Some text."), "mixed.pdf")
     (warning,) = found.findings
     assert (warning.code, warning.read) == ("AF211", True)
-    assert warning.message.startswith("14 of 15 pages are pictures without text: 1, 2, 3, ")
+    assert warning.message.startswith("14 of 15 pages are images without text: 1, 2, 3, ")
     assert warning.message.endswith(", ...")
 
 

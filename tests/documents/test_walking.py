@@ -21,7 +21,7 @@ def test_files_come_in_the_order_of_names_and_nothing_is_left_out_in_silence(
     assert not any(file.named for file in walk.files)
     (hidden,) = walk.findings
     assert (hidden.code, hidden.read) == ("AF214", True)
-    assert hidden.message == "2 hidden files and folders were left out"
+    assert hidden.message == "2 hidden files and folders were skipped"
 
 
 def test_named_files_keep_their_short_names(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
     feed = made(tmp_path, "a.json", "1")
     (tmp_path / "a.json").unlink()
     (tmp_path / "a.json").mkdir()
-    with pytest.raises(SourceFailedError, match=r"^missing: a.json: this is a folder"):
+    with pytest.raises(SourceFailedError, match=r"^missing: a.json: this is a folder, not a file"):
         said(feed)
 
 

@@ -48,7 +48,7 @@ from affidavit.reports.formats import format_names
     exits={
         Exit.YES: "every bundle verifies, and nothing at or above --fail-on was found",
         Exit.NO: "something at or above --fail-on was found, or a gate fails",
-        Exit.UNKNOWN: "there was no bundle to lint, or a gate was not measured",
+        Exit.UNKNOWN: "there are no bundles to lint, or a gate was not measured",
         Exit.TAMPERED: "a bundle does not verify; it was not linted",
     },
     kind=GatedCommand,

@@ -8,50 +8,50 @@ from affidavit.base.exits import Exit
 # What contradicts another part of the same bundle (a digest, a size, a count, a sequence) ends with
 # `TAMPERED`; what cannot be read as a bundle at all, or is beyond a limit, with `INPUT`.
 
-_GET_AGAIN = "get the bundle again from where it was made"
-_RAISE = "raise {name} with --limits if you trust where the bundle comes from"
+_GET_AGAIN = "get the bundle again from its source"
+_RAISE = "raise {name} with --limits if you trust the source of the bundle"
 
 ARCHIVE_FORMAT = Fault(
     "AF600",
     "archive.format",
     "this is not a gzip-compressed tar archive: {problem}",
-    "name a bundle as `affidavit evidence seal` or Assay writes it",
+    "give a bundle written by `affidavit evidence seal` or Assay",
 )
 ARCHIVE_CORRUPT = Fault(
     "AF601",
     "archive.corrupt",
-    "the archive is cut short or was changed: {problem}",
+    "the archive is truncated or was changed: {problem}",
     _GET_AGAIN,
     Exit.TAMPERED,
 )
 ARCHIVE_GZIP_MEMBERS = Fault(
     "AF602",
     "archive.gzip_members",
-    "a second gzip member follows the first, so that two readers could see two bundles",
+    "a second gzip member follows the first, so two readers could see different bundles",
     _GET_AGAIN,
 )
 ARCHIVE_TRAILING = Fault(
     "AF603",
     "archive.trailing",
-    "something follows the end of the {what}",
+    "there is data after the end of the {what}",
     _GET_AGAIN,
 )
 ARCHIVE_PATH = Fault(
     "AF604",
     "archive.path",
-    "a member is called {name!a}, which leads out of the archive or has two meanings",
-    "do not unpack this archive; a bundle holds manifest.json and events.ndjson only",
+    "the member name {name!a} points outside the archive or is ambiguous",
+    "do not unpack this archive; a bundle contains only manifest.json and events.ndjson",
 )
 ARCHIVE_TYPE = Fault(
     "AF605",
     "archive.type",
     "the member {name!a} is {kind}, not a plain file",
-    "do not unpack this archive; a bundle holds two plain files only",
+    "do not unpack this archive; a bundle contains only two plain files",
 )
 ARCHIVE_DUPLICATE = Fault(
     "AF606",
     "archive.duplicate",
-    "the member {name!a} stands twice, or under a name that some systems take for the same",
+    "the member {name!a} occurs twice, or under a name that some systems treat as the same",
     _GET_AGAIN,
 )
 ARCHIVE_UNLISTED = Fault(
@@ -66,7 +66,7 @@ ARCHIVE_MISSING = Fault(
 ARCHIVE_ORDER = Fault(
     "AF609",
     "archive.order",
-    "the first member is {name!a}, and manifest.json has to come first",
+    "the first member is {name!a}; it has to be manifest.json",
     _GET_AGAIN,
 )
 
@@ -79,46 +79,46 @@ LIMIT_DECODE_BYTES = Fault(
 LIMIT_MANIFEST_BYTES = Fault(
     "AF613",
     "limit.manifest_bytes",
-    "manifest.json has {size} bytes, and {limit} are allowed",
+    "manifest.json has {size} bytes; the limit is {limit}",
     _RAISE,
 )
 LIMIT_EVENTS_BYTES = Fault(
     "AF614",
     "limit.events_bytes",
-    "events.ndjson has {size} bytes, and {limit} are allowed",
+    "events.ndjson has {size} bytes; the limit is {limit}",
     _RAISE,
 )
 LIMIT_EVENTS = Fault("AF615", "limit.events", "there are more than {limit} events", _RAISE)
-LIMIT_PATH = Fault("AF616", "limit.path", "a member's name has more than {limit} bytes", _RAISE)
+LIMIT_PATH = Fault("AF616", "limit.path", "a member name has more than {limit} bytes", _RAISE)
 LIMIT_MEMBERS = Fault(
     "AF617",
     "limit.members",
-    "the archive has more than {limit} members, and a bundle has two",
+    "the archive has more than {limit} members; a bundle has two",
     _GET_AGAIN,
 )
 BUNDLE_LIMITS = Fault(
     "AF618",
     "bundle.limits",
-    "these limits cannot be used: {problem}",
-    "give a JSON object with some of {known}, each a whole number above zero",
+    "invalid limits: {problem}",
+    "give a JSON object with some of {known}, each a positive integer",
 )
 
 BUNDLE_MANIFEST = Fault(
     "AF620",
     "bundle.manifest",
-    "manifest.json is not the manifest of a bundle: {problem}",
+    "manifest.json is not a bundle manifest: {problem}",
     _GET_AGAIN,
 )
 BUNDLE_VERSION = Fault(
     "AF621",
     "bundle.version",
-    "{what} is {found}, and only {known} can be verified here",
+    "{what} is {found}; only {known} can be verified",
     "use the version of the tool that wrote the bundle",
 )
 BUNDLE_SIZE = Fault(
     "AF622",
     "bundle.size",
-    "manifest.json says events.ndjson has {said} bytes, and it has {found}",
+    "manifest.json claims {said} bytes for events.ndjson, but it has {found}",
     _GET_AGAIN,
     Exit.TAMPERED,
 )
@@ -126,49 +126,49 @@ BUNDLE_EVENT = Fault("AF623", "bundle.event", "this is not an event: {problem}",
 BUNDLE_EVENT_HASH = Fault(
     "AF624",
     "bundle.event_hash",
-    "the event says its content is {said}, and it is {found}",
-    "believe nothing in this bundle; " + _GET_AGAIN,
+    "the event claims the content hash {said}, but it is {found}",
+    "do not trust this bundle; " + _GET_AGAIN,
     Exit.TAMPERED,
 )
 BUNDLE_SEQUENCE = Fault(
     "AF625",
     "bundle.sequence",
-    "the event is numbered {found} where {wanted} has to follow",
+    "the event has the number {found} where {wanted} is expected",
     "an event was removed, added or moved; " + _GET_AGAIN,
     Exit.TAMPERED,
 )
 BUNDLE_RUN_ID = Fault(
     "AF626",
     "bundle.run_id",
-    "the event belongs to {found!r}, and the bundle to {wanted!r}",
+    "the event belongs to the run {found!r}, but the bundle to {wanted!r}",
     _GET_AGAIN,
     Exit.TAMPERED,
 )
 BUNDLE_COUNT = Fault(
     "AF627",
     "bundle.count",
-    "manifest.json says there are {said} events, and there are {found}",
+    "manifest.json claims {said} events, but there are {found}",
     _GET_AGAIN,
     Exit.TAMPERED,
 )
 BUNDLE_RUN_ROOT = Fault(
     "AF628",
     "bundle.run_root",
-    "manifest.json says the run root is {said}, and the events make it {found}",
+    "manifest.json claims the run root {said}, but the events have {found}",
     _GET_AGAIN,
     Exit.TAMPERED,
 )
 BUNDLE_ID = Fault(
     "AF629",
     "bundle.id",
-    "the bundle is called {said}, and its run root is {found}",
+    "the bundle id is {said}, but the run root is {found}",
     _GET_AGAIN,
     Exit.TAMPERED,
 )
 BUNDLE_MERKLE_ROOT = Fault(
     "AF630",
     "bundle.merkle_root",
-    "manifest.json says the Merkle root over {said_size} lines is {said}, and over {found_size}"
+    "manifest.json claims the Merkle root {said} over {said_size} lines, but over {found_size}"
     " lines it is {found}",
     _GET_AGAIN,
     Exit.TAMPERED,
@@ -177,7 +177,7 @@ BUNDLE_EMPTY = Fault(
     "AF631",
     "bundle.empty",
     "the bundle has no events, so there is nothing to verify",
-    "record what happened, and seal that",
+    "record a run, then seal it",
 )
 
 
@@ -187,75 +187,75 @@ BUNDLES_NONE = Fault(
     "AF632",
     "bundle.none",
     "no bundle was found, so nothing was verified",
-    "name bundles (.tar.gz), or a folder that holds some",
+    "give bundles (.tar.gz), or a folder that contains some",
     Exit.UNKNOWN,
 )
 PROOF_FORMAT = Fault(
     "AF633",
     "proof.format",
     "this is not a proof of an event: {problem}",
-    "make one with `affidavit evidence prove BUNDLE --event N -o proof.json`",
+    "create one with `affidavit evidence prove BUNDLE --event N -o proof.json`",
 )
 PROOF_MISMATCH = Fault(
     "AF634",
     "proof.mismatch",
-    "the proof does not hold: {problem}",
-    "believe neither the event nor the proof; ask for both again",
+    "the proof is not valid: {problem}",
+    "trust neither the event nor the proof; ask for both again",
     Exit.TAMPERED,
 )
 PROOF_EVENT = Fault(
     "AF635",
     "proof.event",
-    "there is no event {event}: the bundle has those from 0 to {last}",
-    "run `affidavit evidence show BUNDLE --events` for their numbers",
+    "there is no event {event}; the bundle has events 0 to {last}",
+    "run `affidavit evidence show BUNDLE --events` to see their numbers",
 )
 RUN_LOG = Fault(
     "AF636",
     "record.log",
-    "this is not the log of a run: {problem}",
-    "name a file that `affidavit.record` has written",
+    "this is not a run log: {problem}",
+    "give a file written by `affidavit.record`",
 )
 RECORD_EXISTS = Fault(
     "AF637",
     "record.exists",
-    "a run was recorded here before",
+    "this file already contains a recorded run",
     "seal it with `affidavit evidence seal`, or record to another file",
 )
 RECORD_CLOSED = Fault(
     "AF638",
     "record.closed",
-    "the run is not being recorded: it has finished, or has not begun",
+    "the run is not being recorded: it has finished or not started",
     "record within `with affidavit.record(...) as run:`",
 )
 RECORD_TYPE = Fault(
     "AF639",
     "record.type",
-    "no event type is called {type!a}",
-    "choose one of docs/bundles.md, or a name of your own that does not begin with affidavit",
+    "unknown event type {type!a}",
+    "use one from docs/bundles.md, or your own name that does not begin with affidavit",
 )
 RECORD_TOO_LARGE = Fault(
     "AF640",
     "record.too_large",
     "the event has more than {limit} bytes",
-    "record a digest of the value and keep the value elsewhere, or split it",
+    "record a digest of the value and store the value elsewhere, or split it",
 )
 IMPORT_UNKNOWN = Fault(
     "AF641",
     "evidence.import",
-    "this cannot become events: {problem}",
-    "name receipts, ledgers, gate reports, promptfoo results, or JSON lines with type and data",
+    "this cannot be converted to events: {problem}",
+    "give receipts, ledgers, gate reports, promptfoo results, or JSON lines with type and data",
 )
 REDACT_PATH = Fault(
     "AF642",
     "redact.path",
-    "{path!a} does not name a value in the data of an event",
-    "write a JSON pointer that begins with /data, like /data/output or /data/results/*/text",
+    "{path!a} does not point to a value in the data of an event",
+    "write a JSON pointer that begins with /data, such as /data/output or /data/results/*/text",
 )
 REDACT_NOTHING = Fault(
     "AF643",
     "redact.nothing",
-    "no event has a value there that is not redacted yet, so nothing was redacted",
-    "run `affidavit evidence show BUNDLE --events` to see what the events hold",
+    "no event has an unredacted value there, so nothing was redacted",
+    "run `affidavit evidence show BUNDLE --events` to see the events",
 )
 REVEAL_FORMAT = Fault(
     "AF644",
@@ -266,21 +266,21 @@ REVEAL_FORMAT = Fault(
 REVEAL_MISMATCH = Fault(
     "AF645",
     "redact.reveal",
-    "the value and its salt do not make the commitment that stands in the bundle: {problem}",
+    "the value and its salt do not match the commitment in the bundle: {problem}",
     "ask for the value and the salt again; this value is not the one that was redacted",
     Exit.TAMPERED,
 )
 RECORD_VALUE = Fault(
     "AF646",
     "record.value",
-    "this cannot stand in a bundle: {problem}",
-    "mend the value that is named, then record or import it again",
+    "this cannot be stored in a bundle: {problem}",
+    "correct that value, then record or import it again",
 )
 REDACT_SALTS_EXIST = Fault(
     "AF647",
     "redact.salts_exist",
-    "there is a file already, and salts that are written over are lost for ever",
-    "name another file with --salts",
+    "the file already exists, and overwritten salts cannot be recovered",
+    "give another file with --salts",
 )
 
 
@@ -307,79 +307,79 @@ PACK_SIGNAL = Fault(
 PACK_DISCLAIMER = Fault(
     "AF653",
     "pack.disclaimer",
-    "a compliance pack has to say what it does not promise, and this one has no disclaimer",
-    "add the key disclaimer with a text that every report will show",
+    "a compliance pack needs a disclaimer, and this one has none",
+    "add the key disclaimer; every report will show its text",
 )
 PACK_RULE_TWICE = Fault(
     "AF654",
     "pack.rule_twice",
-    "the rule {rule!r} stands twice in the pack {pack!r}",
-    "give one of the two another id",
+    "duplicate rule id {rule!r} in the pack {pack!r}",
+    "change one of the two ids",
 )
 PACK_COLLISION = Fault(
     "AF655",
     "pack.collision",
     "the rule {rule} is in two packs: {first} and {second}",
-    "name one of the two packs, or change the version of one; nothing was run",
+    "use one of the two packs, or change the version of one; nothing was run",
 )
 PACK_VERSION = Fault(
     "AF656",
     "pack.version",
-    "the pack {pack!r} needs {wanted}, and this is {found}",
-    "use a pack that is written for this version, or a newer affidavit",
+    "the pack {pack!r} needs {wanted}; this is {found}",
+    "use a pack for this version, or a newer version of Affidavit",
 )
 PACK_NOT_FOUND = Fault(
     "AF657",
     "pack.not_found",
-    "there is no pack called {name!r}",
+    "unknown pack {name!r}",
     "{advice}",
 )
 PACK_FOLDER = Fault(
     "AF658",
     "pack.folder",
-    "this folder holds no pack.yaml",
-    "name the file of the pack, or a folder with a pack.yaml in it",
+    "this folder contains no pack.yaml",
+    "give the pack file, or a folder with a pack.yaml",
 )
 PACK_OUTSIDE = Fault(
     "AF659",
     "pack.outside",
-    "the pack {name!r} leads out of the folder of packs",
-    "put the file itself there, or name it by its path",
+    "the pack {name!r} points outside the folder of packs",
+    "put the file itself there, or give its path",
 )
 PACK_EXISTS = Fault(
     "AF660",
     "pack.exists",
-    "there is a file already, and it is not overwritten",
+    "the file already exists and is not overwritten",
     "choose another name with --output",
 )
 EXPLAIN_UNKNOWN = Fault(
     "AF661",
     "explain.unknown",
-    "there is nothing called {name!r} to explain",
+    "unknown rule or signal {name!r}",
     "{advice}",
 )
 EXPLAIN_AMBIGUOUS = Fault(
     "AF662",
     "explain.ambiguous",
-    "{name!r} is a rule of several packs",
+    "{name!r} is a rule in several packs",
     "write one of: {choices}",
 )
 EXPLAIN_MANY = Fault(
     "AF663",
     "explain.many",
-    "one bundle can be explained at a time, and {count} were given",
-    "name one of them",
+    "only one bundle can be explained at a time; {count} were given",
+    "give one of them",
 )
 LINT_BUNDLES_NONE = Fault(
     "AF664",
     "bundles.none",
-    "there was no bundle to lint",
-    "name a bundle, or a folder with files that end in .tar.gz or .tgz",
+    "there are no bundles to lint",
+    "give a bundle, or a folder with files that end in .tar.gz or .tgz",
     Exit.UNKNOWN,
 )
 REPLAY_REPORT = Fault(
     "AF665",
     "replay.report",
-    "this is no lint report of the form {known}",
-    "name a file that `affidavit evidence lint --report` wrote",
+    "this is not a lint report of schema {known}",
+    "give a file written by `affidavit evidence lint --report`",
 )

@@ -10,47 +10,47 @@ from affidavit.base.exits import Exit
 DOCUMENT_UNKNOWN = Fault(
     "AF200",
     "document.unknown_type",
-    "this is not a kind of document that can be read ({kind})",
+    "unsupported document type ({kind})",
     "save it as PDF, DOCX, HTML, Markdown or plain text",
 )
 DOCUMENT_MISNAMED = Fault(
     "AF201",
     "document.misnamed",
-    "the name says {named} but the content is {found}; it was read as {found}",
-    "give the file the right ending",
+    "the file name indicates {named}, but the content is {found}; it was read as {found}",
+    "rename the file with the right suffix",
 )
 DOCUMENT_ENCRYPTED = Fault(
     "AF202",
     "document.encrypted",
     "the document is encrypted",
-    "remove its password, or leave it out",
+    "remove its password, or exclude it",
 )
 DOCUMENT_CORRUPT = Fault(
     "AF203",
     "document.corrupt",
     "the document is damaged ({reason})",
-    "open and save it again with the program that made it",
+    "open it in the program that created it and save it again",
 )
 DOCUMENT_EMPTY = Fault(
-    "AF204", "document.empty", "the document holds no text", "leave it out, or fill it"
+    "AF204", "document.empty", "the document contains no text", "exclude it, or add text to it"
 )
 DOCUMENT_SCANNED = Fault(
     "AF205",
     "document.scanned",
-    "the document holds pictures of pages and no text ({pages} pages)",
-    "run text recognition (OCR) over it first",
+    "the document contains only images of pages, no text ({pages} pages)",
+    "run OCR on it first",
 )
 DOCUMENT_TOO_LARGE = Fault(
     "AF206",
     "document.too_large",
-    "the document is over a limit ({what}, more than {limit})",
+    "the document exceeds a limit ({what}: more than {limit})",
     "split it, or raise the limit",
 )
 DOCUMENT_UNSAFE = Fault(
     "AF207",
     "document.unsafe",
-    "the document was refused because it is built to harm its reader ({reason})",
-    "ask whoever made it for a plain copy",
+    "the document was refused because reading it is not safe ({reason})",
+    "ask its author for a plain copy",
 )
 DOCUMENT_TIMEOUT = Fault(
     "AF208",
@@ -61,54 +61,54 @@ DOCUMENT_TIMEOUT = Fault(
 DOCUMENT_CRASHED = Fault(
     "AF209",
     "document.crashed",
-    "the reader of this document died ({reason}); the other documents were read",
-    "open and save it again with the program that made it",
+    "the process that read this document crashed ({reason}); the other documents were read",
+    "open it in the program that created it and save it again",
 )
 ENCODING_GUESSED = Fault(
     "AF210",
     "document.encoding_guessed",
     "the text is not UTF-8; it was read as Windows-1252",
-    "save it as UTF-8 to be sure of every letter",
+    "save it as UTF-8 to make sure that every letter is right",
 )
 DOCUMENT_PARTLY_SCANNED = Fault(
     "AF211",
     "document.partly_scanned",
-    "{count} of {pages} pages are pictures without text: {which}",
-    "run text recognition (OCR) over it first",
+    "{count} of {pages} pages are images without text: {which}",
+    "run OCR on it first",
 )
 DOCUMENT_DUPLICATE = Fault(
     "AF212",
     "document.duplicate",
-    "the file is the same, byte for byte, as {other}, and was read once",
-    "nothing needs to be done",
+    "the file is identical to {other}; it was read once",
+    "no action is needed",
 )
 LINK_LEADS_OUTSIDE = Fault(
     "AF213",
     "sources.link_outside",
-    "the link leads out of the folder and was not followed",
-    "name its target as a source of its own",
+    "the link points outside the folder and was not followed",
+    "add its target as a separate source",
 )
 HIDDEN_SKIPPED = Fault(
     "AF214",
     "sources.hidden_skipped",
-    "{count} hidden files and folders were left out",
-    "name them as sources of their own to have them read",
+    "{count} hidden files and folders were skipped",
+    "add them as separate sources to include them",
 )
 SOURCES_NONE = Fault(
     "AF215",
     "sources.none",
     "no document could be read",
-    "look at the findings above, or name other sources",
+    "read the findings above, or give other sources",
     Exit.UNKNOWN,
 )
 SOURCE_MISSING = Fault(
-    "AF216", "sources.missing", "there is no such file or folder", "check the path"
+    "AF216", "sources.missing", "the file or folder does not exist", "check the path"
 )
 SOURCE_SPECIAL = Fault(
     "AF217",
     "sources.special",
-    "this is neither a file nor a folder and was left out",
-    "name a file or a folder",
+    "this is neither a file nor a folder and was skipped",
+    "give the path of a file or folder",
 )
 DOCUMENT_CHANGED = Fault(
     "AF218",
@@ -120,8 +120,8 @@ DOCUMENT_CHANGED = Fault(
 SOURCES_UNSTEADY = Fault(
     "AF219",
     "sources.unsteady",
-    "the sources keep changing while they are read",
-    "read a copy that nobody writes to",
+    "the sources keep changing while they are being read",
+    "use a copy that no other process writes to",
     Exit.UNKNOWN,
 )
 
@@ -129,33 +129,33 @@ INDEX_UNUSABLE = Fault(
     "AF220",
     "index.unusable",
     "the index cannot be opened ({reason})",
-    "delete the folder; it is built again from the sources",
+    "delete the folder; it will be rebuilt from the sources",
     Exit.UNKNOWN,
 )
 INDEX_BUSY = Fault(
     "AF221",
     "index.busy",
     "another process has been building an index here for more than {seconds} s",
-    "wait for it to end, or use another folder",
+    "wait until it has finished, or use another folder",
     Exit.UNKNOWN,
 )
 CITATION_AMBIGUOUS = Fault(
     "AF222",
     "citation.ambiguous",
-    "the citation {hash} fits {count} passages with different text: {digests}",
+    "the citation {hash} matches {count} passages with different text: {digests}",
     "cite one of the longer digests",
 )
 CITATION_UNRESOLVED = Fault(
     "AF223",
     "citation.unresolved",
-    "no passage of the sources has the hash {hash}",
+    "no passage in the sources has the hash {hash}",
     "cite a hash that `affidavit check` printed for these sources",
 )
 
 RULES_SYNTAX = Fault(
     "AF230",
     "rules.syntax",
-    "the rules are not TOML in UTF-8 ({problem})",
+    "the rules file is not valid TOML: {problem}",
     "start from the example in docs/ledger.md",
 )
 RULES_FIELD = Fault(
@@ -167,39 +167,39 @@ RULES_FIELD = Fault(
 OVERRIDE_SYNTAX = Fault(
     "AF237",
     "override.syntax",
-    "{text!r} does not say what to change about a claim",
-    "write a claim's id with a type, an importance or both, such as clm_002=numeric,critical",
+    "{text!r} is not a valid override of a claim",
+    "write the claim's id with a type, an importance or both, such as clm_002=numeric,critical",
 )
 OVERRIDE_CLAIM = Fault(
     "AF238",
     "override.claim",
-    "the answer has no such claim ({count} claims in all)",
+    "the answer has no such claim (it has {count} claims)",
     "run the check without overrides to see the ids",
 )
 LEDGER_MALFORMED = Fault(
     "AF240",
     "ledger.malformed",
-    "this is not a ledger of Affidavit ({problem})",
+    "this is not an Affidavit ledger ({problem})",
     "export it again with `affidavit check --format json`",
 )
 LEDGER_SCHEMA = Fault(
     "AF241",
     "ledger.schema",
-    "the ledger has the schema {found!r}; this version reads {known!r}",
+    "the ledger has schema {found!r}; this version reads {known!r}",
     "use the version of Affidavit that wrote it",
 )
 READING_UNKNOWN = Fault(
     "AF242",
     "reading.unknown",
-    "a reading names {what} {name!r}, which was not given",
-    "this is a defect of the judge or of its caller; report it",
+    "a reading refers to {what} {name!r}, which is not an input",
+    "this is a bug in the judge or its caller; report it",
     Exit.UNKNOWN,
 )
 READING_SCORE = Fault(
     "AF243",
     "reading.score",
-    "the judge gave {score} as {name}, which must be from 0 to 1",
-    "this is a defect of the judge; report it",
+    "the judge returned {score} as {name}, which must be from 0 to 1",
+    "this is a bug in the judge; report it",
     Exit.UNKNOWN,
 )
 DATE_MALFORMED = Fault(
@@ -211,7 +211,7 @@ DATE_MALFORMED = Fault(
 CLAIM_TOO_LONG = Fault(
     "AF250",
     "judge.claim_too_long",
-    "the claim has {length} characters; the judge reads at most {limit}",
+    "the claim has {length} characters; the judge's limit is {limit}",
     "split the text into claims first",
 )
 
@@ -221,14 +221,14 @@ CLAIM_TOO_LONG = Fault(
 ENCODER_MISSING = Fault(
     "AF248",
     "encoder.missing",
-    "a file of the judge's encoder is not installed or cannot be read",
+    "a file of the judge's encoder is missing or cannot be read",
     "pip install --force-reinstall affidavit",
     Exit.UNKNOWN,
 )
 ENCODER_CHANGED = Fault(
     "AF249",
     "encoder.changed",
-    "this file of the judge's encoder is not the one that was released",
+    "this file of the judge's encoder differs from the released one",
     "pip install --force-reinstall affidavit",
     Exit.TAMPERED,
 )
@@ -239,13 +239,13 @@ ENCODER_CHANGED = Fault(
 JUDGE_UNKNOWN = Fault(
     "AF251",
     "judge.unknown",
-    "no judge is named {name!r}",
-    "use one of: {known}; or name a TOML file with the table [chat] or [hf]",
+    "unknown judge {name!r}",
+    "use one of: {known}; or give a TOML file with a table [chat] or [hf]",
 )
 JUDGE_SYNTAX = Fault(
     "AF252",
     "judge.syntax",
-    "the judge's settings are not TOML in UTF-8 ({problem})",
+    "the judge's settings are not valid TOML: {problem}",
     "start from the examples in docs/judges.md",
 )
 JUDGE_FIELD = Fault(
@@ -257,66 +257,66 @@ JUDGE_FIELD = Fault(
 KEY_MISSING = Fault(
     "AF254",
     "judge.key_missing",
-    "the environment variable {variable} holds no key that can be sent",
-    "set it to the key of this server, in printable ASCII without spaces",
+    "the environment variable {variable} does not contain a usable key",
+    "set it to the server's key, in printable ASCII without spaces",
 )
 ENDPOINT_REFUSED = Fault(
     "AF255",
     "judge.endpoint_refused",
     "the server at {endpoint} refused the request: {problem}",
-    "check base_url, the model's name and the key",
+    "check base_url, the model name and the key",
 )
 ENDPOINT_MOVED = Fault(
     "AF256",
     "judge.endpoint_moved",
-    "the server at {endpoint} points to {target}, which was not followed",
-    "name the new address as base_url if you trust it",
+    "the server at {endpoint} redirects to {target}; the redirect was not followed",
+    "set base_url to the new address if you trust it",
 )
 ENDPOINT_FAILED = Fault(
     "AF257",
     "judge.endpoint_failed",
-    "the server at {endpoint} gave no usable answer in {attempts} attempts: {problem}",
-    "try again later: the replies so far are kept and will not be asked for again",
+    "the server at {endpoint} returned no usable answer in {attempts} attempts: {problem}",
+    "try again later; the replies received so far are kept",
     Exit.UNKNOWN,
 )
 BUDGET_SPENT = Fault(
     "AF258",
     "judge.budget_spent",
-    "the next request could cost {next}, and {spent} of the budget of {budget} is spent",
-    "raise the budget and run the same command again: the replies so far are kept",
+    "the next request could cost {next}; {spent} of the budget of {budget} is spent",
+    "raise the budget and run the same command again; the replies received so far are kept",
     Exit.UNKNOWN,
 )
 BUDGET_TOO_SMALL = Fault(
     "AF259",
     "judge.budget_too_small",
-    "the run would cost about {estimate}, more than the budget of {budget}; nothing was sent",
-    "raise the budget, check fewer passages (--top-k), or start anyway with --yes",
+    "the estimated cost of {estimate} exceeds the budget of {budget}; nothing was sent",
+    "raise the budget, check fewer passages (--top-k), or run anyway with --yes",
     Exit.UNKNOWN,
 )
 REPLIES_UNREADABLE = Fault(
     "AF260",
     "judge.replies_unreadable",
-    "not one of the {count} replies on a claim could be read ({problem})",
-    "use a stronger model, or delete {cache} to ask again",
+    "none of the {count} replies for a claim could be parsed ({problem})",
+    "use a stronger model, or delete {cache} to repeat the requests",
     Exit.UNKNOWN,
 )
 MODEL_MISSING = Fault(
     "AF261",
     "judge.model_missing",
-    "there is no model at {model!r} that can be loaded ({problem})",
-    "name a folder with config.json and *.safetensors, or a hub name with allow_download = true",
+    "no model can be loaded from {model!r} ({problem})",
+    "give a folder with config.json and *.safetensors, or a hub name with allow_download = true",
 )
 MODEL_LABELS = Fault(
     "AF262",
     "judge.model_labels",
-    "it is not clear what the labels of the model mean ({problem}); it has {labels}",
-    "say it in labels: each is supports, partly, neither or contradicts",
+    "the meaning of the model's labels is unknown ({problem}); it has {labels}",
+    "map each of them in `labels` to supports, partly, neither or contradicts",
 )
 MODEL_FAILED = Fault(
     "AF263",
     "judge.model_failed",
-    "the model could not read a pair of claim and evidence ({problem})",
-    "check that it classifies pairs of sequences",
+    "the model failed on a pair of claim and evidence ({problem})",
+    "check that it is a sequence pair classifier",
     Exit.UNKNOWN,
 )
 
@@ -326,82 +326,82 @@ MODEL_FAILED = Fault(
 SESSION_UNKNOWN = Fault(
     "AF270",
     "session.unknown",
-    "no session is named {session!r}",
-    "run `affidavit sessions list` for those that are kept",
+    "unknown session {session!r}",
+    "run `affidavit sessions list` to see the stored sessions",
 )
 SESSION_AMBIGUOUS = Fault(
     "AF271",
     "session.ambiguous",
-    "{session!r} may mean several sessions: {found}",
-    "write more of the id",
+    "{session!r} matches several sessions: {found}",
+    "give more characters of the id",
 )
 SESSION_ENTRY = Fault(
     "AF272",
     "session.entry",
     "there is no claim number {number}; the ledger has {count}",
-    "choose a number of the table",
+    "choose a number from the table",
 )
 BATCH_ROW = Fault(
     "AF273",
     "batch.row",
     "this row is not {{id, answer, query?, sources?, date?}}: {problem}",
-    "mend the row",
+    "correct the row",
 )
 BATCH_ID_TWICE = Fault(
     "AF274",
     "batch.id_twice",
-    "the id {id!r} stands in line {first} already",
-    "give every row an id of its own",
+    "the id {id!r} is already used on line {first}",
+    "give every row a unique id",
 )
 BATCH_EMPTY = Fault(
     "AF275",
     "batch.empty",
     "the file has no rows, so there is nothing to check",
-    "write one JSON object per line: id, answer and, if known, query",
+    "write one JSON object per line with id, answer and, if known, query",
     Exit.UNKNOWN,
 )
 ANSWER_EMPTY = Fault(
     "AF276",
     "answer.empty",
     "the answer is empty, so there is nothing to check",
-    "name a file with the answer in it, or - to read standard input",
+    "give a file that contains the answer, or - to read standard input",
     Exit.UNKNOWN,
 )
 ANSWER_NOT_TEXT = Fault(
     "AF277",
     "answer.not_text",
     "the answer is not UTF-8 text",
-    "name the answer, a text or Markdown file; documents go after --sources",
+    "give a text or Markdown file as the answer; documents go after --sources",
 )
 TIME_SYNTAX = Fault(
     "AF278",
     "time.syntax",
-    "{value!r} is neither a day nor a time",
-    "write a day like 2026-01-31 or a time like 2026-01-31T14:30:00Z",
+    "{value!r} is neither a date nor a time",
+    "write a date such as 2026-01-31 or a time such as 2026-01-31T14:30:00Z",
 )
 SESSION_TAMPERED = Fault(
     "AF279",
     "session.tampered",
-    "the ledger was changed after it was made: its verdicts do not follow from what it stores",
+    "the ledger was changed after it was written: its verdicts do not follow from its evidence",
     "check the answer again, and find out who changed the file",
     Exit.TAMPERED,
 )
 ANSWER_IS_SOURCE = Fault(
     "AF280",
     "answer.is_source",
-    "the answer is itself one of the sources, as {filename}, so it would prove itself",
-    "move it out of the sources, or name the sources one by one",
+    "the answer is one of the sources ({filename}), so it would support itself",
+    "move it out of the sources, or list the sources one by one",
 )
 OUTPUT_IS_INPUT = Fault(
     "AF281",
     "output.is_input",
-    "the report would replace what is being read, or another report",
-    "choose another place for it",
+    "the report would overwrite an input or another report",
+    "choose another path for it",
 )
 RESULTS_FOREIGN = Fault(
     "AF282",
     "batch.results_foreign",
-    "this file holds something else than results of a batch",
+    "this file does not contain results of a batch",
     "choose another file for the results",
 )
 CITATION_SYNTAX = Fault(
@@ -413,8 +413,8 @@ CITATION_SYNTAX = Fault(
 NOTHING_INDEXED = Fault(
     "AF284",
     "index.none",
-    "this project has indexed no sources, so no citation can be resolved",
-    "name the documents with --sources",
+    "this project has no indexed sources, so no citation can be resolved",
+    "give the documents with --sources",
     Exit.UNKNOWN,
 )
 
@@ -425,7 +425,7 @@ ROW_MALFORMED = Fault(
     "AF285",
     "judge_row.malformed",
     "this row is not {{id, claim, evidence}}: {problem}",
-    "mend the row; evidence is a text or a list of texts",
+    "correct the row; evidence is a string or a list of strings",
 )
 CLAIM_EMPTY = Fault(
     "AF286",
@@ -443,7 +443,7 @@ ROWS_NONE = Fault(
     "AF288",
     "judge_row.none",
     "there are no rows, so there is nothing to judge",
-    "write one JSON object per line: id, claim and evidence",
+    "write one JSON object per line with id, claim and evidence",
     Exit.UNKNOWN,
 )
 GZIP_DAMAGED = Fault(
@@ -455,22 +455,22 @@ GZIP_DAMAGED = Fault(
 LABELS_TOO_FEW = Fault(
     "AF290",
     "calibrate.too_few",
-    "{found}; thresholds fitted to so few labels would be chance",
+    "{found}; too few labels to fit thresholds",
     "label {more}",
     Exit.UNKNOWN,
 )
 NOT_BETTER = Fault(
     "AF291",
     "calibrate.not_better",
-    "the fitted thresholds are no better than the judge's own on rows they were not fitted to"
+    "the fitted thresholds are no better than the default ones on held-out rows"
     " (balanced accuracy {after} against {before}), so no rules were written",
-    "keep the judge's own, add labels, or write them anyway with --force",
+    "keep the defaults, add labels, or write them anyway with --force",
     Exit.UNKNOWN,
 )
 ROWS_UNMEASURED = Fault(
     "AF292",
     "judge_eval.nothing",
     "no row could be measured, so nothing is known about the judge",
-    "give rows of claim, evidence and label; what is wrong with a row is listed with -v",
+    "give rows with claim, evidence and label; -v lists the problem of each row",
     Exit.UNKNOWN,
 )

@@ -11,50 +11,48 @@ GATE_SYNTAX = Fault(
     "{text!r} is not a gate",
     "write a metric, an operator and a number, such as {metric}{operator}0.8, or {metric}=off",
 )
-GATE_METRIC = Fault(
-    "AF401", "gate.metric", "no gate here measures {metric!r}", "use one of: {known}"
-)
+GATE_METRIC = Fault("AF401", "gate.metric", "unknown metric {metric!r}", "use one of: {known}")
 GATE_DIRECTION = Fault(
     "AF402",
     "gate.direction",
-    "{text!r} would pass what is worse and stop what is better",
+    "{text!r} would pass worse values and fail better ones",
     "write {metric}{operator} and a number",
 )
 GATE_RANGE = Fault(
-    "AF403", "gate.range", "the number in {text!r} cannot be reached", "give {metric} {range}"
+    "AF403", "gate.range", "the threshold in {text!r} cannot be reached", "give {metric} {range}"
 )
 GATE_TWICE = Fault(
-    "AF404", "gate.twice", "the gate on {metric} is set twice", "keep one of the two"
+    "AF404", "gate.twice", "the gate on {metric} is set twice", "remove one of the two"
 )
 GATE_CONFIDENCE = Fault(
     "AF405",
     "gate.confidence",
-    "{text!r} asks for a confidence that cannot be given: {problem}",
+    "the confidence in {text!r} is not possible: {problem}",
     "write a confidence from 50 to 99.9 on a metric that is a share, such as precision>=0.80@95",
 )
 GOLD_ROW = Fault(
     "AF406",
     "gold.row",
     "this is not a gold item: {problem}",
-    "mend the line; docs/gates.md lists the fields of a gold item",
+    "correct the line; docs/gates.md lists the fields of a gold item",
 )
 TRACE_ROW = Fault(
     "AF407",
     "trace.row",
     "this is not a trace: {problem}",
-    "mend the line; docs/gates.md lists the fields of a trace",
+    "correct the line; docs/gates.md lists the fields of a trace",
 )
 GOLD_TWICE = Fault(
     "AF408",
     "gold.twice",
     "the gold set has two items with the qid {qid!r}",
-    "keep one of the two",
+    "remove one of the two",
 )
 GOLD_CHANGED = Fault(
     "AF409",
     "gold.changed",
-    "the gold set has the digest {found}, and {wanted} was expected",
-    "restore the frozen gold set, or have the change signed off and expect the new digest",
+    "the gold set has the digest {found}; {wanted} was expected",
+    "restore the frozen gold set, or have the change approved and expect the new digest",
     Exit.TAMPERED,
 )
 SCU_RULE = Fault(
@@ -66,20 +64,20 @@ SCU_RULE = Fault(
 LATENCY_ROW = Fault(
     "AF411",
     "latency.row",
-    "this is not a measurement of latency: {problem}",
-    "mend the line; it needs e2e_ms, a number of milliseconds from 0 on",
+    "this is not a latency measurement: {problem}",
+    "correct the line; it needs e2e_ms, a number of milliseconds, at least 0",
 )
 AGREEMENT_ROW = Fault(
     "AF412",
     "agreement.row",
     "this is not a pair of labels: {problem}",
-    "mend the line; labels are VALID, NOT_IN_CONTEXT, REJECT and ABSTAIN",
+    "correct the line; labels are VALID, NOT_IN_CONTEXT, REJECT and ABSTAIN",
 )
 STABILITY_ROW = Fault(
     "AF413",
     "stability.row",
     "this is not a run of a question: {problem}",
-    "mend the line; it needs qid, seed, jitter and answer_json",
+    "correct the line; it needs qid, seed, jitter and answer_json",
 )
 GOLDEN_MALFORMED = Fault(
     "AF414",
@@ -91,76 +89,76 @@ GOLDEN_MISSING = Fault(
     "AF415",
     "golden.missing",
     "SYSTEM_ERROR: there are no golden queries",
-    "name the file of golden queries, such as eval/golden_queries.json",
+    "give the file of golden queries, such as eval/golden_queries.json",
 )
 RESEARCH_OUTPUT = Fault(
     "AF416",
     "research.output",
-    "this is not an output of a research run: {problem}",
-    "mend the file; docs/gates.md lists its fields",
+    "this is not the output of a research run: {problem}",
+    "correct the file; docs/gates.md lists its fields",
 )
 BASELINE_MALFORMED = Fault(
     "AF417",
     "baseline.malformed",
-    "this is not a report that can be compared with: {problem}",
-    "name a report that the same gate wrote with --report",
+    "this report cannot be used for comparison: {problem}",
+    "give a report that the same gate wrote with --report",
 )
 JITTER_UNKNOWN = Fault(
-    "AF418", "stability.jitter", "there is no jitter {name!r}", "use one of: {known}"
+    "AF418", "stability.jitter", "unknown jitter {name!r}", "use one of: {known}"
 )
 GOLD_UNNAMED = Fault(
     "AF419",
     "gold.unnamed",
-    "these are traces alone, so there is nothing to hold them against",
-    "name the gold set with --gold",
+    "there are only traces, and no gold set to compare them with",
+    "give the gold set with --gold",
 )
 IMPORT_UNKNOWN = Fault(
     "AF420",
     "import.unknown",
-    "this is no format that can be imported: it has {found}; nearest is {nearest}",
-    "docs/formats.md lists the fields of every format; rename yours, or name the format",
+    "unknown import format: it has {found}; the nearest format is {nearest}",
+    "docs/formats.md lists the fields of every format; rename yours, or give the format",
 )
 IMPORT_ROW = Fault(
     "AF421",
     "import.row",
     "this row cannot be imported: {problem}",
-    "mend the row; docs/formats.md lists the fields of every format",
+    "correct the row; docs/formats.md lists the fields of every format",
 )
 IMPORT_ENCODING = Fault(
     "AF422",
     "import.encoding",
-    "the table is not stored as UTF-8 (it has the byte {byte})",
+    "the table is not encoded in UTF-8 (it has the byte {byte})",
     "save it again as CSV UTF-8, or convert it: iconv -f {encoding} -t UTF-8",
 )
 IMPORT_BROKEN = Fault(
     "AF423",
     "import.broken",
-    "the file is damaged, or not safe to unpack: {reason}",
-    "have the tool write it again",
+    "the file is damaged or not safe to unpack: {reason}",
+    "export it again from the tool",
 )
 IMPORT_ROLE = Fault(
     "AF424",
     "import.role",
-    "the file is {format}, which holds no {role}",
-    "give them in a file of their own (--gold, --trace); docs/formats.md says what each holds",
+    "the file is {format}, which contains no {role}",
+    "give them in a separate file (--gold, --trace); docs/formats.md lists what each contains",
 )
 IMPORT_MISMATCH = Fault(
     "AF425",
     "import.mismatch",
-    "this is not {format}, which has {wanted}: it has {found}",
-    "leave the format out, and it is told from the content",
+    "this is not {format}: it has {found} instead of {wanted}",
+    "omit the format to have it detected from the content",
 )
 SPARK_START = Fault(
     "AF426",
     "spark.start",
     "Spark cannot be started ({reason})",
-    "install Java 17 or newer, and check the address after --master",
+    "install Java 17 or newer, and check the address given with --master",
 )
 SPARK_INPUT = Fault(
     "AF427",
     "spark.input",
     "Spark cannot read standard input",
-    "name a file or an address that Spark reads",
+    "give a file or an address that Spark can read",
 )
 IMPORT_PACKED = Fault(
     "AF428", "import.packed", "the file is {what}, so its rows cannot be read", "{remedy}"
@@ -172,14 +170,14 @@ IMPORT_PACKED = Fault(
 REPORT_MALFORMED = Fault(
     "AF430",
     "report.malformed",
-    "this is not a report of a gate: {problem}",
-    "name a file that a gate wrote with --report",
+    "this is not a gate report: {problem}",
+    "give a file that a gate wrote with --report",
 )
 HISTORY_LINE = Fault(
     "AF431",
     "history.line",
-    "this is not a line of a history of runs: {problem}",
-    "delete the line, or name a file that a gate wrote with --history",
+    "this is not a line of a run history: {problem}",
+    "delete the line, or give a file that a gate wrote with --history",
 )
 
 
@@ -188,13 +186,13 @@ HISTORY_LINE = Fault(
 PIPELINE_NONE = Fault(
     "AF440",
     "pipeline.none",
-    "there is nothing to ask: {problem}",
+    "there is no pipeline to query: {problem}",
     "give either --url with an address or --command with a command line",
 )
 PIPELINE_URL = Fault(
     "AF441",
     "pipeline.url",
-    "{url!r} cannot be asked: {problem}",
+    "{url!r} cannot be queried: {problem}",
     "write http:// or https:// with a host",
 )
 PIPELINE_COMMAND = Fault(
@@ -207,31 +205,31 @@ PIPELINE_SLOT = Fault(
     "AF443",
     "pipeline.slot",
     "{problem}",
-    "use the slots {{question}}, {{qid}}, {{seed}} and {{jitter}}",
+    "use the placeholders {{question}}, {{qid}}, {{seed}} and {{jitter}}",
 )
 PIPELINE_BODY = Fault(
     "AF444",
     "pipeline.body",
-    "the body of a request is not JSON: {problem}",
-    'write JSON with slots, such as {{"question": "{{question}}", "seed": "{{seed}}"}}',
+    "the request body is not JSON: {problem}",
+    'write JSON with placeholders, such as {{"question": "{{question}}", "seed": "{{seed}}"}}',
 )
 PIPELINE_HEADER = Fault(
     "AF445",
     "pipeline.header",
     "the header {name!r} cannot be sent: {problem}",
-    "write 'Name: text', or 'Authorization: Bearer $VARIABLE' for what the environment holds",
+    "write 'Name: text', or 'Authorization: Bearer $VARIABLE' to use an environment variable",
 )
 PIPELINE_GONE = Fault(
     "AF446",
     "pipeline.gone",
-    "the last {count} questions could not be asked at all: {problem}",
-    "see that the pipeline runs, then repeat the command: what is recorded is kept",
+    "the last {count} questions could not be sent: {problem}",
+    "make sure that the pipeline is running, then repeat the command; recorded runs are kept",
     Exit.UNKNOWN,
 )
 QUESTION_MISSING = Fault(
     "AF447",
     "gold.question",
-    "the gold item {qid!r} has no question to ask",
+    "the gold item {qid!r} has no question",
     "add a question to the item",
 )
 SEEDS_MALFORMED = Fault(
@@ -243,8 +241,8 @@ SEEDS_MALFORMED = Fault(
 CONFIG_SYNTAX = Fault(
     "AF450",
     "gates.syntax",
-    "the file is not TOML: {problem}",
-    "correct the file at that place",
+    "the file is not valid TOML: {problem}",
+    "correct the file at that position",
 )
 CONFIG_KEY = Fault(
     "AF451",
@@ -255,18 +253,18 @@ CONFIG_KEY = Fault(
 CONFIG_VALUE = Fault(
     "AF452",
     "gates.value",
-    "this cannot be used: {problem}",
+    "invalid value: {problem}",
     "correct the value; docs/gates.md lists what each gate takes",
 )
 CONFIG_EMPTY = Fault(
     "AF453",
     "gates.none",
-    "the file configures no gate, so there is nothing to decide",
+    "the file configures no gates, so there is nothing to decide",
     "add a table such as [gates.rag] with gold and trace, or start with `affidavit init`",
 )
 CONFIG_MISSING = Fault(
     "AF454",
     "gates.missing",
-    "there is no such file, so no gate is configured",
-    "name another with -c, or start with `affidavit init`, which writes one",
+    "the file does not exist, so no gates are configured",
+    "give another with -c, or create one with `affidavit init`",
 )

@@ -16,16 +16,18 @@ EXTRA_MISSING = Fault(
 DEFECT = Fault(
     "AF004",
     "defect",
-    "Affidavit met a state it does not know ({kind}: {detail})",
-    "this is a defect of Affidavit; run again with -v and report what it prints",
+    "unexpected error in Affidavit ({kind}: {detail})",
+    "this is a bug in Affidavit; run again with -v and report the output",
     Exit.UNKNOWN,
 )
 
-FILE_MISSING = Fault("AF010", "file.missing", "there is no such file", "check the path")
+FILE_MISSING = Fault("AF010", "file.missing", "the file does not exist", "check the path")
 FILE_UNREADABLE = Fault(
     "AF011", "file.unreadable", "the file cannot be read ({reason})", "check its permissions"
 )
-FILE_IS_FOLDER = Fault("AF012", "file.folder", "this is a folder", "name a file in it")
+FILE_IS_FOLDER = Fault(
+    "AF012", "file.folder", "this is a folder, not a file", "give the path of a file in it"
+)
 FILE_TOO_LARGE = Fault(
     "AF013",
     "limit.file_bytes",
@@ -33,23 +35,23 @@ FILE_TOO_LARGE = Fault(
     "split it, or raise the limit",
 )
 FILE_UNWRITABLE = Fault(
-    "AF014", "file.unwritable", "the file cannot be written ({reason})", "choose another place"
+    "AF014", "file.unwritable", "the file cannot be written ({reason})", "choose another path"
 )
 FILE_NOT_REGULAR = Fault(
     "AF015",
     "file.not_regular",
     "this is a pipe, a socket or a device, not a file",
-    "name a regular file",
+    "give the path of a regular file",
 )
 FOLDER_MISSING = Fault(
-    "AF016", "folder.missing", "there is no such folder", "check the path, or make the folder"
+    "AF016", "folder.missing", "the folder does not exist", "check the path, or create the folder"
 )
 
 JSON_SYNTAX = Fault(
     "AF020",
     "json.syntax",
     "this is not JSON: {problem} ({place})",
-    "correct the text at that place",
+    "correct the text at that position",
 )
 JSON_ENCODING = Fault(
     "AF021",
@@ -66,31 +68,31 @@ JSON_UNICODE = Fault(
 JSON_TRAILING = Fault(
     "AF023",
     "json.trailing",
-    "something follows the JSON value ({place})",
-    "leave one value in the text; several values go one per line into a .jsonl file",
+    "there is more text after the JSON value ({place})",
+    "keep one value; to give several, write one per line in a .jsonl file",
 )
 JSON_DUPLICATE_KEY = Fault(
     "AF024",
     "json.duplicate_key",
-    "the key {key!r} stands twice in one object ({place})",
-    "keep one of the two",
+    "duplicate key {key!r} in one object ({place})",
+    "remove one of the two",
 )
 JSON_NUMBER_DOMAIN = Fault(
     "AF025",
     "json.number_domain",
-    "the number {number} cannot be kept exactly by every reader of JSON ({place})",
-    "write it as a text, or as an integer within 9007199254740991 of zero",
+    "the number {number} cannot be represented exactly by every JSON reader ({place})",
+    "write it as a string, or as an integer from -9007199254740991 to 9007199254740991",
 )
 JSON_DEPTH = Fault(
     "AF026",
     "json.depth",
-    "lists and objects are nested too deeply, {limit} levels are allowed ({place})",
+    "lists and objects are nested deeper than the limit of {limit} levels ({place})",
     "flatten the document, or raise the limit",
 )
 JSON_TOO_LARGE = Fault(
     "AF027",
     "limit.json_bytes",
-    "the document has {size} bytes, and {limit} are allowed",
+    "the document has {size} bytes; the limit is {limit}",
     "split it, or raise the limit",
 )
 JSON_TOO_MANY_KEYS = Fault(
@@ -102,7 +104,7 @@ JSON_TOO_MANY_KEYS = Fault(
 JSON_LONG_STRING = Fault(
     "AF029",
     "limit.json_string",
-    "a text has {size} characters, and {limit} are allowed ({place})",
+    "a string has {size} characters; the limit is {limit} ({place})",
     "shorten it, or raise the limit",
 )
 JSON_LONG_LINE = Fault(
@@ -112,26 +114,26 @@ JSON_LONG_LINE = Fault(
     "write one value per line, or raise the limit",
 )
 JSON_BLANK_LINE = Fault(
-    "AF031", "json.blank_line", "the line is blank", "remove it: here every line is a record"
+    "AF031", "json.blank_line", "the line is blank", "remove it; every line must be a record"
 )
 
 NOT_CANONICAL = Fault(
     "AF040",
     "canon.noncanonical",
-    "the bytes differ from their canonical form (RFC 8785) from {place} on",
-    "take the original bytes, or write them again with a JCS library",
+    "the bytes are not in canonical form (RFC 8785); the first difference is at {place}",
+    "use the original bytes, or serialize the value with a JCS library",
 )
 UNICODE_COLLISION = Fault(
     "AF041",
     "canon.unicode_collision",
-    "the keys {first!a} and {second!a} of one object look the same (they are equal in NFC)",
+    "two keys of one object are equal in NFC: {first!a} and {second!a}",
     "rename one of them",
 )
 NOT_A_JSON_VALUE = Fault(
     "AF042",
     "canon.type",
-    "a value of the type {kind} has no form in JSON",
-    "convert it to a text, a number, a list or an object first",
+    "a value of type {kind} cannot be written as JSON",
+    "convert it to a string, number, list or object first",
 )
 DIGEST_MALFORMED = Fault(
     "AF045",
