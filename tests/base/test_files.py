@@ -152,7 +152,7 @@ UNREADABLE = {
     "a pipe that nobody writes to": (make_pipe, FILE_NOT_REGULAR, None),
     "a socket": (make_socket, FILE_NOT_REGULAR, None),
     "a device without an end": (make_link_to_a_device, FILE_NOT_REGULAR, None),
-    "a link to itself": (make_link_to_itself, FILE_UNREADABLE, "its links lead in a circle"),
+    "a link to itself": (make_link_to_itself, FILE_UNREADABLE, "its links form a loop"),
 }
 
 
@@ -335,7 +335,7 @@ NO_PLACE = {
     "a device": ("device", FILE_NOT_REGULAR, None),
     "a null character": ("a\0b", FILE_UNWRITABLE, "no file can have this name"),
     "too long": ("x" * 300, FILE_UNWRITABLE, "its name is too long"),
-    "a link to itself": ("circle", FILE_UNWRITABLE, "its links lead in a circle"),
+    "a link to itself": ("circle", FILE_UNWRITABLE, "its links form a loop"),
 }
 
 

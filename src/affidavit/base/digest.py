@@ -1,4 +1,4 @@
-"""Digests: SHA-256 over exact bytes, and the short names that are made from them."""
+"""Digests: SHA-256 over exact bytes, and the short ids derived from them."""
 
 import hashlib
 import re
@@ -10,13 +10,13 @@ from affidavit.base.text import excerpt
 
 _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 
-# What \s and trim mean in JavaScript (ECMA-262: WhiteSpace and LineTerminator), in which the rule
-# of the chunk hash is written. Python's own \s leaves out U+FEFF, which stands at the start of many
-# files, and has U+0085 and U+001C to U+001F besides.
+# White space as in JavaScript (ECMA-262: WhiteSpace and LineTerminator), in which the chunk hash is
+# specified. Python's \s lacks U+FEFF, which many files start with, and also matches U+0085 and
+# U+001C to U+001F.
 _WHITE_SPACE: Final = re.compile(
     "[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+"
 )
-# What is white space to JavaScript and not to Python, or the other way round.
+# White space in only one of JavaScript and Python.
 _SPACE_IN_ONE_LANGUAGE: Final = "\x1c\x1d\x1e\x1f\x85\ufeff"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -27,14 +27,14 @@ def sha256_hex(data: bytes) -> str:
 
 
 def digest_of(data: bytes) -> str:
-    """Return the digest of the bytes as it stands in documents: `sha256:<hex>`."""
+    """Return the digest of the bytes as documents write it: `sha256:<hex>`."""
     return f"sha256:{sha256_hex(data)}"
 
 
 def hex_from_digest(text: str) -> str:
     """Return the hexadecimal digits of a `sha256:<hex>` text.
 
-    One digest has one spelling: upper case, other algorithms and stray spaces are refused.
+    A digest has one spelling: upper case, other algorithms and extra spaces are refused.
     """
     match = _DIGEST.fullmatch(text)
     if match is None:
@@ -43,37 +43,37 @@ def hex_from_digest(text: str) -> str:
 
 
 def content_id(prefix: str, canonical: bytes) -> str:
-    """Return a name for canonical bytes: the prefix, `_`, and the first 16 digits of their SHA-256.
+    """Return an id of canonical bytes: the prefix, `_`, and the first 16 digits of their SHA-256.
 
-    It is short enough to be read out, and too short to bind: 64 bits can be made to collide, so
-    what must hold compares the whole digest.
+    It is for people. Collisions of 64 bits can be constructed, so verification compares the whole
+    digest.
     """
     return f"{prefix}_{sha256_hex(canonical)[:16]}"
 
 
 def chunk_digest(text: str) -> str:
-    """Return the whole digest that `chunk_hash` is the start of, as 64 hexadecimal digits.
+    """Return the 64 hexadecimal digits of which `chunk_hash` is the beginning.
 
-    Two chunks may share a hash, and are told apart by this.
+    It distinguishes two chunks with the same hash.
     """
     lowered = text.lower()
     if any(letter in lowered for letter in _SPACE_IN_ONE_LANGUAGE):
         collapsed = _WHITE_SPACE.sub(" ", lowered).strip(" ")
     else:
-        collapsed = " ".join(lowered.split())  # The same, at a tenth of the cost.
+        collapsed = " ".join(lowered.split())  # The same result, ten times faster.
     try:
         return sha256_hex(collapsed.encode())
     except UnicodeEncodeError:
-        # Half of a surrogate pair has no UTF-8 form; JavaScript hashes U+FFFD in its place.
+        # A lone surrogate has no UTF-8 form; JavaScript hashes U+FFFD instead.
         return sha256_hex(_SURROGATE.sub("\ufffd", collapsed).encode())
 
 
 def chunk_hash(text: str) -> str:
-    """Return the eight digits by which a citation names a chunk of a document.
+    """Return the eight digits by which a citation refers to a chunk of a document.
 
-    Origin: section 5.2 of the evidence ledger's document: lower case, each run of white space to
-    one space, trim, SHA-256 of the UTF-8, first 8 digits. Lower case and white space are Unicode's
-    as JavaScript has them, so that its implementations give the same hash. Not covered: a capital
-    letter that is younger than the Unicode tables of the Python that runs this stays as it is.
+    Origin: evidence-ledger.md, section 5.2: lower case, each run of white space to one space, trim,
+    SHA-256 of the UTF-8, first 8 digits. Case and white space follow JavaScript, so implementations
+    in it give the same hash. Not covered: capital letters that are newer than Python's Unicode
+    tables.
     """
     return chunk_digest(text)[:8]

@@ -1,7 +1,7 @@
 """The one exception of the product.
 
-An error is data: a fault from the closed catalog, where it happened, and the values its message
-names. Only the edge (command line, service) renders it.
+An error is data: a fault from the closed catalog, its position, and the values of its message. Only
+the command line and the service render it.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from affidavit.base.exits import Exit
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A kind of error: a stable code, a stable name, what is wrong, and what to do next.
+    """A kind of error: a stable code and name, the message, and the next step for the user.
 
-    `message` and `next_step` are format strings over the values given when it is raised.
+    `message` and `next_step` are format strings for the values that are given when it is raised.
     Codes and names are never renamed or reused.
     """
 
@@ -47,7 +47,7 @@ NOWHERE = Where()
 
 
 class AffidavitError(Exception):
-    """Raised for everything a user can cause; carries all that is needed to render it."""
+    """Raised for every error that a user can cause; contains everything needed to render it."""
 
     def __init__(self, fault: Fault, where: Where = NOWHERE, **values: object) -> None:
         self.fault = fault
@@ -57,12 +57,12 @@ class AffidavitError(Exception):
 
     @property
     def message(self) -> str:
-        """What is wrong, with the values filled in and without the place."""
+        """The message with its values, without the position."""
         return self.fault.message.format_map(self.values)
 
     @property
     def next_step(self) -> str:
-        """What to do next, with the values filled in."""
+        """The next step with its values."""
         return self.fault.next_step.format_map(self.values)
 
     def at(
@@ -99,11 +99,11 @@ class AffidavitError(Exception):
 
     def __str__(self) -> str:
         place = str(self.where)
-        said = f"{place}: {self.message}" if place else self.message
-        return f"{self.fault.code}: {said}. Next: {self.next_step}"
+        text = f"{place}: {self.message}" if place else self.message
+        return f"{self.fault.code}: {text}. Next: {self.next_step}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # An error crosses process borders (-j, Spark) whole; the default would lose the keywords.
+        # Errors are pickled between processes (-j, Spark); the default would lose the keywords.
         return (_rebuild_error, (self.fault, self.where, self.values))
 
 

@@ -1,4 +1,4 @@
-"""The five ways a command can end, and how several ends make one."""
+"""The five exit codes, and the code of several results together."""
 
 from collections.abc import Iterable
 from enum import IntEnum
@@ -6,7 +6,7 @@ from typing import Final
 
 
 class Exit(IntEnum):
-    """An exit code. Nothing measured is never YES; a crash is a defect, so there is no sixth."""
+    """An exit code. Nothing measured is never YES. A crash is a bug and has no code of its own."""
 
     YES = 0
     NO = 1
@@ -26,6 +26,6 @@ _WORST_FIRST: Final = (Exit.TAMPERED, Exit.NO, Exit.INPUT, Exit.UNKNOWN, Exit.YE
 
 
 def worst_exit(exits: Iterable[Exit]) -> Exit:
-    """Return how several things end together; where there is none, nothing is told."""
-    ends = set(exits)
-    return next((end for end in _WORST_FIRST if end in ends), Exit.UNKNOWN)
+    """Return the exit code of several results together; without results it is UNKNOWN."""
+    seen = set(exits)
+    return next((code for code in _WORST_FIRST if code in seen), Exit.UNKNOWN)

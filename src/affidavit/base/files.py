@@ -1,6 +1,7 @@
-"""Files, so that a crash leaves whole ones and a hostile one cannot exhaust memory.
+"""Bounded reading and atomic writing of files.
 
-Paths in messages stand as the user gave them.
+A crash leaves complete files, and a hostile file cannot exhaust memory. Error messages show paths
+as the user gave them.
 """
 
 import errno
@@ -27,8 +28,8 @@ FilePath = str | os.PathLike[str]
 
 _CHUNK_BYTES: Final = 1 << 16
 
-# A pipe without a writer would block the open, and a terminal would become ours; these flags
-# prevent that. Windows does not know them, and needs O_BINARY, which others do not know.
+# Without these flags, opening a pipe without a writer would block, and a terminal would become our
+# controlling terminal. Windows lacks them and needs O_BINARY, which other systems lack.
 _FLAGS: Final = (
     getattr(os, "O_NONBLOCK", 0)
     | getattr(os, "O_NOCTTY", 0)
@@ -36,10 +37,10 @@ _FLAGS: Final = (
     | getattr(os, "O_BINARY", 0)
 )
 
-# The system's own texts differ between systems; these are the ones that users meet.
+# The messages of operating systems differ; these are the common cases.
 _REASONS: Final = {
     errno.EACCES: "permission denied",
-    errno.ELOOP: "its links lead in a circle",
+    errno.ELOOP: "its links form a loop",
     errno.ENAMETOOLONG: "its name is too long",
     errno.ENOENT: "its folder does not exist",
     errno.ENOSPC: "no space left",
@@ -51,15 +52,15 @@ _REASONS: Final = {
 _CLOSER_FAULTS: Final = {errno.EISDIR: FILE_IS_FOLDER, errno.ENXIO: FILE_NOT_REGULAR}
 _MISSING: Final = {errno.ENOENT: FILE_MISSING, errno.ENOTDIR: FILE_MISSING}
 
-# What a file system answers that cannot sync a folder, or a folder that may not be listed.
+# Errors of a file system that cannot sync a folder, or of a folder that cannot be listed.
 _CANNOT_SYNC: Final = frozenset({errno.EACCES, errno.EINVAL, errno.ENOTSUP})
 
 
 def read_bounded(path: FilePath, limit: int) -> bytes:
     """Return the bytes of a regular file of at most `limit` bytes.
 
-    The limit holds also for a file that grows while it is read, and for those that say they are
-    empty and are not (under /proc).
+    The limit also holds for a file that grows while it is read, and for files that report a size
+    of 0 but are not empty (under /proc).
     """
     with _opened_to_read(path) as (handle, size):
         too_large = AffidavitError(FILE_TOO_LARGE, _place(path), limit=limit)
@@ -85,7 +86,7 @@ def digest_file(path: FilePath) -> str:
 
 
 def open_to_read(path: FilePath) -> BufferedReader:
-    """Open a regular file of any size, to be read piece by piece; the caller closes it."""
+    """Open a regular file of any size for reading in pieces; the caller closes it."""
     with _os_errors_as(path, FILE_UNREADABLE, _MISSING):
         handle = os.open(path, os.O_RDONLY | _FLAGS)
         try:
@@ -97,7 +98,7 @@ def open_to_read(path: FilePath) -> BufferedReader:
 
 
 def is_folder(path: FilePath) -> bool:
-    """Say whether there is a folder; where one may not look there is none."""
+    """Say whether the path is a folder; False if it cannot be accessed."""
     try:
         return stat.S_ISDIR(Path(path).stat().st_mode)
     except (OSError, ValueError):
@@ -105,7 +106,7 @@ def is_folder(path: FilePath) -> bool:
 
 
 def is_there(path: FilePath) -> bool:
-    """Say whether there is anything; where one may not look, or no name can be, is nothing."""
+    """Say whether the path exists; False if it cannot be accessed or is not a valid name."""
     try:
         Path(path).stat()
     except (OSError, ValueError):
@@ -116,15 +117,14 @@ def is_there(path: FilePath) -> bool:
 def write_atomically(
     path: FilePath, data: bytes | Iterable[bytes], *, private: bool = False
 ) -> None:
-    """Put the data at the path, so that at every moment the old or the new content is there.
+    """Write the data so that the path always has either the old or the new content.
 
-    Data that comes in pieces is written as it comes; what making a piece raises is a failure.
-
-    A temporary file in the same folder is written and synced, renamed over the path, and the
-    folder synced. A file that is replaced keeps its permissions, a link keeps leading to its
-    target, and a new file gets what the user's umask says. A `private` one is the owner's alone
-    from its first byte. A killed process may leave `.affidavit-<16 hex>.tmp` behind, which can be
-    deleted; a failure leaves nothing.
+    A temporary file in the same folder is written, synced and renamed over the path; then the
+    folder is synced. Pieces of data are written as they come; an exception while making one is a
+    failure. A replaced file keeps its permissions, a link keeps its target, and a new file gets the
+    permissions of the user's umask. A `private` file is readable by its owner only, from its first
+    byte. A failure leaves nothing behind; a killed process may leave `.affidavit-<16 hex>.tmp`,
+    which can be deleted.
     """
     with _os_errors_as(path, FILE_UNWRITABLE, {}):
         replaced_mode = _mode_of(path)
@@ -132,7 +132,7 @@ def write_atomically(
         target = Path(os.path.realpath(path))
         temporary = target.with_name(f".affidavit-{os.urandom(8).hex()}.tmp")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
-        # Only what anybody may get is readable while it is written.
+        # A file with restricted permissions must not be readable while it is being written.
         handle = os.open(temporary, flags, 0o666 if mode is None else 0o600)
         try:
             with os.fdopen(handle, "wb") as stream:
@@ -150,20 +150,20 @@ def write_atomically(
 
 
 def append_line_durably(path: FilePath, line: bytes) -> None:
-    """Add one line and its newline to a log, and return when it is on the disk.
+    """Append a line to a log, and return when it is on the disk.
 
-    Processes that append at the same time wait for one another; threads of one process have to take
-    turns by themselves. A line for which there is no room is taken back. A killed process may leave
-    a torn last line, without its newline: the next append ends it there, so nothing is glued to it,
-    and readers report it by its number. A line that holds a JSON object never parses when torn.
+    Processes that append at the same time wait for each other; threads of one process need a lock
+    of their own. A line that does not fit on the disk is removed again. A killed process may leave
+    a partial last line without a newline: the next append ends it, and readers report it by its
+    number. A partial JSON object never parses.
     """
     if b"\n" in line:
-        raise ValueError("a line of a log holds no newline")
+        raise ValueError("a line of a log must not contain a newline")
     with _os_errors_as(path, FILE_UNWRITABLE, {}):
         handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _FLAGS, 0o666)
         try:
             _refuse_irregular(os.fstat(handle).st_mode, path)
-            if hasattr(os, "lockf"):  # Not on Windows. Closing the file ends the lock.
+            if hasattr(os, "lockf"):  # Not on Windows. Closing the file releases the lock.
                 os.lockf(handle, os.F_LOCK, 0)
             size = os.fstat(handle).st_size
             data = line + b"\n"
@@ -181,7 +181,7 @@ def append_line_durably(path: FilePath, line: bytes) -> None:
 
 @contextmanager
 def _opened_to_read(path: FilePath) -> Iterator[tuple[int, int]]:
-    """Open a regular file; give its handle and its size at this moment."""
+    """Open a regular file; yield its handle and its current size."""
     with _os_errors_as(path, FILE_UNREADABLE, _MISSING):
         handle = os.open(path, os.O_RDONLY | _FLAGS)
         try:
@@ -193,14 +193,14 @@ def _opened_to_read(path: FilePath) -> Iterator[tuple[int, int]]:
 
 
 def _mode_of(path: FilePath) -> int | None:
-    """Return the permissions of the file that will be replaced, if there is one."""
+    """Return the permissions of the file to replace, if it exists."""
     if os.fspath(path).endswith(os.sep):
         raise AffidavitError(FILE_IS_FOLDER, _place(path))
     try:
         mode = Path(path).stat().st_mode
     except FileNotFoundError:
         return None
-    # A rename would put a file in the place of a device: /dev/null would be gone.
+    # A rename would replace a device by a file: /dev/null would be gone.
     _refuse_irregular(mode, path)
     return stat.S_IMODE(mode)
 
@@ -218,7 +218,7 @@ def _ends_with_newline(handle: int) -> bool:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename or a new name last. Only whether it lasts is at stake, never the content."""
+    """Make a rename or a new name durable; the content is safe already."""
     if not hasattr(os, "O_DIRECTORY"):  # Windows: a folder cannot be opened.
         return
     try:
@@ -234,7 +234,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _os_errors_as(path: FilePath, fault: Fault, others: Mapping[int, Fault]) -> Iterator[None]:
-    """Turn what the system says into a fault of ours: `fault`, or what the error's number says."""
+    """Raise an OSError as a fault: the one for its number, else `fault`."""
     try:
         yield
     except OSError as error:
@@ -242,7 +242,7 @@ def _os_errors_as(path: FilePath, fault: Fault, others: Mapping[int, Fault]) -> 
         closer = others.get(number) or _CLOSER_FAULTS.get(number) or fault
         reason = _REASONS.get(number, error.strerror or str(error))
         raise AffidavitError(closer, _place(path), reason=reason) from error
-    except ValueError as error:  # A null character, or a letter the system cannot encode.
+    except ValueError as error:  # A null character, or a letter that the system cannot encode.
         raise AffidavitError(fault, _place(path), reason="no file can have this name") from error
 
 

@@ -1,6 +1,4 @@
-"""Read JSON lines and values into typed rows, strictly, with the line and the field of each
-problem.
-"""
+"""Reads JSON lines and values strictly into typed rows; errors have the line and the field."""
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -14,14 +12,13 @@ from affidavit.base.json_values import LINE_LIMITS, JsonLimits
 from affidavit.base.strict_json import decode, split_lines
 from affidavit.base.validation import problem_and_field
 
-# Many lines of one layout, decoded at once, with proof that no key stands twice in any of them.
+# Many lines of one layout are decoded at once, with a proof that no line has a duplicate key.
 #
-# Writers give every line the same fields, or leave a few of them out at times. Which there are is
-# learned from some lines; further lines are decoded into a row that must have those that all had.
-# Then the colons are counted: what is between a quote and a colon is the end of a key. A row has
-# each of its fields at least once, so if there are as many ends of keys as rows have fields, each
-# key stands exactly once. Whatever else is the case (a text that looks like the end of a key) is
-# left to a closer look.
+# Writers give all lines the same fields, or sometimes omit a few. The names are learned from some
+# lines; further lines are decoded into a row that requires the names that all lines had. A quote
+# followed by a colon ends a key. A row has each of its fields at least once, so if there are as
+# many ends of keys as rows have fields, each key occurs exactly once. In any other case (a text
+# that looks like the end of a key) the lines are decoded one by one.
 
 LayoutRow = TypeVar("LayoutRow", bound=msgspec.Struct)
 
@@ -36,18 +33,18 @@ _CANNOT_BE_READ: Final = (msgspec.DecodeError, RecursionError, ValueError)
 
 
 class _Names(NamedTuple):
-    """The names in some objects: those that stand in all of them, and those in any."""
+    """The names in some objects: those in all of them, and those in any of them."""
 
     always: frozenset[str]
     ever: frozenset[str]
 
     def are_plain(self) -> bool:
-        """Tell whether the names are few, and none of them is written with escapes."""
+        """Say whether the names are few and need no escapes."""
         return len(self.ever) <= _MOST_NAMES and not any(map(_ESCAPED.search, self.ever))
 
 
 def _names_in(objects: Iterable[dict[str, object]], known: _Names | None) -> _Names | None:
-    """Return the names in some objects and in those that were known; of none nothing is."""
+    """Return the names in some objects together with known ones; None if there are neither."""
     alike = {frozenset(names) for names in set(map(tuple, objects))}
     if known is not None:
         alike |= {known.always, known.ever}
@@ -55,8 +52,9 @@ def _names_in(objects: Iterable[dict[str, object]], known: _Names | None) -> _Na
 
 
 class LayoutReader(Generic[LayoutRow]):
-    """Reads lines of one kind of row; `within` names a field that all have and that is an
-    object or null, and its kind.
+    """Reads lines of one kind of row.
+
+    `within` is a field that all rows have and that is an object or null, and the object's type.
     """
 
     def __init__(
@@ -68,18 +66,18 @@ class LayoutReader(Generic[LayoutRow]):
         self._tried = 0
 
     def rows(self, raw: bytes, lines: int) -> list[LayoutRow] | None:
-        """Return one row for each of so many lines, or None if they need a closer look."""
+        """Return one row for each line, or None if the lines have to be decoded one by one."""
         rows = None if self._layout is None else self._layout.rows(raw, lines)
         if rows is not None or self._tried >= _MOST_LAYOUTS:
             return rows
-        # What lines teach that are no rows is not kept: one such line would slow all others.
+        # A layout from lines that are not rows is dropped: it would slow down all other lines.
         layout = self._layout_with(raw)
         rows = None if layout is None else layout.rows(raw, lines)
         self._layout = self._layout if rows is None else layout
         return rows
 
     def _layout_with(self, raw: bytes) -> "_Layout[LayoutRow] | None":
-        """Return the layout of these lines and of those before, if it is another one."""
+        """Return the layout of these lines and earlier ones, if it differs from the current one."""
         try:
             values = _ANY.decode_lines(raw)
         except _CANNOT_BE_READ:
@@ -102,7 +100,7 @@ class LayoutReader(Generic[LayoutRow]):
 
 
 class _Layout(Generic[LayoutRow]):
-    """Lines with certain names."""
+    """Decodes lines with certain names."""
 
     def __init__(
         self,
@@ -122,7 +120,7 @@ class _Layout(Generic[LayoutRow]):
         self._decode = msgspec.json.Decoder(self._outer.kind).decode_lines
 
     def rows(self, raw: bytes, lines: int) -> list[LayoutRow] | None:
-        """Return the rows, if they have these names and each of them once."""
+        """Return the rows, if they have these names and no key twice."""
         try:
             rows = self._decode(raw)
         except _CANNOT_BE_READ:
@@ -130,7 +128,7 @@ class _Layout(Generic[LayoutRow]):
         return rows if len(rows) == lines and self._has_each_key_once(raw, rows) else None
 
     def _has_each_key_once(self, raw: bytes, rows: list[LayoutRow]) -> bool:
-        """Tell whether there are as many keys as the rows have at least."""
+        """Say whether the text has exactly as many keys as the rows have at least."""
         keys = self._outer.keys_in(rows)
         inner: list[msgspec.Struct] = []
         if self._inner is not None:
@@ -144,16 +142,16 @@ class _Layout(Generic[LayoutRow]):
         ends = raw.count(_END_OF_KEY)
         if ends == keys:
             return True
-        # What is passed over may hold objects, or texts that look like the end of a key.
+        # Ignored fields may contain objects, or texts that look like the end of a key.
         keys += self._outer.ends_passed_over(rows)
         keys += self._inner.ends_passed_over(inner) if self._inner is not None else 0
         return ends == keys
 
 
 class _Fields:
-    """The fields of a row with the names of a layout: those it knows, and the others as text.
+    """The fields of a row with the names of a layout; unknown names are kept as raw text.
 
-    A row has those that always stand there; any other has its default if it is left out.
+    A row has the names that all lines have; any other field has its default if it is omitted.
     """
 
     def __init__(
@@ -185,45 +183,42 @@ class _Fields:
         self._passed = tuple(map(attrgetter, passed))
 
     def keys_in(self, rows: Sequence[msgspec.Struct]) -> int:
-        """Return how many keys the rows have at least."""
+        """Return the least number of keys that the rows have."""
         found = len(rows) * self._always
         for value_in, default in self._at_times:
             found += len(rows) - [*map(value_in, rows)].count(default)
         return found
 
     def ends_passed_over(self, rows: Sequence[msgspec.Struct]) -> int:
-        """Return how many ends of keys stand in what is not read."""
+        """Return the number of ends of keys within ignored fields."""
         texts = (text for value_in in self._passed for text in map(value_in, rows))
         return sum(bytes(text).count(_END_OF_KEY) for text in texts if text is not None)
 
 
-# JSON lines and values into rows, strictly, with the line and the field of what is wrong.
-#
-# Lines are decoded straight into their rows; that is as strict as `base.strict_json` because the
-# few texts that could hide a second meaning (a key that stands twice, a letter that is written as
-# an escape) are found by counting bytes and take the slow way. Fields that a row does not know are
-# passed over, as the documents' own readers do.
+# Lines are decoded directly into rows. This is as strict as `base.strict_json`: the few texts that
+# could hide a second meaning (a duplicate key, a letter written as an escape) are found by counting
+# bytes and are decoded the slow way. Unknown fields are ignored, as other readers do.
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 Key = TypeVar("Key", bound=Hashable)
 
-# A line feed that stands elsewhere than between the end of one object and the start of another.
+# A line feed that is not between the end of one object and the start of the next.
 _WITHIN_A_ROW: Final = re.compile(rb"\n(?:[^{]|(?<!\}\n)(?<!\}\r\n))")
-# A printable ASCII letter that is written as an escape: no writer does it, so a key may be hidden.
+# A printable ASCII letter written as an escape. No writer does this, so it may hide a key.
 _HIDDEN_LETTER: Final = re.compile(rb"\\u00[2-7]")
 _LIMITS: Final = JsonLimits(max_bytes=LINE_LIMITS.max_bytes, max_string=LINE_LIMITS.max_bytes)
 
 
 def raise_error(error: AffidavitError) -> None:
-    """Stop at the first line that is no row."""
+    """Stop at the first line that is not a row."""
     raise error
 
 
 class RowReader(Generic[Row]):
-    """Reads one kind of row. `fault` has the value `problem`; `keys` are those that count.
+    """Reads one kind of row.
 
-    `within` names a field that is an object, and its keys. `layouts` knows a quicker way for
-    lines that look alike.
+    `fault` takes the value `problem`. `keys` must not be duplicated, nor the keys of `within`, a
+    field that is an object. `layouts` decodes similar lines faster.
     """
 
     def __init__(
@@ -253,13 +248,13 @@ class RowReader(Generic[Row]):
     ) -> Iterator[tuple[int, Row]]:
         """Return the rows of many whole lines, each with the number of its line.
 
-        Blank lines are passed over. Whatever keeps the lines from being read at once is found by
-        reading them one by one; `on_bad` is told of each that is no row. `lines` is how many there
-        are, if the caller has counted them.
+        Blank lines are ignored. Lines that cannot be decoded at once are decoded one by one, and
+        `on_bad` gets the error of each line that is not a row. `lines` is the number of lines, if
+        the caller has counted them.
         """
         rows = None
-        # Decoders pass over blank lines, and take two values on one line and one on two: as many
-        # rows as lines are a row on each only if every line feed stands between two of them.
+        # The decoder ignores blank lines and accepts two values on one line, or one on two. So as
+        # many rows as lines means one row per line only if every line feed is between two rows.
         if raw.startswith(b"{") and _WITHIN_A_ROW.search(raw) is None:
             count = lines_in(raw) if lines is None else lines
             rows = self._layouts.rows(raw, count) if self._layouts is not None else None
@@ -306,10 +301,10 @@ class RowReader(Generic[Row]):
             raise AffidavitError(self._fault, where, problem=problem) from None
 
     def _rows_at_once(self, raw: bytes, lines: int) -> list[Row] | None:
-        """Return one row for each line, or None if any of them needs a closer look.
+        """Return one row for each line, or None if they have to be decoded one by one.
 
-        A row that has a field has its key at least once. So if a key stands in all of the lines as
-        often as rows have the field, it stands in no line twice.
+        A row with a field has its key at least once. So if a key occurs as often as rows have the
+        field, no line has it twice.
         """
         try:
             rows = self._decoder.decode_lines(raw)
@@ -327,14 +322,13 @@ class RowReader(Generic[Row]):
 
 
 def lines_in(raw: bytes) -> int:
-    """Return how many lines there are; the last one need not have an end."""
-    # To leave line feeds out is to search for them; `count` looks at every byte by itself, which
-    # takes three times as long (Python 3.11).
+    """Return the number of lines; the last one need not end with a line feed."""
+    # Three times faster than `count` (Python 3.11).
     return len(raw) - len(raw.replace(b"\n", b"")) + (not raw.endswith(b"\n"))
 
 
 def _quoted_key(key: str) -> bytes:
-    """Return a key as a line has it: nothing else can be it, as texts escape their quotes."""
+    """Return a key in quotes; it cannot occur within a string, which escapes its quotes."""
     return f'"{key}"'.encode()
 
 
@@ -347,7 +341,7 @@ def _keys_are_unique(
 
 
 def keep_last(rows: Iterable[Row], key_of: Callable[[Row], Key]) -> tuple[dict[Key, Row], int]:
-    """Return the last row of each key, and how many gave way to a later one."""
+    """Return the last row of each key, and the number of rows that a later one replaced."""
     last: dict[Key, Row] = {}
     count = 0
     for row in rows:

@@ -56,7 +56,7 @@ _CONTAINERS: Final = frozenset({dict, list, tuple})
 _PLAIN: Final = frozenset({str, int, bool, type(None)})  # Every writer writes these alike.
 JSON_TYPES: Final = _CONTAINERS | _PLAIN | {float}
 _Members: TypeAlias = Iterator[tuple[str | int | None, object]]
-_WRITTEN_PLACE: Final = "in a value that is to be written"
+_WRITTEN_PLACE: Final = "in a value to write"
 
 
 def iterate_containers(value: JsonValue) -> Iterator[list[JsonValue] | dict[str, JsonValue]]:
@@ -151,7 +151,7 @@ def _fault_of(member: object, depth: int) -> tuple[Fault, dict[str, object]] | N
         if type(text) is not str:
             return NOT_A_JSON_VALUE, {"kind": f"{type(text).__name__} (as a key)"}
         if not _is_unicode(text):
-            problem = "half of a surrogate pair has no meaning alone"
+            problem = "lone surrogate in a string"
             return JSON_UNICODE, {"problem": problem, "place": _WRITTEN_PLACE}
     return None
 

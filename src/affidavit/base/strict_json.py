@@ -1,6 +1,4 @@
-"""Strict JSON and JSON lines: a text has exactly one meaning, or it is refused with a code and a
-position.
-"""
+"""Strict JSON and JSON lines: a text has exactly one meaning, or is refused with its position."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -36,11 +34,12 @@ from affidavit.base.json_values import (
 )
 from affidavit.base.text import excerpt, field_path, line_and_column
 
-# Says what is wrong with a JSON text that was refused, and where.
+# Diagnosis of a refused text.
 #
-# A second reading of the whole grammar, by hand, a hundred times slower than orjson: up to 1.5 s of
-# CPU per megabyte before the fault, so that a service sets `max_bytes` to what it can bear. It is
-# used only when the fast one has refused; tests hold the two to the same answer on every text.
+# A hand-written parser of the whole grammar finds the first fault. It is a hundred times slower
+# than orjson (up to 1.5 s of CPU per megabyte before the fault, so a service has to set `max_bytes`
+# accordingly) and runs only after the fast decoder has refused a text. Tests check that the two
+# agree.
 
 _SPACE = re.compile(rb"[ \t\n\r]*+")
 _TEXT_START = re.compile(
@@ -62,7 +61,7 @@ _ENCODINGS: Final = (
 
 
 def refusal_error(raw: bytes, limits: JsonLimits, first_line: int = 1) -> AffidavitError:
-    """Return the error for a text that was refused: the first fault in it, and its place."""
+    """Return the error for a refused text: its first fault and the position."""
     if len(raw) > limits.max_bytes:
         where = Where(line=first_line)
         return AffidavitError(JSON_TOO_LARGE, where, size=len(raw), limit=limits.max_bytes)
@@ -81,11 +80,11 @@ def refusal_error(raw: bytes, limits: JsonLimits, first_line: int = 1) -> Affida
 
 
 def _foreign_encoding(raw: bytes) -> str | None:
-    """Name the encoding if it is not plain UTF-8 (RFC 8259, section 8.1)."""
+    """Return the encoding if it is not plain UTF-8 (RFC 8259, section 8.1)."""
     for mark, name in _ENCODINGS:
         if raw.startswith(mark):
             return name
-    # JSON starts with an ASCII character: wider encodings show it beside null bytes.
+    # JSON starts with an ASCII character, which has null bytes beside it in wider encodings.
     if len(raw) % 4 == 0 and raw[:3] == b"\0\0\0":
         return "UTF-32"
     if len(raw) % 2 == 0 and (raw[:1] == b"\0") != (raw[1:2] == b"\0"):
@@ -95,7 +94,7 @@ def _foreign_encoding(raw: bytes) -> str | None:
 
 @dataclass(slots=True)
 class _OpenContainer:
-    """A list or object that is not closed yet; `step` leads to the member that is being read."""
+    """A list or object that is not closed yet; `step` is the key or index being read."""
 
     closing: bytes
     keys: set[str] = field(default_factory=set)
@@ -104,7 +103,7 @@ class _OpenContainer:
 
 
 class _JsonScanner:
-    """One reading of one text, from left to right; its depth is data, not recursion."""
+    """Parses one text from left to right with an explicit stack instead of recursion."""
 
     def __init__(self, raw: bytes, limits: JsonLimits, first_line: int) -> None:
         self._raw = raw
@@ -114,7 +113,7 @@ class _JsonScanner:
         self._open: list[_OpenContainer] = []
 
     def read_document(self) -> None:
-        """Read one value and nothing after it, or raise the first fault."""
+        """Read the only value of the text, or raise the first fault."""
         self._read_value()
         while self._open:
             self._read_member(self._open[-1])
@@ -122,7 +121,7 @@ class _JsonScanner:
             raise self.refusal(JSON_TRAILING)
 
     def refusal(self, fault: Fault, at: int | None = None, **values: object) -> AffidavitError:
-        """Return the fault with its line, column and field."""
+        """Return the error with its line, column and field."""
         at = self._at if at is None else at
         line, column = line_and_column(self._raw, at)
         path = field_path([container.step for container in self._open])
@@ -139,7 +138,7 @@ class _JsonScanner:
         return self.refusal(JSON_SYNTAX, at, problem=problem)
 
     def _next_byte(self) -> bytes:
-        """Skip white space and return the byte after it; none at the end."""
+        """Skip white space and return the next byte; b"" at the end."""
         match = _SPACE.match(self._raw, self._at)
         self._at = match.end() if match else self._at
         return self._raw[self._at : self._at + 1]
@@ -201,16 +200,16 @@ class _JsonScanner:
         end = match.end() if match else start
         if self._raw[end : end + 1] != b'"':
             problem = (
-                "an escape that JSON does not know"
+                "unknown escape sequence"
                 if self._raw[end : end + 1] == b"\\"
-                else ("a control character inside a text")
+                else "control character in a string"
             )
             raise self._syntax(problem, end)
         self._at = end + 1
         try:
             text: str = orjson.loads(self._raw[start : self._at])
         except ValueError:
-            problem = "half of a surrogate pair has no meaning alone"
+            problem = "lone surrogate in a string"
             raise self.refusal(JSON_UNICODE, start, problem=problem) from None
         if len(text) > self._limits.max_string:
             limit = self._limits.max_string
@@ -234,7 +233,7 @@ class _JsonScanner:
 
 
 def _is_safe_integer(digits: bytes) -> bool:
-    # The length first: Python refuses to convert thousands of digits.
+    # The length is checked first, because Python refuses to convert thousands of digits.
     return len(digits.lstrip(b"-")) <= _INTEGER_DIGITS and abs(int(digits)) <= MAX_INTEGER
 
 
@@ -246,34 +245,34 @@ def _is_finite(number: bytes) -> bool:
     return True
 
 
-# Strict JSON: one text has one meaning, or it is refused by code.
+# Strict decoding.
 #
-# Refused: duplicate keys (also when spelled by escapes), NaN and infinities, numbers that overflow,
+# Refused: duplicate keys (also if written with escapes), NaN, infinities, numbers that overflow,
 # integers beyond 2^53 - 1, lone surrogates, invalid UTF-8, a byte order mark, UTF-16 and UTF-32,
-# anything after the value, and whatever is beyond the limits. Origin: RFC 8259 with the advice of
-# RFC 7493 (I-JSON) as rules. A float too small for a double is read as zero, as every reader does.
+# text after the value, and anything beyond the limits. Origin: RFC 8259 with the advice of RFC 7493
+# (I-JSON) as rules. A float too small for a double is read as zero, as every reader does.
 #
-# orjson decides what is JSON, but keeps the last of two equal keys and turns large integers into
-# floats without a word. So `decode` proves from counts of single bytes that neither has happened;
-# that costs about as much as the decoding. Only what is refused is read by `json_diagnosis`.
+# orjson decides what is JSON, but silently keeps the last of two equal keys and turns large
+# integers into floats. `decode` proves by counting single bytes that neither has happened, which
+# costs about as much as decoding.
 
 _COLON, _PLUS, _BACKSLASH, _BRACKET, _BRACE = b":+\\[{"
 
 _CONTAINERS: Final = frozenset({dict, list})
 _ESCAPED_COLON: Final = re.compile(rb"\\u003[aA]")
-# Escapes are read from the left, so that the second backslash of a pair never starts one.
+# Escapes are matched from the left, so the second backslash of a pair never starts one.
 _ESCAPE: Final = re.compile(rb"\\(?:(u003[aA])|.)", re.DOTALL)
 _LONG_DIGITS: Final = re.compile(rb"[0-9]{19}")
-# Texts and numbers, each consumed whole, so that digits inside a text are never taken for a number.
+# Strings and numbers are consumed whole, so digits in a string are never taken for a number.
 _TOKEN: Final = re.compile(
     rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?([0-9]{19,}+)(?![.eE])|[-+.eE0-9]++', re.DOTALL
 )
 
 
 def decode(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS, first_line: int = 1) -> JsonValue:
-    """Return the one value that `raw` means, or raise a coded error that says where it is wrong.
+    """Return the value of a JSON text, or raise a coded error with its position.
 
-    `first_line` is the number of the line on which `raw` starts; it only serves the error.
+    `first_line` is the number of the line on which `raw` starts, for the error.
     """
     return _decoded(raw, limits, first_line, OPT_STRICT_INTEGER)[0]
 
@@ -288,9 +287,9 @@ def read_json_file(path: FilePath, max_bytes: int = DOCUMENT_LIMITS.max_bytes) -
 
 
 def decode_and_write(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> tuple[JsonValue, bytes]:
-    """Return the same, and the value as orjson writes it with sorted keys.
+    """Return the value, and its text as orjson writes it with sorted keys.
 
-    The proof needs the value written once; who wants it sorted need not write it again.
+    Decoding writes the value once anyway, so this saves a second writing.
     """
     return _decoded(raw, limits, 1, OPT_STRICT_INTEGER | OPT_SORT_KEYS)
 
@@ -307,10 +306,10 @@ def _decoded(
     except (ValueError, TypeError):
         # Not JSON; or (TypeError) an integer beyond 53 bits, or more levels than can be written.
         raise refusal_error(raw, limits, first_line) from None
-    # Every member of an object has its colon, and a colon within a text stands for itself, in
-    # `raw` as in `written`; one that is escaped in `raw` is counted apart. A member that orjson
-    # dropped for a later one with the same key took at least its own colon with it. So the counts
-    # are equal exactly when nothing was dropped.
+    # Every member of an object has a colon. A colon within a string is the same in `raw` and
+    # `written`, unless it is escaped in `raw`; those are counted separately. A member that orjson
+    # dropped for a later one with the same key took its colon with it. So the counts are equal
+    # exactly if nothing was dropped.
     colons = raw.count(_COLON)
     if _BACKSLASH in raw and _ESCAPED_COLON.search(raw):
         colons += sum(map(bool, _ESCAPE.findall(raw)))
@@ -319,7 +318,7 @@ def _decoded(
         # An integer beyond 64 bits has become a float of 2^63 or more, and orjson writes every
         # float from 1e16 on with "e+".
         and not (_PLUS in written and b"e+" in written and _has_long_integer(raw))
-        # What the whole document has few enough of, each of its parts has few enough of.
+        # If the whole document is within a limit, so is each of its parts.
         and (
             raw.count(_BRACKET) + raw.count(_BRACE) <= limits.max_depth
             or not _is_deeper(value, limits.max_depth)
@@ -360,20 +359,20 @@ def _is_larger(value: JsonValue, limits: JsonLimits) -> bool:
     return False
 
 
-# JSON lines: one strict JSON value per line, and the line's number in every error.
+# JSON lines: one strict JSON value per line.
 #
-# A line ends at a line feed; a carriage return before it is white space. The last line may do
-# without. A blank line holds no value: it is counted and passed over (as ndjson allows), or refused
-# where every line must be a record.
+# A line ends with a line feed, which the last line may lack; a carriage return before it is white
+# space. Blank lines are counted and ignored (as ndjson allows), or refused if every line must be a
+# record.
 
 _WHITE_SPACE = b" \t\r\n"
 
 
 class LineStream(Protocol):
-    """An open binary file, or anything else that reads lines of a bounded length."""
+    """An open binary file, or anything else with a bounded `readline`."""
 
     def readline(self, size: int, /) -> bytes:
-        """Return the next line, or the first `size` bytes of it; nothing at the end."""
+        """Return the next line or its first `size` bytes; b"" at the end."""
         ...
 
 
@@ -382,7 +381,7 @@ def decode_lines(
 ) -> Iterator[tuple[int, JsonValue]]:
     """Yield each value with the number of its line, counted from 1.
 
-    `limits.max_bytes` is the longest line, its line feed not counted.
+    `limits.max_bytes` is the length of the longest line without its line feed.
     """
     for number, line in enumerate(lines, 1):
         text = line.removesuffix(b"\n")
@@ -391,9 +390,8 @@ def decode_lines(
         if text and not text.isspace():
             yield number, decode(text, limits, number)
         elif text.strip(_WHITE_SPACE):
-            raise refusal_error(
-                text, limits, number
-            )  # A form feed: a space to Python, not to JSON.
+            # A form feed is white space in Python but not in JSON.
+            raise refusal_error(text, limits, number)
         elif refuse_blank:
             raise AffidavitError(JSON_BLANK_LINE, Where(line=number))
 
@@ -407,7 +405,7 @@ def split_lines(raw: bytes) -> list[bytes]:
 
 
 def read_lines(stream: LineStream, max_bytes: int = LINE_LIMITS.max_bytes) -> Iterator[bytes]:
-    """Yield the lines of a stream; one that is too long is refused before it is read whole."""
+    """Yield the lines of a stream; a line that is too long is refused before it is read whole."""
     number = 0
     while line := stream.readline(max_bytes + 1):
         number += 1

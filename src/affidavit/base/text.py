@@ -1,27 +1,23 @@
-"""Positions, field paths and excerpts for error messages, Unicode normal forms, and which secrets
-to mask.
-"""
+"""Positions, field paths and excerpts for error messages; Unicode normal forms; secrets."""
 
 import unicodedata
 from collections.abc import Iterable
 from itertools import groupby
 from typing import Final
 
-# How an error names a place inside a document, and quotes from it.
-
 
 def line_and_column(raw: bytes, at: int) -> tuple[int, int]:
-    """Return where a byte stands, both counted from 1; a column is a character."""
+    """Return the line and column of a byte, counted from 1; columns count characters."""
     line_start = raw.rfind(b"\n", 0, at) + 1
     column = len(raw[line_start:at].decode(errors="replace")) + 1
     return raw.count(b"\n", 0, at) + 1, column
 
 
 def field_path(steps: Iterable[str | int | None]) -> str | None:
-    """Return a path as a reader writes it, `checks[2].path`; None for the value itself.
+    """Return a path such as `checks[2].path`; None for the value itself.
 
-    A step that is None is not known. A key that is not a plain word stands in quotes, so that the
-    path is never ambiguous and no control character of a hostile document reaches a terminal.
+    An unknown step is None. A key that is not a plain word is quoted, so the path is unambiguous
+    and no control character of a hostile document reaches a terminal.
     """
     path = ""
     for step in steps:
@@ -35,23 +31,20 @@ def field_path(steps: Iterable[str | int | None]) -> str | None:
 
 
 def excerpt(text: str, longest: int = 60) -> str:
-    """Return a text that is short enough for an error's message."""
+    """Return a text shortened for an error message."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-# The two canonical forms of a Unicode text, in time that grows with its length.
-#
-# Origin: Unicode Standard Annex 15. Python orders a run of combining marks by inserting them one by
-# one, which costs the square of their number: half a million of them, a megabyte that packs into
-# some hundred bytes, would take minutes. So the marks of a long text are sorted before Python sees
-# them.
+# The Unicode normal forms (Unicode Standard Annex 15) in linear time. Python orders a run of
+# combining marks by insertion, which is quadratic: half a million marks, a megabyte that compresses
+# to some hundred bytes, would take minutes. So the marks of a long text are sorted first.
 
 _LONG: Final = 256
 _combining_class = unicodedata.combining
 
 
 def to_nfd(text: str) -> str:
-    """Return a text in NFD. Two texts are equal in NFD exactly if they are equal in NFC."""
+    """Return a text in NFD. Two texts are equal in NFD if and only if they are equal in NFC."""
     if text.isascii() or unicodedata.is_normalized("NFD", text):
         return text
     if len(text) < _LONG:
@@ -74,11 +67,9 @@ def _is_mark(letter: str) -> bool:
     return _combining_class(letter) > 0
 
 
-# Which of the texts that were sent are worth hiding.
-
-_MIN_SECRET_LETTERS: Final = 6  # "none" and "EMPTY" are what servers without keys are given.
+_MIN_SECRET_LETTERS: Final = 6  # "none" and "EMPTY" are sent to servers without keys.
 
 
 def is_worth_masking(secret: str) -> bool:
-    """Say whether a secret is one: a text so short stands in many an innocent answer."""
+    """Say whether a secret is long enough to mask; shorter ones occur in ordinary answers."""
     return len(secret) >= _MIN_SECRET_LETTERS

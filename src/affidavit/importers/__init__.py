@@ -1,9 +1,9 @@
-"""Files of other tools, read as gold items and traces.
+"""Reads files of other tools as gold items and traces.
 
-`detect(path)` tells a file's format from its content. `read_rows(path, role=...)` yields one
+`detect(path)` recognises a file's format by its content. `read_rows(path, role=...)` yields one
 `ImportedRow` per question, whose `gold` and `trace` go into `gates.rag_rows.gold_from_value` and
-`trace_from_value`. docs/formats.md says field by field what becomes what, and what cannot be
-measured because the tool does not record it.
+`trace_from_value`. docs/formats.md maps every field, and lists what cannot be measured because the
+tool does not record it.
 """
 
 from affidavit.importers.model import ImportedRow, Role, ToolName

@@ -1,4 +1,4 @@
-"""Rows out of JSON, JSON lines, CSV and Parquet files, recognised by content and not by name."""
+"""Reads the rows of JSON, JSON lines, CSV and Parquet files, recognised by their content."""
 
 import csv
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
@@ -19,11 +19,9 @@ from types import MappingProxyType
 
 from affidavit.base.faults.input import EXTRA_MISSING
 
-# Rows of a CSV file, one by one, in whatever of three delimiters it was saved with.
-#
-# Origin: RFC 4180, with what spreadsheets add: a byte order mark, semicolons or tabs. Quoted cells
-# may hold line feeds. A row with more or fewer cells than the header has is a broken row: its cells
-# would stand under the wrong names.
+# CSV: RFC 4180, with the byte order marks, semicolons and tabs of spreadsheets. Quoted cells may
+# contain line feeds. A row with more or fewer cells than the header is bad, because its cells would
+# be under the wrong names.
 
 DELIMITERS: Final = ",;\t"
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
@@ -31,7 +29,7 @@ _SAMPLE_BYTES: Final = 64 * 1024
 
 
 def delimiter_of(header: bytes) -> str:
-    """Return the delimiter that a header line was written with: the one that it has most often."""
+    """Return the delimiter of a header line: the one that occurs most often."""
     return max(DELIMITERS, key=lambda delimiter: header.count(delimiter.encode()))
 
 
@@ -62,27 +60,27 @@ def csv_rows(
 
 
 def csv_names(stream: BufferedReader, file: str) -> list[str]:
-    """Return the names in the header of a table that was read, and has no rows."""
+    """Return the names in the header of a table without rows."""
     return _names_of(next((cells for cells in _reader(stream) if cells), []), file, 1)
 
 
 def _reader(stream: BufferedReader) -> "Reader":
     csv.field_size_limit(MAX_LINE_BYTES)
     header = stream.peek(_SAMPLE_BYTES).lstrip().partition(b"\n")[0]
-    # A line feed is never a part of another letter in UTF-8, so lines are decoded one by one.
+    # In UTF-8 a line feed is never part of another character, so lines are decoded one by one.
     lines = (raw.decode() for raw in read_lines(stream, MAX_LINE_BYTES))
     return csv.reader(lines, delimiter=delimiter_of(header), strict=True)
 
 
-def _problem(said: str) -> str:
-    """Say in other words what Python's reader says; its advice is for programmers."""
-    if said.startswith("new-line"):
-        return "a carriage return stands alone outside of quotes"
-    return "a quoted cell has no end" if "end of data" in said else f"it is not CSV ({said})"
+def _problem(message: str) -> str:
+    """Return a message of Python's reader, which is for programmers, in words for users."""
+    if message.startswith("new-line"):
+        return "lone carriage return outside of quotes"
+    return "a quoted cell has no end" if "end of data" in message else f"it is not CSV ({message})"
 
 
 def not_utf8(error: UnicodeDecodeError, file: str) -> AffidavitError:
-    """Say that a table is stored in another encoding; only spreadsheets' UTF-16 tells its own."""
+    """Return the error for a table in another encoding; only UTF-16 can be recognised."""
     byte = error.object[error.start]
     encoding = "UTF-16" if error.object.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "WINDOWS-1252"
     return AffidavitError(
@@ -100,11 +98,9 @@ def _names_of(cells: list[str], file: str, line: int) -> list[str]:
 
 
 def _uneven(cells: int, names: int, file: str, line: int) -> AffidavitError:
-    problem = f"it has {cells} cells, and the header has {names}"
+    problem = f"it has {cells} cells; the header has {names}"
     return AffidavitError(faults.IMPORT_ROW, Where(file, line), problem=problem)
 
-
-# Rows of a Parquet file, a batch at a time.
 
 _BATCH_ROWS: Final = 1000
 
@@ -128,31 +124,29 @@ def parquet_rows(stream: BufferedReader, file: str) -> Iterator[tuple[int, dict[
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise AffidavitError(
-            faults.IMPORT_BROKEN, Where(file), reason=f"as Parquet it cannot be read ({reason})"
+            faults.IMPORT_BROKEN, Where(file), reason=f"it cannot be read as Parquet ({reason})"
         ) from None
 
-
-# What a file is outside: JSON, JSON lines, CSV, Parquet or a zip. Its name says nothing.
 
 OnBad = Callable[[AffidavitError], None]
 
 _HEAD_BYTES: Final = 4096
-# What a file begins with that holds rows only for other programs.
+# The first bytes of formats that cannot be imported.
 _PACKED: Final[Mapping[bytes, tuple[str, str]]] = MappingProxyType(
     {
         b"\x1f\x8b": ("compressed with gzip", "unpack it first, with gunzip"),
         b"\x28\xb5\x2f\xfd": ("compressed with Zstandard", "unpack it first, with unzstd"),
         b"\xfd7zXZ\0": ("compressed with xz", "unpack it first, with unxz"),
         b"\xd0\xcf\x11\xe0": ("an Excel workbook", "save the sheet as CSV UTF-8"),
-        b"%PDF-": ("a PDF", "name the file that the tool wrote for programs"),
-        b"\x89PNG": ("an image", "name the file that the tool wrote for programs"),
-        b"\xff\xd8\xff": ("an image", "name the file that the tool wrote for programs"),
+        b"%PDF-": ("a PDF", "give the file that the tool exports as data"),
+        b"\x89PNG": ("an image", "give the file that the tool exports as data"),
+        b"\xff\xd8\xff": ("an image", "give the file that the tool exports as data"),
     }
 )
 
 
 class Container(StrEnum):
-    """How the rows of a file are written."""
+    """The file format that contains the rows."""
 
     EMPTY = "empty"
     JSON = "JSON"
@@ -163,7 +157,7 @@ class Container(StrEnum):
 
 
 def container_of(stream: BufferedReader, file: str) -> Container:
-    """Return what an open file is, and leave it at its start (behind a byte order mark)."""
+    """Return the container of an open file, and rewind it to behind a byte order mark."""
     skip_byte_order_mark(stream)
     start = stream.tell()
     head = stream.peek(_HEAD_BYTES).lstrip()
@@ -187,7 +181,7 @@ def container_of(stream: BufferedReader, file: str) -> Container:
 def values_in(
     stream: BufferedReader, container: Container, file: str, on_bad: OnBad
 ) -> Iterator[tuple[int, object]]:
-    """Yield what the file holds, each value with its line."""
+    """Yield the values of a file, each with its line."""
     if container is Container.JSON:
         yield 1, json_document(stream, file)
     elif container is Container.JSON_LINES:
@@ -197,7 +191,7 @@ def values_in(
     elif container is Container.PARQUET:
         yield from parquet_rows(stream, file)
     elif container is Container.ARCHIVE:
-        # Python's zip reader is a tenth of the time in which everything else starts.
+        # Importing zipfile takes a tenth of the start-up time.
         from affidavit.importers.inspect_archive import samples_in
 
         yield from samples_in(stream, file, on_bad)

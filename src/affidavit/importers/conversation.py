@@ -1,4 +1,4 @@
-"""The question and the answer out of recorded conversations and values."""
+"""Finds the question and the answer in recorded conversations and values."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -6,10 +6,8 @@ from typing import Final
 from affidavit.base.errors import AffidavitError
 from affidavit.base.strict_json import decode
 
-# The last word of each side, out of a conversation as the tools write it.
-#
-# A message is an object with a role (or type) and a content, which is a text or a list of parts;
-# the parts that are no text (images, calls of tools) say nothing that a gate reads.
+# A message is an object with a role (or type) and a content, which is a text or a list of parts.
+# Parts that are not text (images, tool calls) are ignored.
 
 USER_ROLES: Final = ("user", "human", "HUMAN", "USER")
 ASSISTANT_ROLES: Final = ("assistant", "ai", "model", "AI", "ASSISTANT")
@@ -39,10 +37,8 @@ def text_of(content: object) -> str | None:
     return None
 
 
-# What was asked and answered, out of values that a program recorded as it pleased.
-#
-# A recorded input or output is a text, JSON in a text, an object with some usual key, or a
-# conversation. What is none of these is no text of a question or an answer.
+# A recorded input or output is a text, JSON in a text, an object with a usual key, or a
+# conversation. Anything else contains no question or answer.
 
 _QUESTION_KEYS: Final = (
     "question",
@@ -58,7 +54,7 @@ _ANSWER_KEYS: Final = ("answer", "response", "output", "result", "completion", "
 
 
 def decode_if_json(value: object) -> object:
-    """Return what a text means that is JSON; anything else as it is."""
+    """Return the value of a text that is JSON; return anything else unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
         try:
             return decode(value.encode())

@@ -1,8 +1,8 @@
 """DeepEval: test cases and goldens as data sets, and the files of test runs.
 
-Origin: `EvaluationDataset.save_as` and the results folder of deepeval 4.3.1. A data set spells its
-fields with underscores and glues lists with `|` in CSV and JSON lines; a run spells them in camel
-case and keeps its metrics beside each case.
+Origin: `EvaluationDataset.save_as` and the results folder of deepeval 4.3.1. A data set has
+field names with underscores and joins lists with `|` in CSV and JSON lines; a run has camel case
+names and the metrics beside each case.
 """
 
 import re
@@ -17,7 +17,7 @@ _ANSWERS: Final = ("actual_output", "actualOutput")
 _REFERENCES: Final = ("expected_output", "expectedOutput")
 _RETRIEVED: Final = ("retrieval_context", "retrievalContext")
 _BETWEEN: Final = "|"
-# The name that a case gets if it has none: its place in the run, which is not the question's name.
+# The default name of a case is its number in the run, which does not identify the question.
 _NO_NAME: Final = re.compile(r"test_case_\d+")
 
 
@@ -47,7 +47,7 @@ def record(row: Row) -> Record:
 
 
 def _scores(row: Row) -> dict[str, ToolScore]:
-    """Return whether the case passed, and each metric's score (null where it failed to run)."""
+    """Return whether the case passed, and each metric's score (null if the metric failed)."""
     success = row.get("success")
     found: dict[str, ToolScore] = {"success": success} if isinstance(success, bool) else {}
     for metric in rows_in(row.get("metricsData") or [], "metricsData"):
@@ -58,8 +58,8 @@ def _scores(row: Row) -> dict[str, ToolScore]:
 
 
 DEEPEVAL: Final = ToolFormat(
-    ToolName.DEEPEVAL,
-    tuple(("input", name) for name in (*_ANSWERS, *_REFERENCES, *_RETRIEVED)),
-    row_shaper(record),
-    unfold,
+    format=ToolName.DEEPEVAL,
+    signatures=tuple(("input", name) for name in (*_ANSWERS, *_REFERENCES, *_RETRIEVED)),
+    shape=row_shaper(record),
+    unfold=unfold,
 )

@@ -1,6 +1,4 @@
-"""Take values out of a tool's row by any name that the tool has used, including lists written into
-one cell.
-"""
+"""Reads values from a tool's row by any name that the tool uses, including lists in one cell."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -13,24 +11,22 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.strict_json import decode
 from affidavit.importers.model import ImportedChunk, RowProblem, ToolScore
 
-# Lists that were written into one cell of a table.
-#
-# Three writers are known: JSON, Python's `repr` of a list (what pandas puts into a CSV), and
-# NumPy's of an array, which leaves out the commas. Python itself would read the last as one text,
-# glued together, so the elements are found by their quotes.
+# A list in one cell of a table is JSON, the `repr` of a Python list (written by pandas), or the
+# `repr` of a NumPy array, which has no commas. Python would join the texts of the last one, so the
+# elements are found by their quotes.
 
 _QUOTED: Final = r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\""""
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "'": "'", '"': '"', "\\": "\\"}
 _ELEMENT: Final = re.compile(rf"\s*+(?:({_QUOTED})|([\w.+-]+))\s*+,?\s*+", re.DOTALL)
 _ARRAY: Final = re.compile(r"array\((\[.*\])(?:,\s*dtype=\w+)?\)", re.DOTALL)
-_SURELY: Final = re.compile(r"(?:array\()?\[\s*['\"]")
+_LIST_START: Final = re.compile(r"(?:array\()?\[\s*['\"]")
 
 
 def find_list(cell: str, name: str) -> list[object] | None:
-    """Return the elements of a list that stands in a cell; None if the cell is a plain text.
+    """Return the elements of a list in a cell; None if the cell is a plain text.
 
-    A text may begin with a bracket too. But what begins as a list of texts and is not one was cut.
+    A plain text may begin with a bracket, but an incomplete list of texts was truncated.
     """
     text = cell.strip()
     if not text.startswith(("[", "array([")):
@@ -38,14 +34,14 @@ def find_list(cell: str, name: str) -> list[object] | None:
     found = None if text.startswith("['") else _json_list(text)
     if found is None:
         found = _python_list(text)
-    if found is None and _SURELY.match(text):
-        raise RowProblem("this is not a whole list", name)
+    if found is None and _LIST_START.match(text):
+        raise RowProblem("the list is incomplete", name)
     return found
 
 
 def _json_list(text: str) -> list[object] | None:
     try:
-        loads(text)  # To find out what is wrong takes long, and most lists are Python's.
+        loads(text)  # Fails fast: most lists are Python's, and `decode` diagnoses errors slowly.
         value = decode(text.encode())
     except (JSONDecodeError, AffidavitError):
         return None
@@ -78,29 +74,29 @@ def _text_of(quoted: str) -> str:
         return inner
     try:
         return _ESCAPE.sub(lambda escape: _ESCAPED[escape[1]], inner)
-    except KeyError:  # One of the rarer escapes: Python itself knows them all.
+    except KeyError:  # A rarer escape.
         import ast
     return str(ast.literal_eval(quoted.replace("\r", "\\r").replace("\n", "\\n")))
 
 
-# Values out of a tool's row, by any of the names that the tool has used for them.
-#
-# A value of the wrong kind is a problem of the row with the name of the field, never skipped. An
-# empty cell of a table and a null are the same: nothing is said.
+# A value of the wrong type is a problem of the row, never skipped. An empty cell of a table is the
+# same as null.
 
 Row: TypeAlias = Mapping[str, object]
 Converted = TypeVar("Converted")
 
 MAX_LABEL_LENGTH: Final = 64
+_CHUNK_IDS: Final = ("id", "doc_id", "document_id", "chunk_id", "source")
+_CHUNK_TEXTS: Final = ("text", "content", "page_content", "context", "document")
 
 
 def has(row: Row, *names: str) -> bool:
-    """Tell whether a row has a field of any of these names, also an empty one."""
+    """Say whether a row has a field with any of these names, even an empty one."""
     return any(name in row for name in names)
 
 
 def find(row: Row, *names: str) -> tuple[str, object] | None:
-    """Return the first field that says something, with its name."""
+    """Return the name and value of the first field that is not null."""
     for name in names:
         value = row.get(name)
         if value is not None:
@@ -109,13 +105,13 @@ def find(row: Row, *names: str) -> tuple[str, object] | None:
 
 
 def text(row: Row, *names: str) -> str | None:
-    """Return a text; a number is its text."""
+    """Return a text; a number is converted."""
     found = find(row, *names)
     return None if found is None else as_text(found[1], found[0])
 
 
 def as_text(value: object, name: str) -> str:
-    """Return a value that must be a text or a number."""
+    """Return a text or number as text; refuse anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -124,12 +120,12 @@ def as_text(value: object, name: str) -> str:
 
 
 def texts(row: Row, *names: str, separator: str | None = None) -> tuple[str, ...] | None:
-    """Return a list of texts; one text alone is a list of one, unless it has the separator."""
+    """Return a list of texts; a single text is split at the separator."""
     return _each(row, names, separator, as_text)
 
 
 def chunks(row: Row, *names: str, separator: str | None = None) -> tuple[ImportedChunk, ...] | None:
-    """Return passages: texts, or objects with an id and a text as the tools spell them."""
+    """Return passages: texts, or objects with an id and a text under the usual names."""
     return _each(row, names, separator, chunk_from)
 
 
@@ -146,10 +142,7 @@ def _each(
 def chunk_from(value: object, name: str) -> ImportedChunk:
     """Return a passage from a text or from an object."""
     if isinstance(value, Mapping):
-        chunk = ImportedChunk(
-            text(value, "id", "doc_id", "document_id", "chunk_id", "source"),
-            text(value, "text", "content", "page_content", "context", "document"),
-        )
+        chunk = ImportedChunk(text(value, *_CHUNK_IDS), text(value, *_CHUNK_TEXTS))
         if chunk == ImportedChunk():
             raise RowProblem("a passage has neither an id nor a text", name)
         return chunk
@@ -159,7 +152,7 @@ def chunk_from(value: object, name: str) -> ImportedChunk:
 def named_chunks(
     passages: tuple[ImportedChunk, ...] | None, ids: tuple[str, ...] | None, name: str
 ) -> tuple[ImportedChunk, ...] | None:
-    """Return passages with the ids that stand in a list of their own."""
+    """Return passages with ids from a separate list."""
     if ids is None:
         return passages
     if passages is None:
@@ -170,7 +163,7 @@ def named_chunks(
 
 
 def flag(row: Row, *names: str) -> bool | None:
-    """Return a yes or no; tables write it as a text or as 0 and 1."""
+    """Return a boolean; tables write it as a text or as 0 and 1."""
     found = find(row, *names)
     if found is None:
         return None
@@ -182,9 +175,9 @@ def flag(row: Row, *names: str) -> bool | None:
 
 
 def scores(row: Row, taken: Iterable[str]) -> dict[str, ToolScore]:
-    """Return what else a row has that is a figure, a yes or no, or a short label.
+    """Return the other fields of a row that are a number, a boolean or a short label.
 
-    The tools add one column for each metric, beside their own fields. A longer text is no score.
+    Tools add a column for each metric beside their own fields. A longer text is not a score.
     """
     known = frozenset(taken)
     return {
@@ -197,7 +190,7 @@ def scores(row: Row, taken: Iterable[str]) -> dict[str, ToolScore]:
 
 
 def score_from(value: bool | int | float | str) -> ToolScore:
-    """Return a score as the tool gave it; in a table it is a text, and one that failed is nan."""
+    """Return the score of a metric; in a table it is a text, and nan if the metric failed."""
     if isinstance(value, str):
         word = value.strip().lower()
         if word in ("true", "false"):
@@ -218,14 +211,14 @@ def rows_in(value: object, name: str) -> list[Row]:
 
 
 def row_in(value: object, name: str) -> Row:
-    """Return a value that must be an object."""
+    """Return an object; refuse anything else."""
     if not isinstance(value, Mapping):
         raise RowProblem(f"an object is needed, not {kind_of(value)}", name)
     return value
 
 
 def kind_of(value: object) -> str:
-    """Return what a value is, in JSON's words."""
+    """Return the JSON type of a value, for a message."""
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, Mapping):

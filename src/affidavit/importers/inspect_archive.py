@@ -1,9 +1,9 @@
-"""The archive of an Inspect log, opened as if its maker were an enemy.
+"""Reads the archive of an Inspect log, which is not trusted.
 
-It is a zip with one JSON file per sample, each read alone, so that a log of any length fits. What
-is refused before it is unpacked: encryption, two members of one name, a member that is larger than
-a sample may be, and a ratio that no text reaches. Newer logs are compressed with Zstandard, which
-Python's own zip reader knows from 3.14 on; until then pyarrow unpacks it.
+It is a zip with one JSON file per sample. Each is read alone, so logs of any length can be read.
+Before unpacking, these are refused: encryption, two members of one name, members above the size
+limit of a sample, and compression ratios that no text reaches. Newer logs are compressed with
+Zstandard, which Python's zip reader supports from 3.14 on; until then pyarrow unpacks it.
 """
 
 import struct
@@ -22,7 +22,7 @@ from affidavit.importers.tool_json import decode_tool_json
 SAMPLE: Final = JsonLimits(max_bytes=256 * 1024 * 1024, max_depth=128, max_string=64 * 1024 * 1024)
 MAX_RATIO: Final = 1000
 _HARMLESS: Final = 1024 * 1024
-"""Below this size no ratio harms anybody."""
+"""Below this size any ratio is harmless."""
 _ENCRYPTED: Final = 0x1
 _ZSTANDARD: Final = 93
 _LOCAL_HEADER: Final = struct.Struct("<4s22xHH")
@@ -33,7 +33,7 @@ _LOG_MEMBERS: Final = frozenset({"header.json", "_journal/start.json"})
 def samples_in(
     stream: BufferedReader, file: str, on_bad: Callable[[AffidavitError], None]
 ) -> Iterator[tuple[int, object]]:
-    """Yield the samples of a log, in the order in which they stand."""
+    """Yield the samples of a log in their order."""
     members = _members(stream, file)
     for number, member in enumerate(members, 1):
         raw = _unpacked(stream, member, file)
@@ -58,7 +58,7 @@ def _members(stream: BufferedReader, file: str) -> list[zipfile.ZipInfo]:
     if not names & _LOG_MEMBERS:
         raise _broken("it is a zip, but not a log of Inspect", file)
     if len(names) != len(members):
-        raise _broken("two of its parts have one name", file)
+        raise _broken("two members have the same name", file)
     samples = [one for one in members if one.filename.startswith("samples/")]
     for sample in samples:
         _check_members(sample, file)
@@ -79,16 +79,16 @@ def _unpacked(stream: BufferedReader, member: zipfile.ZipInfo, file: str) -> byt
     try:
         raw = _unpack(packed, member)
     except (zlib.error, OSError, ValueError):
-        raise _broken(f"its part {member.filename} is damaged", file) from None
+        raise _broken(f"the member {member.filename} is damaged", file) from None
     if raw is None:
-        raise _broken(f"its compression (method {member.compress_type}) is not known", file)
+        raise _broken(f"unknown compression method {member.compress_type}", file)
     if len(raw) != member.file_size or zlib.crc32(raw) != member.CRC:
-        raise _broken(f"its part {member.filename} is damaged", file)
+        raise _broken(f"the member {member.filename} is damaged", file)
     return raw
 
 
 def _packed(stream: BufferedReader, member: zipfile.ZipInfo, file: str) -> bytes:
-    """Return the bytes of a member as they stand behind its local header (APPNOTE 4.3.7)."""
+    """Return the compressed bytes after the local header of a member (APPNOTE 4.3.7)."""
     stream.seek(member.header_offset)
     header = stream.read(_LOCAL_HEADER.size)
     if len(header) == _LOCAL_HEADER.size:
@@ -98,11 +98,11 @@ def _packed(stream: BufferedReader, member: zipfile.ZipInfo, file: str) -> bytes
             packed = stream.read(member.compress_size)
             if len(packed) == member.compress_size:
                 return packed
-    raise _broken(f"its part {member.filename} is cut off", file)
+    raise _broken(f"the member {member.filename} is truncated", file)
 
 
 def _unpack(packed: bytes, member: zipfile.ZipInfo) -> bytes | None:
-    """Return at most one byte more than the member says it has; None for an unknown method."""
+    """Return at most one byte more than the declared size; None for an unknown method."""
     size = member.file_size
     if member.compress_type == zipfile.ZIP_STORED:
         return packed
@@ -120,7 +120,7 @@ def _from_zstandard(packed: bytes, size: int) -> bytes:
         raise AffidavitError(
             EXTRA_MISSING, feature="this log", package="pyarrow", extra="parquet"
         ) from None
-    # It writes into a buffer of exactly this size, so that what is larger is an error.
+    # It decompresses into a buffer of exactly this size; larger data is an error.
     unpacked: bytes = pyarrow.decompress(packed, size, codec="zstd", asbytes=True)
     return unpacked
 

@@ -1,7 +1,7 @@
-"""Inspect: the samples of an evaluation log, as JSON or out of its archive.
+"""Inspect: the samples of an evaluation log, as JSON or in its archive.
 
-Origin: logs of version 2 that inspect-ai 0.3.285 writes. Retrieval is not a part of Inspect; what a
-solver or a data set has put into a sample's metadata under the usual names is read.
+Origin: logs of version 2 as inspect-ai 0.3.285 writes them. Inspect has no retrieval; passages are
+read from the metadata of a sample, under the usual names.
 """
 
 from collections.abc import Iterable, Mapping
@@ -53,7 +53,7 @@ def record(row: Row) -> Record:
 
 
 def _qid(row: Row) -> str | None:
-    """Return the sample's id; a further epoch of the same sample is a question of its own."""
+    """Return the sample's id; each further epoch of a sample is a separate question."""
     name = text(row, "id")
     epoch = row.get("epoch")
     return f"{name}#{epoch}" if name and isinstance(epoch, int) and epoch > 1 else name
@@ -65,19 +65,19 @@ def _question(row: Row) -> str | None:
 
 
 def _answer(row: Row) -> str | None:
-    """Return the completion; a sample that ended in an error has an empty one and no choices."""
+    """Return the completion; None for a sample that ended in an error."""
     output = row_in(row.get("output") or {}, "output")
     if output.get("choices") or output.get("completion"):
         return text(output, "completion") or last_text(row.get("messages"), ASSISTANT_ROLES) or ""
     return None
 
 
-def _attached(row: Row, said: str | None) -> str | None:
-    """Return a text that a log keeps apart, under its digest."""
-    if said is None or not said.startswith(_ATTACHED):
-        return said
+def _attached(row: Row, value: str | None) -> str | None:
+    """Return a text; the log may store it separately, under its digest."""
+    if value is None or not value.startswith(_ATTACHED):
+        return value
     attachments = row_in(row.get("attachments") or {}, "attachments")
-    return text(attachments, said.removeprefix(_ATTACHED)) or said
+    return text(attachments, value.removeprefix(_ATTACHED)) or value
 
 
 def _scores(row: Row) -> dict[str, ToolScore]:
@@ -92,5 +92,8 @@ def _scores(row: Row) -> dict[str, ToolScore]:
 
 
 INSPECT: Final = ToolFormat(
-    ToolName.INSPECT, (("id", "epoch", "input", "target"),), row_shaper(record), unfold
+    format=ToolName.INSPECT,
+    signatures=(("id", "epoch", "input", "target"),),
+    shape=row_shaper(record),
+    unfold=unfold,
 )

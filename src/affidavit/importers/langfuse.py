@@ -1,7 +1,7 @@
-"""Langfuse: traces, observations and items of data sets, as its API gives them and as CSV.
+"""Langfuse: traces, observations and dataset items, as returned by its API and as CSV.
 
 Origin: the public API's models in langfuse 5.0.4 (`ObservationV2`, `DatasetItem`) and the traces of
-its earlier versions. Observations of one trace are put together, so all of them are kept until the
+its earlier versions. The observations of a trace are combined, so all of them are kept until the
 end of the file; traces and items are read one by one.
 """
 
@@ -16,7 +16,7 @@ from affidavit.importers.tool_format import Numbered, ToolFormat, row_shaper, un
 
 
 def unfold(value: object) -> Iterable[object] | None:
-    """Return the rows of a page of the API, or of a file."""
+    """Return the rows of an API page or of a file."""
     if isinstance(value, Mapping) and isinstance(value.get("data"), list):
         data: list[object] = value["data"]
         return data
@@ -24,7 +24,7 @@ def unfold(value: object) -> Iterable[object] | None:
 
 
 def by_trace(rows: Iterable[Numbered]) -> Iterator[Numbered]:
-    """Yield traces and items as they are, and the observations of each trace as one trace."""
+    """Yield traces and items unchanged, and the observations of each trace as one trace."""
     traces: dict[str, list[Row]] = {}
     lines: dict[str, int] = {}
     for line, row in rows:
@@ -39,7 +39,7 @@ def by_trace(rows: Iterable[Numbered]) -> Iterator[Numbered]:
 
 
 def record(row: Row) -> Record:
-    """Return the record of a trace, or of an item of a data set."""
+    """Return the record of a trace or of a dataset item."""
     if "observations" not in row and ("expectedOutput" in row or "expected_output" in row):
         return _item(row)
     observations = sorted(_observations(row), key=lambda one: str(one.get("startTime")))
@@ -65,16 +65,16 @@ def record(row: Row) -> Record:
 
 def _item(row: Row) -> Record:
     expected = decode_if_json(row.get("expectedOutput", row.get("expected_output")))
-    said = find_answer(expected)
+    reference = find_answer(expected)
     return Record(
         qid=_qid(row) or text(row, "id"),
         question=find_question(row.get("input")),
-        references=None if said is None else (said,),
+        references=None if reference is None else (reference,),
     )
 
 
 def _observations(row: Row) -> list[Row]:
-    """Return the observations of a trace; a list of traces has only their ids."""
+    """Return the observations of a trace; in a list of traces there are only their ids."""
     found = decode_if_json(row.get("observations"))
     if not isinstance(found, list) or any(isinstance(one, str) for one in found):
         return []
@@ -104,14 +104,14 @@ def _scores(row: Row) -> dict[str, ToolScore]:
 
 
 LANGFUSE: Final = ToolFormat(
-    ToolName.LANGFUSE,
-    (
+    format=ToolName.LANGFUSE,
+    signatures=(
         ("traceId", "type", "startTime"),
         ("id", "timestamp", "name", "input", "output"),
         ("input", "expectedOutput", "status"),
         ("input", "expectedOutput", "datasetName"),
     ),
-    row_shaper(record),
-    unfold,
-    by_trace,
+    shape=row_shaper(record),
+    unfold=unfold,
+    regroup=by_trace,
 )

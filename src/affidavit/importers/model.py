@@ -1,6 +1,6 @@
-"""What every format is read into: one record per question, before it becomes gold and trace.
+"""The record per question that every format is read into, before it becomes gold and trace.
 
-None means that the tool's file does not say; an empty tuple means that it says there is none.
+None means that the file does not say; an empty tuple means that there is none.
 """
 
 from collections.abc import Mapping
@@ -35,25 +35,25 @@ REFUSAL: Final = "not in context"
 
 @dataclass(frozen=True, slots=True)
 class ImportedChunk:
-    """A passage that was retrieved, or should have been: its id, its text, or both."""
+    """A passage that was or should have been retrieved: its id, its text, or both."""
 
     id: str | None = None
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One question with what a tool's file says about it."""
+    """One question and what a file says about it."""
 
     qid: str | None = None
     question: str | None = None
     references: tuple[str, ...] | None = None
-    """Reference answers; any of them is right."""
+    """Reference answers, any of which is right."""
     claims: tuple[str, ...] | None = None
-    """Texts of which one must stand in the answer, where a tool records such."""
+    """Texts of which the answer must contain one, if the tool records them."""
     answerable: bool | None = None
     relevant: tuple[ImportedChunk, ...] | None = None
-    """The passages that hold the answer."""
+    """The passages that contain the answer."""
     constraints: tuple[str, ...] | None = None
     is_run: bool = False
     """Whether the file records what a pipeline did with the question."""
@@ -64,14 +64,13 @@ class Record:
     scores: Mapping[str, ToolScore] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedRow:
     """One question of a file, in the shapes that `gates.rag_rows.*_from_value` take.
 
-    `position` counts the rows of the file from 1; `line` is the line on which a row of a text file
-    starts, and the position in every other file. `gold` is None where the file does not say what
-    the right answer is, `trace` where it does not say what was answered. `qid_derived` tells that
-    the qid is the digest of the question, since the tool records none.
+    `position` counts the rows of the file from 1. `line` is the line on which a row of a text file
+    starts; in other files it is the position. `gold` is None if the file has no right answer,
+    `trace` if it has no actual answer. If `qid_derived`, the qid is the digest of the question.
     """
 
     position: int
@@ -84,10 +83,10 @@ class ImportedRow:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What the caller decides where a format leaves it open.
+    """Choices of the caller that a format does not settle.
 
     `refusal` is the reference answer that marks a question as unanswerable. With
-    `reference_as_claim` a reference answer stands in for the claims that only our own format has.
+    `reference_as_claim` a reference answer is used as the claim that only our own format has.
     """
 
     role: Role = "both"
@@ -96,7 +95,7 @@ class ImportOptions:
 
 
 class RowProblem(Exception):
-    """A row that cannot be imported: what is wrong, and the field. The reader adds the place."""
+    """A row that cannot be imported: the problem and the field. The reader adds the position."""
 
     def __init__(self, problem: str, name: str | None = None) -> None:
         self.problem = problem

@@ -1,5 +1,8 @@
-"""OTLP JSON exports: spans grouped by trace and read in the OpenInference, OTEL gen_ai and
-Langfuse conventions.
+"""OTLP JSON exports: spans by trace, in the OpenInference, OTEL gen_ai and Langfuse conventions.
+
+Origin: the OTLP JSON encoding of opentelemetry-proto (one document, or one per line);
+openinference-semantic-conventions 0.1.42; OpenTelemetry's conventions for generative AI, which are
+still in development; and the attributes that langfuse 5.0.4 sends.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,11 +29,8 @@ from affidavit.importers.tool_format import (
     row_shaper,
 )
 
-# OTLP JSON: spans out of an export, put together by trace.
-#
-# Origin: the OTLP JSON encoding of opentelemetry-proto (a document, or one on each line). The spans
-# of a trace may stand anywhere in the file, so all of them are kept until its end. A trace in which
-# no span is about a model or a retriever is no question, and is passed over.
+# The spans of a trace may be anywhere in the file, so all spans are kept until its end. A trace
+# without a span of a model or a retriever is not a question and is ignored.
 
 TRACE_ID_KEY: Final = "otlp.trace_id"
 SPAN_ID_KEY: Final = "otlp.span_id"
@@ -43,7 +43,7 @@ LANGFUSE_TYPE_KEY: Final = "langfuse.observation.type"
 
 
 def spans_in_export(value: object) -> Iterable[object] | None:
-    """Return the spans of an export, each as its attributes and what it says of itself."""
+    """Return the spans of an export, each as a flat object of its attributes and ids."""
     if not isinstance(value, Mapping) or not isinstance(value.get("resourceSpans"), list):
         return None
     return [
@@ -69,7 +69,7 @@ def group_by_trace(rows: Iterable[Numbered]) -> Iterator[Numbered]:
 
 
 def roots_of(spans: list[Row]) -> list[Row]:
-    """Return the spans whose parent is not in the trace: where the work began."""
+    """Return the root spans: those whose parent is not in the trace."""
     known = {str(span.get(SPAN_ID_KEY)) for span in spans}
     return [
         span
@@ -117,7 +117,7 @@ def _pairs(listed: object) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    """Return what an AnyValue of OTLP means; integers are written as texts there."""
+    """Return the value of an OTLP AnyValue, in which integers are written as strings."""
     if not isinstance(value, Mapping):
         return None
     for kind, held in value.items():
@@ -141,17 +141,14 @@ def _objects(value: object) -> list[Row]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
-# A trace of spans into a record, in three conventions: OpenInference, OTEL gen_ai and Langfuse.
-#
-# A span is of the first convention that it has a mark of. The question and the answer are those of
-# the span where the work began; where it has none, the question is the retriever's or the model's,
-# and the answer the last that a model gave. What was retrieved is the last reranking, or else what
-# the retrievers found, in the order of their start.
+# From a trace to a record. The question and the answer are those of the root span. If it has none,
+# the question is that of the retriever or the model, and the answer is the last one of a model. The
+# retrieved passages are those of the last reranker, else those of the retrievers in their order.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SpanStep:
-    """What one span says, in whichever convention."""
+    """The contents of one span, in any convention."""
 
     asked: str | None = None
     answered: str | None = None
@@ -168,7 +165,7 @@ def record_from_trace(row: Row) -> Record:
     question = first_non_empty(step.asked for step in (*roots, *steps))
     qid = first_non_empty(_qid(span) for span in spans)
     if question is None and qid is None:
-        raise RowProblem("its spans hold no question: the recording of texts may be switched off")
+        raise RowProblem("its spans contain no question; the recording of texts may be disabled")
     models = (step.answered for step in reversed(steps) if step.is_model)
     expected = first_non_empty(
         text(span, "langfuse.experiment.item.expected_output") for span in spans
@@ -185,7 +182,7 @@ def record_from_trace(row: Row) -> Record:
 
 
 def step_of(span: Row) -> SpanStep:
-    """Return what a span says."""
+    """Return the contents of a span."""
     if LANGFUSE_TYPE_KEY in span:
         return _langfuse(span)
     return _openinference(span) if "openinference.span.kind" in span else _gen_ai(span)
@@ -206,7 +203,13 @@ def _openinference(span: Row) -> SpanStep:
     if answered is None and kind not in ("RETRIEVER", "RERANKER", "EMBEDDING"):
         answered = find_answer(span.get("output.value"))
     searched = found or (() if kind == "RETRIEVER" else None)
-    return SpanStep(asked, answered, searched, kind == "LLM", is_reranker)
+    return SpanStep(
+        asked=asked,
+        answered=answered,
+        found=searched,
+        is_model=kind == "LLM",
+        is_reranker=is_reranker,
+    )
 
 
 def _messages(flattened: list[dict[str, object]]) -> list[object]:
@@ -220,7 +223,7 @@ def _gen_ai(span: Row) -> SpanStep:
     operation = span.get("gen_ai.operation.name")
     asked = last_text(decode_if_json(span.get("gen_ai.input.messages")), USER_ROLES)
     answered = last_text(decode_if_json(span.get("gen_ai.output.messages")), ASSISTANT_ROLES)
-    # What OpenLLMetry writes, and what the conventions said before there were messages.
+    # The attributes of OpenLLMetry and of earlier versions of the conventions.
     asked = asked or last_text(indexed(span, "gen_ai.prompt"), USER_ROLES)
     answered = answered or last_text(indexed(span, "gen_ai.completion"), ASSISTANT_ROLES)
     documents = decode_if_json(span.get("gen_ai.retrieval.documents"))
@@ -228,7 +231,8 @@ def _gen_ai(span: Row) -> SpanStep:
     if documents is not None or operation == "retrieval":
         asked = asked or text(span, "gen_ai.retrieval.query.text")
         found = _passages(documents, "gen_ai.retrieval.documents")
-    return SpanStep(asked, answered, found, operation not in ("retrieval", "execute_tool"))
+    is_model = operation not in ("retrieval", "execute_tool")
+    return SpanStep(asked=asked, answered=answered, found=found, is_model=is_model)
 
 
 def _langfuse(span: Row) -> SpanStep:
@@ -240,12 +244,12 @@ def _langfuse(span: Row) -> SpanStep:
 
 
 def observation_step(kind: object, asked: object, answered: object) -> SpanStep:
-    """Return what an observation of Langfuse says."""
+    """Return the contents of a Langfuse observation."""
     if str(kind).lower() == "retriever":
-        return SpanStep(find_question(asked), found=_passages(decode_if_json(answered), "output"))
-    return SpanStep(
-        find_question(asked), find_answer(answered), is_model=str(kind).lower() == "generation"
-    )
+        found = _passages(decode_if_json(answered), "output")
+        return SpanStep(asked=find_question(asked), found=found)
+    is_model = str(kind).lower() == "generation"
+    return SpanStep(asked=find_question(asked), answered=find_answer(answered), is_model=is_model)
 
 
 def _passages(documents: object, name: str) -> tuple[ImportedChunk, ...] | None:
@@ -257,7 +261,7 @@ def _passages(documents: object, name: str) -> tuple[ImportedChunk, ...] | None:
 
 
 def retrieved_chunks(steps: list[SpanStep]) -> tuple[ImportedChunk, ...] | None:
-    """Return what the pipeline had before it when it answered."""
+    """Return the passages that the pipeline had when it answered."""
     reranked = [step.found for step in steps if step.is_reranker and step.found is not None]
     found = reranked[-1:] or [step.found for step in steps if step.found is not None]
     if not found:
@@ -269,7 +273,7 @@ def retrieved_chunks(steps: list[SpanStep]) -> tuple[ImportedChunk, ...] | None:
 
 
 def _qid(span: Row) -> str | None:
-    """Return the name of the question, if the program has recorded one."""
+    """Return the recorded qid of the question, if any."""
     named = text(span, "qid", "affidavit.qid", "langfuse.experiment.item.id")
     if named is not None:
         return named
@@ -311,20 +315,18 @@ def first_non_empty(found: Iterable[str | None]) -> str | None:
     return next((one for one in found if one), None)
 
 
-# OTLP exports of programs that record their models and retrievers: three dialects of one shape.
-#
-# Origin: openinference-semantic-conventions 0.1.42; OpenTelemetry's conventions for generative AI,
-# all of them still in development; and the attributes that langfuse 5.0.4 sends.
-
-
-def _exported(name: ToolName, *marks: str, holds: RoleSet = TRACE_ONLY) -> ToolFormat:
-    signatures = tuple((TRACE_ID_KEY, mark) for mark in marks)
+def _otlp_format(name: ToolName, *markers: str, holds: RoleSet = TRACE_ONLY) -> ToolFormat:
     return ToolFormat(
-        name, signatures, row_shaper(record_from_trace), spans_in_export, group_by_trace, holds
+        format=name,
+        signatures=tuple((TRACE_ID_KEY, marker) for marker in markers),
+        shape=row_shaper(record_from_trace),
+        unfold=spans_in_export,
+        regroup=group_by_trace,
+        holds=holds,
     )
 
 
-# In an experiment the item's expected output is recorded too.
-LANGFUSE_SPANS: Final = _exported(ToolName.LANGFUSE, LANGFUSE_TYPE_KEY, holds=GOLD_AND_TRACE)
-OPENINFERENCE: Final = _exported(ToolName.OPENINFERENCE, "openinference.span.kind")
-GEN_AI: Final = _exported(ToolName.GEN_AI, "gen_ai.operation.name", "gen_ai.system")
+# An experiment also records the expected output of an item.
+LANGFUSE_SPANS: Final = _otlp_format(ToolName.LANGFUSE, LANGFUSE_TYPE_KEY, holds=GOLD_AND_TRACE)
+OPENINFERENCE: Final = _otlp_format(ToolName.OPENINFERENCE, "openinference.span.kind")
+GEN_AI: Final = _otlp_format(ToolName.GEN_AI, "gen_ai.operation.name", "gen_ai.system")

@@ -14,30 +14,28 @@ from affidavit.importers.model import (
 )
 from affidavit.importers.tool_format import ToolFormat, row_shaper, unfold_list
 
-# Our own gold items and traces, which are handed on as they are: they have the shape already.
-
 
 def native_row(row: Row, position: int, line: int, choices: ImportOptions) -> ImportedRow:
-    """Return a gold item or a trace as the row that it is."""
-    # In Parquet every row has every column, and a gold item has none of these but the first.
+    """Return one of our own gold items or traces unchanged."""
+    # In Parquet every row has every column, so a trace has an `answerable` that is null.
     is_gold, is_trace = row.get("answerable") is not None, "answer_json" in row
     if not is_gold and not is_trace:
         raise RowProblem("it has neither answerable nor answer_json")
     return ImportedRow(
-        position,
-        line,
-        dict(row) if is_gold and choices.role != "trace" else None,
-        dict(row) if is_trace and choices.role != "gold" else None,
+        position=position,
+        line=line,
+        gold=dict(row) if is_gold and choices.role != "trace" else None,
+        trace=dict(row) if is_trace and choices.role != "gold" else None,
     )
 
 
 _SIGNATURES: Final = (("qid", "answerable"), ("qid", "answer_json"), ("q_id", "answer_json"))
 
-NATIVE: Final = ToolFormat(ToolName.NATIVE, _SIGNATURES, native_row)
-NATIVE_ROWS: Final = ToolFormat(ToolName.NATIVE_ROWS, _SIGNATURES, native_row)
+NATIVE: Final = ToolFormat(format=ToolName.NATIVE, signatures=_SIGNATURES, shape=native_row)
+NATIVE_ROWS: Final = ToolFormat(
+    format=ToolName.NATIVE_ROWS, signatures=_SIGNATURES, shape=native_row
+)
 
-
-# Plain rows with the names that people give their columns, ours among them.
 
 IDS: Final = ("qid", "q_id", "id", "question_id", "query_id")
 QUESTIONS: Final = ("question", "query", "input", "prompt", "q")
@@ -50,7 +48,7 @@ _TAKEN: Final = (
     *(*IDS, *QUESTIONS, *ANSWERS, *REFERENCES, *RETRIEVED, *RETRIEVED_IDS, "answerable"),
     *("gold_claim_substr", "gold_citations", "constraints", "citations", "constraints_echo"),
 )
-# Between the ids of one cell; texts may hold any of them, so only ids are split.
+# Separates the ids in one cell. Texts may contain it, so only ids are split.
 _BETWEEN_IDS: Final = "|"
 
 
@@ -79,10 +77,10 @@ def record_from_table(row: Row) -> Record:
 
 
 def rows_by_plain_names(value: object) -> Iterable[object] | None:
-    """Unfold a document into rows in which `Expected Answer` is `expected_answer`.
+    """Return the rows of a document, with `Expected Answer` renamed to `expected_answer`.
 
-    People begin the head of a column with a capital. A column that has the plain name itself goes
-    before one that is only like it, and the first of several that are alike before the others.
+    A column with the exact name takes precedence over a similar one, and the first of several
+    similar columns over the others.
     """
     rows = unfold_list(value)
     return None if rows is None else map(_plainly_named, rows)
@@ -101,12 +99,12 @@ def _plainly_named(row: object) -> object:
 
 
 TABLE: Final = ToolFormat(
-    ToolName.TABLE,
-    (
+    format=ToolName.TABLE,
+    signatures=(
         *((name, "answerable") for name in IDS[:2]),
         *((asked, said) for asked in (*QUESTIONS, *IDS[:2]) for said in ANSWERS),
         *((asked, said) for asked in QUESTIONS for said in REFERENCES),
     ),
-    row_shaper(record_from_table),
-    rows_by_plain_names,
+    shape=row_shaper(record_from_table),
+    unfold=rows_by_plain_names,
 )

@@ -1,9 +1,8 @@
 """promptfoo: results as JSON (versions 2 to 4) and as JSON lines.
 
-Origin: what promptfoo 0.121.20 writes. The question and the passages are variables of a test, under
-names that the user chose; the usual ones are known. A test with one assertion on what the output
-contains or equals says what the right answer is; with several, all of them must hold, which one
-claim cannot say.
+Origin: files of promptfoo 0.121.20. The question and the passages are variables of a test; the
+usual names are recognised. If a test has one assertion on what the output contains or equals, that
+is the reference answer. Several must all hold, which a single claim cannot express.
 """
 
 from collections.abc import Iterable, Mapping
@@ -53,7 +52,7 @@ def record(row: Row) -> Record:
 
 
 def _qid(row: Row, named: str | None, question: str | None) -> str | None:
-    """Return a name for the test; the same test under a further prompt or provider is apart."""
+    """Return the qid of a test; each further prompt or provider gets its own."""
     prompt = row.get("promptIdx")
     if not isinstance(prompt, int) or prompt == 0:
         return named
@@ -67,13 +66,13 @@ def _prompt(row: Row) -> str | None:
 
 
 def _asserted(asserts: list[Row]) -> tuple[str, ...] | None:
-    said = [one for one in asserts if one.get("type") in _ASSERTED]
-    if len(said) != 1:
+    found = [one for one in asserts if one.get("type") in _ASSERTED]
+    if len(found) != 1:
         return None
-    value = said[0].get("value")
-    if isinstance(value, str) and str(said[0]["type"]).endswith("-any"):
+    value = found[0].get("value")
+    if isinstance(value, str) and str(found[0]["type"]).endswith("-any"):
         return tuple(part.strip() for part in value.split(","))
-    return texts(said[0], "value") if isinstance(value, str | int | float | list) else None
+    return texts(found[0], "value") if isinstance(value, str | int | float | list) else None
 
 
 def _answer(row: Row) -> str | None:
@@ -85,7 +84,7 @@ def _answer(row: Row) -> str | None:
 
 
 def _scores(row: Row) -> dict[str, ToolScore]:
-    """Return whether the test passed, its score, the named scores and those of each assertion."""
+    """Return whether the test passed, its score, its named scores and those of its assertions."""
     found: dict[str, ToolScore] = {}
     for name in ("success", "score"):
         value = row.get(name)
@@ -104,8 +103,12 @@ def _scores(row: Row) -> dict[str, ToolScore]:
 
 
 PROMPTFOO: Final = ToolFormat(
-    ToolName.PROMPTFOO,
-    (("promptIdx", "testIdx"), ("testCase", "vars"), ("provider", "prompt", "vars", "success")),
-    row_shaper(record),
-    unfold,
+    format=ToolName.PROMPTFOO,
+    signatures=(
+        ("promptIdx", "testIdx"),
+        ("testCase", "vars"),
+        ("provider", "prompt", "vars", "success"),
+    ),
+    shape=row_shaper(record),
+    unfold=unfold,
 )

@@ -1,8 +1,8 @@
-"""Ragas: data sets and results, in the names of 0.2 and later and in those of 0.1.
+"""Ragas: data sets and results, with the field names of 0.1 and of 0.2 and later.
 
-Origin: `SingleTurnSample` and `MultiTurnSample` of ragas 0.4.3, which `to_csv`, `to_jsonl` and
-`to_pandas` of a data set and of a result write; the older names from its tutorials. Metrics stand
-beside the fields, one column each.
+Origin: `SingleTurnSample` and `MultiTurnSample` of ragas 0.4.3, as written by `to_csv`, `to_jsonl`
+and `to_pandas` of a data set and of a result; the older names are from its tutorials. Each metric
+is a column of its own.
 """
 
 from typing import Final
@@ -31,14 +31,14 @@ REFERENCES: Final = ("reference", "ground_truth", "ground_truths")
 IDS: Final = ("qid", "id", "question_id")
 QUESTIONS: Final = ("user_input", "question")
 
-# What a data set says about how it was made: no field of ours, and no score either.
-_ASIDE: Final = (
+# How a data set was generated: neither a field of ours nor a score.
+_IGNORED: Final = (
     *("multi_responses", "rubrics", "persona_name", "query_style", "query_length"),
     *("reference_tool_calls", "reference_topics", "synthesizer_name", "episode_done"),
 )
 _TAKEN: Final = (
     *(*IDS, *QUESTIONS, *ANSWERS, *RETRIEVED, *RETRIEVED_IDS, *RELEVANT, *RELEVANT_IDS),
-    *(*REFERENCES, *_ASIDE, "answerable"),
+    *(*REFERENCES, *_IGNORED, "answerable"),
 )
 
 
@@ -66,12 +66,12 @@ def record(row: Row) -> Record:
 
 
 RAGAS: Final = ToolFormat(
-    ToolName.RAGAS,
-    (
+    format=ToolName.RAGAS,
+    signatures=(
         ("user_input",),
         ("question", "contexts"),
         ("question", "ground_truth"),
         ("question", "ground_truths"),
     ),
-    row_shaper(record),
+    shape=row_shaper(record),
 )

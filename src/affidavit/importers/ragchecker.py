@@ -1,4 +1,4 @@
-"""RAGChecker: a results file, before or after its checking.
+"""RAGChecker: a results file, before or after checking.
 
 Origin: `RAGResults` and `RAGResult` of ragchecker 0.1.9.
 """
@@ -33,8 +33,8 @@ def record(row: Row) -> Record:
 
 
 RAGCHECKER: Final = ToolFormat(
-    ToolName.RAGCHECKER,
-    (("query", "gt_answer"), ("query", "response", "retrieved_context")),
-    row_shaper(record),
-    unfold,
+    format=ToolName.RAGCHECKER,
+    signatures=(("query", "gt_answer"), ("query", "response", "retrieved_context")),
+    shape=row_shaper(record),
+    unfold=unfold,
 )

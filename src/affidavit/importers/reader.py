@@ -1,4 +1,4 @@
-"""Detect which tool wrote a file, and read its rows one by one."""
+"""Detects which tool wrote a file, and reads its rows one by one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from io import BufferedReader
@@ -30,10 +30,8 @@ from affidavit.importers.ragchecker import RAGCHECKER
 from affidavit.importers.tool_format import Numbered, ToolFormat
 from affidavit.importers.tool_json import skip_byte_order_mark
 
-# The formats, in the order in which a row is held against them.
-#
-# The order matters only where the fields of one are also fields of another: the plain table, whose
-# names are everybody's, is last.
+# The formats in the order in which they are tried. It matters only where one format has the fields
+# of another: the plain table, with the most common names, is last.
 
 TOOL_FORMATS: Final[tuple[ToolFormat, ...]] = (
     NATIVE,
@@ -51,10 +49,8 @@ TOOL_FORMATS: Final[tuple[ToolFormat, ...]] = (
 )
 
 
-# Which tool wrote a file, told from its rows; and if none did, which is nearest.
-
 SAMPLED: Final = 100
-"""Values that are looked at: the first spans of an export may be about something else."""
+"""How many values are examined; the first spans of an export may be about something else."""
 _ROWS_SAMPLED: Final = 1000
 _SHOWN: Final = 12
 
@@ -62,23 +58,23 @@ _SHOWN: Final = 12
 def detect_tool_format(
     values: Sequence[object], container: Container, file: str, format: ToolName | None = None
 ) -> ToolFormat:
-    """Return the dialect of a file by its first values, or say what was looked for and found."""
-    asked = [
+    """Return the format of a file by its first values, or raise which fields it has."""
+    candidates = [
         one
         for one in TOOL_FORMATS
         if format in (None, one.format) and _may_be_in(container, one.format)
     ]
     for value in values:
-        for dialect in asked:
-            if any(map(dialect.knows, _rows(dialect, value))):
-                return dialect
-    empty = next((one for one in asked if _has_no_rows(one, values)), None)
+        for tool_format in candidates:
+            if any(map(tool_format.knows, _rows(tool_format, value))):
+                return tool_format
+    empty = next((one for one in candidates if _has_no_rows(one, values)), None)
     if empty is not None:
         return empty
     found = fields_found(values[0])
     if format is not None:
         wanted = " or ".join(
-            _describe_signature(names) for one in asked for names in one.signatures[:3]
+            _describe_signature(names) for one in candidates for names in one.signatures[:3]
         )
         raise AffidavitError(
             faults.IMPORT_MISMATCH, Where(file), format=format.value, wanted=wanted, found=found
@@ -89,7 +85,7 @@ def detect_tool_format(
 
 
 def _may_be_in(container: Container, format: ToolName) -> bool:
-    """Our own rows are JSON lines, or in a container that has more than texts: not in CSV."""
+    """Say whether a format can be in a container; our own rows cannot be in CSV."""
     if format is ToolName.NATIVE:
         return container is Container.JSON_LINES
     return format is not ToolName.NATIVE_ROWS or container not in (
@@ -98,12 +94,12 @@ def _may_be_in(container: Container, format: ToolName) -> bool:
     )
 
 
-def _rows(dialect: ToolFormat, value: object) -> Iterator[object]:
-    return islice(dialect.unfold(value) or (), _ROWS_SAMPLED)
+def _rows(tool_format: ToolFormat, value: object) -> Iterator[object]:
+    return islice(tool_format.unfold(value) or (), _ROWS_SAMPLED)
 
 
 def fields_found(value: object) -> str:
-    """Return the names of the fields of a value, for people."""
+    """Return the names of the fields of a value, for a message."""
     row = value
     while isinstance(row, list) and row:
         row = row[0]
@@ -115,18 +111,20 @@ def fields_found(value: object) -> str:
 
 
 def describe_nearest_formats(value: object) -> str:
-    """Return the formats that lack the smallest part of their fields, with what they lack."""
+    """Return the formats of which the fewest fields are missing, with those fields."""
     shares: dict[str, float] = {}
-    for dialect in TOOL_FORMATS:
-        row = next(_rows(dialect, value), None)
+    for tool_format in TOOL_FORMATS:
+        row = next(_rows(tool_format, value), None)
         present = frozenset(row) if isinstance(row, Mapping) else frozenset()
-        for names in dialect.signatures if dialect.format is not ToolName.NATIVE_ROWS else ():
+        for names in (
+            tool_format.signatures if tool_format.format is not ToolName.NATIVE_ROWS else ()
+        ):
             missing = tuple(name for name in names if name not in present)
-            said = f"{dialect.format}, which also has {_describe_signature(missing)}"
-            shares[said] = 1 - len(missing) / len(names)
+            text = f"{tool_format.format}, which also has {_describe_signature(missing)}"
+            shares[text] = 1 - len(missing) / len(names)
     best = max(shares.values())
     if best:
-        return "; or ".join([said for said, share in shares.items() if share == best][:3])
+        return "; or ".join([text for text, share in shares.items() if share == best][:3])
     looked_for = "; ".join(
         f"{one.format}: {_describe_signature(one.signatures[0])}"
         for one in TOOL_FORMATS
@@ -135,19 +133,16 @@ def describe_nearest_formats(value: object) -> str:
     return f"none (looked for {looked_for})"
 
 
-def _has_no_rows(dialect: ToolFormat, values: Sequence[object]) -> bool:
-    """Tell whether a file is built as this format's files are, and empty."""
-    rows = [dialect.unfold(value) for value in values]
+def _has_no_rows(tool_format: ToolFormat, values: Sequence[object]) -> bool:
+    """Say whether a file has this format and no rows."""
+    rows = [tool_format.unfold(value) for value in values]
     return all(one is not None and not any(True for _ in one) for one in rows)
 
 
 def _describe_signature(names: Sequence[str]) -> str:
-    """Return a signature as people say it."""
-    said = " and ".join(name for name in names if name != TRACE_ID_KEY)
-    return f"OTLP spans with {said}" if TRACE_ID_KEY in names else said
-
-
-# A tool's file into rows, one by one.
+    """Return a signature for a message."""
+    listed = " and ".join(name for name in names if name != TRACE_ID_KEY)
+    return f"OTLP spans with {listed}" if TRACE_ID_KEY in names else listed
 
 
 def raise_error(error: AffidavitError) -> None:
@@ -156,20 +151,20 @@ def raise_error(error: AffidavitError) -> None:
 
 
 def _skip(error: AffidavitError) -> None:
-    """Leave a bad line to whoever reads the rows."""
+    """Ignore a bad line; `read_rows` will report it."""
 
 
 def detect(path: str | Path, format: ToolName | None = None) -> ToolName:
-    """Return the format of a file, told from its content; an empty one is our own, without rows.
+    """Return the format of a file by its content; an empty file is NATIVE.
 
-    AF420 says which fields were looked for and found; with `format`, AF425 says that it is another.
+    AF420 lists the fields that were found; with `format`, AF425 says that it is another format.
     """
     file = str(path)
     with open_to_read(path) as stream:
         container = container_of(stream, file)
         values = values_in(stream, container, file, _skip)
-        dialect, _ = _detect_in_stream(stream, container, values, file, format)
-    return ToolName.NATIVE if dialect is None else dialect.format
+        tool_format, _ = _detect_in_stream(stream, container, values, file, format)
+    return ToolName.NATIVE if tool_format is None else tool_format.format
 
 
 def read_rows(
@@ -181,28 +176,30 @@ def read_rows(
     refusal: str = REFUSAL,
     reference_as_claim: bool = True,
 ) -> Iterator[ImportedRow]:
-    """Yield the rows of a file in any format; `on_bad` is told of each that cannot be imported.
+    """Yield the rows of a file in any format; `on_bad` gets the error of each bad row.
 
-    `role` says what is wanted of it; a file that cannot hold that is refused (AF424). Memory does
-    not grow with the rows of JSON lines, CSV and Parquet, except where spans have to be gathered.
+    A file that cannot contain the `role` is refused (AF424). Memory does not grow with the rows of
+    JSON lines, CSV and Parquet, except where spans have to be grouped.
     """
     choices = ImportOptions(role, refusal, reference_as_claim)
     file = str(path)
     with open_to_read(path) as stream:
         container = container_of(stream, file)
         values = values_in(stream, container, file, on_bad)
-        dialect, sample = _detect_in_stream(stream, container, values, file, format)
-        if dialect is None:
+        tool_format, sample = _detect_in_stream(stream, container, values, file, format)
+        if tool_format is None:
             return
-        if role != "both" and role not in dialect.holds:
+        if role != "both" and role not in tool_format.holds:
             raise AffidavitError(
-                faults.IMPORT_ROLE, Where(file), format=dialect.format.value, role=_PLURAL[role]
+                faults.IMPORT_ROLE, Where(file), format=tool_format.format.value, role=_PLURAL[role]
             )
         by_line = container in (Container.JSON_LINES, Container.CSV)
-        rows = dialect.regroup(_unfolded(dialect, chain(sample, values), by_line, file, on_bad))
+        rows = tool_format.regroup(
+            _unfolded(tool_format, chain(sample, values), by_line, file, on_bad)
+        )
         for position, (line, row) in enumerate(rows, 1):
             try:
-                yield _row(dialect, row, position, line, choices)
+                yield _row(tool_format, row, position, line, choices)
             except RowProblem as problem:
                 steps = (problem.name,) if by_line else (line - 1, problem.name)
                 where = Where(file, line if by_line else None, field_path(steps))
@@ -216,28 +213,28 @@ def _detect_in_stream(
     file: str,
     format: ToolName | None,
 ) -> tuple[ToolFormat | None, list[Numbered]]:
-    """Return the dialect, and the values that had to be read to tell it; None if there is none."""
+    """Return the format and the values that were read to detect it; None for an empty file."""
     sample = list(islice(values, SAMPLED))
-    told = [value for _, value in sample]
+    examined = [value for _, value in sample]
     if not sample and container is Container.CSV:
         stream.seek(0)
         skip_byte_order_mark(stream)
-        told = [dict.fromkeys(csv_names(stream, file))]
-    return (detect_tool_format(told, container, file, format) if told else None), sample
+        examined = [dict.fromkeys(csv_names(stream, file))]
+    return (detect_tool_format(examined, container, file, format) if examined else None), sample
 
 
 _PLURAL = {"gold": "gold items", "trace": "traces"}
 
 
 def _unfolded(
-    dialect: ToolFormat, values: Iterator[Numbered], by_line: bool, file: str, on_bad: OnBad
+    tool_format: ToolFormat, values: Iterator[Numbered], by_line: bool, file: str, on_bad: OnBad
 ) -> Iterator[Numbered]:
-    """Yield the rows of each value, with the line of the value or their own number."""
+    """Yield the rows of each value with the line of the value, or with their own number."""
     number = 0
     for line, value in values:
-        rows = dialect.unfold(value)
+        rows = tool_format.unfold(value)
         if rows is None:
-            problem = f"it is not built as {dialect.format} is"
+            problem = f"it does not have the structure of {tool_format.format}"
             where = Where(file, line if by_line else None)
             on_bad(AffidavitError(faults.IMPORT_ROW, where, problem=problem))
             continue
@@ -247,8 +244,8 @@ def _unfolded(
 
 
 def _row(
-    dialect: ToolFormat, row: object, position: int, line: int, choices: ImportOptions
+    tool_format: ToolFormat, row: object, position: int, line: int, choices: ImportOptions
 ) -> ImportedRow:
     if not isinstance(row, Mapping):
         raise RowProblem("it is not an object")
-    return dialect.shape(row, position, line, choices)
+    return tool_format.shape(row, position, line, choices)

@@ -1,4 +1,4 @@
-"""What a tool's format is to the reader, and how its records become gold items and traces."""
+"""The definition of a tool's format, and how its records become gold items and traces."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,8 +17,6 @@ from affidavit.importers.model import (
     ToolName,
 )
 
-# What a format is to the reader: how it is known, unfolded into rows, and read.
-
 Unfold: TypeAlias = Callable[[object], Iterable[object] | None]
 Numbered: TypeAlias = tuple[int, object]
 RoleSet: TypeAlias = frozenset[Literal["gold", "trace"]]
@@ -28,25 +26,24 @@ TRACE_ONLY: Final[RoleSet] = frozenset({"trace"})
 
 
 def unfold_list(value: object) -> Iterable[object] | None:
-    """Unfold a list into its elements; an object is a row by itself."""
+    """Return the elements of a list as rows; an object is one row."""
     if isinstance(value, list):
         return value
     return (value,) if isinstance(value, Mapping) else None
 
 
 def one_row_each(rows: Iterable[Numbered]) -> Iterator[Numbered]:
-    """Leave the rows as they are: each is about one question."""
+    """Yield the rows unchanged: each is about one question."""
     yield from rows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFormat:
     """One format.
 
-    `signatures` are sets of fields; a row is of this format if it has all of any set. `unfold`
-    gives the rows of a document, or None if it is not built as this format's documents are.
-    `shape` makes a row of ours from one of theirs, given its position and line. `regroup` puts
-    together what is about one question and stands in several rows.
+    `signatures` are sets of fields; a row has this format if it has all fields of any set. `unfold`
+    returns the rows of a document, or None if the document does not have this format. `shape`
+    converts a row, given its position and line. `regroup` combines rows about one question.
     """
 
     format: ToolName
@@ -57,28 +54,27 @@ class ToolFormat:
     holds: RoleSet = GOLD_AND_TRACE
 
     def knows(self, row: object) -> bool:
-        """Tell whether a row is of this format."""
+        """Say whether a row has this format."""
         return isinstance(row, Mapping) and any(
             all(name in row for name in names) for names in self.signatures
         )
 
 
-# Citations that stand in an answer's text, where a tool has no field for them.
+# Citations in the text of an answer, for tools that have no field for them.
 #
-# Two spellings are read: `[2]`, the second retrieved passage, and `[id]`, a passage by its id; both
-# may list several (`[1, 3]`). An answer in which no mark leads to a retrieved passage says nothing
-# about citations: it may cite nothing, or the pipeline may not be asked to. Once one does, a number
-# that leads nowhere is a citation of something that was not retrieved. Not covered: footnotes, and
-# marks without square brackets.
+# Two forms are recognised: `[2]`, the second retrieved passage, and `[id]`, a passage by its id;
+# both may be lists (`[1, 3]`). If no mark refers to a retrieved passage, the citations are unknown:
+# the pipeline may not be asked to cite. If one does, a number without a passage is a citation of
+# something that was not retrieved. Not covered: footnotes, and marks without square brackets.
 
 _MARK: Final = re.compile(r"\[(?:cite:)?([^\[\]\n]{1,200})\]")
 _BETWEEN: Final = re.compile(r"\s*[,;]\s*")
-# A year in brackets is no citation; a list of a hundred passages is none that anybody retrieves.
+# A year in brackets is not a citation, and nobody retrieves a hundred passages.
 _NUMBER: Final = re.compile(r"[0-9]{1,2}")
 
 
 def cited_in(answer: str, retrieved: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the ids that an answer cites, each once and in order; None if no mark leads to one."""
+    """Return the distinct ids that an answer cites, in order; None if it cites no retrieved one."""
     if not retrieved or "[" not in answer:
         return None
     found = dict.fromkeys(name for mark in _MARK.findall(answer) for name in _ids(mark, retrieved))
@@ -100,29 +96,28 @@ def _ids(mark: str, retrieved: Sequence[str]) -> Iterator[str]:
 
 # From a record to a gold item and a trace.
 #
-# Nothing is invented: what the file does not say is left out, and the gates do not measure it. Four
-# things are derived, and docs/formats.md says so: the qid from the question, the id of a passage
-# from its text, whether a question is answerable from its reference answer, and the claim that an
-# answer must hold from that answer.
+# What the file does not say is left out, and the gates do not measure it. Four things are derived,
+# as docs/formats.md says: the qid from the question, the id of a passage from its text, whether a
+# question is answerable from its reference answer, and the required claim from that answer.
 
 NOT_RETRIEVED: Final = "absent:"
 Ids: TypeAlias = tuple[str, ...]
 
 
 def qid_from_question(question: str) -> str:
-    """Return the name of a question that a tool has not named: the same in every file."""
+    """Return the qid of a question without one; it is the same in every file."""
     return f"q_{chunk_digest(question)[:16]}"
 
 
 def chunk_id_from_text(text: str) -> str:
-    """Return the id of a passage that a tool has not named; case and white space do not count."""
+    """Return the id of a passage without one; it ignores case and white space."""
     return f"{TEXT_ID_PREFIX}{chunk_digest(text)[:16]}"
 
 
 def row_shaper(
     record_from: Callable[[Row], Record],
 ) -> Callable[[Row, int, int, ImportOptions], ImportedRow]:
-    """Return how rows of a format are shaped, given how they are read."""
+    """Return the `shape` function of a format, given its function from rows to records."""
 
     def shape(row: Row, position: int, line: int, choices: ImportOptions) -> ImportedRow:
         return row_from_record(record_from(row), position, line, choices)
@@ -141,11 +136,11 @@ def row_from_record(
         qid = qid_from_question(record.question)
     retrieved = None if record.retrieved is None else tuple(map(id_of, record.retrieved))
     return ImportedRow(
-        position,
-        line,
-        None if choices.role == "trace" else _gold(record, qid, retrieved, choices),
-        None if choices.role == "gold" else _trace(record, qid, retrieved),
-        record.scores,
+        position=position,
+        line=line,
+        gold=None if choices.role == "trace" else _gold(record, qid, retrieved, choices),
+        trace=None if choices.role == "gold" else _trace(record, qid, retrieved),
+        scores=record.scores,
         qid_derived=not record.qid,
     )
 
@@ -155,7 +150,7 @@ def _gold(
 ) -> dict[str, object] | None:
     references = tuple(text for text in record.references or () if text.strip())
     if not references and all(
-        said is None for said in (record.answerable, record.claims, record.relevant)
+        field is None for field in (record.answerable, record.claims, record.relevant)
     ):
         return None
     refused = any(text.strip() == choices.refusal for text in references)
@@ -177,15 +172,15 @@ def _gold(
 
 
 def _without_stop(text: str) -> str:
-    """Return a reference answer without its full stop: an answer may go on behind it."""
+    """Return a reference answer without its full stop, so that an answer may go on."""
     return text.strip().removesuffix(".")
 
 
 def _gold_citations(record: Record, retrieved: Ids) -> Ids | None:
-    """Return the ids of the relevant passages, in the same kind of id that was retrieved.
+    """Return the ids of the relevant passages, comparable with the retrieved ids.
 
-    A relevant passage that is known by its text alone takes the id of the retrieved passage with
-    the same text. If those have no text, the two cannot be compared: not measured.
+    A relevant passage that has only a text gets the id of the retrieved passage with the same text.
+    If the retrieved passages have no texts, the two cannot be compared and None is returned.
     """
     if record.relevant is None:
         return None
@@ -200,7 +195,7 @@ def _gold_citations(record: Record, retrieved: Ids) -> Ids | None:
     }
     if not ids:
         return None
-    # Not among the retrieved, whose texts are known: a miss, and not one that cannot be told.
+    # A passage that is not among the retrieved texts is a miss.
     return tuple(
         ids.get(name, name.replace(TEXT_ID_PREFIX, NOT_RETRIEVED))
         for name in map(id_of, record.relevant)
@@ -208,7 +203,7 @@ def _gold_citations(record: Record, retrieved: Ids) -> Ids | None:
 
 
 def id_of(chunk: ImportedChunk) -> str:
-    """Return the id of a passage: the tool's, else one made from its text."""
+    """Return the id of a passage: the tool's id, or one derived from its text."""
     if chunk.id is not None:
         return chunk.id
     if chunk.text is None:

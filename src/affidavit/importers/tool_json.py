@@ -1,4 +1,8 @@
-"""JSON out of a tool's file: one document, or one value on each line."""
+"""Reads JSON from a tool's file: one document, or one value per line.
+
+A document must fit in memory; lines need not. Both are read strictly, except that NaN and Infinity
+are null and a byte order mark is skipped.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,32 +14,25 @@ from affidavit.base.faults.input import FILE_TOO_LARGE, JSON_NUMBER_DOMAIN
 from affidavit.base.json_values import JsonLimits, JsonValue
 from affidavit.base.strict_json import decode, read_lines
 
-# JSON out of a tool's file: one document, or one value on each line.
-#
-# A document must fit in memory, lines need not. Both are read strictly, but for
-# one habit of Python's. A byte order mark, which
-# programs on Windows write, is passed over: it has no meaning in UTF-8.
-
-# A document of promptfoo has 3.7 kB per row: this is a hundred thousand rows.
+# About a hundred thousand rows: a promptfoo document has 3.7 kB per row.
 DOCUMENT_LIMITS: Final = JsonLimits(
     max_bytes=512 * 1024 * 1024, max_depth=128, max_string=64 * 1024 * 1024
 )
-# One line of OTLP holds a batch of spans, with every prompt in it.
+# One line of OTLP is a batch of spans with all their prompts.
 JSON_LINE_LIMITS: Final = JsonLimits(
     max_bytes=64 * 1024 * 1024, max_depth=128, max_string=64 * 1024 * 1024
 )
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-# Texts are consumed whole, so that a word inside one is never taken for a number.
+# Strings are consumed whole, so a word in a string is never taken for a number.
 _TOKEN: Final = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN', re.DOTALL)
 
 
 def decode_tool_json(raw: bytes, limits: JsonLimits, first_line: int = 1) -> JsonValue:
-    """Return a JSON value as tools write it: what Python writes as NaN or Infinity is a null.
+    """Return a JSON value as tools write it; NaN and Infinity are null.
 
-    That is what a metric that could not be computed gives, and it was not measured. Everything
-    else is as strict as anywhere.
+    Python writes them for a metric that could not be computed. Everything else is decoded strictly.
     """
     try:
         return decode(raw, limits, first_line)
@@ -46,15 +43,15 @@ def decode_tool_json(raw: bytes, limits: JsonLimits, first_line: int = 1) -> Jso
 
 
 def skip_byte_order_mark(stream: BufferedReader) -> None:
-    """Move behind a byte order mark."""
+    """Skip a byte order mark."""
     if stream.peek(len(BYTE_ORDER_MARK)).startswith(BYTE_ORDER_MARK):
         stream.read(len(BYTE_ORDER_MARK))
 
 
 def has_lines(stream: BufferedReader) -> bool:
-    """Tell whether the first line is a whole object and something follows it.
+    """Say whether the first line is a whole object and another line follows.
 
-    A document on one line is not one: it may be longer than a line may be.
+    A single line counts as a document, because a document may be longer than a line may be.
     """
     first = stream.readline(JSON_LINE_LIMITS.max_bytes).strip()
     while not first and stream.peek(1):
@@ -67,7 +64,7 @@ def has_lines(stream: BufferedReader) -> bool:
 
 
 def json_document(stream: BufferedReader, file: str) -> JsonValue:
-    """Return the value of a file that holds one."""
+    """Return the only value of a file."""
     raw = stream.read(DOCUMENT_LIMITS.max_bytes + 1)
     if len(raw) > DOCUMENT_LIMITS.max_bytes:
         raise AffidavitError(FILE_TOO_LARGE, Where(file), limit=DOCUMENT_LIMITS.max_bytes)
@@ -86,7 +83,7 @@ def json_lines(
     while True:
         try:
             raw = next(lines, None)
-        except AffidavitError as error:  # Too long: where the next line starts is not known.
+        except AffidavitError as error:  # Too long: the start of the next line is unknown.
             raise error.at(file=file) from None
         if raw is None:
             return
