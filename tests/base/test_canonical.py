@@ -283,22 +283,22 @@ def test_canonical_bytes(raw: bytes) -> None:
 
 # raw, name of the fault, where it starts to differ
 NOT_CANONICAL = {
-    "a space": (b'{"a": 1}', "canon.noncanonical", "column 6 on"),
-    "a line feed at the end": (b"{}\n", "canon.noncanonical", "column 3 on"),
-    "the order of keys": (b'{"b":1,"a":2}', "canon.noncanonical", "column 3 on"),
+    "a space": (b'{"a": 1}', "canon.noncanonical", "at column 6"),
+    "a line feed at the end": (b"{}\n", "canon.noncanonical", "at column 3"),
+    "the order of keys": (b'{"b":1,"a":2}', "canon.noncanonical", "at column 3"),
     "the order of code points": (
         '{"\ufb33":1,"\U0001f600":2}'.encode(),
         "canon.noncanonical",
-        "column 3 on",
+        "at column 3",
     ),
-    "a needless escape": (b'{"u":"http:\\/\\/x"}', "canon.noncanonical", "column 12 on"),
-    "an escape for what is not ASCII": (b'"\\u00e9"', "canon.noncanonical", "column 2 on"),
-    "an escape in upper case": (b'"\\u001F"', "canon.noncanonical", "column 7 on"),
-    "a whole float": (b"[1.0]", "canon.noncanonical", "column 3 on"),
-    "minus zero": (b'{"x":-0.0}', "canon.noncanonical", "column 6 on"),
-    "an exponent": (b'{"x":1e2}', "canon.noncanonical", "column 7 on"),
-    "a zero too many": (b'{"x":0.10}', "canon.noncanonical", "column 9 on"),
-    "over lines": (b'{"a":1,\n"b":2}', "canon.noncanonical", "column 8 on"),
+    "a needless escape": (b'{"u":"http:\\/\\/x"}', "canon.noncanonical", "at column 12"),
+    "an escape for what is not ASCII": (b'"\\u00e9"', "canon.noncanonical", "at column 2"),
+    "an escape in upper case": (b'"\\u001F"', "canon.noncanonical", "at column 7"),
+    "a whole float": (b"[1.0]", "canon.noncanonical", "at column 3"),
+    "minus zero": (b'{"x":-0.0}', "canon.noncanonical", "at column 6"),
+    "an exponent": (b'{"x":1e2}', "canon.noncanonical", "at column 7"),
+    "a zero too many": (b'{"x":0.10}', "canon.noncanonical", "at column 9"),
+    "over lines": (b'{"a":1,\n"b":2}', "canon.noncanonical", "at column 8"),
     "twin keys": (
         '{"e\u0301":2,"é":1}'.encode(),
         "canon.unicode_collision",
@@ -335,7 +335,7 @@ def test_the_place_of_a_difference_is_a_line_too() -> None:
     assert caught.value.where.line == 1
     with pytest.raises(AffidavitError) as caught:
         require_canonical(b"1\n")
-    assert (caught.value.where.line, caught.value.message[-11:]) == (1, "column 2 on")
+    assert (caught.value.where.line, caught.value.message[-11:]) == (1, "at column 2")
 
 
 def test_limits_are_the_callers() -> None:

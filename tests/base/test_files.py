@@ -457,7 +457,7 @@ def test_a_torn_line_is_ended_and_nothing_is_glued_to_it(tmp_path: Path) -> None
 
 
 def test_a_line_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no newline"):
+    with pytest.raises(ValueError, match="must not contain a newline"):
         append_line_durably(tmp_path / "log", b"one\ntwo")
     assert names_in(tmp_path) == []
 

@@ -19,7 +19,7 @@ REFUSED: dict[str, tuple[Any, str, str, str]] = {
     "an object instead of a list": ({"checks": []}, "AF306", "checks", "an object, not a list"),
     "nothing": ([], "AF305", "checks", "no check"),
     "a check that is a text": (["py"], "AF300", "checks[0]", "number 1"),
-    "no tool": ([{"id": "a"}], "AF300", "checks[0].tool", "'a' is not understood"),
+    "no tool": ([{"id": "a"}], "AF300", "checks[0].tool", "'a' is not valid"),
     "an id that is a number": ([{**GOOD, "id": 1}], "AF300", "checks[0].id", "number 1"),
     "an id with a space": ([{**GOOD, "id": "a b"}], "AF300", "checks[0].id", "number 1"),
     "an id with a line break": ([{**GOOD, "id": "a\n"}], "AF300", "checks[0].id", "number 1"),

@@ -63,7 +63,7 @@ TWICE = {
 @pytest.mark.parametrize("arguments", TWICE.values(), ids=TWICE.keys())
 def test_what_reads_a_bundle_twice_asks_for_a_file(arguments: list[str]) -> None:
     found = piped(BUNDLE, *arguments)
-    assert (found.exit_code, "a dash does not stand for a pipe here" in found.stderr) == (2, True)
+    assert (found.exit_code, "a dash is not allowed here" in found.stderr) == (2, True)
 
 
 def test_a_lint_from_a_pipe_beside_a_file(tmp_path: Path) -> None:

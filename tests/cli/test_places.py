@@ -155,7 +155,7 @@ NO_NAMES = {
 def test_a_name_that_is_none(words: list[str]) -> None:
     result = run(*words)
     assert code_of(result) == "AF001"
-    assert "the name is empty" in result.stderr or "a dash does not stand" in result.stderr
+    assert "the name is empty" in result.stderr or "a dash is not allowed" in result.stderr
 
 
 @pytest.mark.parametrize(

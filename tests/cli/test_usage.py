@@ -8,17 +8,17 @@ from tests.cli.running import run, run_sample
 WRONG = {
     "a misspelt command": (
         ["doctr"],
-        "there is no command `affidavit doctr`."
+        "unknown command `affidavit doctr`."
         " Next: did you mean `affidavit doctor`? If not, run `affidavit --help`",
     ),
     "a command in capitals": (
         ["DOCTOR"],
-        "there is no command `affidavit DOCTOR`."
+        "unknown command `affidavit DOCTOR`."
         " Next: did you mean `affidavit doctor`? If not, run `affidavit --help`",
     ),
     "a command that resembles nothing": (
         ["xyzzy"],
-        "there is no command `affidavit xyzzy`. Next: run `affidavit --help`",
+        "unknown command `affidavit xyzzy`. Next: run `affidavit --help`",
     ),
     "a misspelt option": (
         ["doctor", "--jsn"],
@@ -58,22 +58,22 @@ WRONG = {
 WRONG_DEEPER = {
     "a misspelt command of a group": (
         ["look", "darw"],
-        "there is no command `affidavit look darw`."
+        "unknown command `affidavit look darw`."
         " Next: did you mean `affidavit look draw`? If not, run `affidavit look --help`",
     ),
     "a misspelt command two levels down": (
         ["look", "deep", "wrok"],
-        "there is no command `affidavit look deep wrok`."
+        "unknown command `affidavit look deep wrok`."
         " Next: did you mean `affidavit look deep work`? If not, run `affidavit look deep --help`",
     ),
     "a command of a group, without the group": (
         ["work"],
-        "there is no command `affidavit work`."
+        "unknown command `affidavit work`."
         " Next: did you mean `affidavit look deep work`? If not, run `affidavit --help`",
     ),
     "a command of the root, inside a group": (
         ["look", "tell"],
-        "there is no command `affidavit look tell`."
+        "unknown command `affidavit look tell`."
         " Next: did you mean `affidavit tell`? If not, run `affidavit look --help`",
     ),
     "a misspelt option of a group": (

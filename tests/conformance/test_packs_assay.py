@@ -83,7 +83,7 @@ def test_packs_of_both_with_one_name_run_side_by_side() -> None:
 
 def test_a_tampered_bundle_is_refused_with_the_event_hash() -> None:
     result = run("evidence", "lint", str(vector_path("assay", "tampered-bundle.tar.gz")))
-    assert (result.exit_code, "the event says its content is" in result.stderr) == (
+    assert (result.exit_code, "the event claims the content hash" in result.stderr) == (
         Exit.TAMPERED,
         True,
     )

@@ -247,12 +247,12 @@ def test_archives_that_lie(tmp_path: Path) -> None:
     lies = {
         "encrypted": changed(stored, (central + 8, b"\x01\x00")),
         "is damaged": changed(stored, (at, b"[")),
-        "is cut off": changed(stored, (central + 42, b"\x01\x00\x00\x00")),
-        "cut off": changed(stored, (central + 42, b"\xff\xff\x00\x00")),
-        "a.json is cut off": changed(
+        "is truncated": changed(stored, (central + 42, b"\x01\x00\x00\x00")),
+        "truncated": changed(stored, (central + 42, b"\xff\xff\x00\x00")),
+        "a.json is truncated": changed(
             stored, (central + 20, b"\xff\x00\x00\x00"), (at - 26, b"\xff\x00")
         ),
-        "(method 99)": changed(stored, (central + 10, b"\x63\x00")),
+        "method 99": changed(stored, (central + 10, b"\x63\x00")),
     }
     for said, data in lies.items():
         assert said in refusal(tmp_path, data).message
@@ -264,7 +264,7 @@ def test_archives_that_lie(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_two_parts_of_one_name(tmp_path: Path) -> None:
     sample = ("samples/a.json", SAMPLE)
-    assert "one name" in refusal(tmp_path, archive(HEADER, sample, sample)).message
+    assert "the same name" in refusal(tmp_path, archive(HEADER, sample, sample)).message
 
 
 @pytest.mark.parametrize("data", [b"PAR1....", "inspect.eval"])
@@ -284,7 +284,7 @@ def test_a_role_that_a_format_cannot_have(tmp_path: Path) -> None:
     data = json_bytes(export(span("t", "a", attributes={"gen_ai.system": "x"})))
     error = refusal(tmp_path, data, role="gold")
     assert error.fault.code == "AF424"
-    assert "gen_ai, which holds no gold items" in error.message
+    assert "gen_ai, which contains no gold items" in error.message
 
 
 ANYTHING = st.recursive(

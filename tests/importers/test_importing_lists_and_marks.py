@@ -35,7 +35,7 @@ def test_find_list(cell: str, wanted: list[object] | None) -> None:
 
 @pytest.mark.parametrize("cell", ["['a', 'b", "['a', b'c'", '["a', r"['\x']", "['a'] and more"])
 def test_a_list_that_was_cut_is_a_problem(cell: str) -> None:
-    with pytest.raises(RowProblem, match="not a whole list"):
+    with pytest.raises(RowProblem, match="list is incomplete"):
         find_list(cell, "contexts")
 
 

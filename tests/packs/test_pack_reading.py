@@ -147,7 +147,7 @@ WRONG: dict[str, tuple[str, str, str, int | None, tuple[str, ...]]] = {
         "rules:\n  - {id: ONE, severity: info, description: d, check: {type: x}}\n",
         "AF654",
         11,
-        ("'ONE' stands twice",),
+        ("duplicate rule id 'ONE'",),
     ),
     "a newer tool": ('">=2.0.0"', '">=9.0.0"', "AF656", 8, ("needs Assay >=9.0.0",)),
     "a version that cannot be read": ('">=2.0.0"', '"new"', "AF656", 8, ("needs Assay new",)),

@@ -97,7 +97,7 @@ def test_rates(tmp_path: Path) -> None:
     refused = service.ask("GET", "/schema")
     assert (refused.status, refused.json["code"]) == (429, "AF502")
     assert refused.headers["retry-after"] == "2"
-    assert "0.5 a second" in refused.json["detail"]
+    assert "0.5 per second" in refused.json["detail"]
     assert service.ask("GET", "/healthz").status == 200
     assert service.ask("GET", "/schema", client=HERE_TOO).status == 200
     told = {"authorization": f"Bearer {make_api_key(tmp_path, 'bot', *ApiKeyScope)}"}

@@ -15,10 +15,10 @@ Values = ParamSpec("Values")
 
 
 class NamedPath(click.Path):
-    """A path as every command takes it: only its name is looked at here.
+    """A path of which only the name is checked.
 
-    What is wrong with a file says whoever opens it, by a code of its own. An empty name would be
-    the folder that one happens to be in, and a dash a file that nobody meant.
+    The code that opens the file raises its own errors. An empty name would mean the current folder,
+    and a dash a file of that name.
     """
 
     def __init__(self, *, allow_dash: bool, path_type: type[Any] | None) -> None:
@@ -29,7 +29,7 @@ class NamedPath(click.Path):
         if value == "":
             self.fail("the name is empty", param, ctx)
         if value == "-" and not self.allow_dash:
-            self.fail("a dash does not stand for a pipe here; name a file", param, ctx)
+            self.fail("a dash is not allowed here; give a file", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -40,26 +40,26 @@ def command(
     kind: type[DocumentedCommand] = DocumentedCommand,
     **settings: Any,
 ) -> Callable[[Callable[Concatenate[Terminal, Values], Exit]], DocumentedCommand]:
-    """Make a command of a function that takes the terminal and its values, and returns its exit.
+    """Turn a function of the terminal and the values into a command; it returns the exit code.
 
-    `exits` says what the codes mean for this command; the two that every command can end with
-    (documented.ALWAYS) need no line. The first line of the docstring is the line of the table.
-    `settings` are those of a `kind` of its own.
+    `exits` describes the exit codes of this command, except those of every command
+    (command_classes.ALWAYS). The first line of the docstring is the description in the list of
+    commands. `settings` are passed to a special `kind`.
     """
 
     def decorate(function: Callable[Concatenate[Terminal, Values], Exit]) -> DocumentedCommand:
         @functools.wraps(function)
         def run(*args: Values.args, **values: Values.kwargs) -> Exit:
             flags = click.get_current_context().ensure_object(Flags)
-            # Exit() refuses None: a command that forgot to say how it ended must not end as a yes.
+            # Exit() refuses None, so a command that forgets its exit code does not end with YES.
             return Exit(function(Terminal(flags), *args, **values))
 
-        made = click.command(cls=kind, examples=examples, exits=exits, **settings)(run)
-        for parameter in made.params:
+        result = click.command(cls=kind, examples=examples, exits=exits, **settings)(run)
+        for parameter in result.params:
             if isinstance(parameter.type, click.Path):
                 parameter.type = NamedPath(
                     allow_dash=parameter.type.allow_dash, path_type=parameter.type.type
                 )
-        return made
+        return result
 
     return decorate

@@ -1,6 +1,4 @@
-"""The click classes every command is built from: common options, help with examples and exit
-codes, lazy groups.
-"""
+"""The click classes of all commands: common options, help with examples, lazy groups."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,12 +15,10 @@ from affidavit.cli.commands import CommandEntry, Example, GroupEntry
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# The options that every command has, also before its name: `affidavit --json doctor`.
-
 
 @dataclass(slots=True)
 class Flags:
-    """What the common options say. One per run: each level of the command line adds to it."""
+    """The common options of a run; `affidavit --json doctor` sets one before the command."""
 
     json: bool = False
     no_color: bool = False
@@ -31,11 +27,11 @@ class Flags:
 
 
 class CommonOption(click.Option):
-    """An option of every command; the help lists these apart from a command's own."""
+    """An option of every command; the help lists these separately."""
 
 
 def _set_flag(context: click.Context, option: click.Parameter, given: bool) -> None:
-    # Only what is given is written: `affidavit --json doctor` must not be undone by doctor's own.
+    # Only set flags are stored, so doctor's default does not undo `affidavit --json doctor`.
     if given:
         setattr(context.ensure_object(Flags), str(option.name), True)
 
@@ -45,25 +41,25 @@ def _common_flag(*names: str, help: str) -> CommonOption:
 
 
 def common_options() -> list[click.Parameter]:
-    """Return the common options, new for each command, for click keeps them in it."""
+    """Return new common options for a command; click stores them in it."""
     return [
         _common_flag("--json", help="Print one JSON document on standard output, for machines."),
         _common_flag("--no-color", help="Use no colors; the variable NO_COLOR does the same."),
         _common_flag("-q", "--quiet", help="Print the result only: no notes, no progress."),
-        _common_flag("-v", "--verbose", help="Explain more, and show the traceback of a defect."),
+        _common_flag(
+            "-v", "--verbose", help="Print more details, and the traceback of an internal error."
+        ),
     ]
 
 
-# What stands on the command line, as opposed to defaults: nothing of it is passed over in silence.
-#
-# An option that the others make meaningless is refused, and so is one that takes one value and is
-# given two: which of them was meant, nobody knows.
+# No option on the command line is silently ignored: one without a meaning is refused, and so is a
+# second value for an option that takes one.
 
 
 def reject_options(reason: str, *variables: str) -> None:
     """Refuse the options of these variables: "--master is for --engine spark".
 
-    Only what the user wrote counts, so a default that has no meaning either is left alone.
+    Defaults are not refused.
     """
     context = click.get_current_context()
     for option in context.command.params:
@@ -78,10 +74,10 @@ def is_on_command_line(variable: str) -> bool:
 
 
 def reject_repeated_options(context: click.Context, order: Iterable[click.Parameter]) -> None:
-    """Refuse an option that takes one value and is given two; `order` is what the parser met.
+    """Refuse an option that takes one value and is given twice; `order` comes from the parser.
 
-    A flag that is given twice says the same twice; one with a contrary may contradict itself. A
-    variable of the environment is a default: the parser does not meet it.
+    A repeated flag is harmless, unless it has an opposite. Environment variables are defaults and
+    do not count.
     """
     seen: set[click.Parameter] = set()
     for parameter in order:
@@ -97,23 +93,21 @@ def _takes_one_value(option: click.Option) -> bool:
 
 
 def option_name(option: click.Parameter) -> str:
-    """Return the name that people call an option by: its first long one."""
+    """Return the first long name of an option."""
     return next((name for name in option.opts if name.startswith("--")), option.opts[0])
 
 
-# A command that teaches: its help ends with examples and with what its exit codes mean.
-
-# Every command can end so, whatever else it says about its exit codes.
+# Exit codes of every command.
 ALWAYS: Final[Mapping[Exit, str]] = MappingProxyType(
     {
         Exit.INPUT: "the command line or an input is wrong; the message says what to do next",
-        Exit.UNKNOWN: "could not tell: it was stopped, or it met a defect of Affidavit",
+        Exit.UNKNOWN: "could not tell: interrupted, or an internal error",
     }
 )
 
 
 class DocumentedCommand(click.Command):
-    """A click command that cannot be made without an example."""
+    """A click command whose help ends with examples and exit codes; an example is required."""
 
     def __init__(
         self,
@@ -181,11 +175,8 @@ def example_lines(examples: tuple[Example, ...], width: int) -> list[str]:
     return stacked[1:]
 
 
-# A group of commands that imports a command when it is called, and never to list it.
-
-
 class LazyGroup(DocumentedCommand, click.Group):
-    """The commands of one branch of the table, at any depth."""
+    """A group of commands; a command is imported when it is called, not to list it."""
 
     def __init__(self, branch: GroupEntry, **settings: Any) -> None:
         super().__init__(
@@ -203,7 +194,7 @@ class LazyGroup(DocumentedCommand, click.Group):
         return list(self._members)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command, or make the group of a branch; both are kept for the next call."""
+        """Import a command or create a group; both are cached."""
         member = self._members.get(cmd_name)
         if member is None:
             return None
@@ -219,7 +210,7 @@ class LazyGroup(DocumentedCommand, click.Group):
         super().format_options(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections of the table, aligned with one another."""
+        """Write the sections of the table with aligned columns."""
         column = max(map(len, self._members)) + formatter.indent_increment
         for section in self.branch.sections:
             with formatter.section(section.title):
@@ -227,7 +218,7 @@ class LazyGroup(DocumentedCommand, click.Group):
                 formatter.write_dl(rows)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        """Complete the names from the table; click's own way would import every command."""
+        """Complete names from the table; click's default would import every command."""
         from click.shell_completion import CompletionItem
 
         names = [
@@ -238,10 +229,10 @@ class LazyGroup(DocumentedCommand, click.Group):
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
-def load_command(leaf: CommandEntry) -> click.Command:
-    """Import the command that a line of the table names."""
-    module, _, attribute = leaf.target.partition(":")
+def load_command(entry: CommandEntry) -> click.Command:
+    """Import the command of a table entry."""
+    module, _, attribute = entry.target.partition(":")
     command = getattr(import_module(module), attribute)
     if not isinstance(command, DocumentedCommand):
-        raise TypeError(f"{leaf.target} was not made with affidavit.cli.command")
+        raise TypeError(f"{entry.target} was not made with affidavit.cli.command")
     return command

@@ -1,5 +1,7 @@
-"""Turn any exception into one line on standard error and an exit code; usage errors suggest the
-nearest valid spelling.
+"""Turns any exception into one line on standard error and an exit code.
+
+With `--json` the error is also the document on standard output, `{"error": {...}}`. Usage errors
+suggest the nearest valid spelling.
 """
 
 import contextlib
@@ -18,33 +20,28 @@ from affidavit.cli.command_classes import Flags, LazyGroup
 from affidavit.cli.commands import GroupEntry
 from affidavit.reports.text_tables import single_line
 
-# The one place that turns an error into its line on standard error and its exit code.
-#
-# With `--json` the error is also the document on standard output, `{"error": {...}}`, so that a
-# machine always finds one document there and a log always shows the line.
-
-MAX_DETAIL_CHARACTERS = 300  # Of a defect's own words; -v shows the rest with the traceback.
+MAX_DETAIL_CHARACTERS = 300  # Of an internal error; -v prints the rest with the traceback.
 
 
 def report_error(error: BaseException, flags: Flags, arguments: Sequence[str]) -> Exit:
-    """Tell the user what went wrong, and return how to end."""
+    """Print an error, and return the exit code."""
     if isinstance(error, BrokenPipeError):
-        # Whoever read our output has gone (`| head`). There is nobody to tell, and no yes or no.
+        # The reader of the output has exited (`| head`), so nobody would see a message.
         discard_output()
         return Exit.UNKNOWN
-    known = error_from(error)
+    reported = error_from(error)
     try:
-        _print_error(error, known, flags, arguments)
+        _print_error(error, reported, flags, arguments)
     except OSError:
-        # Both streams are on a full disk, or nobody reads them: the exit code must speak alone.
+        # Both streams are on a full disk or closed; only the exit code is left.
         discard_output()
     if isinstance(error, OSError):
         discard_output()
-    return known.fault.exit
+    return reported.fault.exit
 
 
 def error_from(error: BaseException) -> AffidavitError:
-    """Return any exception as an error of the catalog; what is not foreseen is a defect."""
+    """Return any exception as an error of the catalog; an unexpected one is a defect."""
     match error:
         case AffidavitError():
             return error
@@ -58,14 +55,14 @@ def error_from(error: BaseException) -> AffidavitError:
             click.Abort()
             | KeyboardInterrupt()
             | EOFError()
-            # Python wraps what happens in some corners of an import in an error of its own.
+            # Python wraps some exceptions that happen during an import.
             | Exception(__cause__=KeyboardInterrupt())
         ):
             return AffidavitError(faults.INTERRUPTED)
         case ModuleNotFoundError():
             return _missing_extra_error(error) or _defect_error(error)
         case OSError(errno=errno.ENOSPC | errno.EIO, filename=None):
-            # A write without a file name is one to the standard streams; files have their own.
+            # A write error without a file name is one of the standard streams.
             reason = os.strerror(error.errno or 0)
             return AffidavitError(
                 faults.FILE_UNWRITABLE, Where(file="standard output"), reason=reason
@@ -75,33 +72,33 @@ def error_from(error: BaseException) -> AffidavitError:
 
 
 def discard_output() -> None:
-    """Send what is still buffered nowhere, so that the interpreter does not complain at its end."""
+    """Discard buffered output, so that the interpreter does not complain when it exits."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        # A stream may be closed, or be no file at all (in tests).
+        # A stream may be closed, or not be a file (in tests).
         with contextlib.suppress(OSError, ValueError, AttributeError):
             os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def _print_error(
-    error: BaseException, known: AffidavitError, flags: Flags, arguments: Sequence[str]
+    error: BaseException, reported: AffidavitError, flags: Flags, arguments: Sequence[str]
 ) -> None:
-    if known.fault is faults.DEFECT and flags.verbose:
+    if reported.fault is faults.DEFECT and flags.verbose:
         import traceback
 
         click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message() + "\n", err=True)
-    click.echo(single_line(str(known)), err=True)
+    click.echo(single_line(str(reported)), err=True)
     if flags.json or _asks_for_json(error, arguments):
         from affidavit.reports.json_text import json_bytes
 
-        click.echo(json_bytes({"error": known.as_wire()}), nl=False)
+        click.echo(json_bytes({"error": reported.as_wire()}), nl=False)
 
 
 def _asks_for_json(error: BaseException, arguments: Sequence[str]) -> bool:
-    # A command line that cannot be parsed may hold the option behind the place of the mistake.
+    # In a command line that cannot be parsed, the option may come after the mistake.
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return isinstance(error, click.UsageError) and "--json" in options
 
@@ -125,15 +122,12 @@ def _defect_error(error: BaseException) -> AffidavitError:
     return AffidavitError(faults.DEFECT, kind=type(error).__name__, detail=detail)
 
 
-# A wrong command line becomes AF001, with the nearest thing that would have been right.
-
-
 def usage_error_from(error: click.UsageError) -> AffidavitError:
-    """Return click's complaint as a fault of the catalog: what is wrong, and what to type."""
+    """Return a usage error of click as AF001, with the nearest valid spelling."""
     command = error.ctx.command_path if error.ctx else "affidavit"
     match error:
         case click.NoSuchCommand():
-            problem = f"there is no command `{command} {error.command_name}`"
+            problem = f"unknown command `{command} {error.command_name}`"
             nearest = _nearest_command(error)
         case click.NoSuchOption():
             problem = f"`{command}` has no option {error.option_name}"
@@ -146,20 +140,20 @@ def usage_error_from(error: click.UsageError) -> AffidavitError:
 
 
 def no_command_error(command: str) -> AffidavitError:
-    """Return the fault of a group that was called without a command."""
+    """Return the error for a group that was called without a command."""
     return AffidavitError(
         USAGE, problem=f"`{command}` needs a command", hint="choose one from the list above"
     )
 
 
 def _sentence(message: str) -> str:
-    # The renderer adds the full stop; an error of the catalog begins in lower case.
+    # Messages of the catalog begin in lower case and have no final full stop.
     text = message.strip().rstrip(".")
     return text[:1].lower() + text[1:]
 
 
 def _nearest_command(error: click.NoSuchCommand) -> str | None:
-    """Look among the commands of this group first, then everywhere: `lint` is `evidence lint`."""
+    """Search the commands of this group, then all commands: `lint` is `evidence lint`."""
     if error.ctx is None or not isinstance(error.ctx.command, LazyGroup):
         return None
     here = {member.name: member.name for member in error.ctx.command.branch.members()}

@@ -1,18 +1,18 @@
-"""How `affidavit` begins: Ctrl-C ends it in one line from its first import on.
+"""The entry point of `affidavit`; Ctrl-C ends it with one line even during the first imports.
 
-Nothing is imported above the functions but what the interpreter has imported by itself.
+The module imports only what the interpreter has already imported.
 """
 
 import os
 import sys
 
-# As affidavit.base.faults.input.INTERRUPTED says it, which is not there yet.
+# The text of affidavit.base.faults.input.INTERRUPTED, which is not imported yet.
 _INTERRUPTED_MESSAGE = b"AF002: stopped by the user. Next: run the same command again\n"
 _EXIT_UNKNOWN = 3
 
 
 def main() -> None:
-    """Run `affidavit` as its user sees it, and exit."""
+    """Run `affidavit` and exit."""
     try:
         _run()
     except KeyboardInterrupt:
@@ -22,55 +22,55 @@ def main() -> None:
 def _run() -> None:
     import signal
 
-    # A shell that starts us in the background has us ignore the signal: then it stays ignored.
-    is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if is_heeded:
-        # Not by an exception: what is being imported might catch it, or wrap it in its own.
+    # A shell that starts a background process makes it ignore the signal; then it stays ignored.
+    is_handled = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_handled:
+        # Not by an exception, which a module being imported might catch or wrap.
         signal.signal(signal.SIGINT, _exit_interrupted)
     from affidavit.cli.program import cli
 
     _configure_streams()
     _ignore_write_only_stdin()
-    if is_heeded:
+    if is_handled:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         cli.main()
     finally:
-        if is_heeded:
-            # All is said. Who stops the interpreter at its own end needs no traceback.
+        if is_handled:
+            # The output is complete; Ctrl-C during interpreter shutdown needs no traceback.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _configure_streams() -> None:
-    """Show no warnings of Python, and no letter that cannot be shown."""
+    """Hide Python warnings, and escape letters that the streams cannot encode."""
     import warnings
     from io import TextIOWrapper
 
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     for stream in (sys.stdout, sys.stderr):
-        # A stream that was closed is None.
+        # A closed stream is None.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _ignore_write_only_stdin() -> None:
-    """Take a standard input that is open for writing alone, as `nohup` gives it, for a closed one.
+    """Treat a write-only standard input (nohup) as closed.
 
-    Python takes it for one that can be read, until somebody reads.
+    Python treats it as readable until it is read.
     """
     try:
         import fcntl
 
         flags = fcntl.fcntl(0, fcntl.F_GETFL)
-    except (ImportError, OSError):  # There is no such thing here, or it is closed already.
+    except (ImportError, OSError):  # Not available on this system, or closed already.
         return
     if flags & os.O_ACCMODE == os.O_WRONLY:
         sys.stdin = None
 
 
 def _exit_interrupted(*_: object) -> None:
-    """End at once: nothing is begun, so there is nothing to put in order."""
+    """Exit at once; nothing has started that needs cleaning up."""
     try:
         os.write(2, _INTERRUPTED_MESSAGE)
     finally:

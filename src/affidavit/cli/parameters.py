@@ -14,11 +14,9 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults.input import FILE_TOO_LARGE, FOLDER_MISSING
 from affidavit.base.files import is_folder, is_there, read_bounded
 
-# Options that several commands have: the project, its tools, whom to trust, how many at once.
-
 
 class FiniteFloatRange(click.FloatRange):
-    """A number within a range; NaN is within every range, and infinity within open ones."""
+    """A finite number within a range; click accepts NaN in every range."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -31,14 +29,14 @@ class FiniteFloatRange(click.FloatRange):
 
 
 def _require_folder(context: click.Context, option: click.Parameter, given: Path) -> Path:
-    # A mistyped name must not end in "there is no key", or in a new project somewhere else.
+    # A mistyped name must not lead to "there is no key" or to a new project elsewhere.
     if not is_folder(given):
         raise AffidavitError(FOLDER_MISSING, Where(file=str(given)))
     return given
 
 
 def _reject_file_as_folder(context: click.Context, option: click.Parameter, given: Path) -> Path:
-    # A folder that is not there yet is made; in a file there is no place for it.
+    # A missing folder is created later; a file cannot be used as one.
     return _require_folder(context, option, given) if is_there(given) else given
 
 
@@ -47,22 +45,22 @@ _project = partial(
     "--project",
     default=Path(),
     type=click.Path(path_type=Path),
-    help="Where the folder .affidavit is; by default here.",
+    help="The folder that contains .affidavit; by default the current one.",
 )
 project_option = _project(callback=_reject_file_as_folder)
 existing_project_option = _project(callback=_require_folder)
 tools_option = click.option(
     "--tools",
     type=click.Path(path_type=Path),
-    help="The file that declares the tools; by default affidavit.toml of this project.",
+    help="The file that declares the tools; by default affidavit.toml in this project.",
 )
 routes_option = click.option(
     "--routes",
     type=click.Path(path_type=Path),
-    help="The route table (YAML); by default what the tools' file names.",
+    help="The route table (YAML); by default the one that the tools file names.",
 )
 issuer_option = click.option(
-    "--issuer", help="Who answers; by default what the tools' file says, or the key's id."
+    "--issuer", help="The issuer of the answer; by default from the tools file, or the key's id."
 )
 tsa_roots_option = click.option(
     "--tsa-roots",
@@ -73,37 +71,34 @@ tsa_roots_option = click.option(
 
 
 def jobs_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option that says how many at once; what it is that many of, a command says."""
+    """Return the option for the number of parallel jobs, with the help text of a command."""
     return click.option(
         "--jobs", "-j", default=1, show_default=True, type=click.IntRange(1, 256), help=help
     )
 
-
-# Standard input as the bytes of one document.
 
 STDIN_PATH: Final = Path("-")
 STDIN_NAME: Final = "standard input"
 
 
 def input_name(path: Path) -> str:
-    """Return how people call what a path names."""
+    """Return the name of an input for messages."""
     return STDIN_NAME if path == STDIN_PATH else str(path)
 
 
 def read_input(path: Path, max_bytes: int) -> bytes:
-    """Return what a file holds, or standard input for a dash; more than the limit is refused."""
+    """Return the bytes of a file, or of standard input for a dash, up to a limit."""
     if path != STDIN_PATH:
         return read_bounded(path, max_bytes)
-    # A closed standard input is None: nothing was given.
+    # A closed standard input is None.
     raw = sys.stdin.buffer.read(max_bytes + 1) if sys.stdin else b""
     if len(raw) > max_bytes:
         raise AffidavitError(FILE_TOO_LARGE, Where(file=STDIN_NAME), limit=max_bytes)
     return raw
 
 
-# Where a command may write: refused before the work, so that no long run ends in vain.
-#
-# What is read stays as it is, and no two outputs go into one file.
+# Output paths are checked before the work starts, so that no long run is lost. Inputs are never
+# overwritten, and no two outputs go to one file.
 
 
 def require_output_paths(
@@ -111,7 +106,7 @@ def require_output_paths(
 ) -> None:
     """Refuse outputs that would replace an input or one another, or that cannot be written.
 
-    None is an option that was not given.
+    None stands for an option that was not given.
     """
     wanted = [path for path in outputs if path is not None]
     reject_overwrites(wanted, inputs)
@@ -119,10 +114,10 @@ def require_output_paths(
 
 
 def reject_overwrites(outputs: Iterable[Path], inputs: Iterable[str | Path | None]) -> None:
-    """Refuse to write over what is read, or two things into one file."""
+    """Refuse to overwrite an input, or to write two outputs to one file."""
     from affidavit.base.faults.evidence import OUTPUT_IS_INPUT
 
-    # A dash is standard input, which no file replaces.
+    # A dash is standard input.
     taken = {resolved_path(Path(name)) for name in inputs if name is not None and str(name) != "-"}
     for path in outputs:
         place = resolved_path(path)
@@ -132,7 +127,7 @@ def reject_overwrites(outputs: Iterable[Path], inputs: Iterable[str | Path | Non
 
 
 def reject_folder(path: Path) -> None:
-    """Refuse a folder where a file is to be written."""
+    """Refuse a folder as the path of an output file."""
     from affidavit.base.faults.input import FILE_IS_FOLDER
 
     if is_folder(path):
@@ -140,7 +135,7 @@ def reject_folder(path: Path) -> None:
 
 
 def require_writable(paths: Iterable[Path]) -> None:
-    """Refuse files that cannot be written, with the code that writing them would end with."""
+    """Refuse files that cannot be written, with the same code as writing them."""
     from affidavit.base.faults.input import FILE_UNWRITABLE
 
     for path in paths:
@@ -153,7 +148,7 @@ def require_writable(paths: Iterable[Path]) -> None:
 
 
 def resolved_path(path: Path) -> Path:
-    """Return where a path leads; one that leads nowhere is told by whoever opens it."""
+    """Return the resolved path; unchanged if it cannot be resolved."""
     try:
         return path.resolve()
     except (OSError, RuntimeError, ValueError):

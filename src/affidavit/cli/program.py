@@ -1,4 +1,4 @@
-"""The program `affidavit`: run a command line, and end with one of the five exit codes."""
+"""The program `affidavit`: runs a command line and ends with one of the five exit codes."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from affidavit.cli.commands import COMPLETION_VARIABLE, ROOT, GroupEntry
 
 
 class Program(LazyGroup):
-    """The group at the root: all that click would print or raise goes through `failures`."""
+    """The root group; `affidavit.cli.errors` handles everything that click would print or raise."""
 
     def main(
         self,
@@ -25,42 +25,42 @@ class Program(LazyGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> NoReturn:
-        """Run a command line and exit. The program has one name, however it was started."""
+        """Run a command line and exit. The program name does not depend on how it was started."""
         arguments = list(sys.argv[1:] if args is None else args)
         flags = Flags()
         try:
             shell = os.environ.get(COMPLETION_VARIABLE)
-            ended = self._complete(shell) if shell else self._run(arguments, flags, extra)
+            code = self._complete(shell) if shell else self._run(arguments, flags, extra)
             if sys.stdout is not None:
-                # Now, not when the interpreter ends: a full disk or a closed pipe has a code.
+                # Flush now, so that a full disk or a closed pipe gets an exit code.
                 sys.stdout.flush()
         except BaseException as error:
-            # All of them: a library that calls sys.exit(0) must not turn into our yes.
+            # A library that calls sys.exit(0) must not turn into our yes.
             from affidavit.cli.errors import report_error
 
-            ended = report_error(error, flags, arguments)
-        sys.exit(ended)
+            code = report_error(error, flags, arguments)
+        sys.exit(code)
 
     def _run(self, arguments: list[str], flags: Flags, extra: dict[str, Any]) -> Exit:
         try:
             with self.make_context(self.name, list(arguments), obj=flags, **extra) as context:
                 return Exit(self.invoke(context))
-        except click.exceptions.Exit as ended:
-            return Exit(ended.exit_code)
+        except click.exceptions.Exit as exit_request:
+            return Exit(exit_request.exit_code)
 
     def _complete(self, instruction: str) -> Exit:
-        """Answer a shell that completes a command line."""
+        """Print completions for a shell."""
         from click.shell_completion import shell_complete
 
         return Exit(shell_complete(self, {}, ROOT.name, COMPLETION_VARIABLE, instruction))
 
 
-def make_program(branch: GroupEntry) -> Program:
-    """Return the program of a table of commands."""
+def make_program(root: GroupEntry) -> Program:
+    """Return the program for a table of commands."""
     version = click.version_option(__version__, message="%(prog)s %(version)s")
-    made = Program(branch, context_settings={"help_option_names": ["-h", "--help"]})
-    version(made)
-    return made
+    program = Program(root, context_settings={"help_option_names": ["-h", "--help"]})
+    version(program)
+    return program
 
 
 cli: Final = make_program(ROOT)

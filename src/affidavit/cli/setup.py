@@ -11,29 +11,30 @@ from affidavit.cli.command import command
 from affidavit.cli.commands import COMPLETION_VARIABLE, ROOT, Example
 from affidavit.cli.terminal import Terminal
 
-# `affidavit init`.
-
 
 @command(
     examples=(
-        Example("affidavit init", "a config, a tiny gold set with answers, and a workflow, here"),
+        Example(
+            "affidavit init",
+            "a config, a small gold set with answers, and a workflow in this folder",
+        ),
         Example("affidavit init my-project", "the same in another folder"),
     ),
-    exits={Exit.YES: "the files are there"},
+    exits={Exit.YES: "the files exist"},
 )
 @click.argument(
     "folder",
     default=Path(),
     required=False,
     type=click.Path(path_type=Path),
-    help="Where; by default here.",
+    help="The project folder; by default the current one.",
 )
-@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(terminal: Terminal, folder: Path, force: bool) -> Exit:
     """Write the first files of a project with gates.
 
-    They give a decision at once: run what is printed last, then put your own questions and answers
-    in their place. Files that are there are left alone.
+    They work at once: run the command that is printed last, then replace the questions and answers
+    with your own. Existing files are kept.
     """
     from affidavit.app.init_project import create_project_files
 
@@ -46,12 +47,10 @@ def init(terminal: Terminal, folder: Path, force: bool) -> Exit:
     for name in started.written:
         terminal.print(f"wrote {folder / name}")
     for name in started.kept:
-        terminal.print(f"kept  {folder / name} (it was there; --force writes over it)")
+        terminal.print(f"kept  {folder / name} (already exists; --force overwrites it)")
     terminal.print(f"\nNext: {following}")
     return Exit.YES
 
-
-# `affidavit completion`.
 
 SHELLS: dict[str, type[ShellComplete]] = {
     "bash": BashComplete,
@@ -82,11 +81,11 @@ SHELLS: dict[str, type[ShellComplete]] = {
 def completion(terminal: Terminal, shell: str) -> Exit:
     """Print the script that completes commands in your shell.
 
-    Put it where your shell looks for such scripts (see the examples; the folder must exist), and
-    open a new shell. The script asks `affidavit` itself, so that it never grows old.
+    Save it where your shell looks for such scripts (see the examples; the folder must exist), and
+    open a new shell. The script asks `affidavit` itself, so it is always up to date.
     """
     program = click.get_current_context().find_root().command
-    # The base class's source(): bash's own starts a bash to warn about its version.
+    # Not BashComplete.source(), which starts bash to warn about its version.
     script = ShellComplete.source(SHELLS[shell](program, {}, ROOT.name, COMPLETION_VARIABLE))
     if terminal.json:
         terminal.print_json({"shell": shell, "script": script})

@@ -1,4 +1,4 @@
-"""What a command prints with: results to standard output, everything else to standard error."""
+"""Output of a command: results to standard output, everything else to standard error."""
 
 import os
 import sys
@@ -25,10 +25,9 @@ Item = TypeVar("Item")
 
 
 class Terminal:
-    """The two streams, and what the user wants on them.
+    """The two output streams and the options for them.
 
-    With `--json` standard output holds one JSON document and nothing else: what is meant for
-    people goes to standard error.
+    With `--json`, standard output is one JSON document; text for people goes to standard error.
     """
 
     def __init__(self, flags: Flags) -> None:
@@ -42,7 +41,7 @@ class Terminal:
         click.echo(escape_controls(text), err=self.json)
 
     def print_json(self, value: object) -> None:
-        """Print the result for machines: UTF-8 whatever the locale, the same bytes every time."""
+        """Print the result as JSON, in UTF-8 whatever the locale."""
         click.echo(json_bytes(value), nl=False)
 
     def table(
@@ -90,21 +89,21 @@ class Terminal:
         )
 
     def note(self, text: str) -> None:
-        """Tell the user something beside the result; `-q` leaves it out."""
+        """Print a note beside the result, unless `-q` is given."""
         if not self.quiet:
             click.echo(escape_controls(text), err=True)
 
     def detail(self, text: str) -> None:
-        """Tell the user something that only `-v` asks for."""
+        """Print a detail if `-v` is given."""
         if self.verbose:
             click.echo(escape_controls(text), err=True)
 
     def progress(
         self, items: Iterable[Item], label: str, total: int | None = None
     ) -> Iterator[Item]:
-        """Pass the items on, and show how far it is where somebody is watching.
+        """Yield the items, with a progress bar if standard error is a terminal.
 
-        The bar goes away when the work is done, so that standard error keeps the notes only.
+        The bar disappears at the end, so only notes stay on standard error.
         """
         if self.quiet or not is_screen(sys.stderr):
             yield from items
@@ -117,9 +116,9 @@ class Terminal:
 
     @contextmanager
     def watch(self, label: str) -> Iterator[Callable[[int, int, str], None] | None]:
-        """Give a function to call with how many are done, of how many, and the last one's name.
+        """Yield a function that updates a progress bar: items done, items in all, current name.
 
-        Nobody watching, nothing to call.
+        Yield None if standard error is not a terminal.
         """
         if self.quiet or not is_screen(sys.stderr):
             yield None
@@ -131,7 +130,7 @@ class Terminal:
         with Progress(console=console, transient=True) as bar:
             task = bar.add_task(escape_controls(label), total=None)
 
-            def tell(done: int, total: int, name: str) -> None:
+            def update(done: int, total: int, name: str) -> None:
                 bar.update(
                     task,
                     completed=done,
@@ -139,13 +138,13 @@ class Terminal:
                     description=escape_controls(f"{label}: {name}"),
                 )
 
-            yield tell
+            yield update
 
     def _draw(self, table: TextTable, stream: TextIO) -> bool:
         try:
             from rich.console import Console
         except ImportError:
-            # `affidavit doctor` must be able to say that this library is broken.
+            # `affidavit doctor` has to report that this library is broken.
             return False
         console = Console(file=stream, no_color=not self._color, highlight=False)
         ascii_only = not console.encoding.startswith("utf")
@@ -154,5 +153,5 @@ class Terminal:
 
 
 def is_screen(stream: TextIO | None) -> bool:
-    """Say whether somebody is watching a stream that can move its cursor."""
+    """Say whether a stream is a terminal that can move its cursor."""
     return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"

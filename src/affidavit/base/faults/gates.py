@@ -115,7 +115,7 @@ GOLD_UNNAMED = Fault(
 IMPORT_UNKNOWN = Fault(
     "AF420",
     "import.unknown",
-    "unknown import format: it has {found}; the nearest format is {nearest}",
+    "unknown import format: it has {found}; nearest is {nearest}",
     "docs/formats.md lists the fields of every format; rename yours, or give the format",
 )
 IMPORT_ROW = Fault(
@@ -145,7 +145,7 @@ IMPORT_ROLE = Fault(
 IMPORT_MISMATCH = Fault(
     "AF425",
     "import.mismatch",
-    "this is not {format}: it has {found} instead of {wanted}",
+    "this is not {format}, which has {wanted}: it has {found}",
     "omit the format to have it detected from the content",
 )
 SPARK_START = Fault(
