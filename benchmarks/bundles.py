@@ -12,7 +12,7 @@ from pathlib import Path
 
 from affidavit.base.exits import Exit
 from affidavit.seal.bundle.limits import BundleLimits
-from affidavit.seal.bundle.manifest import manifest_bytes
+from affidavit.seal.bundle.manifest import ManifestDetails, manifest_bytes
 from affidavit.seal.bundle.reader import verify_bundle
 from affidavit.seal.bundle.writer import (
     COMPRESSION_LEVEL,
@@ -129,7 +129,9 @@ def write(path: Path, chosen: Iterator[EventDraft]) -> None:
             lines.write(writer.append(draft))
         totals = writer.finish()
         contents = totals.contents(RUN.id)
-        manifest = manifest_bytes(contents, RUN.producer_as_wire(), finished=True)
+        manifest = manifest_bytes(
+            contents, ManifestDetails(producer=RUN.producer_as_wire(), finished=True)
+        )
         lines.seek(0)
         packing = BundlePacker()
         pieces = iter(lambda: lines.read(PORTION), b"")

@@ -36,7 +36,7 @@ STARTER = (built_in_pack("cicd-starter"),)
 
 def drafts_of(events: list[dict[str, Any]]) -> list[EventDraft]:
     return [
-        EventDraft(each["type"], AT, each["data"], has_personal_data=each["assaypii"])
+        EventDraft(each["type"], AT, each["data"], personal_data=each["assaypii"])
         for each in events
     ]
 

@@ -136,7 +136,7 @@ def test_gate_i1_the_manifest_names_packs_and_mappings() -> None:
     block = packs_block(packs)
     for written, named in zip((block.packs_applied, block.mappings), fields, strict=True):
         assert written
-        assert all(set(each) <= set(named) for each in written)
+        assert all(set(each.__struct_fields__) <= set(named) for each in written)
     assert all(rule.requires_signals for pack in packs for rule in pack.rules)
 
 

@@ -12,7 +12,7 @@ from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.seal.bundle.container import sealed_header
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
-from affidavit.seal.bundle.manifest import manifest_bytes
+from affidavit.seal.bundle.manifest import ManifestDetails, manifest_bytes
 from affidavit.seal.bundle.reader import verify_bundle
 from affidavit.seal.bundle.verification import BundleVerification
 from affidavit.seal.bundle.writer import BundlePacker, EventDraft, EventWriter, RunIdentity
@@ -25,7 +25,7 @@ DRAFTS = (
     EventDraft(
         "affidavit.tool.call", AT, {"tool": "search", "input": {"q": "größe"}, "output": [1]}
     ),
-    EventDraft("affidavit.verdict", AT, {"verdict": "ship"}, has_personal_data=True),
+    EventDraft("affidavit.verdict", AT, {"verdict": "ship"}, personal_data=True),
     EventDraft("affidavit.run.finished", AT, {"status": "ok"}),
 )
 
@@ -38,7 +38,10 @@ def sealed(drafts: Iterable[EventDraft] = DRAFTS, run: RunIdentity = RUN, **abou
     lines = [writer.append(draft) for draft in drafts]
     totals = writer.finish()
     contents = totals.contents(run.id)
-    manifest = manifest_bytes(contents, run.producer_as_wire(), **{"finished": True, **about})
+    manifest = manifest_bytes(
+        contents,
+        ManifestDetails(producer=run.producer_as_wire(), **{"finished": True, **about}),
+    )
     return archive_of(manifest, b"".join(lines))
 
 

@@ -27,7 +27,7 @@ from affidavit.seal.bundle.events import (
     verify_batch,
 )
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS
-from affidavit.seal.bundle.manifest import manifest_bytes
+from affidavit.seal.bundle.manifest import ManifestDetails, manifest_bytes
 from affidavit.seal.bundle.writer import EventDraft, EventWriter
 
 LIMITS = DEFAULT_LIMITS.for_json(DEFAULT_LIMITS.max_line_bytes)
@@ -186,5 +186,7 @@ def test_an_event_with_a_rare_member_is_looked_at_by_itself(traced: int) -> None
     writer = EventWriter(RUN)
     text = b"".join(map(writer.rewrite, events))
     contents = writer.finish().contents(RUN.id)
-    manifest = manifest_bytes(contents, RUN.producer_as_wire(), finished=True)
+    manifest = manifest_bytes(
+        contents, ManifestDetails(producer=RUN.producer_as_wire(), finished=True)
+    )
     assert fault_name(archive_of(manifest, text)) is None

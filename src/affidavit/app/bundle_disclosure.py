@@ -21,7 +21,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from affidavit.app.bundles import ManifestFields, open_bundle, write_bundle
+from affidavit.app.bundles import open_bundle, write_bundle
 from affidavit.base.canonical import jcs, require_canonical
 from affidavit.base.digest import hex_from_digest
 from affidavit.base.errors import AffidavitError, Where
@@ -32,7 +32,12 @@ from affidavit.base.text import excerpt
 from affidavit.packs.pointers import child_pointer, pointer_steps
 from affidavit.seal.bundle.container import EVENTS
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
-from affidavit.seal.bundle.manifest import AFFIDAVIT_BLOCK, MERKLE, ManifestContents
+from affidavit.seal.bundle.manifest import (
+    AFFIDAVIT_BLOCK,
+    MERKLE,
+    ManifestContents,
+    ManifestDetails,
+)
 from affidavit.seal.bundle.merkle import (
     DIGEST_BYTES,
     audit_path,
@@ -218,24 +223,23 @@ def redact_bundle(
         manifest = reader.manifest.value
         known = reader.manifest.known
 
-        def about() -> ManifestFields:
+        def details() -> ManifestDetails:
             if not redaction.salts:
                 raise AffidavitError(faults.REDACT_NOTHING, Where(file=str(source)))
             _write_salts(salts, origin, origin_salt, redaction)
             earlier = 0 if known.affidavit is None else known.affidavit.redacted_values
-            ours: dict[str, JsonValue] = {
-                "origin": salted_digest(origin, origin_salt),
-                "redacted_values": earlier + len(redaction.salts),
-            }
-            kept = {key: value for key, value in manifest.items() if key not in _REWRITTEN_FIELDS}
-            finished = None if known.affidavit is None else known.affidavit.finished
-            producer = msgspec.to_builtins(known.producer)
-            return ManifestFields(finished, ours, kept, producer=producer)
+            return ManifestDetails(
+                producer=msgspec.to_builtins(known.producer),
+                finished=None if known.affidavit is None else known.affidavit.finished,
+                origin=salted_digest(origin, origin_salt),
+                redacted_values=earlier + len(redaction.salts),
+                kept={key: manifest[key] for key in manifest.keys() - _REWRITTEN_FIELDS},
+            )
 
         writer = EventWriter(RunIdentity(known.run_id, "urn:redacted", known.producer.name, ""))
         lines = _lines(reader, writer, redaction, limits)
         try:
-            contents = write_bundle(target, writer, lines, about)
+            contents = write_bundle(target, writer, lines, details)
         except BaseException:
             # We wrote the salts, and the bundle that they belong to does not exist.
             with suppress(OSError):

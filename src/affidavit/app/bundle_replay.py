@@ -28,10 +28,10 @@ from affidavit.base.statistics.rates import Rate
 from affidavit.base.strict_json import read_json_file
 from affidavit.checks.replay import replay_body as replay_answer
 from affidavit.decision.decision import Decision, GateStatus
-from affidavit.decision.evaluation import Measure, decide
+from affidavit.decision.evaluation import Figure, Measure, decide
 from affidavit.decision.gate import Gate, override_gates
 from affidavit.decision.metric import METRICS_BY_KIND, MetricKind
-from affidavit.decision.report import REPORT_SCHEMA
+from affidavit.decision.report import REPORT_SCHEMA, Report
 from affidavit.ledger.adjudication import replay_ledger
 from affidavit.ledger.record import ledger_from_json
 from affidavit.packs.events import EventHead, decode_head
@@ -45,79 +45,45 @@ from affidavit.seal.receipts import receipt_from, receipt_from_bytes
 _ROUNDED_BY: Final = 5e-7
 
 
-class StoredGateV1(msgspec.Struct):
-    """What a replay needs of a gate's result."""
-
-    metric: str
-    op: str
-    threshold: float
-    confidence: float | None
-    value: float | None
-    status: GateStatus
-    reason: str
-
-
-class StoredMetricV1(msgspec.Struct):
-    """What a replay needs of a figure."""
-
-    value: float | None
-    numerator: int | None
-    denominator: int | None
-    not_measured: int
-
-
-class StoredGateReportV1(msgspec.Struct):
-    """What a replay needs of a report."""
-
-    schema_version: str
-    kind: str
-    decision: Decision
-    reasons: tuple[str, ...]
-    gates: tuple[StoredGateV1, ...]
-    metrics: dict[str, StoredMetricV1]
-    settings: dict[str, Any] = {}
-
-
 class NotReplayableError(ValueError):
     """Why something that is recorded cannot be run again."""
 
 
 def gate_differences(report: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what does not follow from the figures of a report; raise if it cannot be replayed."""
+    missing = sorted({"reasons", "gates", "metrics"} - report.keys())
+    if missing:
+        raise NotReplayableError(f"it is no gate report with gates: it has no {missing[0]}")
+    if report.get("schema_version") != REPORT_SCHEMA or report.get("kind") not in METRICS_BY_KIND:
+        found = f"{report.get('kind')} reports of {report.get('schema_version')}"
+        raise NotReplayableError(f"{found} are not replayed")
     try:
-        wire = msgspec.convert(report, StoredGateReportV1)
+        stored = msgspec.convert(report, Report)
     except msgspec.ValidationError as error:
         raise NotReplayableError(f"it is no gate report with gates: {error}") from None
-    if wire.schema_version != REPORT_SCHEMA or wire.kind not in METRICS_BY_KIND:
-        raise NotReplayableError(f"{wire.kind} reports of {wire.schema_version} are not replayed")
-    return (*_gate_differences(wire), *_decision_differences(wire))
+    return (*_gate_differences(stored), *_decision_differences(stored))
 
 
-def _gate_differences(wire: StoredGateReportV1) -> Iterator[str]:
-    for each in wire.gates:
-        sure = "" if each.confidence is None else f"@{each.confidence!r}"
-        text = f"{each.metric}{each.op}{each.threshold!r}{sure}"
+def _gate_differences(stored: Report) -> Iterator[str]:
+    for each in stored.gates:
+        text = each.gate
         try:
-            (gate,) = override_gates([text], (), METRICS_BY_KIND[wire.kind])
+            (gate,) = override_gates([text], (), METRICS_BY_KIND[stored.kind])
         except AffidavitError as error:
             raise NotReplayableError(error.message) from None
-        figure = wire.metrics.get(each.metric)
-        if figure is None:
-            figure = StoredMetricV1(None, None, None, 0)
+        figure = stored.metrics.get(each.metric, Figure(value=None))
         if figure.value != each.value:
             yield f"{text} was decided on {each.value}, and the metric is {figure.value}"
             continue
         possible = _possible_statuses(
-            gate, figure, allow_missing=wire.settings.get("allow_missing") is True
+            gate, figure, allow_missing=stored.settings.get("allow_missing") is True
         )
         if each.status not in possible:
             said = " or ".join(sorted(possible))
             yield f"{text} is recorded as {each.status}, and follows as {said}"
 
 
-def _possible_statuses(
-    gate: Gate, figure: StoredMetricV1, *, allow_missing: bool
-) -> set[GateStatus]:
+def _possible_statuses(gate: Gate, figure: Figure, *, allow_missing: bool) -> set[GateStatus]:
     """Return the possible results of the gate.
 
     There is one, unless missing items were allowed, because then the report does not tell how many
@@ -152,7 +118,7 @@ def _possible_statuses(
     }
 
 
-def _value_of(gate: Gate, figure: StoredMetricV1) -> float | None:
+def _value_of(gate: Gate, figure: Figure) -> float | None:
     """Return the figure, unrounded if it is a share or a count."""
     if figure.value is None or figure.numerator is None or not figure.denominator:
         return figure.value
@@ -161,11 +127,11 @@ def _value_of(gate: Gate, figure: StoredMetricV1) -> float | None:
     return figure.numerator / figure.denominator
 
 
-def _decision_differences(wire: StoredGateReportV1) -> Iterator[str]:
-    statuses = {each.status for each in wire.gates}
-    of_gates = {each.reason for each in wire.gates if each.status is not GateStatus.PASSED}
-    others = [reason for reason in wire.reasons if reason not in of_gates]
-    said = wire.decision
+def _decision_differences(stored: Report) -> Iterator[str]:
+    statuses = {each.status for each in stored.gates}
+    of_gates = {each.reason for each in stored.gates if each.status is not GateStatus.PASSED}
+    others = [reason for reason in stored.reasons if reason not in of_gates]
+    said = stored.decision
     if GateStatus.FAILED in statuses:
         follows = {Decision.NO_SHIP}
     elif others:

@@ -7,14 +7,12 @@ document states; results become one event for each test; a file of events, one f
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import affidavit
 from affidavit.app import recording as kinds
-from affidavit.app.bundles import ManifestFields, write_bundle
+from affidavit.app.bundles import write_bundle
 from affidavit.app.recording import (
-    RUN_FINISHED,
-    OpenLog,
     entry_line,
     header_line,
     open_log,
@@ -27,49 +25,35 @@ from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
 from affidavit.base.strict_json import decode, decode_lines, read_lines
 from affidavit.base.text import excerpt
 from affidavit.packs.model import Pack
-from affidavit.seal.bundle.manifest import ManifestContents
+from affidavit.seal.bundle.manifest import (
+    AssayBlockV1,
+    ManifestContents,
+    ManifestDetails,
+    MappingV1,
+    PackAppliedV1,
+)
 from affidavit.seal.bundle.writer import EventDraft, EventWriter, RunIdentity
 
-PackEntry: TypeAlias = dict[str, JsonValue]
+NO_PACKS: Final = AssayBlockV1()
 
 
-@dataclass(frozen=True, slots=True)
-class PacksBlock:
-    """The packs that a run must satisfy, as the manifest names them (ADR-025, data contract 3)."""
+def packs_block(packs: Sequence[Pack]) -> AssayBlockV1:
+    """Return the packs that a run must satisfy, as the manifest names them.
 
-    packs_applied: tuple[PackEntry, ...] = ()
-    mappings: tuple[PackEntry, ...] = ()
-
-
-NO_PACKS: Final = PacksBlock()
-
-
-def packs_block(packs: Sequence[Pack]) -> PacksBlock:
-    """Return the block of packs. A rule without a reference has no mapping."""
-    return PacksBlock(tuple(map(_applied_pack, packs)), tuple(_mappings(packs)))
-
-
-def _applied_pack(pack: Pack) -> PackEntry:
-    entry: PackEntry = {
-        "name": pack.name,
-        "version": pack.version,
-        "digest": pack.digest,
-        "kind": pack.kind.value,
-    }
-    return entry if pack.source_url is None else {**entry, "source_url": pack.source_url}
-
-
-def _mappings(packs: Sequence[Pack]) -> list[PackEntry]:
-    return [
-        {
-            "rule": pack.canonical_id(rule),
-            "framework": rule.framework or pack.name,
-            "ref": rule.article_ref,
-        }
-        for pack in packs
-        for rule in pack.rules
-        if rule.article_ref is not None
-    ]
+    Origin: ADR-025, data contract 3. A rule without a reference has no mapping.
+    """
+    return AssayBlockV1(
+        tuple(
+            PackAppliedV1(pack.name, pack.version, pack.digest, pack.kind.value, pack.source_url)
+            for pack in packs
+        ),
+        tuple(
+            MappingV1(pack.canonical_id(rule), rule.framework or pack.name, rule.article_ref)
+            for pack in packs
+            for rule in pack.rules
+            if rule.article_ref is not None
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,35 +77,37 @@ class SealedRun:
 
 
 @dataclass(slots=True)
-class _RunSealing:
-    """The state of a sealing: whether the last event so far ends the run."""
+class _RunBounds:
+    """Whether the run has finished; None if the events do not belong to a run."""
 
-    log: OpenLog
-    writer: EventWriter
-    packs: PacksBlock
-    finished: bool = False
+    finished: bool | None = None
 
-    def lines(self) -> Iterator[bytes]:
-        for draft in self.log.drafts:
-            self.finished = draft.type == RUN_FINISHED
-            yield self.writer.append(draft)
-
-    def about(self) -> ManifestFields:
-        torn = self.log.torn_bytes
-        return ManifestFields(
-            self.finished,
-            {"torn_bytes": torn} if torn else None,
-            packs_applied=self.packs.packs_applied,
-            mappings=self.packs.mappings,
-        )
+    def watch(self, drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
+        for draft in drafts:
+            if draft.type == kinds.RUN_FINISHED:
+                self.finished = True
+            elif draft.type == kinds.RUN_STARTED or self.finished is not None:
+                self.finished = False
+            yield draft
 
 
-def seal_run(log_path: Path, target: Path, packs: PacksBlock = NO_PACKS) -> SealedRun:
+def seal_run(log_path: Path, target: Path, packs: AssayBlockV1 = NO_PACKS) -> SealedRun:
     """Write the bundle of a log. The run is finished if its last event says so."""
     with open_log(log_path) as log:
-        sealing = _RunSealing(log, EventWriter(log.run), packs)
-        contents = write_bundle(target, sealing.writer, sealing.lines(), sealing.about)
-        return SealedRun(contents, sealing.finished, log.torn_bytes)
+        bounds = _RunBounds(finished=False)
+        writer = EventWriter(log.run)
+
+        def details() -> ManifestDetails:
+            return ManifestDetails(
+                producer=log.run.producer_as_wire(),
+                finished=bounds.finished,
+                torn_bytes=log.torn_bytes,
+                packs=packs,
+            )
+
+        lines = map(writer.append, bounds.watch(log.drafts))
+        contents = write_bundle(target, writer, lines, details)
+        return SealedRun(contents, bounds.finished is True, log.torn_bytes)
 
 
 LINE_ENDINGS: Final = (".jsonl", ".ndjson")
@@ -152,36 +138,21 @@ def imported_run(run_id: str | None, source: str, output: Path) -> RunIdentity:
 
 
 def import_files(
-    files: Sequence[Path], target: Path, run: RunIdentity, at: str, packs: PacksBlock = NO_PACKS
+    files: Sequence[Path], target: Path, run: RunIdentity, at: str, packs: AssayBlockV1 = NO_PACKS
 ) -> ManifestContents:
     """Write a bundle of the contents of files; `at` is the time of what has none."""
     header_line(run)
     writer = EventWriter(run)
     bounds = _RunBounds()
     drafts = (draft for file in files for draft in _placed(file, at))
-    lines = (writer.append(draft) for draft in bounds.watched(drafts))
+    lines = map(writer.append, bounds.watch(drafts))
 
-    def about() -> ManifestFields:
-        return ManifestFields(
-            bounds.finished, packs_applied=packs.packs_applied, mappings=packs.mappings
+    def details() -> ManifestDetails:
+        return ManifestDetails(
+            producer=run.producer_as_wire(), finished=bounds.finished, packs=packs
         )
 
-    return write_bundle(target, writer, lines, about)
-
-
-@dataclass(slots=True)
-class _RunBounds:
-    """Whether the run has finished; None if the events do not belong to a run."""
-
-    finished: bool | None = None
-
-    def watched(self, drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
-        for draft in drafts:
-            if draft.type == kinds.RUN_FINISHED:
-                self.finished = True
-            elif draft.type == kinds.RUN_STARTED or self.finished is not None:
-                self.finished = False
-            yield draft
+    return write_bundle(target, writer, lines, details)
 
 
 def _placed(file: Path, at: str) -> Iterator[EventDraft]:
@@ -248,8 +219,8 @@ def _event(value: Mapping[str, Any], at: str) -> EventDraft:
         time,
         value["data"],
         subject,
-        has_personal_data=value.get("assaypii") is True,
-        has_secrets=value.get("assaysecrets") is True,
+        personal_data=value.get("assaypii") is True,
+        secrets=value.get("assaysecrets") is True,
     )
 
 

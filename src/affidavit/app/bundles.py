@@ -5,9 +5,8 @@ A crash while writing leaves no bundle or a whole one.
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -18,11 +17,10 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
 from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.base.files import is_folder, open_to_read, write_atomically
-from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode, read_json_file
 from affidavit.seal.bundle.container import MEMBERS
 from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits, limits_from_wire
-from affidavit.seal.bundle.manifest import ManifestContents, manifest_bytes
+from affidavit.seal.bundle.manifest import ManifestContents, ManifestDetails, manifest_bytes
 from affidavit.seal.bundle.reader import BundleReader, read_bundle, verify_bundle
 from affidavit.seal.bundle.verification import BundleVerification
 from affidavit.seal.bundle.writer import BundlePacker, EventWriter
@@ -31,18 +29,6 @@ from affidavit.seal.verification import UnreadableInput, VerifiedInput
 ENDING: Final = ".tar.gz"
 STANDARD_INPUT: Final = Path("-")
 _PIECE_BYTES: Final = 256 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class ManifestFields:
-    """What a manifest states besides its events."""
-
-    finished: bool | None
-    ours: Mapping[str, JsonValue] | None = None
-    kept: Mapping[str, JsonValue] | None = None
-    packs_applied: tuple[Mapping[str, JsonValue], ...] = ()
-    mappings: tuple[Mapping[str, JsonValue], ...] = ()
-    producer: Mapping[str, JsonValue] | None = None
 
 
 @contextmanager
@@ -113,9 +99,12 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def write_bundle(
-    target: Path, writer: EventWriter, lines: Iterable[bytes], about: Callable[[], ManifestFields]
+    target: Path,
+    writer: EventWriter,
+    lines: Iterable[bytes],
+    details: Callable[[], ManifestDetails],
 ) -> ManifestContents:
-    """Write lines as a bundle; `about` is called after the last line.
+    """Write lines as a bundle; `details` is called after the last line.
 
     The manifest precedes the events and holds their digest, so the events go to a temporary file
     first.
@@ -127,16 +116,7 @@ def write_bundle(
         if not totals.count:
             raise AffidavitError(faults.BUNDLE_EMPTY)
         contents = totals.contents(writer.run.id)
-        fields = about()
-        manifest = manifest_bytes(
-            contents,
-            fields.producer or writer.run.producer_as_wire(),
-            finished=fields.finished,
-            about=fields.ours,
-            packs_applied=fields.packs_applied,
-            mappings=fields.mappings,
-            kept=fields.kept,
-        )
+        manifest = manifest_bytes(contents, details())
         packer = BundlePacker()
         for piece in packer.body(manifest, _pieces(events), totals.size):
             body.write(piece)

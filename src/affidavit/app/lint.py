@@ -108,11 +108,7 @@ def lint_bundles(
 
 
 def explain_lint(
-    name: str,
-    files: Sequence[Path],
-    packs: Sequence[Pack],
-    limits: BundleLimits,
-    max_results: int,
+    name: str, files: Sequence[Path], packs: Sequence[Pack], limits: BundleLimits, max_results: int
 ) -> Explanation:
     """Explain a figure or a rule, for one bundle or in general."""
     if len(files) > 1:
@@ -185,10 +181,7 @@ def _lint_gates(gates: Sequence[Gate], linted: BundleLint) -> LintGates:
     # Beside the bundles, not in them: a replay compares bundles, and gates are not part of one.
     made = decide_lint(gates, linted.result)
     return LintGates(
-        path=linted.name,
-        bundle_digest=linted.digest,
-        decision=made.decision,
-        results=made.results,
+        path=linted.name, bundle_digest=linted.digest, decision=made.decision, results=made.results
     )
 
 

@@ -11,11 +11,11 @@ sealed, and whatever was sealed verifies.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Annotated, Any, Final
+from typing import Final
 
 import msgspec
 
@@ -123,30 +123,7 @@ _ENVELOPE_BYTES: Final = 4096
 MAX_HEADER_BYTES: Final = 1536
 MAX_LINE_BYTES: Final = DEFAULT_LIMITS.max_line_bytes - _ENVELOPE_BYTES
 _LIMITS: Final = DEFAULT_LIMITS.for_json(MAX_LINE_BYTES)
-_Text = Annotated[str, msgspec.Meta(min_length=1)]
 _OMITTED: Final[Mapping[str, object]] = {"subject": None, "personal_data": False, "secrets": False}
-
-
-class LogHeaderV1(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The first line of a log."""
-
-    affidavit_run: int
-    id: str
-    source: str
-    producer: str
-    producer_version: str
-    git: str
-
-
-class LogEntryV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Any other line of a log."""
-
-    type: _Text
-    time: str
-    data: Any
-    subject: _Text | None = None
-    personal_data: bool = False
-    secrets: bool = False
 
 
 @dataclass(slots=True)
@@ -160,7 +137,7 @@ class OpenLog:
 
 def header_line(run: RunIdentity) -> bytes:
     """Return the first line of a log, without its line feed."""
-    line = jcs({"affidavit_run": LOG_VERSION, **asdict(run)})
+    line = jcs({"affidavit_run": LOG_VERSION, **msgspec.structs.asdict(run)})
     if len(line) > MAX_HEADER_BYTES:
         problem = f"id, source, producer and git have more than {MAX_HEADER_BYTES} bytes in all"
         raise AffidavitError(faults.RECORD_VALUE, Where(field="run_id"), problem=problem)
@@ -169,21 +146,9 @@ def header_line(run: RunIdentity) -> bytes:
 
 def entry_line(draft: EventDraft) -> bytes:
     """Return the line of an event, without its line feed; raise if no bundle could hold it."""
-    members: dict[str, object] = {
-        "type": draft.type,
-        "time": draft.time,
-        "data": draft.data,
-        "subject": draft.subject,
-        "personal_data": draft.has_personal_data,
-        "secrets": draft.has_secrets,
-    }
-    line = jcs(
-        {
-            name: value
-            for name, value in members.items()
-            if name not in _OMITTED or value is not _OMITTED[name]
-        }
-    )
+    members = msgspec.structs.asdict(draft)
+    kept = {name for name in members if members[name] is not _OMITTED.get(name, members)}
+    line = jcs({name: members[name] for name in kept})
     if len(line) > MAX_LINE_BYTES:
         raise AffidavitError(faults.RECORD_TOO_LARGE, Where(field="data"), limit=MAX_LINE_BYTES)
     try:
@@ -233,31 +198,21 @@ def _drafts(lines: Iterator[bytes], log: OpenLog) -> Iterator[EventDraft]:
 
 def _draft(line: bytes, fault: Fault) -> EventDraft:
     try:
-        entry = msgspec.convert(require_canonical(line, _LIMITS), LogEntryV1)
+        return msgspec.convert(require_canonical(line, _LIMITS), EventDraft)
     except msgspec.ValidationError as error:
         raise _log_error(error, fault) from None
-    return EventDraft(
-        entry.type,
-        entry.time,
-        entry.data,
-        entry.subject,
-        has_personal_data=entry.personal_data,
-        has_secrets=entry.secrets,
-    )
 
 
 def run_from_header(value: object, fault: Fault = faults.RECORD_VALUE) -> RunIdentity:
     """Return the run that the header of a log describes."""
+    members = dict(value) if isinstance(value, Mapping) else {}
+    version = members.pop("affidavit_run", None)
+    if version != LOG_VERSION:
+        raise AffidavitError(fault, problem=f"it is of version {version}, not {LOG_VERSION}")
     try:
-        header = msgspec.convert(value, LogHeaderV1)
+        return msgspec.convert(members, RunIdentity)
     except msgspec.ValidationError as error:
         raise _log_error(error, fault) from None
-    if header.affidavit_run != LOG_VERSION:
-        problem = f"it is of version {header.affidavit_run}, not {LOG_VERSION}"
-        raise AffidavitError(fault, problem=problem)
-    return RunIdentity(
-        header.id, header.source, header.producer, header.producer_version, header.git
-    )
 
 
 def _log_error(error: msgspec.ValidationError, fault: Fault) -> AffidavitError:
@@ -329,8 +284,8 @@ class Recorder:
                 self._clock(),
                 data,
                 subject=subject,
-                has_personal_data=personal_data,
-                has_secrets=secrets,
+                personal_data=personal_data,
+                secrets=secrets,
             )
             line = entry_line(draft)
             if type.startswith(EVENT_PREFIX) and type not in _KNOWN:

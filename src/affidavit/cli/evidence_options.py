@@ -12,9 +12,8 @@ from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import single_line
 
 if TYPE_CHECKING:
-    from affidavit.app.bundle_sealing import PacksBlock
     from affidavit.seal.bundle.limits import BundleLimits
-    from affidavit.seal.bundle.manifest import ManifestContents
+    from affidavit.seal.bundle.manifest import AssayBlockV1, ManifestContents
 
 # Some commands read a bundle twice, so they cannot take it from a pipe.
 bundle_path = click.Path(path_type=Path)
@@ -35,7 +34,7 @@ applied_packs_option = click.option(
 )
 
 
-def packs_block_from_option(pack_names: tuple[str, ...]) -> "PacksBlock":
+def packs_block_from_option(pack_names: tuple[str, ...]) -> "AssayBlockV1":
     """Return the block of the packs that the user names; there are none by default."""
     from affidavit.app.bundle_sealing import NO_PACKS, packs_block
     from affidavit.app.lint import packs_from_texts

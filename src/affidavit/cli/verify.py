@@ -123,12 +123,7 @@ def verify(
 
 def find_receipts(receipts: Sequence[Path]) -> tuple["Iterator[ReceiptInput]", int | None]:
     """Return the receipts that the paths name, and their number if it is known beforehand."""
-    from affidavit.app.verify import (
-        LINE_ENDINGS,
-        files_in,
-        receipt_inputs_from,
-        receipt_inputs_in,
-    )
+    from affidavit.app.verify import LINE_ENDINGS, files_in, receipt_inputs_from, receipt_inputs_in
 
     files = files_in(path for path in receipts if path != STDIN_PATH)
     piped = (

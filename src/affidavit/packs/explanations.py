@@ -58,9 +58,7 @@ def _describe(check: Check) -> str:
             return _describe_rarer(check)
 
 
-def _describe_rarer(
-    check: ManifestField | Conditional | AuthorizationContext | Unsupported,
-) -> str:
+def _describe_rarer(check: ManifestField | Conditional | AuthorizationContext | Unsupported) -> str:
     match check:
         case ManifestField(pointer):
             return f"the manifest has {pointer.text}"

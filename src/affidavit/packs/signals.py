@@ -86,10 +86,7 @@ _SIGNALS: Final = (
         "prompt_lineage",
         "which prompts, from which templates",
         2,
-        (
-            _expected("affidavit.prompt", "text"),
-            _optional("affidavit.model.call", "input"),
-        ),
+        (_expected("affidavit.prompt", "text"), _optional("affidavit.model.call", "input")),
         "record the prompts, or the input of every model call",
     ),
     Signal(
@@ -113,10 +110,7 @@ _SIGNALS: Final = (
         "tool_calls",
         "which tools were called",
         1,
-        (
-            _expected("affidavit.tool.call", "tool"),
-            _expected("assay.tool.decision", "tool"),
-        ),
+        (_expected("affidavit.tool.call", "tool"), _expected("assay.tool.decision", "tool")),
         "record the tool calls",
     ),
     Signal(
@@ -140,10 +134,7 @@ _SIGNALS: Final = (
         "environment",
         "where it ran: interpreter, system, packages",
         1,
-        (
-            _expected("affidavit.environment", "values"),
-            _optional("assay.env.filtered"),
-        ),
+        (_expected("affidavit.environment", "values"), _optional("assay.env.filtered")),
         "record the environment",
     ),
     Signal(

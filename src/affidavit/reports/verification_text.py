@@ -18,12 +18,7 @@ from affidavit.reports.text_tables import (
 )
 from affidavit.seal.bundle.verification import BundleVerification
 from affidavit.seal.receipt_verification import ReceiptVerification
-from affidavit.seal.verification import (
-    StepStatus,
-    UnreadableInput,
-    VerificationStep,
-    VerifiedInput,
-)
+from affidavit.seal.verification import StepStatus, UnreadableInput, VerificationStep, VerifiedInput
 
 ReceiptOutcome: TypeAlias = VerifiedInput[ReceiptVerification] | UnreadableInput
 BundleOutcome: TypeAlias = VerifiedInput[BundleVerification] | UnreadableInput

@@ -12,13 +12,7 @@ from typing import Final
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import receipts as faults
 from affidavit.seal import crypto
-from affidavit.seal.encodings import (
-    OCTET_STRING,
-    SEQUENCE,
-    der_element,
-    der_integer,
-    der_object_id,
-)
+from affidavit.seal.encodings import OCTET_STRING, SEQUENCE, der_element, der_integer, der_object_id
 
 SALT_BYTES: Final = 16
 IV_BYTES: Final = 16

@@ -20,11 +20,7 @@ from typing import Final
 
 import msgspec
 
-from affidavit.base.canonical import (
-    decode_sorted_compact,
-    sorted_compact,
-    sorted_compact_decoded,
-)
+from affidavit.base.canonical import decode_sorted_compact, sorted_compact, sorted_compact_decoded
 from affidavit.base.digest import content_id, sha256_hex
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import receipts as faults

@@ -184,46 +184,49 @@ class ManifestContents:
     merkle_root: str
 
 
-def manifest_bytes(
-    contents: ManifestContents,
-    producer: Mapping[str, JsonValue],
-    *,
-    finished: bool | None,
-    about: Mapping[str, JsonValue] | None = None,
-    packs_applied: Sequence[Mapping[str, JsonValue]] = (),
-    mappings: Sequence[Mapping[str, JsonValue]] = (),
-    kept: Mapping[str, JsonValue] | None = None,
-) -> bytes:
-    """Return the canonical bytes of a manifest.
+class ManifestDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """What a manifest states besides its events; `kept` are members of another manifest to copy."""
 
-    `about` adds to our own block; `kept` are members of another manifest to copy.
-    """
-    ours: dict[str, JsonValue] = {
-        "version": 1,
-        "merkle": MERKLE,
-        "merkle_root": contents.merkle_root,
-        "tree_size": contents.count,
-        **({} if finished is None else {"finished": finished}),
-        **(about or {}),
-    }
-    events = {"path": EVENTS, "sha256": contents.sha256, "bytes": contents.size}
-    manifest: dict[str, object] = {
-        ASSAY_BLOCK: {"packs_applied": list(packs_applied), "mappings": list(mappings)},
-        **(kept or {}),
+    producer: Mapping[str, JsonValue]
+    finished: bool | None
+    origin: str | None = None
+    redacted_values: int = 0
+    torn_bytes: int = 0
+    packs: AssayBlockV1 = AssayBlockV1()
+    kept: Mapping[str, JsonValue] = {}
+
+
+def manifest_bytes(contents: ManifestContents, details: ManifestDetails) -> bytes:
+    """Return the canonical bytes of a manifest."""
+    ours = AffidavitBlockV1(
+        version=1,
+        merkle=MERKLE,
+        merkle_root=contents.merkle_root,
+        tree_size=contents.count,
+        finished=details.finished,
+        origin=details.origin,
+        redacted_values=details.redacted_values,
+        torn_bytes=details.torn_bytes,
+    )
+    events = ManifestFileV1(EVENTS, contents.sha256, contents.size)
+    members: dict[str, object] = {
+        ASSAY_BLOCK: details.packs,
+        **details.kept,
         "schema_version": SCHEMA_VERSION,
         "bundle_id": contents.run_root,
-        "producer": dict(producer),
+        "producer": details.producer,
         "run_id": contents.run_id,
         "event_count": contents.count,
         "run_root": contents.run_root,
-        "algorithms": dict(ALGORITHMS),
+        "algorithms": ALGORITHMS,
         "files": {EVENTS: events},
         AFFIDAVIT_BLOCK: ours,
     }
-    return jcs(manifest)
+    return jcs(msgspec.to_builtins(members))
 
 
-_TREE_BATCH: Final = 4096  # Leaves at a time, because each level of the tree has a fixed cost.
+# Leaves at a time, because each level of the tree has a fixed cost.
+_TREE_BATCH: Final = 4096
 
 
 class EventTotals:

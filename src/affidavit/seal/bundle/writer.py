@@ -7,8 +7,7 @@ compressed bytes also depend on Python's deflate library; the content and its di
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -31,8 +30,7 @@ from affidavit.seal.bundle.merkle import leaf_prefixed_lines
 _BATCH_LINES: Final = 512  # Lines that are added to the totals at a time.
 
 
-@dataclass(frozen=True, slots=True)
-class RunIdentity:
+class RunIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What all events of a run have in common."""
 
     id: str
@@ -53,16 +51,15 @@ class RunIdentity:
         return named if self.git == "unknown" else {**named, "git": self.git}
 
 
-@dataclass(frozen=True, slots=True)
-class EventDraft:
-    """An event without its number, id and hash."""
+class EventDraft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An event without its number, id and hash: a line of the log of a run."""
 
-    type: str
+    type: Annotated[str, msgspec.Meta(min_length=1)]
     time: str
-    data: JsonValue
-    subject: str | None = None
-    has_personal_data: bool = False
-    has_secrets: bool = False
+    data: Any
+    subject: Annotated[str, msgspec.Meta(min_length=1)] | None = None
+    personal_data: bool = False
+    secrets: bool = False
 
 
 class EventWriter:
@@ -90,7 +87,7 @@ class EventWriter:
         hashed = b'{"data":%b%b%b,"type":%b}' % (data, self._template.hashed, subject, kind)
         content = hashlib.sha256(hashed).hexdigest().encode()
         time = require_time(draft.time).encode()
-        flags = FLAGS[draft.has_personal_data], FLAGS[draft.has_secrets]
+        flags = FLAGS[draft.personal_data], FLAGS[draft.secrets]
         values = (content, *flags, number, data, number, subject, time, kind)
         return self._added(self._form % values, content)
 
