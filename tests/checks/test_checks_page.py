@@ -194,7 +194,6 @@ def test_every_kind_of_rule_has_examples() -> None:
 def test_every_operator_has_a_row() -> None:
     shown = {value_of(cells[1])["op"] for name, cells in ROWS.items() if name[0] == "O"}
     assert shown == set(OPERATORS)
-    assert len(OPERATORS) == 20
 
 
 def test_the_fields_of_the_page_are_those_of_a_check() -> None:
