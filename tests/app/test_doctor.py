@@ -35,7 +35,7 @@ CLICK = Installed("8.5.1", ("click",))
 LXML = Installed("6.0", ("lxml",))
 NUMPY = Installed("2.1", ("numpy",))
 FULL = {"click": CLICK, "lxml": LXML, "numpy": NUMPY}
-FINE = Attempt("fine", lambda: "done", (), "nothing")
+FINE = Attempt(name="fine", run=lambda: "done", needs=(), next_step="nothing")
 
 
 def broken() -> str:
@@ -96,7 +96,9 @@ def test_every_finding_says_what_to_do() -> None:
 
 
 def test_a_failed_trial_is_no_good_health() -> None:
-    found = examined(FULL, attempts=(FINE, Attempt("ink", broken, (), "buy ink")))
+    found = examined(
+        FULL, attempts=(FINE, Attempt(name="ink", run=broken, needs=(), next_step="buy ink"))
+    )
     assert not found.ok
     assert found.trials[-1].detail == "OSError: out of ink"
     assert found.trials[-1].next_step == "buy ink"
@@ -163,7 +165,7 @@ def test_a_database_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
 
     real = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda path: real(path, factory=Forgetful))
-    with pytest.raises(TrialFailed, match="a row was read back otherwise"):
+    with pytest.raises(TrialFailed, match="a row differs"):
         trial_module.ask_a_database()
 
 
@@ -171,7 +173,7 @@ def test_an_error_of_our_own_is_told_in_its_words() -> None:
     def miss() -> str:
         raise AffidavitError(FILE_MISSING)
 
-    trial = make_trial(Attempt("x", miss, (), "look"), {})
+    trial = make_trial(Attempt(name="x", run=miss, needs=(), next_step="look"), {})
     assert (trial.state, trial.detail) == (HealthState.BROKEN, "the file does not exist")
 
 
@@ -180,9 +182,9 @@ def test_a_library_that_is_known_to_be_broken_is_not_tried() -> None:
         lambda: NEEDS,
         lambda: FULL,
         lambda _: {"click": "ends the process"},
-        (Attempt("x", broken, ("Click",), "reinstall"),),
+        (Attempt(name="x", run=broken, needs=("Click",), next_step="reinstall"),),
     )
-    assert found.trials[-1].detail == "not tried, because it needs Click"
+    assert found.trials[-1].detail == "not tried because it needs Click"
 
 
 ABSENT = {
@@ -206,10 +208,17 @@ def test_what_may_be_absent(
     def miss() -> str:
         raise AffidavitError(fault)
 
-    packages = {"lib": PackageHealth("lib", "", None, library, None, None)}
-    attempt = Attempt("x", miss, ("lib",), "install", optional)
+    packages = {
+        "lib": PackageHealth(
+            name="lib", needed="", version=None, state=library, detail=None, next_step=None
+        )
+    }
+    attempt = Attempt(name="x", run=miss, needs=("lib",), next_step="install", optional=optional)
     assert make_trial(attempt, packages).state is wanted
-    found = examined(FULL, attempts=(Attempt("x", miss, (), "install", optional),))
+    found = examined(
+        FULL,
+        attempts=(Attempt(name="x", run=miss, needs=(), next_step="install", optional=optional),),
+    )
     assert found.ok is (optional and fault is ENCODER_MISSING)
 
 

@@ -10,11 +10,32 @@ from tests.golden_files import Golden
 from affidavit.app.doctor import Examination, ExtraHealth, HealthState, PackageHealth, TrialResult
 from affidavit.cli import doctor as command
 
-CLICK = PackageHealth("click", ">=8.5", "8.5.1", HealthState.OK, None, None)
-LXML = PackageHealth("lxml", ">=5.3", None, HealthState.MISSING, None, "pip install 'lxml>=5.3'")
-NUMPY = PackageHealth("numpy", ">=2.0", None, HealthState.MISSING, None, "pip install 'numpy>=2.0'")
+CLICK = PackageHealth(
+    name="click", needed=">=8.5", version="8.5.1", state=HealthState.OK, detail=None, next_step=None
+)
+LXML = PackageHealth(
+    name="lxml",
+    needed=">=5.3",
+    version=None,
+    state=HealthState.MISSING,
+    detail=None,
+    next_step="pip install 'lxml>=5.3'",
+)
+NUMPY = PackageHealth(
+    name="numpy",
+    needed=">=2.0",
+    version=None,
+    state=HealthState.MISSING,
+    detail=None,
+    next_step="pip install 'numpy>=2.0'",
+)
 TYPST = PackageHealth(
-    "typst", ">=0.13", None, HealthState.MISSING, None, "pip install 'typst>=0.13'"
+    name="typst",
+    needed=">=0.13",
+    version=None,
+    state=HealthState.MISSING,
+    detail=None,
+    next_step="pip install 'typst>=0.13'",
 )
 FILES = TrialResult("files", HealthState.OK, "a file is replaced atomically and read back", None)
 WELL = Examination(
@@ -37,7 +58,14 @@ UNWELL = replace(
     ok=False,
     core=(
         CLICK,
-        PackageHealth("rich", ">=14", None, HealthState.MISSING, None, "pip install 'rich>=14'"),
+        PackageHealth(
+            name="rich",
+            needed=">=14",
+            version=None,
+            state=HealthState.MISSING,
+            detail=None,
+            next_step="pip install 'rich>=14'",
+        ),
     ),
     extras=(
         ExtraHealth(
@@ -46,7 +74,12 @@ UNWELL = replace(
             (
                 LXML,
                 PackageHealth(
-                    "numpy", ">=2.0", "2.1", HealthState.BROKEN, "ImportError: no libm", AGAIN
+                    name="numpy",
+                    needed=">=2.0",
+                    version="2.1",
+                    state=HealthState.BROKEN,
+                    detail="ImportError: no libm",
+                    next_step=AGAIN,
                 ),
             ),
             "pip install 'affidavit[ledger]'",

@@ -1,4 +1,4 @@
-"""The use case behind `affidavit doctor`: what is installed, what works, and what to do next."""
+"""`affidavit doctor`: which libraries are installed, what works, and what to do next."""
 
 import platform
 import re
@@ -16,8 +16,6 @@ from affidavit import __version__
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults.evidence import ENCODER_MISSING
 
-# What Affidavit needs and what it can use besides, as its own package metadata says.
-
 DISTRIBUTION: Final = "affidavit"
 
 # A requirement as the build writes it: `lxml>=5.3; extra == 'ledger'`.
@@ -29,7 +27,7 @@ _REQUIREMENT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A package that is needed: always, or by one extra. `bound` is as written, e.g. `>=8.2`."""
+    """A required package, of the core or of one extra. `bound` is as written, such as `>=8.2`."""
 
     name: str
     bound: str
@@ -38,14 +36,14 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What the core needs, and each extra by name."""
+    """The requirements of the core, and of each extra by name."""
 
     core: tuple[Requirement, ...]
     extras: tuple[tuple[str, tuple[Requirement, ...]], ...]
 
 
 def find_needs() -> Needs | None:
-    """Return what the metadata says; None where Affidavit runs without being installed."""
+    """Return the requirements in the metadata; None if Affidavit is not installed."""
     try:
         lines = metadata.requires(DISTRIBUTION)
     except metadata.PackageNotFoundError:
@@ -56,7 +54,7 @@ def find_needs() -> Needs | None:
 def needs_from(lines: Iterable[str]) -> Needs:
     """Sort requirement lines into the core and the extras.
 
-    An extra that holds all of another one is a bundle of extras (`all`): it says nothing new.
+    An extra that contains all of another one (`all`) is left out.
     """
     rows = [row for row in map(_requirement_from, lines) if row.name != DISTRIBUTION]
     names = sorted({row.extra for row in rows if row.extra is not None})
@@ -73,7 +71,7 @@ def needs_from(lines: Iterable[str]) -> Needs:
 
 
 def find_extra_with(module: str) -> str | None:
-    """Return the extra that installs a module, judged by the package's name."""
+    """Return the extra that installs a module, by the name of the package."""
     needs = find_needs()
     wanted = normalized(module)
     for name, packages in needs.extras if needs and wanted else ():
@@ -83,36 +81,33 @@ def find_extra_with(module: str) -> str | None:
 
 
 def normalized(name: str) -> str:
-    """Return a package's name as PEP 503 compares it."""
+    """Return the normalized name of a package (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _provides(package: str, module: str) -> bool:
-    # opentelemetry-proto provides opentelemetry.proto: the first word is the shared name space.
+    # opentelemetry-proto provides opentelemetry.proto: the first word is the namespace package.
     return package == module or package.startswith(f"{module}-")
 
 
 def _requirement_from(line: str) -> Requirement:
     match = _REQUIREMENT.fullmatch(line.strip())
     if match is None:
-        raise ValueError(f"the metadata has a requirement of another form: {line!r}")
+        raise ValueError(f"unexpected requirement in the metadata: {line!r}")
     return Requirement(match["name"], match["bound"], match["extra"])
 
 
-# What an examination finds.
-
-
 class HealthState(StrEnum):
-    """How something was found. Missing is no fault by itself: an extra is a choice."""
+    """The state of a package or trial. A missing extra is not an error."""
 
     OK = "ok"
     MISSING = "missing"
     BROKEN = "broken"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PackageHealth:
-    """A library: the version that is installed, and whether Python can import it."""
+    """A library: its installed version, and whether it can be imported."""
 
     name: str
     needed: str
@@ -124,7 +119,7 @@ class PackageHealth:
 
 @dataclass(frozen=True, slots=True)
 class ExtraHealth:
-    """A group of optional libraries, as `pip install 'affidavit[name]'` installs it."""
+    """A group of optional libraries, installed by `pip install 'affidavit[name]'`."""
 
     name: str
     state: HealthState
@@ -134,7 +129,7 @@ class ExtraHealth:
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """Something that was really tried; `detail` says what came of it."""
+    """The result of a trial; `detail` describes it."""
 
     name: str
     state: HealthState
@@ -142,9 +137,9 @@ class TrialResult:
     next_step: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """The whole of it. It is well when the core works and nothing that is installed is broken."""
+    """All results; `ok` if the core works and no installed library is broken."""
 
     ok: bool
     version: str
@@ -156,14 +151,12 @@ class Examination:
 
 
 def worst_of(states: tuple[HealthState, ...]) -> HealthState:
-    """Return the worst of some states; nothing at all is ok."""
+    """Return the worst of some states; OK for none."""
     order = (HealthState.BROKEN, HealthState.MISSING)
     return next((state for state in order if state in states), HealthState.OK)
 
 
-# Which libraries are installed, in which version, and whether they can be imported.
-
-# Folders that some packages install at the top by mistake.
+# Folders that some packages install at the top level by mistake.
 _NOT_MODULES: Final = frozenset({"benchmarks", "docs", "examples", "test", "tests"})
 
 ImportProblems = Callable[[Sequence[str]], Mapping[str, str]]
@@ -171,14 +164,14 @@ ImportProblems = Callable[[Sequence[str]], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """An installed distribution and the top-level modules it brings."""
+    """An installed distribution and its top-level modules."""
 
     version: str
     modules: tuple[str, ...]
 
 
 def find_installed() -> Mapping[str, Installed]:
-    """Return what is installed, by normalized name."""
+    """Return the installed distributions by normalized name."""
     modules: dict[str, list[str]] = {}
     for module, names in metadata.packages_distributions().items():
         if module.isidentifier() and not module.startswith("_") and module not in _NOT_MODULES:
@@ -199,7 +192,7 @@ def examine_packages(
     installed: Mapping[str, Installed],
     problems_importing: ImportProblems,
 ) -> Mapping[str, PackageHealth]:
-    """Return a finding for each requirement, by its name."""
+    """Return the state of each requirement by name."""
     wanted = {row.name: row for row in requirements}
     present = {name: found for name in wanted if (found := installed.get(normalized(name)))}
     modules = [module for found in present.values() for module in found.modules]
@@ -208,7 +201,7 @@ def examine_packages(
 
 
 def extra_from(name: str, packages: tuple[PackageHealth, ...]) -> ExtraHealth:
-    """Return an extra with the state of its worst package; what is broken has its own next step."""
+    """Return an extra with the state of its worst package."""
     states = tuple(package.state for package in packages)
     next_step = f"pip install '{DISTRIBUTION}[{name}]'" if HealthState.MISSING in states else None
     return ExtraHealth(name, worst_of(states), packages, next_step)
@@ -217,24 +210,32 @@ def extra_from(name: str, packages: tuple[PackageHealth, ...]) -> ExtraHealth:
 def _package_health(
     needed: Requirement, installed: Installed | None, problems: Mapping[str, str]
 ) -> PackageHealth:
-    name, bound = needed.name, needed.bound
-    install = f"pip install '{name}{bound}'"
-    if installed is None:
-        return PackageHealth(name, bound, None, HealthState.MISSING, None, install)
-    detail = next((problems[module] for module in installed.modules if module in problems), None)
-    if detail is not None:
-        again = f"pip install --force-reinstall '{name}{bound}'"
-        return PackageHealth(name, bound, installed.version, HealthState.BROKEN, detail, again)
-    if is_older(installed.version, bound):
-        detail = f"version {installed.version} is too old"
-        return PackageHealth(name, bound, installed.version, HealthState.BROKEN, detail, install)
-    return PackageHealth(name, bound, installed.version, HealthState.OK, None, None)
+    package = f"'{needed.name}{needed.bound}'"
+    version = None if installed is None else installed.version
+    modules = () if installed is None else installed.modules
+    detail = next((problems[module] for module in modules if module in problems), None)
+    state, next_step = HealthState.OK, None
+    if version is None:
+        state, next_step = HealthState.MISSING, f"pip install {package}"
+    elif detail is not None:
+        state, next_step = HealthState.BROKEN, f"pip install --force-reinstall {package}"
+    elif is_older(version, needed.bound):
+        state, next_step = HealthState.BROKEN, f"pip install {package}"
+        detail = f"version {version} is too old"
+    return PackageHealth(
+        name=needed.name,
+        needed=needed.bound,
+        version=version,
+        state=state,
+        detail=detail,
+        next_step=next_step,
+    )
 
 
 def is_older(version: str, bound: str) -> bool:
     """Say whether a version is below a `>=` bound, by its leading numbers.
 
-    Not covered: other bounds and pre-releases; pip judges those when it installs.
+    Not covered: other bounds and pre-releases, which pip checks.
     """
     least = re.search(r">=\s*([0-9.]+)", bound)
     return least is not None and _release(version) < _release(least[1])
@@ -248,12 +249,11 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(parts)
 
 
-# Try imports in a process of their own: a native library that crashes must not end the doctor.
-
+# Imports are tried in another process, so that a native library that crashes does not end doctor.
 TIMEOUT_SECONDS: Final = 120.0
 
-# One line per module on the original standard output: its name, a tab, and what went wrong. What a
-# library itself prints goes where nobody reads it.
+# Prints one line per module on the original standard output: the name, a tab and the problem. The
+# output of the libraries goes to standard error, which is discarded.
 _PROGRAM: Final = """
 import importlib, os, sys
 answers = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
@@ -273,7 +273,7 @@ os._exit(0)
 def problems_importing(
     modules: Sequence[str], timeout_seconds: float = TIMEOUT_SECONDS
 ) -> Mapping[str, str]:
-    """Import each module, and return what went wrong by module; no entry means that it works."""
+    """Import each module, and return the problems by module."""
     problems: dict[str, str] = {}
     left = list(modules)
     while left:
@@ -281,14 +281,14 @@ def problems_importing(
         problems |= {name: problem for name, problem in answers.items() if problem}
         left = [name for name in left if name not in answers]
         if left:
-            # The first without an answer is the one that ended the process; the rest get another.
+            # The first module without an answer ended the process; the others get a new one.
             problems[left.pop(0)] = ended
     return problems
 
 
 def _import_all(modules: list[str], timeout_seconds: float) -> tuple[dict[str, str], str]:
-    """Return the answers that came, and why there are no more of them."""
-    # -P: what lies in the current folder is not what is installed.
+    """Return the answers by module, and why the process ended."""
+    # -P: do not import from the current folder.
     command = [sys.executable, "-P", "-W", "ignore", "-c", _PROGRAM, *modules]
     try:
         child = subprocess.run(  # noqa: S603 - our own interpreter and program, installed modules
@@ -300,18 +300,16 @@ def _import_all(modules: list[str], timeout_seconds: float) -> tuple[dict[str, s
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        said, ended = error.stdout, f"importing it takes more than {timeout_seconds:g} seconds"
+        output, ended = error.stdout, f"importing it takes more than {timeout_seconds:g} seconds"
     except OSError as error:
-        said, ended = b"", f"no process could be started to import it ({error.strerror})"
+        output, ended = b"", f"no process could be started to import it ({error.strerror})"
     else:
-        said, ended = child.stdout, f"importing it ends the process (code {child.returncode})"
-    # A last line without its end is no answer.
-    lines = (said or b"").decode("utf-8").split("\n")[:-1]
+        output, ended = child.stdout, f"importing it ends the process (code {child.returncode})"
+    # An incomplete last line is not an answer.
+    lines = (output or b"").decode("utf-8").split("\n")[:-1]
     pairs = (line.partition("\t") for line in lines)
     return {name: problem for name, _, problem in pairs}, ended
 
-
-# What the core lives on, really tried: each trial does the thing once and says what came of it.
 
 # RFC 8785, section 3.2.2: the sample input, and section 3.2.3: its canonical form.
 _JCS_INPUT: Final = {
@@ -326,25 +324,25 @@ _JCS_OUTPUT: Final = (
 
 
 class TrialFailed(Exception):
-    """The thing was done, and what came of it is wrong."""
+    """A trial gave a wrong result."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """A trial before it is made: the libraries it needs, and what to do if it fails.
+    """A trial: the libraries that it needs, and the next step if it fails.
 
-    An optional one belongs to an extra: that what it needs is not installed is no failure.
+    An optional trial belongs to an extra; it does not fail if its libraries are not installed.
     """
 
     name: str
     run: Callable[[], str]
-    needs: tuple[str, ...]
     next_step: str
+    needs: tuple[str, ...] = ()
     optional: bool = False
 
 
 def sign_and_verify() -> str:
-    """Sign with a throw-away key, verify, and see a changed message refused."""
+    """Sign with a temporary key, verify, and check that a changed message is refused."""
     from secrets import token_bytes
 
     from affidavit.seal.crypto import is_valid_signature, public_key_of_seed, sign
@@ -352,19 +350,19 @@ def sign_and_verify() -> str:
     seed = token_bytes(32)
     public_key, signature = public_key_of_seed(seed), sign(seed, b"the truth")
     if not is_valid_signature(public_key, signature, b"the truth"):
-        raise TrialFailed("a good signature was refused")
+        raise TrialFailed("a valid signature was refused")
     if is_valid_signature(public_key, signature, b"the lies!"):
         raise TrialFailed("a signature was accepted for another message")
-    return "an Ed25519 signature holds, and fails for a changed message"
+    return "an Ed25519 signature is valid, and is refused for a changed message"
 
 
 def canonicalize() -> str:
-    """Bring the sample of RFC 8785 into its canonical form."""
+    """Write the sample of RFC 8785 in canonical form."""
     from affidavit.base.canonical import jcs
 
     if jcs(_JCS_INPUT) != _JCS_OUTPUT:
-        raise TrialFailed("the sample of RFC 8785 came out otherwise")
-    return "the sample of RFC 8785 comes out byte for byte"
+        raise TrialFailed("the sample of RFC 8785 has the wrong canonical form")
+    return "the sample of RFC 8785 is reproduced byte for byte"
 
 
 def write_a_file() -> str:
@@ -376,7 +374,7 @@ def write_a_file() -> str:
         write_atomically(path, b"old")
         write_atomically(path, b"new")
         if read_bounded(path, limit=3) != b"new":
-            raise TrialFailed("a file was read back otherwise than it was written")
+            raise TrialFailed("the content of a file differs from what was written")
     return "a file is replaced atomically and read back"
 
 
@@ -392,55 +390,63 @@ def ask_a_database() -> str:
     finally:
         database.close()
     if rows != [("the truth",)]:
-        raise TrialFailed("a row was read back otherwise than it was written")
-    return f"SQLite {sqlite3.sqlite_version} keeps a row"
+        raise TrialFailed("a row differs from what was written")
+    return f"SQLite {sqlite3.sqlite_version} stores a row"
 
 
 def read_a_pair() -> str:
-    """Load the judge's encoder, its files checked, and read a pair of texts twice."""
+    """Load the judge's encoder, check its files, and read a pair of texts twice."""
     from affidavit.judge.encoder.reader import load_encoder
 
     encoder = load_encoder()
     pair = ("The ledger was signed on 3 May.", "The ledger was signed in May.")
     if encoder.read(*pair) != encoder.read(*pair):
-        raise TrialFailed("the same pair was read in two ways")
-    return f"a pair of texts is read in the same way twice by {encoder.digest}"
+        raise TrialFailed("the same pair gave two different results")
+    return f"a pair of texts gives the same result twice with {encoder.digest}"
 
 
 ATTEMPTS: Final = (
     Attempt(
-        "signatures",
-        sign_and_verify,
-        ("cryptography",),
-        "pip install --force-reinstall cryptography",
+        name="signatures",
+        run=sign_and_verify,
+        needs=("cryptography",),
+        next_step="pip install --force-reinstall cryptography",
     ),
     Attempt(
-        "canonical JSON",
-        canonicalize,
-        ("orjson", "rfc8785"),
-        "pip install --force-reinstall orjson rfc8785",
+        name="canonical JSON",
+        run=canonicalize,
+        needs=("orjson", "rfc8785"),
+        next_step="pip install --force-reinstall orjson rfc8785",
     ),
-    Attempt("files", write_a_file, (), "make room in the folder for temporary files (TMPDIR)"),
-    Attempt("database", ask_a_database, (), "use a Python that was built with sqlite3"),
     Attempt(
-        "encoder",
-        read_a_pair,
-        ("numpy", "onnxruntime", "tokenizers"),
-        "pip install --force-reinstall 'affidavit[ledger]'",
+        name="files",
+        run=write_a_file,
+        next_step="free space in the folder for temporary files (TMPDIR)",
+    ),
+    Attempt(
+        name="database",
+        run=ask_a_database,
+        next_step="use a Python that is built with sqlite3",
+    ),
+    Attempt(
+        name="encoder",
+        run=read_a_pair,
+        needs=("numpy", "onnxruntime", "tokenizers"),
+        next_step="pip install --force-reinstall 'affidavit[ledger]'",
         optional=True,
     ),
 )
 
 
 def make_trial(attempt: Attempt, packages: Mapping[str, PackageHealth]) -> TrialResult:
-    """Make one attempt. A library that is known not to work is not tried: it might crash us."""
+    """Run one trial, unless a library that it needs is broken and might crash the process."""
     unfit = [
         name
         for name in attempt.needs
         if name in packages and packages[name].state is not HealthState.OK
     ]
     if unfit:
-        detail = f"not tried, because it needs {' and '.join(unfit)}"
+        detail = f"not tried because it needs {' and '.join(unfit)}"
         missing = all(packages[name].state is HealthState.MISSING for name in unfit)
         return _failed(attempt, detail, missing)
     try:
@@ -448,7 +454,7 @@ def make_trial(attempt: Attempt, packages: Mapping[str, PackageHealth]) -> Trial
     except AffidavitError as error:
         return _failed(attempt, error.message, error.fault is ENCODER_MISSING)
     except Exception as error:
-        # Whatever a broken library raises is what the user wants to know.
+        # Report whatever a broken library raises.
         return _failed(attempt, f"{type(error).__name__}: {error}", missing=False)
 
 
@@ -457,19 +463,16 @@ def _failed(attempt: Attempt, detail: str, missing: bool) -> TrialResult:
     return TrialResult(attempt.name, state, detail, attempt.next_step)
 
 
-# The use case behind `affidavit doctor`: what is installed, what works, what to do.
-
-
 def examine(
     find_needs: Callable[[], Needs | None] = find_needs,
     find_installed: Callable[[], Mapping[str, Installed]] = find_installed,
     problems_importing: ImportProblems = problems_importing,
     attempts: Iterable[Attempt] = ATTEMPTS,
 ) -> Examination:
-    """Look at this environment and try what the core lives on.
+    """Examine this environment and try what the core needs.
 
-    Every library that is installed is imported once, in another process. Nothing is changed, and
-    nothing leaves the machine.
+    Every installed library is imported once, in another process. Nothing is changed, and nothing is
+    sent.
     """
     needs = find_needs()
     known = needs or Needs((), ())
@@ -495,10 +498,9 @@ def examine(
 
 def _installation(needs: Needs | None) -> TrialResult:
     if needs is None:
-        said = "Affidavit runs from its source files; which libraries it needs is not known"
-        return TrialResult(
-            "installation", HealthState.BROKEN, said, "pip install -e . in its folder"
-        )
+        detail = "Affidavit runs from its source files; the libraries that it needs are unknown"
+        next_step = "pip install -e . in its folder"
+        return TrialResult("installation", HealthState.BROKEN, detail, next_step)
     return TrialResult(
         "installation", HealthState.OK, "Affidavit is installed with its metadata", None
     )

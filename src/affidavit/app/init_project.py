@@ -1,6 +1,6 @@
-"""A project's first files: a config whose every line is explained, a tiny gold set, a workflow.
+"""Creates the first files of a project: a commented config, a small gold set and a workflow.
 
-Together they give a decision at once, so that a newcomer changes what works.
+They give a decision at once, so a newcomer starts from something that works.
 """
 
 import os
@@ -22,31 +22,31 @@ STARTER_FILES: Final[Mapping[str, str]] = MappingProxyType(
         ".github/workflows/affidavit.yml": "workflow.yml",
     }
 )
-"""Where a file goes in the project, and what it is called among the starters."""
+"""Maps the path of a file in the project to its name among the starter files."""
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedFiles:
-    """What was written, and what was there before and has been left alone."""
+    """The files that were written, and existing files that were kept."""
 
     written: tuple[str, ...]
     kept: tuple[str, ...]
 
 
 def starter_content(name: str) -> bytes:
-    """Return the content of one of the starters, by its place in the project."""
+    """Return the content of a starter file by its path in the project."""
     return (files("affidavit.app") / "starter" / STARTER_FILES[name]).read_bytes()
 
 
 def create_project_files(folder: Path, *, force: bool = False) -> CreatedFiles:
-    """Write what is not there yet; `force` writes everything anew."""
-    # A link that leads nowhere is there too: what it names is somebody's.
+    """Write the files that do not exist yet; `force` overwrites existing ones."""
+    # A broken link counts as existing.
     present = tuple(name for name in STARTER_FILES if os.path.lexists(folder / name))
     kept = () if force else present
     written = tuple(name for name in STARTER_FILES if name not in kept)
     for name in written:
         path = folder / name
-        with suppress(OSError):  # Writing says by its code what kept the folder from being made.
+        with suppress(OSError):  # Writing raises the error if the folder cannot be created.
             path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, starter_content(name))
     return CreatedFiles(written, kept)

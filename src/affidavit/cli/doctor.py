@@ -19,21 +19,22 @@ _STATE_TONES = {
 @command(
     examples=(
         Example("affidavit doctor", "a table for people"),
-        Example("affidavit doctor --json > doctor.json", "all of it, for machines or a report"),
+        Example(
+            "affidavit doctor --json > doctor.json", "everything, for machines or a bug report"
+        ),
         Example("affidavit -q doctor > /dev/null", "only the exit code, for a script"),
     ),
     exits={
-        Exit.YES: "the core works; an extra that is not installed is a choice, not a fault",
-        Exit.NO: "the core does not work, or something that is installed is broken",
+        Exit.YES: "the core works; a missing extra is not an error",
+        Exit.NO: "the core does not work, or an installed library is broken",
     },
 )
 def doctor(terminal: Terminal) -> Exit:
     """Show what is installed and what works.
 
-    It also says what to do about the rest. Every installed library is imported once, in a process
-    of its own, and what the core lives on is really tried: a signature, a canonical form, a file,
-    a database, and the judge's encoder if its extra is there. Nothing is changed, and nothing
-    leaves the machine.
+    It also says how to repair the rest. Every installed library is imported once, in a separate
+    process, and the core is tried: a signature, a canonical form, a file, a database, and the
+    judge's encoder if its extra is installed. Nothing is changed, and nothing is sent.
     """
     found = examine()
     if terminal.json:
@@ -49,11 +50,11 @@ def print_examination(terminal: Terminal, found: Examination) -> None:
     terminal.table(("Part", "Package", "Version", "State"), package_rows(found))
     terminal.print("")
     trials = ((trial.name, state_cell(trial.state), trial.detail) for trial in found.trials)
-    terminal.table(("Tried", "State", "What came of it"), trials)
-    # Not in the tables: a table folds what does not fit, and a command must be whole to be copied.
+    terminal.table(("Tried", "State", "Result"), trials)
+    # Not in the tables, which wrap long lines: a command has to be copied in one piece.
     for title, lines in (
         ("To repair:", repairs(found)),
-        ("To add, if you want:", optional_installs(found)),
+        ("Optional:", optional_installs(found)),
     ):
         if lines:
             terminal.print("\n".join(("", title, *(f"  {line}" for line in lines))))
@@ -61,7 +62,7 @@ def print_examination(terminal: Terminal, found: Examination) -> None:
 
 
 def package_rows(found: Examination) -> Iterator[tuple[Cell | str, ...]]:
-    """Yield a row per library; an extra of which nothing is installed is one row."""
+    """Yield a row per library; an extra without an installed library is one row."""
     for package in found.core:
         yield package_row("core", package)
     for extra in found.extras:
@@ -78,14 +79,14 @@ def package_row(part: str, package: PackageHealth) -> tuple[Cell | str, ...]:
 
 
 def state_cell(state: HealthState) -> Cell:
-    """Return a state in words."""
+    """Return the cell of a state."""
     return Cell(
         "not installed" if state is HealthState.MISSING else state.value, _STATE_TONES[state]
     )
 
 
 def repairs(found: Examination) -> tuple[str, ...]:
-    """Return what is wrong and what to do about it, a line each."""
+    """Return a line for each problem, with the next step."""
     needed = [package for package in found.core if package.state is not HealthState.OK]
     optional = (package for extra in found.extras for package in extra.packages)
     broken = [package for package in optional if package.state is HealthState.BROKEN]
@@ -102,7 +103,7 @@ def repairs(found: Examination) -> tuple[str, ...]:
 
 
 def optional_installs(found: Examination) -> tuple[str, ...]:
-    """Return the commands that install what is not there and need not be."""
+    """Return the commands that install missing extras."""
     steps = [extra.next_step for extra in found.extras]
     steps += [trial.next_step for trial in found.trials if trial.state is HealthState.MISSING]
     return tuple(dict.fromkeys(step for step in steps if step is not None))
