@@ -1,6 +1,7 @@
 """The workflow of this repository: valid YAML that calls make targets and nothing else."""
 
 import re
+import subprocess
 from typing import Any
 
 import pytest
@@ -46,3 +47,10 @@ def test_a_release_needs_everything_else_and_a_tag() -> None:
 def test_no_expression_reaches_a_script() -> None:
     # What a pull request controls must not become a part of a script.
     assert [step["run"] for step in STEPS if "${{" in step.get("run", "")] == []
+
+
+def test_make_says_what_it_installs_before_it_does() -> None:
+    dry_run = ["make", "--dry-run", "--no-print-directory", "browser"]
+    script = subprocess.run(dry_run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert 0 < script.index("Installing the package chromium") < script.index("apt-get update")
+    assert "will be skipped" in script

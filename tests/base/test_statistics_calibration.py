@@ -196,7 +196,8 @@ def test_everything_is_measured() -> None:
 
 UNMEASURED = {
     "no rows": ([], None),
-    "one kind only": ([ScoredLabel(True, True, 0.9), ScoredLabel(True, False, 0.7)], 0.2),
+    "positive only": ([ScoredLabel(True, True, 0.9), ScoredLabel(True, False, 0.7)], 0.2),
+    "negative only": ([ScoredLabel(False, True, 0.1), ScoredLabel(False, False, 0.3)], 0.2),
 }
 
 
