@@ -76,7 +76,7 @@ def command_lines(command: DocumentedCommand, context: click.Context) -> Iterato
     yield from ("", *own) if own else ()
     yield from ("", "Examples:", "", "```console")
     for example in command.examples:
-        yield from (f"# {example.says}", example.line)
+        yield from (f"# {example.description}", example.line)
     yield from ("```", "")
     rows = [(f"`{int(code)}`", said) for code, said in command.exits.items()]
     yield from _table(("Exit code", "Meaning"), rows)

@@ -71,7 +71,7 @@ UNUSED = {
     ),
     "routes of checks": (
         ["answer", str(ROOT_FOLDER / "samples/answers/checks.json"), "--routes", "routes.yaml"],
-        "--routes is for a question: checks say themselves what they ask",
+        "--routes is for a question: checks name their tools themselves",
     ),
     "limits where no bundle is read": (
         [

@@ -168,10 +168,12 @@ def example_lines(examples: tuple[Example, ...], width: int) -> list[str]:
     A command line is never wrapped: it must work when it is copied.
     """
     column = max(len(example.line) for example in examples)
-    aligned = [f"{example.line:<{column}}  # {example.says}" for example in examples]
+    aligned = [f"{example.line:<{column}}  # {example.description}" for example in examples]
     if all(len(line) <= width for line in aligned):
         return aligned
-    stacked = [line for example in examples for line in ("", f"# {example.says}", example.line)]
+    stacked = [
+        line for example in examples for line in ("", f"# {example.description}", example.line)
+    ]
     return stacked[1:]
 
 
