@@ -284,7 +284,7 @@ def test_what_is_not_held_still(given_event: dict[str, Any], wanted: list[str]) 
 
 
 def test_very_many_dependencies_are_not_all_named() -> None:
-    events = [event("assay.net.connect", subject=f"h{at:03}") for at in range(102)]
+    events = [event("assay.net.connect", subject=f"h{at:03}") for at in (*range(102), 0)]
     named = lint([], events).closure.uncontrolled_dependencies
     assert len(named) == 101
     assert named[-1] == "and others: the first 100 are named"

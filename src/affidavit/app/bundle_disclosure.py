@@ -334,11 +334,11 @@ def _require_origin(bundle: Path, read: RevealedOriginV1, limits: BundleLimits) 
         for _ in reader.lines():
             pass
         ours = reader.manifest.known.affidavit
-    said = None if ours is None else ours.origin
-    if said is None:
+    stated = None if ours is None else ours.origin
+    if stated is None:
         raise AffidavitError(faults.REVEAL_MISMATCH, problem="the bundle names no origin")
-    if not hmac.compare_digest(said, salted_digest(read.origin, bytes.fromhex(read.salt))):
-        raise AffidavitError(faults.REVEAL_MISMATCH, problem=f"its origin is {excerpt(said, 80)}")
+    if not hmac.compare_digest(stated, salted_digest(read.origin, bytes.fromhex(read.salt))):
+        raise AffidavitError(faults.REVEAL_MISMATCH, problem=f"its origin is {excerpt(stated, 80)}")
 
 
 PROOF_SCHEMA: Final = "affidavit-proof/1"

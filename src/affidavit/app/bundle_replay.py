@@ -79,8 +79,8 @@ def _gate_differences(stored: Report) -> Iterator[str]:
             gate, figure, allow_missing=stored.settings.get("allow_missing") is True
         )
         if each.status not in possible:
-            said = " or ".join(sorted(possible))
-            yield f"{text} is recorded as {each.status}, and follows as {said}"
+            follows = " or ".join(sorted(possible))
+            yield f"{text} is recorded as {each.status}, and follows as {follows}"
 
 
 def _possible_statuses(gate: Gate, figure: Figure, *, allow_missing: bool) -> set[GateStatus]:
@@ -131,7 +131,6 @@ def _decision_differences(stored: Report) -> Iterator[str]:
     statuses = {each.status for each in stored.gates}
     of_gates = {each.reason for each in stored.gates if each.status is not GateStatus.PASSED}
     others = [reason for reason in stored.reasons if reason not in of_gates]
-    said = stored.decision
     if GateStatus.FAILED in statuses:
         follows = {Decision.NO_SHIP}
     elif others:
@@ -141,8 +140,9 @@ def _decision_differences(stored: Report) -> Iterator[str]:
         follows = {Decision.SHIP}
     else:
         follows = {Decision.INCONCLUSIVE}
-    if said not in follows:
-        yield f"the decision is recorded as {said}, and follows as {' or '.join(sorted(follows))}"
+    if stored.decision not in follows:
+        wanted = " or ".join(sorted(follows))
+        yield f"the decision is recorded as {stored.decision}, and follows as {wanted}"
 
 
 MAX_ROWS: Final = 1000

@@ -183,7 +183,7 @@ def _stamp(
     if trust.stamp_required:
         error = AffidavitError(faults.TST_UNTRUSTED, problem="you name no root")
         return None, not_checked(ANCHOR, error)
-    return None, skipped(ANCHOR, "its time stamp is of this receipt; by whom was not checked")
+    return None, skipped(ANCHOR, "its time stamp covers this receipt; its signer was not checked")
 
 
 def _unstamped_step(trust: ReceiptTrust, *, is_anchored: bool) -> VerificationStep:
@@ -206,7 +206,7 @@ def _id_step(receipt: Receipt) -> VerificationStep:
     if receipt.id != found:
         said = excerpt(receipt.id)
         return failed(RECEIPT_ID, AffidavitError(faults.RECEIPT_ID, said=said, found=found))
-    return passed(RECEIPT_ID, f"the content makes it {found}")
+    return passed(RECEIPT_ID, f"the content has the id {found}")
 
 
 def signature_step(signature: Signature, signed: bytes, keys: TrustedKeys) -> VerificationStep:
@@ -227,14 +227,14 @@ class SigningTime:
     Only the time stamp is independent. The statement can count against the receipt, never for it.
     """
 
-    said_at: datetime
+    stated_at: datetime
     stamp: TimeStamp | None = None
 
 
 def key_step(key_id: str, record: KeyRecord | None, time: SigningTime) -> VerificationStep:
     """Step 3, second line: whether the key of a valid signature may be trusted at that time."""
     if record is None:
-        return skipped(KEY, f"your keys say nothing of the life of {key_id}: name a registry")
+        return skipped(KEY, f"your keys have no lifecycle of {key_id}: name a registry")
     if record.use != RECEIPT_SIGNING:
         return failed(
             KEY, AffidavitError(faults.KEY_USAGE, key_id=key_id, found=excerpt(record.use))
@@ -249,7 +249,7 @@ def key_step(key_id: str, record: KeyRecord | None, time: SigningTime) -> Verifi
 
 
 def _premature_problem(record: KeyRecord, time: SigningTime) -> str | None:
-    known = time.said_at if time.stamp is None else min(time.said_at, time.stamp.latest_at)
+    known = time.stated_at if time.stamp is None else min(time.stated_at, time.stamp.latest_at)
     if known >= record.active_from:
         return None
     return (
@@ -277,10 +277,10 @@ def _retired_step(record: KeyRecord, time: SigningTime) -> VerificationStep:
         if time.stamp.latest_at <= boundary:
             return _signed_before(known, time.stamp)
         problem = f"{known}, and this was stamped at {timestamp_text(time.stamp.made_at)}"
-    elif time.said_at > boundary:
-        problem = f"{known}, and this is of {timestamp_text(time.said_at)} by its own word"
+    elif time.stated_at > boundary:
+        problem = f"{known}, and the receipt states {timestamp_text(time.stated_at)}"
     else:
-        problem = f"{known}; that this was signed before is its own word, and not known"
+        problem = f"{known}; only the receipt itself states that it was signed before"
         return not_checked(KEY, AffidavitError(faults.KEY_VALIDITY, problem=problem))
     return failed(KEY, AffidavitError(faults.KEY_VALIDITY, problem=problem))
 

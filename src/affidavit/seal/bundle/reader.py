@@ -194,13 +194,13 @@ class BundleReader:
 
     def _events_header(self) -> TarHeader:
         header = self._member(EVENTS)
-        limit, said = self._limits.max_events_bytes, self.manifest.events.bytes
+        limit, stated = self._limits.max_events_bytes, self.manifest.events.bytes
         if header.size > limit:
             raise AffidavitError(
                 faults.LIMIT_EVENTS_BYTES, size=header.size, limit=limit, name="max_events_bytes"
             )
-        if header.size != said:
-            raise AffidavitError(faults.BUNDLE_SIZE, said=said, found=header.size)
+        if header.size != stated:
+            raise AffidavitError(faults.BUNDLE_SIZE, said=stated, found=header.size)
         return header
 
     def _member(self, name: str) -> TarHeader:
@@ -218,9 +218,9 @@ class BundleReader:
     def _check_totals(self) -> None:
         known = self.manifest.known
         found = self._verifier.totals.contents(known.run_id)
-        said = self.manifest.events_sha256
-        if found.sha256 != said:
-            values = {"what": MANIFEST, "said": said, "found": found.sha256}
+        stated = self.manifest.events_sha256
+        if found.sha256 != stated:
+            values = {"what": MANIFEST, "said": stated, "found": found.sha256}
             raise AffidavitError(DIGEST_MISMATCH, Where(EVENTS), **values)
         if not found.count:
             raise AffidavitError(faults.BUNDLE_EMPTY)
