@@ -93,7 +93,7 @@ ROWS = [
 def imported(folder: Path, rows: list[object], **changes: Any) -> dict[str, Any]:
     file = folder / "ragas.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return gate_rag(RagPlan((), (str(file),), **changes)).to_builtins()
+    return gate_rag(RagPlan(gold=(), trace=(str(file),), **changes)).to_builtins()
 
 
 def test_a_question_that_was_asked_twice(tmp_path: Path) -> None:
@@ -129,6 +129,6 @@ def test_a_gold_item_without_a_name_is_told_with_its_line(tmp_path: Path) -> Non
     gold.write_text('{"qid": "a", "answerable": true}\n{"qid": "", "answerable": true}\n')
     trace.write_text('{"qid": "a", "answer_json": null}\n')
     with pytest.raises(AffidavitError, match=r"gold.jsonl, line 2, field qid"):
-        gate_rag(RagPlan((str(gold),), (str(trace),)))
-    report = gate_rag(RagPlan((str(gold),), (str(trace),), skip_bad=True))
+        gate_rag(RagPlan(gold=(str(gold),), trace=(str(trace),)))
+    report = gate_rag(RagPlan(gold=(str(gold),), trace=(str(trace),), skip_bad=True))
     assert [given.skipped for given in report.inputs.values()] == [1, 0]

@@ -19,7 +19,9 @@ def plan(folder: Path, gold: bytes, *traces: bytes, **changes: Any) -> RagPlan:
     (folder / "gold.jsonl").write_bytes(gold)
     for number, raw in enumerate(traces):
         (folder / f"trace-{number}.jsonl").write_bytes(raw)
-    return RagPlan((str(folder / "gold.jsonl"),), (str(folder / "trace-*.jsonl"),), **changes)
+    return RagPlan(
+        gold=(str(folder / "gold.jsonl"),), trace=(str(folder / "trace-*.jsonl"),), **changes
+    )
 
 
 def said(asked: RagPlan) -> bytes:

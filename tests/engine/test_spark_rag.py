@@ -45,7 +45,9 @@ def plan(folder: Path, gold: bytes, *traces: bytes, **changes: Any) -> RagPlan:
     (folder / "gold.jsonl").write_bytes(gold)
     for number, raw in enumerate(traces):
         (folder / f"trace-{number}.jsonl").write_bytes(raw)
-    return RagPlan((str(folder / "gold.jsonl"),), (str(folder / "trace-*.jsonl"),), **changes)
+    return RagPlan(
+        gold=(str(folder / "gold.jsonl"),), trace=(str(folder / "trace-*.jsonl"),), **changes
+    )
 
 
 def on(engine: str, asked: RagPlan) -> bytes:
@@ -101,8 +103,8 @@ def test_rows_of_parquet_come_as_values(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_what_spark_cannot_read() -> None:
-    assert on("spark", RagPlan(("g",), ("-",))).startswith(b"AF427: standard input")
-    assert on("spark", RagPlan((), ("t",))).startswith(b"AF419: t")
+    assert on("spark", RagPlan(gold=("g",), trace=("-",))).startswith(b"AF427: standard input")
+    assert on("spark", RagPlan(gold=(), trace=("t",))).startswith(b"AF419: t")
 
 
 def test_patterns_of_this_machine_are_spread_out_and_addresses_are_not(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def check_score(gold: str, trace: str, wanted: str) -> None:
     made = making.profile(item, run)
     signs = {True: "+", False: "-", None: "?"}
     checks = (signs[held] for held in (made.contains, made.cites, made.keeps))
-    assert " ".join((made.seen, *checks)) == wanted
+    assert " ".join((made.answer_state, *checks)) == wanted
 
 
 def check_contradiction(lock: str, claim: str, wanted: str) -> None:
@@ -79,7 +79,16 @@ def check_figure(items: str, name: str, wanted: str) -> None:
         if kind == "u" and seen is AnswerState.SHIPPED:
             contains, cites = None, False
         found = None if kind == "u" or seen is AnswerState.MISSING else True
-        made.append(ItemProfile(seen, kind == "a", contains, cites, recalls=found, reachable=found))
+        made.append(
+            ItemProfile(
+                answer_state=seen,
+                answerable=kind == "a",
+                contains=contains,
+                cites=cites,
+                recalls=found,
+                reachable=found,
+            )
+        )
     measure = count_profiles((f"q{n}", item) for n, item in enumerate(made)).measures()[name]
     assert measure.rate is not None
     unmeasured = f"+{measure.not_measured}" if measure.not_measured else ""

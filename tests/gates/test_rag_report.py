@@ -499,7 +499,9 @@ def test_strays_are_counted_and_their_first_names_kept() -> None:
     """However many there are, what is kept of them is bounded."""
     names = [f"s{n:04}" for n in range(3 * MAX_LISTED)] * 2
     runs = score_traces(
-        ((line, trace(qid=name)) for line, name in enumerate(reversed(names), 1)), {}, SCORER
+        ((line, trace(qid=name)) for line, name in enumerate(reversed(names), 1)),
+        {},
+        SCORER,
     )
     assert runs.strays.total == 6 * MAX_LISTED
     assert runs.strays.first == tuple(names[:MAX_LISTED])

@@ -182,16 +182,18 @@ REFUSALS = {
 @pytest.mark.parametrize(("claim", "seen", "near"), REFUSALS.values(), ids=REFUSALS.keys())
 def test_refusal(claim: str, seen: AnswerState, near: bool) -> None:
     made = profile(FREE, trace({"claim": claim}))
-    assert (made.seen, made.near_miss) == (seen, near)
+    assert (made.answer_state, made.near_miss) == (seen, near)
 
 
 def test_the_refusal_token_can_be_another() -> None:
-    assert profile(FREE, trace({"claim": "pass"}), refusal="pass").seen is AnswerState.REFUSED
-    assert profile(FREE, trace(REFUSED), refusal="pass").seen is AnswerState.SHIPPED
+    assert (
+        profile(FREE, trace({"claim": "pass"}), refusal="pass").answer_state is AnswerState.REFUSED
+    )
+    assert profile(FREE, trace(REFUSED), refusal="pass").answer_state is AnswerState.SHIPPED
 
 
 def test_silence_can_be_the_refusal_and_no_answer_comes_near_it() -> None:
-    assert profile(FREE, trace({"claim": " "}), refusal="").seen is AnswerState.REFUSED
+    assert profile(FREE, trace({"claim": " "}), refusal="").answer_state is AnswerState.REFUSED
     assert not profile(FREE, trace({"claim": "It depends"}), refusal="").near_miss
 
 

@@ -77,7 +77,7 @@ def came_out(question: str, row: ImportedRow) -> str:
     gold = gold_from_value(GOLD[question] if row.gold is None else row.gold)
     made = profile(gold, trace_from_value(row.trace))
     return "{} {}{} {}".format(
-        made.seen, *(SIGNS[held] for held in (made.contains, made.cites, made.recalls))
+        made.answer_state, *(SIGNS[held] for held in (made.contains, made.cites, made.recalls))
     )
 
 

@@ -30,7 +30,7 @@ _ACTS: Final = ("=", "+", "-", "@", '"')
 COLUMNS = ("qid", "scholar", "auditor", "final", "why")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementGate:
     """What is asked of two agents: `pairs`, or the labels of each."""
 

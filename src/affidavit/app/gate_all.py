@@ -286,52 +286,52 @@ def _latency(given: LatencyTableV1, found: _ConfigFiles) -> Callable[[], Report]
     if isinstance(given.accuracy, str):
         known.append((None, Path(found.one(given.accuracy))))
     gate = LatencyGate(
-        found.all(given.rows),
-        _texts(given.gates),
-        given.rps,
-        tuple(known),
-        RollbackGuard(given.slower_by, given.worse_by),
-        given.skip_bad,
-        found.path(given.fail_on_regression),
+        files=found.all(given.rows),
+        gates=_texts(given.gates),
+        rps=given.rps,
+        accuracy=tuple(known),
+        guard=RollbackGuard(given.slower_by, given.worse_by),
+        skip_bad=given.skip_bad,
+        baseline=found.path(given.fail_on_regression),
     )
     return lambda: gate_latency(gate)
 
 
 def _agreement(given: AgreementTableV1, found: _ConfigFiles) -> Callable[[], Report]:
     gate = AgreementGate(
-        found.all(given.pairs),
-        None if given.scholar is None else found.one(given.scholar),
-        None if given.auditor is None else found.one(given.auditor),
-        _texts(given.gates),
-        given.skip_bad,
-        given.allow_missing,
-        found.path(given.fail_on_regression),
+        pairs=found.all(given.pairs),
+        scholar=None if given.scholar is None else found.one(given.scholar),
+        auditor=None if given.auditor is None else found.one(given.auditor),
+        gates=_texts(given.gates),
+        skip_bad=given.skip_bad,
+        allow_missing=given.allow_missing,
+        baseline=found.path(given.fail_on_regression),
     )
     return lambda: gate_agreement(gate)[0]
 
 
 def _stability(given: StabilityTableV1, found: _ConfigFiles) -> Callable[[], Report]:
     gate = StabilityGate(
-        found.one(given.gold),
-        found.all(given.runs),
-        _texts(given.gates),
-        given.refusal,
-        given.skip_bad,
-        given.allow_missing,
-        found.path(given.fail_on_regression),
-        given.expect_gold_digest,
+        gold=found.one(given.gold),
+        runs=found.all(given.runs),
+        gates=_texts(given.gates),
+        refusal=given.refusal,
+        skip_bad=given.skip_bad,
+        allow_missing=given.allow_missing,
+        baseline=found.path(given.fail_on_regression),
+        expect_gold_digest=given.expect_gold_digest,
     )
     return lambda: gate_stability(gate)
 
 
 def _research(given: ResearchTableV1, found: _ConfigFiles) -> Callable[[], Report]:
     gate = ResearchGate(
-        Path(found.one(given.golden)),
-        Path(found.one(given.outputs)),
-        _texts(given.gates),
-        given.skip_bad,
-        given.allow_missing,
-        found.path(given.fail_on_regression),
+        golden=Path(found.one(given.golden)),
+        outputs=Path(found.one(given.outputs)),
+        gates=_texts(given.gates),
+        skip_bad=given.skip_bad,
+        allow_missing=given.allow_missing,
+        baseline=found.path(given.fail_on_regression),
     )
     return lambda: gate_research(gate)
 

@@ -301,7 +301,7 @@ def open_input(name: str) -> Iterator[Stream]:
 # Where the lines of an input stand, so that a few rows can be read again and none is kept.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LineRange:
     """Lines that stand together in a file: which line, counted from 1, starts at which byte.
 

@@ -161,7 +161,7 @@ class _CsvTable:
 KIND = "latency"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyGate:
     """What is asked of latencies.
 

@@ -118,7 +118,14 @@ def _evaluate(
     gold = read_gold(golds, settings, bad_gold, beside_traces=is_beside, questions=questions)
     require_digest(gold.digest or "", request.expect_gold_digest, golds[0].shown)
     bench = ScoringContext(gold.ready, settings, request.skip_bad)
-    traces = score_traces(sources, bench, bad_traces, request.jobs, run, questions)
+    traces = score_traces(
+        sources=sources,
+        bench=bench,
+        bad=bad_traces,
+        jobs=request.jobs,
+        run=run,
+        questions=questions,
+    )
     counts = counts_from_runs(gold.ready, traces.runs)
     return RagResult(
         counts,
@@ -169,7 +176,7 @@ def _garbage_collector_off() -> Iterator[None]:
 # Puts together what `gate rag` needs: settings, rules of a file, a baseline, and an engine.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RagPlan:
     """A run of `gate rag` as a command line or a config file asks for it."""
 
@@ -194,19 +201,19 @@ def gate_rag(plan: RagPlan) -> Report:
     """Decide a run with the engine that the plan names."""
     rules = DEFAULT_SCU_RULES if plan.scu_rules is None else scu_rules_from_file(plan.scu_rules)
     request = RagRequest(
-        plan.gold,
-        plan.trace,
-        RagPolicy(
+        gold=plan.gold,
+        trace=plan.trace,
+        policy=RagPolicy(
             plan.gates,
             plan.scu_enforced,
             plan.allow_missing,
             RagSettings(plan.k, plan.refusal.strip(), rules),
         ),
-        plan.skip_bad,
-        plan.expect_gold_digest,
-        _baseline(plan.baseline),
-        plan.items,
-        plan.jobs,
+        skip_bad=plan.skip_bad,
+        expect_gold_digest=plan.expect_gold_digest,
+        baseline=_baseline(plan.baseline),
+        items=plan.items,
+        jobs=plan.jobs,
     )
     if plan.engine == "spark":
         return decide_rag(request, lambda asked: _evaluate_on_spark(asked, plan.master))
@@ -231,15 +238,15 @@ def _evaluate_on_spark(request: RagRequest, master: str) -> RagResult:
         raise AffidavitError(faults.GOLD_UNNAMED, Where(file=request.trace[0]))
     return score_rag_on_spark(
         SparkRagRun(
-            master,
-            spark_paths(request.gold),
-            spark_paths(request.trace),
-            (", ".join(request.gold), ", ".join(request.trace)),
-            request.policy.settings,
-            request.skip_bad,
-            request.needs_items,
-            request.expect_gold_digest,
-            digest_of_files,
+            master=master,
+            gold=spark_paths(request.gold),
+            trace=spark_paths(request.trace),
+            shown=(", ".join(request.gold), ", ".join(request.trace)),
+            settings=request.policy.settings,
+            skip_bad=request.skip_bad,
+            items=request.needs_items,
+            expect_gold_digest=request.expect_gold_digest,
+            digest=digest_of_files,
         )
     )
 

@@ -234,7 +234,7 @@ InputRead = tuple[tuple[RagSource, ...], str | None, BadLines]
 """An input that was read: its files, its digest, and the lines that were no rows."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RagRequest:
     """What a run is asked for. Without a gold set the traces' files hold it too."""
 
@@ -365,7 +365,16 @@ def _own_rows(
                 else:
                     yield line, line, row
     gold.digests.append(seen.digest)
-    gold.index.stretches.append(LineRange(source.file, source.shown, before, 0, lines, offsets))
+    gold.index.stretches.append(
+        LineRange(
+            file=source.file,
+            shown=source.shown,
+            before=before,
+            before_in_file=0,
+            lines=lines,
+            offsets=offsets,
+        )
+    )
 
 
 def _imported_rows(

@@ -130,7 +130,14 @@ def shard_input(
             for share, pieces in enumerate(dealt.shares):
                 pieces.append(_shard_piece(work.stem, share, before))
             dealt.index.stretches.append(
-                LineRange(source.file, source.shown, before, in_file, *hand.blocks)
+                LineRange(
+                    file=source.file,
+                    shown=source.shown,
+                    before=before,
+                    before_in_file=in_file,
+                    lines=hand.blocks[0],
+                    offsets=hand.blocks[1],
+                )
             )
             in_file += hand.lines
             before += hand.lines
@@ -313,11 +320,23 @@ def evaluate_in_shards(
     with tempfile.TemporaryDirectory(prefix="affidavit-") as place:
         folder = Path(place)
         gold = shard_input(
-            golds, gold_from_chunk, folder / "gold", count, bad_gold, request.jobs, run
+            sources=golds,
+            rows_of=gold_from_chunk,
+            folder=folder / "gold",
+            shares=count,
+            bad=bad_gold,
+            jobs=request.jobs,
+            run=run,
         )
         require_digest(gold.digest or "", request.expect_gold_digest, golds[0].shown)
         traces = shard_input(
-            sources, traces_from_chunk, folder / "trace", count, bad_traces, request.jobs, run
+            sources=sources,
+            rows_of=traces_from_chunk,
+            folder=folder / "trace",
+            shares=count,
+            bad=bad_traces,
+            jobs=request.jobs,
+            run=run,
         )
         works = [
             ShardWork(tuple(mine), tuple(theirs), request.policy.settings, request.needs_items)

@@ -64,7 +64,7 @@ class ScoringContext:
     skip_bad: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredPart:
     """What a part gave. Lines count from the start of the part.
 
@@ -162,12 +162,12 @@ class _PartScoring:
 
     def done(self, error: AffidavitError | None) -> ScoredPart:
         return ScoredPart(
-            self._scoring.runs(),
-            self._count,
-            (self._lines, self._offsets),
-            self._bad,
-            self._digest,
-            error,
+            runs=self._scoring.runs(),
+            lines=self._count,
+            blocks=(self._lines, self._offsets),
+            bad=self._bad,
+            digest=self._digest,
+            error=error,
         )
 
 
@@ -255,7 +255,7 @@ def score_traces(
     traces = ScoredTraces(LastTraces())
     for source in sources:
         if source.is_own:
-            _score_own(source, bench, bad, jobs, run, traces)
+            _score_own(source=source, bench=bench, bad=bad, jobs=jobs, run=run, traces=traces)
         else:
             _score_imported(source, bench, bad, questions, traces)
     return traces
@@ -280,7 +280,14 @@ def _score_own(
         if part.scores:
             found.append((traces.before, scored.runs))
             traces.index.stretches.append(
-                LineRange(source.file, source.shown, traces.before, in_file, *scored.blocks)
+                LineRange(
+                    file=source.file,
+                    shown=source.shown,
+                    before=traces.before,
+                    before_in_file=in_file,
+                    lines=scored.blocks[0],
+                    offsets=scored.blocks[1],
+                )
             )
             in_file += scored.lines
             traces.before += scored.lines

@@ -33,7 +33,7 @@ MANIFESTS_FILE: Final = "manifests.jsonl"
 MAX_BYTES: Final = 16 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchGate:
     """What is asked of research runs: a file of golden queries and a folder of runs."""
 

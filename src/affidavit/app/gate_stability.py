@@ -219,16 +219,16 @@ def _run_record(
     retrieved_ids: tuple[str, ...] | None = None,
 ) -> RunRecordV1:
     return RunRecordV1(
-        question.qid,
-        jitter_run_id(question.qid, question.seed, question.jitter),
-        question.seed,
-        question.jitter,
-        question.text,
-        run_key(question, pipeline, pace.form),
-        answer,
-        retrieved_ids,
-        e2e_ms,
-        fault,
+        qid=question.qid,
+        run_id=jitter_run_id(question.qid, question.seed, question.jitter),
+        seed=question.seed,
+        jitter=question.jitter,
+        q=question.text,
+        key=run_key(question, pipeline, pace.form),
+        answer_json=answer,
+        retrieved_ids=retrieved_ids,
+        e2e_ms=e2e_ms,
+        fault=fault,
     )
 
 
@@ -351,7 +351,7 @@ def _is_torn(line: bytes) -> bool:
 KIND = "stability"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StabilityGate:
     """What is asked of recorded runs."""
 

@@ -139,22 +139,22 @@ def rag(
     frame.refuse_to_replace((*gold, *traces, *((scu_rules,) if scu_rules else ())))
     report = gate_rag(
         RagPlan(
-            gold,
-            traces,
-            frame.gates,
-            scu_enforced,
-            scu_rules,
-            k,
-            refusal,
-            frame.allow_missing,
-            frame.skip_bad,
-            expect_gold_digest,
-            frame.baseline,
+            gold=gold,
+            trace=traces,
+            gates=frame.gates,
+            scu_enforced=scu_enforced,
+            scu_rules=scu_rules,
+            k=k,
+            refusal=refusal,
+            allow_missing=frame.allow_missing,
+            skip_bad=frame.skip_bad,
+            expect_gold_digest=expect_gold_digest,
+            baseline=frame.baseline,
             # Only the JSON names every item.
-            items and (terminal.json or "json" in frame.report_files),
-            jobs,
-            engine,
-            master,
+            items=items and (terminal.json or "json" in frame.report_files),
+            jobs=jobs,
+            engine=engine,
+            master=master,
         )
     )
     return finish_gate(terminal, frame, report)
@@ -249,13 +249,13 @@ def latency(
     frame.refuse_to_replace((*files, *(path for _, path in known)))
     report = gate_latency(
         LatencyGate(
-            files,
-            frame.gates,
-            rps,
-            known,
-            RollbackGuard(slower_by, worse_by),
-            frame.skip_bad,
-            frame.baseline,
+            files=files,
+            gates=frame.gates,
+            rps=rps,
+            accuracy=known,
+            guard=RollbackGuard(slower_by, worse_by),
+            skip_bad=frame.skip_bad,
+            baseline=frame.baseline,
         )
     )
     return finish_gate(terminal, frame, report)
@@ -336,7 +336,13 @@ def agreement(
     frame.refuse_to_replace((*pairs, *filter(None, labels)), *others)
     report, counts = gate_agreement(
         AgreementGate(
-            pairs, scholar, auditor, gates, frame.skip_bad, frame.allow_missing, frame.baseline
+            pairs=pairs,
+            scholar=scholar,
+            auditor=auditor,
+            gates=gates,
+            skip_bad=frame.skip_bad,
+            allow_missing=frame.allow_missing,
+            baseline=frame.baseline,
         )
     )
     if disagreements is not None:
@@ -390,7 +396,12 @@ def research(terminal: Terminal, frame: GateOptions, golden: Path, outputs: Path
     frame.require_gates("research")
     frame.refuse_to_replace((golden,))
     asked = ResearchGate(
-        golden, outputs, frame.gates, frame.skip_bad, frame.allow_missing, frame.baseline
+        golden=golden,
+        outputs=outputs,
+        gates=frame.gates,
+        skip_bad=frame.skip_bad,
+        allow_missing=frame.allow_missing,
+        baseline=frame.baseline,
     )
     try:
         report = gate_research(asked)

@@ -149,26 +149,26 @@ def stability(
             environment=os.environ,
         )
         _record_runs(
-            terminal,
-            pipeline,
-            RunOptions(jobs, rps, retries, reply),
-            gold,
-            files[0],
-            seeds,
-            jitters,
+            terminal=terminal,
+            pipeline=pipeline,
+            pace=RunOptions(jobs, rps, retries, reply),
+            gold=gold,
+            file=files[0],
+            seeds=seeds,
+            jitters=jitters,
         )
     else:
         reject_options("is for --mode run", *_RUN_MODE_OPTIONS)
     report = gate_stability(
         StabilityGate(
-            gold,
-            files,
-            frame.gates,
-            refusal,
-            frame.skip_bad,
-            frame.allow_missing,
-            frame.baseline,
-            expect_gold_digest,
+            gold=gold,
+            runs=files,
+            gates=frame.gates,
+            refusal=refusal,
+            skip_bad=frame.skip_bad,
+            allow_missing=frame.allow_missing,
+            baseline=frame.baseline,
+            expect_gold_digest=expect_gold_digest,
         )
     )
     return finish_gate(terminal, frame, report)

@@ -106,7 +106,12 @@ def compare_outcomes(
     p_value = _p_value(broken.total, mended.total, agreeing)
     at_worst = _p_value(broken.total + gone.total, mended.total, agreeing)
     change, why = _classify_change(
-        compared, broken.total, mended.total, gone.total, p_value, at_worst
+        pairs=compared,
+        broken=broken.total,
+        mended=mended.total,
+        lost=gone.total,
+        p_value=p_value,
+        at_worst=at_worst,
     )
     return Comparison(
         change=change,
@@ -127,7 +132,13 @@ def _p_value(broken: int, mended: int, agreeing: int) -> float | None:
 
 
 def _classify_change(
-    pairs: int, broken: int, mended: int, lost: int, p_value: float | None, at_worst: float | None
+    *,
+    pairs: int,
+    broken: int,
+    mended: int,
+    lost: int,
+    p_value: float | None,
+    at_worst: float | None,
 ) -> tuple[Change, str]:
     """Return what can be said; `at_worst` is the p-value if all that is lost had become wrong."""
     if p_value is None or at_worst is None:
@@ -283,7 +294,7 @@ class MetricChange:
         return {"before": self.before, "now": self.now, "difference": self.difference}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportComparison:
     """What can be said of two reports of one kind; `parts` are those of a report of several."""
 
@@ -356,12 +367,12 @@ def compare_reports(
         change, why = checks[_OUTCOME].change, checks[_OUTCOME].why
     why = "; but ".join([why, *_setup_differences(first, second)])
     return ReportComparison(
-        first.kind,
-        change,
-        why,
-        (first.decision, second.decision),
-        checks,
-        _metric_changes(first, second),
+        kind=first.kind,
+        change=change,
+        why=why,
+        decisions=(first.decision, second.decision),
+        checks=checks,
+        metrics=_metric_changes(first, second),
     )
 
 
@@ -388,13 +399,13 @@ def _compare_parts(
     said += [f"{name}: only in one of the reports" for name in single]
     changes = [part.change for _, part in parts] + [Change.CANNOT_TELL] * bool(single or not parts)
     return ReportComparison(
-        first.kind,
-        next(change for change in _WORST_FIRST if change in changes),
-        "; ".join(said),
-        (first.decision, second.decision),
-        {},
-        (),
-        parts,
+        kind=first.kind,
+        change=next(change for change in _WORST_FIRST if change in changes),
+        why="; ".join(said),
+        decisions=(first.decision, second.decision),
+        checks={},
+        metrics=(),
+        parts=parts,
     )
 
 

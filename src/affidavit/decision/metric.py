@@ -1,6 +1,6 @@
 """Metrics: what kind of number each one is, which direction is better, and tables of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal
@@ -51,7 +51,7 @@ class Metric(Struct, frozen=True):
 MetricTable = Mapping[str, Metric]
 
 
-def metric_table(*metrics: Metric) -> MetricTable:
+def metric_table(metrics: Iterable[Metric]) -> MetricTable:
     """Return the metrics by name."""
     return MappingProxyType({metric.name: metric for metric in metrics})
 
@@ -59,50 +59,81 @@ def metric_table(*metrics: Metric) -> MetricTable:
 _ANSWERABLE: Final = "no answerable gold item could be measured"
 
 RAG_METRICS: Final[MetricTable] = metric_table(
-    Metric("precision", MetricKind.SHARE, True, "no shipped answer could be judged"),
-    Metric("chr", MetricKind.SHARE, True, "no shipped answer's citations could be judged"),
-    Metric(
-        "under_refusal", MetricKind.SHARE, False, "no unanswerable gold item has a run", ("under",)
-    ),
-    Metric("over_refusal", MetricKind.SHARE, False, "no answerable gold item has a run", ("over",)),
-    Metric("scu", MetricKind.SHARE, True, "no shipped answer has constraints to keep"),
-    Metric("scu_violations", MetricKind.COUNT, False, "no shipped answer has constraints to keep"),
-    Metric("recall_at_k", MetricKind.SHARE, True, _ANSWERABLE, ("recall", "recall@k")),
-    Metric("chr_at_k", MetricKind.SHARE, True, _ANSWERABLE, ("chr@k",)),
-    Metric(
-        "containment", MetricKind.SHARE, True, "no shipped answer has a gold text to hold", ("c",)
-    ),
+    [
+        Metric("precision", MetricKind.SHARE, True, "no shipped answer could be judged"),
+        Metric("chr", MetricKind.SHARE, True, "no shipped answer's citations could be judged"),
+        Metric(
+            "under_refusal",
+            MetricKind.SHARE,
+            False,
+            "no unanswerable gold item has a run",
+            ("under",),
+        ),
+        Metric(
+            "over_refusal", MetricKind.SHARE, False, "no answerable gold item has a run", ("over",)
+        ),
+        Metric("scu", MetricKind.SHARE, True, "no shipped answer has constraints to keep"),
+        Metric(
+            "scu_violations", MetricKind.COUNT, False, "no shipped answer has constraints to keep"
+        ),
+        Metric("recall_at_k", MetricKind.SHARE, True, _ANSWERABLE, ("recall", "recall@k")),
+        Metric("chr_at_k", MetricKind.SHARE, True, _ANSWERABLE, ("chr@k",)),
+        Metric(
+            "containment",
+            MetricKind.SHARE,
+            True,
+            "no shipped answer has a gold text to hold",
+            ("c",),
+        ),
+    ]
 )
 
 LATENCY_METRICS: Final[MetricTable] = metric_table(
-    Metric("p50_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p50",)),
-    Metric("p90_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p90",)),
-    Metric("p95_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p95",)),
-    Metric("p99_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p99",)),
-    Metric("tail_amplification", MetricKind.AMOUNT, False, "there is no median above 0", ("tail",)),
+    [
+        Metric("p50_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p50",)),
+        Metric("p90_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p90",)),
+        Metric("p95_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p95",)),
+        Metric("p99_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p99",)),
+        Metric(
+            "tail_amplification", MetricKind.AMOUNT, False, "there is no median above 0", ("tail",)
+        ),
+    ]
 )
 
 AGREEMENT_METRICS: Final[MetricTable] = metric_table(
-    Metric("percent_agreement", MetricKind.SHARE, True, "there are no pairs of labels", ("pa",)),
-    Metric(
-        "kappa", MetricKind.COEFFICIENT, True, "one label is the only one used, or there are none"
-    ),
-    Metric("abstain_rate", MetricKind.SHARE, False, "there are no pairs of labels", ("abstain",)),
+    [
+        Metric(
+            "percent_agreement", MetricKind.SHARE, True, "there are no pairs of labels", ("pa",)
+        ),
+        Metric(
+            "kappa",
+            MetricKind.COEFFICIENT,
+            True,
+            "one label is the only one used, or there are none",
+        ),
+        Metric(
+            "abstain_rate", MetricKind.SHARE, False, "there are no pairs of labels", ("abstain",)
+        ),
+    ]
 )
 
 STABILITY_METRICS: Final[MetricTable] = metric_table(
-    Metric("stable", MetricKind.SHARE, True, "no gold item has runs that could be judged"),
+    [
+        Metric("stable", MetricKind.SHARE, True, "no gold item has runs that could be judged"),
+    ]
 )
 
 RESEARCH_METRICS: Final[MetricTable] = metric_table(
-    Metric("evidence_coverage_rate", MetricKind.SHARE, True, "no run has a verified claim"),
-    Metric(
-        "golden_recall", MetricKind.SHARE, True, "no run answers a query with required evidence"
-    ),
-    Metric(
-        "abstention_accuracy", MetricKind.SHARE, True, "no run answers a query without evidence"
-    ),
-    Metric("manifest_integrity", MetricKind.SHARE, True, "no run has a recorded step"),
+    [
+        Metric("evidence_coverage_rate", MetricKind.SHARE, True, "no run has a verified claim"),
+        Metric(
+            "golden_recall", MetricKind.SHARE, True, "no run answers a query with required evidence"
+        ),
+        Metric(
+            "abstention_accuracy", MetricKind.SHARE, True, "no run answers a query without evidence"
+        ),
+        Metric("manifest_integrity", MetricKind.SHARE, True, "no run has a recorded step"),
+    ]
 )
 
 METRICS_BY_KIND: Final[Mapping[str, MetricTable]] = MappingProxyType(

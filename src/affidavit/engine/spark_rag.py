@@ -33,7 +33,7 @@ Row = TypeVar("Row", GoldItem, TraceRow)
 _NOTHING: Final = RagCounts()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SparkRagRun:
     """What a run on Spark is asked for. `gold` and `trace` are what Spark reads, and `shown` how
     the user named them; `digest` makes one digest of those of several files.

@@ -45,7 +45,7 @@ class AnswerState(StrEnum):
 class ItemProfile(NamedTuple):
     """How one item came out; None was not measured, or does not apply."""
 
-    seen: AnswerState
+    answer_state: AnswerState
     answerable: bool
     contains: bool | None = None
     """C: a gold substring stands in the claim."""
@@ -84,15 +84,15 @@ def decode_profile(code: int) -> ItemProfile:
     """Return the profile that a code stands for; equal profiles are one object."""
     recalls, reachable = _RETRIEVED[code >> 10 & 3]
     return ItemProfile(
-        _ANSWER_STATES[code & 3],
-        bool(code & ANSWERABLE),
-        _HELD[code >> 4 & 3],
-        _HELD[code >> 6 & 3],
-        _HELD[code >> 8 & 3],
-        bool(code & CONSTRAINED),
-        recalls,
-        reachable,
-        bool(code & NEAR_MISS),
+        answer_state=_ANSWER_STATES[code & 3],
+        answerable=bool(code & ANSWERABLE),
+        contains=_HELD[code >> 4 & 3],
+        cites=_HELD[code >> 6 & 3],
+        keeps=_HELD[code >> 8 & 3],
+        constrained=bool(code & CONSTRAINED),
+        recalls=recalls,
+        reachable=reachable,
+        near_miss=bool(code & NEAR_MISS),
     )
 
 
@@ -115,20 +115,20 @@ def rightness(profile: ItemProfile) -> bool | None:
 
 def outcome_of(profile: ItemProfile) -> bool | None:
     """Return whether an item came out as it should: answered rightly, or refused rightly."""
-    if profile.seen is AnswerState.SHIPPED:
+    if profile.answer_state is AnswerState.SHIPPED:
         return rightness(profile)
-    return not profile.answerable if profile.seen is AnswerState.REFUSED else None
+    return not profile.answerable if profile.answer_state is AnswerState.REFUSED else None
 
 
 def _is_absent(profile: ItemProfile) -> bool:
-    return profile.seen in (AnswerState.MISSING, AnswerState.SILENT)
+    return profile.answer_state in (AnswerState.MISSING, AnswerState.SILENT)
 
 
 def _of_shipped(
     outcome: Callable[[ItemProfile], bool | None],
 ) -> Callable[[ItemProfile], ItemResult]:
     def mark(profile: ItemProfile) -> ItemResult:
-        if profile.seen is AnswerState.REFUSED:
+        if profile.answer_state is AnswerState.REFUSED:
             return ItemResult.APART
         return ItemResult.ABSENT if _is_absent(profile) else result_from_bool(outcome(profile))
 
@@ -150,7 +150,11 @@ def _of_questions(seen: AnswerState, *, answerable: bool) -> Callable[[ItemProfi
     def mark(profile: ItemProfile) -> ItemResult:
         if profile.answerable is not answerable:
             return ItemResult.APART
-        return ItemResult.ABSENT if _is_absent(profile) else result_from_bool(profile.seen is seen)
+        return (
+            ItemResult.ABSENT
+            if _is_absent(profile)
+            else result_from_bool(profile.answer_state is seen)
+        )
 
     return mark
 
@@ -175,7 +179,7 @@ def _of_retrieval(
         # A pipeline that gave no answer has retrieved all the same.
         return (
             ItemResult.ABSENT
-            if profile.seen is AnswerState.MISSING
+            if profile.answer_state is AnswerState.MISSING
             else result_from_bool(outcome(profile))
         )
 
@@ -198,7 +202,7 @@ RESULT_BY_METRIC: Final[Mapping[str, Callable[[ItemProfile], ItemResult]]] = Map
 
 
 def _is_shipped_answer(profile: ItemProfile) -> bool:
-    return profile.seen is AnswerState.SHIPPED and profile.answerable
+    return profile.answer_state is AnswerState.SHIPPED and profile.answerable
 
 
 def _lacks_its_text(profile: ItemProfile) -> bool:
@@ -207,19 +211,19 @@ def _lacks_its_text(profile: ItemProfile) -> bool:
 
 LISTING_RULES: Final[Mapping[str, Callable[[ItemProfile], bool]]] = MappingProxyType(
     {
-        "missing_traces": lambda profile: profile.seen is AnswerState.MISSING,
-        "no_answer": lambda profile: profile.seen is AnswerState.SILENT,
+        "missing_traces": lambda profile: profile.answer_state is AnswerState.MISSING,
+        "no_answer": lambda profile: profile.answer_state is AnswerState.SILENT,
         "near_refusals": lambda profile: profile.near_miss,
         "containment_not_measured": lambda profile: (
             _is_shipped_answer(profile) and profile.contains is None
         ),
         "citations_not_measured": lambda profile: (
-            profile.seen is AnswerState.SHIPPED and profile.cites is None
+            profile.answer_state is AnswerState.SHIPPED and profile.cites is None
         ),
         "recall_not_measured": lambda profile: (
             profile.answerable
             and profile.recalls is None
-            and profile.seen is not AnswerState.MISSING
+            and profile.answer_state is not AnswerState.MISSING
         ),
     }
 )
@@ -238,7 +242,7 @@ def rank_of(qid: str, profile: ItemProfile) -> Rank:
     An answer to what has no answer goes first, then wrong answers by how many of C, H and K
     failed, then refusals of what has an answer; among equals the qid decides.
     """
-    if profile.seen is AnswerState.REFUSED:
+    if profile.answer_state is AnswerState.REFUSED:
         return (2, 0, qid)
     failed = len(failed_checks(profile))
     return (1, -failed, qid) if profile.answerable else (0, -failed, qid)
@@ -265,23 +269,25 @@ class RagCounts:
 
     def __add__(self, other: "RagCounts") -> "RagCounts":
         return RagCounts(
-            dict(Counter(self.profiles) + Counter(other.profiles)),
-            {
+            profiles=dict(Counter(self.profiles) + Counter(other.profiles)),
+            listings={
                 name: self.listings.get(name, EMPTY_LISTING)
                 + other.listings.get(name, EMPTY_LISTING)
                 for name in LISTING_RULES
                 if name in self.listings or name in other.listings
             },
-            tuple(islice(merge(self.offenders, other.offenders), MAX_OFFENDERS)),
-            self.traces + other.traces,
-            self.duplicates + other.duplicates,
-            self.strays + other.strays,
+            offenders=tuple(islice(merge(self.offenders, other.offenders), MAX_OFFENDERS)),
+            traces=self.traces + other.traces,
+            duplicates=self.duplicates + other.duplicates,
+            strays=self.strays + other.strays,
         )
 
-    def items(self, seen: AnswerState | None = None) -> int:
+    def items(self, state: AnswerState | None = None) -> int:
         """Return how many gold items there are, or how many of a kind."""
         return sum(
-            count for profile, count in self.profiles.items() if seen in (None, profile.seen)
+            count
+            for profile, count in self.profiles.items()
+            if state in (None, profile.answer_state)
         )
 
     def uses_scu(self) -> bool:
@@ -361,9 +367,9 @@ class _NameCollector:
 
     def counts(self, profiles: Mapping[ItemProfile, int]) -> RagCounts:
         return RagCounts(
-            dict(profiles),
-            {name: listing_of(names) for name, names in self._listed.items() if names},
-            tuple(nsmallest(MAX_OFFENDERS, self._ranked())),
+            profiles=dict(profiles),
+            listings={name: listing_of(names) for name, names in self._listed.items() if names},
+            offenders=tuple(nsmallest(MAX_OFFENDERS, self._ranked())),
         )
 
     def _ranked(self) -> Iterator[Rank]:

@@ -75,13 +75,13 @@ def _citations(answer: TraceAnswer) -> tuple[str, ...] | None:
 
 
 def _reason(profile: ItemProfile) -> str:
-    if profile.seen is AnswerState.REFUSED:
+    if profile.answer_state is AnswerState.REFUSED:
         return "refused_answerable"
     return "wrong_answer" if profile.answerable else "answered_unanswerable"
 
 
 def _not_measured(profile: ItemProfile) -> tuple[str, ...]:
-    if profile.seen is not AnswerState.SHIPPED or not profile.answerable:
+    if profile.answer_state is not AnswerState.SHIPPED or not profile.answerable:
         return ()
     checks = {"C": profile.contains, "H": profile.cites}
     return tuple(name for name, held in checks.items() if held is None)
@@ -202,7 +202,7 @@ def item_groups(items: Iterable[tuple[str, ItemProfile]]) -> tuple[ItemGroup, ..
 
 
 def _checks_of(profile: ItemProfile) -> Checks:
-    if profile.seen is not AnswerState.SHIPPED or not profile.answerable:
+    if profile.answer_state is not AnswerState.SHIPPED or not profile.answerable:
         return ()
     checks: Checks = (("C", profile.contains), ("H", profile.cites))
     return (*checks, ("K", profile.keeps)) if profile.constrained else checks

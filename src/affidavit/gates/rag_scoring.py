@@ -90,13 +90,13 @@ class RagScorer:
         needles = needles_of(gold.gold_claim_substr) if gold.answerable else ()
         wanted = gold.gold_citations or ()
         return PreparedGold(
-            number,
-            base,
-            needles,
-            wanted,
-            wanted[0] if len(wanted) == 1 else None,
-            lock,
-            gold.constraints if lock else None,
+            number=number,
+            base=base,
+            needles=needles,
+            wanted=wanted,
+            only=wanted[0] if len(wanted) == 1 else None,
+            lock=lock,
+            constraints=gold.constraints if lock else None,
         )
 
     def code_of(self, ready: PreparedGold, trace: TraceRow) -> int:

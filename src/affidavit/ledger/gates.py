@@ -20,7 +20,7 @@ CONTRADICTIONS: Final = Metric("contradictions", MetricKind.COUNT, False)
 SUPPORTED: Final = Metric("supported", MetricKind.SHARE, True)
 UNRESOLVED_CITATIONS: Final = Metric("unresolved_citations", MetricKind.COUNT, False)
 LEDGER_METRICS: Final[MetricTable] = metric_table(
-    COVERAGE, UNSUPPORTED, CRITICAL_UNSUPPORTED, CONTRADICTIONS, SUPPORTED, UNRESOLVED_CITATIONS
+    [COVERAGE, UNSUPPORTED, CRITICAL_UNSUPPORTED, CONTRADICTIONS, SUPPORTED, UNRESOLVED_CITATIONS]
 )
 DEFAULT_GATES: Final = parse_default_gates(
     LEDGER_METRICS,

@@ -20,7 +20,7 @@ FINDINGS_BY_SEVERITY: Final[Mapping[Severity, Metric]] = {
     severity: Metric(f"{severity.value}s", MetricKind.COUNT, False) for severity in Severity
 }
 LINT_METRICS: Final[MetricTable] = metric_table(
-    COMPLETENESS, CLOSURE, FINDINGS, *FINDINGS_BY_SEVERITY.values()
+    [COMPLETENESS, CLOSURE, FINDINGS, *FINDINGS_BY_SEVERITY.values()]
 )
 
 
