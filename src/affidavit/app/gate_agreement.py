@@ -32,7 +32,7 @@ COLUMNS = ("qid", "scholar", "auditor", "final", "why")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementGate:
-    """What is asked of two agents: `pairs`, or the labels of each."""
+    """The settings of the gate: `pairs`, or the labels of each agent."""
 
     pairs: tuple[str, ...] = ()
     scholar: str | None = None
@@ -52,7 +52,7 @@ class _Labelled:
 
 
 def gate_agreement(asked: AgreementGate) -> tuple[Report, AgreementCounts]:
-    """Return the report and the counts, which hold every disagreement."""
+    """Return the report, and the counts with every disagreement."""
     before = baseline_outcomes(asked.baseline, KIND)
     if asked.scholar is not None and asked.auditor is not None:
         found = _from_labels(asked.scholar, asked.auditor, asked.skip_bad)
@@ -96,9 +96,10 @@ def _labels(role: str, name: str, skip_bad: bool) -> tuple[dict[str, LabelRow], 
 
 
 def disagreements_tsv(counts: AgreementCounts) -> bytes:
-    """Return every disagreement as a table with tabs; without any, its head alone.
+    """Return every disagreement as tab-separated values with a header.
 
-    The head is written all the same, so that no older file is taken for this run's.
+    The header is written even without disagreements, so that an older file is not taken for this
+    run's.
     """
     rows = (COLUMNS, *(structs.astuple(made) for made in counts.disagreements))
     return "".join("\t".join(map(_cell, row)) + "\n" for row in rows).encode(
@@ -107,10 +108,10 @@ def disagreements_tsv(counts: AgreementCounts) -> bytes:
 
 
 def _cell(text: str) -> str:
-    """Return a cell that stays one, and stays text.
+    """Return the text of a cell, escaped.
 
-    A qid is the user's: a tab or a line break in it must not make cells of its own, nor its first
-    letter a formula or a quote of a spreadsheet. What changes becomes an escape that can be read.
+    A tab or line break in a qid must not start another cell, and its first letter must not start a
+    spreadsheet formula or a quoted text.
     """
     safe = escape_controls(text.translate(_ESCAPES))
     return f"\\u{ord(safe[0]):04x}{safe[1:]}" if safe.startswith(_ACTS) else safe

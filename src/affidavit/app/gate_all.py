@@ -26,10 +26,8 @@ from affidavit.decision.metric import METRICS_BY_KIND
 from affidavit.decision.report import REPORT_SCHEMA, Report, system_error_report
 from affidavit.gates.rag_scoring import DEFAULT_K, REFUSAL
 
-# `gate all`: every gate that a project configures, and one decision over them.
-#
-# The worst of them decides. A gate that could not be tried, because a file of it is missing or
-# malformed, has decided nothing: the whole is inconclusive then, never to ship.
+# The worst gate decides. If a gate could not be evaluated, because one of its files is missing or
+# malformed, the decision is never to ship.
 
 KIND: Final = "all"
 Member = TypeVar("Member")
@@ -115,7 +113,7 @@ def _gate_outcome(name: str, decide: Callable[[], Report]) -> GateOutcome:
     return GateOutcome(name, report, report.decision.exit)
 
 
-# What the tables `[gates.*]` of a config file may hold, one shape for each gate.
+# The tables `[gates.*]` of a configuration file, one Struct for each gate.
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Names = Name | tuple[Name, ...]
@@ -125,7 +123,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class GateTableV1(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every gate takes."""
+    """The settings that every gate has."""
 
     gates: str | tuple[str, ...] = ()
     skip_bad: bool = False
@@ -208,19 +206,19 @@ class GatesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         return [(name, table) for name, table in tables.items() if table is not None]
 
 
-# From the settings of a gate to what decides it.
+# From the table of a gate to its plan.
 
 
 @dataclass(frozen=True, slots=True)
 class GatePlan:
-    """What a gate reads, and how it is decided."""
+    """The input files of a gate, and the function that evaluates it."""
 
     inputs: tuple[str, ...]
     run: Callable[[], Report]
 
 
 def gate_plan(given: AnyGateTable, folder: Path) -> GatePlan:
-    """Return the plan of a gate; `folder` is where its files are."""
+    """Return the plan of a gate; its paths are relative to `folder`."""
     found = _ConfigFiles(folder)
     match given:
         case RagTableV1():
@@ -237,7 +235,7 @@ def gate_plan(given: AnyGateTable, folder: Path) -> GatePlan:
 
 
 class _ConfigFiles:
-    """Files beside the config file, and which of them were named."""
+    """Resolves paths against the folder of the configuration file, and collects them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -336,18 +334,15 @@ def _research(given: ResearchTableV1, found: _ConfigFiles) -> Callable[[], Repor
     return lambda: gate_research(gate)
 
 
-# The gates that a project configures in `affidavit.toml`: its tables `[gates.*]`.
-#
-# Everything that can be wrong with them is found here, before anything is measured, with the line
-# of the file. Paths are relative to the file. Other tables of it belong to others and are left
-# alone.
+# The tables `[gates.*]` of `affidavit.toml` are validated before anything is measured, with the
+# line in errors. Paths are relative to the file. Other tables are ignored.
 
 _FAULTS: Final = ConfigFaults(faults.CONFIG_SYNTAX, faults.CONFIG_VALUE, faults.CONFIG_KEY)
 
 
 @dataclass(frozen=True, slots=True)
 class GateConfig:
-    """The gates of a project in the order of the table above, and where its history is kept."""
+    """The configured gates in their order, and the path of the history."""
 
     gates: tuple[tuple[str, GatePlan], ...]
     history: Path | None
@@ -358,7 +353,7 @@ class GateConfig:
         return tuple(name for _, plan in self.gates for name in plan.inputs)
 
     def runs(self) -> tuple[tuple[str, Callable[[], Report]], ...]:
-        """Return each gate with what decides it."""
+        """Return each gate with the function that evaluates it."""
         return tuple((name, plan.run) for name, plan in self.gates)
 
 
@@ -377,7 +372,7 @@ def load_gate_config(path: Path) -> GateConfig:
 
 
 def gate_config_from(table: Any, folder: Path) -> GateConfig:
-    """Return the gates of the table `gates`; `folder` is where the files that it names are."""
+    """Return the gates of the table `gates`; its paths are relative to `folder`."""
     return _config(ConfigDocument({"gates": table}, None, _FAULTS, dict), folder)
 
 

@@ -1,6 +1,4 @@
-"""Reads the inputs of gates: JSON lines in blocks of whole lines, digested on the way, and stored
-reports.
-"""
+"""Read the inputs of gates: JSON lines in blocks of whole lines, and stored reports."""
 
 import hashlib
 import sys
@@ -26,19 +24,19 @@ from affidavit.decision.comparison import outcomes_from_report
 from affidavit.decision.counts import MAX_LISTED
 from affidavit.decision.report import ReportInput
 
-# Bytes of a file, cut after whole lines: what the decoders are quickest with.
+# Blocks of whole lines, the input that decoders read fastest.
 
 OnBadLine = Callable[[AffidavitError], None]
 Stream = BufferedReader | IO[bytes]
 
 MAX_LINE_BYTES: Final = LINE_LIMITS.max_bytes
 BLOCK_BYTES: Final = 1 << 17
-"""Some hundred lines: more bytes leave the processor's cache, fewer cost a call each."""
+"""A few hundred lines: larger blocks leave the processor cache, smaller ones cost calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineBlock:
-    """Some whole lines of a file, and where they stand; `offset` counts bytes."""
+    """Whole lines of a file and their location; `offset` counts bytes."""
 
     raw: bytes
     first_line: int
@@ -58,8 +56,8 @@ def blocks_of(
 ) -> Iterator[LineBlock]:
     """Yield the blocks of a stream from `start` to `end`, both at the start of a line.
 
-    A line that is too long is told to `bad` and leaves a blank one behind, so that the lines after
-    it keep their numbers. `watch` sees all bytes.
+    A line that is too long is passed to `bad` and becomes a blank line, so that the lines after it
+    keep their numbers. `watch` gets all bytes.
     """
     reading = _BlockReader(file, bad, start)
     position = start
@@ -79,7 +77,7 @@ def blocks_of(
 
 
 class _BlockReader:
-    """Cuts pieces of a file after whole lines; what is left over starts the next block."""
+    """Cuts pieces of a file after whole lines; the remainder starts the next block."""
 
     def __init__(self, file: str, bad: OnBadLine, offset: int) -> None:
         self._file = file
@@ -144,10 +142,9 @@ def _long_line(file: str, line: int) -> AffidavitError:
     return AffidavitError(JSON_LONG_LINE, Where(file=file, line=line), limit=MAX_LINE_BYTES)
 
 
-# Files of JSON lines, read in blocks of whole lines: flat in memory, digested on the way.
-#
-# A block is what the decoders are quickest with, about a thousand lines. Its place (`offset`) is
-# counted over all files of one input, so a row can be found again without keeping the rows.
+# Files of JSON lines, read in blocks with constant memory and digested in the same pass. The
+# `offset` of a block counts over all files of one input, so a row can be found again without
+# keeping the rows.
 
 Row = TypeVar("Row")
 RowsOf = Callable[[bytes, int, str | None, OnBadLine], Iterator[tuple[int, Row]]]
@@ -158,14 +155,14 @@ _MAGIC: Final = frozenset("*?[")
 
 @dataclass(slots=True)
 class BadLines:
-    """What becomes of lines that are no rows: the first one stops, or all are counted."""
+    """Collects lines that are not rows, or raises at the first one."""
 
     skip: bool = False
     count: int = 0
     first: list[AffidavitError] = field(default_factory=list)
 
     def __call__(self, error: AffidavitError) -> None:
-        """Take note of a line that is no row, or stop at it."""
+        """Count a line that is not a row, or raise its error."""
         if not self.skip:
             raise error
         self.count += 1
@@ -178,14 +175,14 @@ class BadLines:
 
 
 class StreamDigest:
-    """The size and the digest of bytes that come in pieces."""
+    """The size and digest of a stream of bytes."""
 
     def __init__(self) -> None:
         self._sha256 = hashlib.sha256()
         self.size = 0
 
     def __call__(self, piece: bytes) -> None:
-        """Take the next piece."""
+        """Add the next piece."""
         self.size += len(piece)
         self._sha256.update(piece)
 
@@ -198,7 +195,7 @@ class StreamDigest:
 class InputLines:
     """The lines of one input: a file, several, or standard input.
 
-    After the blocks were read to their end, `as_input` has the digest and the counts.
+    After all blocks were read, `as_input` has the digest and the counts.
     """
 
     def __init__(self, role: str, names: Iterable[str], bad: BadLines | None = None) -> None:
@@ -222,14 +219,14 @@ class InputLines:
             self._digests.append(seen.digest)
 
     def rows(self, rows_of: RowsOf[Row]) -> Iterator[tuple[int, Row]]:
-        """Yield the rows with their lines, read by a row reader's `from_chunk`."""
+        """Yield the rows with their line numbers, decoded by `from_chunk` of a row reader."""
         for block in self.blocks():
             for line, row in rows_of(block.raw, block.first_line, block.file, self._bad):
                 self.rows_read += 1
                 yield line, row
 
     def as_input(self, rows: int | None = None) -> ReportInput:
-        """Return what a report says of this input."""
+        """Return the description of this input for the report."""
         return ReportInput(
             path=", ".join(map(shown_name, self.given)),
             digest=digest_of_files(self._digests),
@@ -240,7 +237,7 @@ class InputLines:
 
 
 def digest_of_files(digests: list[str]) -> str | None:
-    """Return the digest of an input: a file's own, or of several files the digest of the list."""
+    """Return the digest of one file, or the digest of the list of digests."""
     if len(digests) == 1:
         return digests[0]
     listed = "".join(f"{digest}\n" for digest in digests)
@@ -248,9 +245,9 @@ def digest_of_files(digests: list[str]) -> str | None:
 
 
 def files_named(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the files that names and patterns stand for; a pattern's files in their order.
+    """Return the files that match names and patterns, sorted within a pattern.
 
-    A file that is there is itself, also if its name looks like a pattern.
+    An existing file is itself, even if its name looks like a pattern.
     """
     found: list[str] = []
     for name in names:
@@ -268,7 +265,7 @@ def _matches(pattern: Path) -> list[str]:
     root = Path(pattern.anchor)
     try:
         return sorted(str(path) for path in root.glob(str(pattern.relative_to(root))))
-    except (OSError, ValueError) as error:  # A folder that goes away, or `**` within a name.
+    except (OSError, ValueError) as error:  # A removed folder, or `**` within a name.
         where = Where(file=str(pattern))
         raise AffidavitError(FILE_UNREADABLE, where, reason=_reason(error)) from None
 
@@ -280,7 +277,7 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def shown_name(name: str) -> str:
-    """Return a file's name as a report has it; bytes that are no text become escapes."""
+    """Return the name of a file for the report; invalid UTF-8 is escaped."""
     if name == STANDARD_INPUT:
         return "standard input"
     return name.encode("utf-8", "backslashreplace").decode()
@@ -288,7 +285,7 @@ def shown_name(name: str) -> str:
 
 @contextmanager
 def open_input(name: str) -> Iterator[Stream]:
-    """Open a file, or standard input; a standard input that is closed is empty."""
+    """Open a file or standard input; a closed standard input is an error."""
     if name == STANDARD_INPUT:
         if sys.stdin is None:
             raise AffidavitError(FILE_MISSING, Where(file="standard input"))
@@ -298,14 +295,14 @@ def open_input(name: str) -> Iterator[Stream]:
         yield stream
 
 
-# Where the lines of an input stand, so that a few rows can be read again and none is kept.
+# The offsets of the lines of an input, so that a few rows can be read again.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineRange:
-    """Lines that stand together in a file: which line, counted from 1, starts at which byte.
+    """Consecutive lines of a file, and the byte offsets of some of them.
 
-    `before` lines of the whole input stand before it, `before_in_file` lines of its own file.
+    `before` counts the lines before it in the whole input, `before_in_file` those in its file.
     """
 
     file: str
@@ -318,7 +315,7 @@ class LineRange:
 
 @dataclass(frozen=True, slots=True)
 class FoundLine:
-    """A line that was read again: its number among all lines, and where it stands."""
+    """A line that was read again: its number in the input, and its location."""
 
     number: int
     raw: bytes
@@ -328,12 +325,12 @@ class FoundLine:
 
 @dataclass(slots=True)
 class LineIndex:
-    """The stretches of an input, in their order."""
+    """The line ranges of an input, in order."""
 
     stretches: list[LineRange] = field(default_factory=list)
 
     def fetch(self, numbers: Iterable[int]) -> Iterator[FoundLine]:
-        """Yield lines by their numbers among all lines of the input."""
+        """Yield lines by their numbers in the whole input."""
         starts = [stretch.before for stretch in self.stretches]
         for number in sorted(numbers):
             stretch = self.stretches[bisect_right(starts, number - 1) - 1]
@@ -345,7 +342,7 @@ class LineIndex:
             yield FoundLine(number, raw, stretch.shown, stretch.before_in_file + own)
 
 
-# Reports that were stored, read again: baselines, accuracies, both sides of a comparison.
+# Stored reports: baselines, accuracy reports, and both sides of a comparison.
 
 MAX_BASELINE_BYTES: Final = 1024 * 1024 * 1024
 """A report of ten million items has some hundred megabytes."""
@@ -357,5 +354,5 @@ def read_stored_report(path: Path) -> JsonValue:
 
 
 def baseline_outcomes(path: Path | None, kind: str) -> dict[str, bool | None] | None:
-    """Return how the items of a baseline came out; no baseline, no items."""
+    """Return the outcomes of the items of a baseline; None without a baseline."""
     return None if path is None else outcomes_from_report(read_stored_report(path), kind, str(path))

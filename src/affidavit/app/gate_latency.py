@@ -1,6 +1,4 @@
-"""`gate latency`: measured latencies from JSON lines or CSV, with the accuracy of each
-configuration.
-"""
+"""`gate latency`: latencies from JSON lines or CSV, with the accuracy of each configuration."""
 
 import csv
 from codecs import BOM_UTF8
@@ -48,10 +46,9 @@ from affidavit.gates.latency import (
 from affidavit.gates.run_reports import latency_report
 from affidavit.importers.containers import delimiter_of
 
-# Measured latencies from JSON lines or CSV, told by the first letter of a file.
-#
-# The CSV is the one of the latency page: a head with `e2e_ms`, stages, and `knobs` as JSON. Its
-# writer puts the head before every run that it appends, so a line that repeats it is no row.
+# JSON lines or CSV, recognised by the first character of a file. The CSV is that of the latency
+# page: a header with `e2e_ms`, stages, and `knobs` as JSON. Its writer repeats the header before
+# every run that it appends, so a repeated header is skipped.
 
 _NUMBERS: Final = frozenset({"e2e_ms", "rps", *STAGES})
 _TEXTS: Final = frozenset({"qid", "config", "fault"})
@@ -74,14 +71,14 @@ def read_latencies(lines: InputLines, bad: OnBadLine) -> Iterator[LatencyRow]:
 
 
 def _is_json(raw: bytes) -> bool:
-    """Tell JSON lines from a table; a byte order mark does not decide, and nothing is no table."""
+    """Tell whether a file is JSON lines; a byte order mark is skipped, and an empty file is."""
     return raw.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"")
 
 
 class _CsvTable:
-    """A CSV file: its head, which says what stands between the cells, and the rows of each block.
+    """A CSV file: its header, its delimiter, and the rows of each block.
 
-    Spreadsheets write semicolons or tabs where commas stand in numbers.
+    Spreadsheets write semicolons or tabs in locales that use decimal commas.
     """
 
     def __init__(self, file: str, bad: OnBadLine) -> None:
@@ -156,17 +153,17 @@ class _CsvTable:
         return AffidavitError(faults.LATENCY_ROW, where, problem=problem)
 
 
-# `gate latency`: measured latencies, with the accuracy of each configuration where it is known.
+# The gate.
 
 KIND = "latency"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyGate:
-    """What is asked of latencies.
+    """The settings of the gate.
 
-    `accuracy` names reports of `gate rag`, each with the configuration that it measured, or None
-    for the release as a whole. `baseline` is the report of the last release.
+    `accuracy` names reports of `gate rag`, each with its configuration, or None for the release as
+    a whole. `baseline` is the report of the last release.
     """
 
     files: tuple[str, ...]
@@ -227,7 +224,7 @@ def _accuracy_reasons(accuracy: Accuracy | None, decision: Decision) -> tuple[st
 def _tradeoff(
     counts: LatencyCounts, known: dict[str | None, Accuracy], overrides: Iterable[str]
 ) -> Tradeoff:
-    """Return which configurations are worth having; those with either figure are considered."""
+    """Return the trade-off over all configurations that have a latency or an accuracy."""
     gates = override_gates(overrides, LATENCY_GATES, metric.LATENCY_METRICS)
     measured = {name for kind, name in counts.parts if kind == "config"}
     names = measured | {name for name in known if name is not None}
@@ -239,10 +236,10 @@ def _tradeoff(
 def _configuration(
     name: str, counts: LatencyCounts, accuracy: Accuracy | None, gates: tuple[Gate, ...]
 ) -> Configuration:
-    """Return one setting of the knobs: interactive use asks for all gates, batch for accuracy."""
+    """Return one configuration: interactive use needs all gates, batch use the accuracy."""
     measures = counts.of_config(name).figures
     is_right = accuracy is not None and accuracy.decision is Decision.SHIP
-    # A gate on one load speaks of all configurations; it has no figure for a single one.
+    # A gate on one load is about all configurations and has no figure for a single one.
     made = decide((gate for gate in gates if gate.part is None), measures)
     is_quick = all(result.status is GateStatus.PASSED for result in made.results)
     return Configuration(

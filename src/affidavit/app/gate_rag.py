@@ -1,4 +1,4 @@
-"""`gate rag`: evaluates traces against a gold set on the chosen engine, and decides."""
+"""`gate rag`: evaluate traces against a gold set on the chosen engine, and decide."""
 
 import gc
 from collections.abc import Callable, Iterator
@@ -55,11 +55,11 @@ from affidavit.gates.rag_rows import require_digest
 from affidavit.gates.rag_runs import ScoredItems, counts_from_runs
 from affidavit.gates.rag_scoring import DEFAULT_K, REFUSAL, RagSettings
 
-# `gate rag`: a gold set and traces in, a report out; one pass over each, and ten rows again.
+# One pass over the gold set and one over the traces; the rows of offenders are read again.
 
 
 def decide_rag(request: RagRequest, find_out: Callable[[RagRequest], RagResult]) -> Report:
-    """Decide from what an engine finds out."""
+    """Decide from the result of an engine."""
     outcome = find_out(request)
     return rag_report(
         outcome.counts,
@@ -81,7 +81,7 @@ def _compared(request: RagRequest, outcome: RagResult) -> Comparison | None:
 
 
 def evaluate_locally(request: RagRequest, run: ParallelRun) -> RagResult:
-    """Find out on this machine; `run` runs the parts of files, in one process or several."""
+    """Evaluate on this machine; `run` executes the parts, in one process or several."""
     with (
         sources_named("trace", request.trace) as traces,
         sources_named("gold", request.gold) as named,
@@ -112,7 +112,7 @@ def _evaluate(
     settings = request.policy.settings
     bad_gold, bad_traces = BadLines(request.skip_bad), BadLines(request.skip_bad)
     is_beside = golds == sources
-    # In one file both are named alike; and our own traces have a name.
+    # Traces in the file of the gold set, and our own traces, always have a qid.
     is_unnamed = not is_beside and not all(source.is_own for source in sources)
     questions = Questions() if is_unnamed else None
     gold = read_gold(golds, settings, bad_gold, beside_traces=is_beside, questions=questions)
@@ -149,7 +149,7 @@ def _offenders(
     counts: RagCounts,
     refusal: str,
 ) -> Iterator[PlacedOffender]:
-    """Yield the worst, with their rows read again."""
+    """Yield the worst items, with their rows read again."""
     qids = [qid for *_, qid in counts.offenders]
     numbers = {qid: gold.ready[qid].number for qid in qids}
     places = {qid: traces.runs.lines[number] for qid, number in numbers.items()}
@@ -163,7 +163,7 @@ def _offenders(
 
 @contextmanager
 def _garbage_collector_off() -> Iterator[None]:
-    """Rows hold no cycles, so the collector would look at all of them for nothing."""
+    """Rows have no reference cycles, so garbage collection only costs time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -173,12 +173,12 @@ def _garbage_collector_off() -> Iterator[None]:
             gc.enable()
 
 
-# Puts together what `gate rag` needs: settings, rules of a file, a baseline, and an engine.
+# From the plan of a run to its request and engine.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RagPlan:
-    """A run of `gate rag` as a command line or a config file asks for it."""
+    """The settings of a run, from the command line or a configuration file."""
 
     gold: tuple[str, ...]
     trace: tuple[str, ...]
@@ -198,7 +198,7 @@ class RagPlan:
 
 
 def gate_rag(plan: RagPlan) -> Report:
-    """Decide a run with the engine that the plan names."""
+    """Evaluate and decide a run on the engine of its plan."""
     rules = DEFAULT_SCU_RULES if plan.scu_rules is None else scu_rules_from_file(plan.scu_rules)
     request = RagRequest(
         gold=plan.gold,
@@ -252,7 +252,7 @@ def _evaluate_on_spark(request: RagRequest, master: str) -> RagResult:
 
 
 def spark_paths(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the paths that Spark reads: patterns of this machine become their files."""
+    """Return the paths for Spark; local patterns are expanded to files."""
     found: list[str] = []
     for name in names:
         found.extend((name,) if "://" in name else files_named((name,)))
@@ -260,7 +260,7 @@ def spark_paths(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def scu_rules_from_file(path: Path) -> tuple[ScuRule, ...]:
-    """Return our rules and those of a file: a JSON list, or tables `[[rule]]` of a TOML file."""
+    """Return the built-in rules and those of a file: a JSON list, or `[[rule]]` tables in TOML."""
     raw, file = read_bounded(path, MAX_CONFIG_BYTES), str(path)
     if path.suffix.lower() != ".toml":
         try:

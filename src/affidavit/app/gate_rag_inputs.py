@@ -1,6 +1,4 @@
-"""The request of `gate rag`, and its gold set and traces: our own JSON lines or files of other
-tools.
-"""
+"""The inputs of `gate rag`: its request, gold set and traces, our own or of other tools."""
 
 import sys
 from codecs import BOM_UTF8
@@ -52,24 +50,24 @@ from affidavit.gates.rag_report import TRACE_ROLE, RagPolicy
 from affidavit.gates.rag_rows import GOLD_READER, gold_from_line, gold_without_qid
 from affidavit.gates.rag_scoring import PreparedGold, RagScorer, RagSettings
 
-# The files of a gold set or of traces: our own JSON lines, or what another tool wrote.
+# The files of a gold set or of traces: our own JSON lines, or files of another tool.
 
-# A key that only our own rows have, and in which of the two files.
+# A key that only our own rows have, by input.
 _OWN_KEYS: Final = {"gold": b'"answerable"', "trace": b'"answer_json"'}
 _OWN_ENDINGS: Final = (".jsonl", ".ndjson")
 _HEAD_BYTES: Final = 1 << 16
 LARGE_GOLD_BYTES: Final = 32 << 20
-"""About 100,000 items; fewer are quicker held at once."""
+"""About 100,000 items; fewer are faster in memory."""
 SHARD_BYTES: Final = 8 << 20
 MAX_SHARDS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class RagSource:
-    """A file to read, how it is named, and the tool that wrote it.
+    """A file to read, its name in messages, and the tool that wrote it.
 
-    One that `is_own` is JSON lines of ours, which are read the quick way. `doubt` is why it could
-    not be told what it is, if it is only taken for ours. Nothing at all is in one that `is_empty`.
+    A file that `is_own` has our JSON lines, which are read the fast way. `doubt` is the detection
+    error of a file that is only assumed to be ours.
     """
 
     file: str
@@ -82,9 +80,9 @@ class RagSource:
 
 @contextmanager
 def sources_named(role: str, names: Iterable[str]) -> Iterator[tuple[RagSource, ...]]:
-    """Give the sources that names stand for.
+    """Yield the sources of some names.
 
-    Standard input is kept in a file for as long as it is needed: rows are looked at twice.
+    Standard input is copied to a temporary file, because rows are read twice.
     """
     files = files_named(names)
     with _standard_input() if STANDARD_INPUT in files else nullcontext("") as kept:
@@ -102,16 +100,15 @@ def _standard_input() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="affidavit-") as folder:
         file = Path(folder) / "standard-input.jsonl"
         with file.open("wb") as kept:
-            if sys.stdin is not None:  # One that is closed is None: nothing was given.
+            if sys.stdin is not None:  # A closed standard input is None.
                 shutil.copyfileobj(sys.stdin.buffer, kept)
         yield str(file)
 
 
 def _detect_source(file: str, shown: str, role: str) -> RagSource:
-    """Return a file with its format; our own lines are told by a glance at the first of them.
+    """Return a file with its format; our own lines are recognised by the first one.
 
-    A file that is named as JSON lines and cannot be told is taken for our own, so that what is
-    wrong with its lines is said of each.
+    A .jsonl file that is not recognised is assumed to be ours, so that each bad line is reported.
     """
     with open_to_read(file) as stream:
         head = stream.read(_HEAD_BYTES).lstrip()
@@ -130,13 +127,13 @@ def _detect_source(file: str, shown: str, role: str) -> RagSource:
         if is_said_of_lines and file.endswith(_OWN_ENDINGS):
             return RagSource(file, shown, doubt=doubt)
         raise doubt from None
-    # Those who save a file with a byte order mark do not know it; only the quick way minds.
+    # A byte order mark is harmless, except to the fast reader.
     is_own = found is ToolName.NATIVE and not head.startswith(BOM_UTF8)
     return RagSource(file, shown, is_own, found)
 
 
 def shards_needed(golds: Iterable[RagSource], sources: Iterable[RagSource]) -> int:
-    """Return how many shares a gold set is dealt into; none if it is small, or another tool's."""
+    """Return the number of shards for a gold set; 0 if it is small or of another tool."""
     given = tuple(golds)
     size = sum(Path(source.file).stat().st_size for source in given)
     if size <= LARGE_GOLD_BYTES or not all(source.is_own for source in chain(given, sources)):
@@ -144,9 +141,8 @@ def shards_needed(golds: Iterable[RagSource], sources: Iterable[RagSource]) -> i
     return min(MAX_SHARDS, size // SHARD_BYTES + 1)
 
 
-# Gold items and traces out of other tools' files, and how a trace without a name finds its item.
-#
-# The formats are loaded by those who have such a file; nobody else waits for them.
+# Gold items and traces from files of other tools, and the item of a trace without a qid. The
+# importers are loaded only if such a file is read.
 
 OnBadRow = Callable[[AffidavitError], None]
 
@@ -154,7 +150,7 @@ OnBadRow = Callable[[AffidavitError], None]
 def imported_gold(
     source: RagSource, refusal: str, on_bad: OnBadRow
 ) -> Iterator[tuple["ImportedRow", GoldItem]]:
-    """Yield the gold items of a file; a row that says nothing of the right answer has none."""
+    """Yield the gold items of a file; a row without a reference answer has none."""
     from affidavit.importers.reader import read_rows
 
     rows = read_rows(source.file, role="gold", format=source.format, on_bad=on_bad, refusal=refusal)
@@ -188,12 +184,12 @@ def imported_traces(
 
 
 def pass_over(error: AffidavitError) -> None:
-    """Say nothing: the line was told of when it was read first."""
+    """Ignore the error: it was reported when the line was first read."""
 
 
 @dataclass(slots=True)
 class Questions:
-    """Which gold item a question belongs to, for traces that are named by their question alone."""
+    """The gold item of each question, for traces that have only their question."""
 
     _qids: dict[str, str] = field(default_factory=dict)
     _same: dict[str, set[str]] = field(default_factory=dict)
@@ -202,7 +198,7 @@ class Questions:
     def noted(
         self, rows: Iterable[tuple[int, int, GoldItem]]
     ) -> Iterator[tuple[int, int, GoldItem]]:
-        """Yield gold items on, and keep their questions."""
+        """Yield the gold items unchanged, and remember their questions."""
         from affidavit.importers.tool_format import qid_from_question
 
         for row in rows:
@@ -217,26 +213,26 @@ class Questions:
             self._same.setdefault(name, {first}).add(qid)
 
     def qid_of(self, name: str) -> str:
-        """Return the gold item of a question's derived name; the name itself if there is no one."""
+        """Return the qid of the gold item with the derived name of a question, else that name."""
         if name in self._same:
             self._met.add(name)
             return name
         return self._qids.get(name, name)
 
     def same(self) -> Listing:
-        """Return the gold items that a trace could not be told to belong to."""
+        """Return the gold items that share a question which a trace has."""
         return listing_of(qid for name in self._met for qid in self._same[name])
 
 
-# What a run of `gate rag` is asked for, and what its report says of the files.
+# The request of a run, and its inputs as the report describes them.
 
 InputRead = tuple[tuple[RagSource, ...], str | None, BadLines]
-"""An input that was read: its files, its digest, and the lines that were no rows."""
+"""An input that was read: its files, its digest, and the lines that are not rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RagRequest:
-    """What a run is asked for. Without a gold set the traces' files hold it too."""
+    """The settings of a run. Without `gold`, the files of the traces contain the gold items."""
 
     gold: tuple[str, ...]
     trace: tuple[str, ...]
@@ -249,14 +245,14 @@ class RagRequest:
 
     @property
     def needs_items(self) -> bool:
-        """Whether every item is wanted by its name."""
+        """Whether the outcome of every item is needed."""
         return self.items or self.baseline is not None
 
 
 def inputs_of(
     request: RagRequest, gold: InputRead, traces: InputRead, counts: RagCounts
 ) -> dict[str, ReportInput]:
-    """Return what a report says of the two inputs."""
+    """Return the descriptions of both inputs for the report."""
     return {
         "gold": _input(request.gold, gold, counts.items()),
         TRACE_ROLE: _input(request.trace, traces, counts.traces),
@@ -275,18 +271,18 @@ def _input(given: tuple[str, ...], read: InputRead, rows: int) -> ReportInput:
 
 
 def _shown_input(given: tuple[str, ...], sources: tuple[RagSource, ...]) -> str:
-    """Return how a report names an input: as the user did."""
+    """Return the name of an input as the user gave it."""
     return ", ".join(map(shown_name, given)) or ", ".join(source.shown for source in sources)
 
 
-# The gold set of a run, made ready; its rows are not kept, and a few are read again.
+# The prepared gold set; its rows are not kept, and a few are read again.
 
 _OnBadRow = Callable[[AffidavitError], None]
 
 
 @dataclass(slots=True)
 class GoldInput:
-    """The items by qid, and the line of each; `places` counts over all files."""
+    """The items by qid, and their lines; `places` counts over all files."""
 
     ready: dict[str, PreparedGold] = field(default_factory=dict)
     places: "array[int]" = field(default_factory=lambda: array("q"))
@@ -309,10 +305,10 @@ def read_gold(
     beside_traces: bool = False,
     questions: Questions | None = None,
 ) -> GoldInput:
-    """Read a gold set. An item that stands twice is an error: neither is the right one.
+    """Read a gold set; a duplicate qid is an error.
 
-    In a file that holds the traces too an item may stand once per trace, if it stays the same.
-    `questions` are noted for traces that know their item by its question alone.
+    In a file that also has the traces, an item may occur once per trace if it is always the same.
+    `questions` remembers the questions, for traces without a qid.
     """
     gold, scorer = GoldInput(), RagScorer(settings)
     ready, places = gold.ready, gold.places
@@ -341,7 +337,7 @@ def read_gold(
 
 
 class _Counted:
-    """How many lines or rows a file has, known when it was read."""
+    """The number of lines or rows of a file, known after reading."""
 
     count = 0
 

@@ -1,4 +1,4 @@
-"""Runs `gate rag` with a gold set too large for memory: rows are split into shards by qid."""
+"""`gate rag` with a gold set that is too large for memory: rows are split into shards by qid."""
 
 import tempfile
 from array import array
@@ -44,15 +44,14 @@ from affidavit.gates.rag_rows import (
 from affidavit.gates.rag_runs import TraceScoring, codes_from_runs, counts_from_runs
 from affidavit.gates.rag_scoring import PreparedGold, RagScorer, RagSettings
 
-# Rows dealt out by their qid into files of a folder, so that no more than a share is held at once.
-#
-# All rows of a qid go to the same share, in the order of their lines. Parts of a file are dealt out
-# by themselves, in one process or several; a share has a piece of each.
+# Rows are distributed by qid to files in a folder, so that only one shard is in memory. All rows of
+# a qid go to the same shard, in the order of their lines. Parts of a file are distributed
+# independently, in one process or several; a shard has a piece of each part.
 
 BUFFER_BYTES: Final = 8 << 20
-"""What is kept before it is written: fewer and larger writes, and no file stays open."""
+"""Bytes that are buffered before a write, so that writes are few and no file stays open."""
 _GOLD_ITEMS_FOR_FEW_PARTS: Final = 1 << 40
-"""As if there were so many gold items: each part has a file for every share."""
+"""Bounds the number of shards: each part has a file for every shard."""
 
 Row = TypeVar("Row", GoldItem, TraceRow)
 RowsOf = Callable[[bytes, int, str | None, OnBadLine], Iterator[tuple[int, Row]]]
@@ -60,8 +59,8 @@ RowsOf = Callable[[bytes, int, str | None, OnBadLine], Iterator[tuple[int, Row]]
 
 @dataclass(frozen=True, slots=True)
 class ShardPiece:
-    """Rows of one part that go to one share. Their lines are in a file; where they stand in the
-    part is in another, and `before` is how many lines of the input stand before the part.
+    """The rows of one part in one shard. Their lines are in one file and their line numbers in
+    another; `before` counts the lines of the input before the part.
     """
 
     lines: Path
@@ -71,7 +70,7 @@ class ShardPiece:
 
 @dataclass(slots=True)
 class ShardedInput:
-    """An input that was dealt out."""
+    """An input that was split into shards."""
 
     shares: tuple[list[ShardPiece], ...]
     digests: list[str] = field(default_factory=list)
@@ -85,7 +84,7 @@ class ShardedInput:
 
 @dataclass(frozen=True, slots=True)
 class ShardTask:
-    """A part of a file that is to be dealt out into files whose names begin with `stem`."""
+    """A part of a file to be split into files whose names begin with `stem`."""
 
     part: FilePart
     stem: Path
@@ -95,7 +94,7 @@ class ShardTask:
 
 @dataclass(frozen=True, slots=True)
 class ShardedPart:
-    """What came of a part: how many lines it has, and which of them start at which bytes."""
+    """The result of a part: its number of lines, and byte offsets of some of them."""
 
     lines: int
     blocks: tuple["array[int]", "array[int]"]
@@ -113,7 +112,7 @@ def shard_input(
     jobs: int,
     run: ParallelRun,
 ) -> ShardedInput:
-    """Deal the rows of an input into so many shares; more processes change nothing but the time."""
+    """Split the rows of an input into shards, with the same result for any number of processes."""
     folder.mkdir()
     numbers = count()
     dealt = ShardedInput(tuple([] for _ in range(shares)))
@@ -150,7 +149,7 @@ def _shard_piece(stem: Path, share: int, before: int = 0) -> ShardPiece:
 
 
 def shard_part(rows_of: RowsOf[Row], work: ShardTask) -> ShardedPart:
-    """Deal out a part; what stops it is returned, since an earlier part may stop earlier."""
+    """Split a part; an error is returned, because an earlier part may have an earlier one."""
     part, bad, seen = work.part, BadLines(work.skip_bad), StreamDigest()
     lines, offsets = array("q"), array("q")
     if not part.scores:
@@ -178,7 +177,7 @@ def shard_part(rows_of: RowsOf[Row], work: ShardTask) -> ShardedPart:
 
 
 class _ShardWriter:
-    """What goes to each share, kept until there is enough of it to be written."""
+    """The buffered rows of each shard."""
 
     def __init__(self, work: ShardTask) -> None:
         self._pieces = [_shard_piece(work.stem, share) for share in range(work.shares)]
@@ -190,13 +189,13 @@ class _ShardWriter:
         self._places = [array("q") for _ in self._pieces]
 
     def take(self, raw: bytes, first_line: int, rows: Iterator[tuple[int, Row]]) -> None:
-        """Deal out the rows of a block."""
+        """Add the rows of a block."""
         lines = raw.split(b"\n")
         texts, places, shares = self._texts, self._places, len(self._pieces)
         for line, row in rows:
             qid = row.qid
             name = qid if isinstance(qid, str) else qid_of(row)
-            # The hash of a process is its own; this one is the same in all of them.
+            # The built-in hash differs between processes; this one does not.
             share = crc32(name.encode("utf-8", "surrogatepass")) % shares
             texts[share].append(lines[line - first_line])
             places[share].append(line)
@@ -205,7 +204,7 @@ class _ShardWriter:
             self.write()
 
     def write(self) -> None:
-        """Write what is held."""
+        """Write the buffers."""
         for piece, texts, places in zip(self._pieces, self._texts, self._places, strict=True):
             if texts:
                 with piece.lines.open("ab") as file:
@@ -217,7 +216,7 @@ class _ShardWriter:
 
 
 def shard_rows(share: Iterable[ShardPiece], rows_of: RowsOf[Row]) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of a share in their order, each with its line among all of the input."""
+    """Yield the rows of a shard in order, each with its line number in the input."""
     for piece in share:
         if not piece.lines.exists():
             continue
@@ -234,19 +233,17 @@ def shard_rows(share: Iterable[ShardPiece], rows_of: RowsOf[Row]) -> Iterator[tu
 
 
 def _refuse_changed_row(error: Exception) -> None:
-    """Stop: only rows were dealt out, so the file was changed meanwhile."""
+    """Raise: only valid rows were split, so the file was changed meanwhile."""
     raise error
 
 
-# A gold set that is too large to be held at once, decided share by share.
-#
-# All rows of a qid are in the same share, in the order of their lines. So a share is decided by
-# itself, and the counts of all shares are added: memory is that of one share, whatever the size.
+# All rows of a qid are in the same shard, so each shard is evaluated on its own and the counts are
+# added. Memory is that of one shard.
 
 
 @dataclass(frozen=True, slots=True)
 class ShardWork:
-    """A share of the gold set and that of the traces with the same qids."""
+    """A shard of the gold set, and the shard of the traces with the same qids."""
 
     gold: tuple[ShardPiece, ...]
     traces: tuple[ShardPiece, ...]
@@ -256,9 +253,9 @@ class ShardWork:
 
 @dataclass(frozen=True, slots=True)
 class ShardResult:
-    """What a share gave; `worst` are the places of its offenders' rows, and their codes.
+    """The result of a shard; `worst` has the lines of the rows of its offenders, and their codes.
 
-    `twice` is the place and the qid of the first gold item that stands there again.
+    `twice` is the line and the qid of the first duplicate gold item.
     """
 
     counts: RagCounts
@@ -268,7 +265,7 @@ class ShardResult:
 
 
 def decide_shard(_: None, work: ShardWork) -> ShardResult:
-    """Score the traces of a share against its gold items."""
+    """Score the traces of a shard against its gold items."""
     scorer = RagScorer(work.settings)
     ready: dict[str, PreparedGold] = {}
     places = array("q")
@@ -295,7 +292,7 @@ def decide_shard(_: None, work: ShardWork) -> ShardResult:
 
 @dataclass(frozen=True, slots=True)
 class GroupedItems:
-    """Every item's qid and profile, from names that are grouped by their codes."""
+    """The qid and profile of every item, from names grouped by code."""
 
     groups: dict[int, list[str]]
 
@@ -305,7 +302,7 @@ class GroupedItems:
             yield from ((qid, profile) for qid in qids)
 
 
-# `gate rag` with a gold set that is too large to be held at once: share by share.
+# The run over all shards.
 
 
 def evaluate_in_shards(
@@ -315,7 +312,7 @@ def evaluate_in_shards(
     count: int,
     run: ParallelRun,
 ) -> RagResult:
-    """Find out what a report is made of, with so many shares."""
+    """Return the result of a run that is evaluated in shards."""
     bad_gold, bad_traces = BadLines(request.skip_bad), BadLines(request.skip_bad)
     with tempfile.TemporaryDirectory(prefix="affidavit-") as place:
         folder = Path(place)

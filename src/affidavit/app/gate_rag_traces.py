@@ -1,4 +1,4 @@
-"""Scores the traces of `gate rag`: parts of files, scored separately and merged in line order."""
+"""Score the traces of `gate rag`: parts of files, scored separately and merged in line order."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
@@ -26,38 +26,37 @@ from affidavit.gates.rag_rows import TRACE_READER, TraceRow, qid_of, trace_from_
 from affidavit.gates.rag_runs import GoldSet, LastTraces, TraceScoring, merge_traces
 from affidavit.gates.rag_scoring import RagScorer, RagSettings
 
-# A part of a file of traces, scored by itself: byte ranges that start and end with whole lines.
-#
-# Whoever puts the parts together counts the lines before each; a part knows only its own.
+# A part is a byte range of whole lines that is scored on its own. It knows only its own lines; the
+# lines before it are counted when parts are merged.
 
 SMALLEST_PART_BYTES: Final = 2 << 20
-"""Below it, handing out a part costs too much of the time that it takes."""
+"""For smaller parts the overhead is too large."""
 FEWEST_PARTS: Final = 4
-"""A file that is too small for so many is scored before other processes have started."""
+"""A smaller file is scored before other processes have started."""
 PARTS_LEFT_PER_JOB: Final = 2
-"""A part is what is left of the file, divided by so many for each process: large ones first, as
-each of them costs a little, and small ones last, so that no process waits long for another."""
+"""A part is the remaining size over this number per process. Large parts come first, because each
+part has a cost; small ones come last, so that no process waits long."""
 PART_BYTES_PER_GOLD_ITEM: Final = 128
-"""Each part tells of every gold item: with many of them, a small part costs more to tell of than to
-score."""
+"""Each part returns a result for every gold item; with many items, a small part costs more to
+return than to score."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """Bytes of a file from `start` to `end`; without an end, to wherever the file ends."""
+    """The bytes of a file from `start` to `end`, or to the end of the file."""
 
     file: str
     shown: str
     start: int = 0
     end: int | None = None
     digests: bool = False
-    """Whether the bytes are digested on the way: only where the part is the whole file."""
+    """Whether the bytes are digested in the same pass; only if the part is the whole file."""
     scores: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringContext:
-    """What every part is scored with."""
+    """What is needed to score a part."""
 
     gold: GoldSet
     settings: RagSettings
@@ -66,9 +65,9 @@ class ScoringContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredPart:
-    """What a part gave. Lines count from the start of the part.
+    """The result of a part. Lines count from the start of the part.
 
-    `error` is why it stopped. `blocks` says which line of the part stands at which byte.
+    `error` is why it stopped; `blocks` has line numbers and their byte offsets.
     """
 
     runs: LastTraces
@@ -80,7 +79,7 @@ class ScoredPart:
 
 
 def parts_of(file: str, shown: str, jobs: int, gold_items: int = 0) -> list[FilePart]:
-    """Cut a file into parts for so many processes; one of them only digests."""
+    """Cut a file into parts for a number of processes; one part only digests."""
     size = Path(file).stat().st_size if jobs > 1 else 0
     places = _places_of_parts(size, jobs, gold_items)
     if len(places) <= 1:
@@ -93,7 +92,7 @@ def parts_of(file: str, shown: str, jobs: int, gold_items: int = 0) -> list[File
 
 
 def _places_of_parts(size: int, jobs: int, gold_items: int) -> list[int]:
-    """Return about where parts begin."""
+    """Return the approximate starts of the parts."""
     left_for = jobs * PARTS_LEFT_PER_JOB
     worth_it = min(PART_BYTES_PER_GOLD_ITEM * gold_items, size // left_for)
     smallest = max(SMALLEST_PART_BYTES, worth_it)
@@ -108,7 +107,7 @@ def _places_of_parts(size: int, jobs: int, gold_items: int) -> list[int]:
 def _line_start_from(
     seek: Callable[[int], int], readline: Callable[[int], bytes], place: int
 ) -> int:
-    """Return the first start of a line from a byte on."""
+    """Return the offset of the first line that starts at or after a byte."""
     if not place:
         return 0
     seek(place - 1)
@@ -121,7 +120,7 @@ def _line_start_from(
 
 
 def score_part(bench: ScoringContext, part: FilePart) -> ScoredPart:
-    """Score a part; what stops it is returned, since an earlier part may stop earlier."""
+    """Score a part; an error is returned, because an earlier part may have an earlier one."""
     work = _PartScoring(bench, part)
     error = None
     try:
@@ -174,7 +173,7 @@ class _PartScoring:
 def merge_bad_lines(
     found: BadLines, error: AffidavitError | None, bad: BadLines, lines_before: int
 ) -> None:
-    """Tell of the bad lines of a part, and of what stopped it, with the lines of the file."""
+    """Report the bad lines of a part and its error, with the line numbers of the file."""
     for each in found.first:
         bad(shift_error_line(each, lines_before))
     bad.count += found.count - len(found.first)
@@ -183,14 +182,14 @@ def merge_bad_lines(
 
 
 def shift_error_line(error: AffidavitError, lines: int) -> AffidavitError:
-    """Return an error of a part with the line of the file that it names."""
+    """Return the error of a part with the line number of the file."""
     if error.where.line is None:
         return error
     where = replace(error.where, line=error.where.line + lines)
     return AffidavitError(error.fault, where, **error.values)
 
 
-# All traces of a run, scored: parts of files put together in the order of their lines.
+# All traces of a run: parts of files merged in the order of their lines.
 
 Shared = TypeVar("Shared")
 Item = TypeVar("Item")
@@ -198,7 +197,7 @@ Result = TypeVar("Result")
 
 
 class ParallelRun(Protocol):
-    """Runs work over items with something shared, results in order: `engine.local.run_with`."""
+    """Runs a function over items with shared data, results in order: `engine.local`."""
 
     def __call__(
         self,
@@ -213,15 +212,15 @@ class ParallelRun(Protocol):
 
 @dataclass(slots=True)
 class ScoredTraces:
-    """What all traces gave. A place is a line, counted over all files; of a file that another
-    tool wrote it is a row.
+    """The result of all traces. A place is a line number over all files, or a row of an imported
+    file.
     """
 
     runs: LastTraces
     digests: list[str] = field(default_factory=list)
     index: LineIndex = field(default_factory=LineIndex)
     imported: list[tuple[RagSource, int, int]] = field(default_factory=list)
-    """Files of other tools, and the places between which their rows are."""
+    """Files of other tools, with the range of places of their rows."""
     scores: ImportedScores = field(default_factory=ImportedScores)
     before: int = 0
 
@@ -233,7 +232,7 @@ class ScoredTraces:
 
 @dataclass(frozen=True, slots=True)
 class FoundTrace:
-    """A trace that was read again, and where it stands."""
+    """A trace that was read again, and its location."""
 
     trace: TraceRow
     file: str
@@ -248,9 +247,9 @@ def score_traces(
     run: ParallelRun,
     questions: Questions | None = None,
 ) -> ScoredTraces:
-    """Score the traces of all sources; more processes change nothing but the time.
+    """Score the traces of all sources; the result is the same for any number of processes.
 
-    `questions` tell which item a trace of another tool belongs to that has no name of its own.
+    `questions` gives the item of an imported trace without a qid.
     """
     traces = ScoredTraces(LastTraces())
     for source in sources:

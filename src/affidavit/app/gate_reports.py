@@ -1,4 +1,4 @@
-"""Stored gate reports: read back, compared, rendered again, and appended to a history."""
+"""Stored gate reports: read, compare, and append to a history."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,41 +25,41 @@ from affidavit.reports.gate_history import (
 
 
 def compare_files(before: Path, now: Path) -> ReportComparison:
-    """Return what can be said of the reports in two files."""
+    """Return the comparison of the reports in two files."""
     return compare_reports(
         read_stored_report(before), read_stored_report(now), (str(before), str(now))
     )
 
 
-# The history of runs: a file to which every run adds a line, and which a trend is drawn from.
+# The history: every run appends a line, and trends are drawn from it.
 
 _RUN_LINE_START: Final = f'{{"schema_version":"{HISTORY_SCHEMA}"'.encode()
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The runs in the order of the file, and the lines that are none."""
+    """The runs in the order of the file, and errors for lines that are not runs."""
 
     runs: tuple[HistoryRun, ...] = ()
     findings: tuple[AffidavitError, ...] = ()
 
 
 def append_run(path: Path, report: Report, at: str) -> None:
-    """Add a run to the history, and return when it is on the disk; `at` is when it was made.
+    """Append a run to the history durably; `at` is the time of the run.
 
-    The folder is made if there is none: `eval/history.jsonl` is where a project begins.
+    The folder is created if it is missing: projects start with `eval/history.jsonl`.
     """
     lines = tuple(history_lines(report, at))
     with suppress(
         OSError
-    ):  # What keeps the folder from being made keeps the line out, by its code.
+    ):  # If the folder cannot be created, writing the line fails with the right error.
         path.parent.mkdir(parents=True, exist_ok=True)
     for line in lines:
         append_line_durably(path, line)
 
 
 def read_history(path: Path) -> History:
-    """Return the history; a line that was torn by a crash, or by hand, is reported and left out."""
+    """Return the history; a line that a crash or an edit cut off is reported and skipped."""
     runs, findings = [], []
     with open_to_read(path) as stream:
         try:
@@ -76,9 +76,9 @@ def read_history(path: Path) -> History:
 
 
 def require_history(path: Path) -> None:
-    """Refuse a file that is something else: it would get a line that its readers do not know.
+    """Refuse a file that is not a history, judged by its first line.
 
-    Its first line tells. One that a crash tore is the beginning of a run all the same.
+    A line that a crash cut off still begins like a run.
     """
     try:
         with open_to_read(path) as stream:
@@ -91,7 +91,7 @@ def require_history(path: Path) -> None:
         parse_history_line(line, 1, str(path))
 
 
-# Reports that were stored, read back and written in other forms: nothing is measured again.
+# Stored reports, to be rendered again; nothing is measured again.
 
 MAX_REPORT_BYTES: Final = 512 * 1024 * 1024
 """A report names every item, so one of a million items has some tens of megabytes."""

@@ -35,7 +35,7 @@ MAX_BYTES: Final = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchGate:
-    """What is asked of research runs: a file of golden queries and a folder of runs."""
+    """The settings of the gate: a file of golden queries and a folder of runs."""
 
     golden: Path
     outputs: Path
@@ -46,7 +46,7 @@ class ResearchGate:
 
 
 def gate_research(asked: ResearchGate) -> Report:
-    """Return the report of all runs. AF414 and AF415 say that the evaluation cannot start."""
+    """Return the report of all runs. AF414 and AF415 mean that the evaluation cannot start."""
     queries, golden = _golden(asked.golden)
     before = baseline_outcomes(asked.baseline, RESEARCH_KIND)
     bad = BadLines(asked.skip_bad)
@@ -63,7 +63,7 @@ def gate_research(asked: ResearchGate) -> Report:
 
 
 def _golden(path: Path) -> tuple[tuple[GoldenQuery, ...], ReportInput]:
-    """Return the golden queries; whatever keeps them from being used is SYSTEM_ERROR."""
+    """Return the golden queries; any problem with them is a SYSTEM_ERROR."""
     place = str(path)
     try:
         raw = read_bounded(path, MAX_BYTES)
@@ -79,7 +79,7 @@ def _golden(path: Path) -> tuple[tuple[GoldenQuery, ...], ReportInput]:
 
 
 class _Runs:
-    """The runs below a folder: every folder with `output.json` is one, in the order of names."""
+    """The runs below a folder: every folder with `output.json`, in the order of names."""
 
     def __init__(self, root: Path, bad: BadLines) -> None:
         self._root = root
@@ -97,7 +97,7 @@ class _Runs:
                 yield run
 
     def as_input(self, runs: int) -> ReportInput:
-        """Return what the report says of the folder; its digest is that of all files by name."""
+        """Return the description of the folder; its digest covers all files and their names."""
         listed = "".join(sorted(self._digests)).encode("utf-8", "backslashreplace")
         digest = digest_of(listed) if self._digests else None
         bad = self._bad
@@ -138,7 +138,7 @@ class _Runs:
         return ResearchRun(output, events, manifests or ())
 
     def _steps(self, folder: Path, name: str) -> tuple[ResearchStep, ...] | None:
-        """Return the steps of a file, or None where it was not stored."""
+        """Return the steps of a file, or None if it does not exist."""
         place = folder / name
         lines = InputLines(name, [str(place)])
         try:

@@ -1,6 +1,4 @@
-"""`gate stability`: runs a pipeline under seeds and jitters, records the runs, and decides on
-them.
-"""
+"""`gate stability`: run a pipeline under seeds and jitters, record the runs, and decide."""
 
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -47,16 +45,15 @@ from affidavit.gates.stability import (
 )
 from affidavit.tools.pipelines import Pipeline, PipelineError, PipelineQuestion
 
-# Asks a pipeline every question under every seed and jitter, and keeps what it answered.
-#
-# One line per run, appended and synced as it comes, so a crash loses no finished run and the next
-# start goes on where this one stopped. A run is finished if its line has an answer to the same
-# question from the same pipeline (`key`); an answer that did not come is recorded with the reason
-# and asked for again the next time. Origin: the stability page of the RAG document, `--mode run`.
+# Ask a pipeline every question under every seed and jitter, and record the answers. Each run is one
+# line, appended and synced, so a crash loses no finished run and the next start continues. A run is
+# finished if its line has an answer to the same question from the same pipeline (`key`). A missing
+# answer is recorded with its reason and asked for again the next time.
+# Origin: the stability page of the RAG document, `--mode run`.
 
 ReplyFormat = Literal["json", "text"]
 MAX_FAILURES_IN_A_ROW: Final = 10
-"""Questions in a row that did not reach the pipeline: it is not there, and nobody has to wait."""
+"""After this many consecutive questions that did not reach the pipeline, the run stops."""
 _FIRST_RETRY_SECONDS: Final = 0.5
 
 
@@ -76,7 +73,7 @@ class RunRecordV1(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _PipelineReplyV1(msgspec.Struct, frozen=True):
-    """What a pipeline answers: a trace's answer, or the fields of one at the top."""
+    """The reply of a pipeline: `answer_json`, or its fields at the top level."""
 
     answer_json: TraceAnswer | msgspec.UnsetType | None = msgspec.UNSET
     claim: str | None = None
@@ -87,7 +84,7 @@ class _PipelineReplyV1(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a pipeline is asked: how many questions at once, how many a second, how often again."""
+    """How to ask a pipeline: concurrency, rate and retries."""
 
     jobs: int = 1
     per_second: float | None = None
@@ -113,7 +110,7 @@ def questions_of(
 
 
 def run_key(question: PipelineQuestion, pipeline: Pipeline, form: ReplyFormat) -> str:
-    """Return the digest of all that decides a run."""
+    """Return the digest of everything that determines a run."""
     parts = [pipeline.identity, form, question.qid, question.text, question.seed, question.jitter]
     return digest_of(jcs(parts))
 
@@ -124,7 +121,7 @@ def unfinished_questions(
     form: ReplyFormat,
     answered: Container[str],
 ) -> tuple[PipelineQuestion, ...]:
-    """Return the questions whose keys are not among those that were answered."""
+    """Return the questions that have no answer yet, by key."""
     return tuple(
         question for question in questions if run_key(question, pipeline, form) not in answered
     )
@@ -137,7 +134,7 @@ def run_pipeline(
     keep: Callable[[RunRecordV1], None],
     clock: Clock,
 ) -> Generator[RunRecordV1, None, None]:
-    """Ask, keep each run as soon as it is over, and yield it. The order is that of the answers."""
+    """Ask, record each run when it finishes, and yield it in that order."""
     over = SimpleQueue[RunRecordV1 | Exception]()
     waiting, running, lost, next_start = iter(questions), 0, 0, clock.monotonic()
     question = next(waiting, None)
@@ -145,7 +142,7 @@ def run_pipeline(
         while question is not None or running:
             while question is not None and running < pace.jobs:
                 next_start = _wait_for_slot(pace, next_start, clock)
-                # A daemon: one that hangs does not keep the process from ending.
+                # A daemon thread, so that a hanging call does not keep the process alive.
                 Thread(
                     target=_run_in_thread, args=(question, pipeline, pace, clock, over), daemon=True
                 ).start()
@@ -164,7 +161,7 @@ def run_pipeline(
 
 
 def _wait_for_slot(pace: RunOptions, next_start: float, clock: Clock) -> float:
-    """Wait for the moment at which the next question may go, and return the one after it."""
+    """Wait until the next question may be sent, and return the time of the one after it."""
     if pace.per_second is None:
         return next_start
     now = clock.monotonic()
@@ -182,14 +179,14 @@ def _run_in_thread(
 ) -> None:
     try:
         over.put(_run_once(question, pipeline, pace, clock))
-    except Exception as error:  # Raised again by the thread that waits for it.
+    except Exception as error:  # Raised again in the waiting thread.
         over.put(error)
 
 
 def _run_once(
     question: PipelineQuestion, pipeline: Pipeline, pace: RunOptions, clock: Clock
 ) -> RunRecordV1:
-    """Ask once, and again only if the question did not get there."""
+    """Ask once; retry only if the question did not reach the pipeline."""
     for attempt in range(pace.retries + 1):
         if attempt:
             clock.sleep(_FIRST_RETRY_SECONDS * 2 ** (attempt - 1))
@@ -263,13 +260,13 @@ def _text(raw: bytes) -> str:
     return text
 
 
-# The file of recorded runs: appended line by line, read again, and mended where it was torn.
+# The file of recorded runs; a line that a crash cut off is removed.
 
 MAX_RUN_FILE_BYTES: Final = 4 * 1024 * 1024 * 1024
 
 
 class _StoredRunV1(msgspec.Struct, frozen=True):
-    """What is looked at of a recorded run; one that others recorded has no key."""
+    """The members of a recorded run that are read; runs recorded by others have no key."""
 
     qid: str | int
     answer_json: TraceAnswer | None
@@ -284,23 +281,22 @@ _ROWS: Final = RowReader(
 
 
 _RUN_LINE_START: Final = b'{"qid":'
-"""How every line begins that is written here."""
+"""The start of every line that is written here."""
 
 
 class RunFile:
-    """A file of runs. What is in it stays; a line that is no run is an error, not overwritten."""
+    """A file of runs. Its contents are kept; a line that is not a run is an error."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.was_torn = False
-        """Whether the last line had been cut off, so that its run is made again."""
+        """Whether the last line was cut off, so that its run is repeated."""
 
     def answered(self) -> frozenset[str]:
-        """Return the keys of the runs that have an answer; no file, no runs.
+        """Return the keys of the runs that have an answer; none without a file.
 
-        A process that was killed while it wrote leaves a last line without its end. That line is
-        taken away: it never was a run, and would be an error for every reader of the file. Any
-        other line that is no run is somebody's, and an error.
+        A process that was killed while writing leaves an incomplete last line, which is removed.
+        Any other line that is not a run is an error.
         """
         if not is_there(self._path):
             return frozenset()
@@ -313,7 +309,7 @@ class RunFile:
         return found
 
     def keep(self, record: RunRecordV1) -> None:
-        """Add a run, and return when it is on the disk."""
+        """Append a run durably."""
         line = msgspec.to_builtins(record)
         if record.answer_json is not None:
             said = {name: value for name, value in line["answer_json"].items() if value is not None}
@@ -321,7 +317,7 @@ class RunFile:
         append_line_durably(self._path, msgspec.json.encode(line))
 
     def make_folder(self) -> None:
-        """Make the folder of the file; what keeps it from being made keeps the runs out."""
+        """Create the folder of the file; a problem is reported when a run is written."""
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
 
@@ -336,7 +332,7 @@ class RunFile:
 
 
 def _is_torn(line: bytes) -> bool:
-    """Tell whether a line begins as ours do and is not whole: then it is no JSON."""
+    """Tell whether a line starts like ours and is incomplete JSON."""
     if not line or not _RUN_LINE_START.startswith(line[: len(_RUN_LINE_START)]):
         return False
     try:
@@ -353,7 +349,7 @@ KIND = "stability"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StabilityGate:
-    """What is asked of recorded runs."""
+    """The settings of the gate over recorded runs."""
 
     gold: str
     runs: tuple[str, ...]

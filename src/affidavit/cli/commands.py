@@ -248,7 +248,7 @@ ROOT: Final = GroupEntry(
             (
                 "report",
                 "gate_reports:report",
-                "Show the stored report of a gate again or in another form.",
+                "Show the stored report of a gate again or in another format.",
             ),
         ),
         _section(

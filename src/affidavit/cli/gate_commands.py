@@ -118,8 +118,8 @@ def rag(
 ) -> Exit:
     """Decide ship or no-ship from a gold set and traces.
 
-    Measured are precision, citation hits, refusals, constraints and retrieval, each with its
-    interval at 95%. What was not measured is counted and cannot make a gate pass.
+    Measures precision, citation hits, refusals, constraints and retrieval, each with a 95%
+    interval. What was not measured is counted and never passes a gate.
     """
     from affidavit.app.gate_rag import RagPlan, gate_rag
 
@@ -161,7 +161,7 @@ def rag(
 
 
 def _reject_unused_rag_options(engine: str, *, wants_items: bool) -> None:
-    """Refuse options of the other engine, and items where no JSON is to name them."""
+    """Refuse options of the other engine, and --items without a JSON report."""
     if engine == "spark":
         reject_options("is for --engine local: Spark has its own", "jobs")
     else:
@@ -232,8 +232,8 @@ def latency(
 ) -> Exit:
     """Decide whether answers come fast enough.
 
-    Percentiles, the tail's amplification (P99 over P50) and figures for each load, configuration
-    and stage. With the accuracy of configurations it shows which of them no other beats in both.
+    Percentiles, tail amplification (P99 over P50) and figures for each load, configuration and
+    stage. With the accuracy of configurations, it shows the best trade-offs.
     """
     from affidavit.app.gate_latency import LatencyGate, gate_latency
     from affidavit.decision.baseline import RollbackGuard
@@ -262,11 +262,11 @@ def latency(
 
 
 def _accuracy_report(text: str) -> tuple[str | None, Path]:
-    """Split `CONFIG=REPORT`; a file of this very name is a report of the release."""
+    """Split `CONFIG=REPORT`; an existing file of that name is a report of the release."""
     name, found, path = text.rpartition("=")
     if not found or is_there(text):
         return None, Path(text)
-    # Bytes that are no text become escapes: the name stands in the report.
+    # The name is printed in the report, so invalid UTF-8 is escaped.
     return name.encode("utf-8", "backslashreplace").decode(), Path(path)
 
 
@@ -312,8 +312,8 @@ def agreement(
 ) -> Exit:
     """Decide whether two agents agree on the same questions.
 
-    Percent agreement, kappa with the base rate it is read with, and how often either abstains.
-    Labels are VALID, NOT_IN_CONTEXT, REJECT and ABSTAIN; a refusal that both share is agreement.
+    Percent agreement, kappa with its base rate, and how often either agent abstains. Labels are
+    VALID, NOT_IN_CONTEXT, REJECT and ABSTAIN; a shared refusal is agreement.
     """
     from affidavit.app.gate_agreement import AgreementGate, disagreements_tsv, gate_agreement
     from affidavit.base.files import write_atomically
@@ -387,7 +387,7 @@ def research(terminal: Terminal, frame: GateOptions, golden: Path, outputs: Path
     """Decide whether research runs rest on evidence.
 
     Evidence coverage, golden recall, abstention accuracy and manifest integrity, for each run and
-    over all. Only what is stored counts, not what a run says of itself.
+    over all. Only stored artifacts count, not what a run says about itself.
     """
     from affidavit.app.gate_research import ResearchGate, gate_research
     from affidavit.base.faults import gates as faults
@@ -444,8 +444,7 @@ def research(terminal: Terminal, frame: GateOptions, golden: Path, outputs: Path
 def all_gates(terminal: Terminal, frame: GateOptions, config: Path) -> Exit:
     """Decide over all gates that a project configures.
 
-    The worst of them decides. A gate whose files are missing was not tried, so the whole cannot be
-    to ship.
+    The worst gate decides. If the files of a gate are missing, the decision is never to ship.
     """
     from affidavit.app.gate_all import load_gate_config, run_all_gates
 

@@ -28,7 +28,7 @@ from affidavit.base.errors import AffidavitError
 if TYPE_CHECKING:
     from affidavit.app.gate_reports import History
 
-# What every gate command shares: its options, the files that it writes, and how it ends.
+# Options, output files and exit codes.
 
 GATE_EXITS: Final[Mapping[Exit, str]] = MappingProxyType(
     {
@@ -54,7 +54,7 @@ _FORMAT_OPTIONS: Final = {"json": "report"}
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
-    """What the shared options of a gate command say."""
+    """The values of the shared options of a gate command."""
 
     gates: tuple[str, ...] = ()
     report_files: Mapping[str, Path] = field(default_factory=dict)
@@ -65,17 +65,18 @@ class GateOptions:
     baseline: Path | None = None
 
     def require_gates(self, kind: str) -> None:
-        """Refuse gates that cannot be read, before anything is: a large set takes its time."""
+        """Refuse malformed gates before a large gold set is read."""
         from affidavit.decision.gate import override_gates
         from affidavit.decision.metric import METRICS_BY_KIND
 
         override_gates(self.gates, (), METRICS_BY_KIND[kind])
 
     def refuse_to_replace(self, inputs: Iterable[str | Path], *others: Path) -> None:
-        """Refuse, before anything is measured, to write over what is read or where nobody can.
+        """Refuse, before anything is measured, to overwrite an input or to write where it is
+        impossible.
 
-        `others` are files that the command writes besides. The baseline is read too: a run that is
-        worse would take its place, and be the measure of the next.
+        `others` are further files that the command writes. The baseline counts as an input:
+        otherwise a worse run would become the next baseline.
         """
         from affidavit.cli.parameters import reject_overwrites, require_writable
 
@@ -112,7 +113,7 @@ def take_format_paths(values: dict[str, Any]) -> dict[str, Path]:
 
 
 def _shared_options(examples: str) -> list[click.Option]:
-    """Return the options that every gate has, new for each command, for click keeps them in it."""
+    """Return the options that every gate has, new for each command because click keeps them."""
     return [
         click.Option([*GATE_FLAGS, "gates"], **gates_settings(examples)),
         *format_options(),
@@ -151,7 +152,7 @@ def gate_command(
     exits: Mapping[Exit, str] = GATE_EXITS,
     without: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Exit]], DocumentedCommand]:
-    """Make a gate command of a function that takes the terminal, the frame and its own values."""
+    """Make a gate command of a function that takes the terminal, the options and its values."""
 
     def decorate(function: Callable[..., Exit]) -> DocumentedCommand:
         @functools.wraps(function)
@@ -199,7 +200,7 @@ def finish_gate(
 def _history_with_run(
     terminal: Terminal, path: Path | None, report: "Report"
 ) -> "Iterator[tuple[HistoryRun, ...]]":
-    """Give the runs of the history with this one; it is added when the reports are written."""
+    """Yield the runs of the history and this one, which is appended after the reports."""
     if path is None:
         yield ()
         return
@@ -215,14 +216,14 @@ def _history_with_run(
     terminal.note(f"added this run to {path}")
 
 
-# What a gate reads by a name or a pattern, and the history that it adds to.
+# Input names and patterns, and the history.
 
 _MAX_LISTED_LINES: Final = 5
-"""How many lines that are no runs are told one by one; a wrong file has as many as it has lines."""
+"""How many invalid lines are reported one by one; a wrong file has only such lines."""
 
 
 def load_history(terminal: Terminal, path: Path) -> "History":
-    """Return the runs of a history, and say which of its lines are none."""
+    """Return the runs of a history, and report its invalid lines."""
     from affidavit.app.gate_reports import read_history
 
     known = read_history(path)
@@ -234,7 +235,7 @@ def load_history(terminal: Terminal, path: Path) -> "History":
 
 
 def expand_inputs(names: Iterable[str | Path]) -> Iterator[str]:
-    """Yield the files that names and patterns stand for; what no file system knows is itself."""
+    """Yield the files that match names and patterns; a name without a match is kept."""
     from affidavit.app.gate_inputs import files_named
 
     for name in map(str, names):

@@ -55,9 +55,9 @@ def report(
     history: Path | None,
     **formats: Path | None,
 ) -> Exit:
-    """Show the stored report of a gate again or in another form.
+    """Show the stored report of a gate again or in another format.
 
-    Nothing is measured again: every form is made from the JSON alone.
+    Nothing is measured again: every format is made from the JSON alone.
     """
     from affidavit.app.gate_reports import History, read_report
     from affidavit.base.files import write_atomically
@@ -72,7 +72,7 @@ def report(
     require_output_paths(files.values(), read)
     wire, report = read_report(stored)
     past = History() if history is None else load_history(terminal, history)
-    # All are made before the first is written: nothing is left half done.
+    # All files are rendered before the first is written.
     made = {path: render("gate", name, report, past.runs) for name, path in files.items()}
     for path, data in made.items():
         write_atomically(path, data)
@@ -111,7 +111,7 @@ _CHANGE_TONES: Final = {
 def compare(terminal: Terminal, before: Path, now: Path) -> Exit:
     """Show what changed between two reports of a gate.
 
-    Item by item, by McNemar's exact test over the items that both reports measured. The reports
+    Items are compared with McNemar's exact test over those that both reports measured. The reports
     are those that a gate writes with --report.
     """
     from affidavit.app.gate_reports import compare_files

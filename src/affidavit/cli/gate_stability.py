@@ -120,8 +120,8 @@ def stability(
     """Decide whether answers stay the same run after run.
 
     Each question is scored over its runs: ACR, CGHC, CSS, NED50, RCR and SCU-Cons. With --mode run
-    the runs are recorded first; what is recorded already is not asked again. An answer that did
-    not come is recorded as a fault: it is no refusal and no agreement.
+    the runs are recorded first; recorded answers are not asked for again. A missing answer is
+    recorded as a fault: it is neither a refusal nor an agreement.
     """
     from affidavit.app.gate_stability import StabilityGate, gate_stability
 
@@ -176,7 +176,7 @@ def stability(
 
 @contextmanager
 def _interrupted_by_sigterm() -> Iterator[None]:
-    """Stop as the user does when the system asks to, such as a job that is cancelled."""
+    """Treat SIGTERM like Ctrl-C, for example when a job is cancelled."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -193,7 +193,7 @@ def _record_runs(
     seeds: str,
     jitters: str,
 ) -> None:
-    """Ask what was not answered yet, and keep it."""
+    """Ask the questions that have no answer yet, and record the runs."""
     from affidavit.app.gate_inputs import InputLines
     from affidavit.app.gate_stability import (
         RunFile,
@@ -204,7 +204,7 @@ def _record_runs(
     from affidavit.gates.jitter import parse_jitters, parse_seeds
     from affidavit.gates.rag_rows import gold_by_qid, gold_from_chunk
 
-    # What is on the command line first: a typo must not cost the time of a large gold set.
+    # Options are checked first, so that a typo does not cost reading a large gold set.
     asked = parse_seeds(seeds), parse_jitters(jitters)
     items = gold_by_qid(InputLines("gold", [gold]).rows(gold_from_chunk), gold)
     questions = questions_of(items.values(), *asked, gold)
@@ -215,7 +215,7 @@ def _record_runs(
     terminal.note(f"{len(questions)} runs, {len(questions) - len(left)} of them recorded before")
     if left:
         recording.make_folder()
-    # Closed also if it is stopped, so that no command is left running.
+    # Closed also when interrupted, so that no command keeps running.
     with (
         _interrupted_by_sigterm(),
         closing(run_pipeline(left, pipeline, pace, recording.keep, time)) as made,

@@ -1,4 +1,4 @@
-"""A gate's report on the terminal: the decision first, then what it rests on."""
+"""A gate report on the terminal: the decision first, then its figures."""
 
 import re
 import sys
@@ -34,7 +34,7 @@ _INTERVAL: Final = re.compile(r"^(-?[\d.]+) to (-?[\d.]+)$")
 
 
 def print_gate_report(terminal: Terminal, report: Report) -> None:
-    """Print what a gate decided and why; a report of several gates shows each of them."""
+    """Print the decision of a gate and its reasons; a report over several gates shows each."""
     if report.parts:
         _print_overview(terminal, report)
     for part in report.each_part:
@@ -87,10 +87,10 @@ def _print_decision(terminal: Terminal, report: Report) -> None:
 
 
 def _for_screen(table: ReportTable) -> ReportTable:
-    """Return a table whose long names are folded between words, so that it fits into 80 columns.
+    """Return a table whose metric names can wrap between words, to fit into 80 columns.
 
-    A pipe has no width: there a metric keeps the name that a gate is written with. Whatever else
-    has a name, a question or a configuration, keeps it everywhere.
+    In a pipe a metric keeps the name that gates use. Names of questions and configurations never
+    change.
     """
     rows = tuple(
         replace(row, cells=(_with_spaces(row.cells[0]), *map(_without_breaks, row.cells[1:])))
@@ -109,7 +109,7 @@ def _with_spaces(name: str) -> str:
 
 
 def _without_breaks(cell: str) -> str:
-    """Return a cell in which an interval has no space to be folded at."""
+    """Return a cell whose interval has no space to wrap at."""
     return _INTERVAL.sub(r"\1–\2", cell)
 
 

@@ -1,1 +1,1 @@
-"""To be described."""
+"""Gates: metrics, measures, the gate language, decisions, comparisons and the report model."""

@@ -1,7 +1,7 @@
 """What to do next, by the metric that failed or could not be measured.
 
-Origin: section 5 of the RAG document, "Reading the score", with the names of its patterns. Of
-latency, agreement and research the documents say what is measured; what is advised there is ours.
+Origin: section 5 of the RAG document, "Reading the score", with the names of its patterns. The
+documents give no advice for latency, agreement and research; that part is ours.
 """
 
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""What an earlier report says to this run: precision, P95, and how much a release may lose."""
+"""Baselines: the figures of an earlier report, the rollback guard and the latency trade-off."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from affidavit.decision.report_details import ConfigurationFigures, Tradeoff
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What one setting of the knobs costs and gives; None was not measured.
+    """The latency and precision of one configuration; None if not measured.
 
-    `passes` says whether its gates pass, `passes_relaxed` whether those for batch work do.
+    `passes` is about all gates, `passes_relaxed` about those for batch work.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Configuration:
 
 
 def find_tradeoff(configurations: Iterable[Configuration]) -> Tradeoff:
-    """Drop each configuration that another beats in both; strictly, so equals both stay."""
+    """Return the configurations that no other beats strictly in both figures."""
     given = sorted(configurations, key=lambda made: made.name)
     known = [
         (made.p95_ms, made.precision, made)
@@ -76,10 +76,10 @@ MAX_PRECISION_DROP: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class RollbackGuard:
-    """What a release may lose against the last one.
+    """How much worse a release may be than the last one.
 
-    P95 may rise by a share of the last one's; precision may fall by points: 0.02 is from 0.90 to
-    0.88. The document says only "2 %"; points are the stricter reading for a precision below 1.
+    P95 may rise by a share of the old value. Precision may fall by points: 0.02 allows 0.90 to
+    become 0.88. The document says only "2 %"; points are the stricter reading below 1.
     """
 
     slower_by: float = MAX_P95_INCREASE
@@ -105,7 +105,7 @@ class RollbackGuard:
         return tuple(found)
 
     def doubts(self, before: Configuration, now: Configuration) -> tuple[str, ...]:
-        """Return what the guard could not compare."""
+        """Return why the guard could not compare a figure."""
         pairs = {
             "P95": (before.p95_ms, now.p95_ms),
             "precision": (before.precision, now.precision),
@@ -117,7 +117,7 @@ class RollbackGuard:
         )
 
 
-# What a stored report says to other gates: its precision, and what a release took.
+# What other gates read from a stored report: its precision, and the figures of its release.
 
 SchemaVersion = Annotated[str, msgspec.Meta(pattern=r"^affidavit-gate/1\Z")]
 
@@ -157,7 +157,7 @@ Stored = TypeVar("Stored", _RagV1, _LatencyV1)
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """What `gate rag` found."""
+    """The decision and precision of a `gate rag` report."""
 
     decision: Decision
     precision: float | None
@@ -166,8 +166,8 @@ class Accuracy:
 def select_report_of_kind(value: object, kind: str, file: str | None = None) -> object:
     """Return the report of one kind of gate: the value itself, or its part of a report of all.
 
-    What a project keeps is often the report of all its gates. Another kind is said before any
-    field is looked for that only this kind has.
+    A project often stores the report of all its gates. A wrong kind is reported before a missing
+    field is.
     """
     found = value.get("kind") if isinstance(value, Mapping) else None
     if not isinstance(value, Mapping) or not isinstance(found, str) or found == kind:
@@ -179,16 +179,17 @@ def select_report_of_kind(value: object, kind: str, file: str | None = None) -> 
 
 
 def accuracy_from_report(value: object, file: str | None = None) -> Accuracy:
-    """Return what a report of `gate rag` says; one without a precision is refused.
+    """Return the accuracy of a `gate rag` report; one without a precision is refused.
 
-    The reference reads keys that its scorer does not write, and an absent figure passes there.
+    The reference implementation reads keys that its scorer does not write, so that a missing figure
+    passes there.
     """
     report = _convert_report(value, _RagV1, "rag", file)
     return Accuracy(report.decision, report.metrics.precision.value)
 
 
 def release_from_report(value: object, file: str | None = None) -> Configuration:
-    """Return what the release of a latency report took, for the rollback guard."""
+    """Return the figures of the release of a latency report, for the rollback guard."""
     release = _convert_report(value, _LatencyV1, "latency", file).details.release
     return Configuration("last", release.p95_ms, release.precision)
 

@@ -29,11 +29,11 @@ SIGNIFICANCE_LEVEL: Final = 0.05
 
 
 class Change(StrEnum):
-    """What can be said of the difference between two runs."""
+    """How one run compares with another."""
 
     IMPROVED = "improved"
     HELD = "held"
-    """Nothing that was right has become wrong: seen item by item, so chance has no part in it."""
+    """No item that was right has become wrong. This is counted, not estimated."""
     REGRESSED = "regressed"
     CANNOT_TELL = "cannot_tell"
 
@@ -70,7 +70,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether what was not measured could make it a regression, or nothing can be compared."""
+        """Whether items not measured could make it a regression, or nothing can be compared."""
         if self.change is Change.REGRESSED:
             return False
         broken, mended = self.broken.total, self.mended.total
@@ -140,7 +140,7 @@ def _classify_change(
     p_value: float | None,
     at_worst: float | None,
 ) -> tuple[Change, str]:
-    """Return what can be said; `at_worst` is the p-value if all that is lost had become wrong."""
+    """Return the change and why; `at_worst` is the p-value if all lost items were wrong now."""
     if p_value is None or at_worst is None:
         return Change.CANNOT_TELL, "no item was measured in both runs"
     unseen = f", and {lost} that were right were not measured now" if lost else ""
@@ -169,10 +169,10 @@ def regression_reasons(comparison: Comparison | None) -> tuple[str, ...]:
 
 
 def comparison_doubts(comparison: Comparison | None) -> tuple[str, ...]:
-    """Return why it is open whether a run is worse than its baseline.
+    """Return why it cannot be told whether a run is worse than its baseline.
 
-    That is so if no item can be compared, or if items that were right and are not measured now
-    would make it worse. Flips that may be chance are measured: they leave nothing open.
+    No item can be compared, or items that were right before and are not measured now could make it
+    worse. Changes that may be chance are measured, so they raise no doubt.
     """
     if comparison is None or not comparison.is_open:
         return ()
@@ -216,9 +216,9 @@ def outcomes_from_report(
 
 # Two stored reports of one gate: which items flipped, and how every figure moved.
 #
-# What can be said of the items decides: improved, held, regressed, or cannot tell. The checks of an
-# item (C, H and K, or those of a stable question) are compared in the same way, to show where it
-# comes from. Latencies have no items; the rollback guard stands in for the test.
+# The items decide: improved, held, regressed, or cannot tell. The checks of an item (C, H and K, or
+# those of a stable question) are compared in the same way, to show the cause. Latencies have no
+# items; there the rollback guard decides.
 
 COMPARISON_SCHEMA: Final = "affidavit-comparison/1"
 CHANGE_EXITS: Final[Mapping[Change, Exit]] = {
@@ -237,7 +237,7 @@ class _MetricV1(msgspec.Struct, frozen=True):
 
 
 class ComparedReport(msgspec.Struct, frozen=True):
-    """What is compared of a stored report."""
+    """The members of a stored report that are compared."""
 
     schema_version: SchemaVersion
     kind: str
@@ -257,7 +257,7 @@ class ComparedReport(msgspec.Struct, frozen=True):
         return tuple(found)
 
     def outcomes(self, check: str) -> dict[str, bool | None]:
-        """Return how one check came out for each item that has it."""
+        """Return the outcome of one check by item."""
         found: dict[str, bool | None] = {}
         for group in self.items or ():
             held = group.get(check)
@@ -277,26 +277,26 @@ class MetricChange:
 
     @property
     def difference(self) -> float | None:
-        """By how much it moved."""
+        """The difference between the two values."""
         if self.before is None or self.now is None:
             return None
         return rounded(self.now - self.before)
 
     @property
     def is_better(self) -> bool | None:
-        """Whether it moved the right way; None if it did not move or cannot be told."""
+        """Whether the change is an improvement; None if it did not change or this is not known."""
         if not self.difference or self.more_is_better is None:
             return None
         return (self.difference > 0) is self.more_is_better
 
     def as_wire(self) -> dict[str, object]:
-        """Return the figure as the comparison shows it."""
+        """Return the figure as JSON."""
         return {"before": self.before, "now": self.now, "difference": self.difference}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportComparison:
-    """What can be said of two reports of one kind; `parts` are those of a report of several."""
+    """The comparison of two reports of one kind; `parts` compares the parts of both."""
 
     kind: str
     change: Change
@@ -308,11 +308,11 @@ class ReportComparison:
 
     @property
     def exit(self) -> Exit:
-        """How a command ends that finds this."""
+        """The exit code of a command with this result."""
         return CHANGE_EXITS[self.change]
 
     def as_wire(self) -> dict[str, object]:
-        """Return the comparison as JSON has it."""
+        """Return the comparison as JSON."""
         before, now = self.decisions
         wire: dict[str, object] = {
             "schema_version": COMPARISON_SCHEMA,
@@ -329,7 +329,7 @@ class ReportComparison:
 
 
 def parse_compared_report(value: object, file: str | None = None) -> ComparedReport:
-    """Return a stored report, or say where it is none."""
+    """Return a stored report, validated; the error names the member that is wrong."""
     try:
         report = msgspec.convert(value, ComparedReport)
     except msgspec.ValidationError as error:
@@ -353,7 +353,7 @@ def compare_reports(
         return _compare_parts(first, second, files)
     checks, is_latency = {}, first.kind == "latency"
     if first.items is not None and second.items is not None:
-        # One check at a time: a million items have a million names for each.
+        # One check at a time, because each needs a dictionary of all item names.
         checks = {
             name: compare_outcomes(first.outcomes(name), second.outcomes(name))
             for name in first.checks()
@@ -377,7 +377,7 @@ def compare_reports(
 
 
 def _setup_differences(first: ComparedReport, second: ComparedReport) -> Iterator[str]:
-    """Yield what makes the same name of an item stand for something else."""
+    """Yield why the same item may mean something else in the two reports."""
     was, is_now = (made.inputs.get("gold") or made.inputs.get("golden") for made in (first, second))
     if was and is_now and was.get("digest") != is_now.get("digest"):
         yield "the gold set is another one, so items may ask for something else"
@@ -389,7 +389,7 @@ def _setup_differences(first: ComparedReport, second: ComparedReport) -> Iterato
 def _compare_parts(
     first: ComparedReport, second: ComparedReport, files: tuple[str | None, str | None]
 ) -> ReportComparison:
-    """Compare what both have; a part that only one has cannot be told."""
+    """Compare the parts that both have; a part in only one of them is "cannot tell"."""
     common = [name for name in first.parts if name in second.parts]
     single = sorted(first.parts.keys() ^ second.parts.keys())
     parts = tuple(

@@ -1,7 +1,7 @@
 """Counts that merge: parts added in any order and grouping equal one pass over all rows.
 
-Each item marks each metric once. Whatever the figure, it is computed from the sums, so the number
-of processes and the order of the rows cannot change its last digit.
+Each item has one result per metric. Figures are computed from the sums, so neither the number of
+processes nor the order of rows changes a digit.
 """
 
 from collections.abc import Iterable
@@ -18,16 +18,16 @@ MAX_LISTED: Final = 100
 
 
 class ItemResult(Enum):
-    """What one item says about one metric."""
+    """The result of one item for one metric."""
 
     HIT = "hit"
     MISS = "miss"
     UNKNOWN = "unknown"
-    """The item is concerned, but could not be measured."""
+    """The metric applies, but the item could not be measured."""
     ABSENT = "absent"
-    """There is no run of the item, or no answer in it."""
+    """The item has no run, or its run has no answer."""
     APART = "apart"
-    """The metric does not speak of such items."""
+    """The metric does not apply to the item."""
 
 
 class Tally(Struct, frozen=True):
@@ -53,12 +53,12 @@ class Tally(Struct, frozen=True):
 
     @property
     def not_measured(self) -> int:
-        """The items that should have been measured and were not."""
+        """How many items should have been measured and were not."""
         return self.unknown + self.absent
 
 
 def tally_results(marks: Iterable[tuple[ItemResult, int]]) -> Tally:
-    """Return the tally of marks, each with how many items gave it."""
+    """Return the tally of results, each with its number of items."""
     sums = dict.fromkeys(ItemResult, 0)
     for mark, items in marks:
         sums[mark] += items
@@ -71,7 +71,7 @@ def tally_results(marks: Iterable[tuple[ItemResult, int]]) -> Tally:
 
 
 def result_from_bool(outcome: bool | None) -> ItemResult:
-    """Return the mark of an item that a metric speaks of; None could not be measured."""
+    """Return the result of an item to which a metric applies; None could not be measured."""
     if outcome is None:
         return ItemResult.UNKNOWN
     return ItemResult.HIT if outcome else ItemResult.MISS
@@ -92,13 +92,13 @@ EMPTY_LISTING: Final = Listing()
 
 
 def listing_of(names: Iterable[str]) -> Listing:
-    """Return the listing of some names, in whatever order they come."""
+    """Return the listing of some names, which may come in any order."""
     ordered = sorted(names)
     return Listing(len(ordered), tuple(ordered[:MAX_LISTED]))
 
 
 def all_hold(outcomes: Iterable[bool | None]) -> bool | None:
-    """Return whether all hold: one that does not decides, one that is not measured leaves it open.
+    """Return False if one is False, else None if one is None, else True.
 
     Origin: the strong conjunction of Kleene's three-valued logic.
     """

@@ -1,4 +1,4 @@
-"""Ship, no-ship or inconclusive: what gates say, each alone and all together.
+"""The status of one gate, and the three-valued decision over all of them.
 
 Origin: docs/adr/0004 (three values, so that nothing unmeasured passes) and 0005 (the exits).
 """
@@ -12,7 +12,7 @@ from affidavit.base.exits import Exit
 
 
 class GateStatus(StrEnum):
-    """How a gate came out; an open one could not be told, which machines read as not measured."""
+    """The status of a gate. OPEN covers every gate that could not be decided."""
 
     PASSED = "pass"
     FAILED = "fail"
@@ -20,7 +20,7 @@ class GateStatus(StrEnum):
 
 
 class Decision(StrEnum):
-    """What the gates say together."""
+    """The decision over all gates."""
 
     SHIP = "ship"
     NO_SHIP = "no_ship"
@@ -28,7 +28,7 @@ class Decision(StrEnum):
 
     @property
     def exit(self) -> Exit:
-        """How a command ends that makes this decision."""
+        """The exit code of a command that makes this decision."""
         return _EXITS[self]
 
 

@@ -79,7 +79,7 @@ def rounded_interval(bounds: Ci95 | None) -> Ci95 | None:
 
 
 def measure_from_tally(metric: Metric, tally: Tally, *, allow_missing: bool = False) -> Measure:
-    """Return the figure of a tally; a count's value is its hits, a share's their share."""
+    """Return the measure of a tally: the number of hits for a count, their share for a share."""
     rate = tally.rate
     is_count = metric.kind is MetricKind.COUNT
     value = float(rate.numerator) if is_count and rate.denominator else rate.value
@@ -178,9 +178,10 @@ def decide(
     doubts: Iterable[str] = (),
     refusals: Iterable[str] = (),
 ) -> GateDecision:
-    """Try every gate. `doubts` keep a decision from being to ship, `refusals` forbid it.
+    """Evaluate every gate and return the decision.
 
-    No gate at all decides nothing. A gate on a part that no row belongs to was not measured.
+    A doubt turns SHIP into INCONCLUSIVE, a refusal turns every decision into NO_SHIP. Without gates
+    the decision is inconclusive. A gate on a part without rows is not measured.
     """
     results = tuple(
         _evaluate_gate(gate, measures.get(gate.key, Measure(metric=gate.metric, value=None)))
@@ -194,7 +195,7 @@ def decide(
     seen = {result.status for result in results}
     if not results:
         doubted = ("there is no gate, so there is nothing to decide", *doubted)
-    # What is wrong with the run as a whole is why its gates are open: it is said before them.
+    # Doubts come before gates that were not measured, because they are usually the cause.
     reasons = (*forbidden, *failed, *doubted, *unsure)
     if forbidden or GateStatus.FAILED in seen:
         return GateDecision(Decision.NO_SHIP, results, reasons)
@@ -248,7 +249,7 @@ def _why_not_measured(gate: Gate, measure: Measure) -> str:
 
 
 def _extremes(gate: Gate, value: float, measure: Measure) -> tuple[float, float]:
-    """Return the value if all that is open came out well, and if all of it came out badly."""
+    """Return the best and the worst value that the items not measured allow."""
     if measure.rate is None:
         return value, value
     hits, left = measure.rate.numerator, measure.still_open
@@ -258,7 +259,7 @@ def _extremes(gate: Gate, value: float, measure: Measure) -> tuple[float, float]
 
 
 def _bound(gate: Gate, measure: Measure) -> float | None:
-    """Return the worse bound of the interval that the gate asks for, with all that is open bad."""
+    """Return the worse bound of the interval that the gate asks for, in the worst case."""
     if gate.confidence is None or measure.rate is None:
         return None
     interval = wilson(_worst_rate(gate, measure), gate.confidence) or Interval(0, 1)
@@ -272,10 +273,10 @@ def _worst_rate(gate: Gate, measure: Measure) -> Rate:
 
 
 def _items_needed(gate: Gate, measure: Measure) -> str:
-    """Return how many items would show what the gate asks, if they came out as these did.
+    """Return how many items would satisfy the gate at this rate.
 
-    The bounds of Wilson's interval are where the score test turns, so that the number of items can
-    be solved for. Where the rate is the threshold itself, none is large enough.
+    The bounds of the Wilson interval invert the score test, so the number of items has a closed
+    form. If the rate equals the threshold, no number is large enough.
     """
     share = _worst_rate(gate, measure).value or 0.0
     distance = abs(share - gate.threshold)

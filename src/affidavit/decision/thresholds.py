@@ -3,21 +3,19 @@
 import re
 from typing import Final
 
-# A number as a person or a spreadsheet writes it.
-#
-# Python reads more than that: `1_000`, digits of other scripts, `nan` and `infinity`. In a file of
-# measurements or a gate those are slips, and what is read there must not depend on a language.
+# A number as people and spreadsheets write it. Python also accepts `1_000`, digits of other
+# scripts, `nan` and `infinity`; in a measurement or a gate those are mistakes.
 
-# Digits can be taken in one way only: with two, a long row of them would be tried in all.
+# Each digit matches in one way only, so that a long row of digits takes linear time.
 _NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 def parse_number(text: str) -> float | None:
-    """Return the number that a text is, or None; one beyond all bounds is infinite."""
+    """Return the number of a text, or None; a number out of range is infinite."""
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
-# What it is to reach a threshold, and how one is written.
+# Comparing with a threshold, and printing one.
 
 
 def meets_threshold(value: float, operator: str, threshold: float) -> bool:
@@ -28,5 +26,5 @@ def meets_threshold(value: float, operator: str, threshold: float) -> bool:
 
 
 def threshold_text(number: float) -> str:
-    """Return a number as short as it can be read back."""
+    """Return the shortest text that parses to the same number."""
     return str(int(number)) if number == int(number) else repr(number)

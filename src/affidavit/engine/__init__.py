@@ -1,1 +1,1 @@
-"""Runs many independent pieces of work: in this process, or in several local ones."""
+"""Run many independent pieces of work: in this process, in local processes, or on Spark."""

@@ -1,4 +1,4 @@
-"""Work over local processes, with results in the order of the items whatever finishes first."""
+"""Run work in local processes, with results in the order of the items."""
 
 import gc
 import sys
@@ -7,8 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-# The libraries of processes take as long to load as many a command runs: only those who ask for
-# more than one job wait for them.
+# The multiprocessing modules are slow to import, so they are imported only for more than one job.
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
     from multiprocessing.context import BaseContext
@@ -18,11 +17,11 @@ Result = TypeVar("Result")
 Shared = TypeVar("Shared")
 
 _WAITING_PER_JOB: Final = 4
-"""Items handed out ahead of the results: enough to keep every process busy, few enough that the
-memory does not grow with the number of items."""
+"""Items submitted ahead of the results: enough to keep every process busy, few enough that memory
+does not grow with the number of items."""
 
 _shared: Any = None
-"""What the processes of `run_with` share; set in each of them when it starts."""
+"""The data that the processes share; set in each process when it starts."""
 
 
 def run_in_order(
@@ -30,7 +29,7 @@ def run_in_order(
 ) -> Iterator[Result]:
     """Yield the result of each item, in order. One job runs in this process.
 
-    `work` must be picklable if there is more than one job; what it raises is raised here.
+    `work` must be picklable if there is more than one job. Its exceptions are raised here.
     """
     if jobs <= 1:
         yield from map(work, items)
@@ -47,10 +46,9 @@ def run_in_order(
 def run_with_shared(
     shared: Shared, work: Callable[[Shared, Item], Result], items: Iterable[Item], jobs: int
 ) -> Iterator[Result]:
-    """Yield the result of each item with what all of them share, in order.
+    """Yield the result of each item with shared data, in order.
 
-    Where a process can be forked safely, what is shared is neither copied nor sent. One job runs
-    in this process.
+    Where forking is safe, shared data is neither copied nor sent. One job runs in this process.
     """
     if jobs <= 1:
         for item in items:
@@ -58,7 +56,7 @@ def run_with_shared(
         return
     from concurrent.futures import ProcessPoolExecutor
 
-    gc.freeze()  # A collection in a child would copy every page that it looks at.
+    gc.freeze()  # Garbage collection in a child would copy every page that it touches.
     try:
         with ProcessPoolExecutor(
             jobs, mp_context=_fastest_context(), initializer=_set_shared, initargs=(shared,)
@@ -72,7 +70,7 @@ def run_with_shared(
 def _fastest_context() -> "BaseContext":
     import multiprocessing
 
-    # Forking is safe as long as this process has one thread, and Linux's libraries allow it.
+    # Forking is safe on Linux while this process has one thread.
     forks = sys.platform == "linux" and threading.active_count() == 1
     return multiprocessing.get_context("fork" if forks else "spawn")
 

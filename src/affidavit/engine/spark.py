@@ -1,7 +1,7 @@
-"""Spark: a session, the files of a path that it reads, and their rows with their numbers.
+"""Spark: a session, and the rows of files with their line numbers.
 
-A row's number is its line, counted over all files of an input in their order, as everywhere else.
-Spark does not know it, so the lines of every block are counted first. Origin of the columns: the
+The number of a row is its line, counted over all files of an input. Spark does not provide it, so
+the lines of every block are counted first. Origin of the columns: the
 hidden `_metadata` of Spark's file sources, and `monotonically_increasing_id`, which rises by one
 from row to row of a partition; a block is read by one partition.
 """
@@ -31,7 +31,7 @@ _QUIET_SETTINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SparkRow:
-    """A row of an input: its number, where it stands, and its bytes, or its value in Parquet."""
+    """A row of an input: its number, its location, and its bytes, or its value in Parquet."""
 
     number: int
     file: str
@@ -41,7 +41,7 @@ class SparkRow:
 
 @dataclass(frozen=True, slots=True)
 class _FileBlock:
-    """Where the rows of a block stand: the first one's serial, and the lines before it."""
+    """The location of a block: the serial of its first row, and the lines before it."""
 
     file: str
     first_serial: int
@@ -59,13 +59,13 @@ class SparkInput:
 
 @contextmanager
 def spark_session(master: str) -> "Iterator[SparkSession]":
-    """Give a session of Spark; the workers run the Python of this process on this machine."""
+    """Yield a Spark session; local workers use the Python of this process."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        # All of it is on this machine, so nothing of it is offered to the network.
+        # A local session does not listen on the network.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master(master).appName("affidavit")
     for name, value in _QUIET_SETTINGS.items():
@@ -98,7 +98,7 @@ def read_input(spark: "SparkSession", names: tuple[str, ...]) -> SparkInput:
 
 
 def _rows_of(spark: "SparkSession", name: str, index: int) -> "DataFrame":
-    """Return a file's rows with their places; bytes as they are, for Spark would mend them."""
+    """Return the rows of a file with their locations, as raw bytes, because Spark repairs text."""
     from pyspark.sql import functions
 
     if name.rstrip("/").endswith(_PARQUET):
@@ -119,7 +119,7 @@ def _rows_of(spark: "SparkSession", name: str, index: int) -> "DataFrame":
 def _blocks_of(
     frames: "list[DataFrame]", names: tuple[str, ...]
 ) -> dict[tuple[int, str, int], _FileBlock]:
-    """Return where the blocks of all files stand, in the order of the files."""
+    """Return the locations of the blocks of all files, in the order of the files."""
     from pyspark.sql import functions
 
     blocks: dict[tuple[int, str, int], _FileBlock] = {}
@@ -156,7 +156,7 @@ def _row_from(row: Any, blocks: dict[tuple[int, str, int], _FileBlock]) -> Spark
 
 
 def _digests_of(spark: "SparkSession", name: str) -> Iterator[str]:
-    """Yield the digests of a path's files; Spark's own library reads them, wherever they are."""
+    """Yield the digests of the files of a path, read through Hadoop's file systems."""
     machine: Any = spark.sparkContext._jvm
     path = machine.org.apache.hadoop.fs.Path(name)
     files = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
@@ -177,6 +177,6 @@ def _files_in(files: Any, status: Any) -> Iterator[Any]:
         yield status.getPath()
         return
     for each in files.listStatus(status.getPath()):
-        # As Spark does: what begins so is no data.
+        # As Spark does: such names are not data.
         if not each.getPath().getName().startswith(("_", ".")):
             yield from _files_in(files, each)

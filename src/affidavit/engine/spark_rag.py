@@ -35,8 +35,8 @@ _NOTHING: Final = RagCounts()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkRagRun:
-    """What a run on Spark is asked for. `gold` and `trace` are what Spark reads, and `shown` how
-    the user named them; `digest` makes one digest of those of several files.
+    """The settings of a run on Spark. `gold` and `trace` are paths for Spark, `shown` their names
+    as the user gave them; `digest` combines the digests of several files.
     """
 
     master: str
@@ -52,19 +52,19 @@ class SparkRagRun:
 
 @dataclass(frozen=True, slots=True)
 class _KeyedRow:
-    """A row by its qid: where it stands, how many there were, and its line."""
+    """A row by its qid: its number, how many rows had this qid, and the row itself."""
 
     line: SparkRow
     count: int = 1
     second: SparkRow | None = None
 
     def later(self, other: "_KeyedRow") -> "_KeyedRow":
-        """Return the last of two; both count."""
+        """Return the later of two rows, with both counted."""
         last = max(self.line, other.line, key=lambda line: line.number)
         return _KeyedRow(last, self.count + other.count)
 
     def earlier(self, other: "_KeyedRow") -> "_KeyedRow":
-        """Return the first of two, with the second of all."""
+        """Return the earlier of two rows, with the second one overall."""
         lines = sorted(
             (line for line in (self.line, self.second, other.line, other.second) if line),
             key=lambda line: line.number,
@@ -73,7 +73,7 @@ class _KeyedRow:
 
 
 def score_rag_on_spark(run: SparkRagRun) -> RagResult:
-    """Find out on Spark what a report is made of."""
+    """Evaluate a run on Spark."""
     with spark_session(run.master) as spark:
         given_gold, given_traces = read_input(spark, run.gold), read_input(spark, run.trace)
         digest = run.digest([*given_gold.digests])
@@ -133,7 +133,7 @@ def _by_qid(
             return
         try:
             row = row_in(line)
-        except AffidavitError:  # Told of by _bad_lines.
+        except AffidavitError:  # Reported by _bad_lines.
             return
         yield qid_of(row), _KeyedRow(line)
 
@@ -141,7 +141,7 @@ def _by_qid(
 
 
 def _bad_lines(lines: "RDD[SparkRow]", row_in: Callable[[SparkRow], Row], skip: bool) -> Listing:
-    """Return the lines that are no rows, or stop at the first of them."""
+    """Return the lines that are not rows, or raise at the first of them."""
 
     def bad(line: SparkRow) -> Iterator[tuple[int, AffidavitError]]:
         if not _is_blank(line):

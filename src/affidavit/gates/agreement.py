@@ -1,8 +1,8 @@
-"""Two agents over the same questions: how often they agree, and what is done when they do not.
+"""Two agents over the same questions: how often they agree, and how disagreements are resolved.
 
-Origin: the consistency page of the RAG document, with the repairs of the decisions: a refusal that
-both share is agreement and is accepted, kappa is not measured where one label is the only one
-used, and an abstention of either agent counts.
+Origin: the consistency page of the RAG document, as corrected in decisions.md: a shared refusal is
+agreement and accepted, kappa is not measured if only one label is used, and an abstention of either
+agent counts.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ from affidavit.decision.report_details import (
 
 
 class Label(StrEnum):
-    """What an agent says of an answer."""
+    """The label that an agent gives an answer."""
 
     VALID = "VALID"
     NOT_IN_CONTEXT = "NOT_IN_CONTEXT"
@@ -46,14 +46,14 @@ class AgentLabel(msgspec.Struct, frozen=True):
 
 
 class CheckFlags(msgspec.Struct, frozen=True):
-    """What a deterministic check found; either one rejects."""
+    """The findings of deterministic checks; either one rejects."""
 
     provenance_violation: bool = False
     constraints_mismatch: bool = False
 
 
 class CitedAnswer(msgspec.Struct, frozen=True):
-    """The part of an answer that arbitration looks at."""
+    """The part of an answer that arbitration reads."""
 
     citations: tuple[str, ...] | None = None
 
@@ -118,7 +118,7 @@ def arbitrate(pair: LabelPair) -> tuple[Label, str]:
 
 @dataclass(frozen=True, slots=True)
 class AgreementCounts:
-    """How often each pair of labels was given; parts are added."""
+    """How often each pair of labels was given; counts can be added."""
 
     pairs: Mapping[tuple[str, str], int] = field(default_factory=dict)
     disagreements: tuple[Disagreement, ...] = ()
@@ -152,7 +152,7 @@ class AgreementCounts:
         return {"percent_agreement": made["percent_agreement"], "kappa": kappa, **made}
 
     def details(self) -> AgreementDetails:
-        """Return the confusion of labels and the base rate that a kappa is read with."""
+        """Return the confusion of labels, and the base rate that puts a kappa in context."""
         found = agreement_from_counts(self.pairs)
         return AgreementDetails(
             confusion=tuple(
@@ -170,7 +170,7 @@ class AgreementCounts:
 
 
 def agreement_counts(pairs: Iterable[LabelPair]) -> AgreementCounts:
-    """Return the counts of some pairs; one pass."""
+    """Return the counts of some pairs, in one pass."""
     counts: Counter[tuple[str, str]] = Counter()
     differing = []
     for pair in pairs:

@@ -1,10 +1,11 @@
-"""Locked constraints: was the lock echoed, and does the claim contradict it.
+"""Locked constraints (SCU): whether an answer echoes the lock, and whether its claim contradicts
+it.
 
-A rule has two patterns: one for the constraint (`lock`) and one for the claim. Where the lock has
-a named group, `{name}` in the claim's pattern stands for the text it matched. Origin: the table of
-the constraint-unlock pattern, with three repairs: a claim that repeats the constraint does not
-contradict it, a negated match ("does not allow null keys") is none, and `rejects` speaks of
-whatever is rejected. Users extend the table in a file.
+A rule has two patterns: one for the constraint (`lock`) and one for the claim. `{name}` in the
+pattern of the claim stands for the text of that named group of the lock. Origin: the table of
+the constraint-unlock pattern, with three corrections: a claim that repeats the constraint does not
+contradict it, a negated match ("does not allow null keys") does not count, and `rejects` applies to
+any object. Users can extend the table in a file.
 """
 
 import re
@@ -24,7 +25,7 @@ from affidavit.base.validation import problem_and_field
 class ScuRule:
     """A claim that matches `claim` contradicts a constraint that matches `lock`.
 
-    Every match holds one of the `words`, if there are any: a claim without them need not be tried.
+    If there are `words`, every match contains one of them, so other claims are skipped.
     """
 
     id: str
@@ -70,7 +71,7 @@ _LONGEST_PATTERN: Final = 500
 
 
 class ScuRuleConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A rule as a file has it."""
+    """A rule of a rules file."""
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
     lock: Annotated[str, msgspec.Meta(min_length=1, max_length=_LONGEST_PATTERN)]
@@ -84,7 +85,7 @@ class ScuRuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def add_scu_rules(values: object, file: str | None = None) -> tuple[ScuRule, ...]:
-    """Return our rules and those of a user's list; one with the id of one of ours replaces it."""
+    """Return the built-in rules and those of the user; a rule with the same id replaces ours."""
     try:
         given = msgspec.convert(values, tuple[ScuRuleConfig, ...])
     except msgspec.ValidationError as error:
@@ -110,11 +111,11 @@ def _validate_patterns(rule: ScuRule, where: Where) -> None:
 
 
 class Locks:
-    """The rules, made ready for constraints as they come; the same ones come again and again."""
+    """The rules with their patterns compiled for each constraint, and cached."""
 
     def __init__(self, rules: Iterable[ScuRule] = DEFAULT_SCU_RULES) -> None:
         self._rules = tuple(rules)
-        # Most claims hold no word of any rule, and then no constraint need be looked at.
+        # Most claims contain no word of any rule; then no constraint has to be examined.
         self._words = tuple({word for rule in self._rules for word in rule.words})
         self._can_tell_by_words = all(rule.words for rule in self._rules)
         self._refutations = lru_cache(maxsize=4096)(self._refutations_of)
@@ -144,7 +145,8 @@ class Locks:
         return _matches(self._compiled(pattern), claim)
 
     def _refutations_of(self, constraint: str) -> tuple[str, tuple[tuple[ScuRule, str], ...]]:
-        """Return what a claim would say that repeats the constraint, and what would refute it."""
+        """Return the patterns of a claim that repeats the constraint, and of one that contradicts
+        it."""
         made = []
         for rule in self._rules:
             found = self._compiled(rule.lock).search(constraint)
@@ -158,7 +160,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _word_in(words: tuple[str, ...], folded: str) -> str | None:
-    """Return the first of the words that a claim holds; mostly it holds none."""
+    """Return the first word that the claim contains; usually there is none."""
     for word in words:
         if word in folded:
             return word
@@ -181,5 +183,5 @@ def _is_negated(claim: str, match: re.Match[str]) -> bool:
 
 
 def locked_set(constraints: Iterable[str]) -> frozenset[str]:
-    """Return the locked set: order, repetitions and the white space around do not count."""
+    """Return the constraints as a set, without surrounding white space."""
     return frozenset(filter(None, map(str.strip, constraints)))

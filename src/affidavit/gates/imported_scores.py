@@ -1,6 +1,6 @@
-"""What a file of another tool brings along: scores of its own, and questions without a name.
+"""Scores in the files of other tools, and questions without a name. They never decide anything.
 
-Nothing of it decides anything. The sums are exact, so the order of the rows cannot change a digit.
+Sums are exact, so the order of rows does not change a digit.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,9 +18,9 @@ from affidavit.decision.report_details import RagDetails, ScoreFigures
 ImportedScore: TypeAlias = bool | int | float | str | None
 
 MAX_REPEATABLE_WORDS: Final = 8
-"""In words. Who writes a text for others to repeat writes a few; more of them are a sentence."""
+"""In words. A longer reference is a sentence, which no answer repeats literally."""
 _MAX_SHOWN: Final = 10
-# Every double is a whole number of these, so that sums of them are sums of integers.
+# Every double is an integer multiple of this unit, so sums are sums of integers.
 _PARTS_OF_ONE: Final = 1 << 1074
 
 
@@ -34,7 +34,7 @@ class ScoreSum:
     most: float | None = None
     not_measured: int = 0
     labels: int = 0
-    """Scores that are words: they have no mean."""
+    """Scores that are text and have no mean."""
 
     def take(self, score: ImportedScore) -> None:
         """Add a score."""
@@ -52,7 +52,7 @@ class ScoreSum:
 
     @property
     def mean(self) -> float | None:
-        """The mean of the figures, None if there is none."""
+        """The mean of the numbers; None if there are none."""
         return float(Fraction(self.parts, self.n * _PARTS_OF_ONE)) if self.n else None
 
     def figures(self) -> ScoreFigures:
@@ -69,7 +69,7 @@ class ScoreSum:
 
 @dataclass(slots=True)
 class ImportedScores:
-    """The scores of a run by their names; of very many names the first are kept."""
+    """The scores of a run by name; of very many names the first are kept."""
 
     sums: dict[str, ScoreSum] = field(default_factory=dict)
     is_cut: bool = False
@@ -79,7 +79,7 @@ class ImportedScores:
         for name, score in scores.items():
             self.sums.setdefault(name, ScoreSum()).take(score)
         while len(self.sums) > MAX_LISTED:
-            # Whatever is left out comes after so many others, also if it stands in a later row.
+            # The names kept are the first in sorted order, whatever the order of the rows.
             del self.sums[max(self.sums)]
             self.is_cut = True
 
@@ -97,18 +97,17 @@ class ImportedScores:
 
 
 def is_sentence(texts: Iterable[str]) -> bool:
-    """Tell whether all texts that an answer may hold are longer than one would repeat."""
+    """Tell whether all reference texts are too long to be repeated literally."""
     given = tuple(texts)
     return bool(given) and all(len(text.split()) > MAX_REPEATABLE_WORDS for text in given)
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedExtras:
-    """What other tools' files brought along.
+    """What the files of other tools contain beside gold items and traces.
 
-    `same_question` are gold items of which several have one question, so that a trace which is
-    known by its question alone belongs to none of them. `sentences` is how many references are too
-    long to be repeated by chance.
+    `same_question` lists gold items that share their question, so that a trace without a qid cannot
+    be assigned. `sentences` counts references that are too long to be repeated literally.
     """
 
     scores: ImportedScores = field(default_factory=ImportedScores)
@@ -123,12 +122,12 @@ class ImportedExtras:
 
     @property
     def listings(self) -> Mapping[str, Listing]:
-        """What a report lists by name."""
+        """The listings of the report."""
         return {"same_question": self.same_question} if self.same_question.total else {}
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader must know of it."""
+        """The warnings of the report."""
         said = {
             f"scores that the file brings: {self.scores.said()}; not used for the decision": (
                 self.scores.sums

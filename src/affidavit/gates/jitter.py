@@ -1,7 +1,7 @@
 """Small changes of a question that must not change its answer.
 
-Origin: the stability page of the RAG document; a jitter that finds nothing to change leaves the
-question as it is.
+Origin: the stability page of the RAG document; a jitter that does not apply leaves the question
+unchanged.
 """
 
 import re

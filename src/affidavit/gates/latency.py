@@ -1,8 +1,8 @@
 """How long answers take: percentiles, the tail, by load and by configuration.
 
-Latencies are kept as how often each value was seen: such counts merge, and every percentile is
-exact. Origin: the latency page of the RAG document; percentiles interpolate on n - 1 and are not
-truncated. End to end is from the question to the validated answer.
+Latencies are counts by value, which can be merged; every percentile is exact. Origin: the latency
+page of the RAG document; percentiles interpolate on n - 1 and are not truncated. End to end is from
+the question to the validated answer.
 """
 
 from bisect import bisect_right
@@ -33,9 +33,9 @@ Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
 class LatencyRow(msgspec.Struct, frozen=True):
-    """One measured answer; `rps` is the load, `config` or `knobs` what it was made with.
+    """One measured answer; `rps` is the load, `config` or `knobs` the configuration.
 
-    Where no answer came, `fault` says why: then there is no latency, and none is taken for it.
+    Without an answer, `fault` says why, and the row has no latency.
     """
 
     e2e_ms: Milliseconds | None = None
@@ -84,9 +84,9 @@ def _untimed(line: int | None, file: str | None) -> AffidavitError:
     return AffidavitError(faults.LATENCY_ROW, where, problem="the field is missing")
 
 
-@dataclass(frozen=True)  # Without slots, so that the sorting behind the figures is done once.
+@dataclass(frozen=True)  # No slots: the figures are cached, because they need sorting.
 class Latencies:
-    """How often each number of milliseconds was seen."""
+    """The number of answers by milliseconds."""
 
     seen: Mapping[float, int] = field(default_factory=dict)
 
@@ -100,7 +100,7 @@ class Latencies:
 
     @cached_property
     def figures(self) -> Mapping[str, Measure]:
-        """The percentiles, and P99 over P50; None where there is nothing to measure."""
+        """The percentiles, and P99 over P50; None if there is nothing to measure."""
         ordered, n = _RepeatedValues(self.seen), self.count
         found = {name: percentile_of_sorted(ordered, at) for name, at in PERCENTILES.items()}
         sure = {name: percentile_interval(ordered, at) for name, at in PERCENTILES.items()}
@@ -114,7 +114,7 @@ class Latencies:
 
 
 class _RepeatedValues(Sequence[float]):
-    """The values in ascending order, each as often as it was seen, without writing them out."""
+    """The sorted values with repetitions, as a sequence that is not stored."""
 
     def __init__(self, seen: Mapping[float, int]) -> None:
         self._values = sorted(seen)
@@ -139,9 +139,9 @@ class LatencyCounts:
 
     everything: Latencies = field(default_factory=Latencies)
     parts: Mapping[tuple[str, str], Latencies] = field(default_factory=dict)
-    """By what kind of part it is (`load`, `config`, `stage`) and its name."""
+    """By kind of part (`load`, `config`, `stage`) and name."""
     silent_by_load: Mapping[str, int] = field(default_factory=dict)
-    """Questions without an answer, by their load; those that do not say it under no name."""
+    """Questions without an answer by load; the key is empty if the load is not known."""
 
     def __add__(self, other: "LatencyCounts") -> "LatencyCounts":
         names = sorted({*self.parts, *other.parts})
@@ -163,7 +163,7 @@ class LatencyCounts:
     def measures(self) -> dict[str, Measure]:
         """Return the figures of all answers, and those of each load as `p95_ms/5rps`.
 
-        An answer that did not come may turn any figure of the whole, and of its load.
+        A missing answer may change every figure of the whole and of its load.
         """
         found = _left_open(self.everything.figures, self.silent)
         for (kind, name), latencies in self.parts.items():
@@ -197,19 +197,19 @@ def _left_open(measures: Mapping[str, Measure], left: int) -> dict[str, Measure]
 
 @cache
 def load_name(rps: float) -> str:
-    """Return how a load is written in a gate: `5rps`, `0.5rps`."""
+    """Return the name of a load in a gate: `5rps`, `0.5rps`."""
     return f"{rps:g}rps"
 
 
 def config_name(row: LatencyRow) -> str | None:
-    """Return what a row's configuration is called: its name, or its knobs in their order."""
+    """Return the name of a row's configuration, or its knobs in sorted order."""
     if row.config is not None or not row.knobs:
         return row.config
     return " ".join(f"{name}={row.knobs[name]}" for name in sorted(row.knobs))
 
 
 def latency_counts(rows: Iterable[LatencyRow], rps: float | None = None) -> LatencyCounts:
-    """Return the counts of some rows; one pass. `rps` is the load of rows that do not say it."""
+    """Return the counts of some rows, in one pass. `rps` is the load of rows without one."""
     everything: list[float] = []
     parts: dict[tuple[str, str], list[float]] = {}
     silent: Counter[str] = Counter()

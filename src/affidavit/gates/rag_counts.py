@@ -1,4 +1,4 @@
-"""How each RAG item came out, as a small code, and the figures from sums over these codes."""
+"""The outcome of each RAG item as a small code, and the figures from sums over these codes."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,35 +22,34 @@ from affidavit.decision.counts import (
 from affidavit.decision.evaluation import Measure, measure_from_tally
 from affidavit.decision.metric import RAG_METRICS
 
-# How one item came out: everything that any figure, listing or comparison needs of it.
-#
-# Profiles are few, so a million items are counted by a few sums. Each has a code, a small number,
-# which is what is kept of an item while rows are read.
+# A profile has everything that figures, listings and comparisons need of an item. There are few
+# different profiles, so a million items are a few sums. While rows are read, only the code of a
+# profile is kept, which is a small number.
 
 
 class AnswerState(StrEnum):
-    """What became of a question."""
+    """The state of the answer to a question."""
 
-    # Millions of profiles are looked up; an enumeration's own hash is not written in C.
+    # Millions of profiles are looked up, and the hash of an Enum is slow.
     __hash__ = str.__hash__
 
     SHIPPED = "shipped"
     REFUSED = "refused"
     SILENT = "no_answer"
-    """There is a trace, and no answer in it."""
+    """There is a trace without an answer."""
     MISSING = "missing"
     """There is no trace."""
 
 
 class ItemProfile(NamedTuple):
-    """How one item came out; None was not measured, or does not apply."""
+    """The outcome of one item; None was not measured, or does not apply."""
 
     answer_state: AnswerState
     answerable: bool
     contains: bool | None = None
-    """C: a gold substring stands in the claim."""
+    """C: the claim contains a gold substring."""
     cites: bool | None = None
-    """H: a gold citation is cited, and nothing that was not retrieved."""
+    """H: a gold citation is cited, and everything cited was retrieved."""
     keeps: bool | None = None
     """K: the constraints are echoed, and the claim contradicts none; None without constraints."""
     constrained: bool = False
@@ -59,11 +58,11 @@ class ItemProfile(NamedTuple):
     reachable: bool | None = None
     """At least one is."""
     near_miss: bool = False
-    """A shipped answer that holds the refusal token, but is not exactly it."""
+    """A shipped answer that contains the refusal token but is not equal to it."""
 
 
-# A code is the sum of what holds. The three checks take two bits each: 0 is not measured, 1 fails,
-# 2 holds.
+# A code is a sum of flags. Each of the three checks takes two bits: 0 not measured, 1 fails, 2
+# holds.
 SHIPPED, REFUSED, SILENT, MISSING = range(4)
 ANSWERABLE: Final = 1 << 2
 CONSTRAINED: Final = 1 << 3
@@ -81,7 +80,7 @@ _RETRIEVED: Final = ((None, None), (False, False), (False, True), (True, True))
 
 @lru_cache(maxsize=1 << CODE_BITS)
 def decode_profile(code: int) -> ItemProfile:
-    """Return the profile that a code stands for; equal profiles are one object."""
+    """Return the profile of a code; equal profiles are the same object."""
     recalls, reachable = _RETRIEVED[code >> 10 & 3]
     return ItemProfile(
         answer_state=_ANSWER_STATES[code & 3],
@@ -114,7 +113,7 @@ def rightness(profile: ItemProfile) -> bool | None:
 
 
 def outcome_of(profile: ItemProfile) -> bool | None:
-    """Return whether an item came out as it should: answered rightly, or refused rightly."""
+    """Return whether an item was answered correctly, or correctly refused."""
     if profile.answer_state is AnswerState.SHIPPED:
         return rightness(profile)
     return not profile.answerable if profile.answer_state is AnswerState.REFUSED else None
@@ -176,7 +175,7 @@ def _of_retrieval(
     def mark(profile: ItemProfile) -> ItemResult:
         if not profile.answerable:
             return ItemResult.APART
-        # A pipeline that gave no answer has retrieved all the same.
+        # Retrieval is measured even if the pipeline gave no answer.
         return (
             ItemResult.ABSENT
             if profile.answer_state is AnswerState.MISSING
@@ -232,15 +231,15 @@ Rank = tuple[int, int, str]
 
 
 def is_offender(profile: ItemProfile) -> bool:
-    """Tell whether an item came out as it should not."""
+    """Tell whether an item is wrong."""
     return outcome_of(profile) is False
 
 
 def rank_of(qid: str, profile: ItemProfile) -> Rank:
-    """Return where an offender stands among the others, the worst first.
+    """Return the rank of an offender, the worst first.
 
-    An answer to what has no answer goes first, then wrong answers by how many of C, H and K
-    failed, then refusals of what has an answer; among equals the qid decides.
+    Answers to unanswerable questions come first, then wrong answers by how many of C, H and K
+    failed, then refusals of answerable questions; ties are broken by qid.
     """
     if profile.answer_state is AnswerState.REFUSED:
         return (2, 0, qid)
@@ -256,16 +255,16 @@ def failed_checks(profile: ItemProfile) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RagCounts:
-    """What is known of some gold items; parts with different qids are added."""
+    """The counts of some gold items; counts of different qids can be added."""
 
     profiles: Mapping[ItemProfile, int] = field(default_factory=dict)
     listings: Mapping[str, Listing] = field(default_factory=dict)
     offenders: tuple[Rank, ...] = ()
     traces: int = 0
     duplicates: int = 0
-    """Traces of which a later one with the same qid won."""
+    """Traces that a later trace with the same qid replaced."""
     strays: Listing = EMPTY_LISTING
-    """Traces whose qid the gold set does not have, and their first qids."""
+    """Traces whose qid is not in the gold set, with their first qids."""
 
     def __add__(self, other: "RagCounts") -> "RagCounts":
         return RagCounts(
@@ -283,7 +282,7 @@ class RagCounts:
         )
 
     def items(self, state: AnswerState | None = None) -> int:
-        """Return how many gold items there are, or how many of a kind."""
+        """Return how many gold items there are, or how many in one state."""
         return sum(
             count
             for profile, count in self.profiles.items()
@@ -295,7 +294,7 @@ class RagCounts:
         return any(profile.constrained for profile in self.profiles)
 
     def lacks_texts(self) -> bool:
-        """Tell whether an answer does not hold a gold text that it should."""
+        """Tell whether an answer lacks a gold text."""
         return any(map(_lacks_its_text, self.profiles))
 
     def measures(self, *, allow_missing: bool = False) -> dict[str, Measure]:
@@ -310,11 +309,11 @@ class RagCounts:
         }
 
 
-# Items into counts: sums over profiles, and the names that stand in a report.
+# From items to counts: sums over profiles, and the names that a report lists.
 
 
 def count_profiles(items: Iterable[tuple[str, ItemProfile]]) -> RagCounts:
-    """Return the counts of items, each with its qid; one pass."""
+    """Return the counts of items, each with its qid, in one pass."""
     profiles: Counter[ItemProfile] = Counter()
     named = _NameCollector()
     for qid, profile in items:
@@ -332,7 +331,7 @@ def count_codes(
     duplicates: int = 0,
     strays: Listing = EMPTY_LISTING,
 ) -> RagCounts:
-    """Return the counts of items whose profiles are given by their codes: quick for millions."""
+    """Return the counts of items by the codes of their profiles: fast for millions of items."""
     counted = Counter(codes)
     named = _NameCollector()
     wanted = {code for code in counted if named.wants(decode_profile(code))}
@@ -344,7 +343,7 @@ def count_codes(
 
 
 class _NameCollector:
-    """The items that stand in a report by their name; which profiles do is found out once each."""
+    """The items that a report names; this is decided once for each profile."""
 
     def __init__(self) -> None:
         self._listed: dict[str, list[str]] = {name: [] for name in LISTING_RULES}

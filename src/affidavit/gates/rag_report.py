@@ -1,4 +1,4 @@
-"""The RAG gates as a whole: worst items, policy, decision and report."""
+"""The RAG report: the worst items, the policy, the decision and the report."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -32,14 +32,13 @@ from affidavit.gates.rag_counts import (
 from affidavit.gates.rag_rows import GoldItem, TraceAnswer, TraceRow, qid_of
 from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagSettings
 
-# The items that a reader should look at first, with what they retrieved and cited.
-#
-# Only their names are kept while rows are counted; the few rows are read again afterwards.
+# Offenders are the items to examine first. Only their names are kept while rows are counted; their
+# rows are read again afterwards.
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedOffender:
-    """An offender and the location of its trace; without a file, that of the whole input."""
+    """An offender and the line of its trace; `file` is None for the path of the input."""
 
     offender: RagOffender
     line: int | None = None
@@ -87,14 +86,14 @@ def _not_measured(profile: ItemProfile) -> tuple[str, ...]:
     return tuple(name for name, held in checks.items() if held is None)
 
 
-# What an engine finds out about a gold set and its traces: all that a report is made of.
+# The result of an engine for a gold set and its traces.
 
 
 @dataclass(frozen=True, slots=True)
 class RagResult:
-    """Counts, the worst items with their rows, and every item if they were asked for.
+    """Counts, the worst items with their rows, and all items if requested.
 
-    Items may be gone through more than once.
+    `items` can be iterated more than once.
     """
 
     counts: RagCounts
@@ -104,16 +103,16 @@ class RagResult:
     extras: ImportedExtras = field(default_factory=ImportedExtras)
 
 
-# The RAG gates as a whole: from counts to a decision and its report.
+# From counts to a decision and its report.
 
 RAG_KIND: Final = "rag"
 TRACE_ROLE: Final = "trace"
-"""The role of the input whose rows the offenders are."""
+"""The input whose rows are the offenders."""
 
 
 @dataclass(frozen=True, slots=True)
 class RagPolicy:
-    """What the user asks of a run."""
+    """The settings of a run."""
 
     overrides: tuple[str, ...] = ()
     scu_enforced: bool = False
@@ -121,7 +120,7 @@ class RagPolicy:
     settings: RagSettings = DEFAULT_SETTINGS
 
     def gates(self, counts: RagCounts) -> tuple[Gate, ...]:
-        """Return the gates: SCU is used if it is enforced, or if a gold item has constraints."""
+        """Return the gates; SCU is used if it is enforced or if a gold item has constraints."""
         used = self.scu_enforced or counts.uses_scu()
         return override_gates(
             self.overrides, (*RAG_GATES, *(SCU_GATE if used else ())), RAG_METRICS
@@ -139,7 +138,7 @@ def rag_report(
     fail_on_regression: bool = False,
     extras: ImportedExtras | None = None,
 ) -> Report:
-    """Return the report of a run. `items` are kept for later comparisons, if they are given."""
+    """Return the report of a run; `items` are stored for later comparisons."""
     worst = tuple(offenders)
     given = _with_places(inputs, worst)
     imported = extras or ImportedExtras()
@@ -192,7 +191,7 @@ def _with_places(
 
 
 def item_groups(items: Iterable[tuple[str, ItemProfile]]) -> tuple[ItemGroup, ...]:
-    """Return how every item came out, with C, H and K where they apply; few groups for many."""
+    """Return the outcomes of all items in groups, with C, H and K where they apply."""
     by_profile: dict[ItemProfile, list[str]] = {}
     for qid, profile in items:
         by_profile.setdefault(profile, []).append(qid)
@@ -222,7 +221,7 @@ def _counts(counts: RagCounts) -> dict[str, int]:
 def _doubts(
     counts: RagCounts, policy: RagPolicy, inputs: Mapping[str, ReportInput]
 ) -> tuple[str, ...]:
-    """Return why a run cannot ship although its gates pass."""
+    """Return why a run cannot ship even if its gates pass."""
     total, missing = counts.items(), counts.items(AnswerState.MISSING)
     nothing = {
         "the gold set is empty": not total,

@@ -1,7 +1,7 @@
 """Gold items and traces: the two inputs of the RAG gates.
 
-Origin: section 1 of the RAG document. A field that is absent is not measured, never taken for an
-empty one, except that an answer without citations cites nothing.
+Origin: section 1 of the RAG document. An absent field is not measured and not the same as an empty
+one, except that an answer without citations cites nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,13 +30,13 @@ class GoldItem(msgspec.Struct, frozen=True, gc=False):
 
 
 class TraceAnswer(msgspec.Struct, frozen=True, gc=False):
-    """What the pipeline answered."""
+    """The answer of the pipeline."""
 
     claim: str
     citations: Ids | None = None
     constraints_echo: Ids | None = None
     citations_recorded: bool | None = None
-    """False where the tool that wrote the trace keeps no citations: H cannot be told."""
+    """False if the tool that wrote the trace records no citations, so that H is not measured."""
 
 
 class TraceRow(msgspec.Struct, frozen=True, gc=False):
@@ -64,7 +64,7 @@ TRACE_READER: Final = RowReader(
 
 
 def gold_from_line(raw: bytes, line: int | None = None, file: str | None = None) -> GoldItem:
-    """Return the gold item of one line; its qid is a text that is not empty."""
+    """Return the gold item of one line; its qid must not be empty."""
     return _named_gold(GOLD_READER.from_line(raw, line, file), line, file)
 
 
@@ -74,7 +74,7 @@ def gold_from_chunk(
     file: str | None = None,
     on_bad: Callable[[AffidavitError], None] = raise_error,
 ) -> Iterator[tuple[int, GoldItem]]:
-    """Yield the gold items of many lines, each with its line: five times as fast as one by one."""
+    """Yield the gold items of many lines with line numbers: five times as fast as one by one."""
     for line, row in GOLD_READER.from_chunk(raw, first_line, file, on_bad):
         if row.qid == "":
             on_bad(gold_without_qid(line, file))
@@ -88,7 +88,7 @@ def traces_from_chunk(
     file: str | None = None,
     on_bad: Callable[[AffidavitError], None] = raise_error,
 ) -> Iterator[tuple[int, TraceRow]]:
-    """Yield the traces of many lines, each with its line."""
+    """Yield the traces of many lines with their line numbers."""
     for line, row in TRACE_READER.from_chunk(raw, first_line, file, on_bad):
         if row.qid or qid_of(row):
             yield line, row
@@ -102,7 +102,7 @@ def gold_from_value(value: object, line: int | None = None, file: str | None = N
 
 
 def trace_from_line(raw: bytes, line: int | None = None, file: str | None = None) -> TraceRow:
-    """Return the trace of one line; it has a qid, also spelled q_id."""
+    """Return the trace of one line; its qid may also be spelled q_id."""
     return _named_trace(TRACE_READER.from_line(raw, line, file), line, file)
 
 
@@ -112,10 +112,7 @@ def trace_from_value(value: object, line: int | None = None, file: str | None = 
 
 
 def qid_of(row: GoldItem | TraceRow) -> str:
-    """Return the name of the question; the number 7 and the text "7" are the same.
-
-    A trace that has none has the empty name.
-    """
+    """Return the qid as text, so that 7 and "7" are the same; empty if a trace has none."""
     qid = row.qid
     if qid is None and isinstance(row, TraceRow):
         qid = row.q_id
@@ -151,7 +148,7 @@ def _without_qid(fault: Fault, line: int | None, file: str | None) -> AffidavitE
 def gold_by_qid(
     rows: Iterable[tuple[int, GoldItem]], file: str | None = None
 ) -> dict[str, GoldItem]:
-    """Return the gold set; an item that stands twice is an error: neither is the right one."""
+    """Return the gold set by qid; a duplicate qid is an error."""
     found: dict[str, GoldItem] = {}
     for line, row in rows:
         qid = qid_of(row)
@@ -163,6 +160,6 @@ def gold_by_qid(
 
 
 def require_digest(found: str, wanted: str | None, file: str | None = None) -> None:
-    """Refuse a gold set that is not the frozen one. Origin: section 6, "Freeze per release"."""
+    """Refuse a gold set with another digest. Origin: section 6, "Freeze per release"."""
     if wanted is not None and found != f"sha256:{hex_from_digest(wanted)}":
         raise AffidavitError(faults.GOLD_CHANGED, Where(file=file), found=found, wanted=wanted)

@@ -1,9 +1,8 @@
-"""Which trace of a question counts: the last one, wherever its part of the file was read.
+"""Choose the trace that counts for each question: the last one in the order of lines.
 
-A part of the traces is scored by itself, in any order and any process; parts are put together in
-the order of their lines, and of two traces of one qid the later one wins. What is kept does not
-grow with the number of traces: ten bytes for a gold item, and the first names of traces that no
-gold item has.
+Parts of the traces are scored independently, in any order and any process, and merged in the order
+of their lines. Memory does not grow with the number of traces: ten bytes for each gold item, and
+the first names of traces without a gold item.
 """
 
 from array import array
@@ -18,19 +17,20 @@ from affidavit.gates.rag_rows import GoldItem, TraceRow, qid_of, trace_without_q
 from affidavit.gates.rag_scoring import PreparedGold, RagScorer
 
 GoldSet = Mapping[str, PreparedGold]
-"""The gold items by qid, made ready and numbered in their order."""
+"""The prepared gold items by qid, numbered in their order."""
 
 
 def gold_set(gold: Mapping[str, GoldItem], scorer: RagScorer) -> dict[str, PreparedGold]:
-    """Make a gold set ready."""
+    """Prepare a gold set for scoring."""
     return {qid: scorer.ready(item, number) for number, (qid, item) in enumerate(gold.items())}
 
 
 @dataclass(frozen=True, slots=True)
 class LastTraces:
-    """The last trace of each gold item: its line, 0 if it has none, and the code of its profile.
+    """The last trace of each gold item: its line, and the code of its profile.
 
-    Lines count from 1. `traces` are all that were read, `strays` those that no gold item has.
+    Lines count from 1; 0 means no trace. `traces` counts all traces, `strays` those without a gold
+    item.
     """
 
     lines: "array[int]" = field(default_factory=lambda: array("q"))
@@ -40,10 +40,10 @@ class LastTraces:
 
 
 def merge_traces(parts: Sequence[tuple[int, LastTraces]]) -> LastTraces:
-    """Return the runs of parts that follow one another, each with how many lines stand before it.
+    """Return the merged runs of consecutive parts, each with the number of lines before it.
 
-    The last part is looked at first: where traces are many it has every gold item, and no other
-    part is asked for one.
+    The last part comes first: with many traces it often covers every gold item, and the other parts
+    need not be searched.
     """
     lines, codes = array("q"), array("H")
     for before, runs in reversed(parts):
@@ -63,7 +63,7 @@ def merge_traces(parts: Sequence[tuple[int, LastTraces]]) -> LastTraces:
 
 
 class TraceScoring:
-    """Scores the traces of a part, block by block in the order of its lines."""
+    """Scores the traces of a part in blocks, in the order of its lines."""
 
     def __init__(self, gold: GoldSet, scorer: RagScorer) -> None:
         self._gold = gold
@@ -80,13 +80,13 @@ class TraceScoring:
         file: str | None = None,
         on_bad: Callable[[AffidavitError], None] = raise_error,
     ) -> None:
-        """Score traces, each with its line; lines go up."""
+        """Score traces with their lines, in ascending order."""
         find, code_of = self._gold.get, self._code_of
         lines, codes = self._lines, self._codes
         count = 0
         for line, trace in traces:
-            # Nearly every qid is a text of the gold set; the others are looked at below.
-            ready = find(trace.qid)  # type: ignore[arg-type]  # A number is found by its text.
+            # Nearly every qid is a string in the gold set; the others are handled below.
+            ready = find(trace.qid)  # type: ignore[arg-type]  # A number is looked up by its text.
             if ready is None:
                 qid = qid_of(trace)
                 if not qid:
@@ -102,7 +102,7 @@ class TraceScoring:
         self._traces += count
 
     def runs(self) -> LastTraces:
-        """Return what was found."""
+        """Return the runs of the part."""
         first = tuple(sorted(self._stray_names)[:MAX_LISTED])
         return LastTraces(self._lines, self._codes, self._traces, Listing(self._strays, first))
 
@@ -124,7 +124,7 @@ def score_traces(
 
 def codes_from_runs(gold: GoldSet, runs: LastTraces) -> Sequence[int]:
     """Return the code of every gold item, in their order."""
-    if 0 not in runs.lines:  # Nearly always each of them has a trace.
+    if 0 not in runs.lines:  # Nearly always every item has a trace.
         return runs.codes
     return array(
         "H",
@@ -136,7 +136,7 @@ def codes_from_runs(gold: GoldSet, runs: LastTraces) -> Sequence[int]:
 
 
 def counts_from_runs(gold: GoldSet, runs: LastTraces) -> RagCounts:
-    """Return the counts of a gold set with all of its traces; an item without one is missing."""
+    """Return the counts of a gold set with all its traces; an item without one is MISSING."""
     found = len(runs.lines) - runs.lines.count(0)
     return count_codes(
         gold.keys(),
@@ -149,7 +149,7 @@ def counts_from_runs(gold: GoldSet, runs: LastTraces) -> RagCounts:
 
 @dataclass(frozen=True, slots=True)
 class ScoredItems:
-    """Every gold item's qid and profile, in the order of the gold set; made when they are asked."""
+    """The qid and profile of every gold item, in the order of the gold set, computed lazily."""
 
     gold: GoldSet
     runs: LastTraces

@@ -1,6 +1,6 @@
-"""One gold item and its trace: which of C, H and K hold, and what was retrieved.
+"""Score one gold item and its trace: which of C, H and K hold, and what was retrieved.
 
-Origin: section 2 of the RAG document. A gold item is made ready once, and then meets its traces.
+Origin: section 2 of the RAG document. A gold item is prepared once and then scored with its traces.
 """
 
 from collections.abc import Iterable
@@ -36,12 +36,12 @@ REFUSAL: Final = "not in context"
 SHORTEST_SUBSTRING: Final = 5
 DEFAULT_K: Final = 5
 TEXT_ID_PREFIX: Final = "text:"
-"""How the name of a passage begins that has no id, and is known by its text alone."""
+"""The prefix of the id of a passage that is identified by its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class RagSettings:
-    """What a score depends on besides the rows."""
+    """The settings that a score depends on."""
 
     k: int = DEFAULT_K
     refusal: str = REFUSAL
@@ -52,17 +52,17 @@ DEFAULT_SETTINGS: Final = RagSettings()
 
 
 class PreparedGold(msgspec.Struct, frozen=True, gc=False):
-    """A gold item, made ready to meet its traces: what is the same for all of them is done."""
+    """A gold item, prepared for scoring: everything that does not depend on the trace."""
 
     number: int
     base: int
     """The part of the code that the gold item decides."""
     needles: tuple[str, ...]
-    """The gold substrings that count, in folded case."""
+    """The gold substrings that are long enough, case-folded."""
     wanted: tuple[str, ...]
     """The gold citations."""
     only: str | None
-    """The gold citation, if there is one and no other."""
+    """The gold citation, if there is exactly one."""
     lock: frozenset[str] | None
     constraints: tuple[str, ...] | None
 
@@ -79,12 +79,12 @@ class RagScorer:
         self._locked = lru_cache(maxsize=4096)(locked_set)
 
     def score(self, gold: GoldItem, trace: TraceRow | None) -> ItemProfile:
-        """Return the profile of a gold item with its last trace, or with none."""
+        """Return the profile of a gold item with its last trace, or without a trace."""
         ready = self.ready(gold)
         return decode_profile(ready.base | MISSING if trace is None else self.code_of(ready, trace))
 
     def ready(self, gold: GoldItem, number: int = 0) -> PreparedGold:
-        """Make a gold item ready; the number is its place among the others."""
+        """Prepare a gold item; `number` is its position in the gold set."""
         lock = (self._locked(gold.constraints) or None) if gold.constraints else None
         base = (ANSWERABLE if gold.answerable else 0) + (CONSTRAINED if lock else 0)
         needles = needles_of(gold.gold_claim_substr) if gold.answerable else ()
@@ -102,8 +102,8 @@ class RagScorer:
     def code_of(self, ready: PreparedGold, trace: TraceRow) -> int:
         """Return the code of a gold item's profile with a trace.
 
-        The usual answer is told without a further call: one gold citation, which is retrieved and
-        cited, and a gold substring in the claim.
+        The common case takes no further call: one gold citation, which is retrieved and cited, and
+        a gold substring in the claim.
         """
         code, wanted = ready.base, ready.wanted
         answerable = code & ANSWERABLE
@@ -126,7 +126,7 @@ class RagScorer:
             code += NEAR_MISS if self._is_near_miss(folded) else 0
         needles = ready.needles
         code += C_HOLDS if needles and needles[0] in folded else contained(needles, folded)
-        # Nothing is a hit for an unanswerable item, whatever was or was not recorded.
+        # An unanswerable item has no hit, whatever was recorded.
         if answer.citations_recorded is not False or not answerable:
             cited = answer.citations
             is_hit = found == FOUND_ALL and cited == wanted
@@ -138,7 +138,7 @@ class RagScorer:
     def _kept(
         self, ready: PreparedGold, lock: frozenset[str], answer: TraceAnswer, folded: str
     ) -> int:
-        """Return K: the lock is echoed, and the claim contradicts none of it."""
+        """Return K: the constraints are echoed, and the claim contradicts none of them."""
         echo = answer.constraints_echo
         if echo is None or (echo != ready.constraints and locked_set(echo) != lock):
             return K_FAILS
@@ -146,12 +146,12 @@ class RagScorer:
         return K_HOLDS if contradicted is None else K_FAILS
 
     def _is_near_miss(self, folded: str) -> bool:
-        # Where silence is the refusal, every answer would hold it.
+        # Every text contains an empty refusal token.
         return self._folded_refusal != "" and self._folded_refusal in " ".join(folded.split())
 
 
 def needles_of(substrings: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the gold substrings of five characters or more, in folded case."""
+    """Return the gold substrings of five characters or more, case-folded."""
     found = []
     for text in substrings or ():
         trimmed = text.strip()
@@ -161,7 +161,7 @@ def needles_of(substrings: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def contained(needles: tuple[str, ...], folded_claim: str) -> int:
-    """Return C: any of the substrings stands in the claim; without any it is not measured."""
+    """Return C: the claim contains one of the substrings; None if there are none."""
     for needle in needles:
         if needle in folded_claim:
             return C_HOLDS
@@ -179,7 +179,7 @@ def found_among(wanted: tuple[str, ...], top: tuple[str, ...]) -> int:
 
 
 def named_alike(wanted: tuple[str, ...], retrieved: tuple[str, ...]) -> bool:
-    """Return whether a miss can be told: not between ids on one side and texts on the other."""
+    """Return whether a miss can be determined: not if one side has ids and the other texts."""
     by_text = {name.startswith(TEXT_ID_PREFIX) for name in wanted}
     return not retrieved or any(name.startswith(TEXT_ID_PREFIX) in by_text for name in retrieved)
 
@@ -190,10 +190,10 @@ def cited_among(
     retrieved: tuple[str, ...] | None,
     answerable: int | bool,
 ) -> int:
-    """Return H: a gold citation is cited, and all that is cited was retrieved.
+    """Return H: a gold citation is cited, and everything cited was retrieved.
 
-    An answerable item without gold citations does not say what a hit would be: not measured.
-    Nothing is a hit for an unanswerable one. Without retrieved ids only a miss can be told.
+    It is not measured for an answerable item without gold citations, and False for an unanswerable
+    item. Without retrieved ids only a miss can be determined.
     """
     if retrieved is not None:
         for cited in citations:
@@ -210,6 +210,6 @@ def cited_among(
 def cites(
     gold: GoldItem, citations: tuple[str, ...], retrieved: tuple[str, ...] | None
 ) -> bool | None:
-    """Return H of an item by itself; None was not measured."""
+    """Return H of one item; None was not measured."""
     code = cited_among(gold.gold_citations or (), citations, retrieved, gold.answerable)
     return decode_profile(code).cites

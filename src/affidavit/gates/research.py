@@ -27,8 +27,8 @@ from affidavit.decision.report_details import ResearchDetails, ResearchRunDetail
 
 # Golden queries and the stored artifacts of research runs.
 #
-# Origin: the research document and the decisions on it. A run is what it stored: its output, the
-# manifests of its steps and its events. Fields that are not known are passed over.
+# Origin: the research document and the decisions on it. A run consists of its stored output, the
+# manifests of its steps and its events. Unknown fields are ignored.
 
 _WHITE_SPACE: Final = re.compile(r"\s+")
 
@@ -43,7 +43,7 @@ class GoldenQuery(msgspec.Struct, frozen=True):
 
 
 class ResearchSpan(msgspec.Struct, frozen=True):
-    """Where a quote stands in its chunk."""
+    """The location of a quote in its chunk."""
 
     start: int
     end: int
@@ -60,7 +60,7 @@ class ResearchEvidence(msgspec.Struct, frozen=True):
 
     @property
     def counts(self) -> bool:
-        """Whether the record has a quote with a span, and its provenance."""
+        """Whether the record has a quote, a span and a source."""
         span = self.span
         return (
             bool(self.quote and self.quote.strip() and self.source_id)
@@ -70,7 +70,7 @@ class ResearchEvidence(msgspec.Struct, frozen=True):
 
 
 class ResearchEvidenceRef(msgspec.Struct, frozen=True):
-    """A reference to a record, where it is not only its id."""
+    """A reference to a record that is an object instead of an id."""
 
     evidence_id: str
 
@@ -85,7 +85,7 @@ class ResearchClaim(msgspec.Struct, frozen=True):
 
     @property
     def evidence_ids(self) -> frozenset[str]:
-        """The ids of the records it rests on."""
+        """The ids of the evidence records of the claim."""
         return frozenset(
             ref if isinstance(ref, str) else ref.evidence_id for ref in self.evidence_refs
         )
@@ -109,7 +109,7 @@ class ResearchOutput(msgspec.Struct, frozen=True):
 
 
 class ResearchStep(msgspec.Struct, frozen=True):
-    """A line of `events.jsonl` or `manifests.jsonl`: all that counts is which step it is of."""
+    """A line of `events.jsonl` or `manifests.jsonl`; only its step is used."""
 
     step_id: int | str
     run_id: str | None = None
@@ -124,7 +124,7 @@ STEP_READER: Final = RowReader(ResearchStep, faults.RESEARCH_OUTPUT, ("step_id",
 def golden_queries(value: object, file: str | None = None) -> tuple[GoldenQuery, ...]:
     """Return the golden queries of a decoded file: a list of them, or a single one.
 
-    Whatever is wrong stops the evaluation with SYSTEM_ERROR, as the document asks.
+    An error stops the evaluation with SYSTEM_ERROR, as the document requires.
     """
     listed = [value] if isinstance(value, dict) else value
     try:
@@ -149,15 +149,14 @@ def _malformed(problem: str, file: str | None, field: str | None) -> AffidavitEr
 
 
 def collapse_white_space(objective: str) -> str:
-    """Return an objective as runs are matched by it: runs of white space are one space."""
+    """Return an objective with white space collapsed, as runs are matched by it."""
     return _WHITE_SPACE.sub(" ", objective).strip()
 
 
 # The four figures of research runs, per query and over all (micro).
 #
-# Origin: the research document, "Metrics and computation". Everything is read from stored
-# artifacts; a run's own word about its success counts for nothing, except the reason for which it
-# stopped.
+# Origin: the research document, "Metrics and computation". Everything is computed from stored
+# artifacts. What a run says about its own success is ignored, except its stop reason.
 
 RESEARCH_KIND = "research"
 PROBLEM_LISTINGS: Final = (
@@ -166,15 +165,15 @@ PROBLEM_LISTINGS: Final = (
     "runs_that_did_not_abstain",
     "steps_without_manifest",
 )
-"""What is listed by name of what a figure counts as a miss, each with its run."""
+"""The listings of misses, each with its run."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResearchRun:
     """The stored artifacts of one run.
 
-    `events` is None where none were stored: then nobody knows the steps. Manifests that were not
-    stored are manifests that are missing.
+    `events` is None if none were stored; then the steps are not known. A manifest that was not
+    stored counts as missing.
     """
 
     output: ResearchOutput
@@ -184,7 +183,7 @@ class ResearchRun:
 
 @dataclass(frozen=True, slots=True)
 class ResearchCounts:
-    """The figures of some runs by name, what is amiss, and the runs that no query asks for."""
+    """The tallies of some runs, their problems, and the runs without a golden query."""
 
     tallies: Mapping[str, Tally]
     unmatched: Listing = EMPTY_LISTING
@@ -246,12 +245,12 @@ def _listed(run_id: str, names: Iterable[int | str]) -> Listing:
 
 
 def _steps(rows: Iterable[ResearchStep], run_id: str) -> frozenset[int | str]:
-    """Return the distinct steps of a run; a row that names another run is not of this one."""
+    """Return the distinct steps of a run; rows of other runs are ignored."""
     return frozenset(row.step_id for row in rows if row.run_id in (None, run_id))
 
 
 def absent_counts(query: GoldenQuery) -> ResearchCounts:
-    """Return the counts of a golden query that no run answers: not measured."""
+    """Return the counts of a golden query without a run, which is not measured."""
     required = len(frozenset(query.required_evidence_ids))
     return ResearchCounts(
         {
@@ -282,7 +281,7 @@ def research_report(
 ) -> Report:
     """Return the report of some runs against the golden queries.
 
-    `comparison_with` is how the runs of an earlier report came out.
+    `comparison_with` has the outcomes of the runs of an earlier report.
     """
     golden = tuple(queries)
     scored = sorted(
@@ -342,12 +341,12 @@ def _skipped(inputs: Mapping[str, ReportInput]) -> tuple[str, ...]:
 
 
 def query_name(query: GoldenQuery) -> str:
-    """Return how a golden query is called: by its id, else by its objective."""
+    """Return the name of a golden query: its id, else its objective."""
     return query.golden_id or collapse_white_space(query.objective)
 
 
 def _item(run_id: str, counts: ResearchCounts) -> ReportItem:
-    """Return whether nothing that was measured in a run is amiss; None if nothing was."""
+    """Return whether a run has no problem; None if nothing was measured."""
     checks = []
     for name, tally in counts.tallies.items():
         if tally.misses or tally.hits or tally.not_measured:

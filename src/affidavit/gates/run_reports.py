@@ -1,4 +1,4 @@
-"""The reports of latency, agreement and stability, each from its counts."""
+"""The reports of latency, agreement and stability, each made from its counts."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -40,8 +40,8 @@ def latency_report(
 ) -> Report:
     """Return the report of latencies; `releases` are the last one and this one, for the guard.
 
-    `precision` is this release's, kept for the guard of the next one; `refusals` and `doubts` are
-    those of the accuracy that goes with the latencies.
+    `precision` is stored for the guard of the next release. `refusals` and `doubts` come from the
+    accuracy report of the same release.
     """
     watch = guard or RollbackGuard()
     measures = counts.measures()
@@ -75,7 +75,7 @@ def latency_report(
 
 
 def _tradeoff_warnings(tradeoff: Tradeoff | None) -> tuple[str, ...]:
-    """Say that no configuration has both figures: a name may be misspelt on one side."""
+    """Warn if no configuration has both figures: a name may be misspelt on one side."""
     if tradeoff is None or tradeoff.frontier:
         return ()
     names = ", ".join(excerpt(name) for name in tradeoff.not_measured[:_MAX_NAMED])
@@ -198,7 +198,7 @@ def stability_report(
 def _nothing_to_decide(
     counts: StabilityCounts, figures: list[QuestionStability]
 ) -> tuple[str, ...]:
-    """Return why there is nothing to decide, whatever may be missing."""
+    """Return why there is nothing to decide."""
     if not figures:
         return ("the gold set is empty",)
     return () if counts.by_run else ("no run has a qid of the gold set",)

@@ -1,4 +1,4 @@
-"""The same question over many runs: whether the answers stay the same."""
+"""Stability: whether the answers to the same question stay the same over many runs."""
 
 import re
 import string
@@ -31,15 +31,15 @@ from affidavit.gates.jitter import jitter_run_id
 from affidavit.gates.rag_rows import GoldItem, TraceAnswer, qid_of
 from affidavit.gates.rag_scoring import REFUSAL, SHORTEST_SUBSTRING, cites
 
-# How far two texts are apart, letter by letter.
+# The distance between two texts.
 
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 _WHITE_SPACE: Final = re.compile(r"\s+")
 
 
-@lru_cache(4096)  # The runs of a question mostly say the same, and gold texts come back each time.
+@lru_cache(4096)  # Cached: the runs of a question mostly give the same text, and gold texts recur.
 def normalise_text(text: str) -> str:
-    """Return a text as runs are compared: lower case, no ASCII punctuation, single spaces.
+    """Return a text in lower case, without ASCII punctuation, with single spaces.
 
     Origin: `canon` of the stability page.
     """
@@ -50,8 +50,8 @@ def edit_distance(first: str, second: str) -> int:
     """Return the least number of letters to insert, delete or replace.
 
     Origin: Levenshtein (1966), by the bit vectors of Myers (1999) in the form of Hyyrö (2003): one
-    integer holds a whole column, so a text of any length takes one step for each letter. What both
-    begin and end with costs nothing.
+    integer holds a whole column, so each letter takes one step. A common prefix and suffix cost
+    nothing.
     """
     first, second = _differing_parts(first, second)
     if not first:
@@ -82,14 +82,14 @@ def _differing_parts(first: str, second: str) -> tuple[str, str]:
 
 
 def _common_prefix_length(first: str, second: str) -> int:
-    """Return how many letters both begin with."""
+    """Return the length of the common prefix."""
     pairs = zip(first, second, strict=False)
     shorter = min(len(first), len(second))
     return next((at for at, (one, other) in enumerate(pairs) if one != other), shorter)
 
 
 def normalised_distance(first: str, second: str) -> float:
-    """Return the distance over the length of the longer text: 0 for equal, 1 for nothing alike."""
+    """Return the distance over the length of the longer text: 0 for equal, 1 for all different."""
     if first == second:
         return 0.0
     return edit_distance(first, second) / max(len(first), len(second))
@@ -105,7 +105,7 @@ STABILITY_LIMITS: Final[Mapping[str, float]] = {
     "css": 0.70,
     "ned50": 0.20,
 }
-"""Answerable items reach these, or keep below in the case of NED50."""
+"""The minimum for answerable items; for NED50 the maximum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class QuestionStability:
     ned50: float | None = None
     """The median normalised edit distance between the answers of two runs."""
     rcr: float | None = None
-    """Refusal consistency: the share of runs that do as most do."""
+    """Refusal consistency: the share of runs that agree with the majority."""
     refused: int = 0
     scu_cons: bool | None = None
     """Every run echoes the constraints; None without constraints."""
@@ -133,17 +133,17 @@ class QuestionStability:
 
     @property
     def checks(self) -> tuple[tuple[str, bool | None], ...]:
-        """Whether each figure that applies is within its limit, whatever silent runs had said."""
+        """Whether each figure is within its limit, for any answer of the runs without one."""
         answers = self.runs - self.no_answer
         if not self.answerable:
             held = self.refused == answers if answers else None
             if self.runs == 1 and held:
-                held = None  # One refusal says nothing of the next run.
+                held = None  # One refusal says nothing about the next run.
             return (("refused_always", self._whatever(held)),)
         found = [
             ("acr", self._share_holds(self.acr, STABILITY_LIMITS["acr"])),
             ("cghc", self._share_holds(self.cghc, STABILITY_LIMITS["cghc"])),
-            # One run more cannot add to what all cite, nor take from what any cites.
+            # A further run can only lower this figure.
             (
                 "css",
                 self._whatever(None if self.css is None else self.css >= STABILITY_LIMITS["css"]),
@@ -155,7 +155,7 @@ class QuestionStability:
         return tuple(found)
 
     def _whatever(self, held: bool | None) -> bool | None:
-        """Return what holds for the answers, if a silent run could only make it worse."""
+        """Return None if a run without an answer could turn a pass into a failure."""
         return None if held and self.no_answer else held
 
     def _share_holds(self, share: float | None, limit: float) -> bool | None:
@@ -195,19 +195,19 @@ class QuestionStability:
         )
 
 
-# The same question again and again: do the answers stay the same.
+# Runs, their figures and counts.
 #
-# Origin: the stability page of the RAG document. Where the reference takes nothing to measure for
-# perfect (no pair of answers, no citation at all), the figure is None here; and an unanswerable
-# item passes only if it is refused in every run: its reference accepts one that is answered every
-# time. A run without an answer is neither a refusal nor an agreement: figures are over the answers,
-# and what such a run could turn is not measured.
+# Origin: the stability page of the RAG document. Where the reference scores nothing to measure as
+# perfect (no pair of answers, no citation), the figure is None here. An unanswerable item passes
+# only if it is refused in every run; the reference also accepts one that is answered every time. A
+# run without an answer is neither a refusal nor an agreement: figures are over the answers, and a
+# figure that such a run could change is not measured.
 
 
 class StabilityRun(msgspec.Struct, frozen=True):
     """One run of a question under a seed and a jitter.
 
-    `answer_json` is null where no answer came; `fault` then says why.
+    `answer_json` is null if there was no answer; `fault` then says why.
     """
 
     qid: str | int
@@ -262,7 +262,7 @@ def is_refusal(answer: TraceAnswer, refusal: str = REFUSAL) -> bool:
 
 
 def _contains(gold: GoldItem, answer: TraceAnswer, refusal: str) -> bool | None:
-    """Return C as stability has it: punctuation and white space do not count on either side."""
+    """Return C after normalisation: punctuation and white space do not count."""
     usable = [
         normalise_text(text)
         for text in gold.gold_claim_substr or ()
@@ -288,7 +288,7 @@ def _citation_stability(answers: list[TraceAnswer]) -> float | None:
 
 
 def _median_distance(answers: list[TraceAnswer]) -> float | None:
-    """Return the median over all pairs of answers; texts that are alike are compared once."""
+    """Return the median over all pairs of answers; equal texts are compared once."""
     texts = Counter(normalise_text(answer.claim) for answer in answers)
     distances = [0.0] * sum(times * (times - 1) // 2 for times in texts.values())
     for one, other in combinations(sorted(texts), 2):
@@ -297,7 +297,7 @@ def _median_distance(answers: list[TraceAnswer]) -> float | None:
 
 
 def run_outcome(gold: GoldItem, run: StabilityRun, refusal: str = REFUSAL) -> bool | None:
-    """Return whether one run came out as it should: C and H, or a right refusal."""
+    """Return whether one run is right: C and H hold, or it is a correct refusal."""
     answer = run.answer_json
     if answer is None:
         return None
@@ -309,7 +309,7 @@ def run_outcome(gold: GoldItem, run: StabilityRun, refusal: str = REFUSAL) -> bo
 
 @dataclass(frozen=True, slots=True)
 class StabilityCounts:
-    """How many questions are stable, and how the runs of each seed and jitter came out."""
+    """How many questions are stable, and the outcomes of the runs by seed and jitter."""
 
     stable: Tally = field(default_factory=Tally)
     by_run: Mapping[tuple[int, str], Tally] = field(default_factory=dict)

@@ -1,6 +1,4 @@
-"""The charts of a gate report: figures against thresholds, latency by load, the frontier, trends
-over runs.
-"""
+"""The charts of a gate report: figures and thresholds, latency by load, frontier, trends."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -32,7 +30,7 @@ from affidavit.reports.svg import (
     text_label,
 )
 
-# On which scale a figure is drawn: it follows from what kind of number it is.
+# The scale of a figure depends on the kind of its metric.
 
 _KIND_BY_METRIC: Final[Mapping[str, MetricKind]] = MappingProxyType(
     {name: metric.kind for table in METRICS_BY_KIND.values() for name, metric in table.items()}
@@ -40,7 +38,7 @@ _KIND_BY_METRIC: Final[Mapping[str, MetricKind]] = MappingProxyType(
 
 
 def axis_range(name: str, made: GateResult | Figure) -> tuple[float, float]:
-    """Return the ends of a figure's scale; a name that no table knows is taken for an amount."""
+    """Return the ends of a figure's scale; an unknown metric is drawn as an amount."""
     ends = (made.value or 0.0, *(made.ci95 or ()))
     kind = _KIND_BY_METRIC.get(name.partition("/")[0])
     if kind is MetricKind.SHARE:
@@ -51,15 +49,15 @@ def axis_range(name: str, made: GateResult | Figure) -> tuple[float, float]:
     return 0.0, max(*ends, threshold) * 1.25 or 1.0
 
 
-# The drawings of a report: figures against their thresholds, latency by load, the frontier.
+# The charts of a report.
 
 _ROW: Final = 52
 _PLOT: Final = 230
 MAX_POINTS: Final = 100
-"""How many loads or configurations a drawing shows; nobody could tell more of them apart."""
+"""How many loads or configurations a chart shows; more could not be told apart."""
 _MOST_ROWS: Final = 40
 _EDGE: Final = 0.1
-"""What is left free on either side, so that points and their labels are not cut."""
+"""The margin on either side, so that points and labels are not cut off."""
 _GATE_KEY: Final = (
     "Point: the value. Line: its interval at 95%. Upright mark: the threshold. Green: what passes."
 )
@@ -69,7 +67,7 @@ _PERCENTILES: Final = ("p50_ms", "p95_ms", "p99_ms")
 
 
 def charts_of(report: Report) -> Iterator[Chart]:
-    """Yield the drawings that a report has the numbers for."""
+    """Yield the charts that a report has data for."""
     if report.gates or report.metrics:
         yield gate_chart(report)
     details = report.details
@@ -144,7 +142,7 @@ def load_chart(details: LatencyDetails, gates: tuple[GateResult, ...], table: Re
         if (value := getattr(part, metric)) is not None
     ]
     highest = max(seen, default=1.0)
-    # A limit far above everything would press the curves together; the gates show it anyway.
+    # A limit far above all values would flatten the curves; the table of gates shows it.
     limits = [
         gate
         for gate in gates
@@ -210,14 +208,14 @@ def _limits(gates: list[GateResult], across: dict[str, float], top: float) -> It
         y = _down(gate.threshold, top)
         if not part:
             yield line(0, y, 1, y, "limit")
-            # Beside the numbers of the scale, which stand at the edge.
+            # To the right of the numbers of the scale.
             yield text_label(gate.gate, percent(0.1), y - 5, "limit-name")
         elif part in across:
             yield line(max(0.0, across[part] - 0.04), y, min(1.0, across[part] + 0.04), y, "limit")
 
 
 def frontier_chart(tradeoff: Tradeoff, table: ReportTable) -> Chart:
-    """Return precision over P95: what is on the frontier is connected, what is beaten is hollow."""
+    """Return precision over P95: the frontier is connected, dominated points are hollow."""
     beaten = [each for each in tradeoff.dominated if isinstance(each, ConfigurationFigures)]
     every = [*tradeoff.frontier, *beaten][:MAX_POINTS]
     known = [
@@ -249,7 +247,7 @@ def frontier_chart(tradeoff: Tradeoff, table: ReportTable) -> Chart:
         parts.append(circle(x, y, f"point {state}", says, 6))
         figure = wording.format_figure(precision, digits=3)
         named = f"{wording.shortened(made.config, 20)}: {figure}"
-        # The frontier rises: there is room below and to the right of a point, at its end above.
+        # The frontier rises, so there is room below a point, and above it at the right end.
         if x < 0.7:
             parts.append(text_label(named, percent(x + 0.02), y + 17, "tick"))
         else:
@@ -281,7 +279,7 @@ def _inset(share: float) -> float:
     return _EDGE + share * (1 - 2 * _EDGE)
 
 
-# How figures went from run to run.
+# Trends over runs.
 
 MOST_RUNS: Final = 60
 _TREND_HEIGHT: Final = 110
@@ -291,7 +289,7 @@ _GOLD_CHANGED_NOTE: Final = (
 
 
 def trend_charts(runs: Sequence[HistoryRun], kind: str) -> Iterator[Chart]:
-    """Yield one small drawing for each metric that has a gate in the last run of this kind."""
+    """Yield a small chart for each metric that has a gate in the last run of this kind."""
     same = [run for run in runs if run.kind == kind][-MOST_RUNS:]
     if len(same) < 2:
         return
@@ -357,7 +355,7 @@ def _gold(run: HistoryRun) -> str | None:
 
 
 def _status(run: HistoryRun, gate: HistoryGate) -> str:
-    """Return how the gate came out in that run, under the threshold that it had then."""
+    """Return the status of the gate in that run, with the threshold of that time."""
     return next((made.status for made in run.gates if made.metric == gate.metric), "no_gate")
 
 

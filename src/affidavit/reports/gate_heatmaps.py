@@ -1,6 +1,6 @@
 """Tables whose cells are shaded: labels against labels, questions and runs against figures.
 
-Such a table is its own drawing: whoever does not see the shades reads the numbers.
+The cells contain the numbers, so the shades are not needed to read them.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ _NOTHING: Final = HeatmapCell(wording.ABSENT, 0.0, "not_measured")
 
 
 def heatmaps(report: Report) -> Iterator[Heatmap]:
-    """Yield the shaded tables that a report has the numbers for."""
+    """Yield the shaded tables that a report has data for."""
     details = report.details
     if isinstance(details, AgreementDetails) and details.confusion:
         yield confusion(details)
@@ -88,12 +88,12 @@ def confusion(details: AgreementDetails) -> Heatmap:
 def _share(count: int, total: int, *, agrees: bool) -> HeatmapCell:
     if not count:
         return HeatmapCell("0")
-    # The root keeps rare cells visible beside a large one.
+    # The square root keeps rare cells visible beside a large one.
     return HeatmapCell(str(count), round((count / total) ** 0.5, 3), "pass" if agrees else "fail")
 
 
 def questions(details: StabilityDetails) -> Heatmap:
-    """Return the figures of each question, those with most to mend first."""
+    """Return the figures of each question, those with the most failures first."""
     ordered = sorted(
         details.questions, key=lambda made: (-len(made.failed), -len(made.not_measured), made.qid)
     )

@@ -1,6 +1,6 @@
-"""A run as the history keeps it: one compact line of JSON, enough to draw how figures went.
+"""The runs of the history: one compact line of JSON each, from which trends are drawn.
 
-The report holds no time, so the time of a run is given by whoever appends it.
+A report has no time, so the caller passes the time of a run.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _UTC: Final = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})\
 
 
 class HistoryFigure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was measured; a figure without a value was not measured."""
+    """A figure of a run; without a value it was not measured."""
 
     value: float | None = None
     n: Count | None = None
@@ -32,7 +32,7 @@ class HistoryFigure(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class HistoryGate(msgspec.Struct, frozen=True):
-    """What was asked, and how it came out."""
+    """A gate and its status."""
 
     metric: str
     op: Operator
@@ -41,7 +41,7 @@ class HistoryGate(msgspec.Struct, frozen=True):
 
 
 class HistoryRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of one kind of gate. `inputs` are digests by role: figures over other gold differ."""
+    """One run of one gate. `inputs` are digests, which show when the gold set changed."""
 
     schema_version: Annotated[str, msgspec.Meta(pattern=r"^affidavit-history/1\Z")]
     at: Annotated[str, msgspec.Meta(pattern=_UTC)]
@@ -53,7 +53,7 @@ class HistoryRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def history_lines(report: Report, at: str) -> Iterator[bytes]:
-    """Yield the line of a run; a report of several gates has one for each of them."""
+    """Yield the line of a run; a report over several gates has a line for each."""
     yield from map(msgspec.json.encode, history_runs(report, at))
 
 
@@ -64,7 +64,7 @@ def history_runs(report: Report, at: str) -> Iterator[HistoryRun]:
 
 
 def history_run(report: Report, at: str) -> HistoryRun:
-    """Return a report as the history keeps it."""
+    """Return the run of a report."""
     return HistoryRun(
         schema_version=HISTORY_SCHEMA,
         at=at,
@@ -82,11 +82,11 @@ def history_run(report: Report, at: str) -> HistoryRun:
 
 
 def parse_history_line(raw: bytes, line: int, file: str) -> HistoryRun:
-    """Return the run of a line; AF431 names the line that holds none."""
+    """Return the run of a line, or raise AF431."""
     try:
         return msgspec.convert(decode(raw, first_line=line), HistoryRun)
     except AffidavitError as error:
-        # A torn line is one of the history, whatever is wrong with it as JSON.
+        # Invalid JSON is reported as an error of the history.
         problem = error.message
     except msgspec.ValidationError as error:
         problem, field = problem_and_field(error)

@@ -1,6 +1,6 @@
-"""A gate's report as one HTML file that works offline: no font, script or style from elsewhere.
+"""A gate report as one HTML file that works offline, without external fonts or styles.
 
-It has no script at all: what is folded is folded by the browser.
+It has no scripts; sections are folded with plain HTML.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from affidavit.reports.page_templates import page_templates
 
 
 def gate_html(report: Report, history: Iterable[HistoryRun] = ()) -> str:
-    """Return the page; with a history it shows how the figures went."""
+    """Return the page; with a history it shows trends."""
     runs = tuple(history)
     templates = page_templates()
     templates.filters.update(visible=gate_wording.escape_controls, listed=gate_wording.list_names)
@@ -43,7 +43,7 @@ def _summary_view(report: Report) -> dict[str, object]:
 def _part_view(report: Report, history: tuple[HistoryRun, ...]) -> dict[str, object]:
     charts, heats = tuple(charts_of(report)), tuple(heatmaps(report))
     drawn = {chart.table.title for chart in charts if chart.table is not None}
-    # A shaded table shows all that the plain one would.
+    # A heatmap replaces the plain table.
     others = [] if heats else [made for made in detail_tables(report) if made.title not in drawn]
     return {
         **_summary_view(report),

@@ -1,6 +1,6 @@
-"""A gate's report as JSON, in pieces: it may name a million items, and is written as it is made.
+"""A gate report as JSON in chunks, because it may name a million items.
 
-The bytes are those of the whole report, encoded at once and indented by two spaces.
+The bytes are the same as if the whole report were encoded at once and indented by two spaces.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ def _encode_group(group: Mapping[str, object], newline: bytes) -> Iterator[bytes
 
 def _encode_names(names: Sequence[str], newline: bytes) -> Iterator[bytes]:
     starts = range(0, len(names), NAMES_PER_CHUNK)
-    # Without the brackets of each piece, and what stands between them and the first and last name.
+    # The brackets of each chunk, and the white space inside them, are cut off.
     pieces = (_encode_value(names[start : start + NAMES_PER_CHUNK], newline) for start in starts)
     shell = len(newline) + 1
     inner = ((b"".join(piece)[shell + 2 : -shell],) for piece in pieces)
@@ -79,5 +79,5 @@ def _in_brackets(
 
 
 def _encode_value(value: object, newline: bytes) -> Iterator[bytes]:
-    # A line feed within a text is an escape, so these are all between values.
+    # A line feed within a text is escaped, so every line feed is between values.
     yield msgspec.json.format(msgspec.json.encode(value), indent=2).replace(b"\n", newline)

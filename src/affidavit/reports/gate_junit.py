@@ -1,7 +1,7 @@
-"""A gate's report as JUnit XML: each gate is a test, and so is the decision.
+"""A gate report as JUnit XML: each gate is a test, and so is the decision.
 
-A gate that could not be told is skipped, and readers count what is skipped as no failure; so the
-decision stands beside the gates as a test of its own, which errs where nothing could be told.
+A gate that was not measured is skipped, which readers do not count as a failure. Therefore the
+decision is a test of its own, with an error if it is inconclusive.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from affidavit.reports.gate_tables import offender_table
 
 
 def gate_junit(report: Report) -> str:
-    """Return the report as XML. It holds no time: a report does not depend on the clock."""
+    """Return the report as XML, without times: a report does not depend on the clock."""
     suites = [_suite(part) for part in report.each_part]
     totals = {name: sum(counts[name] for counts, _ in suites) for name in _COUNTED}
     return "\n".join(

@@ -1,7 +1,6 @@
-"""A gate's report as a comment of a pull request: the verdict first, the rest folded.
+"""A gate report as a pull request comment: the decision first, the details folded.
 
-Text that came from outside is shown as it is and never acts: it makes no markup, mentions nobody,
-refers to no issue and links nowhere.
+External text is escaped: it creates no markup, mention, issue reference or link.
 """
 
 import re
@@ -21,7 +20,7 @@ from affidavit.reports.gate_tables import (
 )
 
 MAX_COMMENT_LENGTH: Final = 65_000
-"""GitHub takes comments of 65,536 characters; the rest is for what a caller adds."""
+"""GitHub accepts 65,536 characters; the difference is room for additions of the caller."""
 _SIGNS: Final = {"ship": "✅", "no_ship": "❌", "inconclusive": "❔"}
 _RESULTS: Final = {"pass": "✅ ", "fail": "❌ ", "not_measured": "❔ "}
 _CUT: Final = "\n\n_Cut here, for a comment has its limits. The JSON report has all._\n"
@@ -29,14 +28,14 @@ _MOST_REASONS: Final = 10
 _MOST_ROWS: Final = 100
 _SPECIAL: Final = re.compile(r"[\\`*_\[\]|~$#]|^[-+=]|^\d+(?=[.)](?:\s|$))")
 _ENTITIES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-# A space without width: seen by nobody, and no mention, reference or link comes to be.
+# A zero-width space prevents mentions, references and links, and is not visible.
 _AUTOLINKS: Final = re.compile(r"@|#(?=\d)|\bGH(?=-\d)|:(?=//)|\bwww(?=\.)", re.IGNORECASE)
 _ZERO_WIDTH_SPACE: Final = "\u200b"
 
 
 @dataclass(frozen=True, slots=True)
 class MarkdownSection:
-    """A part of the comment; what is not `needed` may be left out, by its name."""
+    """A section of the comment; unless it is `needed`, it may be left out."""
 
     name: str
     text: str
@@ -44,24 +43,24 @@ class MarkdownSection:
 
 
 def escaped(text: str, longest: int = 400) -> str:
-    """Return a text of others on one line, cut visibly, so that none of it acts in a comment."""
+    """Return an external text on one line, shortened and escaped."""
     line = wording.shortened(wording.escape_controls(text), longest)
     line = _AUTOLINKS.sub(lambda found: found[0] + _ZERO_WIDTH_SPACE, line)
     return _SPECIAL.sub(_backslashed, line).translate(_ENTITIES)
 
 
 def _backslashed(found: re.Match[str]) -> str:
-    # A number at the start of a line would make a list of it: the mark behind it is escaped.
+    # A number at the start of a line would start a list, so its full stop is escaped.
     return f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}"
 
 
 def marker(kind: str) -> str:
-    """Return what a comment begins with, so that its next version finds and replaces it."""
+    """Return the marker by which the next version of a comment finds and replaces it."""
     return f"<!-- affidavit:{re.sub('[^a-z0-9_]', '', kind.lower())[:40]} -->"
 
 
 def gate_markdown(report: Report) -> str:
-    """Return the report as Markdown, with at most `LONGEST` characters."""
+    """Return the report as Markdown, at most `MAX_COMMENT_LENGTH` characters."""
     blocks = [MarkdownSection("verdict", _verdict(report), needed=True)]
     if report.parts:
         blocks += [
@@ -76,7 +75,7 @@ def gate_markdown(report: Report) -> str:
 
 
 def _fitted(blocks: list[MarkdownSection], foot: str) -> str:
-    """Leave out the longest blocks until the rest fits, and say which were left out."""
+    """Leave out the longest sections until the rest fits, and name them."""
     left_out: list[str] = []
     while True:
         notes = []

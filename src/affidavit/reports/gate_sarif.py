@@ -1,7 +1,7 @@
-"""The offenders of a gate as SARIF 2.1.0: where code scanning shows them, at the lines of the rows.
+"""The offenders of a gate as SARIF 2.1.0, which code scanning shows at the lines of their rows.
 
-Only what has a place in a file becomes a result; gates as such have none, and stand in JUnit and
-JSON. What has no line is counted in a notification, so that nothing is left out in silence.
+Only items with a location become results; the gates themselves are in JUnit and JSON. Items without
+a line are counted in a notification.
 """
 
 import json
@@ -19,7 +19,7 @@ from affidavit.reports.gate_tables import offender_table
 
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _STANDARD_INPUT: Final = frozenset({"", "-", "standard input"})
-"""No file that a reader could open."""
+"""Names that are not files."""
 _RULES: Final[Mapping[str, str]] = {
     "rag/wrong_answer": "An answer that fails C, H or K",
     "rag/refused_answerable": "A question that has an answer was refused",
@@ -82,7 +82,7 @@ def _result(
     place: RowLocation,
 ) -> dict[str, Any]:
     rule = f"{_rule_word(report.kind)}/{_cause(offender)}"
-    # The line is not part of it: a result is the same if rows before it come or go.
+    # The line is not part of the fingerprint, so that it survives changes in earlier rows.
     identity = digest_of(json.dumps([rule, offender.qid]).encode()).removeprefix("sha256:")
     return {
         "ruleId": rule,
@@ -111,7 +111,7 @@ def _rule_word(text: str) -> str:
 
 
 def uri_of(path: str) -> str:
-    """Return a path as a reference; one that is relative stays so, for it is the repository's."""
+    """Return the URI of a path; a relative one stays relative to the repository."""
     plain = path.replace("\\", "/")
     if PurePath(path).is_absolute() or plain.startswith("/"):
         return f"file://{quote(plain)}"

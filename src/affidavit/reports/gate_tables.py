@@ -21,17 +21,17 @@ from affidavit.decision.report_details import (
 )
 from affidavit.reports import gate_wording as wording
 
-# The tables of every report: the same rows on the terminal, in Markdown and in HTML.
+# The tables of every report.
 
 _MAX_IDS: Final = 8
 _MOST_OFFENDERS: Final = 50
-"""A gate names ten; a report that was written by another hand may name any number."""
+"""A gate names ten; a report from elsewhere may name any number."""
 _MAX_TEXT: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """The cells of a row; `status` is how its last cell is meant, if it is a result."""
+    """The cells of a row; `status` is the status of its last cell, if it is a result."""
 
     cells: tuple[str, ...]
     status: str | None = None
@@ -49,7 +49,7 @@ class ReportTable:
 
 
 def gate_table(report: Report) -> ReportTable:
-    """Return every gate, and then the figures without a gate; loads have a table of their own."""
+    """Return the gates, then the figures without a gate; loads have their own table."""
     gated = {gate.metric for gate in report.gates}
     gates = [
         TableRow(
@@ -87,7 +87,7 @@ def gate_table(report: Report) -> ReportTable:
 
 
 def input_table(report: Report) -> ReportTable:
-    """Return what was read."""
+    """Return the inputs."""
     rows = tuple(
         TableRow(
             (
@@ -105,7 +105,7 @@ def input_table(report: Report) -> ReportTable:
 
 
 def offender_table(report: Report) -> ReportTable | None:
-    """Return the questions to look at first, or None if there are none to name."""
+    """Return the offenders, or None if there are none."""
     offenders = report.offenders
     if not offenders:
         return None
@@ -127,7 +127,7 @@ def offender_table(report: Report) -> ReportTable | None:
 
 
 def _shown_of_total(report: Report, shown: int) -> str:
-    """Return how many are shown, of how many there are."""
+    """Return the number shown, and the total if it is larger."""
     details = report.details
     total = report.listings.get("unstable", Listing()).total
     if isinstance(details, AgreementDetails):
@@ -195,15 +195,15 @@ def _rag_offender(offender: RagOffender, place: RowLocation | None) -> tuple[str
 # The tables that only one kind of gate has: loads, labels, runs.
 
 MAX_DETAIL_ROWS: Final = 50
-"""How many rows such a table shows; its title says how many there are."""
+"""How many rows such a table shows; its title has the total."""
 _MAX_DETAIL_IDS: Final = 8
 _MAX_QUERY: Final = 160
 _MAX_LABELS: Final = 30
-"""The agents have four; a report that was written by another hand may have any number."""
+"""The agents have four; a report from elsewhere may have any number."""
 
 
 def detail_tables(report: Report) -> Iterator[ReportTable]:
-    """Yield what only this kind of gate reports."""
+    """Yield the tables that only this kind of gate has."""
     details = report.details
     if isinstance(details, LatencyDetails):
         yield from _latency(details)
@@ -219,7 +219,7 @@ _PERCENTILES: Final = ("n", "P50 ms", "P90 ms", "P95 ms", "P99 ms", "P99/P50")
 
 
 def load_of(name: str) -> float:
-    """Return the number in the name of a load, `5rps`, for the order of loads."""
+    """Return the number in the name of a load, such as `5rps`, for sorting."""
     try:
         return float(name.removesuffix("rps"))
     except ValueError:

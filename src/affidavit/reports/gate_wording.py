@@ -1,4 +1,4 @@
-"""How a gate's figures are said to people, in one place for every form of the report."""
+"""The wording of figures, decisions and reasons, for every rendering of a gate report."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ ABSENT: Final = "–"
 _NAMES: Final = 10
 _LONGEST_NAME: Final = 80
 _LONGEST_LINE: Final = 300
-"""Of a skipped line its place comes first, and a path may be long; what is wrong is behind it."""
+"""A skipped line starts with its path, which may be long, before the problem."""
 DECISION_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {"ship": "Ship", "no_ship": "Do not ship", "inconclusive": "Could not tell"}
 )
@@ -73,7 +73,7 @@ CHECKS_LEGEND: Final = (
     "C: the claim holds a gold text. H: a gold passage is cited, and nothing that was not"
     " retrieved. K: the constraints are echoed and none is contradicted."
 )
-# Joiners stay: some scripts, and emoji, are written with them.
+# Zero-width joiners are kept: some scripts and emoji need them.
 _CONTROLS: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
@@ -81,7 +81,7 @@ _CONTROLS: Final = re.compile(
 
 
 def escape_controls(text: str) -> str:
-    """Return a text with what no reader would see, or some would obey, shown as escapes."""
+    """Return a text with control and invisible characters as escapes."""
     return _CONTROLS.sub(_escape, text)
 
 
@@ -91,26 +91,26 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def describe_kind(report: Report) -> str:
-    """Return what a report is about."""
+    """Return the title of a report's kind."""
     return KIND_NAMES.get(report.kind, report.kind)
 
 
 def describe_metric(key: str) -> str:
-    """Return what a metric is, or nothing for one that is not known; a part follows its metric."""
+    """Return the description of a metric and its part; empty if it is not known."""
     name, _, part = key.partition("/")
     said = METRIC_DESCRIPTIONS.get(name, "")
     return f"{said} at {part}" if said and part else said
 
 
 def describe_reason(why: str) -> str:
-    """Return why a question is listed."""
+    """Return the description of a reason."""
     return _REASON_NAMES.get(why, why.replace("_", " "))
 
 
 def format_figure(value: float | None, beside: float | None = None, digits: int = 4) -> str:
-    """Return a number with few digits, but never so few that it looks equal to what is beside it.
+    """Return a number with few digits, but enough that it differs from an unequal `beside`.
 
-    A precision of 0.799999 fails a gate of 0.8, and must not be shown as 0.8.
+    A precision of 0.799999 fails a gate of 0.8 and must not be shown as 0.8.
     """
     if value is None:
         return ABSENT
@@ -122,7 +122,7 @@ def format_figure(value: float | None, beside: float | None = None, digits: int 
 
 
 def format_interval(ci95: Sequence[float] | None) -> str:
-    """Return an interval with as many digits as tell its ends apart, or a dash without one."""
+    """Return an interval with enough digits to tell its ends apart, or a dash."""
     if ci95 is None:
         return ABSENT
     low, high = ci95
@@ -131,19 +131,19 @@ def format_interval(ci95: Sequence[float] | None) -> str:
 
 
 def format_threshold(gate: GateResult) -> str:
-    """Return what a gate asks for: `>= 0.8`, `>= 0.8 at 95%`."""
+    """Return the condition of a gate: `>= 0.8`, `>= 0.8 at 95%`."""
     sure = "" if gate.confidence is None else f" at {format_figure(gate.confidence)}%"
     return f"{gate.op} {threshold_text(gate.threshold)}{sure}"
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return a text on one line, cut visibly."""
+    """Return a text on one line, shortened with an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
 def short_name(name: str) -> str:
-    """Return a name of the user's, such as a qid, no longer than a report has room for."""
+    """Return a user's name, such as a qid, shortened for the report."""
     return shortened(name, _LONGEST_NAME)
 
 
@@ -159,7 +159,7 @@ def list_names(
 
 
 def listings_beyond_offenders(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield what is listed by name, unless the offenders name all of it already."""
+    """Yield the listings that the offenders do not already cover."""
     named = {offender.qid for offender in report.offenders}
     for name, listing in report.listings.items():
         if listing.total and (len(listing.first) < listing.total or not named >= {*listing.first}):
@@ -179,7 +179,7 @@ def _title_with_total(title: str, total: int) -> str:
 
 
 def headline(report: Report) -> str:
-    """Return the decision and, in a few words, why."""
+    """Return the decision and the numbers of gates by status."""
     said = DECISION_NAMES[report.decision]
     failed = sum(gate.status == "fail" for gate in report.gates)
     unsure = sum(gate.status == "not_measured" for gate in report.gates)

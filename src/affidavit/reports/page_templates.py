@@ -1,4 +1,4 @@
-"""The templates of pages: what came from outside is escaped, a name that is missing is a defect."""
+"""The Jinja environment of the HTML pages: values are escaped, a missing name is an error."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def page_templates() -> "Environment":
-    """Return where the templates of this package are had by name."""
+    """Return the environment with the templates of this package."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(

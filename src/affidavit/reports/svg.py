@@ -1,7 +1,7 @@
-"""SVG by a few functions of our own. Whatever is passed in is escaped.
+"""A few functions that write SVG; every value is escaped.
 
-Across, places are percentages and text has its own size, so that a drawing fits a telephone and a
-wide screen without its letters becoming small or large.
+Horizontal positions are percentages and text has a fixed size, so that a chart fits narrow and wide
+screens without scaling its letters.
 """
 
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from affidavit.reports.gate_wording import escape_controls
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing, what it says in words, how it is read, and the table of its numbers.
+    """A chart with its description, its legend and the table of its numbers.
 
-    Without a table of its own, its numbers stand in one that the page shows anyway.
+    Without a table, its numbers are in another table of the page.
     """
 
     title: str
@@ -27,7 +27,7 @@ class Chart:
 
 
 def escape_svg(text: str) -> str:
-    """Return a text so that it is shown and never acts."""
+    """Return a text, escaped."""
     return escape(escape_controls(text))
 
 
@@ -41,12 +41,12 @@ def tag(name: str, *inner: str, **attributes: object) -> str:
 
 
 def text_label(text: str, x: object, y: float, kind: str = "", anchor: str = "start") -> str:
-    """Return a text at a place."""
+    """Return a text element."""
     return tag("text", escape_svg(text), x=x, y=round(y, 1), text_anchor=anchor, class_=kind)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    """Return a line; across in percent, down in units."""
+    """Return a line; x in percent, y in units."""
     return tag(
         "line",
         x1=percent(x1),
@@ -58,23 +58,23 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
 
 
 def circle(x: float, y: float, kind: str, says: str, radius: float = 5) -> str:
-    """Return a point that says what it stands for."""
+    """Return a point with a tooltip."""
     title = tag("title", escape_svg(says))
     return tag("circle", title, cx=percent(x), cy=round(y, 1), r=radius, class_=kind)
 
 
 def path(points: list[tuple[float, float]], kind: str) -> str:
-    """Return the lines from point to point: a polyline takes no percentages."""
+    """Return lines from point to point, because a polyline does not accept percentages."""
     return "".join(line(*first, *second, kind) for first, second in pairwise(points))
 
 
 def percent(share: float) -> str:
-    """Return a place across: 0 is left, 1 is right."""
+    """Return a horizontal position in percent: 0 is left, 1 is right."""
     return f"{round(share * 100, 2)}%"
 
 
 def canvas(height: float, title: str, says: str, *inner: str) -> str:
-    """Return the drawing, which speaks to those who do not see it."""
+    """Return the chart, with a title and description for screen readers."""
     return tag(
         "svg",
         tag("title", escape_svg(title)),
@@ -88,7 +88,7 @@ def canvas(height: float, title: str, says: str, *inner: str) -> str:
 
 
 def place(value: float, low: float, high: float) -> float:
-    """Return where a value stands between two, from 0 to 1; outside it stands at the border."""
+    """Return the position of a value between two others, clamped to 0 and 1."""
     return 0.5 if high <= low else min(1.0, max(0.0, (value - low) / (high - low)))
 
 
