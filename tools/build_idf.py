@@ -1,8 +1,8 @@
-"""Rebuild the background tables of the lexical judge: word weights, and which words are names.
+"""Rebuilds the tables of the lexical judge: word weights, and the words that are names.
 
     python -m tools.build_idf FOLDER
 
-FOLDER holds gzip'd JSON lines with a `premise` each. The shipped table was counted over the
+FOLDER contains gzipped JSON lines with a `premise` each. The shipped table was counted over the
 premises of training sets whose licence allows redistribution (most of them sentences of Wikipedia,
 CC BY-SA; contracts, news and biomedical abstracts beside them). Only counts of single stems are
 kept, rounded to a tenth; no text can be rebuilt from it.
@@ -32,7 +32,7 @@ NAME_SHARE = 0.8  # So often inside of sentences with a capital, a word is a nam
 
 @dataclass(slots=True)
 class Counts:
-    """In how many premises each stem stands; how often inside a sentence, and with a capital."""
+    """Per stem: premises that contain it, uses within a sentence, and capitalised uses."""
 
     premises: Counter[str] = field(default_factory=Counter)
     inside: Counter[str] = field(default_factory=Counter)
@@ -70,7 +70,7 @@ def count_premise(counts: Counts, tokens: tuple[Token, ...]) -> None:
 
 
 def write_idf(counts: Counts) -> None:
-    """Write the weights, words of one weight on one line."""
+    """Write the weights, with the words of one weight on one line."""
     stop = {stem(word) for word in STOP_WORDS}
     by_value: dict[str, list[str]] = {}
     for word, count in counts.premises.most_common():

@@ -1,7 +1,7 @@
-"""Use the wheel as a stranger would: an empty environment, outside the repository, core only.
+"""Installs and uses the wheel in an empty environment outside the repository, core only.
 
 `make dist-check` runs it after `make dist`. It installs the locked core with its hashes, so it
-needs the package index or a filled cache; that is why it is not a part of the offline suite.
+needs a package index or a filled cache and is not part of the offline suite.
 """
 
 import subprocess

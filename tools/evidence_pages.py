@@ -66,7 +66,7 @@ def schemas() -> Mapping[Path, str]:
 
 
 def _text(schema: Mapping[str, Any]) -> str:
-    # The end of a text is `\\Z` to Python and `$` to JSON Schema.
+    # Python writes the end of a text as `\\Z`, JSON Schema as `$`.
     return json.dumps(schema, indent=2).replace("\\\\Z", "$") + "\n"
 
 
@@ -76,7 +76,7 @@ def _schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def gate_report_schema() -> dict[str, Any]:
-    """Return the schema of a gate's report: what is always there, and what a kind has of its own.
+    """Return the schema of a gate report: the common fields, and those of each kind.
 
     Reading is lenient about what a stored report leaves out; what we write always has it.
     """
@@ -102,7 +102,7 @@ def _any_of(structs: tuple[type[msgspec.Struct], ...]) -> dict[str, Any]:
 
 
 def pack_schema() -> dict[str, Any]:
-    """Return the schema of a pack; a check of a type that is not known is let through."""
+    """Return the schema of a pack, which allows checks of unknown types."""
     structs = (v1.PackV1, v1.RuleV1, *v1.CHECKS.values())
     references, parts = msgspec.json.schema_components(structs, ref_template=_REFERENCE)
     rule = parts["RuleV1"]["properties"]
@@ -120,7 +120,7 @@ def pack_schema() -> dict[str, Any]:
 
 
 def signal_lines() -> Iterator[str]:
-    """Yield the page of the registry of signals."""
+    """Yield the page of the signal registry."""
     yield from _INTRODUCTION.format(version=REGISTRY_VERSION, total=TOTAL_WEIGHT).splitlines()
     for signal in REGISTRY.values():
         yield from ("", f"## {signal.name}", "", f"{signal.says[0].upper()}{signal.says[1:]}.", "")

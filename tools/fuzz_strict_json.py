@@ -4,11 +4,11 @@
 
 Needs atheris, which `make fuzz` puts into an environment of its own. It starts from our own seeds
 and, where they are, from the published vectors (see AFFIDAVIT_VECTORS in tests/vectors.py), and
-keeps what it finds in `.interop/fuzz-corpus`. A text that breaks a law stops it and is left in
-`.interop`.
+keeps what it finds in `.interop/fuzz-corpus`. A text that breaks a property stops it and is stored
+in `.interop`.
 
-The laws: any bytes end in a value or a coded error; the two readings of the grammar agree; what was
-accepted is what the standard library reads; its canonical forms are those of the references.
+The properties: any bytes give a value or a coded error; the two parsers agree; an accepted value is
+the one that the standard library reads; its canonical forms are those of the reference libraries.
 """
 
 import json
@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOUND = ROOT / ".interop"
 TIGHT = JsonLimits(max_bytes=4096, max_depth=3, max_keys=2, max_string=4)
 UNEXPLAINED = "the decoder does not accept it"
-# What libFuzzer puts into its mutations, in its own notation.
+# The dictionary of libFuzzer, in its own notation.
 WORDS = (
     *(
         r"{\"a\":",
@@ -68,7 +68,7 @@ SEEDS = (
 
 
 def examine(raw: bytes) -> None:
-    """Hold the laws against one text; a law that is broken raises."""
+    """Check the properties for one text."""
     for limits in (DOCUMENT_LIMITS, TIGHT):
         found: Any = outcome(raw, limits)
         if isinstance(found, AffidavitError):
@@ -83,7 +83,7 @@ def examine(raw: bytes) -> None:
 
 
 def outcome(raw: bytes, limits: JsonLimits) -> object:
-    """Return the value or the error that decoding ends in."""
+    """Return the decoded value or the error."""
     try:
         return decode(raw, limits)
     except AffidavitError as error:
@@ -91,7 +91,7 @@ def outcome(raw: bytes, limits: JsonLimits) -> object:
 
 
 def examine_forms(value: Any) -> None:
-    """Hold the laws of the canonical forms against a value that was read."""
+    """Check the canonical forms of a decoded value."""
     compact = sorted_compact(value)
     assert compact == json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
     assert repr(decode(compact)) == repr(json.loads(compact))
@@ -103,7 +103,7 @@ def examine_forms(value: Any) -> None:
 
 
 def corpus() -> Path:
-    """Return the folder of texts to start from, with the seeds in it."""
+    """Return the corpus folder, with the seeds in it."""
     folder = FOUND / "fuzz-corpus"
     folder.mkdir(parents=True, exist_ok=True)
     vectors = Path(os.environ.get("AFFIDAVIT_VECTORS", ROOT.parent / "shared" / "vectors"))
@@ -114,7 +114,7 @@ def corpus() -> Path:
 
 
 def dictionary() -> Path:
-    """Return the file that tells libFuzzer the words of the grammar."""
+    """Return the dictionary file for libFuzzer."""
     path = FOUND / "fuzz-words.txt"
     path.write_text("".join(f'"{word}"\n' for word in WORDS), "ascii")
     return path

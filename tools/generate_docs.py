@@ -1,4 +1,4 @@
-"""Write the pages that are made from the code: docs/cli.md, docs/errors.md and docs/model-card.md.
+"""Generates the pages that are made from the code, such as docs/cli.md and docs/errors.md.
 
 `make docs` runs it. A test compares the pages with what this would write, so they cannot grow old.
 """
@@ -38,7 +38,7 @@ def _page(lines: Iterator[str]) -> str:
 
 
 def cli_lines(program: LazyGroup) -> Iterator[str]:
-    """Yield the page of the command line: what holds for all commands, then each of them."""
+    """Yield the page of the command line: the common part, then each command."""
     context = click.Context(program, info_name=program.name, **program.context_settings)
     yield "# The command line"
     yield ""
@@ -49,12 +49,12 @@ def cli_lines(program: LazyGroup) -> Iterator[str]:
         ("Code", "Meaning"), [(f"`{int(code)}`", EXIT_MEANINGS[code]) for code in Exit]
     )
     yield ""
-    yield "A command whose reader has gone (`affidavit ... | head`) ends with 3, without a message."
+    yield "If the reader of the output exits (`affidavit ... | head`), a command ends with 3, silently."
     yield from ("", "## Output", "")
     yield "Results go to standard output; notes, progress and errors go to standard error."
-    yield "With `--json` standard output holds one JSON document in UTF-8 and nothing else: the"
-    yield 'result, or `{"error": {...}}` with the code, name, message, next step and place.'
-    yield "An error is one line on standard error either way: `AF123: what is wrong. Next: what to"
+    yield "With `--json` standard output is one JSON document in UTF-8 and nothing else: the"
+    yield 'result, or `{"error": {...}}` with the code, name, message, next step and position.'
+    yield "An error is always one line on standard error: `AF123: what is wrong. Next: what to"
     yield "do`. [errors.md](errors.md) lists them. In a pipe or a file, tables are plain text of"
     yield "full width; on a terminal they are drawn to fit. Control characters from documents and"
     yield "file names are shown as escapes."
@@ -67,7 +67,7 @@ def cli_lines(program: LazyGroup) -> Iterator[str]:
 
 
 def command_lines(command: DocumentedCommand, context: click.Context) -> Iterator[str]:
-    """Yield the part of one command and of all below it."""
+    """Yield the part of one command and its subcommands."""
     yield from ("", f"## {context.command_path}", "", inspect.cleandoc(command.help or ""))
     yield from ("", "```text", *_usage(command, context), "```")
     yield from _arguments(command, context)
@@ -78,7 +78,7 @@ def command_lines(command: DocumentedCommand, context: click.Context) -> Iterato
     for example in command.examples:
         yield from (f"# {example.description}", example.line)
     yield from ("```", "")
-    rows = [(f"`{int(code)}`", said) for code, said in command.exits.items()]
+    rows = [(f"`{int(code)}`", meaning) for code, meaning in command.exits.items()]
     yield from _table(("Exit code", "Meaning"), rows)
     if isinstance(command, LazyGroup):
         for name in command.list_commands(context):
@@ -97,7 +97,7 @@ def _arguments(command: click.Command, context: click.Context) -> Iterator[str]:
         for parameter in command.get_params(context)
         if isinstance(parameter, click.Argument)
     ]
-    rows = [(f"`{name}`", said) for name, said in records]
+    rows = [(f"`{name}`", meaning) for name, meaning in records]
     if rows:
         yield ""
         yield from _table(("Argument", "Meaning"), rows)
@@ -127,26 +127,26 @@ def _options(command: click.Command, context: click.Context, *, common: bool) ->
 
 
 def error_lines(catalog: Mapping[str, Fault]) -> Iterator[str]:
-    """Yield the page of the errors: a heading for each code, in order."""
+    """Yield the page of errors, with a heading for each code."""
     yield "# Errors"
     yield ""
-    yield "Every error has a code that is never renamed or reused, and says what to do next:"
+    yield "Every error has a code, which is never renamed or reused, and a next step:"
     yield ""
     yield "```text"
     yield "AF010: answer.json: the file does not exist. Next: check the path"
     yield "```"
     yield ""
-    yield "Words in braces below are filled in when the error happens. The exit codes are those of"
+    yield "Words in braces are replaced by values. The exit codes are those of"
     yield "[cli.md](cli.md#exit-codes)."
     for fault in catalog.values():
         yield from ("", f"## {fault.code}: {fault.name}", "")
-        yield f"- Says: {_prose(fault.message)}"
+        yield f"- Message: {_prose(fault.message)}"
         yield f"- Next: {_prose(fault.next_step)}"
         yield f"- Exit code: `{int(fault.exit)}`"
 
 
 def _prose(text: str) -> str:
-    # Between backticks everything is as written; outside, `<` would begin a tag and `*` a stress.
+    # Outside of backticks, Markdown would read `<` as a tag and `*` as emphasis.
     parts = re.sub(r"![rs]}", "}", text).split("`")
     parts[::2] = [re.sub(r"([<*_])", r"\\\1", part) for part in parts[::2]]
     return "`".join(parts)
@@ -154,13 +154,13 @@ def _prose(text: str) -> str:
 
 def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     for row in (heads, ("---",) * len(heads), *rows):
-        # A bar inside a cell would end it, also between backticks.
+        # A bar would end the cell, even between backticks.
         cells = (cell.replace("|", r"\|") for cell in row)
         yield f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
-    """Write the pages, and name those that changed."""
+    """Write the pages, and print those that changed."""
     for path, text in pages().items():
         target = ROOT / path
         if not target.exists() or target.read_text("utf-8") != text:

@@ -1,7 +1,7 @@
 """Pin every dependency, with hashes and without an index address.
 
-The core, what `affidavit[all]` installs, that plus the tools of `make test`, and what has
-environments of its own: the fuzzer, and the scripts of interop/.
+There are four selections: the core, `affidavit[all]`, that plus the tools of `make test`, and what
+runs in separate environments (the fuzzer and the scripts of interop/).
 """
 
 import subprocess

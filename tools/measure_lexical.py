@@ -2,11 +2,10 @@
 
     python -m tools.measure_lexical [FOLDER] [--rows N] [--edits N]
 
-FOLDER (or the environment variable AFFIDAVIT_JUDGE_DATA) holds gzip'd JSON lines of `premise`,
-`hypothesis` and `label`. Printed are, per set, the balanced accuracy of "supported" against the
-rest by the judge's own verdict, the AUROC of its support, and how often it contradicts what is
-supported and what is not; then, per kind of edit, how often the edited claim is still supported and
-how often it is contradicted. Nothing of the data is kept.
+FOLDER (or the environment variable AFFIDAVIT_JUDGE_DATA) contains gzipped JSON lines of `premise`,
+`hypothesis` and `label`. It prints for each set the balanced accuracy of "supported", the AUROC of
+the support, and how often the judge contradicts supported and other claims; then for each kind of
+edit how often the edited claim is still supported and how often it is contradicted.
 """
 
 import argparse
@@ -31,7 +30,7 @@ SEED = 41
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the judge made of some pairs: how many, and which share was called what."""
+    """The verdicts of some pairs: their number, and the share of each verdict."""
 
     count: int
     supported: float
@@ -107,7 +106,7 @@ def measure_set(path: Path, rows: int) -> str:
 
 
 def documents(folder: Path) -> list[families.Passage]:
-    """Return the texts whose sentences are edited, in an order of chance."""
+    """Return the texts whose sentences are edited, in random order."""
     texts = {p.premise for name in EDITED for p in read_pairs(folder / f"{name}.jsonl.gz")}
     ordered = sorted(texts, key=lambda text: (crc32(f"{SEED}|{text}".encode()), text))
     passages = (families.read_passage(text) for text in ordered)
@@ -129,7 +128,7 @@ def edits(passages: list[families.Passage], name: str, limit: int) -> Iterator[t
 
 
 def originals(passages: list[families.Passage], limit: int) -> Iterator[tuple[str, str, str]]:
-    """Yield sentences as they are and in other words, with their text."""
+    """Yield sentences unchanged and reworded, with their text."""
     rng = np.random.default_rng([SEED, 0])
     for passage in passages[:limit]:
         claim = passage.parts[int(rng.choice(passage.claims()))]
@@ -137,7 +136,7 @@ def originals(passages: list[families.Passage], limit: int) -> Iterator[tuple[st
 
 
 def removed(passages: list[families.Passage], limit: int) -> Iterator[tuple[str, str]]:
-    """Yield sentences with their text, from which they were taken out."""
+    """Yield sentences with their text without them."""
     rng = np.random.default_rng([SEED, 1])
     made = 0
     for passage in passages:

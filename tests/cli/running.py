@@ -18,7 +18,7 @@ from affidavit.cli.program import Program, cli
 # The real program, and the sample one as `affidavit.cli.main.main` would start it.
 REAL = "from affidavit.cli.main import main; main()"
 # A shell that starts us in the background has us ignore the signal, and children inherit that.
-HEEDING_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+HANDLING_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 SAMPLED = (
     "import affidavit.cli.program as start; from tests.cli.sample_commands import SAMPLE;"
     "start.cli = SAMPLE; from affidavit.cli.main import main; main()"

@@ -6,7 +6,7 @@ import signal
 
 import click
 import pytest
-from tests.cli.running import HEEDING_CTRL_C, SAMPLED, run_process, run_sample, start
+from tests.cli.running import HANDLING_CTRL_C, SAMPLED, run_process, run_sample, start
 
 from affidavit.base.errors import AffidavitError, Fault
 from affidavit.base.faults import input as faults
@@ -127,7 +127,7 @@ def test_the_words_of_a_defect_are_bounded() -> None:
 
 
 def test_ctrl_c() -> None:
-    with start(HEEDING_CTRL_C + SAMPLED, "wait") as process:
+    with start(HANDLING_CTRL_C + SAMPLED, "wait") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"waiting\n"
         process.send_signal(signal.SIGINT)

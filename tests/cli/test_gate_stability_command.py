@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.gate_files import BAD_FILES, GOLD, NONE, REFUSED, RIGHT, bad_files, code_of, lines
 from tests.cli.gate_files import report_of as gate_report
-from tests.cli.running import HEEDING_CTRL_C, REAL, run, start
+from tests.cli.running import HANDLING_CTRL_C, REAL, run, start
 from tests.tools.pipeline_server import asking
 from tests.tools.test_pipelines import is_running
 
@@ -223,7 +223,7 @@ def test_a_run_that_is_stopped_leaves_nothing_running(tmp_path: Path, sent: sign
         "pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))\ntime.sleep(60)\n"
     )
     process = start(
-        HEEDING_CTRL_C + REAL,
+        HANDLING_CTRL_C + REAL,
         *(
             "gate",
             "stability",

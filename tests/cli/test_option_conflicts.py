@@ -1,4 +1,4 @@
-"""Nothing that stands on the command line is passed over in silence."""
+"""Options that contradict each other or are repeated are refused, never ignored."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Where nothing may be written is said before the work, by every command that writes a file."""
+"""Every command that writes a file refuses an unusable output path before it starts."""
 
 import shutil
 from pathlib import Path

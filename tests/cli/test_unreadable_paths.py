@@ -1,4 +1,4 @@
-"""Files and folders that may not be read, names that are none: one line with a code, every time."""
+"""Paths that cannot be read, and invalid names, end in one line with a code."""
 
 import shutil
 import tempfile
