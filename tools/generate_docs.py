@@ -49,7 +49,7 @@ def cli_lines(program: LazyGroup) -> Iterator[str]:
         ("Code", "Meaning"), [(f"`{int(code)}`", EXIT_MEANINGS[code]) for code in Exit]
     )
     yield ""
-    yield "If the reader of the output exits (`affidavit ... | head`), a command ends with 3, silently."
+    yield "If the reader of its output exits (`affidavit ... | head`), a command ends with 3."
     yield from ("", "## Output", "")
     yield "Results go to standard output; notes, progress and errors go to standard error."
     yield "With `--json` standard output is one JSON document in UTF-8 and nothing else: the"

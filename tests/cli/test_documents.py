@@ -93,7 +93,7 @@ def test_an_error_says_how_it_ends(code: str) -> None:
     fault = CATALOG[code]
     text = sections(ERRORS)[f"{code}: {fault.name}"]
     assert f"- Exit code: `{int(fault.exit)}`\n" in text
-    assert "- Says: " in text
+    assert "- Message: " in text
     assert "- Next: " in text
 
 
