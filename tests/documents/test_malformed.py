@@ -62,7 +62,7 @@ def test_none_of_them_crashes_or_hangs(tmp_path: Path) -> None:
         ReadingTask(bytes(tmp_path / name), name, False, digest_file(tmp_path / name))
         for name in files
     ]
-    settings = DocumentSettings(limits=DocumentLimits(seconds_per_document=60))
+    settings = DocumentSettings(limits=DocumentLimits(seconds_per_document=600))
     outcomes = list(read_in_processes(tasks, settings, 2))
     assert len(outcomes) == COUNT
     refused = [item.finding for item in outcomes if isinstance(item, RefusedDocument)]

@@ -7,8 +7,6 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading
 
-# The seam between the ledger and whoever reads evidence.
-
 
 class Judge(Protocol):
     """Reads chunks for a claim."""
@@ -23,9 +21,8 @@ class Judge(Protocol):
         ...
 
 
-# How long a claim may be. The ledger's have 500 characters; a page is no claim.
-
 MAX_CLAIM_CHARACTERS: Final = 10_000
+"""Claims of a ledger have at most 500 characters; a page is not a claim."""
 
 
 def require_claim(claim: str) -> None:

@@ -1,10 +1,9 @@
-"""Any judge, with the user's thresholds in place of its own."""
+"""A judge with the thresholds of the user instead of its own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from affidavit.judge.protocol import Judge
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, SupportLevel, Verdict
@@ -16,14 +15,14 @@ _LEVELS: Final = {
     Verdict.CONTRADICTED: SupportLevel.NONE,
     Verdict.NOT_FOUND: SupportLevel.NONE,
 }
-_LEAST_ABOVE: Final = 0.001
+_MIN_ABOVE: Final = 0.001
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdedJudge:
-    """Decides each reading anew from its two probabilities.
+class ThresholdedJudge(Struct, frozen=True):
+    """Decides each reading again from its two probabilities.
 
-    The judge stays who it is: the thresholds stand in the rules, and their digest in the ledger.
+    The identity of the judge stays the same: the thresholds are part of the rules, and the ledger
+    has their digest.
     """
 
     inner: Judge
@@ -41,12 +40,12 @@ class ThresholdedJudge:
 
 
 def with_thresholds(judge: Judge, thresholds: JudgeThresholds | None) -> Judge:
-    """Return the judge with the thresholds of the rules, or as it is if they set none."""
+    """Return the judge with these thresholds, or unchanged without any."""
     return judge if thresholds is None else ThresholdedJudge(judge, thresholds)
 
 
 def apply_thresholds(reading: Reading, thresholds: JudgeThresholds) -> Reading:
-    """Return a reading with the level, the contradiction and the similarity of the thresholds."""
+    """Return a reading whose level, contradiction and similarity follow the thresholds."""
     support = dict(reading.scores).get("support", reading.similarity)
     verdict = thresholds.verdict(support, reading.contradiction)
     return structs.replace(
@@ -60,7 +59,7 @@ def apply_thresholds(reading: Reading, thresholds: JudgeThresholds) -> Reading:
 def similarity_of(support: float, supported_from: float) -> float:
     """Return a probability on the ledger's scale, where full support lies above 0.85.
 
-    Two straight lines that meet at the threshold, so that the order of readings stays. The scale is
+    Two straight lines meet at the threshold, so the order of readings is preserved. The scale is
     that of the ledger's default rules (evidence-ledger.md, section 4.2).
     """
     bound = DEFAULT_RULES.verdict.supported_above
@@ -68,4 +67,4 @@ def similarity_of(support: float, supported_from: float) -> float:
         return round(bound * support / supported_from, 4)
     room = 1 - supported_from
     above = (support - supported_from) / room if room else 1.0
-    return round(bound + _LEAST_ABOVE + (1 - bound - _LEAST_ABOVE) * above, 4)
+    return round(bound + _MIN_ABOVE + (1 - bound - _MIN_ABOVE) * above, 4)

@@ -1,7 +1,7 @@
-"""API keys kept in a project's `.affidavit/api-keys.json`: names, scopes and salted digests.
+"""API keys in a project's `.affidavit/api-keys.json`: names, scopes and salted digests.
 
-A key is `afk_<id>_<secret>`. The secret is 256 bits of chance, so one round of SHA-256 over a salt
-of its own is enough: there is nothing to guess. The key itself is never written.
+A key is `afk_<id>_<secret>`. The secret has 256 random bits, so one round of SHA-256 with a salt is
+enough: it cannot be guessed. The key itself is never stored.
 """
 
 import hashlib
@@ -34,15 +34,15 @@ Hex = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]+\Z")]
 
 
 class ApiKeyScope(StrEnum):
-    """What a key opens."""
+    """What a key permits."""
 
     ANSWER = "answer"
     VERIFY = "verify"
     READ = "read"
 
 
-class ApiKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One key as it is kept."""
+class ApiKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One key as it is stored."""
 
     id: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{12}\Z")]
     name: str
@@ -52,8 +52,8 @@ class ApiKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     created_at: str
     revoked_at: str | None = None
 
-    def is_opened_by(self, secret: str) -> bool:
-        """Say whether this is its secret, in the same time whatever the answer."""
+    def has_secret(self, secret: str) -> bool:
+        """Tell whether this is the key's secret, in constant time."""
         return hmac.compare_digest(digest_of_secret(self.salt, secret), self.sha256)
 
 
@@ -68,18 +68,18 @@ ApiKeyTuple = tuple[ApiKey, ...]
 
 
 class ApiKeyFile:
-    """API keys in a file, which is made with the first one."""
+    """API keys in a file, which is created with the first one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._kept = FileBackedValue(path, self._read)
+        self._cached = FileBackedValue(path, self._read)
 
     def keys(self) -> ApiKeyTuple:
-        """Return all keys, the oldest first; a file that has changed is read again."""
-        return self._kept.get()
+        """Return all keys, the oldest first; a changed file is read again."""
+        return self._cached.get()
 
     def change(self, update: Callable[[ApiKeyTuple], ApiKeyTuple]) -> ApiKeyTuple:
-        """Change the keys; those who do so at the same time take turns."""
+        """Change the keys under a lock."""
         with exclusive_lock(self.path.with_suffix(".lock")):
             keys = update(self._read())
             document = msgspec.json.encode(ApiKeys(SCHEMA, keys))
@@ -88,12 +88,12 @@ class ApiKeyFile:
         return keys
 
     def find(self, text: str) -> ApiKey | None:
-        """Return the key that a text is, if it is one of these and was not revoked."""
+        """Return the key of a text, if it is known and not revoked."""
         match = _KEY.fullmatch(text)
         if match is None:
             return None
         found = next((key for key in self.keys() if key.id == match[1]), None)
-        if found is None or found.revoked_at is not None or not found.is_opened_by(match[2]):
+        if found is None or found.revoked_at is not None or not found.has_secret(match[2]):
             return None
         return found
 
@@ -103,7 +103,7 @@ class ApiKeyFile:
         where = Where(file=str(self.path))
         raw = read_bounded(self.path, MAX_BYTES)
         mode = stat.S_IMODE(self.path.stat().st_mode)
-        if mode & _GROUP_AND_OTHERS and os.name != "nt":  # Windows keeps permissions elsewhere.
+        if mode & _GROUP_AND_OTHERS and os.name != "nt":  # Windows has no such mode.
             raise AffidavitError(faults.API_KEYS_READABLE, where, mode=f"{mode:04o}")
         try:
             return msgspec.convert(decode(raw), ApiKeys).keys
@@ -114,10 +114,10 @@ class ApiKeyFile:
 
 
 def api_key_text(key_id: str, secret: str) -> str:
-    """Return a key as its holder gets it, once."""
+    """Return a key in the form that its owner receives once."""
     return f"afk_{key_id}_{secret}"
 
 
 def digest_of_secret(salt: str, secret: str) -> str:
-    """Return what is kept of a secret."""
+    """Return the stored digest of a secret."""
     return hashlib.sha256(bytes.fromhex(salt) + bytes.fromhex(secret)).hexdigest()

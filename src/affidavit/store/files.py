@@ -1,6 +1,4 @@
-"""Access to stored files: existence, an exclusive lock, and values cached until their file
-changes.
-"""
+"""Stored files: existence, an exclusive lock, and values cached until their file changes."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -11,13 +9,11 @@ from typing import Generic, TypeVar
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults.input import FILE_UNWRITABLE
 
-# Whether a file is there, for those that need not be.
-
 
 def may_exist(path: Path) -> bool:
-    """Say False only if nothing is there for sure.
+    """Return False only if the file certainly does not exist.
 
-    Where one may not look it says True: whoever reads the file then says why that fails.
+    Without permission to look it returns True: reading the file then raises the error.
     """
     try:
         path.stat()
@@ -28,14 +24,11 @@ def may_exist(path: Path) -> bool:
     return True
 
 
-# Taking turns: those who change the same file at the same time do so one after the other.
-
-
 @contextmanager
 def exclusive_lock(lock: Path) -> Iterator[None]:
-    """Hold a lock file alone, in a folder that is made if need be.
+    """Hold a lock file exclusively; its folder is created if necessary.
 
-    The turn ends with the process, however that ends.
+    The system releases the lock when the process ends, however it ends.
     """
     try:
         lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -51,31 +44,30 @@ def exclusive_lock(lock: Path) -> Iterator[None]:
         os.close(handle)
 
 
-# What was made from a file, kept until the file changes.
-#
-# So a service sees a new, retired or revoked key at its next request, and reads nothing twice.
-
 Value = TypeVar("Value")
 
 
 class FileBackedValue(Generic[Value]):
-    """A value that is made anew whenever its file is another one, or is not there."""
+    """A value that is computed again when its file has changed or is missing.
 
-    def __init__(self, path: Path, make: Callable[[], Value]) -> None:
+    A service sees a new or revoked key at its next request, and does not read a file twice.
+    """
+
+    def __init__(self, path: Path, compute: Callable[[], Value]) -> None:
         self._path = path
-        self._make = make
-        self._kept: tuple[tuple[int, ...], Value] | None = None
+        self._compute = compute
+        self._cached: tuple[tuple[int, ...], Value] | None = None
 
     def get(self) -> Value:
-        """Return the value. Threads may ask at the same time: at worst it is made twice."""
-        stamp = _file_state(self._path)
-        kept = self._kept
-        if stamp is not None and kept is not None and kept[0] == stamp:
-            return kept[1]
-        made = self._make()
-        # The stamp is older than what was read: a change in between is seen the next time.
-        self._kept = None if stamp is None else (stamp, made)
-        return made
+        """Return the value. Concurrent threads may compute it twice."""
+        state = _file_state(self._path)
+        cached = self._cached
+        if state is not None and cached is not None and cached[0] == state:
+            return cached[1]
+        value = self._compute()
+        # The state was taken before reading: a change in between is noticed next time.
+        self._cached = None if state is None else (state, value)
+        return value
 
 
 def _file_state(path: Path) -> tuple[int, ...] | None:

@@ -1,14 +1,13 @@
-"""Ledgers kept in the project's `.affidavit/sessions` folder, one file each.
+"""Ledgers stored in the project's `.affidavit/sessions` folder, one file each.
 
 A session is the JSON export of a ledger, byte for byte as the check wrote it. Its id is derived
-from its inputs, so the same check again replaces the same file.
+from its inputs, so repeating the same check replaces the same file.
 """
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
@@ -18,48 +17,23 @@ MAX_SESSION_BYTES: Final = 256 * 1024 * 1024
 _ID: Final = re.compile(r"ses_[0-9a-f]{16}")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSession:
-    """A session's id and where its ledger lies."""
+class StoredSession(NamedTuple):
+    """The id of a session and the file of its ledger."""
 
     id: str
     path: Path
 
 
-class SessionStore(Protocol):
-    """Keeps ledgers by session id."""
-
-    def save(self, session_id: str, ledger: bytes) -> StoredSession:
-        """Keep a ledger; an earlier one of the same session is replaced."""
-        ...
-
-    def load(self, session_id: str) -> bytes:
-        """Return the ledger of a session."""
-        ...
-
-    def find(self, reference: str) -> StoredSession:
-        """Return the one session whose id is, or begins with, `reference`; `last` is the newest."""
-        ...
-
-    def all(self) -> tuple[StoredSession, ...]:
-        """Return every session, the newest first."""
-        ...
-
-    def delete(self, session_id: str) -> None:
-        """Forget a session."""
-        ...
-
-
 class SessionFolder:
-    """Sessions as files in a folder, which is made when the first one is saved."""
+    """Sessions as files in a folder, which is created with the first one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def save(self, session_id: str, ledger: bytes) -> StoredSession:
-        """Keep a ledger; a crash leaves the earlier one or this one, whole."""
+        """Store a ledger. After a crash the file is complete: the earlier ledger or this one."""
         stored = self._at(session_id)
-        with suppress(OSError):  # Writing fails next, and says why.
+        with suppress(OSError):  # Writing fails next, and raises the error.
             self._folder.mkdir(parents=True, exist_ok=True)
         write_atomically(stored.path, ledger)
         return stored
@@ -69,7 +43,7 @@ class SessionFolder:
         return read_bounded(self.find(session_id).path, MAX_SESSION_BYTES)
 
     def find(self, reference: str) -> StoredSession:
-        """Return the one session that the reference means, or say which ones it could mean."""
+        """Return the session whose id begins with `reference`; `last` is the newest."""
         sessions = self.all()
         if reference == "last" and sessions:
             return sessions[0]
@@ -82,7 +56,7 @@ class SessionFolder:
         raise AffidavitError(faults.SESSION_AMBIGUOUS, Where(), session=reference, found=names)
 
     def all(self) -> tuple[StoredSession, ...]:
-        """Return every session, the newest first; files that are no sessions are passed over."""
+        """Return every session, the newest first; other files are ignored."""
         if not self._folder.is_dir():
             return ()
         stored = [
@@ -93,7 +67,7 @@ class SessionFolder:
         return tuple(self._at(session_id) for _, session_id in sorted(stored, reverse=True))
 
     def delete(self, session_id: str) -> None:
-        """Forget a session."""
+        """Delete a session."""
         self.find(session_id).path.unlink(missing_ok=True)
 
     def _at(self, session_id: str) -> StoredSession:

@@ -1,8 +1,8 @@
-"""Keys kept in a project's `.affidavit/keys` folder: private ones as files, and their registry.
+"""Keys in a project's `.affidavit/keys` folder: private keys as files, and their registry.
 
-A private key is `<key id>.pem`. It is read only if nobody else can read it or if it is encrypted,
-and only if it has the id that it is named by. The registry, `registry.json`, is public. A new key
-is written before the registry names it, so that a crash loses none; what was left behind is listed.
+A private key is `<key id>.pem`. It is read only if other users cannot read it or it is encrypted,
+and only if it has the id of its file name. The registry, `registry.json`, is public. A new key is
+written before the registry names it, so a crash loses no key; unregistered keys are listed.
 """
 
 import os
@@ -37,14 +37,14 @@ _GROUP_AND_OTHERS: Final = 0o077
 
 
 class SigningKeyFolder:
-    """Keys as files in a folder, which is made when the first one is kept."""
+    """Keys as files in a folder, which is created with the first one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @property
     def registry_path(self) -> Path:
-        """Where the registry lies."""
+        """The file of the registry."""
         return self._folder / "registry.json"
 
     @property
@@ -52,11 +52,11 @@ class SigningKeyFolder:
         return self._folder / ".lock"
 
     def private_path(self, key_id: str) -> Path:
-        """Where the private part of a key lies, or would."""
+        """Return the file of a private key, which need not exist."""
         return self._folder / f"{key_id}.pem"
 
     def registry(self) -> KeyRegistry:
-        """Return the registry; before the first key it is empty."""
+        """Return the registry, which is empty before the first key."""
         path = self.registry_path
         if not may_exist(path):
             return KeyRegistry()
@@ -66,29 +66,29 @@ class SigningKeyFolder:
             raise error.at(file=str(path)) from None
 
     def add(self, key: PublicKey, pem: bytes, update: Callable[[KeyRegistry], KeyRegistry]) -> Path:
-        """Keep a new private key and what the registry says of it. Nothing is ever overwritten."""
+        """Store a new private key and update the registry. No private key is ever overwritten."""
         path = self.private_path(key.id)
         with exclusive_lock(self._lock):
             registry = update(self.registry())
             if os.path.lexists(path):
                 problem = f"there is a private key {key.id} already"
                 raise AffidavitError(faults.KEY_STATE, Where(file=str(path)), problem=problem)
-            # Version control must not take private keys along.
+            # Private keys must not be committed.
             write_atomically(self._folder / ".gitignore", b"*.pem\n.lock\n")
             write_atomically(path, pem, private=True)
             self._write(registry)
         return path
 
     def change(self, update: Callable[[KeyRegistry], KeyRegistry]) -> KeyRegistry:
-        """Change the registry; those who change it at the same time take turns."""
-        update(self.registry())  # What is refused leaves nothing behind, not even a folder.
+        """Change the registry under a lock."""
+        update(self.registry())  # A refused change must not even create the folder.
         with exclusive_lock(self._lock):
             registry = update(self.registry())
             self._write(registry)
         return registry
 
     def signing_key(self, passphrase: str | None, key_id: str | None = None) -> SigningKey:
-        """Return a key to sign with: the one that is named, else the one that signs now."""
+        """Return the named signing key, or else the active one."""
         registry = self.registry()
         chosen = key_id or registry.active_key_id
         if chosen is None:
@@ -101,7 +101,7 @@ class SigningKeyFolder:
         return self._private(record.key, passphrase)
 
     def private_state(self, key_id: str) -> str:
-        """Say in words whether a private key is here, and what keeps others from reading it."""
+        """Describe whether a private key exists, and how it is protected."""
         path = self.private_path(key_id)
         if not may_exist(path):
             return "not here"
@@ -111,7 +111,7 @@ class SigningKeyFolder:
         return f"mode {mode:04o}, refused" if mode & _GROUP_AND_OTHERS else f"mode {mode:04o}"
 
     def unregistered(self) -> tuple[str, ...]:
-        """Return the private keys that the registry does not name, left behind by a crash."""
+        """Return the private keys that are not in the registry, left by a crash."""
         known = {record.key.id for record in self.registry().records}
         found = sorted(path.stem for path in self._folder.glob("*.pem") if is_key_id(path.stem))
         return tuple(key_id for key_id in found if key_id not in known)
@@ -146,5 +146,5 @@ class SigningKeyFolder:
 
 
 def _mode_of(path: Path) -> int:
-    # Windows keeps permissions elsewhere, and shows every file as readable by all.
+    # On Windows the mode always shows every file as readable by all.
     return 0o600 if os.name == "nt" else stat.S_IMODE(path.stat().st_mode)

@@ -1,8 +1,7 @@
-"""Replies that were paid for, by the digest of all that was asked.
+"""Replies of a chat server, stored by the digest of everything that was asked.
 
-An entry is written whole or not at all, and carries the digest of its content; one that does not
-hold is passed over and asked for again. A reply is evidence, so unlike a cache of readings it is
-synced to the disk: it cannot be had again for free.
+An entry is written atomically and carries the digest of its content; a damaged entry is ignored and
+asked for again. A reply costs money, so it is synced to the disk.
 """
 
 from contextlib import suppress
@@ -21,7 +20,7 @@ _MAX_ENTRY_BYTES: Final = 16 * 1024 * 1024
 
 
 class CachedReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a model wrote, how it ended, and the form in which it was asked for."""
+    """What a model wrote, why it stopped, and the format that was requested."""
 
     content: str
     ending: str
@@ -39,30 +38,30 @@ def _digest(key: str, reply: CachedReply) -> str:
 
 
 class ReplyCache:
-    """A folder of replies. It may be deleted at any time; then they cost again."""
+    """A folder of replies. If it is deleted, the replies must be paid for again."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def has(self, key: str) -> bool:
-        """Tell whether there is an entry that holds."""
+        """Tell whether there is a valid entry."""
         return self.find(key) is not None
 
     def find(self, key: str) -> CachedReply | None:
-        """Return the reply to what the key stands for."""
+        """Return the reply with this key, if there is a valid one."""
         try:
             entry = msgspec.json.decode(
                 read_bounded(self._place(key), _MAX_ENTRY_BYTES), type=_CacheEntry
             )
-            holds = entry.key == key and entry.digest == _digest(key, entry.reply)
+            is_valid = entry.key == key and entry.digest == _digest(key, entry.reply)
         except (AffidavitError, msgspec.DecodeError):
             return None
-        return entry.reply if holds else None
+        return entry.reply if is_valid else None
 
     def keep(self, key: str, reply: CachedReply) -> None:
-        """Keep a reply. A folder that cannot be written is an error: the money is spent."""
+        """Store a reply. A failure is an error: the reply was paid for."""
         place = self._place(key)
-        with suppress(OSError):  # Writing fails next, and says why.
+        with suppress(OSError):  # Writing fails next, and raises the error.
             place.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(place, msgspec.json.encode(_CacheEntry(key, _digest(key, reply), reply)))
 

@@ -1,8 +1,15 @@
-"""The HTTP client of a chat server: one connection, retries, pauses, response formats, budget."""
+"""The HTTP client of a chat server: one connection, retries, response formats and a budget.
+
+Retried: no connection, no answer in time, an answer that broke off or is not a chat completion, and
+the statuses 408, 409, 429 and 5xx. The pause doubles from half a second, or is what `Retry-After`
+asks for. Other refusals are not retried: the same request would be refused again. There is one
+exception: a server that does not support a JSON schema refuses with 400 or 422, or with 5xx and a
+message that names the field (llama-cpp-python does). It is then asked in the older way, then for
+JSON without a schema, and then by the prompt alone.
+"""
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection
 from typing import Final, NoReturn
@@ -24,17 +31,16 @@ from affidavit.base.strict_json import decode
 from affidavit.base.text import excerpt
 from affidavit.base.timestamps import Clock
 from affidavit.base.validation import problem_and_field
+from affidavit.judge.chat.cache import CachedReply
 from affidavit.judge.chat.cost import CostAccount, TokenUsage
 from affidavit.judge.chat.prompt import request_body
-from affidavit.judge.chat.settings import ApiKeySecret, ChatSettings, ResponseFormat
-
-# The server of a chat judge: one POST for each request, over a connection that is kept.
+from affidavit.judge.chat.settings import ApiKeySecret, ChatSettings
 
 MAX_REPLY_BYTES: Final = 4 * 1024 * 1024
 
 
 class NoReplyError(Exception):
-    """No whole answer came. `sent` tells whether the server may have worked, and may charge."""
+    """No complete answer. `sent`: the server may have processed the request, and may charge."""
 
     def __init__(self, problem: str, *, sent: bool, worth_retrying: bool = True) -> None:
         super().__init__(problem)
@@ -44,7 +50,7 @@ class NoReplyError(Exception):
 
 
 class ChatEndpoint:
-    """A chat server. Its connection is kept between requests until `close`."""
+    """A chat server. Its connection stays open between requests until `close`."""
 
     def __init__(self, settings: ChatSettings, key: ApiKeySecret | None) -> None:
         self._settings = settings
@@ -56,7 +62,7 @@ class ChatEndpoint:
         was_open = self._connection is not None
         outcome = self._exchange(body)
         if was_open and isinstance(outcome, HttpFailure) and outcome.kind is FailureKind.DROPPED:
-            # A server may drop an idle connection at the moment that we use it again.
+            # A server may drop an idle connection just when it is used again.
             outcome = self._exchange(body)
         if isinstance(outcome, HttpFailure):
             raise self._error_from(outcome)
@@ -69,7 +75,7 @@ class ChatEndpoint:
             self._connection = None
 
     def hide(self, text: str) -> str:
-        """Return a text of the server without the key."""
+        """Return a text from the server without the key."""
         return text if self._key is None else self._key.hide(text)
 
     def _exchange(self, body: bytes) -> HttpResponse | HttpFailure:
@@ -89,7 +95,7 @@ class ChatEndpoint:
         is_kept = False
         try:
             outcome = send_request(connection, request, deadline)
-            # A connection that its server wants to close has no socket any more.
+            # If the server wants to close the connection, there is no socket any more.
             is_kept = isinstance(outcome, HttpResponse) and connection.sock is not None
         finally:
             if not is_kept:
@@ -120,46 +126,43 @@ class ChatEndpoint:
         return NoReplyError(problem, sent=True, worth_retrying=not is_final)
 
 
-# A server's answer: strict JSON in the shape of a chat completion, of which we need little.
-
-_LONGEST_ERROR: Final = 300
+_MAX_ERROR_CHARACTERS: Final = 300
 
 
 class MalformedCompletionError(Exception):
-    """The answer is no chat completion."""
+    """The answer is not a chat completion."""
 
 
 class MessageV1(msgspec.Struct, frozen=True):
-    """What the model said; a refusal has no content."""
+    """The message of the model; a refusal has no content."""
 
     content: str | None = None
     refusal: str | None = None
 
 
 class ChoiceV1(msgspec.Struct, frozen=True):
-    """One of the answers; we ask for one."""
+    """One of the answers; one is requested."""
 
     message: MessageV1
     finish_reason: str | None = None
 
 
 class UsageV1(msgspec.Struct, frozen=True):
-    """What the server counted."""
+    """The tokens that the server counted."""
 
     prompt_tokens: int
     completion_tokens: int
 
 
 class CompletionV1(msgspec.Struct, frozen=True):
-    """The part of a chat completion that we read; what else stands in it is left alone."""
+    """The part of a chat completion that we read; other fields are ignored."""
 
     choices: tuple[ChoiceV1, ...]
     usage: UsageV1 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What a model wrote, and how it came to its end. `usage` is None if the server is silent."""
+class Completion(msgspec.Struct, frozen=True):
+    """What a model wrote, and why it stopped. `usage` is None if the server does not tell."""
 
     content: str
     ending: str
@@ -167,7 +170,7 @@ class Completion:
 
 
 def completion_from(reply: HttpResponse, hide: Callable[[str], str]) -> Completion:
-    """Return the completion of an answer with status 200, or raise MalformedError."""
+    """Return the completion of an answer with status 200, or raise MalformedCompletionError."""
     kind = reply.headers.get("content-type", "none").partition(";")[0].strip().lower()
     if kind != "application/json" and not kind.endswith("+json"):
         raise MalformedCompletionError(
@@ -194,11 +197,11 @@ def completion_from(reply: HttpResponse, hide: Callable[[str], str]) -> Completi
 
 
 def error_text(reply: HttpResponse) -> str:
-    """Return what a server says of its refusal: its own message, or the start of its text."""
+    """Return the server's reason for a refusal: its message, or the start of its text."""
     try:
         value = decode(reply.body)
     except AffidavitError:
-        text = reply.body[: 4 * _LONGEST_ERROR].decode("utf-8", "replace")
+        text = reply.body[: 4 * _MAX_ERROR_CHARACTERS].decode("utf-8", "replace")
         return _shorten(text)
     if isinstance(value, dict):
         inner = value.get("error", value.get("detail", value.get("message")))
@@ -210,35 +213,18 @@ def error_text(reply: HttpResponse) -> str:
 
 
 def _shorten(text: str) -> str:
-    return excerpt(" ".join(text.split()), _LONGEST_ERROR).rstrip(".")
+    return excerpt(" ".join(text.split()), _MAX_ERROR_CHARACTERS).rstrip(".")
 
 
-# Asks the server until it has an answer or a reason to stop: retries, pauses, forms, money.
-#
-# Retried: no connection, no answer in time, an answer that broke off or is no chat completion, 408,
-# 409, 429 and 5xx. The pause doubles from half a second, or is what `Retry-After` asks for. Not
-# retried: everything else that a server refuses, since the same request would be refused again. One
-# refusal has a second meaning: a server that does not know an answer by schema refuses with 400 or
-# 422, or with 5xx and a message that names the field (llama-cpp-python does). It is then asked in
-# the older way, then for JSON without a schema, and then by the prompt alone.
-
-_RETRIED: Final = frozenset({408, 409, 429})
+_RETRIED_STATUSES: Final = frozenset({408, 409, 429})
 _FORMAT_REFUSED: Final = frozenset({400, 422})
-_FIRST_PAUSE: Final = 0.5
-_LONGEST_PAUSE: Final = 30.0
-_LONGEST_ASKED_PAUSE: Final = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class FormattedCompletion:
-    """A completion, and the form in which it was asked for."""
-
-    completion: Completion
-    format: ResponseFormat
+_FIRST_PAUSE_SECONDS: Final = 0.5
+_MAX_PAUSE_SECONDS: Final = 30.0
+_MAX_RETRY_AFTER_SECONDS: Final = 300.0
 
 
 class ChatClient:
-    """Asks one server, one request at a time."""
+    """Sends requests to one server, one at a time."""
 
     def __init__(
         self,
@@ -256,13 +242,13 @@ class ChatClient:
         self._next_start = 0.0
         self._pause = 0.0
 
-    def ask(self, messages: list[dict[str, str]]) -> FormattedCompletion:
-        """Return the server's answer, or raise why there is none."""
+    def ask(self, messages: list[dict[str, str]]) -> CachedReply:
+        """Return the server's answer, or raise the reason why there is none."""
         problem = ""
         for attempt in range(self._settings.retries + 1):
             if attempt:
                 self._clock.sleep(self._pause)
-            self._pause = min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE)
+            self._pause = min(_FIRST_PAUSE_SECONDS * 2**attempt, _MAX_PAUSE_SECONDS)
             try:
                 return self._attempt(messages)
             except NoReplyError as error:
@@ -277,26 +263,27 @@ class ChatClient:
         """Close the connection."""
         self._endpoint.close()
 
-    def _attempt(self, messages: list[dict[str, str]]) -> FormattedCompletion:
+    def _attempt(self, messages: list[dict[str, str]]) -> CachedReply:
         first_refusal: HttpResponse | None = None
         while True:
-            form = self._formats[0]
-            body = msgspec.json.encode(request_body(self._settings, messages, form))
+            response_format = self._formats[0]
+            body = msgspec.json.encode(request_body(self._settings, messages, response_format))
             reply = self._send(body)
             if reply.status == 200:
-                return FormattedCompletion(self._completion(reply, len(body)), form)
-            may_be_form = not self._format_is_known and _mentions_response_format(reply)
-            if not may_be_form and (reply.status in _RETRIED or reply.status >= 500):
-                raise self._put_off(reply)
+                completion = self._completion(reply, len(body))
+                return CachedReply(completion.content, completion.ending, response_format)
+            may_be_format = not self._format_is_known and _mentions_response_format(reply)
+            if not may_be_format and (reply.status in _RETRIED_STATUSES or reply.status >= 500):
+                raise self._retry_error(reply)
             first_refusal = first_refusal or reply
-            if not may_be_form or len(self._formats) == 1:
-                # Refused in every form, the form was not the reason: the first answer tells more.
+            if not may_be_format or len(self._formats) == 1:
+                # Refused in every format: the first answer tells the reason.
                 self._refuse(first_refusal)
             self._formats.pop(0)
 
     def _send(self, body: bytes) -> HttpResponse:
-        self.spending.require_room(len(body))
-        self._keep_rate()
+        self.spending.require_budget(len(body))
+        self._wait_for_rate()
         self.spending.requests += 1
         try:
             return self._endpoint.post(body)
@@ -315,7 +302,7 @@ class ChatClient:
         self._format_is_known = True
         return completion
 
-    def _keep_rate(self) -> None:
+    def _wait_for_rate(self) -> None:
         rate = self._settings.max_requests_per_minute
         if rate is None:
             return
@@ -325,18 +312,18 @@ class ChatClient:
             now = self._next_start
         self._next_start = now + 60.0 / rate
 
-    def _put_off(self, reply: HttpResponse) -> NoReplyError:
-        """Take the server's wish into the next pause; one that is too long ends the run."""
+    def _retry_error(self, reply: HttpResponse) -> NoReplyError:
+        """Return the error of a refusal that may pass; the next pause respects `Retry-After`."""
         asked, problem = retry_after_seconds(reply) or 0.0, self._refusal(reply)
-        if asked > _LONGEST_ASKED_PAUSE:
+        if asked > _MAX_RETRY_AFTER_SECONDS:
             problem = f"{problem}; it asks to wait {asked:g} s"
             return NoReplyError(problem, sent=False, worth_retrying=False)
         self._pause = max(self._pause, asked)
         return NoReplyError(problem, sent=False)
 
     def _refusal(self, reply: HttpResponse) -> str:
-        said = self._endpoint.hide(error_text(reply))
-        return f"HTTP {reply.status}" + (f" ({said})" if said else "")
+        reason = self._endpoint.hide(error_text(reply))
+        return f"HTTP {reply.status}" + (f" ({reason})" if reason else "")
 
     def _refuse(self, reply: HttpResponse) -> NoReturn:
         endpoint = self._settings.endpoint
@@ -356,7 +343,7 @@ class ChatClient:
 
 
 def _mentions_response_format(reply: HttpResponse) -> bool:
-    """Tell whether the form of the answer may be why a server refuses."""
+    """Tell whether the requested format may be the reason of a refusal."""
     if reply.status in _FORMAT_REFUSED:
         return True
     return reply.status >= 500 and b"response_format" in reply.body
@@ -365,7 +352,7 @@ def _mentions_response_format(reply: HttpResponse) -> bool:
 def retry_after_seconds(reply: HttpResponse) -> float | None:
     """Return the seconds that `Retry-After` asks for, as a number or as a date.
 
-    A date is compared with the server's own, so that two clocks need not agree.
+    A date is compared with the date of the reply, so that the two clocks need not agree.
     """
     asked = reply.headers.get("retry-after", "").strip()
     if asked.isascii() and asked.isdigit():

@@ -1,12 +1,12 @@
-"""What a run costs: counted after each reply, and bounded before each request.
+"""The cost of a run: counted after each reply, and bounded before each request.
 
-A token is at least one byte of the request, so the request's length bounds what a server can count
-as input, whatever its tokenizer. A reply that does not say what it used is counted at that bound:
-what was not measured is never taken for nothing.
+A token is at least one byte of the request, so the length of the request bounds the input tokens of
+any tokenizer. A reply without usage is counted at that bound: not measured is never free.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
@@ -17,17 +17,15 @@ _BYTES_PER_TOKEN: Final = 4  # Of English; the estimate only.
 _TYPICAL_OUTPUT_TOKENS: Final = 120
 
 
-@dataclass(frozen=True, slots=True)
-class TokenUsage:
-    """Tokens that went in and came out."""
+class TokenUsage(Struct, frozen=True):
+    """Input and output tokens."""
 
     input_tokens: int
     output_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class CostEstimate:
-    """What a run would ask for. The costs are None where the file states no prices."""
+class CostEstimate(Struct, frozen=True, kw_only=True):
+    """The requests and cost of a run. The costs are None if the file states no prices."""
 
     pairs: int
     cached: int
@@ -38,7 +36,7 @@ class CostEstimate:
 
 
 class CostAccount:
-    """The account of one judge in one process."""
+    """The costs of one judge in one process."""
 
     def __init__(self, settings: ChatSettings) -> None:
         self._settings = settings
@@ -49,23 +47,24 @@ class CostAccount:
 
     @property
     def cost(self) -> float | None:
-        """What was spent; None where the file states no prices."""
+        """The cost so far; None if the file states no prices."""
         return self.cost_of(TokenUsage(self.input_tokens, self.output_tokens))
 
     def cost_of(self, usage: TokenUsage) -> float | None:
         """Return the price of some tokens."""
-        entering = self._settings.price_per_million_input
-        leaving = self._settings.price_per_million_output
-        if entering is None or leaving is None:
+        input_price = self._settings.price_per_million_input
+        output_price = self._settings.price_per_million_output
+        if input_price is None or output_price is None:
             return None
-        return (usage.input_tokens * entering + usage.output_tokens * leaving) / _MILLION
+        cost = usage.input_tokens * input_price + usage.output_tokens * output_price
+        return cost / _MILLION
 
     def bound(self, body_bytes: int) -> TokenUsage:
         """Return the most that a request of this length can use."""
         return TokenUsage(body_bytes, self._settings.max_output_tokens)
 
-    def require_room(self, body_bytes: int) -> None:
-        """Refuse a request that could overdraw the budget."""
+    def require_budget(self, body_bytes: int) -> None:
+        """Refuse a request that could exceed the budget."""
         budget, spent = self._settings.budget, self.cost
         possible = self.cost_of(self.bound(body_bytes))
         if budget is None or spent is None or possible is None or spent + possible <= budget:
@@ -78,28 +77,28 @@ class CostAccount:
         )
 
     def count(self, body_bytes: int, usage: TokenUsage | None) -> None:
-        """Add what a request used; the most it can have used if the server does not say."""
+        """Add the usage of a request, or its upper bound if the server does not tell."""
         self.is_exact = self.is_exact and usage is not None
         used = usage or self.bound(body_bytes)
         self.input_tokens += used.input_tokens
         self.output_tokens += used.output_tokens
 
     def estimate(self, pairs: int, pending: list[int]) -> CostEstimate:
-        """Return what requests of the pending lengths would use, of so many pairs in all."""
+        """Return the cost of requests with the `pending` lengths, out of `pairs` in total."""
         usual = TokenUsage(
             sum(-(-length // _BYTES_PER_TOKEN) for length in pending),
             len(pending) * min(_TYPICAL_OUTPUT_TOKENS, self._settings.max_output_tokens),
         )
         most = TokenUsage(sum(pending), len(pending) * self._settings.max_output_tokens)
         return CostEstimate(
-            pairs,
-            pairs - len(pending),
-            usual.input_tokens,
-            usual.output_tokens,
-            self.cost_of(usual),
-            self.cost_of(most),
+            pairs=pairs,
+            cached=pairs - len(pending),
+            input_tokens=usual.input_tokens,
+            output_tokens=usual.output_tokens,
+            cost=self.cost_of(usual),
+            most=self.cost_of(most),
         )
 
     def amount(self, cost: float) -> str:
-        """Return a sum of money in words."""
+        """Return an amount with its currency."""
         return f"{cost:.4f} {self._settings.currency}"

@@ -1,7 +1,6 @@
-"""The chat judge: a model behind a server, believed as far as its quotes stand in the passage."""
+"""The chat judge: a model behind a server, whose verdict counts only with a verbatim quote."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +10,7 @@ from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
-from affidavit.judge.chat.cache import CachedReply, ReplyCache
+from affidavit.judge.chat.cache import ReplyCache
 from affidavit.judge.chat.client import ChatClient, ChatEndpoint
 from affidavit.judge.chat.cost import CostAccount, CostEstimate
 from affidavit.judge.chat.prompt import (
@@ -31,9 +30,8 @@ VERSION: Final = "1"
 _CUT_OFF_REASON: Final = "length"
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyCounts:
-    """What became of the pairs that were read."""
+class ReplyCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcomes of the pairs that were read."""
 
     requests: int
     cached: int
@@ -43,7 +41,7 @@ class ReplyCounts:
 
 
 class ChatJudge:
-    """Asks a model about each passage; replies are kept and not asked for again."""
+    """Asks a model about each passage; replies are cached."""
 
     def __init__(self, settings: ChatSettings, client: ChatClient, cache: ReplyCache) -> None:
         self.settings = settings
@@ -54,9 +52,9 @@ class ChatJudge:
 
     @property
     def identity(self) -> JudgeIdentity:
-        """Name, version, and the digest of what is asked of whom; nobody can reproduce a reply."""
+        """Name, version, and the digest of the request; a reply cannot be reproduced."""
         asked = {
-            "settings": self.settings.asked_with(),
+            "settings": self.settings.reply_settings(),
             "prompt": [PROMPT_VERSION, INSTRUCTIONS],
             "schema": REPLY_SCHEMA,
             "rules": VERSION,
@@ -79,9 +77,9 @@ class ChatJudge:
         return readings
 
     def estimate(self, pairs: Iterable[tuple[str, Sequence[Chunk]]]) -> CostEstimate:
-        """Return what reading these pairs would ask for and cost, without the kept replies."""
+        """Return the requests and cost of reading these pairs, without the cached replies."""
         count, pending = 0, {}
-        form = self.settings.formats[0]
+        response_format = self.settings.formats[0]
         for claim, chunks in pairs:
             for chunk in chunks:
                 count += 1
@@ -89,18 +87,22 @@ class ChatJudge:
                 key = self._key(messages)
                 if key not in pending and not self._cache.has(key):
                     pending[key] = len(
-                        msgspec.json.encode(request_body(self.settings, messages, form))
+                        msgspec.json.encode(request_body(self.settings, messages, response_format))
                     )
         return self.spending.estimate(count, list(pending.values()))
 
     def tally(self) -> ReplyCounts:
-        """Return what happened so far."""
+        """Return the counts so far."""
         cost = self.spending.cost
         spent = None
         if cost is not None:
             spent = ("" if self.spending.is_exact else "at most ") + self.spending.amount(cost)
         return ReplyCounts(
-            self.spending.requests, self._cached, self._unreadable, self._refused, spent
+            requests=self.spending.requests,
+            cached=self._cached,
+            unreadable=self._unreadable,
+            refused=self._refused,
+            spent=spent,
         )
 
     def _outcome(
@@ -110,9 +112,7 @@ class ChatJudge:
         key = self._key(messages)
         entry = self._cache.find(key)
         if entry is None:
-            answered = self._client.ask(messages)
-            completion = answered.completion
-            entry = CachedReply(completion.content, completion.ending, answered.format)
+            entry = self._client.ask(messages)
             self._cache.keep(key, entry)
         else:
             self._cached += 1
@@ -127,7 +127,7 @@ class ChatJudge:
         return outcome, remark
 
     def _messages(self, claim: str, chunk: Chunk) -> tuple[list[dict[str, str]], str | None]:
-        """Return what is asked, and a remark if the model does not see the whole chunk."""
+        """Return the messages, and a remark if the model does not see the whole chunk."""
         text, limit, remark = chunk.text, self.settings.max_evidence_characters, None
         if len(text) > limit:
             text = (select_window(claim, text).text or text)[:limit]
@@ -137,13 +137,19 @@ class ChatJudge:
 
     def _key(self, messages: list[dict[str, str]]) -> str:
         return digest_of(
-            jcs({"asked": self.settings.asked_with(), "messages": messages, "schema": REPLY_SCHEMA})
+            jcs(
+                {
+                    "asked": self.settings.reply_settings(),
+                    "messages": messages,
+                    "schema": REPLY_SCHEMA,
+                }
+            )
         )
 
     def _require_some(
         self, outcomes: list[tuple[ParsedReply | UnreadableReply, str | None]]
     ) -> None:
-        """Refuse to call a claim not found when no reply about it could be read."""
+        """Refuse the verdict not_found if no reply about the claim could be read."""
         problems = [each.problem for each, _ in outcomes if isinstance(each, UnreadableReply)]
         if problems and len(problems) == len(outcomes):
             raise AffidavitError(
@@ -155,7 +161,7 @@ class ChatJudge:
 
 
 def chat_judge(settings: ChatSettings, folder: Path, environment: Mapping[str, str]) -> ChatJudge:
-    """Return the judge of some settings. Its key comes from the environment, if it needs one."""
+    """Return the judge of these settings. Its key, if any, comes from the environment."""
     variable = settings.api_key_env
     key = None if variable is None else api_key_from(variable, environment)
     client = ChatClient(settings, ChatEndpoint(settings, key), CostAccount(settings))
@@ -163,5 +169,5 @@ def chat_judge(settings: ChatSettings, folder: Path, environment: Mapping[str, s
 
 
 def _sendable(text: str) -> str:
-    """Return a text that has a UTF-8 form: half of a surrogate pair becomes U+FFFD."""
+    """Return a text with a UTF-8 form: a lone surrogate becomes U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

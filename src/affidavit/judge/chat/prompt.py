@@ -1,15 +1,14 @@
-"""The prompt and the request body that a chat model is sent; any change is a new prompt version."""
+"""The prompt and the request body for a chat model. Any change is a new prompt version.
+
+Claim and evidence are data. They are framed by marks that carry the digest of both; no text can
+contain its own digest, so nothing in a document can close its frame. A model may still be misled by
+what it reads; the harm is limited, because its quote must occur in the passage.
+"""
 
 from typing import Final
 
 from affidavit.base.digest import sha256_hex
 from affidavit.judge.chat.settings import ChatSettings, ResponseFormat
-
-# What the model is asked. A change here is a new version: replies to the old one do not count.
-#
-# Claim and evidence are data. They stand between marks that carry the digest of both, which no text
-# can hold of itself, so that nothing in a document can close its own frame. A model may still be
-# talked over by what it reads; what limits the harm is that its quote must stand in the passage.
 
 PROMPT_VERSION: Final = "1"
 
@@ -38,7 +37,7 @@ reason: one short sentence.
 Answer with one JSON object and nothing else: \
 {"verdict": "...", "support": 0.0, "contradiction": 0.0, "quote": "...", "reason": "..."}"""
 
-# Tenths by name: not every server that takes a schema keeps to a minimum and a maximum.
+# An enumeration of tenths: not every server with schemas respects a minimum and a maximum.
 _PROBABILITY_SCHEMA: Final = {"type": "number", "enum": [tenth / 10 for tenth in range(11)]}
 REPLY_SCHEMA: Final[dict[str, object]] = {
     "type": "object",
@@ -67,8 +66,6 @@ def messages_for(claim: str, heading: str, evidence: str) -> list[dict[str, str]
     ]
 
 
-# The body of a request, as the chat completions of OpenAI have it.
-
 _RESPONSE_FORMAT_FIELDS: Final[dict[ResponseFormat, dict[str, object] | None]] = {
     "json_schema": {
         "type": "json_schema",
@@ -81,9 +78,9 @@ _RESPONSE_FORMAT_FIELDS: Final[dict[ResponseFormat, dict[str, object] | None]] =
 
 
 def request_body(
-    settings: ChatSettings, messages: list[dict[str, str]], form: ResponseFormat
+    settings: ChatSettings, messages: list[dict[str, str]], response_format: ResponseFormat
 ) -> dict[str, object]:
-    """Return the request for some messages, with the answer in a form."""
+    """Return the body of a chat completion request."""
     body: dict[str, object] = {
         "model": settings.model,
         "messages": messages,
@@ -94,6 +91,6 @@ def request_body(
     }
     for name in settings.omit:
         body.pop(name, None)
-    if _RESPONSE_FORMAT_FIELDS[form] is not None:
-        body["response_format"] = _RESPONSE_FORMAT_FIELDS[form]
+    if _RESPONSE_FORMAT_FIELDS[response_format] is not None:
+        body["response_format"] = _RESPONSE_FORMAT_FIELDS[response_format]
     return body

@@ -1,9 +1,17 @@
-"""Parses the reply of a chat model strictly; its quote must occur in the passage."""
+"""Parses the reply of a chat model strictly; its quote must occur in the passage.
+
+A reply must be one JSON object of one shape. Two repairs are made and noted: a code fence around
+the object is removed, and the one object of that shape is taken out of prose around it. Two
+different objects are not an answer: choosing one would be a guess.
+
+A model is trusted only as far as it can be checked. Its quote must occur in the passage, verbatim
+except for white space; its verdict must agree with its own scores. A reply that fails becomes a
+reading that neither supports nor contradicts, with a note that tells why.
+"""
 
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -15,15 +23,9 @@ from affidavit.base.text import excerpt
 from affidavit.base.validation import problem_and_field
 from affidavit.ledger.model import Chunk, Reading, Span, SupportLevel
 
-# What a model wrote, read strictly: one JSON object of one shape, or it was not an answer.
-#
-# Two repairs are made, and noted: a fence of code around the object is taken off, and the one
-# object of that shape is taken out of prose around it. Two such objects are no answer: which one is
-# meant would be a guess.
-
 _LIMITS: Final = JsonLimits(max_bytes=256 * 1024, max_depth=4, max_keys=16)
 _FENCE: Final = re.compile(r"\s*```[A-Za-z]*\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
-_CANDIDATES: Final = 32  # Beyond so many braces a reply is noise, not an answer in prose.
+_CANDIDATES: Final = 32  # A reply with more braces is noise, not an answer in prose.
 _SCANNER: Final = json.JSONDecoder()
 
 Probability = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -39,23 +41,21 @@ class ModelReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedReply:
-    """A reply that could be read; `repair` says what had to be mended, if anything."""
+class ParsedReply(msgspec.Struct, frozen=True):
+    """A reply that could be parsed. `repair` tells what was repaired, if anything."""
 
     reply: ModelReply
     repair: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadableReply:
-    """A reply that could not, and why. It counts as nothing: neither for nor against a claim."""
+class UnreadableReply(msgspec.Struct, frozen=True):
+    """A reply that could not be parsed, and why. It neither supports nor contradicts."""
 
     problem: str
 
 
 def parse_reply(content: str) -> ParsedReply | UnreadableReply:
-    """Return what a model's text says."""
+    """Parse the text of a model."""
     whole = _parse_object(content)
     if isinstance(whole, ModelReply):
         return ParsedReply(whole)
@@ -75,7 +75,7 @@ def parse_reply(content: str) -> ParsedReply | UnreadableReply:
 
 
 def _parse_object(text: str) -> ModelReply | str:
-    """Return the reply, or what is wrong with it."""
+    """Return the reply, or its problem."""
     if not text.strip():
         return "the reply is empty"
     try:
@@ -89,7 +89,7 @@ def _parse_object(text: str) -> ModelReply | str:
 
 
 def _json_objects(text: str) -> Iterator[str]:
-    """Yield the JSON objects that stand in a text, none inside another."""
+    """Yield the outermost JSON objects in a text."""
     start, tried = text.find("{"), 0
     while start >= 0 and tried < _CANDIDATES:
         tried += 1
@@ -102,20 +102,14 @@ def _json_objects(text: str) -> Iterator[str]:
         start = text.find("{", end)
 
 
-# From a model's reply to a reading: nothing counts that the passage does not hold.
-#
-# A model is believed as far as it can be checked. Its quote must stand in the passage, letter for
-# letter but for white space; its verdict must agree with its own score. What fails is kept as a
-# reading that neither supports nor contradicts, with a note that says why.
-
 _CONFIDENT_FROM: Final = 0.5
-_LEAST_QUOTE: Final = 8  # Letters; fewer are evidence only as two words ("15 days").
-_LONGEST_REASON: Final = 300
+_MIN_QUOTE_CHARACTERS: Final = 8  # Shorter quotes need two words ("15 days").
+_MAX_REASON_CHARACTERS: Final = 300
 _LEVELS: Final = {"supported": SupportLevel.FULL, "weak": SupportLevel.PARTIAL}
 
 
 def locate_quote(quote: str, passage: str) -> Span | None:
-    """Return where a quote first stands in a passage; runs of white space count as equal."""
+    """Return the first place of a quote in a passage; runs of white space count as equal."""
     words = quote.split()
     if not words:
         return None
@@ -126,22 +120,22 @@ def locate_quote(quote: str, passage: str) -> Span | None:
 def reading_from(
     outcome: ParsedReply | UnreadableReply, chunk: Chunk, remark: str | None
 ) -> Reading:
-    """Return what a reply means for a chunk. `remark` says how it came about, if not as usual."""
+    """Return the reading of a chunk. `remark` is added to its notes."""
     if isinstance(outcome, UnreadableReply):
         problem = f"the model's reply could not be read and counts as nothing: {outcome.problem}"
         return _inconclusive_reading(chunk, _joined(problem, remark), (("unreadable", 1.0),))
     reply = outcome.reply
     span = locate_quote(reply.quote, chunk.text)
-    objection = _rejection_reason(reply, span)
-    # As the model said them; what counts is below, and is nothing where no quote holds.
+    rejection = _rejection_reason(reply, span)
+    # The model's own scores; they count only if the quote is valid.
     scores = (("said_contradiction", reply.contradiction), ("said_support", reply.support))
-    if objection is not None:
-        notes = f"the model said {reply.verdict}, which counts as nothing: {objection}"
+    if rejection is not None:
+        notes = f"the model said {reply.verdict}, which counts as nothing: {rejection}"
         return _inconclusive_reading(
             chunk, _joined(notes, outcome.repair, remark), (("refused", 1.0), *scores)
         )
-    said = f"the model says: {excerpt(' '.join(reply.reason.split()), _LONGEST_REASON)}"
-    notes = _joined(said, outcome.repair, remark)
+    reason = f"the model says: {excerpt(' '.join(reply.reason.split()), _MAX_REASON_CHARACTERS)}"
+    notes = _joined(reason, outcome.repair, remark)
     if span is None:
         return _inconclusive_reading(chunk, notes, scores)
     return Reading(
@@ -159,7 +153,7 @@ def reading_from(
 
 
 def _rejection_reason(reply: ModelReply, span: Span | None) -> str | None:
-    """Return why a verdict cannot be believed, if so. Not telling needs no evidence."""
+    """Return why a verdict is rejected, or None. The verdict not_found needs no quote."""
     if reply.verdict == "not_found":
         return (
             None
@@ -171,7 +165,7 @@ def _rejection_reason(reply: ModelReply, span: Span | None) -> str | None:
         return "it quotes nothing"
     if span is None:
         return "its quote does not stand in the passage"
-    if len(quote) < 2 and len(quote[0]) < _LEAST_QUOTE:
+    if len(quote) < 2 and len(quote[0]) < _MIN_QUOTE_CHARACTERS:
         return "its quote is too short to be evidence"
     own, other = reply.support, reply.contradiction
     if reply.verdict == "contradicted":

@@ -1,4 +1,7 @@
-"""The table `[chat]` of a judge file, and the API key that it names."""
+"""The table `[chat]` of a judge file, and the API key that it names.
+
+The key is never a setting; the file only names the environment variable that holds it.
+"""
 
 import re
 from collections.abc import Mapping
@@ -12,10 +15,6 @@ from affidavit.base.faults import evidence as faults
 from affidavit.base.http_address import UrlProblem, parse_url
 from affidavit.base.text import is_worth_masking
 
-# The table `[chat]` of a judge's file: every setting, its range, and what may not be combined.
-#
-# The key is never a setting: only the name of the environment variable that holds it is.
-
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 SettingText = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
@@ -23,14 +22,14 @@ Price = Annotated[float, msgspec.Meta(ge=0)]
 
 ResponseFormat = Literal["json_schema", "json_object_schema", "json_object", "text"]
 RESPONSE_FORMATS: Final[tuple[ResponseFormat, ...]] = get_args(ResponseFormat)
-"""How an answer's form is asked for, the strictest first; a server that refuses gets the next.
+"""The formats to request, the strictest first; if a server refuses one, the next is tried.
 
-The second is how llama.cpp and others took a schema before OpenAI did.
+The second is how llama.cpp and others accepted a schema before OpenAI did.
 """
 
 
-class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings as the file says them. All of them but the last group decide what is asked."""
+class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The settings. Those before `api_key_env` affect the replies."""
 
     base_url: SettingText
     model: SettingText
@@ -40,7 +39,7 @@ class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     response_format: ResponseFormat | Literal["auto"] = "auto"
     omit: tuple[Literal["temperature", "seed"], ...] = ()
-    """What the server does not let a client set."""
+    """Fields that the server does not accept."""
     max_evidence_characters: Annotated[int, msgspec.Meta(ge=200, le=1_000_000)] = 20_000
 
     api_key_env: SettingText | None = None
@@ -54,22 +53,22 @@ class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def address(self) -> SplitResult:
-        """The parts of `base_url`, which `chat_settings` has found to be right."""
+        """The parts of `base_url`, which `chat_settings` has checked."""
         return urlsplit(self.base_url.rstrip("/"))
 
     @property
     def endpoint(self) -> str:
-        """Where requests go: the address to which the user's texts are sent."""
+        """The address to which the user's texts are sent."""
         address = self.address
         return f"{address.scheme}://{address.netloc.lower()}{address.path}/chat/completions"
 
     @property
     def formats(self) -> tuple[ResponseFormat, ...]:
-        """The forms of answer to ask for, in order."""
+        """The formats to request, in order."""
         return RESPONSE_FORMATS if self.response_format == "auto" else (self.response_format,)
 
-    def asked_with(self) -> dict[str, object]:
-        """Return what decides over a reply beside the texts: this is cached and identified by."""
+    def reply_settings(self) -> dict[str, object]:
+        """Return the settings that affect a reply: part of the cache key and the identity."""
         return {
             "endpoint": self.endpoint,
             "model": self.model,
@@ -82,7 +81,7 @@ class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def chat_settings(wire: ChatSettings) -> ChatSettings:
-    """Return the settings if they can be used together; raise which field cannot."""
+    """Return the settings if they are valid together; otherwise raise the field."""
     _check_address(wire)
     priced = (wire.price_per_million_input, wire.price_per_million_output)
     if None in priced and priced != (None, None):
@@ -98,7 +97,7 @@ def _check_address(wire: ChatSettings) -> None:
         _refuse("base_url", "this is not an address")
     if address is UrlProblem.UNUSABLE:
         _refuse("base_url", "the address must begin with https:// or http:// and name a host")
-    # A name, password or query in an address is where keys hide; the file must not hold one.
+    # A user, password or query may contain a key; the file must not.
     if address is UrlProblem.HAS_USER or "?" in wire.base_url or "#" in wire.base_url:
         _refuse("base_url", "the address may hold no user, password, query or fragment")
     if address.scheme == "http" and wire.api_key_env and address.hostname not in LOOPBACK:
@@ -109,14 +108,12 @@ def _refuse(field: str, problem: str) -> NoReturn:
     raise AffidavitError(faults.JUDGE_FIELD, Where(field=f"chat.{field}"), problem=problem)
 
 
-# The key of a server: sent, and never shown.
-
 _KEY: Final = re.compile(r"[!-~]{1,4096}")
 _REDACTED: Final = "[key]"
 
 
 class ApiKeySecret:
-    """A key. It has no readable form, no equality and no pickle: it cannot end in a file."""
+    """A key. It has no readable form, no equality and no pickle, so it cannot reach a file."""
 
     __slots__ = ("_value",)
 
@@ -128,7 +125,7 @@ class ApiKeySecret:
         return f"Bearer {self._value}"
 
     def hide(self, text: str) -> str:
-        """Return a text of the server without the key, which some servers echo."""
+        """Return a text from the server without the key, which some servers echo."""
         return text.replace(self._value, _REDACTED) if is_worth_masking(self._value) else text
 
     def __repr__(self) -> str:
@@ -139,7 +136,7 @@ class ApiKeySecret:
 
 
 def api_key_from(variable: str, environment: Mapping[str, str]) -> ApiKeySecret:
-    """Return the key that an environment variable holds."""
+    """Return the key from an environment variable."""
     value = environment.get(variable, "").strip()
     if not _KEY.fullmatch(value):
         raise AffidavitError(faults.KEY_MISSING, variable=variable)
