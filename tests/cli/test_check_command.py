@@ -391,7 +391,7 @@ def test_killed_at_any_moment_nothing_finished_is_lost(tmp_path: Path) -> None:
         assert done_before <= done
         done_before = done
     final = start(REAL, *arguments)
-    final.communicate(timeout=120)
+    final.communicate(timeout=1800)
     assert final.returncode == 1
     outcomes = [
         json.loads(line) for line in results.read_bytes().splitlines() if line.endswith(b"}")

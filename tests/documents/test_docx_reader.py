@@ -292,9 +292,9 @@ LIMITS = {
         DocumentLimits(max_unpacked_bytes=100),
         "unpacks to more than 100 bytes",
     ),
-    "characters": (DocumentLimits(max_characters=3), "characters of text, more than 3"),
-    "blocks": (DocumentLimits(max_blocks=0), "blocks, more than 0"),
-    "bytes of the file": (DocumentLimits(max_bytes=10), "bytes, more than 10"),
+    "characters": (DocumentLimits(max_characters=3), "characters of text: more than 3"),
+    "blocks": (DocumentLimits(max_blocks=0), "blocks: more than 0"),
+    "bytes of the file": (DocumentLimits(max_bytes=10), "bytes: more than 10"),
 }
 
 

@@ -87,7 +87,7 @@ def test_rows_scored_by_a_model_are_estimated_before_and_accounted_after(tmp_pat
         said = score(tmp_path).stderr
         piped = score(tmp_path, rows="-").stderr
     assert said.index("will be asked 3 times") < said.index("judge: 3 requests")
-    assert "not known before they come" in piped
+    assert "not known in advance" in piped
     assert "judge: 0 requests, 3 replies from before" in piped
 
 

@@ -451,7 +451,7 @@ def test_the_user_overrides_type_and_importance() -> None:
 
 
 def test_an_override_of_no_claim_is_an_error() -> None:
-    with pytest.raises(AffidavitError, match=r"AF238: field clm_009: .* \(1 claims in all\)"):
+    with pytest.raises(AffidavitError, match=r"AF238: field clm_009: .* \(it has 1 claims\)"):
         split_answer("Leave is paid.", overrides={"clm_009": ClaimOverride()})
 
 

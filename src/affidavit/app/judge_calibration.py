@@ -97,14 +97,14 @@ def fit_thresholds(rows: Sequence[LabelledRow]) -> JudgeThresholds:
 
 
 def _contradicted_from(rows: Sequence[LabelledRow]) -> float:
-    said = [
+    labelled = [
         (row.judged.score.contradiction, row.meaning.is_contradicted)
         for row in rows
         if row.meaning.is_contradicted is not None
     ]
-    if not _has_enough(actual for _, actual in said):
+    if not _has_enough(actual for _, actual in labelled):
         return DEFAULTS.contradicted_from
-    return _best(said, DEFAULTS.contradicted_from)
+    return _best(labelled, DEFAULTS.contradicted_from)
 
 
 def _weak_from(rows: Sequence[LabelledRow], fitted: JudgeThresholds) -> float:
@@ -153,5 +153,5 @@ def _label_agreement(rows: Sequence[LabelledRow], verdicts: Sequence[Verdict]) -
         (row.meaning.is_supported, verdict is Verdict.SUPPORTED)
         for row, verdict in zip(rows, verdicts, strict=True)
     ]
-    named = Counter((str(actual), str(said)) for actual, said in pairs)
+    named = Counter((str(actual), str(predicted)) for actual, predicted in pairs)
     return LabelAgreement(binary_counts(pairs), agreement_from_counts(named), kappa_interval(named))

@@ -1,4 +1,4 @@
-"""What a run of a judge behind a server would cost, said before; and what it came to, after."""
+"""The estimated and the actual cost of a judge behind a server."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ Pair: TypeAlias = tuple[str, Sequence[Chunk]]
 
 
 class PairCollector:
-    """Reads nothing, and remembers what it was asked to read."""
+    """A judge that reads nothing and records the pairs that it gets."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -29,11 +29,11 @@ class PairCollector:
 
     @property
     def identity(self) -> JudgeIdentity:
-        """That of the judge in whose place it stands."""
+        """The identity of the judge that it replaces."""
         return self._judge.identity
 
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
-        """Return readings that say nothing."""
+        """Record the pair, and return readings without a result."""
         self.pairs.append((claim, tuple(chunks)))
         return tuple(
             Reading(
@@ -54,7 +54,7 @@ class PairCollector:
 def estimate_answers(
     answers: Iterable[tuple[CheckRequest, CheckContext]], judge: Judge, *, above_budget: bool
 ) -> str:
-    """Return the estimate of checking some answers, found by checking them with nobody reading."""
+    """Return the estimate of checking answers, from a check without a judge."""
     listing = PairCollector(judge)
     for request, context in answers:
         check_answer(request, structs.replace(context, judge=listing))
@@ -62,33 +62,33 @@ def estimate_answers(
 
 
 def estimate_rows(files: Iterable[Path], scorer: RowScorer, *, above_budget: bool) -> str:
-    """Return the estimate of scoring some files of rows; rows of a pipe are not known before."""
+    """Return the estimate of scoring files of rows; the rows of a pipe are not known yet."""
     paths = tuple(files)
     if STANDARD_INPUT in paths:
-        return "what the rows of a pipe will cost is not known before they come"
+        return "the cost of rows from a pipe is not known in advance"
     judge = judge_for(scorer.choice, scorer.project)
     listing = PairCollector(judge)
     for line in (line for path in paths for line in row_lines(path)):
-        # What is wrong with a row is said when it is scored, not here.
+        # The errors of a row are reported when it is scored, not here.
         outcome_of_line(line, listing, scorer.rules)
     return estimate_pairs(judge, listing.pairs, above_budget=above_budget)
 
 
 def estimate_pairs(judge: Judge, pairs: Iterable[Pair], *, above_budget: bool) -> str:
-    """Return the estimate of a run in words; refuse one that its budget does not cover.
+    """Return the estimate of a run in words; refuse a run that exceeds its budget.
 
-    `above_budget` starts such a run anyway: it stops when the budget is spent.
+    `above_budget` permits such a run: it stops when the budget is spent.
     """
     if not isinstance(judge, ChatJudge):
         return ""
     settings, estimate = judge.settings, judge.estimate(pairs)
-    said = (
+    text = (
         f"{settings.endpoint} will be asked {estimate.pairs - estimate.cached} times"
         f" ({estimate.pairs} pairs, {estimate.cached} answered before),"
         f" about {estimate.input_tokens} tokens in and {estimate.output_tokens} out"
     )
     if estimate.cost is None or estimate.most is None:
-        return f"{said}; no prices are set, so the cost is not known"
+        return f"{text}; no prices are set, so the cost is not known"
     amount = judge.spending.amount
     budget = settings.budget
     if budget is not None and estimate.cost > budget and not above_budget:
@@ -96,11 +96,11 @@ def estimate_pairs(judge: Judge, pairs: Iterable[Pair], *, above_budget: bool) -
             faults.BUDGET_TOO_SMALL, estimate=amount(estimate.cost), budget=amount(budget)
         )
     cap = "no budget is set" if budget is None else f"budget {amount(budget)}"
-    return f"{said}: about {amount(estimate.cost)}, at most {amount(estimate.most)}; {cap}"
+    return f"{text}: about {amount(estimate.cost)}, at most {amount(estimate.most)}; {cap}"
 
 
 def cost_summary(judge: Judge) -> str:
-    """Return what a run came to, in words; nothing for a judge that asks nobody."""
+    """Return the actual cost in words; "" for a judge without a server."""
     if not isinstance(judge, ChatJudge):
         return ""
     tally = judge.tally()

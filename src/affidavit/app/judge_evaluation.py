@@ -133,5 +133,5 @@ def label_rows(
 
 
 def _support_label(row: LabelledRow) -> ScoredLabel:
-    said = row.judged.score.verdict is Verdict.SUPPORTED
-    return ScoredLabel(row.meaning.is_supported, said, row.judged.support)
+    predicted = row.judged.score.verdict is Verdict.SUPPORTED
+    return ScoredLabel(row.meaning.is_supported, predicted, row.judged.support)

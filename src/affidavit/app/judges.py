@@ -1,7 +1,7 @@
-"""Which judge reads: one that is built in, or one that a file of settings describes.
+"""Selects the judge: a built-in one, or one that a settings file describes.
 
-A choice is data, hashable and picklable, so that every process of a batch makes the same judge. A
-key is no part of it: each process takes it from its environment.
+The choice is hashable and picklable, so that every process of a batch builds the same judge. API
+keys are not part of it: each process reads them from its environment.
 """
 
 import os
@@ -25,7 +25,7 @@ from affidavit.judge.protocol import Judge
 
 
 class BuiltIn(StrEnum):
-    """The judges that come with the product, by the name that `--judge` knows."""
+    """The built-in judges, by their names for `--judge`."""
 
     LAYERED = "layered"
     LEXICAL = "lexical"
@@ -35,7 +35,7 @@ _BUILT_IN: Final[dict[BuiltIn, Callable[[], Judge]]] = {
     BuiltIn.LAYERED: LayeredJudge,
     BuiltIn.LEXICAL: LexicalJudge,
 }
-"""How each is made. A new one has a name above and a line here."""
+"""A new judge has a name above and a line here."""
 
 DEFAULT_JUDGE: Final = BuiltIn.LAYERED
 
@@ -43,19 +43,19 @@ JudgeChoice: TypeAlias = BuiltIn | ChatSettings | HfSettings
 
 
 class JudgeFileV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file of settings: one table, which says what kind of judge it is."""
+    """A settings file: one table, which determines the kind of judge."""
 
     chat: ChatSettings | None = None
     hf: HfSettings | None = None
 
 
 def judge_file_of(text: str | None) -> str | None:
-    """Return the file that `--judge` names, if it names one."""
+    """Return the file that `--judge` names, if any."""
     return text if text is not None and text.lower().endswith(".toml") else None
 
 
 def judge_named(text: str | None) -> JudgeChoice:
-    """Return the choice that `--judge` stands for: a name, or a file that ends in .toml."""
+    """Return the judge of `--judge`: a name, or a file that ends in .toml."""
     if text is None:
         return DEFAULT_JUDGE
     if text in frozenset(BuiltIn):
@@ -72,7 +72,7 @@ def judge_named(text: str | None) -> JudgeChoice:
 
 @lru_cache(maxsize=8)
 def judge_for(choice: JudgeChoice, project: Project) -> Judge:
-    """Return the judge of a choice; its tables or weights are read once."""
+    """Return the judge; its tables or weights are read once."""
     if isinstance(choice, BuiltIn):
         return _BUILT_IN[choice]()
     if isinstance(choice, ChatSettings):
@@ -85,7 +85,7 @@ def judge_for(choice: JudgeChoice, project: Project) -> Judge:
 
 
 def is_remote(choice: JudgeChoice) -> bool:
-    """Tell whether a judge sends the user's texts away, which may cost money."""
+    """Tell whether a judge sends the user's texts to a server, which may cost money."""
     return isinstance(choice, ChatSettings)
 
 

@@ -1,15 +1,15 @@
-"""The date that a document gives itself, as YYYY-MM-DD.
+"""The date that a document states about itself, as YYYY-MM-DD.
 
-Looked for in this order, the first that answers wins:
+The first of these that is found:
 1. a date with a label in the first 4,000 characters ("Effective 1 January 2026", "Version 2.1,
-   2025-11-30", "Last updated: ..."); of several the latest, because histories list all versions;
-2. the file's own metadata: the last change, else the making;
-3. a date without a label that stands in the first 600 characters on a line (almost) of its own, as
-   under a title; one in the middle of a sentence is what the document speaks of.
+   2025-11-30", "Last updated: ..."); of several the latest, because a history lists all versions;
+2. the metadata of the file: the last change, or else the creation;
+3. a date without a label in the first 600 characters, (almost) alone on its line, as under a title;
+   a date in the middle of a sentence is part of the content.
 
-A month without a day counts as its first day. 03/04/2026 is left alone, because nobody can tell
-which part is the month; 25/04/2026 can be told. The day when a review is due or a rule ends is not
-the date of the document.
+A month without a day counts as its first day. 03/04/2026 is ignored, because the order of day
+and month is unknown; 25/04/2026 is unambiguous. The day on which a review is due or a rule ends is
+not the date of the document.
 """
 
 import re

@@ -10,8 +10,6 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
 from affidavit.documents.model import ReaderWarning
 
-# From bytes to text: a byte order mark decides, then UTF-8, then Windows-1252 with a warning.
-
 _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -24,15 +22,15 @@ _CHARSET_SEARCH_BYTES: Final = 4096
 
 
 def has_byte_order_mark(data: bytes) -> bool:
-    """Tell whether the bytes begin by saying how they are encoded."""
+    """Tell whether the bytes begin with a byte order mark."""
     return data.startswith(tuple(mark for mark, _ in _BYTE_ORDER_MARKS))
 
 
 def decode_text(data: bytes) -> tuple[str, tuple[ReaderWarning, ...]]:
     """Return the text and a warning if the encoding had to be guessed.
 
-    Windows-1252 is what old Western programs wrote, and it can name every byte; where it has no
-    letter for one, Latin-1's control character stands, which the readers leave out.
+    Windows-1252 is the encoding of old Western programs and decodes every byte. A byte without a
+    character becomes the control character of Latin-1, which the readers remove.
     """
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):

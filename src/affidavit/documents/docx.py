@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 _SEPARATE_NOTES: Final = frozenset({"separator", "continuationSeparator", "continuationNotice"})
 _SPACES: Final = frozenset({"tab", "br", "cr", "ptab"})
-# Deleted and moved-away text is not in the document; a fallback repeats what stands before it.
+# Deleted and moved text is not in the document; a fallback repeats the content before it.
 _NOT_TEXT: Final = frozenset({"del", "moveFrom", "Fallback", "pPr", "instrText", "txbxContent"})
 _WRAPPERS: Final = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"})
 _FIRST_ROW: Final = 0x0020  # Of the bit field w:tblLook@w:val (17.4.55).
 
 
 def read_docx(data: bytes, limits: DocumentLimits) -> ParsedDocument:
-    """Read a DOCX as it stands with all changes accepted. It has no pages of its own."""
+    """Read a DOCX with all changes accepted. It has no pages."""
     archive = DocxArchive(data, limits)
     main = archive.main_part()
     folder = main.rpartition("/")[0]
@@ -63,7 +63,7 @@ def _core_property(core: "_Element | None", name: str) -> str:
 
 
 class _DocxWalker:
-    """Goes over the blocks of a story (body, notes, text boxes) in order."""
+    """Walks the blocks of a story (body, notes, text boxes) in order."""
 
     def __init__(self, builder: TextBuilder, styles: DocxStyles, numbering: DocxNumbering) -> None:
         self._builder = builder
@@ -114,7 +114,7 @@ class _DocxWalker:
 
 
 def _unwrapped(elements: Iterable["_Element"]) -> Iterator["_Element"]:
-    """Yield blocks, also those inside of content controls and accepted changes."""
+    """Yield blocks, including those in content controls and accepted changes."""
     stack = [iter(elements)]
     while stack:
         element = next(stack[-1], None)
@@ -163,7 +163,7 @@ def _row_cells(row: "_Element", above: tuple[str, ...]) -> Iterator[str]:
         if merge is not None and attribute(merge, "val") != "restart" and column < len(above):
             text = text or above[column]
         yield text
-        # A cell over several columns takes their places, so that later cells keep their names.
+        # A cell over several columns counts for each, so that later cells keep their column names.
         width = min(integer(property_value(cell, "tcPr", "gridSpan")) or 1, 64)
         yield from ("",) * (width - 1)
         column += max(width, 1)

@@ -1,4 +1,4 @@
-"""The zip around a DOCX, opened as if its maker were an enemy.
+"""The zip archive of a DOCX, read as hostile input.
 
 Refused before anything is unpacked: more members or bytes than the limits, a compression ratio no
 word processor reaches, names that climb out of the archive, two members of one name. Refused before
@@ -26,7 +26,7 @@ _DECLARATIONS: Final = tuple(
 )
 _MAIN_PART: Final = "word/document.xml"
 _SMALL: Final = 1024 * 1024
-"""A run of spaces compresses 1,000 to 1; below this size that harms nobody."""
+"""A run of spaces compresses 1,000 to 1; below this size that is harmless."""
 _ENCRYPTED: Final = 0x1
 
 
@@ -42,7 +42,7 @@ class DocxArchive:
         self._names = frozenset(self._zip.namelist())
 
     def main_part(self) -> str:
-        """Return the name of the part that holds the text."""
+        """Return the name of the part with the text."""
         relations = self.xml("_rels/.rels")
         for relation in () if relations is None else relations:
             if str(relation.get("Type", "")).endswith("/officeDocument"):
@@ -50,7 +50,7 @@ class DocxArchive:
         return _MAIN_PART
 
     def required_xml(self, name: str) -> "_Element":
-        """Return the root of a part without which this is no document."""
+        """Return the root of a required part."""
         root = self.xml(name)
         if root is None:
             raise _corrupt(f"its part {name} is missing")

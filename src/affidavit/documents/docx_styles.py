@@ -48,19 +48,19 @@ def property_value(element: "_Element | None", *path: str) -> str | None:
 
 
 def integer(text: str | None) -> int | None:
-    """Return a small whole number, or None for what is none."""
+    """Return a small whole number, or None if the text is not one."""
     if text is None or not text.lstrip("-").isdecimal() or len(text) > 9:
         return None
     return int(text)
 
 
 def is_enabled(element: "_Element | None", *path: str) -> bool:
-    """Tell whether a switch is set: present, and not switched off by its value."""
+    """Tell whether a property is on: present, and not switched off by its value."""
     found = child(element, *path)
     return found is not None and attribute(found, "val") not in {"0", "false", "off", "none"}
 
 
-# What the styles of a DOCX say of a paragraph: heading level, list, title, table of contents.
+# Styles of paragraphs: heading level, list, title, table of contents.
 
 _HEADING_NAME: Final = re.compile(r"heading (\d)$", re.I)
 _CONTENTS_NAME: Final = re.compile(r"(toc|table of figures)\b", re.I)
@@ -81,7 +81,7 @@ BODY_TEXT: Final = ParagraphStyle()
 
 
 class DocxStyles:
-    """The styles of a document, by id, with what each inherits."""
+    """The styles of a document by id, with inherited properties."""
 
     def __init__(self, root: "_Element | None") -> None:
         self._elements = {
@@ -92,7 +92,7 @@ class DocxStyles:
         self._known: dict[str, ParagraphStyle] = {}
 
     def of_paragraph(self, properties: "_Element | None") -> ParagraphStyle:
-        """Return what a paragraph is: its own properties go before those of its style."""
+        """Return what a paragraph is; its own properties override those of its style."""
         name = property_value(properties, "pStyle")
         style = BODY_TEXT if name is None else self._named(name)
         return _refined(style, properties)
@@ -154,7 +154,7 @@ class _NumberingLevel(NamedTuple):
 
 
 class DocxNumbering:
-    """Counts as it goes: ask for each numbered paragraph once, in the order of the document."""
+    """Counts paragraphs: call it once for each numbered paragraph, in document order."""
 
     def __init__(self, root: "_Element | None") -> None:
         abstract = {
@@ -168,12 +168,12 @@ class DocxNumbering:
             if number and family:
                 overrides = _levels_overridden(item, abstract.get(family, {}))
                 self._levels[number] = abstract.get(family, {}) | overrides
-                # A list that starts again counts for itself; others of its family go on counting.
+                # A restarted list has its own count; other lists of its family continue.
                 self._family[number] = f"{family}/{number}" if overrides else family
         self._counts: dict[str, list[int | None]] = {}
 
     def label(self, number: str, level: int) -> str:
-        """Return what stands before the paragraph, "-" for a bullet, "" for nothing."""
+        """Return the text before the paragraph: "-" for a bullet, "" for nothing."""
         levels = self._levels.get(number)
         if levels is None or not 0 <= level < _LEVELS or level not in levels:
             return ""

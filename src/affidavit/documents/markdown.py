@@ -57,7 +57,7 @@ def _first_heading(builder: TextBuilder) -> str:
 
 
 class _MarkdownWalker:
-    """Goes over the tokens once and keeps what stands open: lists and tables."""
+    """Walks the tokens once and tracks the open lists and tables."""
 
     def __init__(self, builder: TextBuilder) -> None:
         self._builder = builder
@@ -108,7 +108,7 @@ class _MarkdownWalker:
             self._builder.add(TextBlockKind.ROW, row_text(self._header, cells))
 
     def close_table(self, _token: "Token") -> None:
-        # A table of which only the header was written still said something.
+        # A table with only a header still has content.
         last = self._builder.last
         if self._header and (last is None or last.kind is not TextBlockKind.ROW):
             self._builder.add(TextBlockKind.ROW, row_text((), self._header))

@@ -24,7 +24,7 @@ _MAX_PAGES_NAMED: Final = 12
 def read_pdf(data: bytes, limits: DocumentLimits) -> ParsedDocument:
     """Read a PDF. A page that cannot be loaded damages the document; a page without text does not.
 
-    Pages are counted from 1 as they lie in the file, whatever number is printed on them.
+    Pages are counted from 1 in file order, whatever number is printed on them.
     """
     with closing(_open(data)) as document:
         page_count = len(document)
@@ -90,7 +90,7 @@ def _bookmarks(document: "PdfDocument") -> Iterator[Bookmark]:
         if destination is None or index is None:
             continue
         view = destination.get_view()[1]
-        # Only the views XYZ (left, top, zoom) and FitH (top) say how high on the page.
+        # Only the views XYZ (left, top, zoom) and FitH (top) have a height on the page.
         top = view[1] if len(view) == 3 else view[0] if len(view) == 1 else None
         yield Bookmark(index + 1, top, clean_line(mark.get_title()), mark.level + 1)
 

@@ -123,15 +123,15 @@ def _nearest_first(lines: Sequence[PdfLine], top: float | None) -> Iterator[int]
 
 
 def _span_of_title(lines: Sequence[PdfLine], index: int, wanted: str) -> range | None:
-    """Return the lines from `index` on that say the title, with or without a number before it."""
+    """Return the lines from `index` on that form the title, with or without a number before it."""
     text = lines[index].text
     if len(text) > _LONGEST_HEADING:
         return None
     for start in (_letters_of(text), _letters_of(_NUMBERING.sub("", text))):
-        said, end = start, index + 1
-        while said and said != wanted and wanted.startswith(said) and end < len(lines):
-            said, end = said + _letters_of(lines[end].text), end + 1
-        if said == wanted:
+        found, end = start, index + 1
+        while found and found != wanted and wanted.startswith(found) and end < len(lines):
+            found, end = found + _letters_of(lines[end].text), end + 1
+        if found == wanted:
             return range(index, end)
     return None
 

@@ -23,7 +23,7 @@ _GlyphPosition = Callable[[int], tuple[float, float]]
 
 
 class PdfLine(NamedTuple):
-    """A line of text. `x` and `y` are where its first letter stands, in points, y upwards."""
+    """A line of text. `x` and `y` are the place of its first letter, in points, y upwards."""
 
     text: str
     x: float
@@ -75,7 +75,7 @@ def _drawn_lines(page: "PdfTextPage") -> Iterator[PdfLine]:
 
 
 def _cuts(text: str, start: int, whole: PdfLine, place: _GlyphPosition) -> Iterator[slice]:
-    """Yield the parts of a text that stand at one height."""
+    """Yield the parts of a text at the same height."""
     begin, height = 0, whole.y
     for word in _WORD.finditer(text):
         _, y = place(start + word.start())
@@ -88,7 +88,7 @@ def _cuts(text: str, start: int, whole: PdfLine, place: _GlyphPosition) -> Itera
 
 
 def _whole_lines(drawn: Iterator[PdfLine]) -> Iterator[PdfLine]:
-    """Join what stands side by side: dots of a contents line are often drawn one by one."""
+    """Join adjacent parts: dots of a contents line are often drawn one by one."""
     pieces: list[PdfLine] = []
     y = right = inf
     for line in drawn:

@@ -205,7 +205,7 @@ last final
 def synonyms_by_stem(
     analyze: Callable[[str], Sequence[str]],
 ) -> Mapping[str, frozenset[str]]:
-    """Return the stems that may stand for a stem; `analyze` turns words into stems."""
+    """Return the synonyms of a stem; `analyze` turns words into stems."""
     found: dict[str, set[str]] = {}
     for line in _GROUPS.split("\n"):
         group = set(analyze(line))
@@ -298,18 +298,18 @@ def _synonyms() -> Mapping[str, frozenset[str]]:
 
 
 class SearchTerm(NamedTuple):
-    """A stem to look for: which word of the claim it stands for, and how well, up to 1."""
+    """A stem to search for: the word of the claim that it represents, and how well, up to 1."""
 
     word: int
     strength: float
     is_own: bool = True
-    """The claim itself says it; else it is a synonym."""
+    """Whether the claim itself has it; otherwise it is a synonym."""
 
 
 def claim_terms(claim: str) -> dict[str, SearchTerm]:
-    """Return the stems to look for: the claim's own, and what may be said in their place.
+    """Return the stems to search for: those of the claim, and their synonyms.
 
-    Small words count little rather than nothing: "templates should not say I or we".
+    Stop words count little, but not nothing: "templates should not say I or we".
     """
     stems = tuple(dict.fromkeys(filter(None, stems_of(claim))))
     small, synonyms = _stop_stems(), _synonyms()
@@ -325,7 +325,7 @@ def claim_terms(claim: str) -> dict[str, SearchTerm]:
 
 
 def exact_keys(text: str) -> list[str]:
-    """Return the keys of a text, each as often as it stands there: first those in words."""
+    """Return the keys of a text, with repetitions: first those in words."""
     words = text.lower().split()
     keys = [_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS]
     # Most words are letters only, and end here.

@@ -1,8 +1,7 @@
-"""Which files are the sources: files and folders as the user named them, in one fixed order.
+"""Lists the source files in the files and folders that the user named, in a fixed order.
 
-Nothing is left out in silence: what is hidden is counted, links that lead out of the named folder
-and special files are findings. Links that stay inside are followed, and lead to files that are
-found anyway.
+Nothing is skipped silently: hidden files are counted; links that leave the named folder and special
+files are findings. Links that stay inside lead to files that are listed anyway.
 """
 
 import os
@@ -16,16 +15,16 @@ from affidavit.documents.model import DocumentFinding, finding_from_fault
 
 
 class SourceFile(NamedTuple):
-    """A file to read. `filename` is how the product calls it: relative to the named folder."""
+    """A file to read. `filename` is its name in reports: relative to the named folder."""
 
     path: Path
     filename: str
     named: bool
-    """The user named this very file, so its ending does not have to be one that we know."""
+    """The user named this file, so its extension need not be a known one."""
 
 
 class SourceListing(NamedTuple):
-    """What stands under the named paths."""
+    """The files under the named paths, and the findings."""
 
     files: tuple[SourceFile, ...]
     findings: tuple[DocumentFinding, ...]
@@ -68,7 +67,7 @@ def _walk_folder(root: Path, files: list[SourceFile], findings: list[DocumentFin
 def _entries(root: Path, findings: list[DocumentFinding]) -> Iterator[tuple[Path, bool]]:
     """Yield everything under a folder in the order of names, each with whether it is a folder.
 
-    A linked folder is not entered: if it lies inside of the root, it is reached by its own name.
+    A linked folder is not entered: inside the root it is reached by its own name.
     """
     inside = os.path.realpath(root)
     open_folders = [iter(_listed(root, root, findings))]
@@ -96,7 +95,7 @@ def _listed(folder: Path, root: Path, findings: list[DocumentFinding]) -> list[P
 
 
 def _readable(name: str) -> str:
-    """Return a name as text: bytes that are no UTF-8 are shown as such."""
+    """Return a name as text; bytes that are not UTF-8 become escapes."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -105,7 +104,7 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def _distinct(files: list[SourceFile]) -> Iterator[SourceFile]:
-    """Yield each file once; two files of one short name are called by their whole paths."""
+    """Yield each file once; files with the same name are named by their full paths."""
     names: dict[str, int] = {}
     seen: set[str] = set()
     unique: list[SourceFile] = []

@@ -64,18 +64,18 @@ class WordIndexWriter:
         self._writer.wait_merging_threads()
 
     def abandon(self) -> None:
-        """Let the writing threads end, so that the folder can be thrown away."""
+        """Wait for the writing threads, so that the folder can be deleted."""
         self._writer.wait_merging_threads()
 
 
 class WordIndex:
-    """A finished word index, opened to read."""
+    """A finished word index, open for reading."""
 
     def __init__(self, folder: Path) -> None:
         import tantivy
 
         self._index: Index = tantivy.Index.open(str(folder))
-        # Nobody writes to a finished index; the default would poll the disk for changes.
+        # A finished index does not change; the default would poll the disk.
         self._index.config_reader(reload_policy="manual")
         self._index.reload()
         self._searcher = self._index.searcher()
@@ -85,7 +85,7 @@ class WordIndex:
         return self._searcher.doc_freq("text", stem) > 0
 
     def rarity(self, stem: str) -> float:
-        """Return how much a stem tells: BM25's inverse document frequency."""
+        """Return the rarity of a stem: the inverse document frequency of BM25."""
         total, having = self._searcher.num_docs, self._searcher.doc_freq("text", stem)
         return log(1 + (total - having + 0.5) / (having + 0.5))
 
@@ -123,14 +123,11 @@ class WordIndex:
         )
 
 
-# Which of the passages that share words with a claim come first.
-#
-# BM25 counts words wherever they stand. A passage that speaks of the claim has most of the claim's
-# words, and has them close together; so these two are counted too: the share of the claim's words
-# that the passage has, and the largest share that stands within some 25 words of each other. Each
-# word weighs what it tells (its rarity), a synonym less than the word itself. The weights and the
-# width are those that do best in benchmarks/retrieval.py; nearby values differ by a question or
-# two.
+# The ranking of passages for a claim. BM25 ignores where words occur. A passage about the claim has
+# most of its words, close together, so two more figures count: the share of the claim's words in
+# the passage, and the largest share within about 25 words. A word weighs its rarity, a synonym
+# less. The weights and the width are the best of those measured by benchmarks/retrieval.py; nearby
+# values differ by a question or two.
 
 _BM25_WEIGHT: Final = 0.4
 _COVERAGE_WEIGHT: Final = 0.3
@@ -140,7 +137,7 @@ _RARE_WEIGHT: Final = 0.15
 
 
 class ClaimRanker:
-    """A claim's words with their weights, to be held against one passage after another."""
+    """The words of a claim with their weights, to score passages."""
 
     def __init__(self, terms: Mapping[str, SearchTerm], rarity: Callable[[str], float]) -> None:
         own = {
@@ -151,12 +148,14 @@ class ClaimRanker:
             stem: (term.word, own[term.word] if term.is_own else own[term.word] * term.strength)
             for stem, term in terms.items()
         }
-        # Small words stand near everything; they only count for coverage.
-        least = _RARE_WEIGHT * max(own.values(), default=0.0)
-        self._telling = {stem: found for stem, found in self._weights.items() if found[1] >= least}
+        # Frequent words are near everything; they count for coverage only.
+        minimum = _RARE_WEIGHT * max(own.values(), default=0.0)
+        self._telling = {
+            stem: found for stem, found in self._weights.items() if found[1] >= minimum
+        }
 
     def score(self, stems: Sequence[str], share_of_best: float) -> float:
-        """Return how well a passage fits; `share_of_best` is its BM25 score over the best one."""
+        """Return how well a passage fits; `share_of_best` is its BM25 score over the best."""
         weights, telling = self._weights, self._telling
         covered = _total_weight(weights[stem] for stem in weights.keys() & set(stems))
         places = [(at, telling[stem]) for at, stem in enumerate(stems) if stem in telling]
@@ -168,7 +167,7 @@ class ClaimRanker:
 
 
 def _total_weight(found: Iterable[tuple[int, float]]) -> float:
-    """Return what the words of the claim weigh together, each once, as well as it is said."""
+    """Return the total weight of the claim's words, each once with its best weight."""
     best: dict[int, float] = {}
     for word, weight in found:
         if weight > best.get(word, 0.0):
@@ -177,7 +176,7 @@ def _total_weight(found: Iterable[tuple[int, float]]) -> float:
 
 
 def _best_window(places: Sequence[tuple[int, tuple[int, float]]], width: int) -> float:
-    """Return the most that the claim's words weigh within a stretch of `width` words."""
+    """Return the largest weight of the claim's words within `width` words."""
     inside: deque[tuple[int, tuple[int, float]]] = deque()
     largest = 0.0
     for at, found in places:

@@ -21,7 +21,7 @@ ANCHOR: Final = re.compile(
     re.IGNORECASE,
 )
 REACH: Final = 20
-"""How far behind a claim's end an anchor may stand and still belong to it: decisions.md."""
+"""How many characters after a claim's end an anchor still belongs to it: decisions.md."""
 
 _HASH: Final = re.compile(r"[0-9a-f]{8}")
 _RANGE: Final = re.compile(r"(\d{1,3})\s?[\u2013-]\s?(\d{1,3})")
@@ -32,7 +32,7 @@ _SAME_ROW: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A citation in the text of an answer. `labels` still wait for the reference list."""
+    """A citation in the text of an answer. `labels` are resolved by the reference list."""
 
     span: Span
     text: str
@@ -105,7 +105,7 @@ def _owner(at: int, claims: Sequence[Span]) -> int | None:
     behind = bisect_right(claims, at, key=_start)
     if not behind or at > claims[behind - 1].end + REACH:
         return None
-    # The pieces of a long row share one place; the first of them stands for all.
+    # The pieces of a long table row share one place; the first one represents all.
     return bisect_left(claims, claims[behind - 1].start, key=_start)
 
 

@@ -44,7 +44,7 @@ def citation_index(documents: Iterable[Document], chunks: Iterable[Chunk]) -> Ci
 
 
 def cited_hashes(claims: Iterable[Claim]) -> tuple[str, ...]:
-    """Return the chunk hashes that claims cite: these chunks must be looked up and read too."""
+    """Return the chunk hashes that claims cite; these chunks must be read too."""
     cites = (reference for claim in claims for reference in claim.cites)
     return tuple(dict.fromkeys(each for each in cites if _HASH.fullmatch(each)))
 
@@ -94,7 +94,7 @@ def _by_ordinal(reference: str, passage: re.Match[str], index: CitationIndex) ->
 
 
 def _by_name(reference: str, name: str, index: CitationIndex, page: int | None) -> Citation:
-    """The documents whose longest name stands in the reference; two of them are ambiguous."""
+    """Find the documents whose longest name is in the reference; two matches are ambiguous."""
     wanted = _folded(name)
     lengths = {
         document.id: _longest_name(document, wanted) for document in index.documents.values()
@@ -143,7 +143,7 @@ def _is_named_in(name: str, reference: str) -> bool:
 
 
 def _folded(name: str) -> str:
-    """Return a name so that "HR_Policy" and "hr policy" are the same."""
+    """Return a name in which "HR_Policy" and "hr policy" are the same."""
     return _SEPARATORS.sub(" ", name).strip().casefold()
 
 

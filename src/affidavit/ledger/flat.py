@@ -1,4 +1,4 @@
-"""A block of an answer as plain text that still knows where each character came from.
+"""A block of an answer as plain text that records where each character came from.
 
 Emphasis marks, code marks, link targets, tags and citation anchors are taken out, line breaks
 become spaces, and runs of white space become one. Rule S7 of docs/ledger.md.
@@ -28,14 +28,14 @@ _RUN: Final = re.compile(r"\*\*?|__?|~~")
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """Plain text; `at[i]` is where its character `i` stands in the answer."""
+    """Plain text; `at[i]` is the place of its character `i` in the answer."""
 
     text: str
     at: tuple[int, ...]
     anchors: tuple[Anchor, ...] = ()
 
     def place(self, span: Span) -> Span:
-        """Return where a stretch of the text, which is not empty, stands in the answer."""
+        """Return the place in the answer of a range of the text that is not empty."""
         return Span(self.at[span.start], self.at[span.end - 1] + 1)
 
 

@@ -54,7 +54,7 @@ class Line:
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing stands on the line."""
+        """Whether the line is empty."""
         return self.start >= self.end
 
 
@@ -66,23 +66,23 @@ class Page:
     lines: tuple[Line, ...]
 
     def text(self, at: int) -> str:
-        """Return what stands on the line with the number `at`."""
+        """Return the text of line `at`."""
         line = self.lines[at]
         return self.answer[line.start : line.end]
 
     def span(self, at: int) -> Span:
-        """Return where the line with the number `at` stands."""
+        """Return the place of line `at`."""
         return Span(self.lines[at].start, self.lines[at].end)
 
     def has_text_from(self, at: int) -> bool:
-        """Tell whether anything stands on the line `at` or below it."""
+        """Tell whether line `at` or a later one has text."""
         return any(not line.is_blank for line in self.lines[at:])
 
     @cached_property
     def tail(self) -> int:
-        """The number of the first of the labelled lines that end the answer.
+        """The number of the first of the labelled lines at the end of the answer.
 
-        If there is nothing before them, they are the answer itself and no list of references.
+        If there is nothing before them, they are the answer itself, not a reference list.
         """
         first = len(self.lines)
         for at in range(len(self.lines) - 1, -1, -1):
@@ -107,7 +107,7 @@ def _line(raw: str, start: int) -> Line:
     width = len(raw) - len(raw.lstrip(_MARGIN))
     margin = raw[:width].replace("\t", _TAB)
     _, mark, inner = margin.rpartition(">")
-    # The one space behind a quote mark belongs to the mark.
+    # One space after a quote mark belongs to the mark.
     indent = len(inner.removeprefix(" ")) if mark else len(inner)
     end = start + max(width, len(raw.rstrip()))
     return Line(start + width, end, indent, bool(mark))

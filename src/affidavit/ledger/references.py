@@ -35,7 +35,7 @@ _DECORATION: Final = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 
 
 def definition(page: Page, at: int) -> Found:
-    """A line such as `[^1]: HR_Policy.pdf`, wherever it stands."""
+    """A line such as `[^1]: HR_Policy.pdf`, anywhere in the answer."""
     found = LABELLED.fullmatch(page.text(at))
     if found is None or not found[2]:
         return None
@@ -125,10 +125,10 @@ def _reference(label: str, span: Span) -> Block:
 def reference_list(
     answer: str, blocks: Iterable[Block], numbered: Sequence[str] = ()
 ) -> Mapping[str, str]:
-    """Return what each label stands for. The first entry of a label wins.
+    """Return what each label refers to. The first entry of a label wins.
 
-    `numbered` are the sources in the order in which the writer of the answer was given them: what
-    `[1]` means where the answer has no entry for it.
+    `numbered` are the sources in the order in which the author of the answer received them: the
+    meaning of `[1]` if the answer has no entry for it.
     """
     listed: dict[str, str] = {}
     for block in blocks:

@@ -1,4 +1,9 @@
-"""The six risk flags, the follow-up questions and the recommended actions."""
+"""The six risk flags, the follow-up questions and the recommended actions.
+
+Origin of the flags: evidence-ledger.md, sections 7.1 and 7.2; decisions.md, "low_confidence" and
+"outdated_source" (rules K1 to K7 of docs/ledger.md). Origin of the questions and actions: sections
+3.1 and 9.1 (rules Q1 to Q6).
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +19,10 @@ from affidavit.ledger.record import LedgerEntry, LocatedReading, RiskFlag, RiskS
 from affidavit.ledger.rules import LedgerRules
 from affidavit.ledger.verdict import contradicting_readings, is_outdated, supporting_readings
 
-# The six risk flags. Rules K1 to K7 of docs/ledger.md.
-#
-# Origin: evidence-ledger.md, sections 7.1 and 7.2; decisions.md, "low_confidence" and
-# "outdated_source".
-
 
 @dataclass(frozen=True, slots=True)
 class RiskDefinition:
-    """What a kind of risk means, how bad it is, and what to do: section 7.1."""
+    """The meaning, severity and recommended action of a risk: section 7.1."""
 
     meaning: str
     severity: RiskSeverity
@@ -105,20 +105,20 @@ def _missing(entries: Sequence[LedgerEntry]) -> Iterator[RiskFlag]:
         critical = sum(entry.importance is Importance.CRITICAL for entry in missing)
         only_critical = critical == len(missing)
         noun = "critical claim" if only_critical else "claim"
-        said = (
+        text = (
             f"{count_with_noun(len(missing), noun)} could not be verified from provided documents"
         )
         if critical and not only_critical:
-            said += f", {critical} of them critical"
-        yield _flag(RiskType.MISSING_EVIDENCE, said, missing)
+            text += f", {critical} of them critical"
+        yield _flag(RiskType.MISSING_EVIDENCE, text, missing)
 
 
 def _contradictions(entries: Sequence[LedgerEntry]) -> Iterator[RiskFlag]:
     against = [entry for entry in entries if entry.verdict is Verdict.CONTRADICTED]
     if against:
         verb = "contradicts" if len(against) == 1 else "contradict"
-        said = f"{count_with_noun(len(against))} {verb} the source documents"
-        yield _flag(RiskType.CONTRADICTION, said, against)
+        text = f"{count_with_noun(len(against))} {verb} the source documents"
+        yield _flag(RiskType.CONTRADICTION, text, against)
 
 
 def _outdated(
@@ -127,35 +127,35 @@ def _outdated(
     answer_date: str,
     rules: LedgerRules,
 ) -> Iterator[RiskFlag]:
-    """One flag for each outdated document that a verdict rests on."""
+    """Yield a flag for each outdated document that a verdict rests on."""
     for document in documents:
-        resting = [
+        affected = [
             entry
             for entry in entries
             if any(each.document_id == document.id for each in entry.deciding_readings)
         ]
-        if resting and is_outdated(document, answer_date, rules.risk.outdated_after_days):
-            said = (
+        if affected and is_outdated(document, answer_date, rules.risk.outdated_after_days):
+            text = (
                 f"{document.filename} is dated {document.date}, more than "
                 f"{rules.risk.outdated_after_days} days before the answer ({answer_date})"
             )
-            yield _flag(RiskType.OUTDATED_SOURCE, said, resting)
+            yield _flag(RiskType.OUTDATED_SOURCE, text, affected)
 
 
 def _among(
     entries: Sequence[LedgerEntry], kind: RiskType, rules: LedgerRules
 ) -> Iterator[RiskFlag]:
-    applies, said = _DISAGREEMENTS[kind]
+    applies, text = _DISAGREEMENTS[kind]
     affected = [entry for entry in entries if applies(entry, rules)]
     if affected:
-        yield _flag(kind, f"{said} {count_with_noun(len(affected))}", affected)
+        yield _flag(kind, f"{text} {count_with_noun(len(affected))}", affected)
 
 
 def is_ambiguous(entry: LedgerEntry, rules: LedgerRules) -> bool:
     """Tell whether the judge's top readings of a claim disagree.
 
-    They do if one document both supports and contradicts it, if the readings near the best of a
-    weak claim differ in whether they carry it whole, or if one reading is torn.
+    They do if one document both supports and contradicts the claim, if the readings near the best
+    one of a weak claim differ between full and partial support, or if one reading is torn.
     """
     matches = supporting_readings(entry.readings, rules.verdict)
     against = contradicting_readings(entry.readings, rules.verdict)
@@ -174,7 +174,7 @@ def is_ambiguous(entry: LedgerEntry, rules: LedgerRules) -> bool:
 def find_conflict(
     entry: LedgerEntry, rules: LedgerRules
 ) -> tuple[LocatedReading, LocatedReading] | None:
-    """Return the strongest contradiction and support of a claim from two different documents."""
+    """Return the strongest contradiction and support of a claim in two different documents."""
     matches = supporting_readings(entry.readings, rules.verdict)
     pairs = (
         (against, match)
@@ -207,16 +207,11 @@ def _low_confidence(entries: Sequence[LedgerEntry], rules: LedgerRules) -> Itera
         yield _flag(RiskType.LOW_CONFIDENCE, f"Overall confidence is low ({average:.0%})", low)
 
 
-# What to ask and what to do next. Rules Q1 to Q6 of docs/ledger.md.
-#
-# Origin: evidence-ledger.md, section 3.1 (`follow_up_questions`) and section 9.1 ("Recommended
-# Actions").
-
-_LONGEST_TOPIC: Final = 8
+_MAX_TOPIC_WORDS: Final = 8
 
 
 def follow_up_questions(entries: Sequence[LedgerEntry], rules: LedgerRules) -> tuple[str, ...]:
-    """Return one question for each claim that is not settled, in the order of the answer."""
+    """Return one question for each claim that is not supported, in the order of the answer."""
     return tuple(
         _question(number, entry, rules)
         for number, entry in enumerate(entries, 1)
@@ -225,24 +220,24 @@ def follow_up_questions(entries: Sequence[LedgerEntry], rules: LedgerRules) -> t
 
 
 def _question(number: int, entry: LedgerEntry, rules: LedgerRules) -> str:
-    said = f"claim #{number} (\u201c{entry.claim_text}\u201d)"
+    claim = f"claim #{number} (\u201c{entry.claim_text}\u201d)"
     if entry.verdict is Verdict.NOT_FOUND:
-        return f"Which document covers {said}?"
+        return f"Which document covers {claim}?"
     place = long_place(entry.deciding_readings[0])
     if entry.verdict is Verdict.WEAK:
-        return f"Does {place} say all of {said}, or only a part of it?"
+        return f"Does {place} say all of {claim}, or only a part of it?"
     conflict = find_conflict(entry, rules)
     if conflict is not None:
         against, match = map(long_place, conflict)
-        return f"Which source is authoritative for {said}: {against} or {match}?"
-    return f"Should {said} be corrected to what {place} says?"
+        return f"Which source is authoritative for {claim}: {against} or {match}?"
+    return f"Should {claim} be corrected to what {place} says?"
 
 
 def topic_of(text: str) -> str:
-    """Return what a claim is about: the words before its verb, or all of it if they are many."""
+    """Return the topic of a claim: the words before its verb, or the claim if they are many."""
     words = words_of(text)
     verb = find_main_verb(words)
-    if not verb or verb > _LONGEST_TOPIC:
+    if not verb or verb > _MAX_TOPIC_WORDS:
         return text
     return text[: words[verb].start].strip(" ,;:")
 
@@ -250,7 +245,7 @@ def topic_of(text: str) -> str:
 def recommended_actions(
     entries: Sequence[LedgerEntry], flags: Sequence[RiskFlag]
 ) -> tuple[str, ...]:
-    """Return what to do, the most pressing first; each line names the claims by their number."""
+    """Return what to do, the most urgent first, with the numbers of the claims."""
     numbers = {entry.claim_id: number for number, entry in enumerate(entries, 1)}
     return (
         *_about_missing(entries),

@@ -1,4 +1,4 @@
-"""The model card: fixed text, the measured figures and what the weights say of themselves.
+"""The model card: fixed text, the measured figures and the manifest of the weights.
 
 Three files of the package: `judge/card.md` (the text), `judge/card.json` (the figures) and, where
 there are weights, `judge/encoder/data/manifest.json`.
@@ -21,7 +21,7 @@ FIGURE_COLUMNS: Final = ("Set", "Figure", "n", "Value", "95%", "Target", "Met")
 
 
 class CardFigureV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One figure on one set. A value that was not measured is null, and is said to be."""
+    """One figure on one set. A value that was not measured is null."""
 
     set: str
     n: int
@@ -68,7 +68,7 @@ class CardJudgeV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CardV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was measured, as `card.json` keeps it."""
+    """The measured figures: `card.json`."""
 
     schema: Literal["affidavit/judge-card/1"]
     judge: CardJudgeV1 | None
@@ -84,7 +84,7 @@ class WeightsFileV1(msgspec.Struct, frozen=True):
 
 
 class WeightsManifestV1(msgspec.Struct, frozen=True):
-    """What the card shows of the manifest of the weights."""
+    """The part of the weights' manifest that the card shows."""
 
     files: dict[str, WeightsFileV1]
     max_tokens: int
@@ -92,7 +92,7 @@ class WeightsManifestV1(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """All that the card is made from."""
+    """The data of the card."""
 
     measured: CardV1
     manifest: WeightsManifestV1 | None
@@ -113,7 +113,7 @@ def load_card() -> Card:
 
 
 def card_pieces(card: Card) -> Iterator[tuple[str | None, str]]:
-    """Yield the page piece by piece: its fixed text, and the parts that are filled in by name."""
+    """Yield the page in pieces: its fixed text, and the parts that are filled in by name."""
     parts = {
         "identity": _identity(card.measured.judge),
         "figures": _figures(card.measured.figures),
@@ -133,7 +133,7 @@ def card_markdown(card: Card) -> str:
 
 
 def card_as_wire(card: Card) -> dict[str, Any]:
-    """Return the card as machines get it; the text is what `--markdown` prints."""
+    """Return the card for machines, without its text."""
     measured: dict[str, Any] = msgspec.to_builtins(card.measured)
     return {**measured, "weights": msgspec.to_builtins(card.manifest)}
 
@@ -149,7 +149,7 @@ def _figures(figures: Sequence[CardFigureV1]) -> str:
 
 
 def figure_row(figure: CardFigureV1) -> tuple[str, ...]:
-    """Return a figure as a person reads it."""
+    """Return the row of a figure."""
     interval = "–"
     if figure.low is not None and figure.high is not None:
         interval = f"{figure.low:g} to {figure.high:g}"

@@ -1,4 +1,4 @@
-"""The ledger as an offline HTML file and as a PDF."""
+"""The ledger as one HTML file that works offline, and as a PDF set by typst."""
 
 import json
 from collections.abc import Mapping
@@ -14,8 +14,6 @@ from affidavit.ledger.record import Ledger, LedgerEntry, LocatedReading
 from affidavit.reports import ledger_wording as words
 from affidavit.reports.page_templates import page_templates
 
-# A ledger as a report shows it: plain values, ready for a template of any kind.
-
 View = dict[str, Any]
 
 _CONTEXT_CHARACTERS: Final = 600
@@ -25,7 +23,7 @@ _IMPORTANCES: Final = tuple(Importance)
 
 
 def ledger_view(ledger: Ledger, version: str = __version__) -> View:
-    """Return everything that a report shows, in the order in which it shows it."""
+    """Return the values that the templates show, in their order."""
     counts = _counts(ledger)
     return {
         "title": ledger.title,
@@ -123,7 +121,7 @@ def _gates(ledger: Ledger) -> list[View]:
 
 
 def _answer(ledger: Ledger) -> list[View]:
-    """Cut the answer into claims and what stands between them; joined, it is the answer."""
+    """Split the answer into claims and the text between them; joined, it is the answer."""
     text = ledger.answer
     pieces: list[View] = []
     at = 0
@@ -248,16 +246,10 @@ def _cover(ledger: Ledger) -> list[View]:
     return [{"label": label, "value": value, "mono": mono} for label, value, mono in facts]
 
 
-# The ledger as one HTML file that works offline: no font, script or style comes from elsewhere.
-
-
 def ledger_html(ledger: Ledger, version: str = __version__) -> str:
-    """Return the report as one file. Everything that came from outside is escaped."""
+    """Return the report as one file. All text from outside is escaped."""
     template = page_templates().get_template("ledger.html.j2")
     return template.render(report=ledger_view(ledger, version))
-
-
-# The ledger as a PDF that an auditor would file, set by typst.
 
 
 def ledger_pdf(ledger: Ledger, version: str = __version__) -> bytes:

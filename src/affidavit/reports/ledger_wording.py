@@ -1,4 +1,4 @@
-"""How the ledger's values are said to people, in one place for the terminal, HTML and PDF."""
+"""The values of a ledger in words, for the terminal, HTML and PDF."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -78,10 +78,10 @@ def gate_rows(ledger: Ledger) -> Iterator[GateRow]:
 
 
 def format_citation(reading: LocatedReading) -> str:
-    """Return where an reading stands, with the anchor that an answer can carry."""
+    """Return the place of a reading, with the anchor for an answer."""
     return f"{full_place(reading)} [cite:{reading.chunk_hash}]"
 
 
 def format_quotation(reading: LocatedReading) -> str:
-    """Return the quote with its source, as somebody pastes it into a document."""
+    """Return the quote with its source, to be pasted into a document."""
     return f'"{reading.snippet}" ({full_place(reading)}) [cite:{reading.chunk_hash}]'
