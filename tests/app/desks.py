@@ -62,4 +62,9 @@ def toolbox(feeds: Mapping[str, TalkingFeed]) -> ToolSet:
 
 def desk(**feeds: TalkingFeed) -> AnswerContext:
     """A desk with these tools, and the routes of the tests of checks."""
-    return AnswerContext("example.com", toolbox(feeds), routes_from_wire(ROUTES), lambda: AT)
+    return AnswerContext(
+        issuer="example.com",
+        toolbox=toolbox(feeds),
+        routes=routes_from_wire(ROUTES),
+        now=lambda: AT,
+    )

@@ -88,7 +88,7 @@ class Service:
         client: tuple[str, int] = LOCAL,
     ) -> Reply:
         """Send one request."""
-        return ask(self.app, method, path, body, headers, client)
+        return ask(self.app, method, path, body=body, headers=headers, client=client)
 
     def post(self, path: str, value: object, **headers: str) -> Reply:
         """Send JSON."""
@@ -100,16 +100,18 @@ def ask(
     app: ServiceMiddleware,
     method: str,
     path: str,
+    *,
     body: bytes = b"",
     headers: dict[str, str] | None = None,
     client: tuple[str, int] = LOCAL,
-    *,
     body_comes: bool = True,
 ) -> Reply:
     """Send one request to an application, as a server would."""
 
     async def once() -> Reply:
-        return await ask_async(app, method, path, body, headers, client, body_comes=body_comes)
+        return await ask_async(
+            app, method, path, body=body, headers=headers, client=client, body_comes=body_comes
+        )
 
     return anyio.run(once)
 
@@ -118,10 +120,10 @@ async def ask_async(
     app: ServiceMiddleware,
     method: str,
     path: str,
+    *,
     body: bytes = b"",
     headers: dict[str, str] | None = None,
     client: tuple[str, int] = LOCAL,
-    *,
     body_comes: bool = True,
 ) -> Reply:
     """Send one request within a running event loop."""

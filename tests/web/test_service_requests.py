@@ -10,7 +10,6 @@ import pytest
 from tests.web.service_client import (
     CHECKS,
     JSON,
-    LOCAL,
     Reply,
     Service,
     ask,
@@ -207,7 +206,7 @@ def test_a_method_that_is_refused_says_which_are_not(service: Service) -> None:
 
 def test_a_body_that_does_not_come(service: Service) -> None:
     headers = {**JSON, "content-length": "10"}
-    reply = ask(service.app, "POST", "/v1/answer", b"", headers, LOCAL, body_comes=False)
+    reply = ask(service.app, "POST", "/v1/answer", headers=headers, body_comes=False)
     assert (reply.status, reply.json["code"]) == (408, "AF508")
 
 
@@ -281,7 +280,7 @@ def test_no_more_at_once_than_there_is_room_for(tmp_path: Path) -> None:
     replies: list[Reply] = []
 
     async def one() -> None:
-        replies.append(await ask_async(service.app, "POST", "/v1/answer", body, JSON))
+        replies.append(await ask_async(service.app, "POST", "/v1/answer", body=body, headers=JSON))
 
     async def two() -> None:
         async with anyio.create_task_group() as group:

@@ -72,7 +72,7 @@ class AnswerRequest:
     deadline_ms: int = DEFAULT_DEADLINE_MS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerContext:
     """The issuer, tools, routes and clock of an answer.
 
@@ -255,7 +255,7 @@ class AnswerConfigV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     routes: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerSetup:
     """The tools and routes of a project, and its issuer if it configures one."""
 
@@ -273,7 +273,13 @@ class AnswerSetup:
     def context(self, issuer: str) -> AnswerContext:
         """Return the context in which an issuer answers."""
         served_by: dict[str, JsonValue] = {"provider": "affidavit", "version": __version__}
-        return AnswerContext(issuer, self.toolbox, self.routes, now, served_by)
+        return AnswerContext(
+            issuer=issuer,
+            toolbox=self.toolbox,
+            routes=self.routes,
+            now=now,
+            served_by=served_by,
+        )
 
 
 def load_answer_setup(tools: Path | None, routes: Path | None, project: Path) -> AnswerSetup:
@@ -287,7 +293,13 @@ def load_answer_setup(tools: Path | None, routes: Path | None, project: Path) ->
     if routes is None and own.routes is not None:
         routes = Path(file or "").parent / own.routes
     table = NO_ROUTES if routes is None else load_routes(routes)
-    return AnswerSetup(toolbox, table, own.issuer, file, None if routes is None else str(routes))
+    return AnswerSetup(
+        toolbox=toolbox,
+        routes=table,
+        issuer=own.issuer,
+        config=file,
+        routes_file=None if routes is None else str(routes),
+    )
 
 
 def receipt_path(project: Path, receipt_id: str) -> Path:

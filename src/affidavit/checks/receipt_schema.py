@@ -22,7 +22,7 @@ class _ReceiptPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A part of a receipt."""
 
 
-class VerificationV1(_ReceiptPart, frozen=True):
+class VerificationV1(_ReceiptPart, frozen=True, kw_only=True):
     """The assessment of all sources together."""
 
     rule: Literal["fact-conf/1"]
@@ -33,7 +33,7 @@ class VerificationV1(_ReceiptPart, frozen=True):
     note: str
 
 
-class FactV1(_ReceiptPart, frozen=True):
+class FactV1(_ReceiptPart, frozen=True, kw_only=True):
     """One piece of evidence."""
 
     schema: Literal["fact/v1"]
@@ -54,7 +54,7 @@ class FactV1(_ReceiptPart, frozen=True):
     raw: Any
 
 
-class CheckResultV1(_ReceiptPart, frozen=True):
+class CheckResultV1(_ReceiptPart, frozen=True, kw_only=True):
     """A check as it was requested, with its verdict."""
 
     id: CheckId
@@ -114,7 +114,7 @@ class QuestionRoute(_ReceiptPart, frozen=True):
     form: Literal["declarative", "interrogative"]
 
 
-class AnswerV1(_ReceiptPart, frozen=True):
+class AnswerV1(_ReceiptPart, frozen=True, kw_only=True):
     """The body of a receipt, without receipt_id, signature and anchor."""
 
     schema: Literal["answer/v1"]
@@ -135,7 +135,7 @@ class AnswerV1(_ReceiptPart, frozen=True):
     served_by: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
-class RefusalV1(_ReceiptPart, frozen=True):
+class RefusalV1(_ReceiptPart, frozen=True, kw_only=True):
     """The body of a signed refusal, which has no checks and no evidence."""
 
     schema: Literal["answer/v1"]

@@ -39,7 +39,7 @@ class RequestEventLoop(_Loop):
         flags: int = 0,
     ) -> list[Any]:
         """Return the addresses of a host. It blocks, as the loop runs nothing else."""
-        found = socket.getaddrinfo(host, port, family, type, proto, flags)
+        found = socket.getaddrinfo(host, port, family=family, type=type, proto=proto, flags=flags)
         if self._check_addresses is not None:
             self._check_addresses(found)
         return found

@@ -84,7 +84,7 @@ RESPONSE_HEADERS: Final = (
 """Headers of every response that does not set them itself."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RequestState:
     """What is known about a request while it is handled, for the log and the guards."""
 
@@ -123,7 +123,12 @@ class ServiceMiddleware:
         address = str(client[0]) if client else "unknown"
         given = headers.get("x-request-id", "")
         request_id = given if _REQUEST_ID_PATTERN.fullmatch(given) else self.new_id()
-        state = RequestState(request_id, scope["method"], scope["path"], Caller(address))
+        state = RequestState(
+            request_id=request_id,
+            method=scope["method"],
+            path=scope["path"],
+            caller=Caller(address),
+        )
         scope[REQUEST_STATE_KEY] = state
 
         async def send_with_headers(message: "Message") -> None:

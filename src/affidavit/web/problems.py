@@ -69,7 +69,7 @@ STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
 }
 
 
-class ProblemV1(msgspec.Struct, frozen=True, omit_defaults=True):
+class ProblemV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A problem document: RFC 9457, section 3.1. The members from `code` on are our own."""
 
     type: str

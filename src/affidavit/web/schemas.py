@@ -82,7 +82,7 @@ class StampAnchorV1(
     note: Any = msgspec.UNSET
 
 
-class ReceiptV1(msgspec.Struct, frozen=True):
+class ReceiptV1(msgspec.Struct, frozen=True, kw_only=True):
     """The members that a receipt needs to be verified. The steps check everything else."""
 
     schema: Literal["answer/v1"]

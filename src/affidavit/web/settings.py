@@ -21,7 +21,7 @@ def is_loopback(host: str) -> bool:
 MEGABYTE = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WebSettings:
     """The limits of the service. Rates are per second and process; 0 means no limit."""
 
