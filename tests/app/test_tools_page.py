@@ -28,8 +28,8 @@ def test_an_example_loads(text: str, tmp_path: Path) -> None:
     assert load_toolbox(load_tool_config(tmp_path / "affidavit.toml"), {}).tools
 
 
-def test_every_silence_is_explained() -> None:
-    assert first_column("Silences") == list(FailureReason)
+def test_every_failure_reason_is_explained() -> None:
+    assert first_column("Failures") == list(FailureReason)
 
 
 def test_every_field_of_a_tool_is_explained() -> None:
