@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from tests.app.desks import TalkingFeed, desk
-from tests.checks.making import AT, PYTHON, RESULT
+from tests.app.answer_contexts import ConstantFeed, answer_context
+from tests.checks.builders import AT, PYTHON, RESULT
 from tests.seal.samples import FLAT_KEYS, KEY
 
 from affidavit.app.answer import (
@@ -67,9 +67,9 @@ def test_refused(wire: Any, code: str, field: str | None) -> None:
     assert (error.fault.code, error.where.file, error.where.field) == (code, "checks.json", field)
 
 
-def asked(*checks: Any, **feeds: TalkingFeed) -> dict[str, Any]:
-    given = feeds or {"software_version": TalkingFeed(RESULT)}
-    return answer_request(request_from_wire(list(checks), None), desk(**given), KEY)
+def asked(*checks: Any, **feeds: ConstantFeed) -> dict[str, Any]:
+    given = feeds or {"software_version": ConstantFeed(RESULT)}
+    return answer_request(request_from_wire(list(checks), None), answer_context(**given), KEY)
 
 
 OTHER = {**PYTHON, "expect": {"op": "semver_lt", "value": "3"}}
@@ -83,7 +83,7 @@ SPEC: dict[str, tuple[dict[str, Any], str, float, Exit]] = {
         Exit.YES,
     ),
     "a silent source is insufficient": (
-        asked(PYTHON, software_version=TalkingFeed(None)),
+        asked(PYTHON, software_version=ConstantFeed(None)),
         "insufficient_evidence",
         0.0,
         Exit.UNKNOWN,
@@ -97,7 +97,7 @@ SPEC: dict[str, tuple[dict[str, Any], str, float, Exit]] = {
     "a question is looked up": (
         answer_request(
             AnswerRequest((), "What is the latest version of Python?"),
-            desk(software_version=TalkingFeed(RESULT)),
+            answer_context(software_version=ConstantFeed(RESULT)),
             KEY,
         ),
         "evidenced",
@@ -107,7 +107,7 @@ SPEC: dict[str, tuple[dict[str, Any], str, float, Exit]] = {
     "a statement is adjudicated": (
         answer_request(
             AnswerRequest((), "The latest version of Python is 3.9"),
-            desk(software_version=TalkingFeed(RESULT)),
+            answer_context(software_version=ConstantFeed(RESULT)),
             KEY,
         ),
         "contradicted",
@@ -115,7 +115,7 @@ SPEC: dict[str, tuple[dict[str, Any], str, float, Exit]] = {
         Exit.NO,
     ),
     "what no route matches is refused": (
-        answer_request(AnswerRequest((), "Who made it?"), desk(), KEY),
+        answer_request(AnswerRequest((), "Who made it?"), answer_context(), KEY),
         "outside_evidence_coverage",
         0.0,
         Exit.UNKNOWN,
@@ -133,9 +133,9 @@ def test_answers(receipt: dict[str, Any], verdict: str, confidence: float, end: 
 
 
 def test_a_refusal_carries_the_coverage_and_asks_nothing() -> None:
-    feed = TalkingFeed(RESULT)
+    feed = ConstantFeed(RESULT)
     receipt: dict[str, Any] = answer_request(
-        AnswerRequest((), "Who made it?"), desk(software_version=feed), KEY
+        AnswerRequest((), "Who made it?"), answer_context(software_version=feed), KEY
     )
     assert receipt["coverage"]["families"][0]["tool"] == "software_version"
     assert receipt["unrouted"] == ["Who made it?"]
@@ -150,7 +150,9 @@ def test_a_source_that_hangs_is_lost_by_the_deadline_and_the_rest_stands() -> No
     begun = time.monotonic()
     receipt: dict[str, Any] = answer_request(
         request,
-        desk(software_version=TalkingFeed(RESULT), slow=TalkingFeed(RESULT, hangs=True)),
+        answer_context(
+            software_version=ConstantFeed(RESULT), slow=ConstantFeed(RESULT, hangs=True)
+        ),
         KEY,
     )
     assert time.monotonic() - begun < 3
@@ -200,10 +202,12 @@ def requests(draw: some.DrawFn) -> list[dict[str, Any]]:
 @given(requests(), values)
 def test_a_fresh_receipt_always_verifies_and_replays(checks: list[Any], seen: Any) -> None:
     feeds = {
-        "software_version": TalkingFeed({"results": [{"latest_version": seen}]}),
-        "silent": TalkingFeed(None),
+        "software_version": ConstantFeed({"results": [{"latest_version": seen}]}),
+        "silent": ConstantFeed(None),
     }
-    receipt = with_self_anchor(answer_request(request_from_wire(checks), desk(**feeds), KEY))
+    receipt = with_self_anchor(
+        answer_request(request_from_wire(checks), answer_context(**feeds), KEY)
+    )
     again = receipt_from(decode(sorted_compact(receipt)))
     assert verify_steps(again, TRUST, NOW).exit is Exit.YES
     assert replay_receipt(again).exit is Exit.YES
@@ -213,7 +217,7 @@ def test_a_fresh_receipt_always_verifies_and_replays(checks: list[Any], seen: An
 def test_the_order_of_checks_does_not_matter(checks: list[Any], chance: Any) -> None:
     def made(ordered: list[Any]) -> tuple[Any, ...]:
         receipt: dict[str, Any] = asked(
-            *ordered, software_version=TalkingFeed(RESULT), silent=TalkingFeed(None)
+            *ordered, software_version=ConstantFeed(RESULT), silent=ConstantFeed(None)
         )
         verdicts = {
             check["id"]: (check["verdict"], check["explain"]) for check in receipt["checks"]

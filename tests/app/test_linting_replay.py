@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.app.test_linting import drafts_of
-from tests.checks.making import body
+from tests.checks.builders import body
 from tests.cli.running import run
 from tests.gates.making import DROP, counts, gold, trace
 from tests.ledger.small_ledgers import ledger

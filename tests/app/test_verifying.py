@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as some
-from tests.app.desks import TalkingFeed, desk
-from tests.checks.making import AT, PYTHON, RESULT, ROUTES
+from tests.app.answer_contexts import ConstantFeed, answer_context
+from tests.checks.builders import AT, PYTHON, RESULT, ROUTES
 from tests.seal.samples import FLAT_KEYS, KEY
 
 from affidavit.app.answer import AnswerRequest, answer_request, request_from_wire, with_self_anchor
@@ -40,8 +40,8 @@ VERIFIER = ReceiptVerifier(ReceiptTrust(FLAT_KEYS), NOW)
 
 def fresh(**request: Any) -> dict[str, Any]:
     wire = request or {"checks": [PYTHON]}
-    feeds = {"software_version": TalkingFeed(RESULT)}
-    return with_self_anchor(answer_request(request_from_wire(wire), desk(**feeds), KEY))
+    feeds = {"software_version": ConstantFeed(RESULT)}
+    return with_self_anchor(answer_request(request_from_wire(wire), answer_context(**feeds), KEY))
 
 
 RECEIPT = fresh()
@@ -233,6 +233,6 @@ def test_a_question_is_replayed_with_the_table_that_routed_it() -> None:
 
 
 def test_a_refusal_has_one_row() -> None:
-    refusal = answer_request(AnswerRequest((), "Why?"), desk(), KEY)
+    refusal = answer_request(AnswerRequest((), "Why?"), answer_context(), KEY)
     (row,) = replay_receipt(receipt_from(refusal)).rows
     assert (row.signed.verdict, row.is_same) == ("outside_evidence_coverage", True)

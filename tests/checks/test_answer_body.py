@@ -1,7 +1,7 @@
 """The body of a receipt: what stands in it, and what does not."""
 
 import msgspec
-from tests.checks.making import AT, PYTHON, TOOLS, body, reread, table
+from tests.checks.builders import AT, PYTHON, TOOLS, body, reread, table
 
 from affidavit.checks.coverage import coverage_manifest
 from affidavit.checks.facts import fact_digest

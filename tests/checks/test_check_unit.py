@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.checks.making import PYTHON, checks
+from tests.checks.builders import PYTHON, checks
 
 from affidavit.base.errors import AffidavitError
 from affidavit.checks.check import checks_from_wire

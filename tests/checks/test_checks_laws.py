@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.checks.making import AT, PLAIN, TOOLS, fact, reread
+from tests.checks.builders import AT, PLAIN, TOOLS, fact, reread
 from tests.json_values import SCALARS, VALUES
 
 from affidavit.base.json_values import JsonValue

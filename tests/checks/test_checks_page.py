@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from tests.checks import making
+from tests.checks import builders
 from tests.rule_tables import examples_in, page_named, require_test
 
 from affidavit.base.errors import AffidavitError
@@ -68,8 +68,8 @@ def check_number(value: str, wanted: str) -> None:
 
 
 def check_operator(evidence: str, expectation: str, wanted: str) -> None:
-    observed_at = value_of(evidence) if "fresh_within_s" in expectation else making.EARLIER
-    result = making.outcome(value_of(evidence), value_of(expectation), observed_at)
+    observed_at = value_of(evidence) if "fresh_within_s" in expectation else builders.EARLIER
+    result = builders.outcome(value_of(evidence), value_of(expectation), observed_at)
     assert result.results[0].outcome == wanted
 
 
@@ -79,9 +79,9 @@ def check_verdict(wire: str, wanted: str) -> None:
         for name in ("t", "silent")
     }
     check = check_from_wire({"id": "c", "args": {"city": "Ulm"}, **value_of(wire)}, "c")
-    made = making.fact({"n": 5, "nothing": None}, tools["t"], check.args)
+    made = builders.fact({"n": 5, "nothing": None}, tools["t"], check.args)
     evidence = {"c": made} if check.tool == "t" else {}
-    (result,) = evaluate([check], tools, evidence, making.AT)
+    (result,) = evaluate([check], tools, evidence, builders.AT)
     assert result.verdict == wanted
     assert result.explain
 
@@ -107,7 +107,7 @@ def check_fact(sources: str, wanted: str) -> None:
         Tool(name="t", max_age_s=60, tolerance=Tolerance(abs=1)),
         {},
         [source_of(text) for text in sources.split(", ")],
-        making.AT,
+        builders.AT,
         signed=True,
     )
     assert said_of(made) == wanted
@@ -126,7 +126,7 @@ def source_of(text: str) -> SourceAnswer | SourceFailure:
 def before(seconds: int) -> str:
     late = 14 * 3600 + 30 * 60 - seconds
     text = f"2026-01-31T{late // 3600:02}:{late // 60 % 60:02}:{late % 60:02}Z"
-    assert parse_nanoseconds(making.AT) - parse_nanoseconds(text) == seconds * 10**9
+    assert parse_nanoseconds(builders.AT) - parse_nanoseconds(text) == seconds * 10**9
     return text
 
 
@@ -150,7 +150,7 @@ def check_pattern(pattern: str, text: str, wanted: str) -> None:
 
 
 def check_question(question: str, wanted: str) -> None:
-    compiled = compile_question(making.table(), question)
+    compiled = compile_question(builders.table(), question)
     if compiled is None:
         assert wanted == "refused"
     else:
@@ -203,6 +203,6 @@ def test_the_fields_of_the_page_are_those_of_a_check() -> None:
 
 def test_the_examples_in_blocks_are_read() -> None:
     (unit,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
-    assert checks_from_wire([value_of(unit)]) == making.checks(making.PYTHON)
+    assert checks_from_wire([value_of(unit)]) == builders.checks(builders.PYTHON)
     (routes,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    assert routes_from_wire(yaml.safe_load(routes)) == making.table()
+    assert routes_from_wire(yaml.safe_load(routes)) == builders.table()

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.checks.making import AT, PYTHON, RESULT, TOOLS, VERSION, checks, evidence_for, fact
+from tests.checks.builders import AT, PYTHON, RESULT, TOOLS, VERSION, checks, evidence_for, fact
 
 from affidavit.base.errors import AffidavitError
 from affidavit.checks.evaluation import checks_needing_evidence, evaluate

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.checks.making import AT, EARLIER, INDEX, MIRROR, RESULT, VERSION, fact, reread, silence
+from tests.checks.builders import AT, EARLIER, INDEX, MIRROR, RESULT, VERSION, fact, reread, silence
 
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.digest import digest_of

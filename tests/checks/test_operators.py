@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.checks.making import AT, EARLIER, outcome
+from tests.checks.builders import AT, EARLIER, outcome
 
 from affidavit.base.json_values import JsonValue
 from affidavit.checks.expectations import ExpectationOutcome

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.checks.making import (
+from tests.checks.builders import (
     AT,
     INDEX,
     MIRROR,

@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from tests.checks.making import ROUTES, table
+from tests.checks.builders import ROUTES, table
 
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.digest import sha256_hex

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from tests.app.test_verifying import RECEIPT, fresh, resealed
-from tests.checks.making import ROUTES
+from tests.checks.builders import ROUTES
 from tests.cli.running import REAL, run, run_on_terminal, run_process
 from tests.golden_files import Golden
 from tests.seal.samples import FLAT, KEY, MADE, OTHER_KEY

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.checks.making import PYTHON, body
+from tests.checks.builders import PYTHON, body
 from tests.conformance.adversarial_table import cases, expected
 from tests.seal.samples import FLAT_KEYS, KEY, anchored
 

@@ -1,4 +1,4 @@
-"""API keys: made, listed and revoked from the command line, and kept so that none can be read."""
+"""API keys: created, listed and revoked on the command line, and stored as digests."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def test_the_life_of_a_key(tmp_path: Path) -> None:
     assert (line["status"], line["name"]) == ("revoked", "billing bot")
 
 
-def test_two_keys_have_salts_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_key_has_its_own_salt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     random_bytes = keys_module.random_bytes
     monkeypatch.setattr(
         keys_module, "random_bytes", lambda size: b"s" * 32 if size == 32 else random_bytes(size)

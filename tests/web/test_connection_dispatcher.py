@@ -1,4 +1,4 @@
-"""Connections are handed to the processes of a service in turn, as long as they are there."""
+"""Connections are dispatched to the registered worker processes in turn."""
 
 import errno
 import os
@@ -23,21 +23,21 @@ from affidavit.web.connection_dispatcher import (
 from affidavit.web.server import ListenAddress, listen_at
 
 if not hasattr(socket, "send_fds"):
-    pytest.skip("this system hands no descriptors over", allow_module_level=True)
+    pytest.skip("this system cannot send descriptors", allow_module_level=True)
 
 SECONDS = 10
 MORE_THAN_MAY_WAIT = 800
 
 
-def arrived(registration: WorkerRegistration) -> DispatchedSocket:
-    """Return what a process has after it was given the registration."""
+def worker_socket(registration: WorkerRegistration) -> DispatchedSocket:
+    """Return the socket of a worker with this registration."""
     made = DispatchedSocket(registration.registry.dup(), registration.family)
     made.settimeout(SECONDS)
     return made
 
 
 @contextmanager
-def handed_out() -> Iterator[tuple[ListenAddress, WorkerRegistration]]:
+def dispatching() -> Iterator[tuple[ListenAddress, WorkerRegistration]]:
     with (
         listen_at(ListenAddress("127.0.0.1", 0)) as listening,
         dispatch_connections(listening) as registration,
@@ -50,18 +50,18 @@ def connected(address: ListenAddress) -> socket.socket:
 
 
 def is_served(client: socket.socket, process: DispatchedSocket) -> bool:
-    """Tell whether a process has a client's connection, and can speak over it."""
+    """Say whether a worker has a client's connection and can use it."""
     connection, peer = process.accept()
     with connection:
-        assert connection.proto == socket.IPPROTO_TCP  # Or asyncio would not send at once.
+        assert connection.proto == socket.IPPROTO_TCP  # Otherwise asyncio does not set TCP_NODELAY.
         connection.sendall(b"hello")
         same: bool = peer == client.getsockname()
         return same and client.recv(5) == b"hello"
 
 
-def test_each_process_gets_its_turn() -> None:
-    with handed_out() as (address, registration), ExitStack() as clients:
-        processes = [arrived(registration) for _ in range(3)]
+def test_workers_get_connections_in_turn() -> None:
+    with dispatching() as (address, registration), ExitStack() as clients:
+        processes = [worker_socket(registration) for _ in range(3)]
         for process in processes:
             clients.enter_context(closing(process)).listen(1)
             # One at a time, so that their order is known.
@@ -76,19 +76,19 @@ def test_each_process_gets_its_turn() -> None:
             assert client.getsockname() in {peer for _, peer in served}
 
 
-def test_a_connection_waits_until_somebody_serves() -> None:
+def test_a_connection_waits_for_the_first_worker() -> None:
     with (
-        handed_out() as (address, registration),
+        dispatching() as (address, registration),
         connected(address) as client,
-        closing(arrived(registration)) as process,
+        closing(worker_socket(registration)) as process,
     ):
         process.listen(1)
         assert is_served(client, process)
 
 
-def test_a_process_that_has_gone_is_left_out() -> None:
-    with handed_out() as (address, registration), closing(arrived(registration)) as stays:
-        goes = arrived(registration)
+def test_an_exited_worker_is_removed() -> None:
+    with dispatching() as (address, registration), closing(worker_socket(registration)) as stays:
+        goes = worker_socket(registration)
         goes.listen(1)
         with connected(address) as client:
             assert is_served(client, goes)
@@ -99,21 +99,21 @@ def test_a_process_that_has_gone_is_left_out() -> None:
                 assert is_served(client, stays)
 
 
-def test_where_all_have_gone_a_client_is_told_and_the_next_one_waits() -> None:
-    with handed_out() as (address, registration):
-        with closing(arrived(registration)) as goes:
+def test_without_workers_one_client_is_disconnected_and_the_next_waits() -> None:
+    with dispatching() as (address, registration):
+        with closing(worker_socket(registration)) as goes:
             goes.listen(1)
             with connected(address) as client:
                 assert is_served(client, goes)
         with connected(address) as client, suppress(ConnectionResetError):
             assert client.recv(1) == b""
-        with connected(address) as client, closing(arrived(registration)) as comes:
+        with connected(address) as client, closing(worker_socket(registration)) as comes:
             comes.listen(1)
             assert is_served(client, comes)
 
 
-def test_a_client_that_left_is_no_error() -> None:
-    with handed_out() as (address, registration), closing(arrived(registration)) as process:
+def test_a_client_that_disconnects_is_no_error() -> None:
+    with dispatching() as (address, registration), closing(worker_socket(registration)) as process:
         process.listen(1)
         with connected(address) as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
@@ -123,9 +123,9 @@ def test_a_client_that_left_is_no_error() -> None:
             assert is_served(client, process)
 
 
-def test_a_process_that_takes_nothing_does_not_hold_up_the_others() -> None:
-    with handed_out() as (address, registration), ExitStack() as open_ones:
-        asleep, awake = arrived(registration), arrived(registration)
+def test_a_worker_that_accepts_nothing_does_not_block_the_others() -> None:
+    with dispatching() as (address, registration), ExitStack() as open_ones:
+        asleep, awake = worker_socket(registration), worker_socket(registration)
         for process in (asleep, awake):
             open_ones.enter_context(closing(process))
             process.listen(1)
@@ -141,8 +141,8 @@ def test_a_process_that_takes_nothing_does_not_hold_up_the_others() -> None:
 
 @contextmanager
 def no_descriptor_free() -> Iterator[None]:
-    """Let this process open nothing more for a while."""
-    import resource  # Not there where nothing can be handed over.
+    """Leave this process without a free descriptor."""
+    import resource  # Does not exist on Windows.
 
     most = resource.getrlimit(resource.RLIMIT_NOFILE)
     lowest_free = os.dup(0)
@@ -154,16 +154,16 @@ def no_descriptor_free() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, most)
 
 
-def test_a_process_without_a_free_descriptor_loses_a_connection_but_goes_on(
+def test_a_worker_without_a_free_descriptor_loses_one_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raised: list[int] = []
     monkeypatch.setattr(signal, "raise_signal", raised.append)
-    with handed_out() as (address, registration), closing(arrived(registration)) as process:
+    with dispatching() as (address, registration), closing(worker_socket(registration)) as process:
         process.listen(1)
         with connected(address):
             assert select.select([process], [], [], SECONDS)[0]
-            # What asyncio knows as "try again in a second".
+            # asyncio tries again after a second.
             with no_descriptor_free(), pytest.raises(OSError, match="Too many open files"):
                 process.accept()
         with connected(address) as client:
@@ -171,7 +171,7 @@ def test_a_process_without_a_free_descriptor_loses_a_connection_but_goes_on(
     assert raised == []
 
 
-def test_whoever_hands_them_out_goes_on_if_it_had_no_descriptor_free(
+def test_the_dispatcher_survives_a_lack_of_descriptors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looked, receive = threading.Event(), socket.recv_fds
@@ -185,8 +185,8 @@ def test_whoever_hands_them_out_goes_on_if_it_had_no_descriptor_free(
     monkeypatch.setattr(socket, "recv_fds", received)
     monkeypatch.setattr(signal, "raise_signal", lambda _: None)
     with (
-        handed_out() as (address, registration),
-        closing(arrived(registration)) as process,
+        dispatching() as (address, registration),
+        closing(worker_socket(registration)) as process,
         connected(address) as client,
     ):
         with no_descriptor_free():
@@ -196,10 +196,10 @@ def test_whoever_hands_them_out_goes_on_if_it_had_no_descriptor_free(
         assert is_served(client, process)
 
 
-def test_a_process_is_not_left_out_because_too_much_is_on_its_way(
+def test_a_worker_is_kept_if_too_many_descriptors_are_in_flight(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Linux counts the descriptors that a user has on their way, over all processes together."""
+    """Linux limits the descriptors in flight of a user over all processes."""
     is_full, refused = threading.Event(), threading.Event()
     send = socket.send_fds
 
@@ -211,7 +211,7 @@ def test_a_process_is_not_left_out_because_too_much_is_on_its_way(
 
     monkeypatch.setattr(socket, "send_fds", sent)
     monkeypatch.setattr(signal, "raise_signal", lambda _: None)
-    with handed_out() as (address, registration), closing(arrived(registration)) as process:
+    with dispatching() as (address, registration), closing(worker_socket(registration)) as process:
         process.listen(1)
         with connected(address) as client:
             assert is_served(client, process)
@@ -223,11 +223,11 @@ def test_a_process_is_not_left_out_because_too_much_is_on_its_way(
             assert is_served(client, process)
 
 
-def test_without_anybody_to_hand_them_out_a_process_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_exits_without_a_dispatcher(monkeypatch: pytest.MonkeyPatch) -> None:
     raised: list[int] = []
     monkeypatch.setattr(signal, "raise_signal", raised.append)
-    with handed_out() as (_, registration):
-        serves, just_started = arrived(registration), arrived(registration)
+    with dispatching() as (_, registration):
+        serves, just_started = worker_socket(registration), worker_socket(registration)
         serves.listen(1)
     just_started.listen(1)
     for process in (serves, just_started):
@@ -242,9 +242,9 @@ def crossed(registration: Any) -> DispatchedSocket:
     return made
 
 
-def test_an_registration_crosses_to_another_process() -> None:
+def test_a_registration_can_be_pickled() -> None:
     with (
-        handed_out() as (address, registration),
+        dispatching() as (address, registration),
         connected(address) as client,
         closing(crossed(registration)) as process,
     ):
@@ -254,9 +254,9 @@ def test_an_registration_crosses_to_another_process() -> None:
     resource_sharer.stop(SECONDS)
 
 
-def test_nothing_is_left_open() -> None:
+def test_all_sockets_are_closed() -> None:
     before = len(list(Path("/dev/fd").iterdir()))
-    with handed_out() as (address, registration), closing(arrived(registration)) as process:
+    with dispatching() as (address, registration), closing(worker_socket(registration)) as process:
         process.listen(1)
         with connected(address) as client:
             assert is_served(client, process)

@@ -1,4 +1,4 @@
-"""`affidavit serve` as a process of its own: how it starts, what it logs, how it ends."""
+"""`affidavit serve` as a process: start, log and shutdown."""
 
 import contextlib
 import http.client
@@ -34,7 +34,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A service that runs."""
+    """A running service."""
 
     process: subprocess.Popen[bytes]
     url: str
@@ -51,7 +51,7 @@ class Process:
         return self.ask("POST", "/v1/answer", json.dumps(value).encode())
 
     def end(self) -> tuple[int, list[dict[str, object]]]:
-        """Ask it to end; return its exit code and its log."""
+        """Stop it and return its exit code and its log."""
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(timeout=START_SECONDS)
         lines = self.log.read_text("utf-8").splitlines()
@@ -105,7 +105,7 @@ def test_a_service_from_start_to_end(project: Path) -> None:
     assert (log[0]["method"], log[0]["path"], log[0]["status"]) == ("POST", "/v1/answer", 200)
 
 
-def test_what_runs_at_the_end_is_finished(project: Path) -> None:
+def test_running_requests_are_finished_at_shutdown(project: Path) -> None:
     with serving(project, "-q") as service:
         assert service.post(CHECKS).status == 200  # All is loaded, so the next one starts at once.
         slow = [{"id": "a", "tool": "slow", "args": {"seconds": 4}}]
@@ -140,7 +140,7 @@ def sockets_of_children(pid: int) -> list[int]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="/proc tells who has what open")
-def test_connections_that_come_at_once_are_shared_between_the_processes(project: Path) -> None:
+def test_simultaneous_connections_are_shared_between_the_processes(project: Path) -> None:
     with serving(project, "--workers", "2", "-q") as service:
         port = int(service.url.rpartition(":")[2])
         deadline = time.monotonic() + 60
@@ -159,7 +159,7 @@ def test_connections_that_come_at_once_are_shared_between_the_processes(project:
         assert more == [0, 8, 8]  # Besides the two, there is one that counts semaphores.
 
 
-def test_it_is_not_opened_to_others_without_a_key(tmp_path: Path) -> None:
+def test_a_public_address_needs_an_api_key(tmp_path: Path) -> None:
     make_project(tmp_path)
     arguments = ("serve", "--host", "0.0.0.0", "--project", str(tmp_path))  # noqa: S104 - refused
     result = run(*arguments)
@@ -167,7 +167,7 @@ def test_it_is_not_opened_to_others_without_a_key(tmp_path: Path) -> None:
     assert "affidavit apikeys new" in result.stderr
 
 
-def test_a_key_opens_it_to_others_until_it_is_revoked(tmp_path: Path) -> None:
+def test_only_active_keys_allow_a_public_address(tmp_path: Path) -> None:
     plan = ServiceConfig(project=tmp_path)
     make_api_key(tmp_path, "bot", *ApiKeyScope)
     require_keys_for("192.0.2.1", plan)
@@ -192,7 +192,7 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize(("host", "reason"), ADDRESSES.values(), ids=ADDRESSES.keys())
-def test_addresses_where_nobody_can_listen(host: str, reason: str) -> None:
+def test_invalid_addresses(host: str, reason: str) -> None:
     with pytest.raises(AffidavitError) as refused:
         listen_at(ListenAddress(host, 0))
     assert (refused.value.fault.code, refused.value.values["reason"]) == ("AF521", reason)
@@ -204,7 +204,7 @@ def test_a_rate_that_is_no_number(project: Path) -> None:
     assert "'nan' is not a finite number" in result.stderr
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_was_sent(project: Path) -> None:
+def test_a_body_that_is_too_large_is_refused_early(project: Path) -> None:
     with serving(project, "-q") as service:
         whole = service.ask("POST", "/v1/answer", b" " * 5_000_000)
         assert (whole.status, whole.json["code"]) == (413, "AF503")
@@ -217,7 +217,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_was_sent(project: Path) -
             assert claiming.recv(100).startswith(b"HTTP/1.1 413 ")
 
 
-def test_without_a_key_to_sign_with_it_does_not_start(tmp_path: Path) -> None:
+def test_without_a_signing_key_it_does_not_start(tmp_path: Path) -> None:
     result = run("serve", "--project", str(tmp_path))
     assert (result.exit_code, result.stderr[:5]) == (2, "AF339")
 

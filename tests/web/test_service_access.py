@@ -1,4 +1,4 @@
-"""Who is let in: keys and their scopes, this machine without one, and how often."""
+"""Access: API keys and scopes, anonymous local callers, and rate limits."""
 
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def test_without_a_key(
         assert reply.json["code"] == code
     if status == 401:
         assert reply.headers["www-authenticate"] == 'Bearer realm="affidavit"'
-    # What verifiers and supervisors need is open to everybody.
+    # Keys for verifiers and probes are public.
     for path in ("/.well-known/keys", "/healthz", "/readyz", "/schema"):
         assert service.ask("GET", path, headers=headers, client=client).status == 200
 
@@ -61,32 +61,32 @@ def test_without_a_key(
 def test_scopes(tmp_path: Path) -> None:
     service = Service(make_project(tmp_path), WebSettings(anonymous=False))
     key = make_api_key(tmp_path, "auditor", ApiKeyScope.VERIFY)
-    told = {"authorization": f"bearer {key}"}
-    refused = service.ask("GET", "/v1/answer", headers=told, client=ELSEWHERE)
+    credentials = {"authorization": f"bearer {key}"}
+    refused = service.ask("GET", "/v1/answer", headers=credentials, client=ELSEWHERE)
     assert (refused.status, refused.json["code"]) == (403, "AF501")
     assert "read" in refused.json["detail"]
-    allowed = service.ask("POST", "/v1/verify", b"{}", {**JSON, **told}, ELSEWHERE)
+    allowed = service.ask("POST", "/v1/verify", b"{}", {**JSON, **credentials}, ELSEWHERE)
     assert allowed.status == 422
     assert key.split("_")[2] not in service.log.getvalue()
     assert service.lines[-1]["key"] == key.split("_")[1]
 
 
-def test_a_key_opens_at_once_and_closes_at_once(tmp_path: Path) -> None:
+def test_a_new_key_and_its_revocation_take_effect_at_once(tmp_path: Path) -> None:
     service = Service(make_project(tmp_path), WebSettings(anonymous=False))
     key = make_api_key(tmp_path, "bot", *ApiKeyScope)
-    told = f"Bearer {key}"
-    assert service.post("/v1/answer", CHECKS, authorization=told).status == 200
+    credentials = f"Bearer {key}"
+    assert service.post("/v1/answer", CHECKS, authorization=credentials).status == 200
     forged = f"Bearer {key[:-1]}{'0' if key[-1] != '0' else '1'}"
     assert service.post("/v1/answer", CHECKS, authorization=forged).status == 401
     revoke_api_key(api_key_file(tmp_path), "bot", "2026-01-02T00:00:00Z")
-    assert service.post("/v1/answer", CHECKS, authorization=told).status == 401
+    assert service.post("/v1/answer", CHECKS, authorization=credentials).status == 401
 
 
-def test_a_file_of_keys_that_others_may_change_lets_nobody_in(tmp_path: Path) -> None:
+def test_a_key_file_that_others_may_change_is_refused(tmp_path: Path) -> None:
     service = Service(make_project(tmp_path), WebSettings(anonymous=False))
-    told = f"Bearer {make_api_key(tmp_path, 'bot', *ApiKeyScope)}"
+    credentials = f"Bearer {make_api_key(tmp_path, 'bot', *ApiKeyScope)}"
     api_key_file(tmp_path).path.chmod(0o666)
-    reply = service.post("/v1/answer", CHECKS, authorization=told)
+    reply = service.post("/v1/answer", CHECKS, authorization=credentials)
     assert (reply.status, reply.json["code"]) == (503, "AF510")
     assert "AF523" in service.lines[-1]["said"]
 
@@ -100,21 +100,21 @@ def test_rates(tmp_path: Path) -> None:
     assert "0.5 per second" in refused.json["detail"]
     assert service.ask("GET", "/healthz").status == 200
     assert service.ask("GET", "/schema", client=HERE_TOO).status == 200
-    told = {"authorization": f"Bearer {make_api_key(tmp_path, 'bot', *ApiKeyScope)}"}
-    found = [service.ask("GET", "/v1/answer", headers=told).status for _ in range(3)]
+    credentials = {"authorization": f"Bearer {make_api_key(tmp_path, 'bot', *ApiKeyScope)}"}
+    found = [service.ask("GET", "/v1/answer", headers=credentials).status for _ in range(3)]
     assert found == [200, 200, 429]
     service.seconds += 2
     assert service.ask("GET", "/schema").status == 200
-    # A guess costs what any request without a key costs.
+    # A wrong key counts against the rate of the address.
     guess = {"authorization": "Bearer guess"}
     assert service.ask("GET", "/v1/answer", headers=guess).status == 429
 
 
-def test_no_bound_and_no_memory_without_end() -> None:
+def test_no_limit_and_bounded_memory() -> None:
     clock = [0.0]
     assert {RateLimiter(0, lambda: clock[0]).seconds_to_wait("a") for _ in range(9)} == {0}
     rates = RateLimiter(0.5, lambda: clock[0])
     assert (rates.seconds_to_wait("a"), rates.seconds_to_wait("a")) == (0, 2)
     for number in range(MAX_CALLERS):
         rates.seconds_to_wait(str(number))
-    assert rates.seconds_to_wait("a") == 0, "the one that was away the longest is forgotten"
+    assert rates.seconds_to_wait("a") == 0, "the longest idle caller is dropped"

@@ -1,4 +1,4 @@
-"""What the service answers: receipts that verify, and for every mistake its status and code."""
+"""Requests and responses: receipts that verify, and a status and code for every mistake."""
 
 import json
 from pathlib import Path
@@ -68,7 +68,7 @@ def test_a_changed_receipt_is_a_result_with_its_step(service: Service) -> None:
     assert failed == {"AF322", "AF323", "AF328"}
 
 
-def test_what_can_be_read_without_asking(service: Service) -> None:
+def test_public_documents(service: Service) -> None:
     covered = msgspec.convert(service.ask("GET", "/v1/answer").json, CoverageV1)
     assert "leave_days" in [tool.name for tool in covered.checks_mode.tools]
     keys = service.ask("GET", "/.well-known/keys")
@@ -199,19 +199,19 @@ def test_refused(
         assert str(status) in paths[path][target[0].lower()]["responses"]
 
 
-def test_a_method_that_is_refused_says_which_are_not(service: Service) -> None:
+def test_a_refused_method_lists_the_allowed_ones(service: Service) -> None:
     assert service.ask("PUT", "/v1/answer").headers["allow"] == "GET, HEAD, POST"
     assert service.ask("GET", "/v1/verify").headers["allow"] == "POST"
 
 
-def test_a_body_that_does_not_come(service: Service) -> None:
+def test_a_body_that_does_not_arrive(service: Service) -> None:
     headers = {**JSON, "content-length": "10"}
     reply = ask(service.app, "POST", "/v1/answer", headers=headers, body_comes=False)
     assert (reply.status, reply.json["code"]) == (408, "AF508")
 
 
 def test_head_is_get_without_its_body(service: Service) -> None:
-    # The server, not the application, leaves the body out.
+    # The server omits the body, not the application.
     assert service.ask("HEAD", "/healthz").status == 200
 
 
@@ -242,7 +242,7 @@ def test_request_ids(service: Service, given: str, kept: bool) -> None:
     assert service.lines[-1]["request_id"] == found
 
 
-def test_what_is_wrong_on_our_side_is_told_by_number_only(tmp_path: Path) -> None:
+def test_internal_errors_only_show_their_code(tmp_path: Path) -> None:
     service = Service(make_project(tmp_path))
     key_folder(tmp_path).registry_path.write_text("{", "utf-8")
     replies = [service.post("/v1/answer", CHECKS), service.ask("GET", "/readyz")]
@@ -256,7 +256,7 @@ def test_what_is_wrong_on_our_side_is_told_by_number_only(tmp_path: Path) -> Non
 
 
 class Broken(Exception):
-    """Something nobody thought of."""
+    """An unexpected error."""
 
 
 def test_a_defect_is_a_problem_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +274,7 @@ def test_a_defect_is_a_problem_too(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "test_service_requests" in line["place"]
 
 
-def test_no_more_at_once_than_there_is_room_for(tmp_path: Path) -> None:
+def test_concurrent_requests_are_limited(tmp_path: Path) -> None:
     service = Service(make_project(tmp_path), WebSettings(max_running=1))
     body = json.dumps([{"id": "a", "tool": "slow", "args": {"seconds": 0.5}}]).encode()
     replies: list[Reply] = []

@@ -1,4 +1,4 @@
-"""Short work is done by one thread, one piece after another; nobody waits for one that hangs."""
+"""One thread runs short tasks one after another; callers do not wait for one that hangs."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from affidavit.web.task_thread import ShortTaskThread
 
 @contextmanager
 def hanging() -> Iterator[threading.Event]:
-    """Yield what work may wait for; whatever happens, it comes in the end."""
+    """Yield an event for tasks to wait for; it is always set in the end."""
     over = threading.Event()
     try:
         yield over
@@ -28,11 +28,11 @@ def hanging() -> Iterator[threading.Event]:
         over.set()
 
 
-def test_one_piece_after_another() -> None:
+def test_tasks_run_one_after_another() -> None:
     running: list[int] = []
     seen: list[tuple[int, int]] = []
 
-    def piece(number: int) -> int:
+    def task(number: int) -> int:
         running.append(number)
         assert running == [number]
         time.sleep(0.001)
@@ -42,7 +42,7 @@ def test_one_piece_after_another() -> None:
 
     async def many() -> list[int | None]:
         thread = ShortTaskThread(stall_seconds=30)
-        coming = [thread.run(partial(piece, number)) for number in range(20)]
+        coming = [thread.run(partial(task, number)) for number in range(20)]
         return await asyncio.gather(*coming)
 
     assert asyncio.run(many()) == list(range(20))
@@ -51,7 +51,7 @@ def test_one_piece_after_another() -> None:
     assert len({thread for _, thread in seen}) == 1
 
 
-def test_an_error_is_the_askers() -> None:
+def test_an_error_is_raised_in_the_caller() -> None:
     async def ask() -> str | None:
         thread = ShortTaskThread(stall_seconds=30)
         with pytest.raises(ZeroDivisionError):
@@ -62,40 +62,40 @@ def test_an_error_is_the_askers() -> None:
     assert asyncio.run(ask()) == "and goes on"
 
 
-def test_one_hand_serves_one_loop_after_another() -> None:
+def test_one_thread_serves_one_loop_after_another() -> None:
     thread = ShortTaskThread(stall_seconds=30)
     assert [asyncio.run(thread.run(lambda: 5)) for _ in range(3)] == [5, 5, 5]
 
 
-def test_all_who_wait_behind_one_that_hangs_go_another_way() -> None:
-    begun: list[str] = []
+def test_all_callers_behind_a_hanging_task_give_up() -> None:
+    started: list[str] = []
 
-    def begin(name: str) -> str:
-        begun.append(name)
+    def start(name: str) -> str:
+        started.append(name)
         return name
 
     async def ask(over: threading.Event) -> None:
         thread = ShortTaskThread(stall_seconds=0.05, retry_seconds=0)
         stuck = asyncio.ensure_future(thread.run(lambda: over.wait(30)))
-        behind = asyncio.ensure_future(thread.run(partial(begin, "behind")))
+        behind = asyncio.ensure_future(thread.run(partial(start, "behind")))
         assert [await stuck, await behind] == [None, None]
-        assert (thread.waiting, begun) == (0, [])
-        # As long as it has not come back, nobody waits at all.
-        assert await thread.run(partial(begin, "later")) is None
+        assert (thread.waiting, started) == (0, [])
+        # Until the task has returned, callers do not wait at all.
+        assert await thread.run(partial(start, "later")) is None
         over.set()
         for _ in range(500):
             if await thread.run(lambda: "back") == "back":
                 break
             await asyncio.sleep(0.01)
         else:
-            pytest.fail("it was not asked again")
-        assert begun == []  # What nobody waited for any more was not begun.
+            pytest.fail("the thread was not used again")
+        assert started == []  # Abandoned tasks were not started.
 
     with hanging() as over:
         asyncio.run(ask(over))
 
 
-def test_after_one_that_hung_it_has_a_rest() -> None:
+def test_after_a_stall_the_thread_is_paused() -> None:
     async def ask(over: threading.Event) -> None:
         thread = ShortTaskThread(stall_seconds=0.05, retry_seconds=3600)
         assert await thread.run(lambda: over.wait(30)) is None
@@ -107,33 +107,33 @@ def test_after_one_that_hung_it_has_a_rest() -> None:
         asyncio.run(ask(over))
 
 
-def test_who_waits_in_a_line_that_moves_goes_on_waiting() -> None:
-    def piece() -> int:
+def test_a_caller_in_a_moving_queue_goes_on_waiting() -> None:
+    def task() -> int:
         time.sleep(0.02)
         return 5
 
     async def ask() -> list[int | None]:
         thread = ShortTaskThread(stall_seconds=0.3, max_wait_seconds=30)
-        return await asyncio.gather(*(thread.run(piece) for _ in range(30)))
+        return await asyncio.gather(*(thread.run(task) for _ in range(30)))
 
     assert asyncio.run(ask()) == [5] * 30
 
 
-def test_who_has_waited_long_goes_another_way_though_the_line_moves() -> None:
-    def piece() -> int:
+def test_a_caller_gives_up_after_the_longest_wait_even_if_the_queue_moves() -> None:
+    def task() -> int:
         time.sleep(0.1)
         return 5
 
     async def ask() -> None:
         thread = ShortTaskThread(stall_seconds=0.5, max_wait_seconds=0.5, retry_seconds=3600)
-        found = await asyncio.gather(*(thread.run(piece) for _ in range(20)))
+        found = await asyncio.gather(*(thread.run(task) for _ in range(20)))
         assert (found[0], found[-1]) == (5, None)
-        assert await thread.run(piece) is None  # Those who come now do not wait at all.
+        assert await thread.run(task) is None  # New callers do not wait at all.
 
     asyncio.run(ask())
 
 
-def test_a_loop_that_has_gone_is_no_error() -> None:
+def test_a_closed_loop_is_no_error() -> None:
     thread = ShortTaskThread(stall_seconds=0.02, retry_seconds=0)
     with hanging() as over:
         assert asyncio.run(thread.run(lambda: over.wait(30))) is None
@@ -141,10 +141,10 @@ def test_a_loop_that_has_gone_is_no_error() -> None:
         if asyncio.run(thread.run(lambda: 5)) == 5:
             return
         time.sleep(0.01)
-    pytest.fail("the thread has ended")
+    pytest.fail("the thread did not recover")
 
 
-def test_a_file_that_hangs_does_not_hold_up_a_receipt(
+def test_a_file_that_hangs_does_not_block_a_receipt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = Service(make_project(tmp_path))
@@ -156,15 +156,15 @@ def test_a_file_that_hangs_does_not_hold_up_a_receipt(
     assert [reply.json["verdict"] for reply in replies] == ["contradicted"] * 2
 
 
-def test_what_is_at_hand_needs_no_crew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counter = AnswerService(ServiceConfig(project=make_project(tmp_path)))
+def test_local_sources_need_no_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_cases = AnswerService(ServiceConfig(project=make_project(tmp_path)))
     limits = WebSettings().json_limits
-    monkeypatch.setattr(type(SOURCE_THREADS), "start", lambda *_: pytest.fail("somebody was sent"))
-    found = counter.answer_immediately(json.dumps(CHECKS).encode(), limits)
+    monkeypatch.setattr(type(SOURCE_THREADS), "start", lambda *_: pytest.fail("a thread"))
+    found = use_cases.answer_immediately(json.dumps(CHECKS).encode(), limits)
     assert found is not None
     assert json.loads(found)["verdict"] == "contradicted"
     slow = json.dumps([{"id": "a", "tool": "slow"}]).encode()
-    assert counter.answer_immediately(slow, limits) is None
+    assert use_cases.answer_immediately(slow, limits) is None
 
 
 def test_nothing_else_about_a_request_needs_a_thread(
@@ -181,7 +181,9 @@ def test_nothing_else_about_a_request_needs_a_thread(
     assert service.post("/v1/verify", reply.json).json["valid"] is True
 
 
-def test_a_long_request_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_request_does_not_use_the_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     service = Service(make_project(tmp_path))
     monkeypatch.setattr(AnswerService, "answer_immediately", lambda *_: pytest.fail("asked"))
     body = b" " * 65_536 + b'{"question":"What is nowhere covered?"}'

@@ -1,11 +1,11 @@
-"""A desk that answers in tests: tools that say what they are told to, and a clock that stands."""
+"""Contexts for answers in tests: tools with constant results, and a fixed clock."""
 
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.checks.making import AT, ROUTES
+from tests.checks.builders import AT, ROUTES
 
 from affidavit.app.answer import AnswerContext
 from affidavit.app.tool_queries import ToolSet, ToolSource, ToolWithSources
@@ -21,8 +21,8 @@ from affidavit.tools.feed import (
 
 
 @dataclass
-class TalkingFeed:
-    """Says one thing; or nothing (`raw` is None); or hangs until the test is over."""
+class ConstantFeed:
+    """Returns `raw`, fails if it is None, or hangs."""
 
     raw: Any
     origin: str = "example.org"
@@ -42,7 +42,7 @@ class TalkingFeed:
         return SourceAnswer(self.source, self.raw, request.asked_at)
 
 
-def toolbox(feeds: Mapping[str, TalkingFeed]) -> ToolSet:
+def toolbox(feeds: Mapping[str, ConstantFeed]) -> ToolSet:
     """Tools that need a `product`, by name."""
     return ToolSet(
         {
@@ -60,8 +60,8 @@ def toolbox(feeds: Mapping[str, TalkingFeed]) -> ToolSet:
     )
 
 
-def desk(**feeds: TalkingFeed) -> AnswerContext:
-    """A desk with these tools, and the routes of the tests of checks."""
+def answer_context(**feeds: ConstantFeed) -> AnswerContext:
+    """Return a context with these tools and the routes of the tests of checks."""
     return AnswerContext(
         issuer="example.com",
         toolbox=toolbox(feeds),

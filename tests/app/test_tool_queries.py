@@ -39,11 +39,11 @@ AT = "2026-01-31T14:30:00Z"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A feed that does as it is told."""
+class StubFeed:
+    """A feed that does as it is feed."""
 
     does: Callable[[CheckArguments, SourceRequest], JsonValue]
-    source: EvidenceSource = field(default_factory=lambda: EvidenceSource("told", "told", "test"))
+    source: EvidenceSource = field(default_factory=lambda: EvidenceSource("feed", "feed", "test"))
     observed_at: str | None = AT
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
@@ -88,33 +88,35 @@ def leaves(args: CheckArguments, request: SourceRequest) -> JsonValue:
     raise SystemExit(7)
 
 
-SILENCES = {
-    "a source that is silent says why": (is_silent, "told: missing: there is no such thing"),
-    "an error that nobody thought of": (breaks, "told: failed: the feed ended in RuntimeError"),
-    "a feed that tries to end the process": (leaves, "told: failed: the feed ended in SystemExit"),
-    "a late source": (waits, "told: late: no answer within 200 ms"),
+FAILURES = {
+    "a source that is silent says why": (is_silent, "feed: missing: there is no such thing"),
+    "an error that nobody thought of": (breaks, "feed: failed: the feed ended in RuntimeError"),
+    "a feed that tries to end the process": (leaves, "feed: failed: the feed ended in SystemExit"),
+    "a late source": (waits, "feed: late: no answer within 200 ms"),
 }
 
 
-@pytest.mark.parametrize(("does", "wanted"), SILENCES.values(), ids=SILENCES.keys())
-def test_a_silence(does: Callable[[CheckArguments, SourceRequest], JsonValue], wanted: str) -> None:
-    evidence = asked([tool("t", Told(does))], {"tool": "t"}, deadline_ms=200)
+@pytest.mark.parametrize(("does", "wanted"), FAILURES.values(), ids=FAILURES.keys())
+def test_a_failed_source(
+    does: Callable[[CheckArguments, SourceRequest], JsonValue], wanted: str
+) -> None:
+    evidence = asked([tool("t", StubFeed(does))], {"tool": "t"}, deadline_ms=200)
     assert reason_of(evidence.by_check["c0"]) == wanted
 
 
-def test_sources_are_asked_at_the_same_time() -> None:
+def test_sources_are_queried_at_the_same_time() -> None:
     together = threading.Barrier(6)
 
     def meets(args: CheckArguments, request: SourceRequest) -> JsonValue:
         together.wait(10)
         return 1
 
-    entry = tool("t", Told(meets), Told(meets, EvidenceSource("b", "b", "test")))
+    entry = tool("t", StubFeed(meets), StubFeed(meets, EvidenceSource("b", "b", "test")))
     evidence = asked([entry], *({"tool": "t", "args": {"n": n}} for n in range(3)))
     assert all(isinstance(found, Fact) for found in evidence.by_check.values())
 
 
-def test_equal_questions_are_asked_once() -> None:
+def test_equal_queries_are_made_once() -> None:
     calls: list[CheckArguments] = []
 
     def counts(args: CheckArguments, request: SourceRequest) -> JsonValue:
@@ -122,15 +124,15 @@ def test_equal_questions_are_asked_once() -> None:
         return 1
 
     args: list[JsonValue] = [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1.0, "b": 2}]
-    evidence = asked([tool("t", Told(counts))], *({"tool": "t", "args": one} for one in args))
+    evidence = asked([tool("t", StubFeed(counts))], *({"tool": "t", "args": one} for one in args))
     assert evidence.by_check["c0"] is evidence.by_check["c1"]
     assert len(calls) == 2
 
 
-def test_a_late_source_costs_the_others_nothing() -> None:
-    quick = Told(lambda args, request: 5, EvidenceSource("quick", "quick", "test"))
+def test_a_late_source_does_not_affect_the_others() -> None:
+    quick = StubFeed(lambda args, request: 5, EvidenceSource("quick", "quick", "test"))
     start = time.monotonic()
-    evidence = asked([tool("t", Told(waits), quick)], {"tool": "t"}, deadline_ms=300)
+    evidence = asked([tool("t", StubFeed(waits), quick)], {"tool": "t"}, deadline_ms=300)
     assert time.monotonic() - start < 2
     fact = evidence.by_check["c0"]
     assert isinstance(fact, Fact)
@@ -141,16 +143,18 @@ def test_a_late_source_costs_the_others_nothing() -> None:
     ]
 
 
-def test_a_source_may_have_less_time_than_the_answer() -> None:
+def test_a_source_may_have_a_shorter_timeout() -> None:
     start = time.monotonic()
-    evidence = asked([tool("t", Told(waits), timeout_ms=100)], {"tool": "t"}, deadline_ms=30_000)
+    evidence = asked(
+        [tool("t", StubFeed(waits), timeout_ms=100)], {"tool": "t"}, deadline_ms=30_000
+    )
     assert time.monotonic() - start < 5
-    assert reason_of(evidence.by_check["c0"]) == "told: late: no answer within 100 ms"
+    assert reason_of(evidence.by_check["c0"]) == "feed: late: no answer within 100 ms"
 
 
 def test_the_time_of_the_answer_is_taken_last() -> None:
     times = iter(("2026-01-31T14:30:00Z", "2026-01-31T14:30:07Z"))
-    slow = Told(lambda args, request: request.asked_at, observed_at="2026-01-31T14:30:06Z")
+    slow = StubFeed(lambda args, request: request.asked_at, observed_at="2026-01-31T14:30:06Z")
     box = ToolSet({"t": tool("t", slow)})
     checks = checks_from_wire([{"id": "c", "tool": "t"}])
     evidence = gather_evidence(checks, box, now=lambda: next(times), signed=True)
@@ -161,10 +165,10 @@ def test_the_time_of_the_answer_is_taken_last() -> None:
     assert fact.object["verification"]["signals"]["fresh"] is True
 
 
-def test_only_what_needs_evidence_is_asked() -> None:
+def test_only_checks_that_need_evidence_are_queried() -> None:
     called = []
-    told = Told(lambda args, request: called.append(args))
-    needing = ToolWithSources(Tool(name="t", required_args=("city",)), (ToolSource(told),))
+    feed = StubFeed(lambda args, request: called.append(args))
+    needing = ToolWithSources(Tool(name="t", required_args=("city",)), (ToolSource(feed),))
     evidence = asked([needing], {"tool": "t"}, {"tool": "unknown"})
     assert evidence.by_check == {}
     assert called == []
@@ -178,11 +182,11 @@ def test_too_many_hanging_sources_are_counted() -> None:
         over.wait(30)
         return 1
 
-    entry = tool("t", Told(hangs_on))
+    entry = tool("t", StubFeed(hangs_on))
     late = asked([entry], {"tool": "t"}, deadline_ms=100, threads=threads)
-    assert reason_of(late.by_check["c0"]) == "told: late: no answer within 100 ms"
+    assert reason_of(late.by_check["c0"]) == "feed: late: no answer within 100 ms"
     busy = asked([entry], {"tool": "t"}, deadline_ms=100, threads=threads)
-    assert reason_of(busy.by_check["c0"]).startswith("told: busy: too many earlier questions")
+    assert reason_of(busy.by_check["c0"]).startswith("feed: busy: too many earlier questions")
     over.set()
     for _ in range(500):
         again = asked([entry], {"tool": "t"}, threads=threads).by_check["c0"]
@@ -192,11 +196,11 @@ def test_too_many_hanging_sources_are_counted() -> None:
     pytest.fail("the hand that was free again took no work")
 
 
-def local(does: Callable[[CheckArguments, SourceRequest], JsonValue], name: str) -> Told:
-    return Told(does, EvidenceSource(name, name, "file"))
+def local(does: Callable[[CheckArguments, SourceRequest], JsonValue], name: str) -> StubFeed:
+    return StubFeed(does, EvidenceSource(name, name, "file"))
 
 
-def test_one_hand_looks_into_all_files() -> None:
+def test_one_thread_reads_all_files() -> None:
     seen = set()
 
     def who(args: CheckArguments, request: SourceRequest) -> JsonValue:
@@ -210,7 +214,7 @@ def test_one_hand_looks_into_all_files() -> None:
     assert len(seen) == 1
 
 
-def test_a_file_that_hangs_holds_no_other_one_up() -> None:
+def test_a_file_that_hangs_does_not_delay_the_others() -> None:
     quick = local(lambda args, request: 5, "quick")
     tools = [tool("t", local(waits, "gone")), tool("u", quick), tool("v", quick)]
     start = time.monotonic()
@@ -223,10 +227,10 @@ def test_a_file_that_hangs_holds_no_other_one_up() -> None:
         assert fact.object["value"] == 5
 
 
-def test_files_for_which_there_is_no_hand() -> None:
+def test_files_without_a_free_thread() -> None:
     threads = DaemonThreadPool(max_threads=1)
     over = threading.Event()
-    hanging = Told(lambda args, request: over.wait(30))
+    hanging = StubFeed(lambda args, request: over.wait(30))
     asked([tool("t", hanging)], {"tool": "t"}, deadline_ms=50, threads=threads)
     quick = local(lambda args, request: 5, "quick")
     evidence = asked(
@@ -236,7 +240,7 @@ def test_files_for_which_there_is_no_hand() -> None:
     assert all(reason_of(found).startswith("quick: busy: ") for found in evidence.by_check.values())
 
 
-def test_without_a_crew_the_caller_goes_itself() -> None:
+def test_without_threads_the_caller_queries_the_sources() -> None:
     seen: list[int] = []
 
     def who(args: CheckArguments, request: SourceRequest) -> JsonValue:
@@ -248,12 +252,12 @@ def test_without_a_crew_the_caller_goes_itself() -> None:
     evidence = asked(tools, {"tool": "t"}, {"tool": "u"}, threads=None)
     assert all(isinstance(fact, Fact) for fact in evidence.by_check.values())
     assert seen == [threading.get_ident()] * 2
-    with_crew = asked(tools, {"tool": "t"}, {"tool": "u"})
-    assert with_crew == evidence
+    with_threads = asked(tools, {"tool": "t"}, {"tool": "u"})
+    assert with_threads == evidence
 
 
 NOT_AT_HAND = {
-    "a source that is elsewhere": ("told", None, 6_000),
+    "a source that is elsewhere": ("feed", None, 6_000),
     "a source that has little time": ("file", 999, 6_000),
     "an answer that has little time": ("file", None, 999),
 }
@@ -262,10 +266,12 @@ NOT_AT_HAND = {
 @pytest.mark.parametrize(
     ("kind", "timeout_ms", "deadline_ms"), NOT_AT_HAND.values(), ids=NOT_AT_HAND.keys()
 )
-def test_what_is_not_at_hand(kind: str, timeout_ms: int | None, deadline_ms: int) -> None:
+def test_sources_that_need_a_thread(kind: str, timeout_ms: int | None, deadline_ms: int) -> None:
     called: list[CheckArguments] = []
     there = local(lambda args, request: called.append(args), "there")
-    other = Told(lambda args, request: called.append(args), EvidenceSource("other", "other", kind))
+    other = StubFeed(
+        lambda args, request: called.append(args), EvidenceSource("other", "other", kind)
+    )
     tools = [tool("t", there), tool("u", other, timeout_ms=timeout_ms)]
     with pytest.raises(NotImmediateError):
         asked(tools, {"tool": "t"}, {"tool": "u"}, threads=None, deadline_ms=deadline_ms)
@@ -275,7 +281,7 @@ def test_what_is_not_at_hand(kind: str, timeout_ms: int | None, deadline_ms: int
 @pytest.mark.parametrize(
     "threads", [None, DaemonThreadPool()], ids=["in the caller", "in a thread"]
 )
-def test_the_deadline_counts_from_when_the_caller_says(threads: DaemonThreadPool | None) -> None:
+def test_the_deadline_counts_from_the_given_start(threads: DaemonThreadPool | None) -> None:
     begun = time.monotonic() - 10
     hanging = local(waits if threads else lambda args, request: 1, "here")
     evidence = asked([tool("t", hanging)], {"tool": "t"}, threads=threads, started_at=begun)
@@ -284,14 +290,14 @@ def test_the_deadline_counts_from_when_the_caller_says(threads: DaemonThreadPool
 
 
 @pytest.mark.parametrize("given", [0, -1, 60_001, True])
-def test_a_deadline_that_is_none(given: int) -> None:
+def test_an_invalid_deadline(given: int) -> None:
     with pytest.raises(AffidavitError) as error:
         asked([], {"tool": "t"}, deadline_ms=given)
     assert error.value.fault.code == "AF355"
 
 
 @pytest.mark.parametrize("behaviour", [hangs, drips])
-def test_a_server_that_holds_us_up(behaviour: Callable[..., None]) -> None:
+def test_a_server_that_blocks(behaviour: Callable[..., None]) -> None:
     with serving(behaviour, answers(200, b"1")) as server:
         start = time.monotonic()
         evidence = asked([tool("t", feed_of(server))], {"tool": "t"}, deadline_ms=300)
@@ -328,7 +334,7 @@ sources = [{ kind = "python", call = "time:sleep_kw" }, { kind = "python", call 
 """
 
 
-def test_the_interpreter_ends_though_a_source_hangs(tmp_path: Path) -> None:
+def test_the_interpreter_exits_while_a_source_hangs(tmp_path: Path) -> None:
     (tmp_path / "affidavit.toml").write_text(CONFIG, "utf-8")
     (tmp_path / "slow_one.py").write_text("import time\ndef ask(secs): time.sleep(secs)\n", "utf-8")
     start = time.monotonic()
