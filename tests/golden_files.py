@@ -1,4 +1,4 @@
-"""Golden files: what the product said when somebody last read it and found it good."""
+"""Golden files: outputs that a person has reviewed, compared to the byte."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Golden:
-    """The golden files of one folder of tests: those of tests/cli/ stand in tests/golden/cli/."""
+    """The golden files of one folder of tests: those of tests/cli/ are in tests/golden/cli/."""
 
     folder: Path
     update: bool = False

@@ -1,4 +1,4 @@
-"""The repository as the tests see it: its root, its files, its modules and what they import."""
+"""The repository: its root, its files, its modules and their imports."""
 
 import ast
 import configparser
@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "affidavit"
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One import statement's target: `name` is None for `import module`."""
+    """The target of an import statement; `name` is None for `import module`."""
 
     module: str
     name: str | None
@@ -23,7 +23,7 @@ class Import:
 
     @property
     def dotted(self) -> str:
-        """The most exact name that the statement asks for."""
+        """The full dotted name that is imported."""
         return self.module if self.name is None else f"{self.module}.{self.name}"
 
 
@@ -41,13 +41,13 @@ class Module:
             if isinstance(node, ast.Import):
                 yield from (Import(alias.name, None, node.lineno) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
-                # A relative import stays inside the package, so it is the layers' business.
+                # A relative import stays inside the package; the layers contract checks it.
                 module = "affidavit" if node.level else str(node.module)
                 yield from (Import(module, alias.name, node.lineno) for alias in node.names)
 
 
 def module_from_source(name: str, source: str) -> Module:
-    """Return a module that need not exist on disk."""
+    """Return a module made from a text, for tests of the rules."""
     return Module(name, SOURCE / name, ast.parse(source))
 
 
@@ -78,7 +78,7 @@ def pure_packages() -> frozenset[str]:
 
 
 def files_of_the_repository() -> tuple[Path, ...]:
-    """Return what git tracks or would track: everything that is not ignored."""
+    """Return the files that git tracks, or would track because they are not ignored."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
     listed = subprocess.run(

@@ -1,4 +1,4 @@
-"""What the tests may do, and how they do without it."""
+"""Runs code without root's rights, for tests of permissions."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Give up root's rights for a while, if the tests have them."""
+    """Give up root's rights for the duration of a block, if the tests run as root."""
     user = os.geteuid()
     if user == 0:
         os.seteuid(65534)

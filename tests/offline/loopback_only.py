@@ -1,6 +1,6 @@
 """Refuse every connection beyond this machine, in the suite and in every Python it starts.
 
-Importing this module guards the process; an audit hook cannot be taken off again. The suite puts
+Importing this module guards the process; an audit hook cannot be removed. The suite puts
 this folder on PYTHONPATH, where Python finds `sitecustomize`, so its children are guarded as well.
 
 Not covered: children started with -I, -E or -S or an emptied environment, and libraries that open
@@ -11,7 +11,7 @@ import sys
 from ipaddress import ip_address
 
 REFUSED: list[str] = []
-"""What was refused in this process, so that code which swallows the error is found out too."""
+"""The connections refused in this process, so that code which catches the error fails too."""
 
 # Events whose argument names a host to look up, and events that name a socket and an address.
 LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
@@ -19,11 +19,11 @@ USES = frozenset({"socket.connect", "socket.bind", "socket.sendto", "socket.send
 
 
 class BeyondLoopbackError(RuntimeError):
-    """Not an OSError: nobody may take it for a network that happens to be down."""
+    """Not an OSError, so that no code takes it for a network that is down."""
 
 
 def is_loopback(host: object) -> bool:
-    """Say whether a host, as the socket module takes it, is this machine and nothing else."""
+    """Tell whether a host, in the form of the socket module, is this machine and nothing else."""
     if isinstance(host, bytes | bytearray):
         host = host.decode("ascii", "replace")
     if host is None:
