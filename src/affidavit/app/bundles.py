@@ -5,7 +5,7 @@ A crash while writing leaves no bundle or a whole one.
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from itertools import chain
@@ -158,6 +158,12 @@ def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
 
 VerifiedBundle: TypeAlias = VerifiedInput[BundleVerification]
 BundleOutcome: TypeAlias = VerifiedBundle | UnreadableInput
+
+
+def require_readable(outcomes: Sequence[object]) -> None:
+    """Raise the error of the only input if it could not be read."""
+    if len(outcomes) == 1 and isinstance(outcomes[0], UnreadableInput):
+        raise outcomes[0].error
 
 
 def verify_files(

@@ -212,6 +212,14 @@ class ReceiptVerifier:
         return chain.from_iterable(run_in_order(self, batches, jobs))
 
 
+def require_receipts(outcomes: Sequence[ReceiptOutcome]) -> None:
+    """Raise if there was no receipt, or if the only input could not be read."""
+    if not outcomes:
+        raise AffidavitError(faults.RECEIPTS_NONE)
+    if len(outcomes) == 1 and isinstance(outcomes[0], UnreadableInput):
+        raise outcomes[0].error
+
+
 def verify_steps(receipt: Receipt, trust: ReceiptTrust, at: datetime) -> ReceiptVerification:
     """Return all five steps for a receipt. `at` is now."""
     replayed = replay_body(receipt.value, receipt.forms.content)

@@ -109,7 +109,7 @@ def lint(
     Each bundle is verified first; one that was tampered with is not linted. The rules against
     secrets and personal data are always on. The report has completeness and closure, too.
     """
-    from affidavit.app.bundles import bundles_in
+    from affidavit.app.bundles import bundles_in, require_readable
     from affidavit.app.lint import (
         explain_lint,
         lint_bundles,
@@ -121,7 +121,6 @@ def lint(
     from affidavit.base.files import write_atomically
     from affidavit.reports.formats import render
     from affidavit.reports.lint_text import LintOutput, explanation_text, lint_text
-    from affidavit.seal.verification import UnreadableInput
 
     asked = lint_gates_from_texts(gates)
     packs = packs_from_texts(pack_names)
@@ -141,8 +140,8 @@ def lint(
         raise AffidavitError(faults.LINT_BUNDLES_NONE)
     each = lint_bundles(files, packs, bundle_limits, max_results)
     outcomes = list(terminal.progress(each, "Linting", len(files)))
-    if len(outcomes) == 1 and isinstance(outcomes[0], UnreadableInput) and format_name != "sarif":
-        raise outcomes[0].error
+    if format_name != "sarif":
+        require_readable(outcomes)
     found = lint_report(outcomes, packs, severity_from_text(fail_on), max_results, asked)
     output = LintOutput(found, outcomes, packs, asked)
     if report is not None:

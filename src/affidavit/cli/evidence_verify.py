@@ -63,10 +63,9 @@ def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) ->
     that is wrong, and says what. Nothing is extracted. A bundle that somebody sealed anew verifies
     too: compare its id or its Merkle root with one that you trust.
     """
-    from affidavit.app.bundles import bundles_in, verify_files
+    from affidavit.app.bundles import bundles_in, require_readable, verify_files
     from affidavit.base.faults.bundles import BUNDLES_NONE
     from affidavit.reports.verification_text import bundles_as_json, bundles_text
-    from affidavit.seal.verification import UnreadableInput
 
     files = bundles_in(bundles)
     if not files:
@@ -76,8 +75,7 @@ def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) ->
     outcomes = tuple(
         each if len(files) == 1 else terminal.progress(each, "Verifying bundles", len(files))
     )
-    if len(outcomes) == 1 and isinstance(outcomes[0], UnreadableInput):
-        raise outcomes[0].error
+    require_readable(outcomes)
     if terminal.json:
         terminal.print_json(bundles_as_json(outcomes))
     else:

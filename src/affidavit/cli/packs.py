@@ -17,13 +17,12 @@ from affidavit.cli.terminal import Terminal
 def list_all(terminal: Terminal) -> Exit:
     """List the packs that can be named."""
     from affidavit.app.pack_files import list_packs, pack_folder
-    from affidavit.packs.report import AppliedPack, pack_as
-    from affidavit.reports.lint_text import pack_list_text
+    from affidavit.reports.lint_text import pack_list_as_json, pack_list_text
 
     folder = pack_folder()
     packs = list_packs(folder)
     if terminal.json:
-        terminal.print_json({"packs": [pack_as(AppliedPack, pack) for pack in packs]})
+        terminal.print_json({"packs": pack_list_as_json(packs)})
         return Exit.YES
     terminal.show(pack_list_text(packs))
     terminal.note(f"your own packs are looked for in {folder}")

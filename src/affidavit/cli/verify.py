@@ -89,10 +89,8 @@ def verify(
     fetched.
     """
     from affidavit.app.clock import datetime_of
-    from affidavit.app.verify import ReceiptVerifier, key_files, trust_from
-    from affidavit.base.faults.receipts import RECEIPTS_NONE
+    from affidavit.app.verify import ReceiptVerifier, key_files, require_receipts, trust_from
     from affidavit.reports.verification_text import receipts_as_json, receipts_text
-    from affidavit.seal.verification import UnreadableInput
 
     if not tsa_roots:
         reject_options("needs --tsa-roots, whose authorities have the policy", "tsa_policy")
@@ -108,10 +106,7 @@ def verify(
     each = ReceiptVerifier(trust, datetime_of(at)).verify_all(inputs, jobs)
     # One receipt is verified before a progress bar could appear.
     outcomes = tuple(each if total == 1 else terminal.progress(each, "Verifying receipts", total))
-    if not outcomes:
-        raise AffidavitError(RECEIPTS_NONE)
-    if len(outcomes) == 1 and isinstance(outcomes[0], UnreadableInput):
-        raise outcomes[0].error
+    require_receipts(outcomes)
     if not keys:
         terminal.note(f"trusting this project's own keys ({trusted[0]}); --keys names others")
     if terminal.json:

@@ -117,6 +117,11 @@ def pack_list_text(packs: Sequence[Pack]) -> Iterator[TextPart]:
     )
 
 
+def pack_list_as_json(packs: Sequence[Pack]) -> list[AppliedPack]:
+    """Return what identifies each pack."""
+    return [pack_as(AppliedPack, pack) for pack in packs]
+
+
 def pack_text(pack: Pack) -> Iterator[TextPart]:
     """Yield the rules of a pack, its digest, remarks and disclaimer."""
     yield f"{pack.label} ({pack.kind.value}): {pack.description}"
