@@ -21,14 +21,8 @@ from affidavit.base.files import digest_file
 from affidavit.base.strict_json import decode, split_lines
 from affidavit.base.text import excerpt
 from affidavit.decision import metric
-from affidavit.decision.baseline import (
-    Accuracy,
-    Configuration,
-    RollbackGuard,
-    accuracy_from_report,
-    find_tradeoff,
-    release_from_report,
-)
+from affidavit.decision.baseline import Configuration, RollbackGuard, find_tradeoff
+from affidavit.decision.comparison import Accuracy, accuracy_from_report, release_from_report
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.evaluation import decide
 from affidavit.decision.gate import LATENCY_GATES, Gate, override_gates

@@ -1,17 +1,10 @@
 """Baselines: the figures of an earlier report, the rollback guard and the latency trade-off."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Final, TypeVar
+from typing import Final
 
-import msgspec
-
-from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import gates as faults
 from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.text import excerpt
-from affidavit.base.validation import problem_and_field
-from affidavit.decision.decision import Decision
 from affidavit.decision.report_details import ConfigurationFigures, Tradeoff
 
 # Latency against accuracy: which configurations are worth having, and the guard of a release.
@@ -115,92 +108,3 @@ class RollbackGuard:
             for name, pair in pairs.items()
             if None in pair
         )
-
-
-# What other gates read from a stored report: its precision, and the figures of its release.
-
-SchemaVersion = Annotated[str, msgspec.Meta(pattern=r"^affidavit-gate/1\Z")]
-
-
-class _FigureV1(msgspec.Struct, frozen=True):
-    value: float | None
-
-
-class _RagMetricsV1(msgspec.Struct, frozen=True):
-    precision: _FigureV1
-
-
-class _RagV1(msgspec.Struct, frozen=True):
-    schema_version: SchemaVersion
-    kind: str
-    decision: Decision
-    metrics: _RagMetricsV1
-
-
-class _ReleaseV1(msgspec.Struct, frozen=True):
-    p95_ms: float | None
-    precision: float | None
-
-
-class _DetailsV1(msgspec.Struct, frozen=True):
-    release: _ReleaseV1
-
-
-class _LatencyV1(msgspec.Struct, frozen=True):
-    schema_version: SchemaVersion
-    kind: str
-    details: _DetailsV1
-
-
-Stored = TypeVar("Stored", _RagV1, _LatencyV1)
-
-
-@dataclass(frozen=True, slots=True)
-class Accuracy:
-    """The decision and precision of a `gate rag` report."""
-
-    decision: Decision
-    precision: float | None
-
-
-def select_report_of_kind(value: object, kind: str, file: str | None = None) -> object:
-    """Return the report of one kind of gate: the value itself, or its part of a report of all.
-
-    A project often stores the report of all its gates. A wrong kind is reported before a missing
-    field is.
-    """
-    found = value.get("kind") if isinstance(value, Mapping) else None
-    if not isinstance(value, Mapping) or not isinstance(found, str) or found == kind:
-        return value
-    parts = value.get("parts")
-    if found == "all" and isinstance(parts, Mapping) and kind in parts:
-        return select_report_of_kind(parts[kind], kind, file)
-    raise _malformed_baseline(f"it is of the gate {excerpt(found)!r}, not {kind!r}", file, "kind")
-
-
-def accuracy_from_report(value: object, file: str | None = None) -> Accuracy:
-    """Return the accuracy of a `gate rag` report; one without a precision is refused.
-
-    The reference implementation reads keys that its scorer does not write, so that a missing figure
-    passes there.
-    """
-    report = _convert_report(value, _RagV1, "rag", file)
-    return Accuracy(report.decision, report.metrics.precision.value)
-
-
-def release_from_report(value: object, file: str | None = None) -> Configuration:
-    """Return the figures of the release of a latency report, for the rollback guard."""
-    release = _convert_report(value, _LatencyV1, "latency", file).details.release
-    return Configuration("last", release.p95_ms, release.precision)
-
-
-def _convert_report(value: object, form: type[Stored], kind: str, file: str | None) -> Stored:
-    try:
-        return msgspec.convert(select_report_of_kind(value, kind, file), form)
-    except msgspec.ValidationError as error:
-        problem, field = problem_and_field(error)
-        raise _malformed_baseline(problem, file, field) from None
-
-
-def _malformed_baseline(problem: str, file: str | None, field: str | None) -> AffidavitError:
-    return AffidavitError(faults.BASELINE_MALFORMED, Where(file=file, field=field), problem=problem)

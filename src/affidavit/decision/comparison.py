@@ -12,16 +12,16 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import gates as faults
 from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.statistics.exact_tests import mcnemar_exact
+from affidavit.base.text import excerpt
 from affidavit.base.validation import problem_and_field
-from affidavit.decision.baseline import (
-    RollbackGuard,
-    SchemaVersion,
-    release_from_report,
-    select_report_of_kind,
-)
+from affidavit.decision.baseline import Configuration, RollbackGuard
 from affidavit.decision.counts import EMPTY_LISTING, Count, Listing, listing_of
 from affidavit.decision.decision import Decision
+from affidavit.decision.evaluation import Figure
 from affidavit.decision.metric import METRICS_BY_KIND
+from affidavit.decision.report_details import ReleaseFigures
+
+SchemaVersion = Annotated[str, msgspec.Meta(pattern=r"^affidavit-gate/1\Z")]
 
 # This run against an earlier one, item by item: improved, regressed, or cannot tell, and why.
 
@@ -179,13 +179,28 @@ def comparison_doubts(comparison: Comparison | None) -> tuple[str, ...]:
     return (f"whether it is worse than the baseline cannot be told: {comparison.why}",)
 
 
+def select_report_of_kind(value: object, kind: str, file: str | None = None) -> object:
+    """Return the report of one kind of gate: the value itself, or its part of a report of all.
+
+    A project often stores the report of all its gates. A wrong kind is reported before a missing
+    field is.
+    """
+    found = value.get("kind") if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or not isinstance(found, str) or found == kind:
+        return value
+    parts = value.get("parts")
+    if found == "all" and isinstance(parts, Mapping) and kind in parts:
+        return select_report_of_kind(parts[kind], kind, file)
+    raise _malformed_report(f"it is of the gate {excerpt(found)!r}, not {kind!r}", file, "kind")
+
+
 class _ItemGroupV1(msgspec.Struct, frozen=True):
     outcome: Literal["pass", "fail", "not_measured"]
     qids: tuple[str, ...]
 
 
 class _BaselineV1(msgspec.Struct, frozen=True):
-    schema_version: Annotated[str, msgspec.Meta(pattern=r"^affidavit-gate/1\Z")]
+    schema_version: SchemaVersion
     kind: str
     items: tuple[_ItemGroupV1, ...]
 
@@ -208,9 +223,7 @@ def outcomes_from_report(
         baseline = msgspec.convert(select_report_of_kind(value, kind, file), _BaselineV1)
     except msgspec.ValidationError as error:
         problem, field = problem_and_field(error)
-        raise AffidavitError(
-            faults.BASELINE_MALFORMED, Where(file=file, field=field), problem=problem
-        ) from None
+        raise _malformed_report(problem, file, field) from None
     return {qid: OUTCOME_VALUES[group.outcome] for group in baseline.items for qid in group.qids}
 
 
@@ -232,11 +245,11 @@ _OUTCOME: Final = "outcome"
 _NAMES: Final = "qids"
 
 
-class _MetricV1(msgspec.Struct, frozen=True):
-    value: float | None
+class _ReleaseDetails(msgspec.Struct, frozen=True):
+    release: ReleaseFigures | None = None
 
 
-class ComparedReport(msgspec.Struct, frozen=True):
+class ComparedReport(msgspec.Struct, frozen=True, kw_only=True):
     """The members of a stored report that are compared."""
 
     schema_version: SchemaVersion
@@ -244,9 +257,9 @@ class ComparedReport(msgspec.Struct, frozen=True):
     decision: Decision
     inputs: dict[str, dict[str, Any]] = {}
     settings: dict[str, Any] = {}
-    metrics: dict[str, _MetricV1] = {}
+    metrics: dict[str, Figure] = {}
     items: tuple[dict[str, Literal["pass", "fail", "not_measured"] | list[str]], ...] | None = None
-    details: dict[str, Any] = {}
+    details: _ReleaseDetails = _ReleaseDetails()
     parts: dict[str, dict[str, Any]] = {}
 
     def checks(self) -> tuple[str, ...]:
@@ -264,6 +277,14 @@ class ComparedReport(msgspec.Struct, frozen=True):
             if isinstance(held, str):
                 found.update(dict.fromkeys(group[_NAMES], OUTCOME_VALUES[held]))
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """The decision and precision of a `gate rag` report."""
+
+    decision: Decision
+    precision: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +360,27 @@ def parse_compared_report(value: object, file: str | None = None) -> ComparedRep
         if not isinstance(group.get(_OUTCOME), str) or not isinstance(group.get(_NAMES), list):
             raise _malformed_report("it needs an outcome and its qids", file, f"items[{place}]")
     return report
+
+
+def accuracy_from_report(value: object, file: str | None = None) -> Accuracy:
+    """Return the accuracy of a `gate rag` report; one without a precision is refused.
+
+    The reference implementation reads keys that its scorer does not write, so that a missing figure
+    passes there.
+    """
+    report = parse_compared_report(select_report_of_kind(value, "rag", file), file)
+    if "precision" not in report.metrics:
+        raise _malformed_report("the field is missing", file, "metrics.precision")
+    return Accuracy(report.decision, report.metrics["precision"].value)
+
+
+def release_from_report(value: object, file: str | None = None) -> Configuration:
+    """Return the figures of the release of a latency report, for the rollback guard."""
+    report = parse_compared_report(select_report_of_kind(value, "latency", file), file)
+    release = report.details.release
+    if release is None:
+        raise _malformed_report("the field is missing", file, "details.release")
+    return Configuration("last", release.p95_ms, release.precision)
 
 
 def compare_reports(
