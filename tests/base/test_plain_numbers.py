@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from affidavit.decision.thresholds import parse_number
+from affidavit.decision.gate import parse_number
 
 NUMBERS = {
     "a whole number": ("812", 812.0),

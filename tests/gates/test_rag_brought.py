@@ -17,7 +17,7 @@ from affidavit.gates.rag_report import RagPolicy, rag_report
 def summed(rows: Iterable[Mapping[str, ImportedScore]]) -> ImportedScores:
     scores = ImportedScores()
     for row in rows:
-        scores.take(row)
+        scores.add(row)
     return scores
 
 
@@ -58,7 +58,7 @@ def test_of_very_many_names_the_first_are_kept_in_any_order(names: list[str]) ->
     scores = summed([{name: 1.0} for name in names] * 2)
     assert sorted(scores.sums) == [f"s{n:03}" for n in range(100)]
     assert {each.n for each in scores.sums.values()} == {2}
-    assert scores.said().endswith("s009 1 (n 2), 90 more and further names")
+    assert scores.summary().endswith("s009 1 (n 2), 90 more and further names")
 
 
 SAID: dict[str, tuple[dict[str, ImportedScore], str]] = {
@@ -71,7 +71,7 @@ SAID: dict[str, tuple[dict[str, ImportedScore], str]] = {
 
 @pytest.mark.parametrize(("scores", "said"), SAID.values(), ids=SAID.keys())
 def test_said(scores: dict[str, ImportedScore], said: str) -> None:
-    assert summed([scores]).said() == said
+    assert summed([scores]).summary() == said
 
 
 def test_a_report_has_them_beside_the_decision() -> None:

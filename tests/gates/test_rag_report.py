@@ -490,7 +490,7 @@ def test_parts_that_do_not_know_what_stands_before_them_make_the_whole(
 def test_a_trace_without_a_name_is_told_of_and_passed_over() -> None:
     found: list[AffidavitError] = []
     scoring = TraceScoring({}, SCORER)
-    scoring.take([(4, TraceRow(None)), (5, TraceRow(None, qid=""))], "t", found.append)
+    scoring.score([(4, TraceRow(None)), (5, TraceRow(None, qid=""))], "t", found.append)
     assert [str(error.where) for error in found] == ["t, line 4, field qid", "t, line 5, field qid"]
     assert scoring.runs() == LastTraces()
 

@@ -327,19 +327,19 @@ class FoundLine:
 class LineIndex:
     """The line ranges of an input, in order."""
 
-    stretches: list[LineRange] = field(default_factory=list)
+    ranges: list[LineRange] = field(default_factory=list)
 
     def fetch(self, numbers: Iterable[int]) -> Iterator[FoundLine]:
         """Yield lines by their numbers in the whole input."""
-        starts = [stretch.before for stretch in self.stretches]
+        starts = [line_range.before for line_range in self.ranges]
         for number in sorted(numbers):
-            stretch = self.stretches[bisect_right(starts, number - 1) - 1]
-            own = number - stretch.before
-            block = bisect_right(stretch.lines, own) - 1
-            with open_input(stretch.file) as stream:
-                stream.seek(stretch.offsets[block])
-                raw = next(islice(stream, own - stretch.lines[block], None), b"")
-            yield FoundLine(number, raw, stretch.shown, stretch.before_in_file + own)
+            line_range = self.ranges[bisect_right(starts, number - 1) - 1]
+            own = number - line_range.before
+            block = bisect_right(line_range.lines, own) - 1
+            with open_input(line_range.file) as stream:
+                stream.seek(line_range.offsets[block])
+                raw = next(islice(stream, own - line_range.lines[block], None), b"")
+            yield FoundLine(number, raw, line_range.shown, line_range.before_in_file + own)
 
 
 # Stored reports: baselines, accuracy reports, and both sides of a comparison.

@@ -25,10 +25,9 @@ from affidavit.decision.baseline import Configuration, RollbackGuard, find_trade
 from affidavit.decision.comparison import Accuracy, accuracy_from_report, release_from_report
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.evaluation import decide
-from affidavit.decision.gate import LATENCY_GATES, Gate, override_gates
+from affidavit.decision.gate import LATENCY_GATES, Gate, override_gates, parse_number
 from affidavit.decision.report import Report, ReportInput
 from affidavit.decision.report_details import Tradeoff
-from affidavit.decision.thresholds import parse_number
 from affidavit.gates.latency import (
     STAGES,
     LatencyCounts,

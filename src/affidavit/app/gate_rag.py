@@ -117,10 +117,10 @@ def _evaluate(
     questions = Questions() if is_unnamed else None
     gold = read_gold(golds, settings, bad_gold, beside_traces=is_beside, questions=questions)
     require_digest(gold.digest or "", request.expect_gold_digest, golds[0].shown)
-    bench = ScoringContext(gold.ready, settings, request.skip_bad)
+    context = ScoringContext(gold.ready, settings, request.skip_bad)
     traces = score_traces(
         sources=sources,
-        bench=bench,
+        context=context,
         bad=bad_traces,
         jobs=request.jobs,
         run=run,

@@ -323,7 +323,7 @@ def read_gold(
             rows = questions.noted(rows)
         for place, line, row in rows:
             qid = row.qid if isinstance(row.qid, str) else str(row.qid)
-            item = scorer.ready(row, len(places))
+            item = scorer.prepare(row, len(places))
             known = ready.setdefault(qid, item)
             if known is item:
                 places.append(before + place)
@@ -361,7 +361,7 @@ def _own_rows(
                 else:
                     yield line, line, row
     gold.digests.append(seen.digest)
-    gold.index.stretches.append(
+    gold.index.ranges.append(
         LineRange(
             file=source.file,
             shown=source.shown,

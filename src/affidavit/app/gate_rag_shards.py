@@ -72,7 +72,7 @@ class ShardPiece:
 class ShardedInput:
     """An input that was split into shards."""
 
-    shares: tuple[list[ShardPiece], ...]
+    shards: tuple[list[ShardPiece], ...]
     digests: list[str] = field(default_factory=list)
     index: LineIndex = field(default_factory=LineIndex)
 
@@ -88,7 +88,7 @@ class ShardTask:
 
     part: FilePart
     stem: Path
-    shares: int
+    shards: int
     skip_bad: bool
 
 
@@ -107,7 +107,7 @@ def shard_input(
     sources: Iterable[RagSource],
     rows_of: RowsOf[Row],
     folder: Path,
-    shares: int,
+    shards: int,
     bad: BadLines,
     jobs: int,
     run: ParallelRun,
@@ -115,36 +115,36 @@ def shard_input(
     """Split the rows of an input into shards, with the same result for any number of processes."""
     folder.mkdir()
     numbers = count()
-    dealt = ShardedInput(tuple([] for _ in range(shares)))
+    sharded = ShardedInput(tuple([] for _ in range(shards)))
     before = 0
     for source in sources:
         parts = parts_of(source.file, source.shown, jobs, _GOLD_ITEMS_FOR_FEW_PARTS)
-        works = [ShardTask(part, folder / f"{next(numbers)}", shares, bad.skip) for part in parts]
+        works = [ShardTask(part, folder / f"{next(numbers)}", shards, bad.skip) for part in parts]
         in_file = 0
         made = run(rows_of, shard_part, works, min(jobs, len(parts)))
-        for work, hand in zip(works, made, strict=True):
-            merge_bad_lines(hand.bad, hand.error, bad, in_file)
-            if hand.digest is not None:
-                dealt.digests.append(hand.digest)
-            for share, pieces in enumerate(dealt.shares):
-                pieces.append(_shard_piece(work.stem, share, before))
-            dealt.index.stretches.append(
+        for work, result in zip(works, made, strict=True):
+            merge_bad_lines(result.bad, result.error, bad, in_file)
+            if result.digest is not None:
+                sharded.digests.append(result.digest)
+            for shard, pieces in enumerate(sharded.shards):
+                pieces.append(_shard_piece(work.stem, shard, before))
+            sharded.index.ranges.append(
                 LineRange(
                     file=source.file,
                     shown=source.shown,
                     before=before,
                     before_in_file=in_file,
-                    lines=hand.blocks[0],
-                    offsets=hand.blocks[1],
+                    lines=result.blocks[0],
+                    offsets=result.blocks[1],
                 )
             )
-            in_file += hand.lines
-            before += hand.lines
-    return dealt
+            in_file += result.lines
+            before += result.lines
+    return sharded
 
 
-def _shard_piece(stem: Path, share: int, before: int = 0) -> ShardPiece:
-    name = f"{stem.name}-{share}"
+def _shard_piece(stem: Path, shard: int, before: int = 0) -> ShardPiece:
+    name = f"{stem.name}-{shard}"
     return ShardPiece(stem.with_name(f"{name}.jsonl"), stem.with_name(f"{name}.places"), before)
 
 
@@ -154,7 +154,7 @@ def shard_part(rows_of: RowsOf[Row], work: ShardTask) -> ShardedPart:
     lines, offsets = array("q"), array("q")
     if not part.scores:
         return ShardedPart(0, (lines, offsets), bad, digest_file(part.file), None)
-    hands = _ShardWriter(work)
+    buffers = _ShardWriter(work)
     total, error = 0, None
     watch = seen if part.digests else len
     try:
@@ -164,14 +164,14 @@ def shard_part(rows_of: RowsOf[Row], work: ShardTask) -> ShardedPart:
                 lines.append(block.first_line)
                 offsets.append(block.offset)
                 total += block.lines
-                hands.take(
+                buffers.add(
                     block.raw,
                     block.first_line,
                     rows_of(block.raw, block.first_line, part.shown, bad),
                 )
     except AffidavitError as caught:
         error = caught
-    hands.write()
+    buffers.write()
     digest = seen.digest if part.digests and error is None else None
     return ShardedPart(total, (lines, offsets), bad, digest, error)
 
@@ -180,7 +180,7 @@ class _ShardWriter:
     """The buffered rows of each shard."""
 
     def __init__(self, work: ShardTask) -> None:
-        self._pieces = [_shard_piece(work.stem, share) for share in range(work.shares)]
+        self._pieces = [_shard_piece(work.stem, shard) for shard in range(work.shards)]
         self._held = 0
         self._clear()
 
@@ -188,17 +188,17 @@ class _ShardWriter:
         self._texts: list[list[bytes]] = [[] for _ in self._pieces]
         self._places = [array("q") for _ in self._pieces]
 
-    def take(self, raw: bytes, first_line: int, rows: Iterator[tuple[int, Row]]) -> None:
+    def add(self, raw: bytes, first_line: int, rows: Iterator[tuple[int, Row]]) -> None:
         """Add the rows of a block."""
         lines = raw.split(b"\n")
-        texts, places, shares = self._texts, self._places, len(self._pieces)
+        texts, places, shards = self._texts, self._places, len(self._pieces)
         for line, row in rows:
             qid = row.qid
             name = qid if isinstance(qid, str) else qid_of(row)
             # The built-in hash differs between processes; this one does not.
-            share = crc32(name.encode("utf-8", "surrogatepass")) % shares
-            texts[share].append(lines[line - first_line])
-            places[share].append(line)
+            shard = crc32(name.encode("utf-8", "surrogatepass")) % shards
+            texts[shard].append(lines[line - first_line])
+            places[shard].append(line)
         self._held += len(raw)
         if self._held >= BUFFER_BYTES:
             self.write()
@@ -215,9 +215,9 @@ class _ShardWriter:
         self._clear()
 
 
-def shard_rows(share: Iterable[ShardPiece], rows_of: RowsOf[Row]) -> Iterator[tuple[int, Row]]:
+def shard_rows(shard: Iterable[ShardPiece], rows_of: RowsOf[Row]) -> Iterator[tuple[int, Row]]:
     """Yield the rows of a shard in order, each with its line number in the input."""
-    for piece in share:
+    for piece in shard:
         if not piece.lines.exists():
             continue
         with (
@@ -273,12 +273,12 @@ def decide_shard(_: None, work: ShardWork) -> ShardResult:
     for place, row in shard_rows(work.gold, GOLD_READER.from_chunk):
         qid = qid_of(row)
         if qid not in ready:
-            ready[qid] = scorer.ready(row, len(places))
+            ready[qid] = scorer.prepare(row, len(places))
             places.append(place)
         elif twice is None:
             twice = (place, qid)
     scoring = TraceScoring(ready, scorer)
-    scoring.take(shard_rows(work.traces, TRACE_READER.from_chunk))
+    scoring.score(shard_rows(work.traces, TRACE_READER.from_chunk))
     runs = scoring.runs()
     counts = counts_from_runs(ready, runs)
     numbers = {qid: ready[qid].number for *_, qid in counts.offenders}
@@ -320,7 +320,7 @@ def evaluate_in_shards(
             sources=golds,
             rows_of=gold_from_chunk,
             folder=folder / "gold",
-            shares=count,
+            shards=count,
             bad=bad_gold,
             jobs=request.jobs,
             run=run,
@@ -330,14 +330,14 @@ def evaluate_in_shards(
             sources=sources,
             rows_of=traces_from_chunk,
             folder=folder / "trace",
-            shares=count,
+            shards=count,
             bad=bad_traces,
             jobs=request.jobs,
             run=run,
         )
         works = [
             ShardWork(tuple(mine), tuple(theirs), request.policy.settings, request.needs_items)
-            for mine, theirs in zip(gold.shares, traces.shares, strict=True)
+            for mine, theirs in zip(gold.shards, traces.shards, strict=True)
         ]
         decided = _merged(run(None, decide_shard, works, request.jobs))
     _refuse_twice(decided, gold)
@@ -354,17 +354,17 @@ def evaluate_in_shards(
     )
 
 
-def _merged(shares: Iterator[ShardResult]) -> ShardResult:
+def _merged(shards: Iterator[ShardResult]) -> ShardResult:
     counts = RagCounts()
     worst: dict[str, tuple[int, int, int]] = {}
     items: dict[int, list[str]] = {}
     twice: list[tuple[int, str]] = []
-    for share in shares:
-        counts = counts + share.counts
-        worst.update(share.worst)
-        for code, qids in share.items.items():
+    for shard in shards:
+        counts = counts + shard.counts
+        worst.update(shard.worst)
+        for code, qids in shard.items.items():
             items.setdefault(code, []).extend(qids)
-        twice += [share.twice] if share.twice is not None else []
+        twice += [shard.twice] if shard.twice is not None else []
     return ShardResult(counts, worst, items, min(twice, default=None))
 
 

@@ -119,9 +119,9 @@ def _line_start_from(
     return position
 
 
-def score_part(bench: ScoringContext, part: FilePart) -> ScoredPart:
+def score_part(context: ScoringContext, part: FilePart) -> ScoredPart:
     """Score a part; an error is returned, because an earlier part may have an earlier one."""
-    work = _PartScoring(bench, part)
+    work = _PartScoring(context, part)
     error = None
     try:
         work.score() if part.scores else work.digest()
@@ -133,10 +133,10 @@ def score_part(bench: ScoringContext, part: FilePart) -> ScoredPart:
 class _PartScoring:
     """A part while it is scored."""
 
-    def __init__(self, bench: ScoringContext, part: FilePart) -> None:
+    def __init__(self, context: ScoringContext, part: FilePart) -> None:
         self._part = part
-        self._scoring = TraceScoring(bench.gold, RagScorer(bench.settings))
-        self._bad = BadLines(bench.skip_bad)
+        self._scoring = TraceScoring(context.gold, RagScorer(context.settings))
+        self._bad = BadLines(context.skip_bad)
         self._digest: str | None = None
         self._lines, self._offsets = array("q"), array("q")
         self._count = 0
@@ -156,7 +156,7 @@ class _PartScoring:
                 rows = TRACE_READER.from_chunk(
                     block.raw, block.first_line, part.shown, bad, block.lines
                 )
-                self._scoring.take(rows, part.shown, bad)
+                self._scoring.score(rows, part.shown, bad)
         self._digest = seen.digest if part.digests else None
 
     def done(self, error: AffidavitError | None) -> ScoredPart:
@@ -241,7 +241,7 @@ class FoundTrace:
 
 def score_traces(
     sources: Iterable[RagSource],
-    bench: ScoringContext,
+    context: ScoringContext,
     bad: BadLines,
     jobs: int,
     run: ParallelRun,
@@ -254,31 +254,31 @@ def score_traces(
     traces = ScoredTraces(LastTraces())
     for source in sources:
         if source.is_own:
-            _score_own(source=source, bench=bench, bad=bad, jobs=jobs, run=run, traces=traces)
+            _score_own(source=source, context=context, bad=bad, jobs=jobs, run=run, traces=traces)
         else:
-            _score_imported(source, bench, bad, questions, traces)
+            _score_imported(source, context, bad, questions, traces)
     return traces
 
 
 def _score_own(
     source: RagSource,
-    bench: ScoringContext,
+    context: ScoringContext,
     bad: BadLines,
     jobs: int,
     run: ParallelRun,
     traces: ScoredTraces,
 ) -> None:
-    parts = parts_of(source.file, source.shown, jobs, len(bench.gold))
+    parts = parts_of(source.file, source.shown, jobs, len(context.gold))
     found, in_file = [(0, traces.runs)], 0
     for part, scored in zip(
-        parts, run(bench, score_part, parts, min(jobs, len(parts))), strict=True
+        parts, run(context, score_part, parts, min(jobs, len(parts))), strict=True
     ):
         merge_bad_lines(scored.bad, scored.error, bad, in_file)
         if scored.digest is not None:
             traces.digests.append(scored.digest)
         if part.scores:
             found.append((traces.before, scored.runs))
-            traces.index.stretches.append(
+            traces.index.ranges.append(
                 LineRange(
                     file=source.file,
                     shown=source.shown,
@@ -295,24 +295,24 @@ def _score_own(
 
 def _score_imported(
     source: RagSource,
-    bench: ScoringContext,
+    context: ScoringContext,
     bad: BadLines,
     questions: Questions | None,
     traces: ScoredTraces,
 ) -> None:
-    scoring = TraceScoring(bench.gold, RagScorer(bench.settings))
+    scoring = TraceScoring(context.gold, RagScorer(context.settings))
     last = 0
 
     def rows() -> Iterator[tuple[int, TraceRow]]:
         nonlocal last
-        for row, trace in imported_traces(source, bench.settings.refusal, bad):
+        for row, trace in imported_traces(source, context.settings.refusal, bad):
             last = row.position
-            traces.scores.take(row.scores)
-            if row.qid_derived and questions is not None and trace.qid not in bench.gold:
+            traces.scores.add(row.scores)
+            if row.qid_derived and questions is not None and trace.qid not in context.gold:
                 trace = structs_replace(trace, qid=questions.qid_of(qid_of(trace)))
             yield traces.before + row.position, trace
 
-    scoring.take(rows(), source.shown, bad)
+    scoring.score(rows(), source.shown, bad)
     traces.runs = merge_traces([(0, traces.runs), (0, scoring.runs())])
     traces.digests.append(digest_file(source.file))
     traces.imported.append((source, traces.before, traces.before + last))

@@ -102,7 +102,7 @@ ENGINES = ("local", "spark")
 @click.option("--master", default="local[*]", show_default=True, help="The address of Spark.")
 def rag(
     terminal: Terminal,
-    frame: GateOptions,
+    options: GateOptions,
     files: tuple[str, ...],
     gold: tuple[str, ...],
     trace: tuple[str, ...],
@@ -133,31 +133,31 @@ def rag(
     if [*gold, *traces].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
     _reject_unused_rag_options(
-        engine, wants_items=items and not terminal.json and "json" not in frame.report_files
+        engine, wants_items=items and not terminal.json and "json" not in options.report_files
     )
-    frame.require_gates("rag")
-    frame.refuse_to_replace((*gold, *traces, *((scu_rules,) if scu_rules else ())))
+    options.require_gates("rag")
+    options.refuse_to_replace((*gold, *traces, *((scu_rules,) if scu_rules else ())))
     report = gate_rag(
         RagPlan(
             gold=gold,
             trace=traces,
-            gates=frame.gates,
+            gates=options.gates,
             scu_enforced=scu_enforced,
             scu_rules=scu_rules,
             k=k,
             refusal=refusal,
-            allow_missing=frame.allow_missing,
-            skip_bad=frame.skip_bad,
+            allow_missing=options.allow_missing,
+            skip_bad=options.skip_bad,
             expect_gold_digest=expect_gold_digest,
-            baseline=frame.baseline,
+            baseline=options.baseline,
             # Only the JSON names every item.
-            items=items and (terminal.json or "json" in frame.report_files),
+            items=items and (terminal.json or "json" in options.report_files),
             jobs=jobs,
             engine=engine,
             master=master,
         )
     )
-    return finish_gate(terminal, frame, report)
+    return finish_gate(terminal, options, report)
 
 
 def _reject_unused_rag_options(engine: str, *, wants_items: bool) -> None:
@@ -223,7 +223,7 @@ def _reject_unused_rag_options(engine: str, *, wants_items: bool) -> None:
 )
 def latency(
     terminal: Terminal,
-    frame: GateOptions,
+    options: GateOptions,
     files: tuple[str, ...],
     rps: float | None,
     accuracy: tuple[str, ...],
@@ -238,27 +238,27 @@ def latency(
     from affidavit.app.gate_latency import LatencyGate, gate_latency
     from affidavit.decision.baseline import RollbackGuard
 
-    if frame.baseline is None:
+    if options.baseline is None:
         reject_options("is for --fail-on-regression", "slower_by", "worse_by")
     known = tuple(map(_accuracy_report, accuracy))
     if len({name for name, _ in known}) < len(known):
         raise click.UsageError("--accuracy names a configuration twice")
     if all(name is not None for name, _ in known):
         reject_options("needs --accuracy with a report of this release", "worse_by")
-    frame.require_gates("latency")
-    frame.refuse_to_replace((*files, *(path for _, path in known)))
+    options.require_gates("latency")
+    options.refuse_to_replace((*files, *(path for _, path in known)))
     report = gate_latency(
         LatencyGate(
             files=files,
-            gates=frame.gates,
+            gates=options.gates,
             rps=rps,
             accuracy=known,
             guard=RollbackGuard(slower_by, worse_by),
-            skip_bad=frame.skip_bad,
-            baseline=frame.baseline,
+            skip_bad=options.skip_bad,
+            baseline=options.baseline,
         )
     )
-    return finish_gate(terminal, frame, report)
+    return finish_gate(terminal, options, report)
 
 
 def _accuracy_report(text: str) -> tuple[str | None, Path]:
@@ -301,7 +301,7 @@ def _accuracy_report(text: str) -> tuple[str | None, Path]:
 )
 def agreement(
     terminal: Terminal,
-    frame: GateOptions,
+    options: GateOptions,
     pairs: tuple[str, ...],
     scholar: str | None,
     auditor: str | None,
@@ -324,8 +324,8 @@ def agreement(
     if pairs:
         reject_options("is for --scholar and --auditor: a pair lacks no label", "allow_missing")
     named = (("percent_agreement", pa_gate), ("kappa", kappa_gate), ("abstain_rate", abstain_gate))
-    gates = (*frame.gates, *(f"{name}={value}" for name, value in named if value is not None))
-    replace(frame, gates=gates).require_gates("agreement")
+    gates = (*options.gates, *(f"{name}={value}" for name, value in named if value is not None))
+    replace(options, gates=gates).require_gates("agreement")
     if (
         scholar is not None
         and auditor is not None
@@ -333,22 +333,22 @@ def agreement(
     ):
         raise click.UsageError("--scholar and --auditor are one file, which agrees with itself")
     others = () if disagreements is None else (disagreements,)
-    frame.refuse_to_replace((*pairs, *filter(None, labels)), *others)
+    options.refuse_to_replace((*pairs, *filter(None, labels)), *others)
     report, counts = gate_agreement(
         AgreementGate(
             pairs=pairs,
             scholar=scholar,
             auditor=auditor,
             gates=gates,
-            skip_bad=frame.skip_bad,
-            allow_missing=frame.allow_missing,
-            baseline=frame.baseline,
+            skip_bad=options.skip_bad,
+            allow_missing=options.allow_missing,
+            baseline=options.baseline,
         )
     )
     if disagreements is not None:
         write_atomically(disagreements, disagreements_tsv(counts))
         terminal.note(f"wrote {disagreements}")
-    return finish_gate(terminal, frame, report)
+    return finish_gate(terminal, options, report)
 
 
 # `affidavit gate research`.
@@ -383,7 +383,7 @@ def agreement(
     type=click.Path(path_type=Path),
     help="A folder of runs: each a folder with output.json, manifests.jsonl, events.jsonl.",
 )
-def research(terminal: Terminal, frame: GateOptions, golden: Path, outputs: Path) -> Exit:
+def research(terminal: Terminal, options: GateOptions, golden: Path, outputs: Path) -> Exit:
     """Decide whether research runs rest on evidence.
 
     Evidence coverage, golden recall, abstention accuracy and manifest integrity, for each run and
@@ -393,15 +393,15 @@ def research(terminal: Terminal, frame: GateOptions, golden: Path, outputs: Path
     from affidavit.base.faults import gates as faults
     from affidavit.decision.report import system_error_report
 
-    frame.require_gates("research")
-    frame.refuse_to_replace((golden,))
+    options.require_gates("research")
+    options.refuse_to_replace((golden,))
     asked = ResearchGate(
         golden=golden,
         outputs=outputs,
-        gates=frame.gates,
-        skip_bad=frame.skip_bad,
-        allow_missing=frame.allow_missing,
-        baseline=frame.baseline,
+        gates=options.gates,
+        skip_bad=options.skip_bad,
+        allow_missing=options.allow_missing,
+        baseline=options.baseline,
     )
     try:
         report = gate_research(asked)
@@ -410,9 +410,9 @@ def research(terminal: Terminal, frame: GateOptions, golden: Path, outputs: Path
             raise
         click.echo(single_line(str(error)), err=True)
         return finish_gate(
-            terminal, frame, system_error_report("research", error), error.fault.exit
+            terminal, options, system_error_report("research", error), error.fault.exit
         )
-    return finish_gate(terminal, frame, report)
+    return finish_gate(terminal, options, report)
 
 
 # `affidavit gate all`.
@@ -441,7 +441,7 @@ def research(terminal: Terminal, frame: GateOptions, golden: Path, outputs: Path
     type=click.Path(path_type=Path),
     help="The file with the tables [gates.*]; its paths are relative to it.",
 )
-def all_gates(terminal: Terminal, frame: GateOptions, config: Path) -> Exit:
+def all_gates(terminal: Terminal, options: GateOptions, config: Path) -> Exit:
     """Decide over all gates that a project configures.
 
     The worst gate decides. If the files of a gate are missing, the decision is never to ship.
@@ -449,7 +449,7 @@ def all_gates(terminal: Terminal, frame: GateOptions, config: Path) -> Exit:
     from affidavit.app.gate_all import load_gate_config, run_all_gates
 
     loaded = load_gate_config(config)
-    remembered = replace(frame, history=frame.history or loaded.history)
+    remembered = replace(options, history=options.history or loaded.history)
     remembered.refuse_to_replace((config, *loaded.inputs))
     found = run_all_gates(terminal.progress(loaded.runs(), "Deciding", len(loaded.gates)))
     for part in found.parts:

@@ -169,7 +169,7 @@ def gate_command(
 
 def finish_gate(
     terminal: Terminal,
-    frame: GateOptions,
+    options: GateOptions,
     report: "Report",
     exit: Exit | None = None,
 ) -> Exit:
@@ -179,9 +179,9 @@ def finish_gate(
     """
     from affidavit.base.files import write_atomically
 
-    with _history_with_run(terminal, frame.history, report) as past:
+    with _history_with_run(terminal, options.history, report) as past:
         # All files are rendered before the first is written; JSON comes in pieces.
-        files = frame.report_files.items()
+        files = options.report_files.items()
         made = [(path, render("gate", name, report, past)) for name, path in files]
         for path, data in made:
             write_atomically(path, data)

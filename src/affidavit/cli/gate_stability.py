@@ -99,7 +99,7 @@ _RUN_MODE_OPTIONS: Final = (
 @jobs_option("Run: how many questions at once.")
 def stability(
     terminal: Terminal,
-    frame: GateOptions,
+    options: GateOptions,
     mode: Literal["score", "run"],
     gold: str,
     runs: tuple[str, ...],
@@ -128,8 +128,8 @@ def stability(
     if not refusal.strip():
         raise click.UsageError("--refusal is empty, so an answer without words would be one")
     files = runs or ("runs/stability.jsonl",)
-    frame.require_gates("stability")
-    frame.refuse_to_replace((gold, *files))
+    options.require_gates("stability")
+    options.refuse_to_replace((gold, *files))
     if [gold, *files].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
     if mode == "run":
@@ -163,15 +163,15 @@ def stability(
         StabilityGate(
             gold=gold,
             runs=files,
-            gates=frame.gates,
+            gates=options.gates,
             refusal=refusal,
-            skip_bad=frame.skip_bad,
-            allow_missing=frame.allow_missing,
-            baseline=frame.baseline,
+            skip_bad=options.skip_bad,
+            allow_missing=options.allow_missing,
+            baseline=options.baseline,
             expect_gold_digest=expect_gold_digest,
         )
     )
-    return finish_gate(terminal, frame, report)
+    return finish_gate(terminal, options, report)
 
 
 @contextmanager

@@ -15,9 +15,8 @@ from affidavit.base.statistics.arithmetic import rounded
 from affidavit.base.statistics.rates import Interval, Rate, wilson, z_value
 from affidavit.decision.counts import Count, Tally
 from affidavit.decision.decision import Decision, GateStatus
-from affidavit.decision.gate import Gate, Operator, gate_text
+from affidavit.decision.gate import Gate, Operator, gate_text, threshold_text
 from affidavit.decision.metric import Metric, MetricKind
-from affidavit.decision.thresholds import threshold_text
 
 Ci95 = tuple[float, float]
 _MAX_ITEMS: Final = 10**12

@@ -18,7 +18,6 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.text import excerpt
 from affidavit.decision import metric as tables
 from affidavit.decision.metric import RANGE_DESCRIPTIONS, Metric, MetricKind, MetricTable
-from affidavit.decision.thresholds import meets_threshold, parse_number, threshold_text
 
 # A name may end in "@k", as the seed documents write recall. A part is printed in the report, so a
 # lone surrogate, which a command line can contain, is refused.
@@ -31,6 +30,27 @@ _OPERATORS: Final[Mapping[str, Operator]] = {">=": ">=", ">": ">", "<=": "<=", "
 _SPACED: Final = re.compile(r"\s*(>=|<=|==|=|>|<)\s*")
 _MIN_CONFIDENCE: Final = 50.0
 _MAX_CONFIDENCE: Final = 99.9
+# A number as people and spreadsheets write it. Python also accepts `1_000`, digits of other
+# scripts, `nan` and `infinity`; in a measurement or a gate those are mistakes. Each digit matches in
+# one way only, so that a long row of digits takes linear time.
+_NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+
+def parse_number(text: str) -> float | None:
+    """Return the number of a text, or None; a number out of range is infinite."""
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def meets_threshold(value: float, operator: str, threshold: float) -> bool:
+    """Tell whether `value` is `>=`, `>`, `<=` or `<` a threshold; both are unrounded."""
+    if value == threshold:
+        return operator.endswith("=")
+    return (value > threshold) is operator.startswith(">")
+
+
+def threshold_text(number: float) -> str:
+    """Return the shortest text that parses to the same number."""
+    return str(int(number)) if number == int(number) else repr(number)
 
 
 class Gate(Struct, frozen=True, kw_only=True):

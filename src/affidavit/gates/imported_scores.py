@@ -36,7 +36,7 @@ class ScoreSum:
     labels: int = 0
     """Scores that are text and have no mean."""
 
-    def take(self, score: ImportedScore) -> None:
+    def add(self, score: ImportedScore) -> None:
         """Add a score."""
         if score is None:
             self.not_measured += 1
@@ -74,16 +74,16 @@ class ImportedScores:
     sums: dict[str, ScoreSum] = field(default_factory=dict)
     is_cut: bool = False
 
-    def take(self, scores: Mapping[str, ImportedScore]) -> None:
+    def add(self, scores: Mapping[str, ImportedScore]) -> None:
         """Add the scores of a row."""
         for name, score in scores.items():
-            self.sums.setdefault(name, ScoreSum()).take(score)
+            self.sums.setdefault(name, ScoreSum()).add(score)
         while len(self.sums) > MAX_LISTED:
             # The names kept are the first in sorted order, whatever the order of the rows.
             del self.sums[max(self.sums)]
             self.is_cut = True
 
-    def said(self) -> str:
+    def summary(self) -> str:
         """Return the means in one line; empty if there are no scores."""
         means = [
             f"{excerpt(name)} {rounded(mean, 3):g} (n {self.sums[name].n})"
@@ -129,7 +129,7 @@ class ImportedExtras:
     def warnings(self) -> tuple[str, ...]:
         """The warnings of the report."""
         said = {
-            f"scores that the file brings: {self.scores.said()}; not used for the decision": (
+            f"scores that the file brings: {self.scores.summary()}; not used for the decision": (
                 self.scores.sums
             ),
             "gold items that have their question in common, so traces that are known by it alone"

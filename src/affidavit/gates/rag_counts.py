@@ -319,7 +319,7 @@ def count_profiles(items: Iterable[tuple[str, ItemProfile]]) -> RagCounts:
     for qid, profile in items:
         profiles[profile] += 1
         if named.wants(profile):
-            named.take(qid, profile)
+            named.add(qid, profile)
     return named.counts(profiles)
 
 
@@ -337,7 +337,7 @@ def count_codes(
     wanted = {code for code in counted if named.wants(decode_profile(code))}
     for qid, code in zip(qids, codes, strict=True):
         if code in wanted:
-            named.take(qid, decode_profile(code))
+            named.add(qid, decode_profile(code))
     profiles = {decode_profile(code): count for code, count in counted.items()}
     return replace(named.counts(profiles), traces=traces, duplicates=duplicates, strays=strays)
 
@@ -358,7 +358,7 @@ class _NameCollector:
             self._kinds[profile] = tuple(kinds)
         return bool(self._kinds[profile]) or profile in self._failed
 
-    def take(self, qid: str, profile: ItemProfile) -> None:
+    def add(self, qid: str, profile: ItemProfile) -> None:
         for name in self._kinds[profile]:
             self._listed[name].append(qid)
         if profile in self._failed:

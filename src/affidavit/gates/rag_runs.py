@@ -22,7 +22,7 @@ GoldSet = Mapping[str, PreparedGold]
 
 def gold_set(gold: Mapping[str, GoldItem], scorer: RagScorer) -> dict[str, PreparedGold]:
     """Prepare a gold set for scoring."""
-    return {qid: scorer.ready(item, number) for number, (qid, item) in enumerate(gold.items())}
+    return {qid: scorer.prepare(item, number) for number, (qid, item) in enumerate(gold.items())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class TraceScoring:
         self._stray_names: set[str] = set()
         self._strays = 0
 
-    def take(
+    def score(
         self,
         traces: Iterable[tuple[int, TraceRow]],
         file: str | None = None,
@@ -118,7 +118,7 @@ def score_traces(
 ) -> LastTraces:
     """Score traces, each with its line."""
     scoring = TraceScoring(gold, scorer)
-    scoring.take(traces)
+    scoring.score(traces)
     return scoring.runs()
 
 

@@ -80,10 +80,10 @@ class RagScorer:
 
     def score(self, gold: GoldItem, trace: TraceRow | None) -> ItemProfile:
         """Return the profile of a gold item with its last trace, or without a trace."""
-        ready = self.ready(gold)
+        ready = self.prepare(gold)
         return decode_profile(ready.base | MISSING if trace is None else self.code_of(ready, trace))
 
-    def ready(self, gold: GoldItem, number: int = 0) -> PreparedGold:
+    def prepare(self, gold: GoldItem, number: int = 0) -> PreparedGold:
         """Prepare a gold item; `number` is its position in the gold set."""
         lock = (self._locked(gold.constraints) or None) if gold.constraints else None
         base = (ANSWERABLE if gold.answerable else 0) + (CONSTRAINED if lock else 0)

@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import Final
 
 from affidavit.decision.evaluation import GateResult
+from affidavit.decision.gate import threshold_text
 from affidavit.decision.report import Report
-from affidavit.decision.thresholds import threshold_text
 
 ABSENT: Final = "–"
 _NAMES: Final = 10
