@@ -31,8 +31,8 @@ _SPACED: Final = re.compile(r"\s*(>=|<=|==|=|>|<)\s*")
 _MIN_CONFIDENCE: Final = 50.0
 _MAX_CONFIDENCE: Final = 99.9
 # A number as people and spreadsheets write it. Python also accepts `1_000`, digits of other
-# scripts, `nan` and `infinity`; in a measurement or a gate those are mistakes. Each digit matches in
-# one way only, so that a long row of digits takes linear time.
+# scripts, `nan` and `infinity`; in a measurement or a gate those are mistakes. Each digit matches
+# in one way only, so that a long row of digits takes linear time.
 _NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
