@@ -56,9 +56,16 @@ def _drawn_lines(page: "PdfTextPage") -> Iterator[PdfLine]:
         first, last = index_of(handle, start), index_of(handle, start + len(text) - 1)
         raw.FPDFText_GetCharOrigin(handle, first, *origin)
         raw.FPDFText_GetCharBox(handle, last, *box)
-        # A line may begin with a small raised mark, so its end is asked too.
+        # A line may begin with a small raised mark, so the size of its end counts too.
         size = max(size_of(handle, first), size_of(handle, last))
-        return PdfLine(text, x.value, y.value, right.value, size, 1 + text.count(HYPHEN))
+        return PdfLine(
+            text=text,
+            x=x.value,
+            y=y.value,
+            right=right.value,
+            size=size,
+            height=1 + text.count(HYPHEN),
+        )
 
     at = 0
     for printed in _page_text(page).split("\r\n"):
@@ -106,9 +113,14 @@ def _join_line(pieces: list[PdfLine]) -> PdfLine:
     if len(pieces) == 1:
         return pieces[0]
     first, last = pieces[0], pieces[-1]
-    text = " ".join(piece.text for piece in pieces)
-    height = max(piece.height for piece in pieces)
-    return PdfLine(text, first.x, first.y, last.right, max(piece.size for piece in pieces), height)
+    return PdfLine(
+        text=" ".join(piece.text for piece in pieces),
+        x=first.x,
+        y=first.y,
+        right=last.right,
+        size=max(piece.size for piece in pieces),
+        height=max(piece.height for piece in pieces),
+    )
 
 
 def _page_text(page: "PdfTextPage") -> str:

@@ -16,10 +16,10 @@ LabelMeaning = Literal["supports", "partly", "neither", "contradicts"]
 
 
 class HfSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings as the file says them.
+    """The table `[hf]`.
 
-    `model` is a folder, looked for from the place of the file, or a name of the hub. A name is
-    only fetched if the user says so; without that, what was fetched before is used.
+    `model` is a folder, relative to the file, or the name of a model on the hub. A model is only
+    downloaded with `allow_download`; otherwise the local copy of the hub is used.
     """
 
     model: SettingText
@@ -34,8 +34,8 @@ class HfSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return hash((self.model, self.revision, tuple(sorted(self.labels.items()))))
 
 
-# What the labels of a classifier mean. A label that nobody can name stops the run: a guess here
-# would turn every verdict around.
+# The meaning of a classifier's labels. An unknown label stops the run: a guess could invert every
+# verdict.
 
 _LETTERS: Final = re.compile("[^a-z]+")
 
@@ -69,12 +69,14 @@ What a two-class model calls inconsistent or hallucinated may be absent or in co
 """
 
 
-def meanings_of(names: Iterable[str], said: Mapping[str, LabelMeaning]) -> tuple[LabelMeaning, ...]:
-    """Return what each label means, in the model's order: by the user's word, else by its name."""
+def meanings_of(
+    names: Iterable[str], configured: Mapping[str, LabelMeaning]
+) -> tuple[LabelMeaning, ...]:
+    """Return the meaning of each label, in the model's order: configured, or known by name."""
     labels = tuple(names)
-    if strangers := sorted(set(said) - set(labels)):
-        _refuse(f"the model has no label {strangers[0]!r}", labels)
-    found = [said.get(name) or KNOWN_LABELS.get(_normalized_label(name)) for name in labels]
+    if unknown := sorted(set(configured) - set(labels)):
+        _refuse(f"the model has no label {unknown[0]!r}", labels)
+    found = [configured.get(name) or KNOWN_LABELS.get(_normalized_label(name)) for name in labels]
     meanings = tuple(meaning for meaning in found if meaning is not None)
     if len(meanings) != len(labels):
         _refuse(f"{labels[found.index(None)]!r} is not known", labels)
