@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
@@ -36,7 +36,7 @@ class Dog(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="dog"):
 class House(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     size: int | None = None
     pets: tuple[Cat | Dog, ...] = ()
-    rooms: dict[str, "Room"] = {}
+    rooms: Annotated[dict[str, "Room"], msgspec.Meta(title="Rooms")] = {}
 
 
 class Room(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -225,8 +225,6 @@ def _written_by_json(value: object) -> bytes:
         text = json.dumps(
             value, sort_keys=True, separators=separators, allow_nan=False, default=enum_value
         )
-    except (TypeError, ValueError):
-        raise unwritable_error(value) from None
     except RecursionError:
         place = "and the stack is nearly full"
         raise AffidavitError(JSON_DEPTH, limit=MAX_DEPTH, place=place) from None

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -251,39 +251,43 @@ class _TomlScanner:
 
     def _key_parts(self) -> list[str]:
         parts = []
-        while key := self._KEY.match(self._text, self._at):
-            quoted, literal, bare = key.groups()
+        while True:
+            quoted, literal, bare = self._take(self._KEY).groups()
             parts.append(_unescaped(quoted) if quoted is not None else literal or bare or "")
-            self._at = key.end()
             if self._text[self._at] != ".":
-                break
+                return parts
             self._at += 1
-        return parts
 
     def _value(self, path: str) -> None:
         opening = self._text[self._skip_space()]
-        if string := self._STRING.match(self._text, self._at):
-            self._at = string.end()
-        elif opening in "[{":
-            self._at += 1
-            number = 0
-            while self._text[self._skip_space()] not in "]}":
-                if opening == "{":
-                    self._pair(path)
-                else:
-                    self._found[f"{path}[{number}]"] = self._position()
-                    self._value(f"{path}[{number}]")
-                number += 1
-                if self._text[self._skip_space()] == ",":
-                    self._at += 1
-            self._at += 1
-        elif scalar := self._SCALAR.match(self._text, self._at):
-            self._at = scalar.end()
+        if opening in "\"'":
+            self._take(self._STRING)
+            return
+        if opening not in "[{":
+            self._take(self._SCALAR)
+            return
+        self._at += 1
+        number = 0
+        while self._text[self._skip_space()] not in "]}":
+            if opening == "{":
+                self._pair(path)
+            else:
+                self._found[f"{path}[{number}]"] = self._position()
+                self._value(f"{path}[{number}]")
+            number += 1
+            if self._text[self._skip_space()] == ",":
+                self._at += 1
+        self._at += 1
 
     def _skip_space(self) -> int:
-        if space := self._SPACE.match(self._text, self._at):
-            self._at = space.end()
+        self._take(self._SPACE)
         return self._at
+
+    def _take(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        """Move behind a pattern, which matches here because the text is valid."""
+        found = cast("re.Match[str]", pattern.match(self._text, self._at))
+        self._at = found.end()
+        return found
 
     def _position(self) -> tuple[int, int]:
         self._line += self._text.count("\n", self._line_start, self._at)
