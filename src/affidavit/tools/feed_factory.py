@@ -78,8 +78,10 @@ def _file(settings: kinds.FileSource, source: EvidenceSource, context: FeedConte
     return FileFeed(source, file, settings, settings.select, where)
 
 
-def _folder(settings: kinds.FolderSource, source: EvidenceSource, context: FeedContext) -> Feed:
-    return FolderFeed(source, context.folder / settings.root, settings, settings.max_bytes)
+def _lock(settings: kinds.LockSource, source: EvidenceSource, context: FeedContext) -> Feed:
+    path, reader = context.folder / settings.path, lock_file_reader(settings.path)
+    file = CachedFile(path, settings.path, settings.max_bytes, reader)
+    return LockFeed(source, file, settings)
 
 
 def _sql(settings: kinds.SqlSource, source: EvidenceSource, context: FeedContext) -> Feed:
@@ -96,9 +98,8 @@ def _queries(settings: kinds.QueriesSource, source: EvidenceSource, context: Fee
     def select_query(args: CheckArguments) -> SqlQuery:
         name = single_argument("query", args)
         if name not in by_name:
-            problem = (
-                f"no query is named {display_value(name)}; there are {', '.join(sorted(by_name))}"
-            )
+            known = ", ".join(sorted(by_name))
+            problem = f"no query is named {display_value(name)}; there are {known}"
             raise SourceFailedError(FailureReason.ARGUMENT, problem)
         return by_name[name]
 
@@ -116,56 +117,30 @@ def _database(
     return SqliteFeed(source, context.folder / (settings.sqlite or ""), select_query, settings)
 
 
-def _http_client(
-    settings: kinds.HttpSource | kinds.AnyUrlSource | kinds.IndexSource, context: FeedContext
-) -> HttpSourceClient:
+def _client(settings: Any, context: FeedContext) -> HttpSourceClient:
     return HttpSourceClient(
         context.allowed, settings.max_bytes, settings.headers, context.environment
     )
 
 
-def _http(settings: kinds.HttpSource, source: EvidenceSource, context: FeedContext) -> Feed:
-    return HttpFeed(source, settings.url, settings.query, _http_client(settings, context), settings)
-
-
-def _any_url(settings: kinds.AnyUrlSource, source: EvidenceSource, context: FeedContext) -> Feed:
-    return AnyUrlFeed(source, _http_client(settings, context), settings)
-
-
-def _mcp(settings: kinds.McpSource, source: EvidenceSource, context: FeedContext) -> Feed:
-    return McpFeed(source, settings, context.folder, context.allowed, context.environment)
-
-
-def _python(settings: kinds.PythonSource, source: EvidenceSource, context: FeedContext) -> Feed:
-    return PythonFeed(source, settings.call, settings, settings.max_bytes)
-
-
-def _installed(
-    settings: kinds.InstalledSource, source: EvidenceSource, context: FeedContext
-) -> Feed:
-    return InstalledFeed(source, settings)
-
-
-def _lock(settings: kinds.LockSource, source: EvidenceSource, context: FeedContext) -> Feed:
-    path = context.folder / settings.path
-    file = CachedFile(path, settings.path, settings.max_bytes, lock_file_reader(settings.path))
-    return LockFeed(source, file, settings)
-
-
-def _index(settings: kinds.IndexSource, source: EvidenceSource, context: FeedContext) -> Feed:
-    return IndexFeed(source, settings.url, _http_client(settings, context), settings)
-
-
 _FEED_BUILDERS: Final[Mapping[type, Callable[[Any, EvidenceSource, FeedContext], Feed]]] = {
     kinds.FileSource: _file,
-    kinds.FolderSource: _folder,
+    kinds.LockSource: _lock,
     kinds.SqlSource: _sql,
     kinds.QueriesSource: _queries,
-    kinds.HttpSource: _http,
-    kinds.AnyUrlSource: _any_url,
-    kinds.McpSource: _mcp,
-    kinds.PythonSource: _python,
-    kinds.InstalledSource: _installed,
-    kinds.LockSource: _lock,
-    kinds.IndexSource: _index,
+    kinds.FolderSource: lambda own, source, context: FolderFeed(
+        source, context.folder / own.root, own, own.max_bytes
+    ),
+    kinds.HttpSource: lambda own, source, context: HttpFeed(
+        source, own.url, own.query, _client(own, context), own
+    ),
+    kinds.AnyUrlSource: lambda own, source, context: AnyUrlFeed(source, _client(own, context), own),
+    kinds.IndexSource: lambda own, source, context: IndexFeed(
+        source, own.url, _client(own, context), own
+    ),
+    kinds.McpSource: lambda own, source, context: McpFeed(
+        source, own, context.folder, context.allowed, context.environment
+    ),
+    kinds.PythonSource: lambda own, source, _: PythonFeed(source, own.call, own, own.max_bytes),
+    kinds.InstalledSource: lambda own, source, _: InstalledFeed(source, own),
 }

@@ -245,13 +245,13 @@ class AnyUrlFeed:
 
 def fill_url(url: str, args: CheckArguments) -> str:
     """Return a URL with its slots filled. An argument cannot leave its part of the path."""
-    made = fill_text(url, args, lambda value: quote(value, safe=""))
-    steps = unquote(urlsplit(made).path).split("/")
+    filled = fill_text(url, args, lambda value: quote(value, safe=""))
+    steps = unquote(urlsplit(filled).path).split("/")
     if "." in steps or ".." in steps:
         raise SourceFailedError(
             FailureReason.ARGUMENT, "an argument would lead to another place of the server"
         )
-    return made
+    return filled
 
 
 def http_observation_time(

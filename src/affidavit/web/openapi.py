@@ -76,7 +76,7 @@ class ServiceOperation(Operation):
         for response in responses.values():
             response.headers = {
                 "X-Request-Id": OpenAPIHeader(
-                    description="The id of this request, as it stands in the log.",
+                    description="The id of this request in the log.",
                     schema=Schema(type=OpenAPIType.STRING),
                 )
             }
@@ -114,7 +114,7 @@ def openapi_document(routes: Sequence[HTTPRouteHandler]) -> dict[str, Any]:
                 API_KEY_SCHEME: SecurityScheme(
                     type="http",
                     scheme="bearer",
-                    description="A key made with `affidavit apikeys new`.",
+                    description="A key created with `affidavit apikeys new`.",
                 )
             }
         ),
