@@ -123,7 +123,7 @@ _EVIDENCE: Final = GroupEntry(
             ("replay", "evidence_verify:replay", "Run again what a bundle records and compare."),
             ("show", "evidence_inspect:show", "Show what an evidence bundle holds."),
             ("diff", "evidence_inspect:diff", "Show what differs between two evidence bundles."),
-            ("prove", "evidence_inspect:prove", "Prove that an event stands in a bundle."),
+            ("prove", "evidence_inspect:prove", "Prove that an event is in a bundle."),
             ("redact", "evidence_bundles:redact", "Replace values of a bundle by commitments."),
         ),
     ),

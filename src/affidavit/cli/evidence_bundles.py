@@ -26,10 +26,10 @@ from affidavit.cli.terminal import Terminal
         Example("affidavit evidence seal run.jsonl -o run.tar.gz", "what `affidavit.record` wrote"),
         Example(
             "affidavit evidence seal run.jsonl -o run.tar.gz --pack eu-ai-act-baseline",
-            "and which pack it is held to",
+            "and the pack that it must satisfy",
         ),
     ),
-    exits={Exit.YES: "sealed; a run without its end says so"},
+    exits={Exit.YES: "sealed; an unfinished run is marked as such"},
 )
 @click.argument("log", type=click.Path(path_type=Path), help="The log of a run.")
 @bundle_output_option
@@ -73,8 +73,10 @@ def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...
 @bundle_output_option
 @applied_packs_option
 @click.option("--run-id", help="The run's name, without a colon; by default that of the output.")
-@click.option("--source", default="urn:affidavit:import", show_default=True, help="Who says so.")
-@click.option("--at", help="The time of what says none of its own; by default now.")
+@click.option(
+    "--source", default="urn:affidavit:import", show_default=True, help="The source of the events."
+)
+@click.option("--at", help="The time of documents without one; by default now.")
 def import_evidence(
     terminal: Terminal,
     files: tuple[Path, ...],
@@ -115,7 +117,7 @@ def import_evidence(
         Example(
             "affidavit evidence redact run.tar.gz --path /data/input -o public.tar.gz"
             " --salts salts.json",
-            "inputs out, commitments in",
+            "replace inputs by commitments",
         ),
         Example(
             "affidavit evidence redact public.tar.gz --reveal revealed.json",
@@ -123,15 +125,15 @@ def import_evidence(
         ),
     ),
     exits={
-        Exit.YES: "redacted; or the revealed value is the one",
-        Exit.TAMPERED: "the revealed value is not the one, or the bundle contradicts itself",
+        Exit.YES: "redacted; or the revealed value is the redacted one",
+        Exit.TAMPERED: "the revealed value is another one, or the bundle contradicts itself",
     },
 )
 @click.argument("bundle", type=bundle_path, help="The bundle.")
 @click.option("--path", "paths", multiple=True, help="A JSON pointer like /data/input. Repeatable.")
 @click.option("--type", "types", multiple=True, help="Only events of this type. Repeatable.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The redacted bundle.")
-@click.option("--salts", type=click.Path(path_type=Path), help="Where the salts go: keep it.")
+@click.option("--salts", type=click.Path(path_type=Path), help="The file for the salts; keep it.")
 @click.option("--reveal", type=click.Path(path_type=Path), help="A revealed value to check.")
 @limits_option
 def redact(

@@ -33,13 +33,13 @@ _RUN_STATES = {
 
 @command(
     examples=(
-        Example("affidavit evidence show run.tar.gz", "what stands in it, counted"),
+        Example("affidavit evidence show run.tar.gz", "its contents, counted"),
         Example("affidavit evidence show run.tar.gz --events", "and every event"),
         Example("affidavit evidence show run.tar.gz --type affidavit.tool.call", "of one type"),
     ),
     exits={
         Exit.YES: "shown; the bundle is what was sealed",
-        Exit.TAMPERED: "the bundle contradicts itself, so nothing of it is shown",
+        Exit.TAMPERED: "the bundle contradicts itself, so nothing is shown",
     },
 )
 @click.argument("bundle", type=piped_bundle_path, help="The bundle; - for standard input.")
@@ -108,7 +108,7 @@ def _event_rows(events: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
 @command(
     examples=(Example("affidavit evidence diff monday.tar.gz tuesday.tar.gz", "what changed?"),),
     exits={
-        Exit.YES: "the same events, whenever they happened",
+        Exit.YES: "the same events, apart from their times",
         Exit.NO: "something differs",
         Exit.TAMPERED: "a bundle contradicts itself, so nothing is compared",
     },
@@ -174,7 +174,7 @@ _USAGE = "name a bundle and --event to make a proof; or --check, --root and --ev
         ),
         Example(
             "affidavit evidence prove --check proof.json --root sha256:... --event-file event.json",
-            "checked without the bundle",
+            "check it without the bundle",
         ),
     ),
     exits={
@@ -206,7 +206,7 @@ def prove(
     event_file: Path | None,
     limits: str | None,
 ) -> Exit:
-    """Prove that an event stands in a bundle.
+    """Prove that an event is in a bundle.
 
     --event makes a proof. --check checks one against the root that you trust and the event alone,
     without the rest of the bundle.

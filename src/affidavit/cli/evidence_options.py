@@ -30,7 +30,7 @@ applied_packs_option = click.option(
     "--pack",
     "pack_names",
     multiple=True,
-    help="A pack that the run is held to, to be named in the manifest. Repeatable.",
+    help="A pack that the run must satisfy, to name in the manifest. Repeatable.",
 )
 
 

@@ -59,9 +59,9 @@ _CONCLUSIONS: Final = {
 def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) -> Exit:
     """Verify evidence bundles offline step by step.
 
-    Six steps: container, manifest, events, totals, Merkle root, end. It stops at the first thing
-    that is wrong, and says what. Nothing is extracted. A bundle that somebody sealed anew verifies
-    too: compare its id or its Merkle root with one that you trust.
+    Six steps: container, manifest, events, totals, Merkle root, end. It stops at the first error.
+    Nothing is extracted. A bundle that somebody sealed anew verifies, too: compare its id or its
+    Merkle root with one that you trust.
     """
     from affidavit.app.bundles import bundles_in, require_readable, verify_files
     from affidavit.base.faults.bundles import BUNDLES_NONE
@@ -85,21 +85,21 @@ def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) ->
 
 @command(
     examples=(
-        Example("affidavit evidence replay run.tar.gz", "do its receipts and verdicts follow?"),
+        Example("affidavit evidence replay run.tar.gz", "recompute its receipts and verdicts"),
         Example(
             "affidavit evidence replay run.tar.gz --report lint.json",
-            "and is this what lint says of it?",
+            "and compare a lint report",
         ),
     ),
     exits={
-        Exit.YES: "all that is recorded and can be run again comes out the same",
-        Exit.UNKNOWN: "there was nothing to run again, or not all of it could be",
-        Exit.TAMPERED: "something recorded does not follow, or the bundle does not verify",
+        Exit.YES: "everything that can be recomputed is the same",
+        Exit.UNKNOWN: "there was nothing to recompute, or not everything could be",
+        Exit.TAMPERED: "something recorded differs, or the bundle does not verify",
     },
 )
 @click.argument("bundle", type=piped_bundle_path, help="The evidence bundle; - for standard input.")
 @click.option(
-    "--report", type=click.Path(path_type=Path), help="A lint report to hold against the bundle."
+    "--report", type=click.Path(path_type=Path), help="A lint report to compare with the bundle."
 )
 @pack_option
 @limits_option
@@ -113,7 +113,7 @@ def replay(
     """Run again what a bundle records and compare.
 
     Receipts follow from their evidence, ledgers from their readings, gate reports from their
-    figures, and lint and closure from the events. What reaches outside is listed, not run.
+    figures, and lint and closure from the events. Calls to the outside are listed, not run.
     """
     from affidavit.app.bundle_replay import packs_of_report, replay_bundle
     from affidavit.app.lint import closure_report, packs_from_texts

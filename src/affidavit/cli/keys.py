@@ -32,9 +32,9 @@ _STATUS_TONES: Final = {
         Example("affidavit keys new", "a key for this project, readable by you alone"),
         Example("affidavit keys new --encrypt", "under a passphrase, which is asked for"),
     ),
-    exits={Exit.YES: "made; it signs from now on"},
+    exits={Exit.YES: "created; it signs from now on"},
 )
-@click.option("--prefix", default="af", show_default=True, help="What the key's id begins with.")
+@click.option("--prefix", default="af", show_default=True, help="The prefix of the key's id.")
 @click.option(
     "--encrypt",
     is_flag=True,
@@ -77,8 +77,8 @@ def _new_passphrase(encrypt: bool) -> str | None:
 
 
 @command(
-    examples=(Example("affidavit keys list", "which key signs, and which may be believed"),),
-    exits={Exit.YES: "listed, also if there is none"},
+    examples=(Example("affidavit keys list", "which key signs, and which may be trusted"),),
+    exits={Exit.YES: "listed, even if there is none"},
 )
 @existing_project_option
 def list_keys(terminal: Terminal, project: Path) -> Exit:
@@ -106,7 +106,7 @@ def _key_row(key: "ListedKey") -> tuple[Cell | str, ...]:
 @command(
     examples=(
         Example("affidavit keys export -o keys.json", "the public keys, for those who verify"),
-        Example("affidavit keys export --registry", "with the lives of the keys"),
+        Example("affidavit keys export --registry", "with their lifecycles"),
     ),
     exits={Exit.YES: "written"},
 )
@@ -138,7 +138,7 @@ def export(terminal: Terminal, registry: bool, output: Path | None, project: Pat
 
 
 @command(
-    examples=(Example("affidavit keys retire af-ed25519-56475aa75463", "it signs no more"),),
+    examples=(Example("affidavit keys retire af-ed25519-56475aa75463", "it no longer signs"),),
     exits={Exit.YES: "retired"},
 )
 @key_argument
@@ -160,7 +160,7 @@ def retire(terminal: Terminal, key: str, at: str | None, project: Path) -> Exit:
     examples=(
         Example(
             "affidavit keys compromise af-ed25519-56475aa75463 --since 2026-01-31 --reason 'lost'",
-            "whatever it signed since then is disavowed",
+            "disavow what it signed since then",
         ),
     ),
     exits={Exit.YES: "recorded"},

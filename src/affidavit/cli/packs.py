@@ -55,7 +55,7 @@ def show(terminal: Terminal, pack: str) -> Exit:
         Example("affidavit packs validate my-pack.yaml", "is it a pack?"),
         Example("affidavit packs validate a.yaml b.yaml", "and do they collide?"),
     ),
-    exits={Exit.YES: "they can be run together; remarks are no errors"},
+    exits={Exit.YES: "they can be run together; remarks are not errors"},
 )
 @click.argument("packs", nargs=-1, required=True, help="Paths or names of packs.")
 def validate(terminal: Terminal, packs: tuple[str, ...]) -> Exit:

@@ -45,8 +45,8 @@ MAX_INPUT_BYTES = 256 * 1024 * 1024
         Example("affidavit answer checks.json --json | affidavit verify -", "from a pipe"),
     ),
     exits={
-        Exit.YES: "every receipt is verified: all that had to hold was checked and holds",
-        Exit.NO: "a signature holds, and its key may not be believed",
+        Exit.YES: "every receipt is valid: every required check was done and holds",
+        Exit.NO: "a signature holds, but its key may not be trusted",
         Exit.UNKNOWN: "something could not be checked: an unknown key, no time stamp",
         Exit.TAMPERED: "a digest, an id, a signature, a time stamp or a replay does not hold",
     },
@@ -85,7 +85,7 @@ def verify(
     """Verify receipts offline: anchor and signature and replay.
 
     Five steps: anchor, id, signature, evidence, replay. Whether a signature holds and whether its
-    key may be believed are two lines. Nothing in the receipt is taken on trust, and nothing is
+    key may be trusted are two lines. Nothing in the receipt is taken on trust, and nothing is
     fetched.
     """
     from affidavit.app.clock import datetime_of
@@ -142,13 +142,13 @@ def require_readable(receipts: Sequence[Path]) -> None:
 
 @command(
     examples=(
-        Example("affidavit replay receipt.json", "what is signed beside what follows"),
-        Example("affidavit replay receipt.json --routes routes.yaml", "from the question on"),
+        Example("affidavit replay receipt.json", "the signed values beside the recomputed ones"),
+        Example("affidavit replay receipt.json --routes routes.yaml", "from the question"),
     ),
     exits={
-        Exit.YES: "what is signed follows from the evidence, to the last letter",
+        Exit.YES: "the recomputed receipt equals the signed one",
         Exit.UNKNOWN: "the question was routed by another table than the one named",
-        Exit.TAMPERED: "something does not follow; every difference is named",
+        Exit.TAMPERED: "the recomputed receipt differs; every difference is named",
     },
 )
 @click.argument(
@@ -164,8 +164,8 @@ def require_readable(receipts: Sequence[Path]) -> None:
 def replay(terminal: Terminal, receipt: Path, routes: Path | None) -> Exit:
     """Recompute a receipt from its own evidence.
 
-    Operators over the evidence, then the composite over the verdicts. No key is needed, and none
-    is checked: `affidavit verify` does both.
+    It applies the operators to the evidence and composes the verdicts. It needs no key and checks
+    no signature; `affidavit verify` does.
     """
     from affidavit.app.verify import ReceiptInput, replay_receipt
 
