@@ -8,14 +8,7 @@ from affidavit.base.errors import Fault
 from affidavit.base.faults import bundles, evidence, gates, receipts, service
 from affidavit.base.faults import input as input_faults
 
-_AREAS: Final[tuple[ModuleType, ...]] = (
-    input_faults,
-    evidence,
-    receipts,
-    gates,
-    service,
-    bundles,
-)
+_AREAS: Final[tuple[ModuleType, ...]] = (input_faults, evidence, receipts, gates, service, bundles)
 
 
 def _catalog() -> Mapping[str, Fault]:

@@ -3,10 +3,10 @@
 from affidavit.base.errors import Fault
 from affidavit.base.exits import Exit
 
-# AF600 to AF631: evidence bundles, and the archive that they are.
+# AF600 to AF631: evidence bundles and their archive format.
 #
-# What contradicts another part of the same bundle (a digest, a size, a count, a sequence) ends with
-# `TAMPERED`; what cannot be read as a bundle at all, or is beyond a limit, with `INPUT`.
+# A contradiction within a bundle (a digest, a size, a count, a sequence) ends with `TAMPERED`; a
+# file that is not a bundle or exceeds a limit ends with `INPUT`.
 
 _GET_AGAIN = "get the bundle again from its source"
 _RAISE = "raise {name} with --limits if you trust the source of the bundle"
@@ -31,10 +31,7 @@ ARCHIVE_GZIP_MEMBERS = Fault(
     _GET_AGAIN,
 )
 ARCHIVE_TRAILING = Fault(
-    "AF603",
-    "archive.trailing",
-    "there is data after the end of the {what}",
-    _GET_AGAIN,
+    "AF603", "archive.trailing", "there is data after the end of the {what}", _GET_AGAIN
 )
 ARCHIVE_PATH = Fault(
     "AF604",
@@ -55,19 +52,13 @@ ARCHIVE_DUPLICATE = Fault(
     _GET_AGAIN,
 )
 ARCHIVE_UNLISTED = Fault(
-    "AF607",
-    "archive.unlisted",
-    "the member {name!a} does not belong to a bundle",
-    _GET_AGAIN,
+    "AF607", "archive.unlisted", "the member {name!a} does not belong to a bundle", _GET_AGAIN
 )
 ARCHIVE_MISSING = Fault(
     "AF608", "archive.missing", "the bundle has no {name}: {problem}", _GET_AGAIN
 )
 ARCHIVE_ORDER = Fault(
-    "AF609",
-    "archive.order",
-    "the first member is {name!a}; it has to be manifest.json",
-    _GET_AGAIN,
+    "AF609", "archive.order", "the first member is {name!a}; it has to be manifest.json", _GET_AGAIN
 )
 
 LIMIT_BUNDLE_BYTES = Fault(
@@ -77,16 +68,10 @@ LIMIT_DECODE_BYTES = Fault(
     "AF612", "limit.decode_bytes", "the archive unpacks to more than {limit} bytes", _RAISE
 )
 LIMIT_MANIFEST_BYTES = Fault(
-    "AF613",
-    "limit.manifest_bytes",
-    "manifest.json has {size} bytes; the limit is {limit}",
-    _RAISE,
+    "AF613", "limit.manifest_bytes", "manifest.json has {size} bytes; the limit is {limit}", _RAISE
 )
 LIMIT_EVENTS_BYTES = Fault(
-    "AF614",
-    "limit.events_bytes",
-    "events.ndjson has {size} bytes; the limit is {limit}",
-    _RAISE,
+    "AF614", "limit.events_bytes", "events.ndjson has {size} bytes; the limit is {limit}", _RAISE
 )
 LIMIT_EVENTS = Fault("AF615", "limit.events", "there are more than {limit} events", _RAISE)
 LIMIT_PATH = Fault("AF616", "limit.path", "a member name has more than {limit} bytes", _RAISE)
@@ -104,10 +89,7 @@ BUNDLE_LIMITS = Fault(
 )
 
 BUNDLE_MANIFEST = Fault(
-    "AF620",
-    "bundle.manifest",
-    "manifest.json is not a bundle manifest: {problem}",
-    _GET_AGAIN,
+    "AF620", "bundle.manifest", "manifest.json is not a bundle manifest: {problem}", _GET_AGAIN
 )
 BUNDLE_VERSION = Fault(
     "AF621",
@@ -181,7 +163,7 @@ BUNDLE_EMPTY = Fault(
 )
 
 
-# AF632 to AF647: what is done with bundles: proofs, recordings, imports and redactions.
+# AF632 to AF647: proofs, recordings, imports and redactions.
 
 BUNDLES_NONE = Fault(
     "AF632",
@@ -287,23 +269,10 @@ REDACT_SALTS_EXIST = Fault(
 # AF650 to AF679: packs, lint, explanations and replay of bundles.
 
 PACK_FIELD = Fault(
-    "AF650",
-    "pack.field",
-    "{problem}",
-    "correct it; docs/packs.md lists every field of a pack",
+    "AF650", "pack.field", "{problem}", "correct it; docs/packs.md lists every field of a pack"
 )
-PACK_UNKNOWN_KEY = Fault(
-    "AF651",
-    "pack.unknown_key",
-    "unknown key {key!r}",
-    "{advice}",
-)
-PACK_SIGNAL = Fault(
-    "AF652",
-    "pack.signal",
-    "unknown signal {signal!r}",
-    "{advice}",
-)
+PACK_UNKNOWN_KEY = Fault("AF651", "pack.unknown_key", "unknown key {key!r}", "{advice}")
+PACK_SIGNAL = Fault("AF652", "pack.signal", "unknown signal {signal!r}", "{advice}")
 PACK_DISCLAIMER = Fault(
     "AF653",
     "pack.disclaimer",
@@ -328,12 +297,7 @@ PACK_VERSION = Fault(
     "the pack {pack!r} needs {wanted}; this is {found}",
     "use a pack for this version, or a newer version of Affidavit",
 )
-PACK_NOT_FOUND = Fault(
-    "AF657",
-    "pack.not_found",
-    "unknown pack {name!r}",
-    "{advice}",
-)
+PACK_NOT_FOUND = Fault("AF657", "pack.not_found", "unknown pack {name!r}", "{advice}")
 PACK_FOLDER = Fault(
     "AF658",
     "pack.folder",
@@ -352,17 +316,9 @@ PACK_EXISTS = Fault(
     "the file already exists and is not overwritten",
     "choose another name with --output",
 )
-EXPLAIN_UNKNOWN = Fault(
-    "AF661",
-    "explain.unknown",
-    "unknown rule or signal {name!r}",
-    "{advice}",
-)
+EXPLAIN_UNKNOWN = Fault("AF661", "explain.unknown", "unknown rule or signal {name!r}", "{advice}")
 EXPLAIN_AMBIGUOUS = Fault(
-    "AF662",
-    "explain.ambiguous",
-    "{name!r} is a rule in several packs",
-    "write one of: {choices}",
+    "AF662", "explain.ambiguous", "{name!r} is a rule in several packs", "write one of: {choices}"
 )
 EXPLAIN_MANY = Fault(
     "AF663",

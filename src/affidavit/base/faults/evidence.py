@@ -1,6 +1,4 @@
-"""Faults AF2xx: documents, the ledger, checking answers, and the judges with their settings and
-rows.
-"""
+"""Faults AF2xx: documents, the ledger, checking answers, and judges."""
 
 from affidavit.base.errors import Fault
 from affidavit.base.exits import Exit
@@ -20,10 +18,7 @@ DOCUMENT_MISNAMED = Fault(
     "rename the file with the right suffix",
 )
 DOCUMENT_ENCRYPTED = Fault(
-    "AF202",
-    "document.encrypted",
-    "the document is encrypted",
-    "remove its password, or exclude it",
+    "AF202", "document.encrypted", "the document is encrypted", "remove its password, or exclude it"
 )
 DOCUMENT_CORRUPT = Fault(
     "AF203",
@@ -202,12 +197,7 @@ READING_SCORE = Fault(
     "this is a bug in the judge; report it",
     Exit.UNKNOWN,
 )
-DATE_MALFORMED = Fault(
-    "AF244",
-    "ledger.date",
-    "{text!r} is not a date",
-    "write it as YYYY-MM-DD",
-)
+DATE_MALFORMED = Fault("AF244", "ledger.date", "{text!r} is not a date", "write it as YYYY-MM-DD")
 CLAIM_TOO_LONG = Fault(
     "AF250",
     "judge.claim_too_long",
@@ -234,7 +224,7 @@ ENCODER_CHANGED = Fault(
 )
 
 
-# AF251 to AF269: judges that are plugged in: their settings, the server, the money, the model.
+# AF251 to AF269: external judges: their settings, server, costs and model.
 
 JUDGE_UNKNOWN = Fault(
     "AF251",
@@ -321,7 +311,7 @@ MODEL_FAILED = Fault(
 )
 
 
-# AF27x: checking answers: what is asked, batches, and the sessions that are kept.
+# AF27x: checking answers: requests, batches and stored sessions.
 
 SESSION_UNKNOWN = Fault(
     "AF270",
@@ -433,12 +423,7 @@ CLAIM_EMPTY = Fault(
     "the claim is empty, so there is nothing to judge",
     "fill it, or remove the row",
 )
-LABEL_UNKNOWN = Fault(
-    "AF287",
-    "judge_row.label",
-    "{problem}",
-    "use one of: {known}",
-)
+LABEL_UNKNOWN = Fault("AF287", "judge_row.label", "{problem}", "use one of: {known}")
 ROWS_NONE = Fault(
     "AF288",
     "judge_row.none",

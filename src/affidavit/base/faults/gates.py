@@ -165,7 +165,7 @@ IMPORT_PACKED = Fault(
 )
 
 
-# AF43x: reports of gates that were stored, and the history of runs.
+# AF43x: stored gate reports and the run history.
 
 REPORT_MALFORMED = Fault(
     "AF430",
@@ -181,7 +181,7 @@ HISTORY_LINE = Fault(
 )
 
 
-# AF44x and AF45x: runs that a gate records itself, and gates that a project configures.
+# AF44x and AF45x: recording runs of a pipeline, and the gates in a config file.
 
 PIPELINE_NONE = Fault(
     "AF440",
@@ -227,10 +227,7 @@ PIPELINE_GONE = Fault(
     Exit.UNKNOWN,
 )
 QUESTION_MISSING = Fault(
-    "AF447",
-    "gold.question",
-    "the gold item {qid!r} has no question",
-    "add a question to the item",
+    "AF447", "gold.question", "the gold item {qid!r} has no question", "add a question to the item"
 )
 SEEDS_MALFORMED = Fault(
     "AF448",
@@ -244,12 +241,7 @@ CONFIG_SYNTAX = Fault(
     "the file is not valid TOML: {problem}",
     "correct the file at that position",
 )
-CONFIG_KEY = Fault(
-    "AF451",
-    "gates.key",
-    "unknown key {key!r}",
-    "{advice}",
-)
+CONFIG_KEY = Fault("AF451", "gates.key", "unknown key {key!r}", "{advice}")
 CONFIG_VALUE = Fault(
     "AF452",
     "gates.value",

@@ -1,4 +1,4 @@
-"""AF0xx: the command line, files, JSON and its canonical forms."""
+"""Faults AF0xx: the command line, files, JSON and its canonical forms."""
 
 from affidavit.base.errors import Fault
 from affidavit.base.exits import Exit
@@ -60,10 +60,7 @@ JSON_ENCODING = Fault(
     "save it as UTF-8 without a byte order mark",
 )
 JSON_UNICODE = Fault(
-    "AF022",
-    "json.unicode",
-    "{problem} ({place})",
-    "write the text as valid Unicode in UTF-8",
+    "AF022", "json.unicode", "{problem} ({place})", "write the text as valid Unicode in UTF-8"
 )
 JSON_TRAILING = Fault(
     "AF023",

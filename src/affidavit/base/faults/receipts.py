@@ -12,16 +12,10 @@ CHECK_FIELD = Fault(
     "docs/checks.md lists every field of a check",
 )
 CHECK_ID_TWICE = Fault(
-    "AF301",
-    "check.id_twice",
-    "two checks have the id {check!r}",
-    "give every check a unique id",
+    "AF301", "check.id_twice", "two checks have the id {check!r}", "give every check a unique id"
 )
 CHECK_OPERATOR = Fault(
-    "AF302",
-    "check.operator",
-    "check {check}: unknown operator {operator!r}",
-    "use one of: {known}",
+    "AF302", "check.operator", "check {check}: unknown operator {operator!r}", "use one of: {known}"
 )
 CHECK_OPERAND = Fault(
     "AF303",
@@ -74,10 +68,7 @@ ROUTES_FIELD = Fault(
     "docs/checks.md shows a complete route table",
 )
 ROUTE_ID_TWICE = Fault(
-    "AF311",
-    "route.id_twice",
-    "two routes have the id {route!r}",
-    "give every route a unique id",
+    "AF311", "route.id_twice", "two routes have the id {route!r}", "give every route a unique id"
 )
 ROUTE_PATTERN = Fault(
     "AF312",
@@ -92,14 +83,11 @@ ROUTE_OPERATOR = Fault(
     "use an operator that compares with one value, such as eq or semver_eq",
 )
 QUESTION_SIZE = Fault(
-    "AF314",
-    "question.size",
-    "the question has {problem}",
-    "ask it in one sentence",
+    "AF314", "question.size", "the question has {problem}", "ask it in one sentence"
 )
 
 
-# AF32x to AF34x: receipts, the keys that sign them, and the tokens that date them.
+# AF32x to AF34x: receipts, signing keys and time stamps.
 
 RECEIPT_FORMAT = Fault(
     "AF320",
@@ -226,12 +214,7 @@ KEY_PASSPHRASE = Fault(
     "{problem}",
     "set AFFIDAVIT_KEY_PASSPHRASE to the passphrase, or type it when asked",
 )
-KEY_STATE = Fault(
-    "AF339",
-    "key.state",
-    "{problem}",
-    "run `affidavit keys list` to see the keys",
-)
+KEY_STATE = Fault("AF339", "key.state", "{problem}", "run `affidavit keys list` to see the keys")
 
 TST_IMPRINT = Fault(
     "AF340",
@@ -305,7 +288,7 @@ TST_MISSING = Fault(
 )
 
 
-# AF350 to AF369: tools and their sources, as a config file declares them.
+# AF350 to AF369: tools and their sources in a config file.
 
 TOOLS_SYNTAX = Fault(
     "AF350",
@@ -345,7 +328,7 @@ DEADLINE = Fault(
 )
 
 
-# AF37x: asking for an answer, and verifying receipts in numbers.
+# AF37x: answer requests, and verifying many receipts.
 
 ANSWER_REQUEST = Fault(
     "AF370",

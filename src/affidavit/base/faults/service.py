@@ -1,4 +1,4 @@
-"""AF50x to AF52x: the service, and the API keys that open it."""
+"""Faults AF5xx: the service and its API keys."""
 
 from affidavit.base.errors import Fault
 from affidavit.base.exits import Exit
@@ -74,10 +74,7 @@ NOT_READY = Fault(
     Exit.UNKNOWN,
 )
 BAD_REQUEST = Fault(
-    "AF511",
-    "service.bad_request",
-    "the request is malformed",
-    "use a standard HTTP client",
+    "AF511", "service.bad_request", "the request is malformed", "use a standard HTTP client"
 )
 
 SERVE_KEYS_NEEDED = Fault(
