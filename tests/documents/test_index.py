@@ -127,7 +127,7 @@ def test_equal_scores_come_by_id(tmp_path: Path) -> None:
         ]
 
 
-def test_a_chunk_knows_where_it_stands(index: SourceIndex) -> None:
+def test_a_chunk_has_its_place(index: SourceIndex) -> None:
     chunk = index.search("unused leave carried over")[0].chunk
     document = index.document(chunk.document_id)
     assert (document.filename, chunk.heading_path, chunk.index) == (
@@ -158,7 +158,7 @@ def test_resolve(index: SourceIndex) -> None:
             index.resolve(wrong)
 
 
-def test_the_same_text_at_two_places_is_no_riddle(tmp_path: Path) -> None:
+def test_the_same_text_at_two_places_is_not_ambiguous(tmp_path: Path) -> None:
     text = "The reading room opens at nine."
     with build_index(
         tmp_path, "k", [read(text, "a.md"), read(f"{text}\n\n## B\n\nx", "b.md")]
@@ -166,7 +166,7 @@ def test_the_same_text_at_two_places_is_no_riddle(tmp_path: Path) -> None:
         assert len(index.resolve(chunk_hash(text))) == 2
 
 
-def test_two_texts_of_one_hash_are_told_apart(
+def test_two_texts_with_one_hash_need_longer_digests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item = read("One.\n\n## B\n\nTwo.", "a.md")

@@ -33,7 +33,7 @@ def test_named_files_keep_their_short_names(tmp_path: Path) -> None:
     ]
 
 
-def test_two_files_of_one_name_are_told_apart_by_their_paths(tmp_path: Path) -> None:
+def test_files_of_the_same_name_are_named_by_their_paths(tmp_path: Path) -> None:
     write_all(tmp_path, {"x/a.txt": b"1", "y/a.txt": b"2"})
     walk = list_sources([tmp_path / "x", tmp_path / "y"])
     names = [file.filename for file in walk.files]

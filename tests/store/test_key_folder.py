@@ -141,7 +141,7 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("raw", "name"), DAMAGED.values(), ids=DAMAGED.keys())
-def test_a_damaged_registry_is_said_where_it_is(
+def test_the_error_of_a_damaged_registry_names_the_file(
     folder: SigningKeyFolder, raw: bytes, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(folder, FIRST)
@@ -166,7 +166,7 @@ def make_keys(place: Path, first: int) -> None:
         keep(SigningKeyFolder(place), signing_key_from(bytes([number] * 32)))
 
 
-def test_those_who_make_keys_at_the_same_time_lose_none(tmp_path: Path) -> None:
+def test_keys_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
     context = get_context("spawn")
     makers = [context.Process(target=make_keys, args=(tmp_path, first)) for first in (1, 101)]
     for maker in makers:

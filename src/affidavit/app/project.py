@@ -6,9 +6,10 @@ Origin of citations: evidence-ledger.md, section 5.3.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
@@ -24,8 +25,7 @@ from affidavit.store.sessions import SessionFolder
 PROJECT_FOLDER = ".affidavit"
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """The files of a project. Nothing is written before it is needed."""
 
     root: Path

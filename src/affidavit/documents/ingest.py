@@ -6,7 +6,6 @@ Use cases call `index_sources`. Unchanged files are not read again.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -67,8 +66,7 @@ class ReadingPlan(NamedTuple):
     findings: tuple[DocumentFinding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedSources:
+class IndexedSources(msgspec.Struct, frozen=True):
     """An index of all documents that could be read, and all findings."""
 
     index: SourceIndex

@@ -1,11 +1,14 @@
-"""The judge of a Hugging Face sequence classifier, loaded from safetensors without running code of
-the model folder.
+"""The judge of a Hugging Face sequence classifier.
+
+No code of the model folder is executed. Only safetensors are loaded: the older format of weights is
+a pickle, which can execute anything.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
 
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
@@ -18,16 +21,11 @@ from affidavit.judge.lexical.windows import select_window
 from affidavit.judge.protocol import require_claim
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportLevel
 
-# Loads a classifier from a folder of the Hugging Face kind. No code of the folder is run.
-#
-# Only weights as safetensors are read: the older kind is a pickle, which may do anything.
-
 PATTERNS: Final = ("*.safetensors", "*.json", "*.txt", "*.model")
-"""The files that a model consists of: weights, configuration, vocabulary."""
+"""The files of a model: weights, configuration, vocabulary."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelProbabilities:
+class LabelProbabilities(Struct, frozen=True):
     """The model's probability for each of its labels, and whether it saw the whole evidence."""
 
     shares: tuple[float, ...]
@@ -35,7 +33,7 @@ class LabelProbabilities:
 
 
 class Classifier:
-    """A loaded model. One pair at a time: a batch's neighbours would change the last digits."""
+    """A loaded model. It reads one pair at a time: a batch would change the last digits."""
 
     def __init__(self, tokenizer: Any, network: Any, max_tokens: int) -> None:
         self._tokenizer = tokenizer
@@ -63,7 +61,7 @@ class Classifier:
             )
             with torch.inference_mode():
                 logits = self._network(**encoded).logits[0].double()
-            # One output is a yes or no; several are shares of one.
+            # One output is a yes or no; several outputs are shares of one.
             shares = logits.sigmoid() if len(logits) == 1 else logits.softmax(-1)
             values = tuple(round(float(share), 4) for share in shares)
         except (RuntimeError, ValueError, TypeError, IndexError, KeyError) as error:
@@ -75,7 +73,7 @@ class Classifier:
 
 
 def model_folder(settings: HfSettings) -> Path:
-    """Return the folder of a model: the one that is named, or the hub's copy on this machine."""
+    """Return the folder of a model: the named one, or the local copy of the hub."""
     folder = Path(settings.model)
     if folder.is_dir():
         return folder
@@ -90,8 +88,8 @@ def model_folder(settings: HfSettings) -> Path:
                 local_files_only=not settings.allow_download,
             )
         )
-    # What the hub's library raises differs by version, by network and by name; all of it means
-    # that the model is not here.
+    # The errors of the hub's library differ by version and network; all of them mean that the
+    # model is not available.
     except Exception as error:
         missing = "it is neither a folder nor in the hub's store on this machine"
         problem = type(error).__name__ if settings.allow_download else missing
@@ -118,7 +116,7 @@ def load_classifier(settings: HfSettings, folder: Path) -> Classifier:
 
 
 def weights_digest(folder: Path, besides: Sequence[object]) -> str:
-    """Return the digest of a model's files, by name, and of what else decides its verdicts."""
+    """Return the digest of a model's files, by name, and of its labels and thresholds."""
     files = sorted({path for pattern in PATTERNS for path in folder.glob(pattern)})
     return digest_of(jcs([[path.name, digest_file(path)] for path in files] + [list(besides)]))
 
@@ -134,22 +132,19 @@ def _missing(settings: HfSettings, problem: str) -> AffidavitError:
     return AffidavitError(faults.MODEL_MISSING, model=settings.model, problem=problem)
 
 
-# The judge of a classifier: premise and hypothesis, or evidence and claim.
-
 VERSION: Final = "1"
 
 
 class PairScorer(Protocol):
-    """What the judge needs of a model."""
+    """The interface of a model."""
 
     def score(self, evidence: str, claim: str) -> LabelProbabilities:
         """Return the probabilities of the labels."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredWindow:
-    """What the model reads of a chunk, and the sentence that is shown for it."""
+class ScoredWindow(Struct, frozen=True):
+    """The part of a chunk that the model reads, and the sentence that is shown."""
 
     text: str
     span: Span
@@ -214,7 +209,7 @@ class HfJudge:
 
 
 def hf_judge(settings: HfSettings) -> HfJudge:
-    """Return the judge of some settings; its weights are loaded now."""
+    """Return the judge of these settings; its weights are loaded now."""
     folder = model_folder(settings)
     model = load_classifier(settings, folder)
     meanings = meanings_of(model.labels, settings.labels)
@@ -224,7 +219,7 @@ def hf_judge(settings: HfSettings) -> HfJudge:
 
 
 def window_for(claim: str, chunk: Chunk) -> ScoredWindow:
-    """Return the window that the model reads; where no word is shared, the chunk from its start."""
+    """Return the window that the model reads, or the whole chunk if no word is shared."""
     window = select_window(claim, chunk.text)
     if not window.spans:
         return ScoredWindow(chunk.text, Span(0, 0))

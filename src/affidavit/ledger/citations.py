@@ -6,7 +6,6 @@ Origin: evidence-ledger.md, section 5.3; decisions.md on hashes that two passage
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from msgspec import Struct
@@ -22,8 +21,7 @@ _SHORTEST_NAME: Final = 4
 HASH_CHARS: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class CitationIndex:
+class CitationIndex(Struct, frozen=True):
     """The sources, indexed by everything that a citation may name."""
 
     documents: Mapping[str, Document]

@@ -6,9 +6,8 @@ Origin of the flags: evidence-ledger.md, sections 7.1 and 7.2; decisions.md, "lo
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import content_id
@@ -20,8 +19,7 @@ from affidavit.ledger.rules import LedgerRules
 from affidavit.ledger.verdict import contradicting_readings, is_outdated, supporting_readings
 
 
-@dataclass(frozen=True, slots=True)
-class RiskDefinition:
+class RiskDefinition(NamedTuple):
     """The meaning, severity and recommended action of a risk: section 7.1."""
 
     meaning: str

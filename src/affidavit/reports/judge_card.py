@@ -6,7 +6,6 @@ there are weights, `judge/encoder/data/manifest.json`.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final, Literal
 
@@ -90,8 +89,7 @@ class WeightsManifestV1(msgspec.Struct, frozen=True):
     max_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(msgspec.Struct, frozen=True):
     """The data of the card."""
 
     measured: CardV1
