@@ -265,3 +265,8 @@ def test_a_skipped_line_in_a_deep_folder_says_what_is_wrong() -> None:
     given = {"trace": {"path": "trace.jsonl", "skipped": 1, "skipped_lines": [line]}}
     report = parse_report({**gate_samples.rag(), "inputs": given})
     assert dict(gate_wording.listings_beyond_offenders(report))["Skipped lines (1)"] == line
+
+
+def test_a_stored_report_is_an_object() -> None:
+    with pytest.raises(AffidavitError, match="AF430"):
+        parse_report([])
