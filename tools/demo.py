@@ -32,7 +32,7 @@ class Outcome:
     """The result of a step."""
 
     step: Step
-    said: str
+    output: str
     exit: int
     seconds: float
 
@@ -200,7 +200,7 @@ def show(number: int, count: int, outcome: Outcome) -> None:
     print(styled(f"{number}/{count}  {step.title}", "1"))
     print(styled(f"     {step.why}", "2"))
     print(f"\n     {styled('$ ' + shlex.join(step.command), '36')}")
-    for line in outcome.said.splitlines():
+    for line in outcome.output.splitlines():
         print(f"     {line}".rstrip())
     if outcome.as_expected:
         print(styled(f"     exit {outcome.exit}, {outcome.seconds:.1f} s", "2"))
@@ -216,7 +216,13 @@ def transcript(outcomes: Sequence[Outcome]) -> Iterator[str]:
         step = outcome.step
         ending = f"Exit {outcome.exit}" + ("." if outcome.as_expected else f", not {step.exit}.")
         yield from ("", f"## {number}. {step.title}", "", step.why, "", "```console")
-        yield from (f"$ {shlex.join(step.command)}", *outcome.said.splitlines(), "```", "", ending)
+        yield from (
+            f"$ {shlex.join(step.command)}",
+            *outcome.output.splitlines(),
+            "```",
+            "",
+            ending,
+        )
 
 
 def demonstrate(steps: Sequence[Step], report: Path) -> int:

@@ -159,7 +159,7 @@ class DocumentedCommand(click.Command):
             for line in example_lines(self.examples, formatter.width - formatter.current_indent):
                 formatter.write(f"{' ' * formatter.current_indent}{line}".rstrip() + "\n")
         with formatter.section("Exit codes"):
-            formatter.write_dl([(str(int(code)), said) for code, said in self.exits.items()])
+            formatter.write_dl([(str(int(code)), text) for code, text in self.exits.items()])
 
 
 def example_lines(examples: tuple[Example, ...], width: int) -> list[str]:

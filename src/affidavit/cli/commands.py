@@ -50,7 +50,7 @@ class Section:
     members: tuple[CommandEntry | GroupEntry, ...]
 
 
-def _section(title: str, *members: tuple[str, str, str] | GroupEntry) -> Section:
+def _section(title: str, members: tuple[tuple[str, str, str] | GroupEntry, ...]) -> Section:
     """Return a section; a command is (name, module:attribute in this package, description)."""
     return Section(
         title,
@@ -80,24 +80,30 @@ _GATE: Final = GroupEntry(
     (
         _section(
             "Gates",
-            ("rag", "gate_commands:rag", "Decide ship or no-ship from a gold set and traces."),
-            ("latency", "gate_commands:latency", "Decide whether answers come fast enough."),
             (
-                "agreement",
-                "gate_commands:agreement",
-                "Decide whether two agents agree on the same questions.",
+                ("rag", "gate_commands:rag", "Decide ship or no-ship from a gold set and traces."),
+                ("latency", "gate_commands:latency", "Decide whether answers come fast enough."),
+                (
+                    "agreement",
+                    "gate_commands:agreement",
+                    "Decide whether two agents agree on the same questions.",
+                ),
+                (
+                    "stability",
+                    "gate_stability:stability",
+                    "Decide whether answers stay the same run after run.",
+                ),
+                (
+                    "research",
+                    "gate_commands:research",
+                    "Decide whether research runs rest on evidence.",
+                ),
+                (
+                    "all",
+                    "gate_commands:all_gates",
+                    "Decide over all gates that a project configures.",
+                ),
             ),
-            (
-                "stability",
-                "gate_stability:stability",
-                "Decide whether answers stay the same run after run.",
-            ),
-            (
-                "research",
-                "gate_commands:research",
-                "Decide whether research runs rest on evidence.",
-            ),
-            ("all", "gate_commands:all_gates", "Decide over all gates that a project configures."),
         ),
     ),
 )
@@ -112,19 +118,33 @@ _EVIDENCE: Final = GroupEntry(
     (
         _section(
             "Bundles",
-            ("seal", "evidence_bundles:seal", "Seal the log of a run in an evidence bundle."),
             (
-                "import",
-                "evidence_bundles:import_evidence",
-                "Seal stored receipts or reports or events in a bundle.",
+                ("seal", "evidence_bundles:seal", "Seal the log of a run in an evidence bundle."),
+                (
+                    "import",
+                    "evidence_bundles:import_evidence",
+                    "Seal stored receipts or reports or events in a bundle.",
+                ),
+                (
+                    "verify",
+                    "evidence_verify:verify",
+                    "Verify evidence bundles offline step by step.",
+                ),
+                ("lint", "evidence_lint:lint", "Lint bundles with packs of rules."),
+                (
+                    "replay",
+                    "evidence_verify:replay",
+                    "Run again what a bundle records and compare.",
+                ),
+                ("show", "evidence_inspect:show", "Show what an evidence bundle holds."),
+                (
+                    "diff",
+                    "evidence_inspect:diff",
+                    "Show what differs between two evidence bundles.",
+                ),
+                ("prove", "evidence_inspect:prove", "Prove that an event is in a bundle."),
+                ("redact", "evidence_bundles:redact", "Replace values of a bundle by commitments."),
             ),
-            ("verify", "evidence_verify:verify", "Verify evidence bundles offline step by step."),
-            ("lint", "evidence_lint:lint", "Lint bundles with packs of rules."),
-            ("replay", "evidence_verify:replay", "Run again what a bundle records and compare."),
-            ("show", "evidence_inspect:show", "Show what an evidence bundle holds."),
-            ("diff", "evidence_inspect:diff", "Show what differs between two evidence bundles."),
-            ("prove", "evidence_inspect:prove", "Prove that an event is in a bundle."),
-            ("redact", "evidence_bundles:redact", "Replace values of a bundle by commitments."),
         ),
     ),
 )
@@ -139,11 +159,13 @@ _KEYS: Final = GroupEntry(
     (
         _section(
             "Keys",
-            ("new", "keys:new", "Make a key to sign receipts with."),
-            ("list", "keys:list_keys", "List the keys of a project."),
-            ("export", "keys:export", "Write the public keys for those who verify."),
-            ("retire", "keys:retire", "Retire a key."),
-            ("compromise", "keys:compromise", "Record that others may have a key."),
+            (
+                ("new", "keys:new", "Make a key to sign receipts with."),
+                ("list", "keys:list_keys", "List the keys of a project."),
+                ("export", "keys:export", "Write the public keys for those who verify."),
+                ("retire", "keys:retire", "Retire a key."),
+                ("compromise", "keys:compromise", "Record that others may have a key."),
+            ),
         ),
     ),
 )
@@ -159,10 +181,12 @@ _PACKS: Final = GroupEntry(
     (
         _section(
             "Packs",
-            ("list", "packs:list_all", "List the packs that can be named."),
-            ("show", "packs:show", "Show what a pack asks for."),
-            ("validate", "packs:validate", "Check that packs can be run together."),
-            ("new", "packs:new", "Begin a pack of your own."),
+            (
+                ("list", "packs:list_all", "List the packs that can be named."),
+                ("show", "packs:show", "Show what a pack asks for."),
+                ("validate", "packs:validate", "Check that packs can be run together."),
+                ("new", "packs:new", "Begin a pack of your own."),
+            ),
         ),
     ),
 )
@@ -177,9 +201,15 @@ _APIKEYS: Final = GroupEntry(
     (
         _section(
             "API keys",
-            ("new", "serve:new_service_key", "Create an API key for the service and show it once."),
-            ("list", "serve:list_service_keys", "List the API keys of the service."),
-            ("revoke", "serve:revoke_service_key", "Revoke an API key of the service."),
+            (
+                (
+                    "new",
+                    "serve:new_service_key",
+                    "Create an API key for the service and show it once.",
+                ),
+                ("list", "serve:list_service_keys", "List the API keys of the service."),
+                ("revoke", "serve:revoke_service_key", "Revoke an API key of the service."),
+            ),
         ),
     ),
 )
@@ -194,14 +224,20 @@ _JUDGE: Final = GroupEntry(
     (
         _section(
             "Judge",
-            ("score", "judge_commands:score", "Score rows of claims and evidence with the judge."),
-            ("eval", "judge_commands:evaluate", "Measure the judge on rows with labels."),
             (
-                "calibrate",
-                "judge_commands:calibrate",
-                "Fit the judge's thresholds to your own labels.",
+                (
+                    "score",
+                    "judge_commands:score",
+                    "Score rows of claims and evidence with the judge.",
+                ),
+                ("eval", "judge_commands:evaluate", "Measure the judge on rows with labels."),
+                (
+                    "calibrate",
+                    "judge_commands:calibrate",
+                    "Fit the judge's thresholds to your own labels.",
+                ),
+                ("card", "judge_commands:card", "Print the model card of the judge."),
             ),
-            ("card", "judge_commands:card", "Print the model card of the judge."),
         ),
     ),
 )
@@ -216,10 +252,12 @@ _SESSIONS: Final = GroupEntry(
     (
         _section(
             "Sessions",
-            ("list", "sessions:list_sessions", "List the stored sessions."),
-            ("show", "sessions:show", "Show the ledger of a session."),
-            ("open", "sessions:open_session", "Open the report of a session in the browser."),
-            ("delete", "sessions:delete", "Delete the ledger of a session."),
+            (
+                ("list", "sessions:list_sessions", "List the stored sessions."),
+                ("show", "sessions:show", "Show the ledger of a session."),
+                ("open", "sessions:open_session", "Open the report of a session in the browser."),
+                ("delete", "sessions:delete", "Delete the ledger of a session."),
+            ),
         ),
     ),
 )
@@ -235,48 +273,66 @@ ROOT: Final = GroupEntry(
     (
         _section(
             "Check",
-            ("check", "check:check", "Adjudicate every claim of an answer against its sources."),
-            ("answer", "answer:answer", "Check an answer against tools and sign a receipt."),
-            ("coverage", "answer:coverage", "Print what can be asked: tools and routes."),
-            ("cite", "cite:cite", "Show the passage that a citation names."),
+            (
+                (
+                    "check",
+                    "check:check",
+                    "Adjudicate every claim of an answer against its sources.",
+                ),
+                ("answer", "answer:answer", "Check an answer against tools and sign a receipt."),
+                ("coverage", "answer:coverage", "Print what can be asked: tools and routes."),
+                ("cite", "cite:cite", "Show the passage that a citation names."),
+            ),
         ),
         _section(
             "Decide",
-            _GATE,
-            ("compare", "gate_reports:compare", "Show what changed between two reports of a gate."),
-            ("init", "setup:init", "Write the first files of a project with gates."),
             (
-                "report",
-                "gate_reports:report",
-                "Show the stored report of a gate again or in another format.",
+                _GATE,
+                (
+                    "compare",
+                    "gate_reports:compare",
+                    "Show what changed between two reports of a gate.",
+                ),
+                ("init", "setup:init", "Write the first files of a project with gates."),
+                (
+                    "report",
+                    "gate_reports:report",
+                    "Show the stored report of a gate again or in another format.",
+                ),
             ),
         ),
         _section(
             "Seal",
             (
-                "verify",
-                "verify:verify",
-                "Verify receipts offline: anchor and signature and replay.",
+                (
+                    "verify",
+                    "verify:verify",
+                    "Verify receipts offline: anchor and signature and replay.",
+                ),
+                ("replay", "verify:replay", "Recompute a receipt from its own evidence."),
+                _EVIDENCE,
+                _KEYS,
+                _PACKS,
             ),
-            ("replay", "verify:replay", "Recompute a receipt from its own evidence."),
-            _EVIDENCE,
-            _KEYS,
-            _PACKS,
         ),
         _section(
             "Serve",
-            ("serve", "serve:serve", "Serve answers and verification over HTTP."),
-            _APIKEYS,
+            (
+                ("serve", "serve:serve", "Serve answers and verification over HTTP."),
+                _APIKEYS,
+            ),
         ),
         _section(
             "Look around",
-            _JUDGE,
-            _SESSIONS,
-            ("doctor", "doctor:doctor", "Show what is installed and what works."),
             (
-                "completion",
-                "setup:completion",
-                "Print the script that completes commands in your shell.",
+                _JUDGE,
+                _SESSIONS,
+                ("doctor", "doctor:doctor", "Show what is installed and what works."),
+                (
+                    "completion",
+                    "setup:completion",
+                    "Print the script that completes commands in your shell.",
+                ),
             ),
         ),
     ),

@@ -102,8 +102,8 @@ TABLE: Final = ToolFormat(
     format=ToolName.TABLE,
     signatures=(
         *((name, "answerable") for name in IDS[:2]),
-        *((asked, said) for asked in (*QUESTIONS, *IDS[:2]) for said in ANSWERS),
-        *((asked, said) for asked in QUESTIONS for said in REFERENCES),
+        *((name, answer) for name in (*QUESTIONS, *IDS[:2]) for answer in ANSWERS),
+        *((name, reference) for name in QUESTIONS for reference in REFERENCES),
     ),
     shape=row_shaper(record_from_table),
     unfold=rows_by_plain_names,
