@@ -32,9 +32,9 @@ def measure(quick: bool = False) -> list[Figure]:
     with_floats = ledger(chance, 190, with_floats=True)
     return [
         *decoding(chance, 10_000 if quick else 100_000, 15 if quick else 9),
-        writing("sorted_compact, a receipt", sorted_compact, by_json, sealed(2), 2, rounds),
-        writing("sorted_compact, 4 KB", sorted_compact, by_json, small, 2, rounds),
-        writing("sorted_compact, 200 KB", sorted_compact, by_json, large, 2, rounds),
+        writing("sorted_compact, a receipt", sorted_compact, by_json, sealed(2), 5, rounds),
+        writing("sorted_compact, 4 KB", sorted_compact, by_json, small, 5, rounds),
+        writing("sorted_compact, 200 KB", sorted_compact, by_json, large, 5, rounds),
         writing("jcs, an event", jcs, rfc8785.dumps, event(chance), 8, rounds),
         writing("jcs, without floats", jcs, rfc8785.dumps, large, 8, rounds),
         writing("jcs, with floats", jcs, rfc8785.dumps, with_floats, 1, rounds),
