@@ -11,7 +11,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from affidavit.base.exits import Exit
-from affidavit.seal.bundle.limits import BundleLimits
+from affidavit.seal.bundle.container import BundleLimits
 from affidavit.seal.bundle.manifest import ManifestDetails, manifest_bytes
 from affidavit.seal.bundle.reader import verify_bundle
 from affidavit.seal.bundle.writer import (

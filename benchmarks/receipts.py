@@ -18,10 +18,10 @@ from affidavit.checks.facts import (
     EvidenceUnavailable,
     Fact,
     SourceAnswer,
+    Tool,
     fact_from_answers,
 )
 from affidavit.checks.receipt_body import ReceiptContext, answer_body
-from affidavit.checks.tool import Tool
 from affidavit.seal.keys import signing_key_from, trusted_keys_from
 from affidavit.seal.receipt_verification import ReceiptTrust
 from affidavit.seal.receipts import canonical_forms, receipt_from_bytes, seal_receipt

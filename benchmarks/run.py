@@ -21,7 +21,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from affidavit.base.files import append_line_durably
-from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics import rounded
 from benchmarks.figure import Figure
 
 # Each is a module of this package with `measure(quick: bool = False) -> list[Figure]`.

@@ -9,9 +9,8 @@ from tests.checks.builders import AT, ROUTES
 
 from affidavit.app.answer import AnswerContext
 from affidavit.app.tool_queries import ToolSet, ToolSource, ToolWithSources
-from affidavit.checks.facts import EvidenceSource, SourceAnswer
+from affidavit.checks.facts import EvidenceSource, SourceAnswer, Tool
 from affidavit.checks.routes import routes_from_wire
-from affidavit.checks.tool import Tool
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,

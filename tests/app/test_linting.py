@@ -27,7 +27,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.files import digest_file
 from affidavit.packs.lint import BundleLint
 from affidavit.packs.model import Severity
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
+from affidavit.seal.bundle.container import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.writer import EventDraft
 from affidavit.seal.verification import UnreadableInput
 

@@ -25,8 +25,7 @@ from affidavit.app.tool_queries import (
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.checks.check import checks_from_wire
-from affidavit.checks.facts import EvidenceSource, EvidenceUnavailable, Fact, SourceAnswer
-from affidavit.checks.tool import Tool
+from affidavit.checks.facts import EvidenceSource, EvidenceUnavailable, Fact, SourceAnswer, Tool
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,

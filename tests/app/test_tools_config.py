@@ -10,8 +10,7 @@ from affidavit.app.tool_queries import ToolSet, gather_evidence
 from affidavit.base.errors import AffidavitError
 from affidavit.checks.check import checks_from_wire
 from affidavit.checks.evaluation import evaluate
-from affidavit.checks.facts import Fact
-from affidavit.checks.tool import Tolerance, Tool
+from affidavit.checks.facts import Fact, Tolerance, Tool
 
 TOML = """
 [judge]

@@ -58,8 +58,10 @@ BESIDES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
             "urllib.parse": "splits an address",
         },
         "base.statistics": {"random.Random": "the bootstrap draws with the caller's seed"},
-        "base.config": {"tomllib": "the parser of TOML"},
-        "base.strict_yaml": {"yaml": "the parser; what its events mean is ours"},
+        "base.config": {
+            "tomllib": "the parser of TOML",
+            "yaml": "the parser; what its events mean is ours",
+        },
         "ledger": {"nupunkt": "finds where a sentence ends"},
         "seal": {
             "cryptography": "Ed25519 and X.509",

@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.base.statistics.agreement import (
-    Agreement,
-    LabelUse,
-    agreement,
-    agreement_from_counts,
-)
-from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.statistics.rates import Rate
+from affidavit.base.label_statistics import Agreement, LabelUse, agreement, agreement_from_counts
+from affidavit.base.statistics import Rate, rounded
 
 PAIRS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abcd")), max_size=60)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from affidavit.base.statistics.classification import (
+from affidavit.base.label_statistics import (
     Estimate,
     ReliabilityBin,
     ScoredLabel,
@@ -18,7 +18,7 @@ from affidavit.base.statistics.classification import (
     reliability_bins,
     with_prior,
 )
-from affidavit.base.statistics.rates import Interval
+from affidavit.base.statistics import Interval
 
 PROBABILITIES = st.floats(0, 1)
 PRIORS = st.floats(0.001, 0.999)

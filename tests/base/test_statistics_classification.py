@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.base.statistics.agreement import agreement_from_counts, kappa_interval
-from affidavit.base.statistics.classification import (
+from affidavit.base.label_statistics import (
     BinaryCounts,
     Estimate,
+    agreement_from_counts,
     binary_counts,
     estimated,
+    kappa_interval,
 )
-from affidavit.base.statistics.percentiles import bootstrap
-from affidavit.base.statistics.rates import Interval, Rate, wilson
+from affidavit.base.statistics import Interval, Rate, bootstrap, wilson
 
 COUNTS = st.builds(BinaryCounts, *[st.integers(0, 400)] * 4)
 NOT_MEASURED = Estimate(None, None)
@@ -112,7 +112,7 @@ def test_kappa_is_near_what_resampling_gives() -> None:
     pairs = [pair for pair, count in AGREED.items() for _ in range(count * 8)]
 
     def statistic(rows: object) -> float | None:
-        from affidavit.base.statistics.agreement import agreement
+        from affidavit.base.label_statistics import agreement
 
         return agreement(rows).kappa  # type: ignore[arg-type]  # rows are pairs
 

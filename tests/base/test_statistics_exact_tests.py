@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from affidavit.base.statistics.exact_tests import fisher_exact, mcnemar_exact
-from affidavit.base.statistics.rates import Rate
+from affidavit.base.statistics import Rate, fisher_exact, mcnemar_exact
 
 COUNTS = st.integers(0, 400)
 

@@ -9,9 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.statistics.percentiles import percentile, percentile_of_sorted
-from affidavit.base.statistics.rates import Rate, mean, pass_hat_k
+from affidavit.base.statistics import (
+    Rate,
+    mean,
+    pass_hat_k,
+    percentile,
+    percentile_of_sorted,
+    rounded,
+)
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 MODEST = st.floats(-1e9, 1e9)

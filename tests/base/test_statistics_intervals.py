@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from affidavit.base.statistics.rates import Interval, Rate, wilson, z_value
+from affidavit.base.statistics import Interval, Rate, wilson, z_value
 
 CONFIDENCES = st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.base.statistics.percentiles import percentile_interval, percentile_of_sorted
+from affidavit.base.statistics import percentile_interval, percentile_of_sorted
 
 
 def ranks(count: int, share: float, confidence: float) -> tuple[int, int] | None:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from affidavit.base.statistics.percentiles import Bootstrap, bootstrap, drawn_positions
-from affidavit.base.statistics.rates import Interval, Rate, mean
+from affidavit.base.statistics import Bootstrap, Interval, Rate, bootstrap, drawn_positions, mean
 
 VALUES = [float(value * value % 97) for value in range(50)]
 

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
+from affidavit.base.config import Positions, decode_yaml
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonLimits
-from affidavit.base.strict_yaml import Positions, decode_yaml
 
 BAD_YAML = {
     "two equal keys": (b"a: 1\na: 2", 2),

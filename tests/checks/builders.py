@@ -12,12 +12,12 @@ from affidavit.checks.facts import (
     Fact,
     SourceAnswer,
     SourceFailure,
+    Tool,
     fact_from_answers,
 )
 from affidavit.checks.receipt_body import ReceiptBody, ReceiptContext, answer_body
 from affidavit.checks.receipt_schema import QuestionRoute
 from affidavit.checks.routes import RouteTable, routes_from_wire
-from affidavit.checks.tool import Tool
 
 AT = "2026-01-31T14:30:00Z"
 EARLIER = "2026-01-31T14:29:50Z"

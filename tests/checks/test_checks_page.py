@@ -17,12 +17,14 @@ from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.base.timestamps import parse_nanoseconds
 from affidavit.checks.check import Check, check_from_wire, checks_from_wire
-from affidavit.checks.evaluation import evaluate
+from affidavit.checks.evaluation import CheckVerdict, compose, evaluate
 from affidavit.checks.facts import (
     EvidenceSource,
     Fact,
     SourceAnswer,
     SourceFailure,
+    Tolerance,
+    Tool,
     fact_from_answers,
 )
 from affidavit.checks.operators import OPERATORS
@@ -33,9 +35,7 @@ from affidavit.checks.routes import (
     routes_from_wire,
     words_of,
 )
-from affidavit.checks.tool import Tolerance, Tool
 from affidavit.checks.values import find_number, look_up_path
-from affidavit.checks.verdicts import CheckVerdict, compose
 
 PAGE = page_named("checks.md")
 SOURCE = re.compile(r"(\w+)(?:/(\w+))? (?:failed|(.+) (none|-?\d+))")

@@ -7,10 +7,8 @@ import pytest
 from tests.checks.builders import AT, PYTHON, RESULT, TOOLS, VERSION, checks, evidence_for, fact
 
 from affidavit.base.errors import AffidavitError
-from affidavit.checks.evaluation import checks_needing_evidence, evaluate
-from affidavit.checks.facts import EvidenceUnavailable
-from affidavit.checks.tool import missing_args
-from affidavit.checks.verdicts import CheckVerdict, compose
+from affidavit.checks.evaluation import CheckVerdict, checks_needing_evidence, compose, evaluate
+from affidavit.checks.facts import EvidenceUnavailable, missing_args
 
 
 def one(wire: dict[str, Any], evidence: Any = None) -> Any:

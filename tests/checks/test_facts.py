@@ -9,15 +9,17 @@ from tests.checks.builders import AT, EARLIER, INDEX, MIRROR, RESULT, VERSION, f
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.digest import digest_of
 from affidavit.base.json_values import JsonValue
-from affidavit.checks.fact_confidence import FactSignals, values_agree
 from affidavit.checks.facts import (
     EvidenceUnavailable,
     Fact,
+    FactSignals,
     SourceAnswer,
+    Tolerance,
+    Tool,
     fact_digest,
     fact_from_answers,
+    values_agree,
 )
-from affidavit.checks.tool import Tolerance, Tool
 
 ARGS: dict[str, Any] = {"product": "python"}
 

@@ -7,8 +7,7 @@ import pytest
 from tests.checks.builders import AT, EARLIER, outcome
 
 from affidavit.base.json_values import JsonValue
-from affidavit.checks.expectations import ExpectationOutcome
-from affidavit.checks.operators import find_equal
+from affidavit.checks.operators import ExpectationOutcome, find_equal
 from affidavit.checks.values import display_value, find_number, scalar_text
 
 H, F, N = ExpectationOutcome.HELD, ExpectationOutcome.FAILED, ExpectationOutcome.NOT_EVALUABLE

@@ -27,7 +27,14 @@ from tests.golden_files import Golden
 from affidavit.base.canonical import sorted_compact
 from affidavit.checks.coverage import coverage_manifest
 from affidavit.checks.evaluation import evaluate
-from affidavit.checks.facts import SourceAnswer, SourceFailure, fact_digest, fact_from_answers
+from affidavit.checks.facts import (
+    SourceAnswer,
+    SourceFailure,
+    Tolerance,
+    Tool,
+    fact_digest,
+    fact_from_answers,
+)
 from affidavit.checks.receipt_body import (
     ReceiptBody,
     ReceiptContext,
@@ -43,7 +50,6 @@ from affidavit.checks.replay import (
     replay_route,
 )
 from affidavit.checks.routes import compile_question, routes_from_wire
-from affidavit.checks.tool import Tolerance, Tool
 
 OBSERVED = {**PYTHON, "id": "seen", "observe": True, "required": False}
 MIXED = (

@@ -30,7 +30,7 @@ from affidavit.base.digest import digest_of
 from affidavit.base.exits import Exit
 from affidavit.base.json_values import JsonValue
 from affidavit.cli.program import cli
-from affidavit.seal.bundle.limits import BundleLimits
+from affidavit.seal.bundle.container import BundleLimits
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity
 
 

@@ -13,7 +13,7 @@ from tests.seal.bundle_making import parts, sealed
 from affidavit.app.bundle_disclosure import prove_event
 from affidavit.app.recording import EVENT_PREFIX, EVENT_TYPES, Recorder
 from affidavit.base.faults import CATALOG
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS
+from affidavit.seal.bundle.container import DEFAULT_LIMITS
 from affidavit.seal.bundle.verification import ASSAY_CODES, WITHOUT_ASSAY_CODE
 
 

@@ -24,7 +24,7 @@ from tests.seal.bundle_making import (
 )
 
 from affidavit.base.exits import Exit
-from affidavit.seal.bundle.limits import BundleLimits
+from affidavit.seal.bundle.container import BundleLimits
 
 GOOD = sealed()
 MANIFEST, EVENTS = members_of(GOOD)

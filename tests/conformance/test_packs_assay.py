@@ -26,7 +26,7 @@ from affidavit.base.exits import Exit
 from affidavit.packs.lint import BundleLint
 from affidavit.packs.model import Pack
 from affidavit.packs.reader import registry_digest
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS
+from affidavit.seal.bundle.container import DEFAULT_LIMITS
 
 NAMES = ("cicd-starter", "eu-ai-act-baseline", "mandate-baseline", "soc2-baseline")
 # The rules that do not hold in Assay's bundle: it has no tool decision and no mandate.

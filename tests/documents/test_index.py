@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from affidavit.base.digest import chunk_digest, chunk_hash
 from affidavit.base.errors import AffidavitError
-from affidavit.documents.index import SourceIndex, build_index, find_index, open_index
-from affidavit.documents.index_store import STORE_FILE
+from affidavit.documents.index import STORE_FILE, SourceIndex, build_index, find_index, open_index
 from affidavit.documents.ingest import index_sources
 from affidavit.documents.model import DocumentSettings, IngestedDocument
 from affidavit.documents.reading import read_chunks

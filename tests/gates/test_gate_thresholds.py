@@ -7,7 +7,7 @@ import pytest
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.base.statistics.rates import Rate
+from affidavit.base.statistics import Rate
 from affidavit.decision import metric
 from affidavit.decision.counts import Tally
 from affidavit.decision.decision import Decision, GateStatus

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.statistics.percentiles import percentile
+from affidavit.base.statistics import percentile
 from affidavit.decision.baseline import Configuration, RollbackGuard, find_tradeoff
 from affidavit.decision.report import ReportInput
 from affidavit.decision.report_details import ConfigurationFigures

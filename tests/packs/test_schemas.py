@@ -16,11 +16,11 @@ from tests.seal.bundle_making import sealed
 
 from affidavit.app.lint import closure_report, lint_bundles, lint_report
 from affidavit.app.pack_files import built_in_text
-from affidavit.base.strict_yaml import decode_yaml
+from affidavit.base.config import decode_yaml
 from affidavit.packs.model import Severity
 from affidavit.packs.report import LintReport
 from affidavit.reports.json_text import json_bytes
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS
+from affidavit.seal.bundle.container import DEFAULT_LIMITS
 
 
 def schema(name: str) -> Draft202012Validator:

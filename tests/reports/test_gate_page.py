@@ -18,14 +18,15 @@ from affidavit.decision import report_details
 from affidavit.decision.decision import Decision
 from affidavit.decision.report import parse_report
 from affidavit.reports.gate_charts import (
+    MOST_ROWS,
     MOST_RUNS,
     charts_of,
     frontier_chart,
     gate_chart,
+    heatmaps,
     load_chart,
     trend_charts,
 )
-from affidavit.reports.gate_heatmaps import MOST_ROWS, heatmaps
 from affidavit.reports.gate_history import HistoryRun, history_lines, parse_history_line
 from affidavit.reports.gate_tables import ReportTable
 from affidavit.reports.svg import place, round_steps, tag

@@ -7,7 +7,7 @@ import msgspec
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
-from affidavit.base.statistics.classification import ScoredLabel, evaluate_labels, reliability_bins
+from affidavit.base.label_statistics import ScoredLabel, evaluate_labels, reliability_bins
 from affidavit.ledger.model import JudgeIdentity
 from affidavit.reports.judge_evaluation import SetReport, diagram, evaluation_html
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
-from affidavit.seal.bundle.container import sealed_header
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
+from affidavit.seal.bundle.container import DEFAULT_LIMITS, BundleLimits, sealed_header
 from affidavit.seal.bundle.manifest import ManifestDetails, manifest_bytes
 from affidavit.seal.bundle.reader import verify_bundle
 from affidavit.seal.bundle.verification import BundleVerification

@@ -19,6 +19,7 @@ from tests.seal.bundle_making import (
 )
 
 from affidavit.base.canonical import jcs
+from affidavit.seal.bundle.container import DEFAULT_LIMITS
 from affidavit.seal.bundle.events import (
     ExpectedPosition,
     content_hash,
@@ -26,7 +27,6 @@ from affidavit.seal.bundle.events import (
     template_of,
     verify_batch,
 )
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS
 from affidavit.seal.bundle.manifest import ManifestDetails, manifest_bytes
 from affidavit.seal.bundle.writer import EventDraft, EventWriter
 

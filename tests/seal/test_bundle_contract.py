@@ -28,8 +28,8 @@ from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import CATALOG
+from affidavit.seal.bundle.container import DEFAULT_LIMITS, BundleLimits, limits_from_wire
 from affidavit.seal.bundle.events import content_hash
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits, limits_from_wire
 from affidavit.seal.bundle.reader import read_bundle
 from affidavit.seal.bundle.verification import ASSAY_CODES, WITHOUT_ASSAY_CODE
 from affidavit.seal.bundle.writer import EventDraft, EventWriter, RunIdentity

@@ -14,16 +14,19 @@ from tests.seal.samples import DAY, FLAT, KEY, MADE, NOW, OTHER_KEY, REGISTRY
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.seal.encodings import find_base64, find_base64url, to_base64, to_base64url
-from affidavit.seal.key_files import encrypted_pem, is_encrypted, plain_pem, seed_from
 from affidavit.seal.keys import (
     KeyRegistry,
     KeyStatus,
     PublicKey,
+    encrypted_pem,
+    is_encrypted,
     is_key_id,
     keys_by_id,
     keys_document,
+    plain_pem,
     registry_document,
     registry_from,
+    seed_from,
     signing_key_from,
     trusted_keys_from,
 )

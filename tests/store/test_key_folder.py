@@ -10,8 +10,7 @@ import pytest
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
-from affidavit.seal.key_files import encrypted_pem, plain_pem
-from affidavit.seal.keys import KeyRegistry, SigningKey, signing_key_from
+from affidavit.seal.keys import KeyRegistry, SigningKey, encrypted_pem, plain_pem, signing_key_from
 from affidavit.store import signing_keys as module
 from affidavit.store.signing_keys import SigningKeyFolder
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from affidavit.base.statistics.classification import ReliabilityBin, ScoredLabel, evaluate_labels
-from affidavit.base.statistics.rates import Rate, wilson
+from affidavit.base.label_statistics import ReliabilityBin, ScoredLabel, evaluate_labels
+from affidavit.base.statistics import Rate, wilson
 from affidavit.ledger.model import Verdict
 from tools.judge_bench.combining import Judgement, fit_combiner, judge_signals
 from tools.judge_bench.rows import EVALUATION_ONLY, FITTED

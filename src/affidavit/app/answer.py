@@ -36,7 +36,7 @@ from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.checks.check import Check, checks_from_wire
 from affidavit.checks.coverage import CoverageV1, coverage_manifest
-from affidavit.checks.evaluation import evaluate
+from affidavit.checks.evaluation import AnswerVerdict, evaluate
 from affidavit.checks.receipt_body import (
     ReceiptBody,
     ReceiptContext,
@@ -45,7 +45,6 @@ from affidavit.checks.receipt_body import (
 )
 from affidavit.checks.receipt_schema import QuestionRoute
 from affidavit.checks.routes import RoutesV1, RouteTable, compile_question, routes_from_wire
-from affidavit.checks.verdicts import AnswerVerdict
 from affidavit.seal.keys import SigningKey
 from affidavit.seal.receipts import anchor_member, canonical_forms, seal_receipt
 from affidavit.seal.rfc3161 import NONCE_BYTES, time_stamp_request, token_from_response

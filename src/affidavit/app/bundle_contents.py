@@ -22,8 +22,8 @@ from affidavit.app.bundle_disclosure import is_commitment
 from affidavit.app.bundles import open_bundle
 from affidavit.base.canonical import jcs
 from affidavit.packs.pointers import child_pointer
+from affidavit.seal.bundle.container import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.events import HASHED_FIELDS
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.manifest import Manifest
 
 EventLabel = Callable[[Mapping[str, Any]], str | None]

@@ -30,8 +30,7 @@ from affidavit.base.files import digest_file, write_atomically
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.packs.pointers import child_pointer, pointer_steps
-from affidavit.seal.bundle.container import EVENTS
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
+from affidavit.seal.bundle.container import DEFAULT_LIMITS, EVENTS, BundleLimits
 from affidavit.seal.bundle.manifest import (
     AFFIDAVIT_BLOCK,
     MERKLE,

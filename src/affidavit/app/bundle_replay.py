@@ -24,7 +24,7 @@ from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import bundles as faults
-from affidavit.base.statistics.rates import Rate
+from affidavit.base.statistics import Rate
 from affidavit.base.strict_json import read_json_file
 from affidavit.checks.replay import replay_body as replay_answer
 from affidavit.decision.decision import Decision, GateStatus
@@ -38,7 +38,7 @@ from affidavit.packs.events import EventHead, decode_head
 from affidavit.packs.lint import MAX_RESULTS, BundleLint
 from affidavit.packs.model import Pack
 from affidavit.packs.report import LINT_SCHEMA_VERSION
-from affidavit.seal.bundle.limits import BundleLimits
+from affidavit.seal.bundle.container import BundleLimits
 from affidavit.seal.receipts import receipt_from, receipt_from_bytes
 
 # Figures are recorded with six decimals. This close to a threshold, either side is right.

@@ -18,8 +18,7 @@ from affidavit.base.faults import bundles as faults
 from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.base.files import is_folder, open_to_read, write_atomically
 from affidavit.base.strict_json import decode, read_json_file
-from affidavit.seal.bundle.container import MEMBERS
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits, limits_from_wire
+from affidavit.seal.bundle.container import DEFAULT_LIMITS, MEMBERS, BundleLimits, limits_from_wire
 from affidavit.seal.bundle.manifest import ManifestContents, ManifestDetails, manifest_bytes
 from affidavit.seal.bundle.reader import BundleReader, read_bundle, verify_bundle
 from affidavit.seal.bundle.verification import BundleVerification

@@ -25,9 +25,8 @@ from affidavit.app.judge_evaluation import LabelledRow, label_rows
 from affidavit.app.judge_scoring import RowOutcome
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
-from affidavit.base.statistics.agreement import agreement_from_counts, kappa_interval
-from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.statistics.classification import binary_counts
+from affidavit.base.label_statistics import agreement_from_counts, binary_counts, kappa_interval
+from affidavit.base.statistics import rounded
 from affidavit.ledger.model import Verdict
 from affidavit.ledger.rules import JudgeThresholds
 from affidavit.reports.judge_calibration import FOLDS, Calibration, LabelAgreement

@@ -24,7 +24,7 @@ from msgspec import Struct
 from affidavit.app.judge_scoring import JudgedRow, RowFault, RowOutcome
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
-from affidavit.base.statistics.classification import ScoredLabel, evaluate_labels
+from affidavit.base.label_statistics import ScoredLabel, evaluate_labels
 from affidavit.ledger.model import Verdict
 from affidavit.reports.judge_evaluation import SetReport
 

@@ -28,7 +28,7 @@ from affidavit.base.faults import input as input_faults
 from affidavit.base.files import open_to_read
 from affidavit.base.json_values import JsonLimits, JsonValue
 from affidavit.base.notebook import result_table
-from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics import rounded
 from affidavit.base.strict_json import LineStream, decode, read_lines
 from affidavit.base.validation import problem_and_field
 from affidavit.engine.local import run_in_order

@@ -12,12 +12,15 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import receipts as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.timestamps import timestamp_text
-from affidavit.seal.key_files import IV_BYTES, SALT_BYTES, encrypted_pem, plain_pem
 from affidavit.seal.keys import (
+    IV_BYTES,
+    SALT_BYTES,
     SEED_BYTES,
     KeyRecord,
     KeyRegistry,
+    encrypted_pem,
     keys_document,
+    plain_pem,
     registry_document,
     signing_key_from,
 )

@@ -19,8 +19,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import bundles as faults
 from affidavit.decision.gate import Gate, override_gates
 from affidavit.packs.explanations import Explanation, explain
-from affidavit.packs.lint import BundleLint, LintPass
-from affidavit.packs.lint_gates import LINT_METRICS, decide_lint
+from affidavit.packs.lint import LINT_METRICS, BundleLint, LintPass, decide_lint
 from affidavit.packs.model import Pack, Severity, disclaimer_of
 from affidavit.packs.report import (
     CLOSURE_VERSION,
@@ -36,7 +35,7 @@ from affidavit.packs.report import (
     pack_as,
 )
 from affidavit.reports.lint_text import LintOutcome
-from affidavit.seal.bundle.limits import BundleLimits
+from affidavit.seal.bundle.container import BundleLimits
 from affidavit.seal.bundle.reader import read_bundle
 from affidavit.seal.verification import UnreadableInput
 

@@ -30,7 +30,7 @@ from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode, read_lines
 from affidavit.base.validation import problem_and_field
 from affidavit.packs.signals import REGISTRY
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS
+from affidavit.seal.bundle.container import DEFAULT_LIMITS
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity, require_time
 
 # The event types that Affidavit records; docs/bundles.md shows this table. Bundles hold other

@@ -19,7 +19,7 @@ from affidavit.base.faults import receipts as faults
 from affidavit.base.files import FilePath
 from affidavit.base.http_address import origin_of
 from affidavit.base.validation import join_field
-from affidavit.checks.tool import Tolerance, Tool
+from affidavit.checks.facts import Tolerance, Tool
 from affidavit.checks.values import find_path_problem
 from affidavit.tools import settings as kinds
 from affidavit.tools.allow_list import AllowList, allow_list_from

@@ -25,9 +25,9 @@ from affidavit.checks.facts import (
     Fact,
     SourceAnswer,
     SourceFailure,
+    Tool,
     fact_from_answers,
 )
-from affidavit.checks.tool import Tool
 from affidavit.checks.values import exact_json
 from affidavit.tools.feed import (
     CheckArguments,

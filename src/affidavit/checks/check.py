@@ -14,8 +14,7 @@ from affidavit.base.faults import receipts as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.validation import join_field, problem_and_field
-from affidavit.checks.expectations import Expectation
-from affidavit.checks.operators import OPERATORS, Operand
+from affidavit.checks.operators import OPERATORS, Expectation, Operand
 from affidavit.checks.values import find_path_problem, is_number, is_scalar, kind_of
 
 MAX_EXPECTATIONS: Final = 8

@@ -9,9 +9,9 @@ from typing import Final, Literal
 import msgspec
 
 from affidavit.checks.check import MAX_CHECKS, MAX_EXPECTATIONS
+from affidavit.checks.facts import Tool
 from affidavit.checks.operators import OPERATORS
 from affidavit.checks.routes import RouteTable
-from affidavit.checks.tool import Tool
 from affidavit.checks.values import MAX_PATH_DEPTH
 
 _REFUSAL_CONTRACT: Final = (

@@ -10,12 +10,17 @@ import msgspec
 
 from affidavit.base.json_values import JsonValue
 from affidavit.checks.check import MAX_CHECKS
-from affidavit.checks.evaluation import EVALUATION_RULE, CheckResult
-from affidavit.checks.fact_confidence import FACT_RULE
+from affidavit.checks.evaluation import (
+    CONFIDENCE_RULE,
+    EVALUATION_RULE,
+    AnswerVerdict,
+    CheckResult,
+    CheckVerdict,
+    compose,
+)
+from affidavit.checks.facts import FACT_RULE, Tool
 from affidavit.checks.receipt_schema import ANSWER_SCHEMA, QuestionRoute
 from affidavit.checks.routes import ROUTE_RULE
-from affidavit.checks.tool import Tool
-from affidavit.checks.verdicts import CONFIDENCE_RULE, AnswerVerdict, CheckVerdict, compose
 
 ENGINE_VERSION: Final = "1.0.0"
 CANONICALIZATION: Final = "json-sorted-compact"

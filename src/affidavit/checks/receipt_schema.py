@@ -8,10 +8,9 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from affidavit.checks.check import Check, CheckId, ToolName
-from affidavit.checks.expectations import Expectation, ExpectationResult
-from affidavit.checks.fact_confidence import FactSignals, SourceRecord
-from affidavit.checks.tool import NonNegativeNumber, Tolerance
-from affidavit.checks.verdicts import AnswerVerdict, CheckVerdict
+from affidavit.checks.evaluation import AnswerVerdict, CheckVerdict
+from affidavit.checks.facts import FactSignals, NonNegativeNumber, SourceRecord, Tolerance
+from affidavit.checks.operators import Expectation, ExpectationResult
 
 ANSWER_SCHEMA: Final = "answer/v1"
 

@@ -21,12 +21,13 @@ from affidavit.base.timestamps import parse_nanoseconds
 from affidavit.base.validation import problem_and_field
 from affidavit.checks.check import MAX_CHECKS, Check, validate_check
 from affidavit.checks.evaluation import (
+    AnswerVerdict,
     CheckResult,
     evaluate_check,
     is_evidence_for,
     not_checked_result,
 )
-from affidavit.checks.facts import EvidenceUnavailable, Fact, fact_digest, fact_object
+from affidavit.checks.facts import EvidenceUnavailable, Fact, Tool, fact_digest, fact_object
 from affidavit.checks.receipt_body import (
     ReceiptBody,
     ReceiptContext,
@@ -35,9 +36,7 @@ from affidavit.checks.receipt_body import (
 )
 from affidavit.checks.receipt_schema import AnswerV1, FactV1, RefusalV1
 from affidavit.checks.routes import ROUTE_RULE, RouteTable, compile_question
-from affidavit.checks.tool import Tool
 from affidavit.checks.values import display_value
-from affidavit.checks.verdicts import AnswerVerdict
 
 _ABSENT_TEXT: Final = "nothing"
 

@@ -12,7 +12,7 @@ from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import single_line
 
 if TYPE_CHECKING:
-    from affidavit.seal.bundle.limits import BundleLimits
+    from affidavit.seal.bundle.container import BundleLimits
     from affidavit.seal.bundle.manifest import AssayBlockV1, ManifestContents
 
 # Some commands read a bundle twice, so they cannot take it from a pipe.

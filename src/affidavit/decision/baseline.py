@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics import rounded
 from affidavit.decision.report_details import ConfigurationFigures, Tradeoff
 
 # Latency against accuracy: which configurations are worth having, and the guard of a release.

@@ -10,8 +10,7 @@ import msgspec
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import gates as faults
-from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.statistics.exact_tests import mcnemar_exact
+from affidavit.base.statistics import mcnemar_exact, rounded
 from affidavit.base.text import excerpt
 from affidavit.base.validation import problem_and_field
 from affidavit.decision.baseline import Configuration, RollbackGuard

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-from affidavit.base.statistics.rates import Rate
+from affidavit.base.statistics import Rate
 
 Count = Annotated[int, Meta(ge=0)]
 MAX_LISTED: Final = 100

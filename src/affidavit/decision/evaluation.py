@@ -11,8 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from affidavit.base.exits import Exit
-from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.statistics.rates import Interval, Rate, wilson, z_value
+from affidavit.base.statistics import Interval, Rate, rounded, wilson, z_value
 from affidavit.decision.counts import Count, Tally
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.gate import Gate, Operator, gate_text, threshold_text

@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, structs
 from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.notebook import result_table
-from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics import rounded
 from affidavit.base.validation import problem_and_field
 from affidavit.decision.advice import Advice, advice_for
 from affidavit.decision.comparison import OUTCOME_NAMES, Comparison

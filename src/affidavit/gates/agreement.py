@@ -15,9 +15,8 @@ import msgspec
 
 from affidavit.base.faults import gates as faults
 from affidavit.base.json_rows import RowReader
-from affidavit.base.statistics.agreement import agreement_from_counts, kappa_interval
-from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.statistics.rates import Rate, wilson
+from affidavit.base.label_statistics import agreement_from_counts, kappa_interval
+from affidavit.base.statistics import Rate, rounded, wilson
 from affidavit.decision.evaluation import Measure
 from affidavit.decision.metric import AGREEMENT_METRICS
 from affidavit.decision.report import ReportItem

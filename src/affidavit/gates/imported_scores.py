@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from msgspec import UNSET
 
-from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics import rounded
 from affidavit.base.text import excerpt
 from affidavit.decision.counts import EMPTY_LISTING, MAX_LISTED, Listing
 from affidavit.decision.report_details import RagDetails, ScoreFigures

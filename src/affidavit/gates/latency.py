@@ -20,8 +20,7 @@ from msgspec import structs
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.json_rows import RowReader, raise_error
-from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.statistics.percentiles import percentile_interval, percentile_of_sorted
+from affidavit.base.statistics import percentile_interval, percentile_of_sorted, rounded
 from affidavit.decision.evaluation import Measure
 from affidavit.decision.metric import LATENCY_METRICS
 from affidavit.decision.report_details import Percentiles

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics import rounded
 from affidavit.base.text import excerpt
 from affidavit.decision import metric
 from affidavit.decision.baseline import Configuration, RollbackGuard

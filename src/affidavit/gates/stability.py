@@ -13,8 +13,7 @@ import msgspec
 
 from affidavit.base.faults import gates as faults
 from affidavit.base.json_rows import RowReader
-from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.statistics.percentiles import percentile
+from affidavit.base.statistics import percentile, rounded
 from affidavit.decision.counts import (
     Listing,
     Tally,

@@ -17,7 +17,7 @@ from affidavit.base.canonical import jcs
 from affidavit.base.digest import content_id, digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
-from affidavit.base.statistics.rates import Rate
+from affidavit.base.statistics import Rate
 from affidavit.decision.evaluation import Measure, decide, summarise_decision
 from affidavit.decision.metric import Metric
 from affidavit.ledger.citations import (

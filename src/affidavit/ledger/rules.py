@@ -14,8 +14,8 @@ from affidavit.base.config import ConfigFaults, parse_toml
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
-from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.statistics.classification import with_prior
+from affidavit.base.label_statistics import with_prior
+from affidavit.base.statistics import rounded
 from affidavit.decision.gate import Gate
 from affidavit.ledger.gates import DEFAULT_GATES, override_ledger_gates
 from affidavit.ledger.importance import DEFAULT_THRESHOLDS, ImportanceThresholds

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics import rounded
 from affidavit.base.text import excerpt
 from affidavit.packs.checks import EventConsumer
 from affidavit.packs.events import Event, FieldProbe

@@ -1,17 +1,16 @@
-"""Lint: all rules of all packs, the rules that are always on, and the signals, in one pass.
+"""Lints the events of a run with packs, and measures what lint gates decide by."""
 
-Each event type gets a plan when it first occurs: which consumers need its events. An evaluator that
-has seen enough leaves the plans, so a bundle of a million events costs little more than decoding
-it. Memory does not grow with the number of events: findings beyond the limit are only counted.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from msgspec import Raw
 
+from affidavit.base.statistics import Rate
+from affidavit.decision.evaluation import DecisionSummary, Measure, decide, summarise_decision
+from affidavit.decision.gate import Gate
+from affidavit.decision.metric import Metric, MetricKind, MetricTable, metric_table
 from affidavit.packs.checks import EventConsumer, PairsEvaluator, RuleEvaluator, evaluator_for
 from affidavit.packs.closure import DependencyCollector, closure_of, completeness_of
 from affidavit.packs.events import Event, EventHead, FieldProbe, decode_heads
@@ -33,6 +32,14 @@ from affidavit.packs.sensitive_rules import (
     sensitive_findings,
 )
 from affidavit.packs.signal_detection import SignalDetector
+from affidavit.packs.signals import REGISTRY, TOTAL_WEIGHT
+
+# Lint: all rules of all packs, the rules that are always on, and the signals, in one pass.
+#
+# Each event type gets a plan when it first occurs: which consumers need its events. An evaluator
+# that has seen enough leaves the plans, so a bundle of a million events costs little more than
+# decoding it. Memory does not grow with the number of events: findings beyond the limit are only
+# counted.
 
 MAX_RESULTS: Final = 500
 GROUP_EVENTS: Final = 64  # Events whose payloads are searched together.
@@ -258,3 +265,38 @@ class LintPass:
             pack=pack.name,
         )
         return RuleResult(pack, rule, finding)
+
+
+# Gates on a lint result: how complete and how replayable a bundle is, and how many findings.
+
+COMPLETENESS: Final = Metric(
+    "completeness", MetricKind.SHARE, True, empty="the packs require no signal"
+)
+CLOSURE: Final = Metric("closure", MetricKind.SCORE, True, aliases=("closure_score",))
+FINDINGS: Final = Metric("findings", MetricKind.COUNT, False)
+FINDINGS_BY_SEVERITY: Final[Mapping[Severity, Metric]] = {
+    severity: Metric(f"{severity.value}s", MetricKind.COUNT, False) for severity in Severity
+}
+LINT_METRICS: Final[MetricTable] = metric_table(
+    [COMPLETENESS, CLOSURE, FINDINGS, *FINDINGS_BY_SEVERITY.values()]
+)
+
+
+def lint_measures(result: LintResult) -> Mapping[str, Measure]:
+    """Return the measures of a bundle. A redacted signal counts as complete, as in the report."""
+    rate = Rate(result.completeness.held, len(result.completeness.required))
+    captured_weight = sum(REGISTRY[name].weight for name in result.closure.captured)
+    counts = {FINDINGS: result.summary.total} | {
+        metric: result.summary.count(severity) for severity, metric in FINDINGS_BY_SEVERITY.items()
+    }
+    measures = (
+        Measure(metric=COMPLETENESS, value=rate.value, rate=rate),
+        Measure(metric=CLOSURE, value=captured_weight / TOTAL_WEIGHT),
+        *(Measure(metric=metric, value=count) for metric, count in counts.items()),
+    )
+    return {measure.metric.name: measure for measure in measures}
+
+
+def decide_lint(gates: Iterable[Gate], result: LintResult) -> DecisionSummary:
+    """Return the decision of the gates on one bundle."""
+    return summarise_decision(decide(gates, lint_measures(result)))

@@ -62,7 +62,7 @@ class RepeatedTest:
 
     def pass_hat(self) -> dict[int, float | None]:
         """Return pass^k for k = 1, 2, 4 ... and for all runs."""
-        from affidavit.base.statistics.rates import pass_hat_k
+        from affidavit.base.statistics import pass_hat_k
 
         steps = {2**power for power in range(self.trials.bit_length()) if 2**power < self.trials}
         return {

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from affidavit import __version__
 from affidavit.decision.report import Report
 from affidavit.reports import gate_wording
-from affidavit.reports.gate_charts import charts_of, trend_charts
-from affidavit.reports.gate_heatmaps import heatmaps
+from affidavit.reports.gate_charts import charts_of, heatmaps, trend_charts
 from affidavit.reports.gate_history import HistoryRun
 from affidavit.reports.gate_tables import detail_tables, gate_table, input_table, offender_table
 from affidavit.reports.page_templates import page_templates

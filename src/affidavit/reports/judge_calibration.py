@@ -7,10 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.statistics.agreement import Agreement
-from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.statistics.classification import BinaryCounts, Estimate, estimated
-from affidavit.base.statistics.rates import Interval
+from affidavit.base.label_statistics import Agreement, BinaryCounts, Estimate, estimated
+from affidavit.base.statistics import Interval, rounded
 from affidavit.ledger.model import JudgeIdentity
 from affidavit.ledger.rules import JudgeThresholds, LedgerRules, rules_digest
 from affidavit.reports.judge_evaluation import format_estimate, format_interval

@@ -12,13 +12,8 @@ import msgspec
 from msgspec import Struct, structs
 
 from affidavit.base.errors import AffidavitError
-from affidavit.base.statistics.arithmetic import rounded
-from affidavit.base.statistics.classification import (
-    BinaryEvaluation,
-    Estimate,
-    ReliabilityBin,
-    estimated,
-)
+from affidavit.base.label_statistics import BinaryEvaluation, Estimate, ReliabilityBin, estimated
+from affidavit.base.statistics import rounded
 from affidavit.ledger.model import JudgeIdentity, Verdict
 from affidavit.reports.page_templates import page_templates
 from affidavit.reports.text_tables import TextPart, text_table

@@ -8,8 +8,7 @@ import msgspec
 
 from affidavit.decision.gate import Gate
 from affidavit.packs.explanations import Explanation, describe_check
-from affidavit.packs.lint import BundleLint
-from affidavit.packs.lint_gates import decide_lint
+from affidavit.packs.lint import BundleLint, decide_lint
 from affidavit.packs.model import Pack, Severity, disclaimer_of
 from affidavit.packs.report import AppliedPack, LintFinding, LintReport, pack_as
 from affidavit.reports.json_text import json_bytes

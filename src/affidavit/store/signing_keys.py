@@ -18,15 +18,16 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import receipts as faults
 from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.strict_json import decode
-from affidavit.seal.key_files import is_encrypted, seed_from
 from affidavit.seal.keys import (
     KeyRegistry,
     KeyStatus,
     PublicKey,
     SigningKey,
+    is_encrypted,
     is_key_id,
     registry_document,
     registry_from,
+    seed_from,
     signing_key_from,
 )
 from affidavit.store.files import exclusive_lock, may_exist

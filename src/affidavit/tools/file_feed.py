@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
+from affidavit.base.config import decode_yaml
 from affidavit.base.errors import AffidavitError
 from affidavit.base.files import read_bounded
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
-from affidavit.base.strict_yaml import decode_yaml
 from affidavit.base.text import excerpt
 from affidavit.base.timestamps import NANOSECONDS, find_nanoseconds
 from affidavit.checks.facts import EvidenceSource, SourceAnswer

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from affidavit.checks.tool import Tolerance
+from affidavit.checks.facts import Tolerance
 from affidavit.tools.feed import MAX_RAW_BYTES
 from affidavit.tools.observation_time import ObservationTime
 

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from affidavit.base.digest import sha256_hex
-from affidavit.base.statistics.arithmetic import rounded
+from affidavit.base.statistics import rounded
 from affidavit.judge.encoder.entailment import Entailment
 
 DECIMALS: Final = 4

@@ -18,8 +18,7 @@ from affidavit.base.faults import bundles as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.validation import problem_and_field
-from affidavit.seal.bundle.container import EVENTS, MANIFEST
-from affidavit.seal.bundle.limits import BundleLimits
+from affidavit.seal.bundle.container import EVENTS, MANIFEST, BundleLimits
 from affidavit.seal.bundle.merkle import MerkleTree, leaves_of
 
 SCHEMA_VERSION: Final = 1

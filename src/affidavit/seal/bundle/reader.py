@@ -18,8 +18,10 @@ from affidavit.base.faults.receipts import DIGEST_MISMATCH
 from affidavit.base.json_values import JsonValue
 from affidavit.seal.bundle import container
 from affidavit.seal.bundle.container import (
+    DEFAULT_LIMITS,
     EVENTS,
     MANIFEST,
+    BundleLimits,
     ByteStream,
     Inflater,
     TarHeader,
@@ -33,7 +35,6 @@ from affidavit.seal.bundle.events import (
     template_of,
     verify_batch,
 )
-from affidavit.seal.bundle.limits import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.manifest import (
     AFFIDAVIT_BLOCK,
     EventTotals,
