@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / ".interop" / "peers" / "bin" / "python"
 _SCORE = """
 import json, sys, time
-from affidavit.app.gate_rag import RagPlan, run_rag
+from affidavit.app.gate_rag import RagPlan, gate_rag
 start = time.process_time()
-run_rag(RagPlan((sys.argv[1],), (sys.argv[2],)))
+gate_rag(RagPlan(gold=(sys.argv[1],), trace=(sys.argv[2],)))
 print(json.dumps({"seconds": time.process_time() - start}))
 """
 _PARSE = """
