@@ -130,12 +130,14 @@ def test_reports_are_written_by_the_name_of_the_file(project: Path, tmp_path: Pa
 
 
 GATED = {
-    "gates that this answer meets": (("coverage>=0.7", "unsupported<=0.3"), 0),
-    "a gate that it does not": (("coverage>=0.8", "unsupported<=0.3"), 1),
+    "gates that this answer meets": (("coverage>=0.7", "unsupported<=0.3", "weak<=0.5"), 0),
+    "a gate that it does not": (("coverage>=0.8", "unsupported<=0.3", "weak<=0.5"), 1),
     "no gate decides nothing": (
         (
             "coverage=off",
             "unsupported=off",
+            "minor_unsupported=off",
+            "weak=off",
             "critical_unsupported=off",
             "contradictions=off",
         ),
@@ -159,9 +161,56 @@ def test_a_rules_file_is_in_the_ledger_by_its_digest(project: Path, tmp_path: Pa
     assert tuned["summary"]["by_verdict"] != plain["summary"]["by_verdict"]
 
 
-def test_a_claim_can_be_called_minor(project: Path) -> None:
+def test_a_claim_can_be_called_minor_and_still_counts(project: Path) -> None:
     result = check(project, "--json", "--claim", "clm_004=minor")
-    assert json.loads(result.stdout)["summary"]["evidence_coverage"] == 1.0
+    made = json.loads(result.stdout)
+    assert made["summary"]["evidence_coverage"] == 1.0
+    assert result.exit_code == 1
+    failed = [gate["gate"] for gate in made["gates"]["results"] if gate["status"] == "fail"]
+    assert failed == ["minor_unsupported<=0.1", "weak<=0.35"]
+
+
+ORDERS = {
+    "claims to review come first": ((), ["4", "3", "1", "2"]),
+    "the order of the answer": (("--order", "answer"), ["1", "2", "3", "4"]),
+}
+
+
+@pytest.mark.parametrize(("options", "wanted"), ORDERS.values(), ids=ORDERS.keys())
+def test_the_order_of_the_claims(
+    project: Path, tmp_path: Path, options: tuple[str, ...], wanted: list[str]
+) -> None:
+    table = check(project, *options).stdout
+    assert re.findall(r"^(\d)  ", table, re.MULTILINE) == wanted
+    assert ("--order answer" in table) is not bool(options)
+    report = tmp_path / "r.md"
+    session = ("sessions", "show", "last", "--project", str(project))
+    assert run(*session, "-o", str(report), *options).exit_code == 0
+    headings = re.findall(r"^#### (\d)\.", report.read_text(encoding="utf-8"), re.MULTILINE)
+    assert headings == wanted
+    page = run(*session, "--format", "html", *options).stdout
+    assert re.findall(r'class="entry" id="clm_00(\d)"', page) == wanted
+
+
+def test_a_ledger_of_an_earlier_version_is_shown_as_it_was_decided(tmp_path: Path) -> None:
+    stored = ROOT / "tests" / "ledger" / "stored" / "minor_not_found.json"
+    session = json.loads(stored.read_bytes())["session_id"]
+    folder = tmp_path / ".affidavit" / "sessions"
+    folder.mkdir(parents=True)
+    (folder / f"{session}.json").write_bytes(stored.read_bytes())
+    assert run("sessions", "list", "--project", str(tmp_path)).exit_code == 0
+    shown = run("sessions", "show", session, "--project", str(tmp_path))
+    assert shown.exit_code == 0, shown.stderr
+    assert "Decision: ship" in shown.stdout
+    assert "unsupported 0% (minor claims 100%): " in shown.stdout
+    again = run("sessions", "show", session, "--project", str(tmp_path), "--json")
+    assert json.loads(again.stdout) == json.loads(stored.read_bytes())
+    page = tmp_path / "old.html"
+    assert (
+        run(*("sessions", "show", session, "--project", str(tmp_path), "-o", str(page))).exit_code
+        == 0
+    )
+    assert "affidavit.ledger/1" in page.read_text(encoding="utf-8")
 
 
 SOURCES = ("--sources", str(LEAVE / "sources"))

@@ -106,6 +106,18 @@ UNUSED = {
         [*CHECK, "--format", "html", "--expand", "1"],
         "--expand is for the table, which is not printed",
     ),
+    "an order of claims in JSON": (
+        [*CHECK, "--json", "--order", "answer"],
+        "--order does not change JSON, which has the order of the answer",
+    ),
+    "an order of claims in a JSON file that is printed": (
+        [*CHECK, "--format", "json", "--order", "review"],
+        "--order does not change JSON, which has the order of the answer",
+    ),
+    "an order of claims in many answers": (
+        ["check", "answers.jsonl", "--sources", "docs", "--order", "answer"],
+        "--order is for one answer, not for a file of many",
+    ),
     "a question of many answers": (
         ["check", "answers.jsonl", "--sources", "docs", "--query", ""],
         "--query is for one answer, not for a file of many",

@@ -299,3 +299,33 @@ def test_the_research_gates_are_the_documents() -> None:
         "abstention_accuracy>=0.9",
         "manifest_integrity>=1",
     ]
+
+
+SIDE = metric.Metric("side", metric.MetricKind.SHARE, False, "there is none", may_be_empty=True)
+SIDES = {
+    "a class without items leaves the decision to the others": (Rate(0, 0), True, Decision.SHIP),
+    "alone it decides nothing": (Rate(0, 0), False, Decision.INCONCLUSIVE),
+    "with items it is a gate like any other": (Rate(1, 1), True, Decision.NO_SHIP),
+}
+
+
+@pytest.mark.parametrize(("rate", "beside", "wanted"), SIDES.values(), ids=SIDES.keys())
+def test_a_metric_whose_class_may_be_empty(rate: Rate, beside: bool, wanted: Decision) -> None:
+    table = metric.metric_table([SIDE, metric.RAG_METRICS["precision"]])
+    texts = ["side<=0.1", *(["precision>=0.5"] if beside else [])]
+    measures = {
+        "side": Measure(metric=SIDE, value=rate.value, rate=rate),
+        "precision": Measure(metric=table["precision"], value=1.0, rate=Rate(1, 1)),
+    }
+    made = decide(override_gates(texts, (), table), measures)
+    assert made.decision is wanted
+    if not rate.denominator:
+        reason = "side<=0.1 has nothing to measure, because there is none"
+        assert (made.results[0].status, made.results[0].reason) == (GateStatus.EMPTY, reason)
+        assert made.reasons == (() if beside else (reason,))
+
+
+def test_a_class_that_may_be_empty_is_still_open_where_nothing_was_counted() -> None:
+    _, gate = parse_gate("side<=0.1", metric.metric_table([SIDE]))
+    assert gate is not None
+    assert decide([gate], {}).results[0].status is GateStatus.OPEN

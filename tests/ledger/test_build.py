@@ -170,10 +170,26 @@ def flags(line: str) -> dict[RiskType, tuple[str, ...]]:
 
 def test_missing_evidence_names_the_critical_ones() -> None:
     made = ledger("critical: \u2016 material: \u2016 minor:")
-    assert made.risk_flags[0].affected_claims == ("clm_001", "clm_002")
+    assert made.risk_flags[0].affected_claims == ("clm_001", "clm_002", "clm_003")
     assert made.risk_flags[0].description == (
-        "2 claims could not be verified from provided documents, 1 of them critical"
+        "3 claims could not be verified from provided documents, 1 of them critical"
     )
+
+
+MISSING = {
+    "only critical ones": ("critical: \u2016 critical:", "2 critical claims", RiskSeverity.HIGH),
+    "only minor ones weigh little": ("minor:", "1 minor claim", RiskSeverity.LOW),
+    "one that is not minor": ("minor: \u2016 material:", "2 claims", RiskSeverity.HIGH),
+}
+
+
+@pytest.mark.parametrize(("line", "who", "severity"), MISSING.values(), ids=MISSING.keys())
+def test_missing_evidence_of_any_importance_is_a_risk(
+    line: str, who: str, severity: RiskSeverity
+) -> None:
+    flag = ledger(line).risk_flags[0]
+    assert (flag.type, flag.severity) == (RiskType.MISSING_EVIDENCE, severity)
+    assert flag.description == f"{who} could not be verified from provided documents"
 
 
 def test_several_contradictions_are_one_flag() -> None:

@@ -81,6 +81,14 @@ def check_summary(claims: str, wanted: str) -> None:
     assert ["none" if rate is None else f"{rate:g}" for rate in rates] == parts(wanted, ", ")
 
 
+def check_order(claims: str, wanted: str) -> None:
+    made = small_ledgers.ledger(claims)
+    assert ", ".join(str(number) for number, _ in made.claims_in("review")) == wanted
+    assert [number for number, _ in made.claims_in("answer")] == sorted(
+        int(number) for number in wanted.split(", ")
+    )
+
+
 def check_gates(claims: str, gates: str, wanted: str) -> None:
     assert small_ledgers.ledger(claims, tuple(gates.split())).gates.decision == wanted
 
@@ -106,6 +114,7 @@ CHECKS: dict[str, Callable[..., None]] = {
     "Q": check_actions,
     "U": check_summary,
     "G": check_gates,
+    "O": check_order,
     "R": check_rules_file,
     "B": partial(require_test, "ledger"),
     "M": partial(require_test, "ledger"),

@@ -47,7 +47,7 @@ def test_the_json_has_every_field_of_the_seeds_shape() -> None:
     assert {"ledger_id", "session_id", "generated_at", "summary", "entries", "risk_flags"} < set(
         made
     )
-    assert made["schema_version"] == "affidavit.ledger/1"
+    assert made["schema_version"] == "affidavit.ledger/2"
     summary = made["summary"]
     assert summary["total_claims"] == 4
     assert summary["evidence_coverage"] == 0.75

@@ -26,6 +26,8 @@ def test_a_gate_replaces_that_of_its_metric_and_keeps_its_place() -> None:
     gates = override_ledger_gates(["unsupported<=0.1", "coverage=off", "supported>=0.5"])
     assert [str(gate) for gate in gates] == [
         "unsupported<=0.1",
+        "minor_unsupported<=0.1",
+        "weak<=0.35",
         "critical_unsupported<=0",
         "contradictions<=0",
         "supported>=0.5",
@@ -42,7 +44,9 @@ def test_reasons_name_the_claims() -> None:
     assert report.exit is Exit.NO
     assert report.reasons == (
         "coverage is 0, but coverage>=0.85 is asked: clm_001",
-        "unsupported is 1, but unsupported<=0.05 is asked: clm_001",
+        "unsupported is 1, but unsupported<=0 is asked: clm_001",
+        "minor_unsupported is 1, but minor_unsupported<=0.1 is asked: clm_002",
+        "weak is 1, but weak<=0.35 is asked: clm_001, clm_002",
         "critical_unsupported is 1, but critical_unsupported<=0 is asked: clm_001",
         "contradictions is 1, but contradictions<=0 is asked: clm_002",
     )
@@ -57,8 +61,20 @@ def test_what_was_not_measured_is_said() -> None:
 
 def test_no_claims_measure_nothing() -> None:
     report = ledger("", ("unresolved_citations<=0",)).gates
-    assert {result.status for result in report.results} == {GateStatus.OPEN}
+    assert {result.status for result in report.results} == {GateStatus.OPEN, GateStatus.EMPTY}
     assert report.decision is Decision.INCONCLUSIVE
+
+
+def test_a_class_without_claims_is_shown_and_stops_nothing() -> None:
+    report = ledger("critical: A full 0.9").gates
+    (empty,) = (result for result in report.results if result.status is GateStatus.EMPTY)
+    assert (empty.gate, empty.value) == ("minor_unsupported<=0.1", None)
+    said = "minor_unsupported<=0.1 has nothing to measure, because the answer has no minor claim"
+    assert empty.reason == said
+    assert (report.decision, report.reasons) == (Decision.SHIP, ())
+    others = (f"{gate.key}=off" for gate in DEFAULT_GATES if gate.key != "minor_unsupported")
+    alone = ledger("critical: A full 0.9", tuple(others)).gates
+    assert (alone.decision, alone.reasons) == (Decision.INCONCLUSIVE, (said,))
 
 
 def test_ship_says_so() -> None:
@@ -69,7 +85,7 @@ def test_ship_says_so() -> None:
 
 def test_other_metrics() -> None:
     results = ledger(
-        "material: A full 0.9 \u2016 material: A partial 0.9", ("supported>=0.6",)
+        "material: A full 0.9 \u2016 material: A partial 0.9", ("supported>=0.6", "weak=off")
     ).gates
     assert results.reasons == ("supported is 0.5, but supported>=0.6 is asked: clm_002",)
     cites = ledger_of("Leave is paid [7] [cite:zz].", {})

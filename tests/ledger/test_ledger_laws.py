@@ -1,6 +1,7 @@
 """Laws of the ledger, for any answer and any readings."""
 
 from itertools import pairwise
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,8 @@ from tests.ledger.small_ledgers import ledger
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.ledger.adjudication import replay_ledger
 from affidavit.ledger.claims import split_answer
-from affidavit.ledger.model import Claim, LeftOut
+from affidavit.ledger.gates import DEFAULT_GATES
+from affidavit.ledger.model import Claim, LeftOut, Verdict
 from affidavit.ledger.record import ConfidenceComponents, Ledger, ledger_from_json, ledger_to_json
 from affidavit.ledger.verdict import confidence
 
@@ -34,10 +36,17 @@ CLAIMS = st.tuples(
     st.lists(READINGS, max_size=4).map(", ".join),
 ).map(": ".join)
 LINES_OF_CLAIMS = st.lists(CLAIMS, max_size=6)
-GATES = st.sets(
-    st.sampled_from(["coverage", "unsupported", "critical_unsupported", "contradictions"])
-).map(lambda names: tuple(sorted(f"{name}=off" for name in names)))
-LOOSE_GATES = st.sampled_from([(), ("contradictions<=9",), ("supported>=0.5", "coverage=off")])
+GATES = st.sets(st.sampled_from([gate.key for gate in DEFAULT_GATES])).map(
+    lambda names: tuple(sorted(f"{name}=off" for name in names))
+)
+LOOSE_GATES = st.sampled_from(
+    [
+        (),
+        ("contradictions<=9",),
+        ("supported>=0.5", "coverage=off"),
+        ("weak<=0.6", "minor_unsupported<=0.5", "unsupported<=0.5"),
+    ]
+)
 
 
 def all_claims(answer: str) -> list[Claim]:
@@ -163,6 +172,35 @@ def test_one_more_contradicting_reading_never_opens_a_gate(
     after = made(against, gates).gates
     for one, other in zip(before.results, after.results, strict=True):
         assert not (one.status is GateStatus.FAILED and other.status is GateStatus.PASSED)
+
+
+@given(LINES_OF_CLAIMS)
+def test_an_unsupported_claim_of_any_importance_does_not_ship(claims: list[str]) -> None:
+    """With at most nine claims one of them is more than a tenth."""
+    one = made(claims)
+    unsupported = [entry for entry in one.entries if entry.is_unsupported]
+    assert not (unsupported and one.gates.decision is Decision.SHIP)
+
+
+@given(LINES_OF_CLAIMS)
+def test_every_claim_that_is_not_supported_is_named_by_a_gate(claims: list[str]) -> None:
+    one = made(claims)
+    strict = ("coverage>=1", "minor_unsupported<=0", "weak<=0")
+    said = " ".join(made(claims, strict).gates.reasons)
+    for entry in one.entries:
+        assert (entry.claim_id in said) is (entry.verdict is not Verdict.SUPPORTED)
+
+
+@given(LINES_OF_CLAIMS, st.randoms())
+def test_the_order_of_a_review_has_every_claim_once(claims: list[str], random: Random) -> None:
+    one = made(claims)
+    listed = one.claims_in("review")
+    assert sorted(number for number, _ in listed) == list(range(1, len(claims) + 1))
+    shuffled = list(claims)
+    random.shuffle(shuffled)
+    ranks = [(entry.verdict, entry.importance) for _, entry in listed]
+    again = [(entry.verdict, entry.importance) for _, entry in made(shuffled).claims_in("review")]
+    assert again == ranks
 
 
 @given(LINES_OF_CLAIMS, GATES)

@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from affidavit.base.errors import AffidavitError
+from affidavit.ledger.gates import DEFAULT_GATES_1
 from affidavit.ledger.importance import ImportanceThresholds
 from affidavit.ledger.model import Verdict
 from affidavit.ledger.rules import (
@@ -61,10 +62,18 @@ def test_the_digest_names_the_rules() -> None:
 
 def test_rules_without_a_judge_keep_the_digest_that_stored_ledgers_have() -> None:
     known = "sha256:025f7be0b8f49508ff576ec93333e49b0d85e486045430fce65ecb7b632aa531"
-    assert rules_digest(DEFAULT_RULES) == known
+    first = LedgerRules(gates=tuple(map(str, DEFAULT_GATES_1)))
+    assert rules_digest(first) == known
+    assert checked_rules(first, DEFAULT_GATES_1) == first
     tuned = LedgerRules(judge=JudgeThresholds())
-    assert rules_digest(tuned) != known
+    assert rules_digest(tuned) != rules_digest(DEFAULT_RULES) != known
     assert rules_from_toml(b"[judge]") == tuned
+
+
+def test_a_gate_that_a_stored_ledger_does_not_have_is_not_added() -> None:
+    first = LedgerRules(gates=tuple(map(str, DEFAULT_GATES_1)))
+    assert [str(gate) for gate in first.active_gates] == list(first.gates)
+    assert checked_rules(first).gates != first.gates
 
 
 # Support (for a 50:50 prior), contradiction, thresholds.

@@ -7,6 +7,7 @@ import pytest
 from tests.gates.making import GOLD, TRACE
 
 from affidavit.app.api import source_path
+from affidavit.ledger.gates import DEFAULT_GATES
 from affidavit.pytest_plugin.assertions import assert_gate, assert_grounded
 
 POLICY = "# Leave\n\nEmployees have 25 days of annual leave. Up to 5 days may be carried over.\n"
@@ -43,7 +44,7 @@ def test_a_long_failure_is_cut_and_counted() -> None:
 def test_gates_can_be_changed() -> None:
     answer = "Employees have 25 days of annual leave. The office is painted blue every summer."
     assert "not grounded" in failure_of(answer=answer)
-    off = ["coverage=off", "unsupported=off", "critical_unsupported=off"]
+    off = [f"{gate.key}=off" for gate in DEFAULT_GATES if gate.key != "contradictions"]
     assert_grounded(answer, POLICY, judge="lexical", gates=off)
     assert "not grounded" in failure_of(answer=answer, gates="supported>=0.99")
 

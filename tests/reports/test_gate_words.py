@@ -225,6 +225,10 @@ BAD = {
         {"decision": "ship", "gates": [{**GATE, "status": "not_measured"}]},
         "decision",
     ),
+    "a status that only ledgers have": (
+        {"gates": [{**GATE, "status": "nothing_to_measure"}]},
+        "gates[0].status",
+    ),
     "to ship, although a part is not": (
         {"decision": "ship", "gates": [GATE], "parts": {"rag": gate_samples.rag(9, 1)}},
         "decision",

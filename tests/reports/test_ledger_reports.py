@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.ledger.examples import CARRYOVER, JUDGE, ledger_of, seed_ledger
+from tests.ledger.small_ledgers import ledger as small
 
 from affidavit.ledger.model import Span
 from affidavit.reports.ledger_page import ledger_html, ledger_pdf, ledger_view
@@ -109,6 +110,42 @@ def rendered(page: str, folder: Path, fragment: str = "") -> str:
         timeout=60,
     )
     return done.stdout
+
+
+def test_the_tiles_show_what_the_gates_measure() -> None:
+    ledger = small("material: A full 0.9 \u2016 material: A against 0.9 \u2016 minor:")
+    tiles = {tile["label"]: tile["value"] for tile in ledger_view(ledger, VERSION)["tiles"]}
+    assert tiles["unsupported"] == "50%"
+    assert tiles["unsupported, minor claims"] == "100%"
+    assert ledger.summary.unsupported_rate == 0.5
+    measured = {row["words"]: row["measured"] for row in ledger_view(ledger, VERSION)["gates"]}
+    assert measured["Critical and material claims unsupported"] == "50%"
+    assert measured["Minor claims unsupported"] == "100%"
+
+
+def test_claims_to_review_come_first_and_keep_their_numbers() -> None:
+    ledger = seed_ledger()
+    review, answer = (ledger_view(ledger, VERSION, order) for order in ("review", "answer"))
+    assert [entry["number"] for entry in review["entries"]] == [4, 3, 1, 2]
+    assert [entry["number"] for entry in answer["entries"]] == [1, 2, 3, 4]
+    assert [entry["review_rank"] for entry in answer["entries"]] == [3, 4, 2, 1]
+    assert [piece["number"] for piece in review["answer"] if piece["claim_id"]] == [1, 2, 3, 4]
+
+
+@needs_chromium
+def test_the_order_can_be_switched_in_the_browser(tmp_path: Path) -> None:
+    page = ledger_html(seed_ledger(), VERSION)
+
+    def order_after(act: str) -> list[str]:
+        dom = rendered(page.replace("</body>", f"<script>{act}</script></body>"), tmp_path)
+        return re.findall(r'<tr class="entry" id="clm_00(\d)"', dom)
+
+    choose = "const s = document.getElementById('order'); const e = new Event('input');"
+    by_answer = f"{choose} s.value = 'number'; s.dispatchEvent(e);"
+    assert order_after("") == ["4", "3", "1", "2"]
+    assert order_after(by_answer) == ["1", "2", "3", "4"]
+    back = f"{by_answer} s.value = 'reviewRank'; s.dispatchEvent(e);"
+    assert order_after(back) == ["4", "3", "1", "2"]
 
 
 @needs_chromium

@@ -19,12 +19,25 @@ def test_a_citation_can_be_pasted() -> None:
 
 
 def test_a_gate_is_printed_in_its_own_unit() -> None:
-    gates = ("coverage>=0.85@95", "unsupported=off", "critical=off")
+    gates = ("coverage>=0.855@95", "unsupported=off", "critical=off", "weak=off")
     rows = list(words.gate_rows(ledger("minor: A full 0.9", gates)))
     assert [(row.wanted, row.measured) for row in rows] == [
-        (">= 85% @95", "not measured"),
+        (">= 85.5% @95", "not measured"),
+        ("<= 10%", "0%"),
         ("<= 0", "0"),
     ]
+
+
+def test_a_failing_share_never_looks_like_its_threshold() -> None:
+    minor = " \u2016 ".join(["minor: A full 0.9"] * 17 + ["minor:"] * 2)
+    rows = list(words.gate_rows(ledger(f"material: A full 0.9 \u2016 {minor}")))
+    assert ("<= 10%", "11%") in [(row.wanted, row.measured) for row in rows]
+
+
+def test_a_gate_without_its_claims_says_so() -> None:
+    rows = list(words.gate_rows(ledger("material: A full 0.9")))
+    (empty,) = (row for row in rows if row.description == "Minor claims unsupported")
+    assert (empty.measured, words.LEDGER_STATUS_NAMES[empty.status]) == ("–", "Nothing to measure")
 
 
 def test_every_value_has_its_words() -> None:

@@ -127,6 +127,7 @@ class _DocumentKind:
 _DOCUMENTS: Final = (
     _DocumentKind("answer/v1", kinds.RECEIPT, "receipt"),
     _DocumentKind("affidavit.ledger/1", kinds.LEDGER, "ledger"),
+    _DocumentKind("affidavit.ledger/2", kinds.LEDGER, "ledger"),
     _DocumentKind("affidavit-gate/1", kinds.GATE_REPORT, "report"),
 )
 

@@ -34,6 +34,7 @@ from affidavit.base.validation import problem_and_field
 from affidavit.decision.decision import Decision
 from affidavit.engine.local import run_in_order
 from affidavit.ledger.adjudication import CheckRequest
+from affidavit.ledger.record import SCHEMA
 from affidavit.ledger.rules import rules_digest
 from affidavit.reports.ledger_text import BatchOutcome, batch_outcome
 
@@ -183,6 +184,7 @@ class BatchChecker(Struct, frozen=True):
             "sources": sorted(each.digest for each in context.sources.index.documents),
             "judge": context.judge.identity.digest,
             "rules": rules_digest(context.rules),
+            "schema": SCHEMA,
             "top_k": context.top_k,
         }
         return content_id("key", jcs(content))

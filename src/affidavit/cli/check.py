@@ -20,6 +20,7 @@ from affidavit.cli.ledger_output import (
     export_ledger,
     format_for,
     format_option,
+    order_option,
     output_option,
     reject_unused_options,
 )
@@ -36,8 +37,9 @@ from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from affidavit.app.check import CheckPlan
+    from affidavit.ledger.record import ClaimOrder
 
-_SINGLE_ANSWER_OPTIONS: Final = ("format_name", "expand", "query", "title", "overrides")
+_SINGLE_ANSWER_OPTIONS: Final = ("format_name", "expand", "order", "query", "title", "overrides")
 
 
 @command(
@@ -91,6 +93,7 @@ _SINGLE_ANSWER_OPTIONS: Final = ("format_name", "expand", "query", "title", "ove
 @format_option
 @output_option
 @expand_option
+@order_option
 @gates_option("coverage>=0.9 unsupported<=0.1 contradictions=off")
 @click.option(
     "--rules", type=click.Path(path_type=Path), help="A TOML file with thresholds and gates."
@@ -125,6 +128,7 @@ def check(
     format_name: str | None,
     output: Path | None,
     expand: tuple[int, ...],
+    order: "ClaimOrder",
     gates: tuple[str, ...],
     rules: Path | None,
     overrides: tuple[str, ...],
@@ -175,7 +179,7 @@ def check(
     ):
         ledger = check.check_answer(request, context, progress)
     stored = check.save_ledger(ledger, plan.project)
-    export_ledger(terminal, ledger, format_name, output, expand)
+    export_ledger(terminal, ledger, format_name, output, expand=expand, order=order)
     terminal.note(f"kept as {ledger.session_id} in {stored}")
     return ledger.gates.exit
 

@@ -10,7 +10,7 @@ from affidavit.cli.terminal import Terminal
 from affidavit.reports.formats import find_format, format_names, formats_of, render
 
 if TYPE_CHECKING:
-    from affidavit.ledger.record import Ledger
+    from affidavit.ledger.record import ClaimOrder, Ledger
 
 format_option = click.option(
     "--format",
@@ -26,6 +26,13 @@ output_option = click.option(
 )
 expand_option = click.option(
     "--expand", multiple=True, type=int, help="Show claim N with its evidence."
+)
+order_option = click.option(
+    "--order",
+    type=click.Choice(("review", "answer")),
+    default="review",
+    show_default=True,
+    help="List first the claims that a review gains most from, or keep the answer's order.",
 )
 
 
@@ -43,11 +50,15 @@ def format_for(format_name: str | None, output: Path | None) -> str:
 
 
 def reject_unused_options(terminal: Terminal, format_name: str | None, output: Path | None) -> None:
-    """Refuse options without effect: a format beside --json, --expand without a table."""
+    """Refuse options without effect, such as a format beside --json or --expand without a table."""
     if terminal.json and output is None and format_name != "json":
         reject_options("and --json both say what to print", "format_name")
     if terminal.json or (output is None and format_for(format_name, output) != "table"):
         reject_options("is for the table, which is not printed", "expand")
+    written = "json" if output is None else format_for(format_name, output)
+    printed = output is None and format_for(format_name, output) == "json"
+    if written == "json" and (terminal.json or printed):
+        reject_options("does not change JSON, which has the order of the answer", "order")
 
 
 def export_ledger(
@@ -55,7 +66,9 @@ def export_ledger(
     ledger: "Ledger",
     format_name: str | None,
     output: Path | None,
+    *,
     expand: tuple[int, ...] = (),
+    order: "ClaimOrder" = "review",
 ) -> None:
     """Print the ledger or write it to a file. With a file, the table is still printed."""
     from affidavit.base.files import write_atomically
@@ -66,10 +79,11 @@ def export_ledger(
     if chosen == "table" and output is not None:
         raise click.UsageError("a table goes to the terminal; choose another --format for a file")
     if output is not None:
-        write_atomically(output, render("ledger", chosen, ledger))
+        write_atomically(output, render("ledger", chosen, ledger, order=order))
         terminal.note(f"wrote {output}")
     if terminal.json or (output is None and chosen != "table"):
-        for piece in render("ledger", "json" if terminal.json else chosen, ledger):
+        printed = "json" if terminal.json else chosen
+        for piece in render("ledger", printed, ledger, order=order):
             click.echo(piece, nl=False)
     else:
-        terminal.show(ledger_text(ledger, expand))
+        terminal.show(ledger_text(ledger, expand, order))

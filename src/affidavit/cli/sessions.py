@@ -2,6 +2,7 @@
 
 import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,11 +13,15 @@ from affidavit.cli.ledger_output import (
     expand_option,
     export_ledger,
     format_option,
+    order_option,
     output_option,
     reject_unused_options,
 )
 from affidavit.cli.parameters import existing_project_option
 from affidavit.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from affidavit.ledger.record import ClaimOrder
 
 session_argument = click.argument(
     "session", help="The id, the start of it, or `last` for the newest."
@@ -58,6 +63,7 @@ def list_sessions(terminal: Terminal, project: Path) -> Exit:
 @format_option
 @output_option
 @expand_option
+@order_option
 @existing_project_option
 def show(
     terminal: Terminal,
@@ -65,13 +71,15 @@ def show(
     format_name: str | None,
     output: Path | None,
     expand: tuple[int, ...],
+    order: "ClaimOrder",
     project: Path,
 ) -> Exit:
     """Show the ledger of a session."""
     from affidavit.app.project import Project
 
     reject_unused_options(terminal, format_name, output)
-    export_ledger(terminal, Project(project).ledger(session), format_name, output, expand)
+    ledger = Project(project).ledger(session)
+    export_ledger(terminal, ledger, format_name, output, expand=expand, order=order)
     return Exit.YES
 
 

@@ -17,6 +17,9 @@ class GateStatus(StrEnum):
     PASSED = "pass"
     FAILED = "fail"
     OPEN = "not_measured"
+    EMPTY = "nothing_to_measure"
+    """The gate is on a class of items that an input need not have, and this one has none. It is no
+    pass and stops no decision; without another gate that passes, nothing is decided."""
 
 
 class Decision(StrEnum):

@@ -153,7 +153,13 @@ class DecisionSummary(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the decision is not to ship; empty if it is."""
-        return tuple(each.reason for each in self.results if each.status is not GateStatus.PASSED)
+        against = self._reasons_with(GateStatus.FAILED, GateStatus.OPEN)
+        if against or self.decision is Decision.SHIP:
+            return against
+        return self._reasons_with(GateStatus.EMPTY)
+
+    def _reasons_with(self, *statuses: GateStatus) -> tuple[str, ...]:
+        return tuple(each.reason for each in self.results if each.status in statuses)
 
     @property
     def exit(self) -> Exit:
@@ -178,8 +184,8 @@ def decide(
 ) -> GateDecision:
     """Evaluate every gate and return the decision.
 
-    A doubt turns SHIP into INCONCLUSIVE, a refusal turns every decision into NO_SHIP. Without gates
-    the decision is inconclusive. A gate on a part without rows is not measured.
+    A doubt turns SHIP into INCONCLUSIVE, a refusal turns every decision into NO_SHIP. Without a
+    gate that passes the decision is inconclusive. A gate on a part without rows is not measured.
     """
     results = tuple(
         _evaluate_gate(gate, measures.get(gate.key, Measure(metric=gate.metric, value=None)))
@@ -193,6 +199,8 @@ def decide(
     seen = {result.status for result in results}
     if not results:
         doubted = ("there is no gate, so there is nothing to decide", *doubted)
+    elif seen == {GateStatus.EMPTY}:
+        doubted = (*(result.reason for result in results), *doubted)
     # Doubts come before gates that were not measured, because they are usually the cause.
     reasons = (*forbidden, *failed, *doubted, *unsure)
     if forbidden or GateStatus.FAILED in seen:
@@ -218,6 +226,8 @@ def _evaluate_gate(gate: Gate, measure: Measure) -> GateResult:
 
 
 def _status_and_reason(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:
+    if measure.value is None and gate.metric.may_be_empty and measure.n == 0:
+        return GateStatus.EMPTY, f"{gate} has nothing to measure, because {gate.metric.empty}"
     if measure.value is None:
         return GateStatus.OPEN, f"{gate.key} was not measured, {_why_not_measured(gate, measure)}"
     said = f"{gate.key} is {_format_value(measure.value)}{_format_counts(measure)}"

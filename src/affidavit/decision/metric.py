@@ -34,13 +34,18 @@ RANGE_DESCRIPTIONS: Final[Mapping[MetricKind, str]] = MappingProxyType(
 
 
 class Metric(Struct, frozen=True):
-    """A metric: which direction is better, and why it can lack a value (`empty`)."""
+    """A metric: which direction is better, and why it can lack a value (`empty`).
+
+    With `may_be_empty` it is about a class of items that an input need not have. Where there is no
+    such item, a gate on it has nothing to measure and leaves the decision to the other gates.
+    """
 
     name: str
     kind: MetricKind
     more_is_better: bool
     empty: str = ""
     aliases: tuple[str, ...] = ()
+    may_be_empty: bool = False
 
     @property
     def operator(self) -> Literal[">=", "<="]:

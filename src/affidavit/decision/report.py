@@ -237,6 +237,8 @@ def _with_types(report: Report) -> Report:
 def _contradictions(report: Report) -> Iterator[tuple[str, str]]:
     """Yield what no gate writes: an edited report must not show a pass that is none."""
     for place, gate in enumerate(report.gates):
+        if gate.status is GateStatus.EMPTY:
+            yield f"gates[{place}].status", "only the gates of a ledger have this status"
         if gate.status is GateStatus.PASSED and gate.value is None:
             yield f"gates[{place}].status", "what was not measured does not pass"
         if gate.status is not GateStatus.PASSED and report.decision is Decision.SHIP:

@@ -31,9 +31,11 @@ from affidavit.ledger.gates import (
     CONTRADICTIONS,
     COVERAGE,
     CRITICAL_UNSUPPORTED,
+    MINOR_UNSUPPORTED,
     SUPPORTED,
     UNRESOLVED_CITATIONS,
     UNSUPPORTED,
+    WEAK,
 )
 from affidavit.ledger.model import (
     BACKED,
@@ -50,10 +52,13 @@ from affidavit.ledger.model import (
     Verdict,
 )
 from affidavit.ledger.record import (
+    EDITIONS,
+    FIRST_SCHEMA,
     SCHEMA,
     ConfidenceComponents,
     ImportanceCounts,
     Ledger,
+    LedgerEdition,
     LedgerEntry,
     LedgerSummary,
     LocatedReading,
@@ -149,6 +154,7 @@ def replay_ledger(ledger: Ledger) -> Ledger:
         remarks=ledger.remarks,
         left_out=ledger.left_out,
         findings=tuple(each for each in ledger.findings if each.kind not in CITATION_KINDS),
+        schema=ledger.schema_version,
     )
 
 
@@ -223,24 +229,31 @@ def _decided_ledger(
     remarks: tuple[Remark, ...],
     left_out: tuple[LeftOut, ...],
     findings: tuple[LedgerFinding, ...],
+    schema: str = SCHEMA,
 ) -> Ledger:
-    """Decide every claim and sum up. Pure: the same readings give the same ledger."""
+    """Decide every claim and sum up. Pure: the same readings give the same ledger.
+
+    A stored ledger is decided by the definitions of its own `schema` version.
+    """
+    edition = EDITIONS[schema]
     parse_day(request.answer_date)
     for document in documents:
         if document.date is not None:
             parse_day(document.date)
     by_id = {document.id: document for document in documents}
     entries = tuple(decide_entry(entry, by_id, request.answer_date, rules) for entry in undecided)
-    flags = risk_flags(entries, documents, request.answer_date, rules)
+    flags = risk_flags(entries, documents, request.answer_date, rules, edition=edition)
     findings = (*findings, *citation_findings(entries))
     ledger = Ledger(
         ledger_id="",
-        session_id=_session_id(entries, request, judge, documents, rules),
+        session_id=_session_id(
+            entries, request=request, judge=judge, documents=documents, rules=rules, schema=schema
+        ),
         generated_at=request.generated_at,
-        summary=summarise(entries),
+        summary=summarise(entries, edition),
         entries=entries,
         risk_flags=flags,
-        schema_version=SCHEMA,
+        schema_version=schema,
         follow_up_questions=follow_up_questions(entries, rules),
         recommended_actions=recommended_actions(entries, flags),
         gates=summarise_decision(decide(rules.active_gates, gate_measures(entries, findings))),
@@ -291,13 +304,15 @@ def _score(assigned: AssignedVerdict, components: ConfidenceComponents | None) -
 
 def _session_id(
     entries: Iterable[LedgerEntry],
+    *,
     request: CheckRequest,
     judge: JudgeIdentity,
     documents: Iterable[Document],
     rules: LedgerRules,
+    schema: str,
 ) -> str:
     """Name the check: the same answer, sources, judge, rules and day are the same session."""
-    content = {
+    content: dict[str, object] = {
         "answer": request.answer,
         "query": request.query,
         "day": request.answer_date,
@@ -306,14 +321,21 @@ def _session_id(
         "rules": rules_digest(rules),
         "claims": [[entry.claim_type, entry.importance] for entry in entries],
     }
+    if schema != FIRST_SCHEMA:
+        content["schema"] = schema
     return content_id("ses", jcs(content))
 
 
 # The summary, and what the gates measure: rules U1 to U3 and G3 of docs/ledger.md.
 
 
-def summarise(entries: Sequence[LedgerEntry]) -> LedgerSummary:
-    """Return the counts and rates of section 3.2; the rates follow decisions.md."""
+def summarise(
+    entries: Sequence[LedgerEntry], edition: LedgerEdition = EDITIONS[SCHEMA]
+) -> LedgerSummary:
+    """Return the counts and rates of section 3.2.
+
+    Origin of the rates: decisions.md, and docs/adr/0020 for what counts as unsupported.
+    """
     verdicts = Counter(entry.verdict for entry in entries)
     ranks = Counter(entry.importance for entry in entries)
     material = [entry for entry in entries if entry.is_material]
@@ -322,7 +344,7 @@ def summarise(entries: Sequence[LedgerEntry]) -> LedgerSummary:
         by_verdict=VerdictCounts(*(verdicts[verdict] for verdict in Verdict)),
         by_importance=ImportanceCounts(*(ranks[rank] for rank in Importance)),
         evidence_coverage=_share(material, lambda entry: entry.verdict in BACKED),
-        unsupported_rate=_share(material, lambda entry: entry.verdict is Verdict.NOT_FOUND),
+        unsupported_rate=_share(material, lambda entry: entry.verdict in edition.unsupported),
     )
 
 
@@ -335,23 +357,28 @@ def gate_measures(
 ) -> Mapping[str, Measure]:
     """Return what the gates compare with their thresholds: exact values, not rounded ones.
 
-    A contradicted claim counts as unsupported, although `unsupported_rate` of the summary counts
-    not_found alone. Otherwise one more contradiction could turn a failing gate into a passing one
-    (docs/adr/0008).
+    A claim of any importance counts in some gate, whatever its verdict. A contradicted claim counts
+    as unsupported, and an unsupported one as weak: otherwise one more contradiction could turn a
+    failing gate into a passing one (docs/adr/0008).
     """
     material = [entry for entry in entries if entry.is_material]
-    unbacked = [entry for entry in material if entry.verdict not in BACKED]
+    minor = [entry for entry in entries if not entry.is_material]
+    unbacked = [entry for entry in material if entry.is_unsupported]
+    minor_unbacked = [entry for entry in minor if entry.is_unsupported]
+    weak = [entry for entry in entries if entry.verdict is not Verdict.SUPPORTED]
     critical = [entry for entry in unbacked if entry.importance is Importance.CRITICAL]
     contradicted = [entry for entry in entries if entry.verdict is Verdict.CONTRADICTED]
-    firm = [entry for entry in material if entry.verdict is not Verdict.SUPPORTED]
+    material_weak = [entry for entry in weak if entry.is_material]
     dangling = [finding for finding in findings if finding.kind in _UNRESOLVED_KINDS]
     cites = dict.fromkeys(each.claim_id for each in dangling if each.claim_id is not None)
     measures = (
         _share_measure(COVERAGE, len(material) - len(unbacked), material, unbacked),
         _share_measure(UNSUPPORTED, len(unbacked), material, unbacked),
+        _share_measure(MINOR_UNSUPPORTED, len(minor_unbacked), minor, minor_unbacked),
+        _share_measure(WEAK, len(weak), entries, weak),
         _count_measure(CRITICAL_UNSUPPORTED, len(critical), entries, _ids(critical)),
         _count_measure(CONTRADICTIONS, len(contradicted), entries, _ids(contradicted)),
-        _share_measure(SUPPORTED, len(material) - len(firm), material, firm),
+        _share_measure(SUPPORTED, len(material) - len(material_weak), material, material_weak),
         _count_measure(UNRESOLVED_CITATIONS, len(dangling), entries, tuple(cites)),
     )
     return {measure.metric.name: measure for measure in measures}

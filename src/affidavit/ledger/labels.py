@@ -1,5 +1,6 @@
 """How verdicts and places are written for people: sections 8.1, 8.2 and 9.1 of the seed."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -85,3 +86,8 @@ def count_with_noun(count: int, noun: str = "claim") -> str:
 def percent_rounded_down(share: float) -> str:
     """Return a share in whole percent, rounded down: 84.9% must not look like a passed 85%."""
     return f"{int(share * 100 + 1e-9)}%"
+
+
+def percent_rounded_up(share: float) -> str:
+    """Return a share in whole percent, rounded up: 10.4% must not look like an allowed 10%."""
+    return f"{math.ceil(share * 100 - 1e-9)}%"

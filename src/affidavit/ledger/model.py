@@ -24,7 +24,7 @@ class ClaimType(StrEnum):
 
 
 class Importance(StrEnum):
-    """How much depends on a claim. The rates count every importance but minor."""
+    """How much depends on a claim. The rates of the summary count every importance but minor."""
 
     CRITICAL = "critical"
     MATERIAL = "material"
@@ -42,6 +42,8 @@ class Verdict(StrEnum):
 
 BACKED: Final = frozenset({Verdict.SUPPORTED, Verdict.WEAK})
 """The verdicts that count as covered by evidence."""
+UNBACKED: Final = frozenset(Verdict) - BACKED
+"""The verdicts of an unsupported claim: contradicted and not_found. The only definition of it."""
 
 
 class SupportLevel(StrEnum):

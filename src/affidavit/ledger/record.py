@@ -6,9 +6,10 @@ refused, so that no ledger is read in part.
 Origin of the nouns: evidence-ledger.md, sections 3.1, 3.2 and 6.1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -19,8 +20,10 @@ from affidavit.base.notebook import result_table
 from affidavit.base.strict_json import decode
 from affidavit.base.validation import problem_and_field
 from affidavit.decision.evaluation import DecisionSummary
-from affidavit.ledger.gates import stored_gate
+from affidavit.decision.gate import Gate
+from affidavit.ledger.gates import DEFAULT_GATES, DEFAULT_GATES_1, stored_gate
 from affidavit.ledger.model import (
+    UNBACKED,
     Claim,
     ClaimType,
     Count,
@@ -38,9 +41,36 @@ from affidavit.ledger.model import (
 )
 from affidavit.ledger.rules import LedgerRules, checked_rules
 
-SCHEMA: Final = "affidavit.ledger/1"
-"""Written into every export."""
 
+class LedgerEdition(Struct, frozen=True, kw_only=True):
+    """What the ledgers of one schema version count, so that a stored ledger replays by its own."""
+
+    default_gates: tuple[Gate, ...]
+    unsupported: frozenset[Verdict]
+    """The verdicts that `unsupported_rate` counts. The gates always count `UNBACKED`."""
+    flagged: frozenset[Importance]
+    """The importance of the claims whose missing evidence is a risk flag."""
+
+
+FIRST_SCHEMA: Final = "affidavit.ledger/1"
+SCHEMA: Final = "affidavit.ledger/2"
+"""Written into every new ledger."""
+EDITIONS: Final[Mapping[str, LedgerEdition]] = MappingProxyType(
+    {
+        FIRST_SCHEMA: LedgerEdition(
+            default_gates=DEFAULT_GATES_1,
+            unsupported=frozenset({Verdict.NOT_FOUND}),
+            flagged=frozenset({Importance.CRITICAL, Importance.MATERIAL}),
+        ),
+        SCHEMA: LedgerEdition(
+            default_gates=DEFAULT_GATES, unsupported=UNBACKED, flagged=frozenset(Importance)
+        ),
+    }
+)
+"""The schema versions that can be read and replayed."""
+
+ClaimOrder = Literal["review", "answer"]
+"""How a report orders claims: by what a reviewer gains from looking, or as the answer does."""
 Time = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$")]
 Digest = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")]
 
@@ -193,8 +223,13 @@ class LedgerEntry(_LedgerStruct, frozen=True):
 
     @property
     def is_material(self) -> bool:
-        """Whether the claim counts in the rates: every importance but minor (decisions.md)."""
+        """Whether the claim is critical or material (decisions.md): not minor."""
         return self.importance is not Importance.MINOR
+
+    @property
+    def is_unsupported(self) -> bool:
+        """Whether the claim is contradicted or not found: the one meaning of "unsupported"."""
+        return self.verdict in UNBACKED
 
 
 class RiskFlag(_LedgerStruct, frozen=True):
@@ -226,7 +261,7 @@ class ImportanceCounts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LedgerSummary(_LedgerStruct, frozen=True):
-    """The ledger in numbers. The rates are None where no claim is material."""
+    """The ledger in numbers. The rates are over critical and material claims, None without any."""
 
     total_claims: Count
     evidence_coverage: Share | None
@@ -284,6 +319,16 @@ class Ledger(_LedgerStruct, frozen=True):
     remarks: tuple[Remark, ...]
     left_out: tuple[LeftOut, ...]
 
+    @property
+    def edition(self) -> LedgerEdition:
+        """What a ledger of this schema version counts."""
+        return EDITIONS[self.schema_version]
+
+    def claims_in(self, order: ClaimOrder) -> "tuple[NumberedEntry, ...]":
+        """Return the claims in an order, each with its number in the answer."""
+        numbered = enumerate(self.entries, 1)
+        return tuple(sorted(numbered, key=_review_key) if order == "review" else numbered)
+
     def _repr_html_(self) -> str:
         rows = (
             (
@@ -292,10 +337,28 @@ class Ledger(_LedgerStruct, frozen=True):
                 entry.evidence.snippet or entry.notes,
                 entry.evidence.source.filename if entry.evidence.source else "",
             )
-            for entry in self.entries
+            for _, entry in self.claims_in("review")
         )
         columns = ("Verdict", "Claim", "Evidence", "Source")
         return result_table(self.title, self.gates.decision.value, columns, rows)
+
+
+NumberedEntry = tuple[int, LedgerEntry]
+"""A claim with its number in the order of the answer, from 1."""
+
+
+def _review_key(numbered: NumberedEntry) -> tuple[int, int, bool, float, int]:
+    """Return a key that sorts first the claims from which a reviewer gains most.
+
+    Unsupported claims come before weak ones, and those before supported ones. In each group the
+    more important come first, then contradicted before not found, then those whose verdict is less
+    certain. Other claims keep the order of the answer. Rules O1 to O5 of docs/ledger.md.
+    """
+    number, entry = numbered
+    group = 0 if entry.is_unsupported else 1 if entry.verdict is Verdict.WEAK else 2
+    rank = tuple(Importance).index(entry.importance)
+    missing = entry.verdict is Verdict.NOT_FOUND
+    return group, rank, missing, entry.confidence_score, number
 
 
 def ledger_to_json(ledger: Ledger) -> bytes:
@@ -314,8 +377,8 @@ def ledger_from_json(data: bytes) -> Ledger:
     """Return the ledger of a JSON export, if it is valid and agrees with itself."""
     value = decode(data)
     found = value.get("schema_version") if isinstance(value, dict) else None
-    if isinstance(found, str) and found != SCHEMA:
-        raise AffidavitError(faults.LEDGER_SCHEMA, found=found, known=SCHEMA)
+    if isinstance(found, str) and found not in EDITIONS:
+        raise AffidavitError(faults.LEDGER_SCHEMA, found=found, known=", ".join(EDITIONS))
     try:
         ledger = msgspec.convert(value, Ledger)
     except msgspec.ValidationError as error:
@@ -327,7 +390,7 @@ def ledger_from_json(data: bytes) -> Ledger:
     if (
         any(each.evidence != evidence_from_readings(each.deciding_readings) for each in entries)
         or any(str(stored_gate(each.gate)) != each.gate for each in ledger.gates.results)
-        or checked_rules(ledger.rules) != ledger.rules
+        or checked_rules(ledger.rules, ledger.edition.default_gates) != ledger.rules
     ):
         raise _malformed("its parts do not agree with one another")
     return ledger

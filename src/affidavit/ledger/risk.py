@@ -5,6 +5,7 @@ Origin of the flags: evidence-ledger.md, sections 7.1 and 7.2; decisions.md, "lo
 3.1 and 9.1 (rules Q1 to Q6).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -14,7 +15,16 @@ from affidavit.base.digest import content_id
 from affidavit.ledger.grammar import find_main_verb, words_of
 from affidavit.ledger.labels import count_with_noun, long_place
 from affidavit.ledger.model import Document, Importance, SupportLevel, Verdict
-from affidavit.ledger.record import LedgerEntry, LocatedReading, RiskFlag, RiskSeverity, RiskType
+from affidavit.ledger.record import (
+    EDITIONS,
+    SCHEMA,
+    LedgerEdition,
+    LedgerEntry,
+    LocatedReading,
+    RiskFlag,
+    RiskSeverity,
+    RiskType,
+)
 from affidavit.ledger.rules import LedgerRules
 from affidavit.ledger.verdict import contradicting_readings, is_outdated, supporting_readings
 
@@ -69,10 +79,12 @@ def risk_flags(
     documents: Iterable[Document],
     answer_date: str,
     rules: LedgerRules,
+    *,
+    edition: LedgerEdition = EDITIONS[SCHEMA],
 ) -> tuple[RiskFlag, ...]:
     """Return the flags of a ledger, in the order of section 7.1."""
     return (
-        *_missing(entries),
+        *_missing([entry for entry in entries if entry.importance in edition.flagged]),
         *_contradictions(entries),
         *_outdated(entries, documents, answer_date, rules),
         *_among(entries, RiskType.AMBIGUOUS_EVIDENCE, rules),
@@ -81,14 +93,19 @@ def risk_flags(
     )
 
 
-def _flag(kind: RiskType, description: str, affected: Iterable[LedgerEntry]) -> RiskFlag:
+def _flag(
+    kind: RiskType,
+    description: str,
+    affected: Iterable[LedgerEntry],
+    severity: RiskSeverity | None = None,
+) -> RiskFlag:
     claims = tuple(entry.claim_id for entry in affected)
     name = content_id("rsk", jcs([kind.value, description, list(claims)]))
     definition = RISKS[kind]
     return RiskFlag(
         id=name,
         type=kind,
-        severity=definition.severity,
+        severity=severity or definition.severity,
         description=description,
         affected_claims=claims,
         mitigation=definition.action,
@@ -96,19 +113,21 @@ def _flag(kind: RiskType, description: str, affected: Iterable[LedgerEntry]) -> 
 
 
 def _missing(entries: Sequence[LedgerEntry]) -> Iterator[RiskFlag]:
-    missing = [
-        entry for entry in entries if entry.verdict is Verdict.NOT_FOUND and entry.is_material
-    ]
+    """Yield the flag for claims of every importance; only minor ones make it a low risk."""
+    missing = [entry for entry in entries if entry.verdict is Verdict.NOT_FOUND]
     if missing:
-        critical = sum(entry.importance is Importance.CRITICAL for entry in missing)
-        only_critical = critical == len(missing)
-        noun = "critical claim" if only_critical else "claim"
-        text = (
-            f"{count_with_noun(len(missing), noun)} could not be verified from provided documents"
-        )
-        if critical and not only_critical:
+        counts = Counter(entry.importance for entry in missing)
+        only_minor = len(missing) == counts[Importance.MINOR]
+        rank = "minor " if only_minor else ""
+        critical = counts[Importance.CRITICAL]
+        if critical == len(missing):
+            rank = "critical "
+        number = count_with_noun(len(missing), f"{rank}claim")
+        text = f"{number} could not be verified from provided documents"
+        if 0 < critical < len(missing):
             text += f", {critical} of them critical"
-        yield _flag(RiskType.MISSING_EVIDENCE, text, missing)
+        severity = RiskSeverity.LOW if only_minor else None
+        yield _flag(RiskType.MISSING_EVIDENCE, text, missing, severity)
 
 
 def _contradictions(entries: Sequence[LedgerEntry]) -> Iterator[RiskFlag]:

@@ -90,8 +90,8 @@ class LedgerRules(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     @property
     def active_gates(self) -> tuple[Gate, ...]:
-        """The gates that decide."""
-        return override_ledger_gates(self.gates)
+        """The gates that decide. The defaults of the day on which a ledger is read add none."""
+        return override_ledger_gates(self.gates, ())
 
     @property
     def judge_thresholds(self) -> JudgeThresholds | None:
@@ -112,8 +112,11 @@ def rules_from_toml(data: bytes, file: str | None = None) -> LedgerRules:
         raise document.locate(error.at(field="gates")) from None
 
 
-def checked_rules(rules: LedgerRules) -> LedgerRules:
-    """Return the rules with every gate spelled out; raise if some verdict could never occur."""
+def checked_rules(rules: LedgerRules, defaults: tuple[Gate, ...] = DEFAULT_GATES) -> LedgerRules:
+    """Return the rules with every gate spelled out; raise if some verdict could never occur.
+
+    `defaults` are the default gates, which for a stored ledger are those of its schema version.
+    """
     if rules.importance.material_from > rules.importance.critical_from:
         raise AffidavitError(
             faults.RULES_FIELD,
@@ -127,16 +130,25 @@ def checked_rules(rules: LedgerRules) -> LedgerRules:
             Where(field="judge.weak_from"),
             problem="weak_from is above supported_from, so no claim could be weak",
         )
-    return with_gates(rules, ())
+    return _with_exactly(rules, override_ledger_gates(rules.gates, defaults), defaults)
 
 
 def with_gates(rules: LedgerRules, overrides: tuple[str, ...]) -> LedgerRules:
-    """Return the rules with the gates that the user changed on the command line."""
+    """Return checked rules with the gates that the user changed on the command line."""
     gates = override_ledger_gates(overrides, rules.active_gates)
+    return _with_exactly(rules, gates, DEFAULT_GATES)
+
+
+def _with_exactly(
+    rules: LedgerRules, gates: tuple[Gate, ...], defaults: tuple[Gate, ...]
+) -> LedgerRules:
+    """Return the rules with these gates: the default ones first, and at the end those that are off.
+
+    A gate that is off is named, so that nobody overlooks it.
+    """
     active = {gate.key for gate in gates}
-    off = tuple(f"{gate.key}=off" for gate in DEFAULT_GATES if gate.key not in active)
-    # Parsed once more, so that gates are in the order in which a stored ledger is read.
-    ordered = override_ledger_gates((*map(str, gates), *off))
+    off = tuple(f"{gate.key}=off" for gate in defaults if gate.key not in active)
+    ordered = override_ledger_gates((*map(str, gates), *off), defaults)
     return structs.replace(rules, gates=(*map(str, ordered), *off))
 
 

@@ -110,7 +110,8 @@ def _ledger_explanation(ledger: "Ledger") -> Iterator[str]:
         f"  of the claims {counts.supported} supported, {counts.weak} weak,"
         f" {counts.contradicted} contradicted, {counts.not_found} not found"
     )
-    doubtful = [entry for entry in ledger.entries if entry.verdict is not Verdict.SUPPORTED]
+    listed = ledger.claims_in("review")
+    doubtful = [entry for _, entry in listed if entry.verdict is not Verdict.SUPPORTED]
     for entry in doubtful[:_MAX_CLAIMS]:
         yield from _claim(entry)
     if len(doubtful) > _MAX_CLAIMS:

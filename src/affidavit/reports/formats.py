@@ -9,7 +9,10 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from affidavit.ledger.record import ClaimOrder
 
 ResultKind = Literal["gate", "ledger", "lint"]
 """A `decision.report.Report`, a `ledger.record.Ledger`, or a `lint_text.LintOutput`."""
@@ -29,6 +32,8 @@ class Format:
     lint: str | None = None
     draws_history: bool = False
     """The renderer of gate reports also takes the runs of a history."""
+    orders_claims: bool = False
+    """The renderer of ledgers also takes the `order` of the claims."""
 
     def renderer(self, kind: ResultKind) -> str | None:
         """Return the renderer of one kind of result."""
@@ -55,16 +60,19 @@ FORMATS: Final = (
         *("markdown", (".md",), "text/markdown", "Markdown"),
         gate="affidavit.reports.gate_markdown:gate_markdown",
         ledger="affidavit.reports.ledger_markdown:ledger_to_markdown",
+        orders_claims=True,
     ),
     Format(
         *("html", (".html", ".htm"), "text/html", "one HTML page"),
         gate="affidavit.reports.gate_html:gate_html",
         ledger="affidavit.reports.ledger_page:ledger_html",
         draws_history=True,
+        orders_claims=True,
     ),
     Format(
         *("pdf", (".pdf",), "application/pdf", "PDF"),
         ledger="affidavit.reports.ledger_page:ledger_pdf",
+        orders_claims=True,
     ),
 )
 
@@ -86,13 +94,23 @@ def find_format(kind: ResultKind, path: Path) -> Format | None:
 
 
 def render(
-    kind: ResultKind, name: str, result: object, history: Iterable[Any] = ()
+    kind: ResultKind,
+    name: str,
+    result: object,
+    history: Iterable[Any] = (),
+    *,
+    order: "ClaimOrder" = "review",
 ) -> Iterable[bytes]:
-    """Return a result in a format; `history` is used where the format draws it."""
+    """Return a result in a format; `history` and `order` are used where the format has them."""
     (chosen,) = (each for each in formats_of(kind) if each.name == name)
     module, _, function = (chosen.renderer(kind) or "").partition(":")
     draw = getattr(import_module(module), function)
-    made = draw(result, history) if kind == "gate" and chosen.draws_history else draw(result)
+    if kind == "gate" and chosen.draws_history:
+        made = draw(result, history)
+    elif kind == "ledger" and chosen.orders_claims:
+        made = draw(result, order=order)
+    else:
+        made = draw(result)
     if isinstance(made, str):
         # A lone surrogate (a file name that is no text) has no UTF-8 and becomes an escape.
         return (made.encode("utf-8", "backslashreplace"),)

@@ -6,19 +6,19 @@ from typing import Final
 
 from affidavit.ledger.labels import VERDICT_NAMES, long_place, percent_rounded_down, verdict_label
 from affidavit.ledger.model import Verdict
-from affidavit.ledger.record import SCHEMA, Ledger, LedgerEntry
+from affidavit.ledger.record import ClaimOrder, Ledger, LedgerEntry
 
 _SPECIAL: Final = re.compile(r"[\\`*<>\[\]|]|(?<!\w)[_~]|_(?!\w)")
 _NOT_MEASURED: Final = "not measured"
 
 
-def ledger_to_markdown(ledger: Ledger) -> str:
-    """Return the Markdown export."""
+def ledger_to_markdown(ledger: Ledger, order: ClaimOrder = "review") -> str:
+    """Return the Markdown export. A claim keeps its number in the answer in every order."""
     return "\n".join(
         [
             *_head(ledger),
             *_summary(ledger),
-            *_claims(ledger),
+            *_claims(ledger, order),
             *_risks(ledger),
             *_actions(ledger),
             *_decision(ledger),
@@ -57,10 +57,13 @@ def _summary(ledger: Ledger) -> Iterator[str]:
     yield ""
 
 
-def _claims(ledger: Ledger) -> Iterator[str]:
+def _claims(ledger: Ledger, order: ClaimOrder) -> Iterator[str]:
     yield from ("### Claims Detail", "")
-    for number, entry in enumerate(ledger.entries, 1):
-        if number > 1:
+    claims = ledger.claims_in(order)
+    if claims != ledger.claims_in("answer"):
+        yield from ("_Claims to review come first, with their numbers in the answer._", "")
+    for place, (number, entry) in enumerate(claims):
+        if place:
             yield from ("---", "")
         yield from _claim(number, entry)
     if not ledger.entries:
@@ -123,5 +126,5 @@ def _findings(ledger: Ledger) -> Iterator[str]:
 
 def _foot(ledger: Ledger) -> Iterator[str]:
     """What a machine needs to find the same ledger again; a reader does not see it."""
-    yield f"<!-- {SCHEMA} {ledger.ledger_id} rules {ledger.rules_digest} -->"
+    yield f"<!-- {ledger.schema_version} {ledger.ledger_id} rules {ledger.rules_digest} -->"
     yield ""

@@ -6,11 +6,9 @@ from importlib import resources
 from typing import Any, Final
 
 from affidavit import __version__
-from affidavit.ledger.adjudication import gate_measures
-from affidavit.ledger.gates import UNSUPPORTED
 from affidavit.ledger.labels import VERDICT_NAMES, VERDICT_SYMBOLS, short_place
 from affidavit.ledger.model import Importance, Verdict
-from affidavit.ledger.record import Ledger, LedgerEntry, LocatedReading
+from affidavit.ledger.record import ClaimOrder, Ledger, LedgerEntry, LocatedReading
 from affidavit.reports import ledger_wording as words
 from affidavit.reports.page_templates import page_templates
 
@@ -22,9 +20,11 @@ _VERDICTS: Final = tuple(Verdict)
 _IMPORTANCES: Final = tuple(Importance)
 
 
-def ledger_view(ledger: Ledger, version: str = __version__) -> View:
+def ledger_view(ledger: Ledger, version: str = __version__, order: ClaimOrder = "review") -> View:
     """Return the values that the templates show, in their order."""
     counts = _counts(ledger)
+    numbers = {entry.claim_id: number for number, entry in enumerate(ledger.entries, 1)}
+    ranks = {claim[0]: rank for rank, claim in enumerate(ledger.claims_in("review"), 1)}
     return {
         "title": ledger.title,
         "query": ledger.query,
@@ -37,8 +37,12 @@ def ledger_view(ledger: Ledger, version: str = __version__) -> View:
         **_bar(counts),
         "legend": [_legend(verdict, counts[verdict]) for verdict in _VERDICTS],
         "gates": _gates(ledger),
-        "answer": _answer(ledger),
-        "entries": [_entry(number, entry) for number, entry in enumerate(ledger.entries, 1)],
+        "answer": _answer(ledger, numbers),
+        "order": order,
+        "entries": [
+            {**_entry(number, entry), "review_rank": ranks[number]}
+            for number, entry in ledger.claims_in(order)
+        ],
         "risk_flags": _risk_flags(ledger),
         "questions": list(ledger.recommended_actions),
         "set_aside": [
@@ -73,12 +77,13 @@ def _counts(ledger: Ledger) -> Mapping[Verdict, int]:
 
 def _tiles(ledger: Ledger) -> list[View]:
     summary = ledger.summary
-    # The same definition as the gate `unsupported`, so that the two figures agree (docs/adr/0008).
-    unsupported = gate_measures(ledger.entries, ledger.findings)[UNSUPPORTED.name].value
+    unsupported = words.unsupported_shares(ledger)
+    minor = {"value": unsupported.minor, "label": "unsupported, minor claims"}
     scores = [entry.confidence_score for entry in ledger.entries]
     return [
         {"value": words.format_percent(summary.evidence_coverage), "label": "evidence coverage"},
-        {"value": words.format_percent(unsupported), "label": "unsupported"},
+        {"value": unsupported.material, "label": "unsupported"},
+        *([minor] if summary.by_importance.minor else []),
         {"value": str(summary.total_claims), "label": "claims adjudicated"},
         {
             "value": words.format_percent(sum(scores) / len(scores) if scores else None),
@@ -120,7 +125,7 @@ def _gates(ledger: Ledger) -> list[View]:
     ]
 
 
-def _answer(ledger: Ledger) -> list[View]:
+def _answer(ledger: Ledger, numbers: Mapping[str, int]) -> list[View]:
     """Split the answer into claims and the text between them; joined, it is the answer."""
     text = ledger.answer
     pieces: list[View] = []
@@ -135,6 +140,7 @@ def _answer(ledger: Ledger) -> list[View]:
             {
                 "text": text[span.start : span.end],
                 "claim_id": entry.claim_id,
+                "number": numbers[entry.claim_id],
                 "verdict": entry.verdict.value,
                 "words": VERDICT_NAMES[entry.verdict],
             }
@@ -224,6 +230,7 @@ def _provenance(ledger: Ledger) -> list[View]:
     judge = ledger.judge
     facts = {
         "Ledger": ledger.ledger_id,
+        "Schema": ledger.schema_version,
         "Session": ledger.session_id,
         "Answer": ledger.answer_digest,
         "Rules": ledger.rules_digest,
@@ -246,18 +253,20 @@ def _cover(ledger: Ledger) -> list[View]:
     return [{"label": label, "value": value, "mono": mono} for label, value, mono in facts]
 
 
-def ledger_html(ledger: Ledger, version: str = __version__) -> str:
+def ledger_html(ledger: Ledger, version: str = __version__, *, order: ClaimOrder = "review") -> str:
     """Return the report as one file. All text from outside is escaped."""
     template = page_templates().get_template("ledger.html.j2")
-    return template.render(report=ledger_view(ledger, version))
+    return template.render(report=ledger_view(ledger, version, order))
 
 
-def ledger_pdf(ledger: Ledger, version: str = __version__) -> bytes:
+def ledger_pdf(
+    ledger: Ledger, version: str = __version__, *, order: ClaimOrder = "review"
+) -> bytes:
     """Return the report as a PDF. The same ledger gives the same bytes: typst reads no clock."""
     import typst
 
     template = resources.files("affidavit.reports") / "templates" / "ledger.typ"
-    report = json.dumps(ledger_view(ledger, version), ensure_ascii=False)
+    report = json.dumps(ledger_view(ledger, version, order), ensure_ascii=False)
     pdf = typst.compile(
         template.read_bytes(), sys_inputs={"report": report}, ignore_system_fonts=True
     )

@@ -11,7 +11,7 @@ from affidavit.decision.decision import Decision, GateStatus
 from affidavit.ledger.citations import CitationResolution
 from affidavit.ledger.labels import VERDICT_NAMES, full_place, short_place
 from affidavit.ledger.model import Verdict
-from affidavit.ledger.record import Ledger, LedgerEntry
+from affidavit.ledger.record import ClaimOrder, Ledger, LedgerEntry
 from affidavit.reports import ledger_wording as words
 from affidavit.reports.text_tables import Cell, TextPanel, TextPart, Tone, text_table
 
@@ -25,6 +25,7 @@ _STATUS_TONES: Final = {
     GateStatus.PASSED: Tone.GOOD,
     GateStatus.FAILED: Tone.BAD,
     GateStatus.OPEN: Tone.UNSURE,
+    GateStatus.EMPTY: Tone.ABSENT,
 }
 _DECISION_TONES: Final = {
     Decision.SHIP: Tone.GOOD,
@@ -36,13 +37,18 @@ _DECISION_TONES: Final = {
 # One ledger: the table of section 8.1, and the expanded view of section 8.2.
 
 
-def ledger_text(ledger: Ledger, expand: Sequence[int] = ()) -> Iterator[TextPart]:
+def ledger_text(
+    ledger: Ledger, expand: Sequence[int] = (), order: ClaimOrder = "review"
+) -> Iterator[TextPart]:
     """Yield the claims, the gates, the decision, and the details of the numbered claims."""
+    claims = ledger.claims_in(order)
     yield text_table(
         ("#", "Claim", "Type", "Verdict", "Source"),
-        (_claim_row(number, entry) for number, entry in enumerate(ledger.entries, start=1)),
+        (_claim_row(number, entry) for number, entry in claims),
         boxed=True,
     )
+    if claims != ledger.claims_in("answer"):
+        yield "Claims to review come first; --order answer lists them as in the answer"
     yield from _summary_lines(ledger)
     yield ""
     yield text_table(
@@ -91,9 +97,11 @@ def _claim_row(number: int, entry: LedgerEntry) -> tuple[Cell | str, ...]:
 
 def _summary_lines(ledger: Ledger) -> Iterator[str]:
     counts = ledger.summary.by_verdict
+    unsupported = words.unsupported_shares(ledger)
+    minor = f" (minor claims {unsupported.minor})" if ledger.summary.by_importance.minor else ""
     yield (
         f"Evidence coverage {words.format_percent(ledger.summary.evidence_coverage)},"
-        f" nothing found for {words.format_percent(ledger.summary.unsupported_rate)}:"
+        f" unsupported {unsupported.material}{minor}:"
         f" {counts.supported} supported, {counts.weak} weak,"
         f" {counts.contradicted} contradicted, {counts.not_found} not found"
     )

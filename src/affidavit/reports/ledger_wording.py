@@ -5,9 +5,11 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from affidavit.decision.decision import Decision, GateStatus
+from affidavit.decision.gate import Gate
 from affidavit.decision.metric import Metric, MetricKind
 from affidavit.ledger import labels
-from affidavit.ledger.gates import stored_gate
+from affidavit.ledger.adjudication import gate_measures
+from affidavit.ledger.gates import MINOR_UNSUPPORTED, UNSUPPORTED, stored_gate
 from affidavit.ledger.labels import full_place
 from affidavit.ledger.record import Ledger, LocatedReading
 
@@ -23,15 +25,18 @@ LEDGER_STATUS_NAMES: Final[Mapping[GateStatus, str]] = MappingProxyType(
         GateStatus.PASSED: "Pass",
         GateStatus.FAILED: "Fail",
         GateStatus.OPEN: "Not measured",
+        GateStatus.EMPTY: "Nothing to measure",
     }
 )
 LEDGER_METRIC_DESCRIPTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "coverage": "Material claims backed by evidence",
-        "unsupported": "Material claims not backed by evidence",
-        "critical_unsupported": "Critical claims not backed by evidence",
-        "contradictions": "Contradicted claims",
-        "supported": "Material claims fully supported",
+        "coverage": "Critical and material claims backed by evidence",
+        "unsupported": "Critical and material claims unsupported",
+        "minor_unsupported": "Minor claims unsupported",
+        "weak": "Claims that are weak or worse, of any importance",
+        "critical_unsupported": "Critical claims unsupported",
+        "contradictions": "Contradicted claims, of any importance",
+        "supported": "Critical and material claims fully supported",
         "unresolved_citations": "Citations that lead nowhere",
     }
 )
@@ -48,10 +53,37 @@ def format_percent(share: float | None) -> str:
 
 
 def format_measure(metric: Metric, value: float | None) -> str:
-    """Return the value of a metric: a share as a percentage, a count as a number."""
+    """Return the value of a metric: a share as a percentage, a count as a number.
+
+    A share is rounded to the worse side, so that no failing value looks like its threshold.
+    """
     if value is None:
         return "not measured"
-    return format_percent(value) if metric.kind is MetricKind.SHARE else f"{value:g}"
+    if metric.kind is not MetricKind.SHARE:
+        return f"{value:g}"
+    rounded = labels.percent_rounded_down if metric.more_is_better else labels.percent_rounded_up
+    return rounded(value)
+
+
+def _format_threshold(gate: Gate) -> str:
+    is_share = gate.metric.kind is MetricKind.SHARE
+    return f"{gate.threshold * 100:g}%" if is_share else f"{gate.threshold:g}"
+
+
+class UnsupportedShares(NamedTuple):
+    """The unsupported shares of a ledger in words; a dash where there is no such claim."""
+
+    material: str
+    """Among critical and material claims."""
+    minor: str
+
+
+def unsupported_shares(ledger: Ledger) -> UnsupportedShares:
+    """Return what the gates measure, whatever an older ledger calls `unsupported_rate`."""
+    measures = gate_measures(ledger.entries, ledger.findings)
+    values = ((each, measures[each.name].value) for each in (UNSUPPORTED, MINOR_UNSUPPORTED))
+    shares = ("–" if value is None else format_measure(each, value) for each, value in values)
+    return UnsupportedShares(*shares)
 
 
 class GateRow(NamedTuple):
@@ -67,12 +99,12 @@ def gate_rows(ledger: Ledger) -> Iterator[GateRow]:
     """Yield the gates of a ledger with their results: `>= 85%`, `>= 85% @95`, `<= 0`."""
     for result in ledger.gates.results:
         gate = stored_gate(result.gate)
-        wanted = f"{gate.operator} {format_measure(gate.metric, gate.threshold)}"
+        wanted = f"{gate.operator} {_format_threshold(gate)}"
         confidence = "" if gate.percent is None else f" @{gate.percent:g}"
         yield GateRow(
             LEDGER_METRIC_DESCRIPTIONS[gate.metric.name],
             wanted + confidence,
-            format_measure(gate.metric, result.value),
+            "–" if result.status is GateStatus.EMPTY else format_measure(gate.metric, result.value),
             result.status,
         )
 

@@ -180,7 +180,7 @@ LEDGER_MALFORMED = Fault(
 LEDGER_SCHEMA = Fault(
     "AF241",
     "ledger.schema",
-    "the ledger has schema {found!r}; this version reads {known!r}",
+    "the ledger has schema {found!r}; this version reads {known}",
     "use the version of Affidavit that wrote it",
 )
 READING_UNKNOWN = Fault(

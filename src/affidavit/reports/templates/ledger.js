@@ -36,21 +36,28 @@
   };
   [search, importance, ...boxes].forEach((input) => input.addEventListener("input", filter));
 
-  document.querySelectorAll("th[data-key]").forEach((head) => {
+  const heads = [...document.querySelectorAll("th[data-key]")];
+  const order = document.getElementById("order");
+  const sort = (key, numeric, up) => {
+    heads.forEach((head) => {
+      if (head.dataset.key === key) head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      else head.removeAttribute("aria-sort");
+    });
+    const value = (row) => row.dataset[key];
+    const sorted = [...rows].sort((a, b) => {
+      const by = numeric ? Number(value(a)) - Number(value(b)) : value(a).localeCompare(value(b));
+      return (up ? by : -by) || Number(a.dataset.number) - Number(b.dataset.number);
+    });
+    sorted.forEach((row) => body.append(row, detailOf(row)));
+  };
+  heads.forEach((head) => {
     head.querySelector("button").addEventListener("click", () => {
       const up = head.getAttribute("aria-sort") !== "ascending";
-      document.querySelectorAll("th[data-key]").forEach((other) => other.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", up ? "ascending" : "descending");
-      const key = head.dataset.key;
-      const value = (row) => row.dataset[key];
-      const numeric = head.dataset.kind === "number";
-      const sorted = [...rows].sort((a, b) => {
-        const order = numeric ? Number(value(a)) - Number(value(b)) : value(a).localeCompare(value(b));
-        return (up ? order : -order) || Number(a.dataset.number) - Number(b.dataset.number);
-      });
-      sorted.forEach((row) => body.append(row, detailOf(row)));
+      order.value = head.dataset.key === "number" && up ? "number" : "";
+      sort(head.dataset.key, head.dataset.kind === "number", up);
     });
   });
+  order.addEventListener("input", () => sort(order.value, true, true));
 
   const openAll = document.getElementById("open-all");
   openAll.addEventListener("click", () => {
