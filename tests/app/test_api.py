@@ -91,6 +91,7 @@ SOURCES = {
     "a word is a path": ("docs", True),
     "a name with a space is a path": ("the handbook.PDF", True),
     "a zero byte is in no path": ("a\0b", False),
+    "a paragraph is longer than a file name can be": ("The sky is blue. " * 20, False),
     "nothing": ("", False),
 }
 

@@ -136,7 +136,12 @@ def _is_path(source: str) -> bool:
     if "\n" in source or "\0" in source or not 0 < len(source) < 1000:
         return False
     has_one_word = len(source) < 256 and len(source.split()) == 1
-    return has_one_word or source.lower().endswith(_DOCUMENT_ENDINGS) or Path(source).exists()
+    if has_one_word or source.lower().endswith(_DOCUMENT_ENDINGS):
+        return True
+    try:
+        return Path(source).exists()
+    except OSError:  # Longer than a file name can be.
+        return False
 
 
 # Judging one claim.
