@@ -132,30 +132,26 @@ def rag(
         raise click.UsageError("--refusal is not text in UTF-8, so no answer can be it")
     if [*gold, *traces].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
-    _reject_unused_rag_options(
-        engine, wants_items=items and not terminal.json and "json" not in options.report_files
-    )
+    names_items = terminal.json or "json" in options.report_files
+    _reject_unused_rag_options(engine, wants_items=items and not names_items)
     options.require_gates("rag")
     options.refuse_to_replace((*gold, *traces, *((scu_rules,) if scu_rules else ())))
     report = gate_rag(
         RagPlan(
             gold=gold,
             trace=traces,
-            gates=options.gates,
             scu_enforced=scu_enforced,
-            scu_rules=scu_rules,
+            scu_rules=None if scu_rules is None else str(scu_rules),
             k=k,
             refusal=refusal,
-            allow_missing=options.allow_missing,
-            skip_bad=options.skip_bad,
             expect_gold_digest=expect_gold_digest,
-            baseline=options.baseline,
-            # Only the JSON names every item.
-            items=items and (terminal.json or "json" in options.report_files),
             jobs=jobs,
-            engine=engine,
-            master=master,
-        )
+            allow_missing=options.allow_missing,
+            **options.shared,
+        ),
+        items=items and names_items,
+        engine=engine,
+        master=master,
     )
     return finish_gate(terminal, options, report)
 
@@ -235,8 +231,7 @@ def latency(
     Percentiles, tail amplification (P99 over P50) and figures for each load, configuration and
     stage. With the accuracy of configurations, it shows the best trade-offs.
     """
-    from affidavit.app.gate_latency import LatencyGate, gate_latency
-    from affidavit.decision.baseline import RollbackGuard
+    from affidavit.app.gate_latency import LatencyPlan, gate_latency
 
     if options.baseline is None:
         reject_options("is for --fail-on-regression", "slower_by", "worse_by")
@@ -248,14 +243,13 @@ def latency(
     options.require_gates("latency")
     options.refuse_to_replace((*files, *(path for _, path in known)))
     report = gate_latency(
-        LatencyGate(
-            files=files,
-            gates=options.gates,
+        LatencyPlan(
+            rows=files,
             rps=rps,
-            accuracy=known,
-            guard=RollbackGuard(slower_by, worse_by),
-            skip_bad=options.skip_bad,
-            baseline=options.baseline,
+            accuracy={name: str(path) for name, path in known},
+            slower_by=slower_by,
+            worse_by=worse_by,
+            **options.shared,
         )
     )
     return finish_gate(terminal, options, report)
@@ -315,17 +309,24 @@ def agreement(
     Percent agreement, kappa with its base rate, and how often either agent abstains. Labels are
     VALID, NOT_IN_CONTEXT, REJECT and ABSTAIN; a shared refusal is agreement.
     """
-    from affidavit.app.gate_agreement import AgreementGate, disagreements_tsv, gate_agreement
+    from affidavit.app.gate_agreement import AgreementPlan, disagreements_tsv, gate_agreement
     from affidavit.base.files import write_atomically
 
-    labels = (scholar, auditor)
-    if bool(pairs) is any(labels) or (any(labels) and not all(labels)):
+    named = (("percent_agreement", pa_gate), ("kappa", kappa_gate), ("abstain_rate", abstain_gate))
+    gates = (f"{name}={value}" for name, value in named if value is not None)
+    options = replace(options, gates=(*options.gates, *gates))
+    plan = AgreementPlan(
+        pairs=pairs,
+        scholar=scholar,
+        auditor=auditor,
+        allow_missing=options.allow_missing,
+        **options.shared,
+    )
+    if not plan.has_pairs_or_labels:
         raise click.UsageError("give --pairs, or both --scholar and --auditor")
     if pairs:
         reject_options("is for --scholar and --auditor: a pair lacks no label", "allow_missing")
-    named = (("percent_agreement", pa_gate), ("kappa", kappa_gate), ("abstain_rate", abstain_gate))
-    gates = (*options.gates, *(f"{name}={value}" for name, value in named if value is not None))
-    replace(options, gates=gates).require_gates("agreement")
+    options.require_gates("agreement")
     if (
         scholar is not None
         and auditor is not None
@@ -333,18 +334,8 @@ def agreement(
     ):
         raise click.UsageError("--scholar and --auditor are one file, which agrees with itself")
     others = () if disagreements is None else (disagreements,)
-    options.refuse_to_replace((*pairs, *filter(None, labels)), *others)
-    report, counts = gate_agreement(
-        AgreementGate(
-            pairs=pairs,
-            scholar=scholar,
-            auditor=auditor,
-            gates=gates,
-            skip_bad=options.skip_bad,
-            allow_missing=options.allow_missing,
-            baseline=options.baseline,
-        )
-    )
+    options.refuse_to_replace((*pairs, *filter(None, (scholar, auditor))), *others)
+    report, counts = gate_agreement(plan)
     if disagreements is not None:
         write_atomically(disagreements, disagreements_tsv(counts))
         terminal.note(f"wrote {disagreements}")
@@ -389,22 +380,20 @@ def research(terminal: Terminal, options: GateOptions, golden: Path, outputs: Pa
     Evidence coverage, golden recall, abstention accuracy and manifest integrity, for each run and
     over all. Only stored artifacts count, not what a run says about itself.
     """
-    from affidavit.app.gate_research import ResearchGate, gate_research
+    from affidavit.app.gate_research import ResearchPlan, gate_research
     from affidavit.base.faults import gates as faults
     from affidavit.decision.report import system_error_report
 
     options.require_gates("research")
     options.refuse_to_replace((golden,))
-    asked = ResearchGate(
-        golden=golden,
-        outputs=outputs,
-        gates=options.gates,
-        skip_bad=options.skip_bad,
+    plan = ResearchPlan(
+        golden=str(golden),
+        outputs=str(outputs),
         allow_missing=options.allow_missing,
-        baseline=options.baseline,
+        **options.shared,
     )
     try:
-        report = gate_research(asked)
+        report = gate_research(plan)
     except AffidavitError as error:
         if error.fault not in (faults.GOLDEN_MISSING, faults.GOLDEN_MALFORMED):
             raise

@@ -64,6 +64,16 @@ class GateOptions:
     allow_missing: bool = False
     baseline: Path | None = None
 
+    @property
+    def shared(self) -> dict[str, Any]:
+        """The settings that the plan of every gate has."""
+        baseline = None if self.baseline is None else str(self.baseline)
+        return {
+            "gates": self.gates,
+            "skip_bad": self.skip_bad,
+            "fail_on_regression": baseline,
+        }
+
     def require_gates(self, kind: str) -> None:
         """Refuse malformed gates before a large gold set is read."""
         from affidavit.decision.gate import override_gates

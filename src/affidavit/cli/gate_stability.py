@@ -123,7 +123,7 @@ def stability(
     the runs are recorded first; recorded answers are not asked for again. A missing answer is
     recorded as a fault: it is neither a refusal nor an agreement.
     """
-    from affidavit.app.gate_stability import StabilityGate, gate_stability
+    from affidavit.app.gate_stability import StabilityPlan, gate_stability
 
     if not refusal.strip():
         raise click.UsageError("--refusal is empty, so an answer without words would be one")
@@ -160,15 +160,13 @@ def stability(
     else:
         reject_options("is for --mode run", *_RUN_MODE_OPTIONS)
     report = gate_stability(
-        StabilityGate(
+        StabilityPlan(
             gold=gold,
             runs=files,
-            gates=options.gates,
             refusal=refusal,
-            skip_bad=options.skip_bad,
-            allow_missing=options.allow_missing,
-            baseline=options.baseline,
             expect_gold_digest=expect_gold_digest,
+            allow_missing=options.allow_missing,
+            **options.shared,
         )
     )
     return finish_gate(terminal, options, report)
