@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from tests.cli.test_gate_rag_command import answer, good, item, lines, many
 
-from affidavit.app import gate_inputs, gate_rag_inputs, gate_rag_shards, gate_rag_traces
+from affidavit.app import gate_inputs, gate_rag_inputs, gate_rag_shards
 from affidavit.app.gate_rag import RagPlan, gate_rag
 from affidavit.app.gate_rag_shards import ShardPiece, shard_rows
 from affidavit.base.errors import AffidavitError
@@ -86,7 +86,7 @@ def test_parts_are_dealt_out_by_themselves(
     whole = said(asked)
     monkeypatch.setattr(gate_rag_inputs, "LARGE_GOLD_BYTES", 0)
     monkeypatch.setattr(gate_rag_inputs, "SHARD_BYTES", 5000)
-    monkeypatch.setattr(gate_rag_traces, "SMALLEST_PART_BYTES", 3000)
+    monkeypatch.setattr(gate_rag_inputs, "SMALLEST_PART_BYTES", 3000)
     monkeypatch.setattr(gate_inputs, "BLOCK_BYTES", 700)
     monkeypatch.setattr(gate_rag_shards, "BUFFER_BYTES", 2000)
     assert said(replace(asked, jobs=jobs)) == whole

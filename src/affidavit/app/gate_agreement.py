@@ -26,10 +26,10 @@ from affidavit.gates.agreement import (
     LabelRow,
     agreement_counts,
     agreement_items,
+    agreement_report,
     join_labels,
 )
-from affidavit.gates.run_reports import agreement_report
-from affidavit.reports.gate_wording import escape_controls
+from affidavit.reports.gate_tables import escape_controls
 
 KIND = "agreement"
 _ESCAPES: Final = {ord(each): f"\\{name}" for each, name in zip("\\\t\n\r", "\\tnr", strict=True)}

@@ -22,8 +22,8 @@ from affidavit.base.faults.input import FILE_MISSING
 from affidavit.base.notebook import result_table
 from affidavit.decision.decision import Decision
 from affidavit.decision.gate import override_gates
-from affidavit.decision.metric import METRICS_BY_KIND
 from affidavit.decision.report import REPORT_SCHEMA, Report, system_error_report
+from affidavit.gates.metrics import METRICS_BY_KIND
 
 # The worst gate decides. If a gate could not be evaluated, because one of its files is missing or
 # malformed, the decision is never to ship.

@@ -20,9 +20,9 @@ from affidavit.base.files import is_there, open_to_read
 from affidavit.base.json_rows import lines_in, raise_error
 from affidavit.base.json_values import LINE_LIMITS, JsonValue
 from affidavit.base.strict_json import read_json_file, split_lines
-from affidavit.decision.comparison import outcomes_from_report
 from affidavit.decision.counts import MAX_LISTED
 from affidavit.decision.report import ReportInput
+from affidavit.gates.comparison import outcomes_from_report
 
 Name = Annotated[str, Meta(min_length=1)]
 Names = Name | tuple[Name, ...]
@@ -342,12 +342,26 @@ def open_input(name: str) -> Iterator[Stream]:
         yield stream
 
 
-# The offsets of the lines of an input, so that a few rows can be read again.
+@dataclass(slots=True)
+class BlockIndex:
+    """The number and byte offset of the first line of each block, and how many lines there are."""
+
+    lines: "array[int]" = field(default_factory=lambda: array("q"))
+    offsets: "array[int]" = field(default_factory=lambda: array("q"))
+    count: int = 0
+
+    def watch(self, blocks: Iterable[LineBlock]) -> Iterator[LineBlock]:
+        """Yield the blocks unchanged, and remember where they start."""
+        for block in blocks:
+            self.lines.append(block.first_line)
+            self.offsets.append(block.offset)
+            self.count += block.lines
+            yield block
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class LineRange:
-    """Consecutive lines of a file, and the byte offsets of some of them.
+    """Consecutive lines of a file, and where some of them start.
 
     `before` counts the lines before it in the whole input, `before_in_file` those in its file.
     """
@@ -356,8 +370,7 @@ class LineRange:
     shown: str
     before: int
     before_in_file: int
-    lines: "array[int]"
-    offsets: "array[int]"
+    blocks: BlockIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,10 +395,11 @@ class LineIndex:
         for number in sorted(numbers):
             line_range = self.ranges[bisect_right(starts, number - 1) - 1]
             own = number - line_range.before
-            block = bisect_right(line_range.lines, own) - 1
+            blocks = line_range.blocks
+            block = bisect_right(blocks.lines, own) - 1
             with open_input(line_range.file) as stream:
-                stream.seek(line_range.offsets[block])
-                raw = next(islice(stream, own - line_range.lines[block], None), b"")
+                stream.seek(blocks.offsets[block])
+                raw = next(islice(stream, own - blocks.lines[block], None), b"")
             yield FoundLine(number, raw, line_range.shown, line_range.before_in_file + own)
 
 

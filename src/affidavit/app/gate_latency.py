@@ -24,29 +24,28 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.files import digest_file
 from affidavit.base.strict_json import decode, split_lines
 from affidavit.base.text import excerpt
-from affidavit.decision import metric
-from affidavit.decision.baseline import (
-    MAX_P95_INCREASE,
-    MAX_PRECISION_DROP,
-    Configuration,
-    RollbackGuard,
-    find_tradeoff,
-)
-from affidavit.decision.comparison import Accuracy, accuracy_from_report, release_from_report
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.evaluation import decide
-from affidavit.decision.gate import LATENCY_GATES, Gate, override_gates, parse_number
+from affidavit.decision.gate import Gate, override_gates, parse_number
 from affidavit.decision.report import Report, ReportInput
-from affidavit.decision.report_details import Tradeoff
+from affidavit.gates import metrics
+from affidavit.gates.comparison import Accuracy, accuracy_from_report, release_from_report
 from affidavit.gates.latency import (
+    MAX_P95_INCREASE,
+    MAX_PRECISION_DROP,
     STAGES,
+    Configuration,
     LatencyCounts,
     LatencyRow,
+    RollbackGuard,
+    find_tradeoff,
     latencies_from_chunk,
     latency_counts,
     latency_from_value,
+    latency_report,
 )
-from affidavit.gates.run_reports import latency_report
+from affidavit.gates.metrics import LATENCY_GATES
+from affidavit.gates.report import Tradeoff
 from affidavit.importers.containers import delimiter_of
 
 # JSON lines or CSV, recognised by the first character of a file. The CSV is that of the latency
@@ -156,9 +155,6 @@ class _CsvTable:
         return AffidavitError(faults.LATENCY_ROW, where, problem=problem)
 
 
-# The gate.
-
-
 class LatencyPlan(GatePlan, frozen=True, kw_only=True):
     """`[gates.latency]`.
 
@@ -228,7 +224,7 @@ def _tradeoff(
     counts: LatencyCounts, known: dict[str | None, Accuracy], overrides: Iterable[str]
 ) -> Tradeoff:
     """Return the trade-off over all configurations that have a latency or an accuracy."""
-    gates = override_gates(overrides, LATENCY_GATES, metric.LATENCY_METRICS)
+    gates = override_gates(overrides, LATENCY_GATES, metrics.LATENCY_METRICS)
     measured = {name for kind, name in counts.parts if kind == "config"}
     names = measured | {name for name in known if name is not None}
     return find_tradeoff(

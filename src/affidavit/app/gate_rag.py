@@ -22,21 +22,19 @@ from affidavit.app.gate_inputs import (
 )
 from affidavit.app.gate_rag_inputs import (
     GoldInput,
+    ParallelRun,
     Questions,
     RagRequest,
     RagSource,
+    ScoredTraces,
+    ScoringContext,
     inputs_of,
     read_gold,
     reread_items,
-    shards_needed,
-    sources_named,
-)
-from affidavit.app.gate_rag_traces import (
-    ParallelRun,
-    ScoredTraces,
-    ScoringContext,
     reread_traces,
     score_traces,
+    shards_needed,
+    sources_named,
 )
 from affidavit.base.config import MAX_CONFIG_BYTES, ConfigFaults, parse_toml
 from affidavit.base.errors import AffidavitError, Where
@@ -48,10 +46,10 @@ from affidavit.decision.counts import EMPTY_LISTING
 from affidavit.decision.report import Report
 from affidavit.engine.local import run_with_shared
 from affidavit.gates.constraints import DEFAULT_SCU_RULES, ScuRule, ScuRuleFile, add_scu_rules
-from affidavit.gates.imported_scores import ImportedExtras
 from affidavit.gates.rag_counts import RagCounts, decode_profile, outcome_of
 from affidavit.gates.rag_report import (
     RAG_KIND,
+    ImportedExtras,
     PlacedOffender,
     RagPolicy,
     RagResult,
@@ -59,8 +57,13 @@ from affidavit.gates.rag_report import (
     rag_report,
 )
 from affidavit.gates.rag_rows import require_digest
-from affidavit.gates.rag_runs import ScoredItems, counts_from_runs
-from affidavit.gates.rag_scoring import DEFAULT_K, REFUSAL, RagSettings
+from affidavit.gates.rag_scoring import (
+    DEFAULT_K,
+    REFUSAL,
+    RagSettings,
+    ScoredItems,
+    counts_from_runs,
+)
 
 # One pass over the gold set and one over the traces; the rows of offenders are read again.
 
@@ -178,9 +181,6 @@ def _garbage_collector_off() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-# From the plan of a run to its request and engine.
 
 
 class RagPlan(GatePlan, frozen=True, kw_only=True):

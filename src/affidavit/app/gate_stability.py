@@ -32,7 +32,6 @@ from affidavit.base.validation import problem_and_field
 from affidavit.decision.comparison import Comparison, compare_outcomes
 from affidavit.decision.counts import listing_of
 from affidavit.decision.report import Report
-from affidavit.gates.jitter import apply_jitter, jitter_run_id
 from affidavit.gates.rag_rows import (
     GoldItem,
     TraceAnswer,
@@ -42,13 +41,15 @@ from affidavit.gates.rag_rows import (
     require_digest,
 )
 from affidavit.gates.rag_scoring import REFUSAL
-from affidavit.gates.run_reports import stability_report
 from affidavit.gates.stability import (
     STABILITY_READER,
     QuestionStability,
     StabilityCounts,
     StabilityRun,
+    apply_jitter,
+    jitter_run_id,
     stability_counts,
+    stability_report,
 )
 from affidavit.tools.pipelines import Pipeline, PipelineError, PipelineQuestion
 
@@ -348,8 +349,6 @@ def _is_torn(line: bytes) -> bool:
         return True
     return False
 
-
-# `gate stability`: recorded runs against the gold set, question by question.
 
 KIND = "stability"
 

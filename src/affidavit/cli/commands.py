@@ -90,7 +90,7 @@ _GATE: Final = GroupEntry(
                 ),
                 (
                     "stability",
-                    "gate_stability:stability",
+                    "gate_commands:stability",
                     "Decide whether answers stay the same run after run.",
                 ),
                 (

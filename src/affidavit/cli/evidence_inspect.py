@@ -1,8 +1,6 @@
 """The commands that read bundles: `affidavit evidence show|diff|prove`."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,20 +13,10 @@ from affidavit.cli.evidence_options import (
     limits_from_option,
     limits_option,
     piped_bundle_path,
-    single_line_excerpt,
 )
 from affidavit.cli.parameters import require_output_paths
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.json_text import json_bytes
-
-if TYPE_CHECKING:
-    from affidavit.app.bundle_contents import BundleComparison, BundleSummary
-
-_RUN_STATES = {
-    True: "the run had finished",
-    False: "the run is unfinished",
-    None: "no event says that a run began",
-}
 
 
 @command(
@@ -54,6 +42,7 @@ def show(
     The bundle is verified first. If it contradicts itself, nothing is shown.
     """
     from affidavit.app.bundle_contents import show_bundle
+    from affidavit.reports.bundle_text import events_text, summary_text
 
     chosen = (lambda kind: not types or kind in types) if events or types else None
     summary, listed = show_bundle(bundle, chosen, limits_from_option(limits))
@@ -61,48 +50,10 @@ def show(
         wire = summary.as_wire()
         terminal.print_json(wire if chosen is None else {**wire, "events": listed})
         return Exit.YES
-    _print_contents(terminal, summary)
+    terminal.show(summary_text(summary))
     if chosen is not None:
-        terminal.table(("Event", "Time", "Type", "Data"), _event_rows(listed))
-        for each in types:
-            if all(event["type"] != each for event in listed):
-                terminal.note(f"no event is of the type {each}")
+        terminal.show(events_text(listed, types))
     return Exit.YES
-
-
-def _print_contents(terminal: Terminal, summary: "BundleSummary") -> None:
-    known = summary.manifest.known
-    ours = known.affidavit
-    terminal.print(
-        f"{known.event_count} events of {single_line_excerpt(known.run_id)}, {known.bundle_id}"
-    )
-    terminal.print(
-        f"by {single_line_excerpt(known.producer.name)}"
-        f" {single_line_excerpt(known.producer.version)}"
-    )
-    terminal.print(f"from {summary.first_at} to {summary.last_at}")
-    if ours is not None:
-        terminal.print(_RUN_STATES[ours.finished])
-        if ours.origin is not None:
-            terminal.print(
-                f"{ours.redacted_values} values are redacted;"
-                f" the commitment to the bundle before is {ours.origin}"
-            )
-    rows = (
-        (section, what, str(count))
-        for section, counts in summary.counts.items()
-        for what, count in sorted(counts.items())
-    )
-    terminal.table(("What", "Which", "How often"), rows)
-
-
-def _event_rows(events: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
-    from affidavit.base.canonical import jcs
-    from affidavit.base.text import excerpt
-
-    for event in events:
-        data = excerpt(jcs(event["data"]).decode(), 120)
-        yield (str(event["assayseq"]), event["time"], event["type"], data)
 
 
 @command(
@@ -124,43 +75,14 @@ def diff(terminal: Terminal, left: Path, right: Path, limits: str | None) -> Exi
     number, with the places where they differ.
     """
     from affidavit.app.bundle_contents import compare_bundles
+    from affidavit.reports.bundle_text import bundle_comparison_text
 
     comparison = compare_bundles(left, right, limits_from_option(limits))
     if terminal.json:
         terminal.print_json(comparison)
-    elif not comparison.differences:
-        terminal.print("Nothing differs but times and runs")
     else:
-        terminal.table(
-            ("What", "Which", "Left", "Right"),
-            (
-                (each.section, each.what, str(each.left), str(each.right))
-                for each in comparison.differences
-            ),
-        )
-        if comparison.changed_events:
-            _print_changed_events(terminal, comparison)
+        terminal.show(bundle_comparison_text(comparison))
     return Exit.NO if comparison.differences else Exit.YES
-
-
-def _print_changed_events(terminal: Terminal, comparison: "BundleComparison") -> None:
-    terminal.table(
-        ("Left", "Right", "Type", "Where"),
-        (
-            (
-                "" if each.left is None else str(each.left),
-                "" if each.right is None else str(each.right),
-                each.type,
-                ", ".join(each.paths) or "in one bundle only",
-            )
-            for each in comparison.changed_events
-        ),
-    )
-    pairs = sum(
-        max(each.left, each.right) for each in comparison.differences if each.section == "events"
-    )
-    if pairs > len(comparison.changed_events):
-        terminal.note(f"{len(comparison.changed_events)} of {pairs} events that differ are listed")
 
 
 _USAGE = "name a bundle and --event to make a proof; or --check, --root and --event-file"

@@ -59,7 +59,7 @@ def require_single_stdin(files: Sequence[Path]) -> None:
 
 def print_sealed(terminal: Terminal, output: Path, contents: "ManifestContents") -> None:
     """Print what was written, in one line."""
-    named = single_line_excerpt(contents.run_id)
+    named = single_line(excerpt(contents.run_id, 120))
     terminal.print(f"{output}: {contents.count} events of {named}, {contents.run_root}")
 
 
@@ -69,11 +69,6 @@ def print_limits_hint(terminal: Terminal, contents: "ManifestContents") -> None:
 
     if limits := limits_hint(contents):
         terminal.note(f"it is beyond the default limits: read it with --limits '{dumps(limits)}'")
-
-
-def single_line_excerpt(name: str) -> str:
-    """Return a name from a bundle so that it fits into a line."""
-    return single_line(excerpt(name, 120))
 
 
 pack_option = click.option(

@@ -1,8 +1,6 @@
 """The commands `affidavit evidence verify` and `affidavit evidence replay`."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,18 +16,6 @@ from affidavit.cli.evidence_options import (
     require_single_stdin,
 )
 from affidavit.cli.terminal import Terminal
-from affidavit.reports.text_tables import Cell, TextPart, Tone, text_table
-
-if TYPE_CHECKING:
-    from affidavit.app.bundle_replay import BundleReplay, ReplayedItem
-    from affidavit.packs.lint import BundleLint
-
-_REPLAY_TONES: Final = {"same": Tone.GOOD, "differs": Tone.BAD, "not run again": Tone.UNSURE}
-_CONCLUSIONS: Final = {
-    Exit.YES: "Replays: all that was run again comes out as recorded",
-    Exit.UNKNOWN: "Could not tell: not everything that is recorded could be run again",
-    Exit.TAMPERED: "Does not replay: believe nothing that is recorded there",
-}
 
 
 @command(
@@ -117,37 +103,13 @@ def replay(
     """
     from affidavit.app.bundle_replay import packs_of_report, replay_bundle
     from affidavit.app.lint import closure_report, packs_from_texts
+    from affidavit.reports.bundle_text import replay_as_json, replay_text
 
     names = packs_of_report(report) if report is not None and not pack_names else pack_names
     packs = packs_from_texts(names)
     replayed, linted = replay_bundle(bundle, packs, limits_from_option(limits), report)
     if terminal.json:
-        terminal.print_json(
-            {
-                "exit": int(replayed.exit),
-                "replayed": [row.as_wire() for row in replayed.rows],
-                "counts": {outcome.replace(" ", "_"): n for outcome, n in replayed.counts.items()},
-                "not_run": dict(sorted(replayed.not_run.items())),
-                "closure_report": closure_report(linted),
-            }
-        )
+        terminal.print_json({**replay_as_json(replayed), "closure_report": closure_report(linted)})
     else:
-        terminal.show(_replay_text(replayed, linted))
+        terminal.show(replay_text(replayed, linted))
     return replayed.exit
-
-
-def _replay_text(replayed: "BundleReplay", linted: "BundleLint") -> Iterator[TextPart]:
-    if replayed.rows:
-        yield text_table(("Line", "What", "Result", "Detail"), map(_replay_row, replayed.rows))
-    for kind, count in sorted(replayed.not_run.items()):
-        yield f"Not run again: {count} of {kind}"
-    counts = ", ".join(f"{n} {outcome}" for outcome, n in sorted(replayed.counts.items()))
-    yield f"{linted.name}: {counts or 'nothing is recorded that could be run again'}"
-    closure = linted.result.closure
-    yield f"Closure {closure.score} (confidence {closure.confidence.value})"
-    yield _CONCLUSIONS[replayed.exit]
-
-
-def _replay_row(row: "ReplayedItem") -> tuple[Cell | str, ...]:
-    line = "" if row.line is None else str(row.line)
-    return (line, row.what, Cell(row.outcome.value, _REPLAY_TONES[row.outcome.value]), row.detail)

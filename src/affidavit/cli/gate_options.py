@@ -28,8 +28,6 @@ from affidavit.base.errors import AffidavitError
 if TYPE_CHECKING:
     from affidavit.app.gate_reports import History
 
-# Options, output files and exit codes.
-
 GATE_EXITS: Final[Mapping[Exit, str]] = MappingProxyType(
     {
         Exit.YES: "ship: every gate holds",
@@ -77,7 +75,7 @@ class GateOptions:
     def require_gates(self, kind: str) -> None:
         """Refuse malformed gates before a large gold set is read."""
         from affidavit.decision.gate import override_gates
-        from affidavit.decision.metric import METRICS_BY_KIND
+        from affidavit.gates.metrics import METRICS_BY_KIND
 
         override_gates(self.gates, (), METRICS_BY_KIND[kind])
 
@@ -200,9 +198,9 @@ def finish_gate(
         for piece in render("gate", "json", report):
             click.echo(piece, nl=False)
     else:
-        from affidavit.cli.gate_text import print_gate_report
+        from affidavit.reports.gate_text import gate_text
 
-        print_gate_report(terminal, report)
+        terminal.show(gate_text(report, on_screen=terminal.on_screen))
     return report.decision.exit if exit is None else exit
 
 
@@ -225,8 +223,6 @@ def _history_with_run(
     gate_reports.append_run(path, report, at)
     terminal.note(f"added this run to {path}")
 
-
-# Input names and patterns, and the history.
 
 _MAX_LISTED_LINES: Final = 5
 """How many invalid lines are reported one by one; a wrong file has only such lines."""

@@ -13,8 +13,8 @@ from urllib.parse import quote
 from affidavit import __version__
 from affidavit.base.digest import digest_of
 from affidavit.decision.report import Report, RowLocation
-from affidavit.decision.report_details import Disagreement, Offender, RagOffender
-from affidavit.reports import gate_wording as wording
+from affidavit.gates.report import Disagreement, Offender, RagOffender
+from affidavit.reports import gate_tables as wording
 from affidavit.reports.gate_tables import offender_table
 
 SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
