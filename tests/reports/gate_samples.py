@@ -29,7 +29,7 @@ from affidavit.reports.gate_history import HistoryRun
 from affidavit.reports.gate_html import gate_html
 from affidavit.reports.gate_junit import gate_junit
 from affidavit.reports.gate_markdown import gate_markdown
-from affidavit.reports.gate_sarif import gate_sarif
+from affidavit.reports.sarif import gate_sarif
 
 Wire = dict[str, Any]
 DIGEST = "sha256:" + "5" * 64

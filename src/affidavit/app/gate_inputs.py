@@ -22,7 +22,6 @@ from affidavit.base.json_values import LINE_LIMITS, JsonValue
 from affidavit.base.strict_json import read_json_file, split_lines
 from affidavit.decision.counts import MAX_LISTED
 from affidavit.decision.report import ReportInput
-from affidavit.gates.comparison import outcomes_from_report
 
 Name = Annotated[str, Meta(min_length=1)]
 Names = Name | tuple[Name, ...]
@@ -416,4 +415,8 @@ def read_stored_report(path: str | Path) -> JsonValue:
 
 def baseline_outcomes(name: str | None, kind: str) -> dict[str, bool | None] | None:
     """Return the outcomes of the items of a baseline; None without a baseline."""
-    return None if name is None else outcomes_from_report(read_stored_report(name), kind, name)
+    if name is None:
+        return None
+    from affidavit.gates.comparison import outcomes_from_report
+
+    return outcomes_from_report(read_stored_report(name), kind, name)

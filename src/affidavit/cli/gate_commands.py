@@ -557,7 +557,7 @@ def stability(
         raise click.UsageError("standard input can be one file only")
     if mode == "run":
         from affidavit.app.gate_stability import RunOptions
-        from affidavit.tools.pipeline_options import pipeline_named
+        from affidavit.tools.pipelines import pipeline_named
 
         if len(files) > 1 or files[0] == "-" or gold == "-":
             raise click.UsageError(

@@ -1,4 +1,4 @@
-"""What the gate commands share: options, output files, history and exit codes."""
+"""What the commands with gates share: options, output files, history and exit codes."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -6,27 +6,66 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
 from affidavit.cli.command_classes import DocumentedCommand
 from affidavit.cli.commands import Example
-from affidavit.cli.gates_option import GATE_FLAGS, GatedCommand, gates_settings
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.formats import format_names, formats_of, render
 
 if TYPE_CHECKING:
+    from affidavit.app.gate_reports import History
     from affidavit.decision.report import Report
     from affidavit.reports.gate_history import HistoryRun
-from typing import TYPE_CHECKING
 
-from affidavit.base.errors import AffidavitError
 
-if TYPE_CHECKING:
-    from affidavit.app.gate_reports import History
+GATE_FLAGS: Final = ("--gate", "--gates")
+_OPERATORS: Final = frozenset("=<>")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def gates_option(examples: str) -> Callable[[Function], Function]:
+    """Return the decorator that gives a command the option."""
+    return click.option(*GATE_FLAGS, "gates", **gates_settings(examples))
+
+
+def gates_settings(examples: str) -> dict[str, Any]:
+    """Return the settings of the option."""
+    help = f"Change gates: {examples}. Repeatable."
+    return {"multiple": True, "metavar": "GATE...", "help": help}
+
+
+class GatedCommand(DocumentedCommand):
+    """A command whose `--gates` takes several words, as the seed documents write it.
+
+    The words end at the next option, or at a word without an operator.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the option before each of its words, and parse."""
+        return super().parse_args(ctx, list(_one_option_per_gate(args)))
+
+
+def _one_option_per_gate(arguments: Iterable[str]) -> Iterator[str]:
+    flag, words = "", 0
+    for argument in arguments:
+        if argument in GATE_FLAGS:
+            flag, words = argument, 0
+        elif flag and (
+            words == 0 or (_OPERATORS.intersection(argument) and not argument.startswith("-"))
+        ):
+            if words:
+                yield flag
+            words += 1
+        else:
+            flag = ""
+        yield argument
+
 
 GATE_EXITS: Final[Mapping[Exit, str]] = MappingProxyType(
     {

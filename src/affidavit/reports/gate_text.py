@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from affidavit.decision.comparison import Change, Comparison
 from affidavit.decision.counts import Listing
 from affidavit.decision.report import Report
-from affidavit.gates.comparison import MetricChange, ReportComparison
 from affidavit.reports import gate_tables as wording
 from affidavit.reports.gate_tables import (
     ReportTable,
@@ -18,6 +17,9 @@ from affidavit.reports.gate_tables import (
     offender_table,
 )
 from affidavit.reports.text_tables import Cell, TextPart, Tone, text_table
+
+if TYPE_CHECKING:
+    from affidavit.gates.comparison import MetricChange, ReportComparison
 
 _STATUS_TONES: Final = {
     "pass": Tone.GOOD,
@@ -143,7 +145,7 @@ def _baseline_lines(report: Report) -> Iterator[str]:
             yield f"  {name.lower()}: {wording.list_names(listing.first, 10, listing.total)}"
 
 
-def comparison_text(made: ReportComparison) -> Iterator[TextPart]:
+def comparison_text(made: "ReportComparison") -> Iterator[TextPart]:
     """Yield what changed between two reports, or between the parts of both."""
     was, is_now = (decision.value.replace("_", "-") for decision in made.decisions)
     yield f"{_without_underscores(made.change).capitalize()}: {made.why}"
@@ -163,7 +165,7 @@ def comparison_text(made: ReportComparison) -> Iterator[TextPart]:
         yield from comparison_text(part)
 
 
-def _metric_row(moved: MetricChange) -> tuple[Cell | str, ...]:
+def _metric_row(moved: "MetricChange") -> tuple[Cell | str, ...]:
     tone = {True: Tone.GOOD, False: Tone.BAD, None: Tone.PLAIN}[moved.is_better]
     difference = moved.difference
     shown = wording.ABSENT if difference is None else f"{difference:+g}" if difference else "0"
