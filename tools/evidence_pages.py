@@ -8,8 +8,8 @@ from typing import Any, Final, get_args
 import msgspec
 
 from affidavit.app.bundle_disclosure import ProofV1, RevealedV1
-from affidavit.decision import report_details
 from affidavit.decision.report import Report
+from affidavit.gates import report as gate_report
 from affidavit.packs import schema as v1
 from affidavit.packs.closure import score_gain
 from affidavit.packs.report import ClosureReport, LintReport
@@ -82,8 +82,8 @@ def gate_report_schema() -> dict[str, Any]:
     """
     structs = (
         Report,
-        *get_args(report_details.Offender),
-        *get_args(report_details.Details),
+        *get_args(gate_report.Offender),
+        *get_args(gate_report.Details),
     )
     (report, *_), parts = msgspec.json.schema_components(structs, ref_template=_REFERENCE)
     made = parts["Report"]
@@ -91,8 +91,8 @@ def gate_report_schema() -> dict[str, Any]:
     made["required"] = [*made["required"], *always]
     parts["ReportInput"]["required"] = ["path", "digest", "rows", "skipped"]
     parts["Figure"]["required"] = sorted(parts["Figure"]["properties"])
-    made["properties"]["offenders"]["items"] = _any_of(get_args(report_details.Offender))
-    made["properties"]["details"] = _any_of(get_args(report_details.Details))
+    made["properties"]["offenders"]["items"] = _any_of(get_args(gate_report.Offender))
+    made["properties"]["details"] = _any_of(get_args(gate_report.Details))
     made["properties"]["parts"]["additionalProperties"] = report
     return {"$schema": DIALECT, "title": "Report", **report, "$defs": parts}
 

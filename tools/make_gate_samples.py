@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from affidavit.gates.jitter import apply_jitter, jitter_run_id
+from affidavit.gates.stability import apply_jitter, jitter_run_id
 
 FOLDER = Path(__file__).resolve().parent.parent / "samples" / "gates"
 QUESTIONS = {

@@ -4,15 +4,20 @@ import re
 
 from tests.repository import ROOT
 
-from affidavit.app import gate_all as settings
+from affidavit.app.gate_agreement import AgreementPlan
+from affidavit.app.gate_inputs import GatePlan
+from affidavit.app.gate_latency import LatencyPlan
+from affidavit.app.gate_rag import RagPlan
+from affidavit.app.gate_research import ResearchPlan
+from affidavit.app.gate_stability import StabilityPlan
 
 PAGE = (ROOT / "docs" / "gates.md").read_text("utf-8")
 FORMS = {
-    "rag": settings.RagTableV1,
-    "latency": settings.LatencyTableV1,
-    "agreement": settings.AgreementTableV1,
-    "stability": settings.StabilityTableV1,
-    "research": settings.ResearchTableV1,
+    "rag": RagPlan,
+    "latency": LatencyPlan,
+    "agreement": AgreementPlan,
+    "stability": StabilityPlan,
+    "research": ResearchPlan,
 }
 
 
@@ -23,7 +28,7 @@ def listed(first_cell: str) -> set[str]:
 
 def test_every_key_is_listed_and_nothing_else() -> None:
     shared = listed("each of the five")
-    assert shared == set(settings.GateTableV1.__struct_fields__)
+    assert shared == set(GatePlan.__struct_fields__)
     for name, form in FORMS.items():
         assert listed(f"`[gates.{name}]`") | shared == set(form.__struct_fields__)
     assert listed("`[gates]`") == {"history"}

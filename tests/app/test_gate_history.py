@@ -7,7 +7,7 @@ from tests.reports import gate_samples
 
 from affidavit.app.gate_reports import append_run, read_history
 from affidavit.base.errors import AffidavitError
-from affidavit.decision.report import parse_report
+from affidavit.gates.report import parse_report
 
 AT = "2026-11-16T08:00:00Z"
 

@@ -17,13 +17,14 @@ from tests.seal.bundle_making import sealed
 from tests.seal.samples import KEY
 
 import affidavit
-from affidavit.app.bundle_replay import BundleReplay, ReplayOutcome
+from affidavit.app.bundle_replay import replay_event
 from affidavit.app.recording import receipt_data
 from affidavit.base.canonical import jcs, sorted_compact
 from affidavit.base.exits import Exit
 from affidavit.gates.rag_report import RagPolicy, rag_report
 from affidavit.ledger.record import ledger_to_json
 from affidavit.packs.events import decode_head
+from affidavit.reports.bundle_text import BundleReplay, ReplayOutcome
 from affidavit.seal.receipts import seal_receipt
 
 RECEIPT, LEDGER, GATE = "affidavit.answer.receipt", "affidavit.ledger", "affidavit.gate.report"
@@ -63,7 +64,7 @@ def with_verdict(value: dict[str, Any], verdict: str) -> dict[str, Any]:
 
 def replayed(kind: str, data: Any) -> BundleReplay:
     done = BundleReplay()
-    done.feed(1, decode_head(line_of(event(kind, data))))
+    replay_event(done, 1, decode_head(line_of(event(kind, data))))
     return done
 
 
@@ -239,23 +240,25 @@ def exit_of(replay: BundleReplay) -> Exit:
 def test_how_a_replay_ends() -> None:
     done = replayed(LEDGER, {"ledger": stored_ledger()})
     assert exit_of(done) is Exit.YES
-    done.feed(2, decode_head(line_of(event("affidavit.model.call"))))
+    replay_event(done, 2, decode_head(line_of(event("affidavit.model.call"))))
     assert (exit_of(done), done.not_run) == (Exit.YES, {"affidavit.model.call": 1})
-    done.feed(3, decode_head(line_of(event(LEDGER, {}))))
+    replay_event(done, 3, decode_head(line_of(event(LEDGER, {}))))
     assert exit_of(done) is Exit.UNKNOWN
-    done.feed(4, decode_head(line_of(event(GATE, {"report": {**SHIP, "decision": "no_ship"}}))))
+    replay_event(
+        done, 4, decode_head(line_of(event(GATE, {"report": {**SHIP, "decision": "no_ship"}})))
+    )
     assert exit_of(done) is Exit.TAMPERED
     assert replayed("other", {}).exit is Exit.UNKNOWN
 
 
 def test_many_rows_are_counted_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("affidavit.app.bundle_replay.MAX_ROWS", 2)
+    monkeypatch.setattr("affidavit.reports.bundle_text.MAX_REPLAYED_ROWS", 2)
     done = BundleReplay()
     for line in range(5):
-        done.feed(line, decode_head(line_of(event(GATE, {"report": SHIP}))))
+        replay_event(done, line, decode_head(line_of(event(GATE, {"report": SHIP}))))
     bad = event(GATE, {"report": {**SHIP, "decision": "no_ship"}})
     for line in range(5):
-        done.feed(line, decode_head(line_of(bad)))
+        replay_event(done, line, decode_head(line_of(bad)))
     assert [row.outcome for row in done.rows] == [ReplayOutcome.SAME] * 2 + [
         ReplayOutcome.DIFFERS
     ] * 2

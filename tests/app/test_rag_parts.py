@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.app import gate_rag_traces
+from affidavit.app import gate_rag_inputs
 from affidavit.app.gate_inputs import open_input
 from affidavit.app.gate_rag import RagPlan, gate_rag
-from affidavit.app.gate_rag_traces import parts_of
+from affidavit.app.gate_rag_inputs import parts_of
 from affidavit.base.errors import AffidavitError
 
 LINES = st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=20)
@@ -25,7 +25,7 @@ def test_parts_are_the_file_cut_at_lines(
     file = tmp_path_factory.mktemp("parts") / "trace.jsonl"
     file.write_bytes(raw)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gate_rag_traces, "SMALLEST_PART_BYTES", 5)
+        patch.setattr(gate_rag_inputs, "SMALLEST_PART_BYTES", 5)
         parts = parts_of(str(file), "t", jobs)
     assert [part.digests for part in parts] == [True, *[False] * (len(parts) - 1)]
     scoring = [part for part in parts if part.scores]
@@ -38,7 +38,7 @@ def test_a_line_longer_than_a_part_is_not_cut(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl"
     file.write_bytes(b"x" * (3 << 20) + b"\n" + b"y\n" * (3 << 20))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gate_rag_traces, "SMALLEST_PART_BYTES", 1 << 20)
+        patch.setattr(gate_rag_inputs, "SMALLEST_PART_BYTES", 1 << 20)
         starts = [part.start for part in parts_of(str(file), "t", 2) if part.scores]
     assert starts[:2] == [0, (3 << 20) + 1]
 
@@ -70,7 +70,7 @@ def test_large_parts_come_first(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl"
     file.write_bytes(b"0123456\n" * 1000)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gate_rag_traces, "SMALLEST_PART_BYTES", 500)
+        patch.setattr(gate_rag_inputs, "SMALLEST_PART_BYTES", 500)
         sizes = [(part.end or 0) - part.start for part in parts_of(str(file), "t", 2)[1:]]
     assert sizes[:4] == [2000, 1504, 1128, 840]
     assert all(size <= 1008 for size in sizes[4:])

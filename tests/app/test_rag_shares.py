@@ -1,13 +1,13 @@
 """A large gold set is decided share by share, and the report is the same to the last byte."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.cli.test_gate_rag_command import answer, good, item, lines, many
 
-from affidavit.app import gate_inputs, gate_rag_inputs, gate_rag_shards, gate_rag_traces
+from affidavit.app import gate_inputs, gate_rag_inputs, gate_rag_shards
 from affidavit.app.gate_rag import RagPlan, gate_rag
 from affidavit.app.gate_rag_shards import ShardPiece, shard_rows
 from affidavit.base.errors import AffidavitError
@@ -24,9 +24,9 @@ def plan(folder: Path, gold: bytes, *traces: bytes, **changes: Any) -> RagPlan:
     )
 
 
-def said(asked: RagPlan) -> bytes:
+def said(asked: RagPlan, *, items: bool = True) -> bytes:
     try:
-        return b"".join(gate_report_chunks(gate_rag(asked)))
+        return b"".join(gate_report_chunks(gate_rag(asked, items=items)))
     except AffidavitError as error:
         return str(error).encode()
 
@@ -39,7 +39,6 @@ CASES: dict[str, tuple[tuple[bytes, ...], dict[str, Any]]] = {
     "several files": ((GOLD, TRACES[:HALF], b"\n" + TRACES[HALF:]), {}),
     "several processes": ((GOLD, TRACES), {"jobs": 2}),
     "all is well": (tuple(lines(rows) for rows in good()), {}),
-    "no names of items": ((GOLD, TRACES), {"items": False}),
     "bad lines, skipped": ((GOLD, BAD), {"skip_bad": True}),
     "bad lines, refused": ((GOLD, BAD), {}),
     "bad gold": ((GOLD + b"{}\n", TRACES), {}),
@@ -51,18 +50,21 @@ CASES: dict[str, tuple[tuple[bytes, ...], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.parametrize("items", [True, False], ids=["names of items", "no names of items"])
 @pytest.mark.parametrize(("files", "changes"), CASES.values(), ids=CASES.keys())
 def test_the_same_bytes(
     tmp_path: Path,
     files: tuple[bytes, ...],
     changes: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
+    *,
+    items: bool,
 ) -> None:
     asked = plan(tmp_path, *files, **changes)
-    whole = said(replace(asked, jobs=1))
+    whole = said(replace(asked, jobs=1), items=items)
     monkeypatch.setattr(gate_rag_inputs, "LARGE_GOLD_BYTES", 0)
     monkeypatch.setattr(gate_rag_inputs, "SHARD_BYTES", 5000)
-    assert said(asked) == whole
+    assert said(asked, items=items) == whole
 
 
 def test_a_file_that_is_changed_meanwhile_stops_the_run(tmp_path: Path) -> None:
@@ -84,7 +86,7 @@ def test_parts_are_dealt_out_by_themselves(
     whole = said(asked)
     monkeypatch.setattr(gate_rag_inputs, "LARGE_GOLD_BYTES", 0)
     monkeypatch.setattr(gate_rag_inputs, "SHARD_BYTES", 5000)
-    monkeypatch.setattr(gate_rag_traces, "SMALLEST_PART_BYTES", 3000)
+    monkeypatch.setattr(gate_rag_inputs, "SMALLEST_PART_BYTES", 3000)
     monkeypatch.setattr(gate_inputs, "BLOCK_BYTES", 700)
     monkeypatch.setattr(gate_rag_shards, "BUFFER_BYTES", 2000)
     assert said(replace(asked, jobs=jobs)) == whole

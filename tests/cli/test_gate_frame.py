@@ -8,8 +8,7 @@ from tests.cli.gate_files import code_of, lines
 from tests.cli.running import run
 
 from affidavit.base.errors import AffidavitError
-from affidavit.cli.gate_options import GateOptions
-from affidavit.cli.gates_option import _one_option_per_gate
+from affidavit.cli.gate_options import GateOptions, _one_option_per_gate
 
 SPELLINGS = {
     "several words": (

@@ -14,7 +14,7 @@ from tests.cli.running import REAL, run, run_process
 from tests.gates.making import ANSWER, GOLD, REFUSED, TRACE
 from tests.rights import as_nobody
 
-from affidavit.app import gate_inputs, gate_rag_traces
+from affidavit.app import gate_inputs, gate_rag_inputs
 from affidavit.cli.program import cli
 
 Row = dict[str, Any]
@@ -428,7 +428,7 @@ def test_processes_change_no_byte(
 ) -> None:
     folder.write(*many(200, salt))
     whole = folder.gate("--json").stdout_bytes
-    monkeypatch.setattr(gate_rag_traces, "SMALLEST_PART_BYTES", 1000)
+    monkeypatch.setattr(gate_rag_inputs, "SMALLEST_PART_BYTES", 1000)
     monkeypatch.setattr(gate_inputs, "BLOCK_BYTES", 700)
     for jobs in ("2", "3"):
         assert folder.gate("--json", "-j", jobs).stdout_bytes == whole
@@ -473,7 +473,7 @@ def test_places_name_the_lines_of_the_offenders(folder: Folder) -> None:
 def test_the_first_bad_line_whoever_reads_it(
     folder: Folder, jobs: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gate_rag_traces, "SMALLEST_PART_BYTES", 500)
+    monkeypatch.setattr(gate_rag_inputs, "SMALLEST_PART_BYTES", 500)
     gold, traces = many(100, 1)
     rows = lines(traces).splitlines(keepends=True)
     for place in (50, 51, 170):

@@ -8,7 +8,7 @@ from tests.cli.running import run
 from tests.reports import gate_samples
 
 from affidavit.app.gate_reports import append_run
-from affidavit.decision.report import parse_report
+from affidavit.gates.report import parse_report
 
 
 @pytest.fixture

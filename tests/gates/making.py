@@ -4,8 +4,14 @@ from typing import Any
 
 from affidavit.gates.rag_counts import ItemProfile, RagCounts
 from affidavit.gates.rag_rows import GoldItem, TraceRow, gold_from_value, qid_of, trace_from_value
-from affidavit.gates.rag_runs import counts_from_runs, gold_set, score_traces
-from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagScorer, RagSettings
+from affidavit.gates.rag_scoring import (
+    DEFAULT_SETTINGS,
+    RagScorer,
+    RagSettings,
+    counts_from_runs,
+    gold_set,
+    score_traces,
+)
 
 # The gold item and the trace of the document, section 1.
 GOLD: dict[str, Any] = {

@@ -16,10 +16,10 @@ from affidavit.gates.agreement import (
     Label,
     agreement_counts,
     agreement_items,
+    agreement_report,
     arbitrate,
     join_labels,
 )
-from affidavit.gates.run_reports import agreement_report
 
 SHORT = {"V": "VALID", "N": "NOT_IN_CONTEXT", "R": "REJECT", "A": "ABSTAIN"}
 

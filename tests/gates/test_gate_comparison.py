@@ -6,15 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.base.errors import AffidavitError
-from affidavit.decision import metric
-from affidavit.decision.advice import advice_for
-from affidavit.decision.comparison import (
-    compare_outcomes,
-    comparison_doubts,
-    outcomes_from_report,
-    regression_reasons,
-)
+from affidavit.decision.comparison import compare_outcomes, comparison_doubts, regression_reasons
 from affidavit.decision.report import system_error_report
+from affidavit.gates import metrics
+from affidavit.gates.comparison import outcomes_from_report
+from affidavit.gates.metrics import advice_for
 
 
 def outcomes(text: str) -> dict[str, bool | None]:
@@ -206,6 +202,6 @@ def test_what_to_do_about_what_was_not_measured(
 
 
 def test_every_metric_has_its_advice() -> None:
-    for known in metric.METRICS_BY_KIND.values():
+    for known in metrics.METRICS_BY_KIND.values():
         for name in known:
             assert [advice.metrics for advice in advice_for({name})] == [(name,)]

@@ -8,12 +8,14 @@ import pytest
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.statistics import Rate
-from affidavit.decision import metric
 from affidavit.decision.counts import Tally
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.evaluation import GateResult, Measure, decide, measure_from_tally
-from affidavit.decision.gate import RAG_GATES, RESEARCH_GATES, override_gates, parse_gate
-from affidavit.decision.report import make_report
+from affidavit.decision.gate import override_gates, parse_gate
+from affidavit.decision.metric import Metric, MetricKind, metric_table
+from affidavit.gates import metrics
+from affidavit.gates.metrics import RAG_GATES, RESEARCH_GATES
+from affidavit.gates.report import make_report
 
 DEFAULTS = ["precision>=0.8", "chr>=0.75", "under_refusal<=0.05", "over_refusal<=0.1"]
 
@@ -48,14 +50,14 @@ SPELLINGS = {
 
 @pytest.mark.parametrize(("texts", "wanted"), SPELLINGS.values(), ids=SPELLINGS.keys())
 def test_spelling(texts: list[str], wanted: list[str]) -> None:
-    assert [*map(str, override_gates(texts, RAG_GATES, metric.RAG_METRICS))] == wanted
+    assert [*map(str, override_gates(texts, RAG_GATES, metrics.RAG_METRICS))] == wanted
 
 
 def test_what_is_written_is_read_back() -> None:
     for text in ("precision>=0.8@95", "p95_ms/5rps<=2500", "kappa>=-0.5"):
-        tables = {**metric.RAG_METRICS, **metric.LATENCY_METRICS, **metric.AGREEMENT_METRICS}
+        tables = {**metrics.RAG_METRICS, **metrics.LATENCY_METRICS, **metrics.AGREEMENT_METRICS}
         assert str(parse_gate(text, tables)[1]) == text
-    assert parse_gate("p95/5rps=off", metric.LATENCY_METRICS) == ("p95_ms/5rps", None)
+    assert parse_gate("p95/5rps=off", metrics.LATENCY_METRICS) == ("p95_ms/5rps", None)
 
 
 REFUSED = {
@@ -87,7 +89,7 @@ REFUSED = {
 @pytest.mark.parametrize(("text", "code"), REFUSED.values(), ids=REFUSED.keys())
 def test_refused(text: str, code: str) -> None:
     with pytest.raises(AffidavitError) as caught:
-        override_gates([text], RAG_GATES, metric.RAG_METRICS)
+        override_gates([text], RAG_GATES, metrics.RAG_METRICS)
     assert caught.value.fault.code == code
 
 
@@ -104,14 +106,16 @@ TOO_LONG = {
 @pytest.mark.parametrize("text", TOO_LONG.values(), ids=TOO_LONG.keys())
 def test_what_is_refused_is_quoted_in_a_line(text: str) -> None:
     with pytest.raises(AffidavitError) as caught:
-        override_gates([text], RAG_GATES, metric.RAG_METRICS)
+        override_gates([text], RAG_GATES, metrics.RAG_METRICS)
     assert len(str(caught.value)) < 400
 
 
 def test_a_long_row_of_spaces_is_passed_over_at_once() -> None:
     before = time.process_time()
-    gates = override_gates([f"precision{' ' * 20_000}>=0.9 chr=off"], RAG_GATES, metric.RAG_METRICS)
-    override_gates([" " * 20_000], RAG_GATES, metric.RAG_METRICS)
+    gates = override_gates(
+        [f"precision{' ' * 20_000}>=0.9 chr=off"], RAG_GATES, metrics.RAG_METRICS
+    )
+    override_gates([" " * 20_000], RAG_GATES, metrics.RAG_METRICS)
     assert time.process_time() - before < 1
     assert str(gates[0]) == "precision>=0.9"
 
@@ -133,7 +137,7 @@ ENOUGH = {
 
 @pytest.mark.parametrize(("text", "counts", "said"), ENOUGH.values(), ids=ENOUGH.keys())
 def test_how_many_items_would_do(text: str, counts: tuple[int, ...], said: str) -> None:
-    _, gate = parse_gate(text, metric.RAG_METRICS)
+    _, gate = parse_gate(text, metrics.RAG_METRICS)
     assert gate is not None
     measure = measure_from_tally(gate.metric, Tally(*counts))
     (result,) = decide([gate], {gate.key: measure}).results
@@ -143,7 +147,7 @@ def test_how_many_items_would_do(text: str, counts: tuple[int, ...], said: str) 
 
 @pytest.mark.parametrize("share", [0.85, 0.9, 0.95, 1.0])
 def test_so_many_would_do_and_no_fewer(share: float) -> None:
-    _, gate = parse_gate("precision>=0.80@95", metric.RAG_METRICS)
+    _, gate = parse_gate("precision>=0.80@95", metrics.RAG_METRICS)
     assert gate is not None
 
     def tried(items: int) -> GateResult:
@@ -158,14 +162,14 @@ def test_so_many_would_do_and_no_fewer(share: float) -> None:
 
 
 def test_a_load_without_rows_is_named() -> None:
-    made = decide(override_gates(["p95/7rps=900"], (), metric.LATENCY_METRICS), {})
+    made = decide(override_gates(["p95/7rps=900"], (), metrics.LATENCY_METRICS), {})
     assert made.decision is Decision.INCONCLUSIVE
     assert made.reasons[0].startswith("p95_ms/7rps was not measured, because no row of 7rps was:")
 
 
 def test_a_load_with_rows_is_not_said_to_have_none() -> None:
-    gates = override_gates(["tail/7rps=3"], (), metric.LATENCY_METRICS)
-    measure = Measure(metric=metric.LATENCY_METRICS["tail_amplification"], value=None, count=2)
+    gates = override_gates(["tail/7rps=3"], (), metrics.LATENCY_METRICS)
+    measure = Measure(metric=metrics.LATENCY_METRICS["tail_amplification"], value=None, count=2)
     (reason,) = decide(gates, {"tail_amplification/7rps": measure}).reasons
     assert "because there is no median above 0:" in reason
 
@@ -205,7 +209,7 @@ TRIED = {
 
 @pytest.mark.parametrize(("text", "tally", "allowed", "status"), TRIED.values(), ids=TRIED.keys())
 def test_gate(text: str, tally: tuple[int, ...], allowed: bool, status: GateStatus) -> None:
-    (gate,) = override_gates([text], (), metric.RAG_METRICS)
+    (gate,) = override_gates([text], (), metrics.RAG_METRICS)
     measure = measure_from_tally(gate.metric, Tally(*tally), allow_missing=allowed)
     made = decide([gate], {gate.key: measure})
     (result,) = made.results
@@ -217,7 +221,7 @@ def test_gate(text: str, tally: tuple[int, ...], allowed: bool, status: GateStat
 
 
 def test_the_reason_says_what_was_counted_and_what_to_do() -> None:
-    (gate,) = override_gates(["under=0.05"], (), metric.RAG_METRICS)
+    (gate,) = override_gates(["under=0.05"], (), metrics.RAG_METRICS)
     said = decide([gate], {"under_refusal": measure_from_tally(gate.metric, Tally(1, 2))})
     assert said.reasons == ("under_refusal is 0.3333 (1 of 3), but under_refusal<=0.05 is asked",)
     nothing = decide([gate], {})
@@ -231,11 +235,11 @@ def test_the_reason_says_what_was_counted_and_what_to_do() -> None:
 
 def test_the_decision() -> None:
     measures = {
-        "precision": measure_from_tally(metric.RAG_METRICS["precision"], Tally(9, 1)),
-        "chr": measure_from_tally(metric.RAG_METRICS["chr"], Tally(1, 9)),
+        "precision": measure_from_tally(metrics.RAG_METRICS["precision"], Tally(9, 1)),
+        "chr": measure_from_tally(metrics.RAG_METRICS["chr"], Tally(1, 9)),
     }
     passing, failing, absent = (
-        override_gates([text], (), metric.RAG_METRICS)[0]
+        override_gates([text], (), metrics.RAG_METRICS)[0]
         for text in ("precision=0.8", "chr=0.8", "under=1")
     )
     assert decide([passing], measures).decision is Decision.SHIP
@@ -248,7 +252,7 @@ def test_the_decision() -> None:
 
 
 def test_an_amount_has_no_counts() -> None:
-    (gate,) = override_gates(["p95=2000"], (), metric.LATENCY_METRICS)
+    (gate,) = override_gates(["p95=2000"], (), metrics.LATENCY_METRICS)
     slow = Measure(metric=gate.metric, value=2100.5)
     assert decide([gate], {"p95_ms": slow}).reasons == (
         "p95_ms is 2100.5, but p95_ms<=2000 is asked",
@@ -262,7 +266,7 @@ def test_an_amount_has_no_counts() -> None:
 
 
 def test_wire_forms() -> None:
-    (gate,) = override_gates(["precision=0.8@95"], (), metric.RAG_METRICS)
+    (gate,) = override_gates(["precision=0.8@95"], (), metrics.RAG_METRICS)
     measure = measure_from_tally(gate.metric, Tally(2, 1, 1, 0))
     assert msgspec.to_builtins(measure.figure) == {
         "value": 0.666667,
@@ -301,7 +305,7 @@ def test_the_research_gates_are_the_documents() -> None:
     ]
 
 
-SIDE = metric.Metric("side", metric.MetricKind.SHARE, False, "there is none", may_be_empty=True)
+SIDE = Metric("side", MetricKind.SHARE, False, "there is none", may_be_empty=True)
 SIDES = {
     "a class without items leaves the decision to the others": (Rate(0, 0), True, Decision.SHIP),
     "alone it decides nothing": (Rate(0, 0), False, Decision.INCONCLUSIVE),
@@ -311,7 +315,7 @@ SIDES = {
 
 @pytest.mark.parametrize(("rate", "beside", "wanted"), SIDES.values(), ids=SIDES.keys())
 def test_a_metric_whose_class_may_be_empty(rate: Rate, beside: bool, wanted: Decision) -> None:
-    table = metric.metric_table([SIDE, metric.RAG_METRICS["precision"]])
+    table = metric_table([SIDE, metrics.RAG_METRICS["precision"]])
     texts = ["side<=0.1", *(["precision>=0.5"] if beside else [])]
     measures = {
         "side": Measure(metric=SIDE, value=rate.value, rate=rate),
@@ -326,6 +330,6 @@ def test_a_metric_whose_class_may_be_empty(rate: Rate, beside: bool, wanted: Dec
 
 
 def test_a_class_that_may_be_empty_is_still_open_where_nothing_was_counted() -> None:
-    _, gate = parse_gate("side<=0.1", metric.metric_table([SIDE]))
+    _, gate = parse_gate("side<=0.1", metric_table([SIDE]))
     assert gate is not None
     assert decide([gate], {}).results[0].status is GateStatus.OPEN

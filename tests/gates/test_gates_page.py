@@ -11,20 +11,20 @@ from tests.rule_tables import examples_in, page_named, require_test
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.strict_json import decode
-from affidavit.decision import metric
 from affidavit.decision.comparison import compare_outcomes
 from affidavit.decision.counts import Tally
 from affidavit.decision.evaluation import decide, measure_from_tally
-from affidavit.decision.gate import RAG_GATES, override_gates
+from affidavit.decision.gate import override_gates
+from affidavit.gates import metrics
 from affidavit.gates.agreement import PAIR_READER, arbitrate
 from affidavit.gates.constraints import Locks
-from affidavit.gates.jitter import JITTERS
 from affidavit.gates.latency import LATENCY_READER as LATENCIES
+from affidavit.gates.metrics import RAG_GATES
 from affidavit.gates.rag_counts import AnswerState, ItemProfile, count_profiles
 from affidavit.gates.rag_rows import gold_from_value, trace_from_line, trace_from_value
 from affidavit.gates.research import OUTPUT_READER
+from affidavit.gates.stability import JITTERS, run_outcome
 from affidavit.gates.stability import STABILITY_READER as RUNS
-from affidavit.gates.stability import run_outcome
 
 PAGE = page_named("gates.md")
 
@@ -97,13 +97,13 @@ def check_figure(items: str, name: str, wanted: str) -> None:
 
 def check_spelling(text: str, wanted: str) -> None:
     made = refusal(
-        lambda: " ".join(map(str, override_gates([text], RAG_GATES, metric.RAG_METRICS)))
+        lambda: " ".join(map(str, override_gates([text], RAG_GATES, metrics.RAG_METRICS)))
     )
     assert made == wanted
 
 
 def check_gate(text: str, counts: str, wanted: str) -> None:
-    (gate,) = override_gates([text], (), metric.RAG_METRICS)
+    (gate,) = override_gates([text], (), metrics.RAG_METRICS)
     measure = measure_from_tally(gate.metric, Tally(*map(int, counts.split())))
     assert decide([gate], {gate.key: measure}).results[0].status == wanted
 

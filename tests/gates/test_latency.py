@@ -6,19 +6,21 @@ from hypothesis import strategies as st
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.statistics import percentile
-from affidavit.decision.baseline import Configuration, RollbackGuard, find_tradeoff
 from affidavit.decision.report import ReportInput
-from affidavit.decision.report_details import ConfigurationFigures
 from affidavit.gates.latency import (
     LATENCY_READER,
+    Configuration,
     Latencies,
     LatencyCounts,
     LatencyRow,
+    RollbackGuard,
+    find_tradeoff,
     latencies_from_chunk,
     latency_counts,
     latency_from_value,
+    latency_report,
 )
-from affidavit.gates.run_reports import latency_report
+from affidavit.gates.report import ConfigurationFigures
 
 
 def rows(*values: float, **fields: object) -> list[LatencyRow]:

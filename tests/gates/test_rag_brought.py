@@ -9,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.decision.counts import Listing
-from affidavit.gates.imported_scores import ImportedExtras, ImportedScore, ImportedScores
 from affidavit.gates.rag_counts import RagCounts
-from affidavit.gates.rag_report import RagPolicy, rag_report
+from affidavit.gates.rag_report import (
+    ImportedExtras,
+    ImportedScore,
+    ImportedScores,
+    RagPolicy,
+    rag_report,
+)
 
 
 def summed(rows: Iterable[Mapping[str, ImportedScore]]) -> ImportedScores:

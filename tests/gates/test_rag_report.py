@@ -19,8 +19,9 @@ from affidavit.decision.report import Report, ReportInput
 from affidavit.gates.rag_counts import RagCounts, count_profiles, outcome_of
 from affidavit.gates.rag_report import RagPolicy, item_groups, make_offender, rag_report
 from affidavit.gates.rag_rows import GoldItem, TraceRow, qid_of
-from affidavit.gates.rag_runs import (
+from affidavit.gates.rag_scoring import (
     LastTraces,
+    RagScorer,
     TraceScoring,
     counts_from_runs,
     gold_set,
@@ -28,7 +29,6 @@ from affidavit.gates.rag_runs import (
     merge_traces,
     score_traces,
 )
-from affidavit.gates.rag_scoring import RagScorer
 
 FREE = {"constraints": DROP}
 WRONG = {"claim": "It depends.", "citations": ["p1#2"]}

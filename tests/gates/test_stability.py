@@ -9,19 +9,21 @@ from affidavit.base.errors import AffidavitError
 from affidavit.decision.comparison import compare_outcomes
 from affidavit.decision.counts import listing_of
 from affidavit.decision.report import ReportInput
-from affidavit.gates.jitter import JITTERS, apply_jitter, jitter_run_id
 from affidavit.gates.rag_rows import GoldItem
-from affidavit.gates.run_reports import stability_report
 from affidavit.gates.stability import (
+    JITTERS,
     STABILITY_READER,
     StabilityCounts,
     StabilityRun,
+    apply_jitter,
     edit_distance,
+    jitter_run_id,
     normalise_text,
     normalised_distance,
     question_stability,
     run_outcome,
     stability_counts,
+    stability_report,
 )
 
 GOLD = gold(qid="a", constraints=DROP)

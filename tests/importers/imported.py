@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from affidavit.base.errors import AffidavitError
-from affidavit.importers.model import ImportedRow
 from affidavit.importers.reader import read_rows
+from affidavit.importers.tool_format import ImportedRow
 
 
 def json_bytes(value: object) -> bytes:

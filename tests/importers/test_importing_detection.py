@@ -19,9 +19,9 @@ from tests.importers.imported import (
 )
 from tests.repository import ROOT
 
-from affidavit.importers.model import ToolName
 from affidavit.importers.otlp import TRACE_ID_KEY
 from affidavit.importers.reader import TOOL_FORMATS, detect, read_rows
+from affidavit.importers.tool_format import ToolName
 
 FILES = Path(__file__).parent / "files"
 PAGE = (ROOT / "docs" / "formats.md").read_text("utf-8")

@@ -21,10 +21,10 @@ from tests.importers.imported import (
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonLimits
-from affidavit.importers import containers, tool_json
+from affidavit.importers import containers
 from affidavit.importers import inspect_archive as archives
-from affidavit.importers.model import ToolName
 from affidavit.importers.reader import TOOL_FORMATS, detect, read_rows
+from affidavit.importers.tool_format import ToolName
 
 HEADER = ("header.json", b"{}")
 GOOD = {"user_input": "q", "response": "x"}
@@ -216,8 +216,8 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_limits_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tool_json, "DOCUMENT_LIMITS", JsonLimits(max_bytes=40))
-    monkeypatch.setattr(tool_json, "JSON_LINE_LIMITS", JsonLimits(max_bytes=40))
+    monkeypatch.setattr(containers, "DOCUMENT_LIMITS", JsonLimits(max_bytes=40))
+    monkeypatch.setattr(containers, "JSON_LINE_LIMITS", JsonLimits(max_bytes=40))
     monkeypatch.setattr(containers, "MAX_LINE_BYTES", 40)
     long = "x" * 50
     assert refusal(tmp_path, json_bytes([{"user_input": long}])).fault.code == "AF013"

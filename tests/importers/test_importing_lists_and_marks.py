@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.importers.fields import find_list
-from affidavit.importers.model import RowProblem
-from affidavit.importers.tool_format import cited_in
+from affidavit.importers.tool_format import RowProblem, cited_in
 
 LISTS = {
     "JSON": ('["a", "b"]', ["a", "b"]),

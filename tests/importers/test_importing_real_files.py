@@ -12,9 +12,8 @@ from interop.importers_questions import QUESTIONS
 from tests.gates.making import profile
 
 from affidavit.gates.rag_rows import gold_from_value, trace_from_value
-from affidavit.importers.model import ImportedRow, ToolName
 from affidavit.importers.reader import detect, read_rows
-from affidavit.importers.tool_format import qid_from_question
+from affidavit.importers.tool_format import ImportedRow, ToolName, qid_from_question
 
 FILES = Path(os.environ.get("AFFIDAVIT_IMPORT_FILES") or Path(__file__).parent / "files")
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from tests.importers.imported import export, json_bytes, lines, rows_from, span
 
-from affidavit.importers.model import ImportedRow
-from affidavit.importers.tool_format import chunk_id_from_text, qid_from_question
+from affidavit.importers.tool_format import ImportedRow, chunk_id_from_text, qid_from_question
 
 Q = {"user_input": "How many?"}
 PROMPT = {"promptIdx": 0, "testIdx": 0}

@@ -7,15 +7,15 @@ from tests.gates.making import DROP, REFUSED, counts, gold, trace
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.decision.baseline import Configuration, find_tradeoff
 from affidavit.decision.comparison import compare_outcomes
-from affidavit.decision.report import ReportInput, parse_report, system_error_report
-from affidavit.gates.agreement import PAIR_READER, agreement_counts
+from affidavit.decision.report import ReportInput, system_error_report
+from affidavit.gates.agreement import PAIR_READER, agreement_counts, agreement_report
 from affidavit.gates.latency import LATENCY_READER as LATENCY_ROWS
-from affidavit.gates.latency import latency_counts
+from affidavit.gates.latency import Configuration, find_tradeoff, latency_counts, latency_report
 from affidavit.gates.rag_report import RagPolicy, make_offender, rag_report
 from affidavit.gates.rag_rows import qid_of
 from affidavit.gates.rag_scoring import RagScorer
+from affidavit.gates.report import parse_report
 from affidavit.gates.research import (
     OUTPUT_READER,
     STEP_READER,
@@ -23,14 +23,13 @@ from affidavit.gates.research import (
     golden_queries,
     research_report,
 )
-from affidavit.gates.run_reports import agreement_report, latency_report, stability_report
 from affidavit.gates.stability import STABILITY_READER as STABILITY_ROWS
-from affidavit.gates.stability import StabilityCounts, stability_counts
+from affidavit.gates.stability import StabilityCounts, stability_counts, stability_report
 from affidavit.reports.gate_history import HistoryRun
 from affidavit.reports.gate_html import gate_html
 from affidavit.reports.gate_junit import gate_junit
 from affidavit.reports.gate_markdown import gate_markdown
-from affidavit.reports.gate_sarif import gate_sarif
+from affidavit.reports.sarif import gate_sarif
 
 Wire = dict[str, Any]
 DIGEST = "sha256:" + "5" * 64

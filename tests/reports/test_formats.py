@@ -10,7 +10,7 @@ from tests.ledger.examples import seed_ledger
 from tests.reports import gate_samples
 
 from affidavit.cli.program import cli
-from affidavit.decision.report import parse_report
+from affidavit.gates.report import parse_report
 from affidavit.reports.formats import (
     FORMATS,
     ResultKind,

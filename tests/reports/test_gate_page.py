@@ -14,9 +14,9 @@ from msgspec import structs
 from msgspec.structs import replace
 from tests.reports import gate_samples
 
-from affidavit.decision import report_details
 from affidavit.decision.decision import Decision
-from affidavit.decision.report import parse_report
+from affidavit.gates import report as gate_report
+from affidavit.gates.report import parse_report
 from affidavit.reports.gate_charts import (
     MOST_ROWS,
     MOST_RUNS,
@@ -25,11 +25,13 @@ from affidavit.reports.gate_charts import (
     gate_chart,
     heatmaps,
     load_chart,
+    place,
+    round_steps,
+    tag,
     trend_charts,
 )
 from affidavit.reports.gate_history import HistoryRun, history_lines, parse_history_line
 from affidavit.reports.gate_tables import ReportTable
-from affidavit.reports.svg import place, round_steps, tag
 
 NO_TABLE = ReportTable("", (), ())
 
@@ -192,10 +194,10 @@ def test_curves_of_loads_and_their_limits() -> None:
 
 
 def test_a_load_without_figures_and_one_without_a_limit() -> None:
-    details = report_details.LatencyDetails(
+    details = gate_report.LatencyDetails(
         load={
-            "1rps": report_details.Percentiles(n=0),
-            "2rps": report_details.Percentiles(n=1, p50_ms=5.0, p90_ms=5.0, p95_ms=5.0),
+            "1rps": gate_report.Percentiles(n=0),
+            "2rps": gate_report.Percentiles(n=1, p50_ms=5.0, p90_ms=5.0, p95_ms=5.0),
         }
     )
     root = etree.fromstring(load_chart(details, (), NO_TABLE).drawing)
@@ -203,12 +205,12 @@ def test_a_load_without_figures_and_one_without_a_limit() -> None:
 
 
 def test_what_is_beaten_is_hollow_and_what_is_not_measured_is_not_drawn() -> None:
-    tradeoff = report_details.Tradeoff(
+    tradeoff = gate_report.Tradeoff(
         frontier=(
-            report_details.ConfigurationFigures("a", 100.0, 0.9, passes=True),
-            report_details.ConfigurationFigures("c"),
+            gate_report.ConfigurationFigures("a", 100.0, 0.9, passes=True),
+            gate_report.ConfigurationFigures("c"),
         ),
-        dominated=(report_details.ConfigurationFigures("b", 200.0, 0.5), "named only"),
+        dominated=(gate_report.ConfigurationFigures("b", 200.0, 0.5), "named only"),
     )
     root = etree.fromstring(frontier_chart(tradeoff, NO_TABLE).drawing)
     states = {str(point[0].text)[0]: point.get("class") for point in root.iter("circle")}

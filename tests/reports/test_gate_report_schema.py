@@ -10,7 +10,7 @@ from tests.repository import ROOT
 
 from affidavit.app.gate_all import AllGatesReport, GateOutcome
 from affidavit.base.exits import Exit
-from affidavit.decision.report import parse_report
+from affidavit.gates.report import parse_report
 
 SCHEMA = json.loads((ROOT / "docs/schemas/gate-report.schema.json").read_text("utf-8"))
 PUBLISHED = Draft202012Validator(SCHEMA)

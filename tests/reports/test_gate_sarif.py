@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 from tests.reports import gate_samples
 
-from affidavit.reports.gate_sarif import uri_of
+from affidavit.reports.sarif import uri_of
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
 LEVEL = {"enum": ["none", "note", "warning", "error"]}

@@ -6,8 +6,9 @@ import pytest
 from tests.reports import gate_samples
 
 from affidavit.base.errors import AffidavitError
-from affidavit.decision.report import parse_report
-from affidavit.reports import gate_wording
+from affidavit.gates.metrics import METRICS_BY_KIND
+from affidavit.gates.report import parse_report
+from affidavit.reports import gate_tables
 from affidavit.reports.gate_tables import MAX_DETAIL_ROWS, detail_tables, gate_table, offender_table
 
 FIGURES = {
@@ -22,7 +23,7 @@ FIGURES = {
 
 @pytest.mark.parametrize(("given", "wanted"), FIGURES.values(), ids=FIGURES.keys())
 def test_figure(given: tuple[Any, ...], wanted: str) -> None:
-    assert gate_wording.format_figure(*given) == wanted
+    assert gate_tables.format_figure(*given) == wanted
 
 
 INTERVALS = {
@@ -35,45 +36,39 @@ INTERVALS = {
 
 @pytest.mark.parametrize(("given", "wanted"), INTERVALS.values(), ids=INTERVALS.keys())
 def test_interval(given: tuple[float, float] | None, wanted: str) -> None:
-    assert gate_wording.format_interval(given) == wanted
+    assert gate_tables.format_interval(given) == wanted
 
 
 def test_names_that_no_table_knows_are_said_as_they_are() -> None:
-    assert gate_wording.describe_metric("novel") == ""
-    assert gate_wording.describe_metric("p95_ms/5rps") == "95th percentile, milliseconds at 5rps"
-    assert gate_wording.describe_reason("some_other_reason") == "some other reason"
+    assert gate_tables.describe_metric("novel") == ""
+    assert gate_tables.describe_metric("p95_ms/5rps") == "95th percentile, milliseconds at 5rps"
+    assert gate_tables.describe_reason("some_other_reason") == "some other reason"
     assert (
-        gate_wording.describe_kind(parse_report({**gate_samples.rag(), "kind": "novel"})) == "novel"
+        gate_tables.describe_kind(parse_report({**gate_samples.rag(), "kind": "novel"})) == "novel"
     )
 
 
 def test_what_no_reader_would_see_is_shown() -> None:
-    assert gate_wording.escape_controls("a\x00b\u202ec\ud800d\ne") == "a\\u0000b\\u202ec\\ud800d\ne"
-    assert gate_wording.escape_controls("q1\u200b \ufeff\xad") == "q1\\u200b \\ufeff\\u00ad"
-    assert gate_wording.escape_controls("\U000e0041") == "\\U000e0041"
+    assert gate_tables.escape_controls("a\x00b\u202ec\ud800d\ne") == "a\\u0000b\\u202ec\\ud800d\ne"
+    assert gate_tables.escape_controls("q1\u200b \ufeff\xad") == "q1\\u200b \\ufeff\\u00ad"
+    assert gate_tables.escape_controls("\U000e0041") == "\\U000e0041"
 
 
 def test_what_a_script_or_an_emoji_is_written_with_stays() -> None:
     text = "नमस्ते क्\u200dष 👩\u200d🚀 ✈\ufe0f é 漢字 ﷽"
-    assert gate_wording.escape_controls(text) == text
+    assert gate_tables.escape_controls(text) == text
 
 
 def test_every_metric_of_the_gates_has_words() -> None:
-    from affidavit.decision import metric
-
-    known = {
-        name
-        for table in ("RAG", "LATENCY", "AGREEMENT", "STABILITY", "RESEARCH")
-        for name in getattr(metric, f"{table}_METRICS")
-    }
-    assert known == set(gate_wording.METRIC_DESCRIPTIONS)
+    known = {name for table in METRICS_BY_KIND.values() for name in table}
+    assert known == set(gate_tables.METRIC_DESCRIPTIONS)
 
 
 def test_a_list_says_how_many_more_there_are() -> None:
-    assert gate_wording.list_names([], 3) == "–"
-    assert gate_wording.list_names(["a", "b"], 3) == "a, b"
-    assert gate_wording.list_names(["a", "b", "c"], 2) == "a, b and 1 more"
-    assert gate_wording.list_names(["a", "b"], 2, total=1000) == "a, b and 998 more"
+    assert gate_tables.list_names([], 3) == "–"
+    assert gate_tables.list_names(["a", "b"], 3) == "a, b"
+    assert gate_tables.list_names(["a", "b", "c"], 2) == "a, b and 1 more"
+    assert gate_tables.list_names(["a", "b"], 2, total=1000) == "a, b and 998 more"
 
 
 @pytest.mark.parametrize("kind", gate_samples.KINDS)
@@ -268,7 +263,7 @@ def test_a_skipped_line_in_a_deep_folder_says_what_is_wrong() -> None:
     line = f"{'folder/' * 20}trace.jsonl, line 3: this is not JSON (AF020)"
     given = {"trace": {"path": "trace.jsonl", "skipped": 1, "skipped_lines": [line]}}
     report = parse_report({**gate_samples.rag(), "inputs": given})
-    assert dict(gate_wording.listings_beyond_offenders(report))["Skipped lines (1)"] == line
+    assert dict(gate_tables.listings_beyond_offenders(report))["Skipped lines (1)"] == line
 
 
 def test_a_stored_report_is_an_object() -> None:

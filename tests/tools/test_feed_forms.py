@@ -17,7 +17,7 @@ from affidavit.tools.observation_time import (
     find_source_timestamp,
 )
 from affidavit.tools.python_feed import PythonFeed
-from affidavit.tools.setting_values import fill_arguments, find_placeholder_problem
+from affidavit.tools.settings import fill_arguments, find_placeholder_problem
 
 R, S, M = TimeUnit.RFC3339, TimeUnit.SECONDS, TimeUnit.MILLISECONDS
 TIMES: dict[str, tuple[JsonValue, TimeUnit, str | None]] = {

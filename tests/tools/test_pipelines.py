@@ -11,12 +11,12 @@ import pytest
 from tests.tools.pipeline_server import asking
 
 from affidavit.base.errors import AffidavitError
-from affidavit.tools.pipeline_options import pipeline_named
 from affidavit.tools.pipelines import (
     Pipeline,
     PipelineError,
     PipelineQuestion,
     fill_question,
+    pipeline_named,
     placeholders_of,
 )
 

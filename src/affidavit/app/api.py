@@ -171,8 +171,8 @@ def gate(kind: str, settings: Mapping[str, Any]) -> "Report":
 
     with _rows_folder() as scratch:
         table = {name: _setting(name, value, scratch) for name, value in settings.items()}
-        ((_, plan),) = gate_config_from({kind: table}, Path()).gates
-        return plan.run()
+        ((_, decide),) = gate_config_from({kind: table}, Path()).runs()
+        return decide()
 
 
 def gate_all(config: str | Path) -> "AllGatesReport":

@@ -10,21 +10,23 @@ places where a pair differs, not the values: those belong to the bundles.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, Final
-
-import msgspec
 
 from affidavit.app import recording as kinds
 from affidavit.app.bundle_disclosure import is_commitment
 from affidavit.app.bundles import open_bundle
 from affidavit.base.canonical import jcs
 from affidavit.packs.pointers import child_pointer
+from affidavit.reports.bundle_text import (
+    BundleComparison,
+    BundleDifference,
+    BundleSummary,
+    ChangedEvent,
+)
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.events import HASHED_FIELDS
-from affidavit.seal.bundle.manifest import Manifest
 
 EventLabel = Callable[[Mapping[str, Any]], str | None]
 
@@ -72,39 +74,16 @@ _SECTIONS: Final[Mapping[str, Mapping[str, EventLabel]]] = {
 SECTIONS: Final = ("types", *_SECTIONS)
 
 
-@dataclass(slots=True)
-class BundleSummary:
-    """Counts of what a bundle holds; `contents` counts events by type and content hash."""
-
-    manifest: Manifest
-    first_at: str | None = None
-    last_at: str | None = None
-    counts: dict[str, Counter[str]] = field(
-        default_factory=lambda: {name: Counter() for name in SECTIONS}
-    )
-    contents: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def add(self, event: Mapping[str, Any]) -> None:
-        """Count one event."""
-        kind, data = event["type"], event["data"]
-        self.first_at = self.first_at or event["time"]
-        self.last_at = event["time"]
-        self.counts["types"][kind] += 1
-        self.contents[kind, event["assaycontenthash"]] += 1
-        for section, by_kind in _SECTIONS.items():
-            label = by_kind[kind](data) if kind in by_kind and isinstance(data, dict) else None
-            if label is not None:
-                self.counts[section][label] += 1
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the summary for `--json`."""
-        sections = {name: dict(sorted(self.counts[name].items())) for name in SECTIONS}
-        return {
-            "manifest": dict(self.manifest.value),
-            "first_at": self.first_at,
-            "last_at": self.last_at,
-            **sections,
-        }
+def _count(summary: BundleSummary, event: Mapping[str, Any]) -> None:
+    kind, data = event["type"], event["data"]
+    summary.first_at = summary.first_at or event["time"]
+    summary.last_at = event["time"]
+    summary.counts["types"][kind] += 1
+    summary.contents[kind, event["assaycontenthash"]] += 1
+    for section, by_kind in _SECTIONS.items():
+        label = by_kind[kind](data) if kind in by_kind and isinstance(data, dict) else None
+        if label is not None:
+            summary.counts[section][label] += 1
 
 
 def show_bundle(
@@ -118,9 +97,9 @@ def show_bundle(
     """
     listed = []
     with open_bundle(path, limits) as reader:
-        summary = BundleSummary(reader.manifest)
+        summary = BundleSummary(reader.manifest, {name: Counter() for name in SECTIONS})
         for _, event in reader.events():
-            summary.add(event)
+            _count(summary, event)
             if is_listed is not None and is_listed(str(event["type"])):
                 listed.append(event)
     return summary, listed
@@ -129,15 +108,6 @@ def show_bundle(
 MAX_CHANGED_EVENTS: Final = 100  # Pairs.
 _MAX_PATHS: Final = 20  # Places of one pair.
 ContentCounts = Counter[tuple[str, str]]
-
-
-class ChangedEvent(msgspec.Struct, frozen=True):
-    """A pair of differing events by number; None if one bundle has no event left."""
-
-    type: str
-    left: int | None
-    right: int | None
-    paths: tuple[str, ...] = ()
 
 
 def changed_events(
@@ -199,24 +169,6 @@ def differing_paths(left: Any, right: Any, path: str = "") -> Iterator[str]:
             yield from differing_paths(first, second, f"{path}/{index}")
     elif jcs(left) != jcs(right):
         yield path
-
-
-class BundleDifference(msgspec.Struct, frozen=True):
-    """One thing that occurs more often in one bundle than in the other."""
-
-    section: str
-    what: str
-    left: int
-    right: int
-
-
-class BundleComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The differences between two bundles."""
-
-    bundle_ids: dict[str, str]
-    same: bool
-    differences: tuple[BundleDifference, ...]
-    changed_events: tuple[ChangedEvent, ...]
 
 
 def compare_bundles(

@@ -8,10 +8,7 @@ Not covered for gate reports: whether the figures are those of the rows, which a
 have; and reasons against shipping besides the gates, which a report has only in words.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +19,6 @@ from affidavit.app.lint import lint_bundle, linted_bundle
 from affidavit.app.pack_files import BUILT_IN
 from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.exits import Exit
 from affidavit.base.faults import bundles as faults
 from affidavit.base.statistics import Rate
 from affidavit.base.strict_json import read_json_file
@@ -30,14 +26,16 @@ from affidavit.checks.replay import replay_body as replay_answer
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.evaluation import Figure, Measure, decide
 from affidavit.decision.gate import Gate, override_gates
-from affidavit.decision.metric import METRICS_BY_KIND, MetricKind
+from affidavit.decision.metric import MetricKind
 from affidavit.decision.report import REPORT_SCHEMA, Report
+from affidavit.gates.metrics import METRICS_BY_KIND
 from affidavit.ledger.adjudication import replay_ledger
 from affidavit.ledger.record import ledger_from_json
 from affidavit.packs.events import EventHead, decode_head
 from affidavit.packs.lint import MAX_RESULTS, BundleLint
 from affidavit.packs.model import Pack
 from affidavit.packs.report import LINT_SCHEMA_VERSION
+from affidavit.reports.bundle_text import BundleReplay, ReplayedItem, ReplayOutcome
 from affidavit.seal.bundle.container import BundleLimits
 from affidavit.seal.receipts import receipt_from, receipt_from_bytes
 
@@ -145,7 +143,6 @@ def _decision_differences(stored: Report) -> Iterator[str]:
         yield f"the decision is recorded as {stored.decision}, and follows as {wanted}"
 
 
-MAX_ROWS: Final = 1000
 MAX_REPORT_BYTES: Final = 256 * 1024 * 1024
 EXACT: Final = "exact"
 _NOT_EXACT: Final = (
@@ -153,72 +150,21 @@ _NOT_EXACT: Final = (
 )
 
 
-class ReplayOutcome(StrEnum):
-    """The result of one replay."""
-
-    SAME = "same"
-    DIFFERS = "differs"
-    NOT_RUN = "not run again"
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayedItem:
-    """One recorded item, run again or not."""
-
-    line: int | None
-    what: str
-    outcome: ReplayOutcome
-    detail: str
-
-    def as_wire(self) -> dict[str, object]:
-        """Return the item for `--json`."""
-        return {
-            "line": self.line,
-            "what": self.what,
-            "outcome": self.outcome.value.replace(" ", "_"),
-            "detail": self.detail,
-        }
-
-
-class BundleReplay:
-    """Replays the events of a bundle in constant memory."""
-
-    def __init__(self) -> None:
-        self.rows: list[ReplayedItem] = []
-        self.counts: Counter[ReplayOutcome] = Counter()
-        self.not_run: Counter[str] = Counter()
-
-    def feed(self, line: int, head: EventHead) -> None:
-        """Replay one event, if possible."""
-        run = _REPLAYERS.get(head.type)
-        if run is None:
-            self.not_run[head.type] += 1
-            return
-        try:
-            differences = run(msgspec.json.decode(head.data))
-        except NotReplayableError as error:
-            self.add(ReplayedItem(line, head.type, ReplayOutcome.NOT_RUN, str(error)))
-            return
-        if not differences:
-            self.add(ReplayedItem(line, head.type, ReplayOutcome.SAME, ""))
-        for difference in differences:
-            self.add(ReplayedItem(line, head.type, ReplayOutcome.DIFFERS, difference))
-
-    def add(self, row: ReplayedItem) -> None:
-        """Count an item, and keep it if there is room; differences have room of their own."""
-        self.counts[row.outcome] += 1
-        if len(self.rows) < MAX_ROWS or (
-            row.outcome is ReplayOutcome.DIFFERS and self.counts[row.outcome] <= MAX_ROWS
-        ):
-            self.rows.append(row)
-
-    @property
-    def exit(self) -> Exit:
-        """Yes if something was replayed and all of it is the same."""
-        if self.counts[ReplayOutcome.DIFFERS]:
-            return Exit.TAMPERED
-        is_known = self.counts[ReplayOutcome.SAME] and not self.counts[ReplayOutcome.NOT_RUN]
-        return Exit.YES if is_known else Exit.UNKNOWN
+def replay_event(done: BundleReplay, line: int, head: EventHead) -> None:
+    """Replay one event, if possible, and add what was found."""
+    run = _REPLAYERS.get(head.type)
+    if run is None:
+        done.not_run[head.type] += 1
+        return
+    try:
+        differences = run(msgspec.json.decode(head.data))
+    except NotReplayableError as error:
+        done.add(ReplayedItem(line, head.type, ReplayOutcome.NOT_RUN, str(error)))
+        return
+    if not differences:
+        done.add(ReplayedItem(line, head.type, ReplayOutcome.SAME))
+    for difference in differences:
+        done.add(ReplayedItem(line, head.type, ReplayOutcome.DIFFERS, difference))
 
 
 def _receipt(data: Any) -> Sequence[str]:
@@ -276,7 +222,7 @@ def replay_bundle(
     cap = _cap_of(stored)
     done = BundleReplay()
     linted = lint_bundle(
-        path, packs, limits, cap, lambda line, raw: done.feed(line, decode_head(raw))
+        path, packs, limits, cap, lambda line, raw: replay_event(done, line, decode_head(raw))
     )
     if stored is not None:
         done.add(_lint_row(stored, linted, f"lint report {report}"))
@@ -319,7 +265,7 @@ def _lint_row(stored: Mapping[str, Any], linted: BundleLint, what: str) -> Repla
                 if jcs(bundle.get(key)) != jcs(fresh.get(key))
             )
             if not changed:
-                return ReplayedItem(None, what, ReplayOutcome.SAME, "")
+                return ReplayedItem(None, what, ReplayOutcome.SAME)
             return ReplayedItem(
                 None, what, ReplayOutcome.DIFFERS, f"it differs in {', '.join(changed)}"
             )

@@ -2,12 +2,19 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from msgspec import structs
 
-from affidavit.app.gate_inputs import BadLines, InputLines, baseline_outcomes
+from affidavit.app.gate_inputs import (
+    BadLines,
+    GatePlan,
+    InputLines,
+    Name,
+    Names,
+    baseline_outcomes,
+    listed,
+)
 from affidavit.base.json_rows import keep_last
 from affidavit.decision.comparison import compare_outcomes
 from affidavit.decision.report import Report, ReportInput
@@ -19,10 +26,10 @@ from affidavit.gates.agreement import (
     LabelRow,
     agreement_counts,
     agreement_items,
+    agreement_report,
     join_labels,
 )
-from affidavit.gates.run_reports import agreement_report
-from affidavit.reports.gate_wording import escape_controls
+from affidavit.reports.gate_tables import escape_controls
 
 KIND = "agreement"
 _ESCAPES: Final = {ord(each): f"\\{name}" for each, name in zip("\\\t\n\r", "\\tnr", strict=True)}
@@ -30,17 +37,21 @@ _ACTS: Final = ("=", "+", "-", "@", '"')
 COLUMNS = ("qid", "scholar", "auditor", "final", "why")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementGate:
-    """The settings of the gate: `pairs`, or the labels of each agent."""
+class AgreementPlan(GatePlan, frozen=True, kw_only=True):
+    """`[gates.agreement]`: pairs, or the labels of both agents."""
 
-    pairs: tuple[str, ...] = ()
-    scholar: str | None = None
-    auditor: str | None = None
-    gates: tuple[str, ...] = ()
-    skip_bad: bool = False
+    PATHS = ("pairs", "scholar", "auditor")
+
+    pairs: Names = ()
+    scholar: Name | None = None
+    auditor: Name | None = None
     allow_missing: bool = False
-    baseline: Path | None = None
+
+    @property
+    def has_pairs_or_labels(self) -> bool:
+        """Whether the plan names either pairs or the labels of both agents."""
+        labels = (self.scholar, self.auditor)
+        return not any(labels) if self.pairs else all(labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +62,22 @@ class _Labelled:
     unpaired: tuple[str, ...] = ()
 
 
-def gate_agreement(asked: AgreementGate) -> tuple[Report, AgreementCounts]:
+def gate_agreement(plan: AgreementPlan) -> tuple[Report, AgreementCounts]:
     """Return the report, and the counts with every disagreement."""
-    before = baseline_outcomes(asked.baseline, KIND)
-    if asked.scholar is not None and asked.auditor is not None:
-        found = _from_labels(asked.scholar, asked.auditor, asked.skip_bad)
+    before = baseline_outcomes(plan.fail_on_regression, KIND)
+    if plan.scholar is not None and plan.auditor is not None:
+        found = _from_labels(plan.scholar, plan.auditor, plan.skip_bad)
     else:
-        found = _from_pairs(asked.pairs, asked.skip_bad)
+        found = _from_pairs(listed(plan.pairs), plan.skip_bad)
     counts, items = agreement_counts(found.pairs), agreement_items(found.pairs)
     outcomes = {item.name: item.outcome for item in items}
     report = agreement_report(
         counts,
         found.inputs,
-        overrides=asked.gates,
+        overrides=listed(plan.gates),
         unpaired=found.unpaired,
         duplicates=found.duplicates,
-        allow_missing=asked.allow_missing,
+        allow_missing=plan.allow_missing,
         items=items,
         comparison=None if before is None else compare_outcomes(before, outcomes),
     )

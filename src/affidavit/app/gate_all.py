@@ -2,29 +2,28 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
-import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
-from affidavit.app.gate_agreement import AgreementGate, gate_agreement
-from affidavit.app.gate_latency import LatencyGate, gate_latency
+from affidavit.app.gate_agreement import AgreementPlan, gate_agreement
+from affidavit.app.gate_inputs import GatePlan, Name, listed
+from affidavit.app.gate_latency import LatencyPlan, gate_latency
 from affidavit.app.gate_rag import RagPlan, gate_rag
-from affidavit.app.gate_research import ResearchGate, gate_research
-from affidavit.app.gate_stability import StabilityGate, gate_stability
+from affidavit.app.gate_research import ResearchPlan, gate_research
+from affidavit.app.gate_stability import StabilityPlan, gate_stability
 from affidavit.base.config import ConfigDocument, ConfigFaults, read_config
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.faults import gates as faults
 from affidavit.base.faults.input import FILE_MISSING
 from affidavit.base.notebook import result_table
-from affidavit.decision.baseline import MAX_P95_INCREASE, MAX_PRECISION_DROP, RollbackGuard
 from affidavit.decision.decision import Decision
 from affidavit.decision.gate import override_gates
-from affidavit.decision.metric import METRICS_BY_KIND
 from affidavit.decision.report import REPORT_SCHEMA, Report, system_error_report
-from affidavit.gates.rag_scoring import DEFAULT_K, REFUSAL
+from affidavit.gates.metrics import METRICS_BY_KIND
 
 # The worst gate decides. If a gate could not be evaluated, because one of its files is missing or
 # malformed, the decision is never to ship.
@@ -113,231 +112,30 @@ def _gate_outcome(name: str, decide: Callable[[], Report]) -> GateOutcome:
     return GateOutcome(name, report, report.decision.exit)
 
 
-# The tables `[gates.*]` of a configuration file, one Struct for each gate.
-
-Name = Annotated[str, msgspec.Meta(min_length=1)]
-Names = Name | tuple[Name, ...]
-"""One file or several."""
-Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-
-
-class GateTableV1(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The settings that every gate has."""
-
-    gates: str | tuple[str, ...] = ()
-    skip_bad: bool = False
-    fail_on_regression: Name | None = None
-
-
-class RagTableV1(GateTableV1, frozen=True, kw_only=True):
-    """`[gates.rag]`."""
-
-    trace: Name | Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]
-    gold: Names = ()
-    k: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = DEFAULT_K
-    refusal: Name = REFUSAL
-    scu_enforced: bool = False
-    scu_rules: Name | None = None
-    expect_gold_digest: Name | None = None
-    allow_missing: bool = False
-    jobs: Annotated[int, msgspec.Meta(ge=1, le=256)] = 1
-
-
-class LatencyTableV1(GateTableV1, frozen=True, kw_only=True):
-    """`[gates.latency]`; `accuracy` is a report of gate rag, or one for each configuration."""
-
-    rows: Names
-    rps: Positive | None = None
-    accuracy: Name | dict[str, Name] | None = None
-    slower_by: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = MAX_P95_INCREASE
-    worse_by: Share = MAX_PRECISION_DROP
-
-
-class AgreementTableV1(GateTableV1, frozen=True, kw_only=True):
-    """`[gates.agreement]`: pairs, or the labels of both agents."""
-
-    pairs: Names = ()
-    scholar: Name | None = None
-    auditor: Name | None = None
-    allow_missing: bool = False
-
-
-class StabilityTableV1(GateTableV1, frozen=True, kw_only=True):
-    """`[gates.stability]`, over recorded runs."""
-
-    gold: Name
-    runs: Names
-    refusal: Name = REFUSAL
-    expect_gold_digest: Name | None = None
-    allow_missing: bool = False
-
-
-class ResearchTableV1(GateTableV1, frozen=True, kw_only=True):
-    """`[gates.research]`."""
-
-    golden: Name
-    outputs: Name
-    allow_missing: bool = False
-
-
-AnyGateTable = RagTableV1 | LatencyTableV1 | AgreementTableV1 | StabilityTableV1 | ResearchTableV1
-
-
-class GatesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`[gates]`: a table for each gate, in the order in which they run, and the history file."""
-
-    rag: RagTableV1 | None = None
-    latency: LatencyTableV1 | None = None
-    agreement: AgreementTableV1 | None = None
-    stability: StabilityTableV1 | None = None
-    research: ResearchTableV1 | None = None
-    history: Name | None = None
-
-    def tables(self) -> list[tuple[str, AnyGateTable]]:
-        """Return each configured gate with its name."""
-        tables = {
-            "rag": self.rag,
-            "latency": self.latency,
-            "agreement": self.agreement,
-            "stability": self.stability,
-            "research": self.research,
-        }
-        return [(name, table) for name, table in tables.items() if table is not None]
-
-
-# From the table of a gate to its plan.
-
-
-@dataclass(frozen=True, slots=True)
-class GatePlan:
-    """The input files of a gate, and the function that evaluates it."""
-
-    inputs: tuple[str, ...]
-    run: Callable[[], Report]
-
-
-def gate_plan(given: AnyGateTable, folder: Path) -> GatePlan:
-    """Return the plan of a gate; its paths are relative to `folder`."""
-    found = _ConfigFiles(folder)
-    match given:
-        case RagTableV1():
-            run = _rag(given, found)
-        case LatencyTableV1():
-            run = _latency(given, found)
-        case AgreementTableV1():
-            run = _agreement(given, found)
-        case StabilityTableV1():
-            run = _stability(given, found)
-        case ResearchTableV1():
-            run = _research(given, found)
-    return GatePlan(tuple(found.inputs), run)
-
-
-class _ConfigFiles:
-    """Resolves paths against the folder of the configuration file, and collects them."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.inputs: list[str] = []
-
-    def all(self, names: Names) -> tuple[str, ...]:
-        listed = (names,) if isinstance(names, str) else names
-        places = tuple(str(self._folder / name) for name in listed)
-        self.inputs.extend(places)
-        return places
-
-    def one(self, name: str) -> str:
-        return self.all(name)[0]
-
-    def path(self, name: str | None) -> Path | None:
-        return None if name is None else Path(self.one(name))
-
-
-def _texts(given: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else given
-
-
-def _rag(given: RagTableV1, found: _ConfigFiles) -> Callable[[], Report]:
-    plan = RagPlan(
-        gold=found.all(given.gold),
-        trace=found.all(given.trace),
-        gates=_texts(given.gates),
-        scu_enforced=given.scu_enforced,
-        scu_rules=found.path(given.scu_rules),
-        k=given.k,
-        refusal=given.refusal,
-        allow_missing=given.allow_missing,
-        skip_bad=given.skip_bad,
-        expect_gold_digest=given.expect_gold_digest,
-        baseline=found.path(given.fail_on_regression),
-        jobs=given.jobs,
-    )
-    return lambda: gate_rag(plan)
-
-
-def _latency(given: LatencyTableV1, found: _ConfigFiles) -> Callable[[], Report]:
-    named = given.accuracy if isinstance(given.accuracy, dict) else {}
-    known: list[tuple[str | None, Path]] = [
-        (name, Path(found.one(path))) for name, path in named.items()
-    ]
-    if isinstance(given.accuracy, str):
-        known.append((None, Path(found.one(given.accuracy))))
-    gate = LatencyGate(
-        files=found.all(given.rows),
-        gates=_texts(given.gates),
-        rps=given.rps,
-        accuracy=tuple(known),
-        guard=RollbackGuard(given.slower_by, given.worse_by),
-        skip_bad=given.skip_bad,
-        baseline=found.path(given.fail_on_regression),
-    )
-    return lambda: gate_latency(gate)
-
-
-def _agreement(given: AgreementTableV1, found: _ConfigFiles) -> Callable[[], Report]:
-    gate = AgreementGate(
-        pairs=found.all(given.pairs),
-        scholar=None if given.scholar is None else found.one(given.scholar),
-        auditor=None if given.auditor is None else found.one(given.auditor),
-        gates=_texts(given.gates),
-        skip_bad=given.skip_bad,
-        allow_missing=given.allow_missing,
-        baseline=found.path(given.fail_on_regression),
-    )
-    return lambda: gate_agreement(gate)[0]
-
-
-def _stability(given: StabilityTableV1, found: _ConfigFiles) -> Callable[[], Report]:
-    gate = StabilityGate(
-        gold=found.one(given.gold),
-        runs=found.all(given.runs),
-        gates=_texts(given.gates),
-        refusal=given.refusal,
-        skip_bad=given.skip_bad,
-        allow_missing=given.allow_missing,
-        baseline=found.path(given.fail_on_regression),
-        expect_gold_digest=given.expect_gold_digest,
-    )
-    return lambda: gate_stability(gate)
-
-
-def _research(given: ResearchTableV1, found: _ConfigFiles) -> Callable[[], Report]:
-    gate = ResearchGate(
-        golden=Path(found.one(given.golden)),
-        outputs=Path(found.one(given.outputs)),
-        gates=_texts(given.gates),
-        skip_bad=given.skip_bad,
-        allow_missing=given.allow_missing,
-        baseline=found.path(given.fail_on_regression),
-    )
-    return lambda: gate_research(gate)
-
-
 # The tables `[gates.*]` of `affidavit.toml` are validated before anything is measured, with the
 # line in errors. Paths are relative to the file. Other tables are ignored.
 
 _FAULTS: Final = ConfigFaults(faults.CONFIG_SYNTAX, faults.CONFIG_VALUE, faults.CONFIG_KEY)
+
+
+class GatesTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[gates]`: the plan of each gate, in the order in which they run, and the history file."""
+
+    rag: RagPlan | None = None
+    latency: LatencyPlan | None = None
+    agreement: AgreementPlan | None = None
+    stability: StabilityPlan | None = None
+    research: ResearchPlan | None = None
+    history: Name | None = None
+
+
+_GATES: Final[Mapping[str, Callable[[Any], Report]]] = {
+    "rag": gate_rag,
+    "latency": gate_latency,
+    "agreement": lambda plan: gate_agreement(plan)[0],
+    "stability": gate_stability,
+    "research": gate_research,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,11 +148,11 @@ class GateConfig:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The files that the gates read."""
-        return tuple(name for _, plan in self.gates for name in plan.inputs)
+        return tuple(name for _, plan in self.gates for name in plan.inputs())
 
     def runs(self) -> tuple[tuple[str, Callable[[], Report]], ...]:
         """Return each gate with the function that evaluates it."""
-        return tuple((name, plan.run) for name, plan in self.gates)
+        return tuple((name, partial(_GATES[name], plan)) for name, plan in self.gates)
 
 
 def load_gate_config(path: Path) -> GateConfig:
@@ -384,32 +182,28 @@ def _config(document: ConfigDocument, folder: Path) -> GateConfig:
         raise document.error("gates are tables with a name each, such as [gates.rag]", "gates")
     config = document.decode(GatesTable, table, "gates")
     gates = []
-    for name, gate in config.tables():
-        _require_gates(gate, name)
-        if isinstance(gate, AgreementTableV1):
-            _require_labels(gate)
-        gates.append((name, gate_plan(gate, folder)))
+    for name in _GATES:
+        plan: GatePlan | None = getattr(config, name)
+        if plan is not None:
+            _require_gates(plan, name)
+            gates.append((name, plan.in_folder(folder)))
     if not gates:
         raise AffidavitError(faults.CONFIG_EMPTY)
     return GateConfig(tuple(gates), None if config.history is None else folder / config.history)
 
 
-def _require_gates(table: AnyGateTable, name: str) -> None:
+def _require_gates(plan: GatePlan, name: str) -> None:
     """Refuse a malformed gate before anything is measured, while its position is known."""
-    texts = (table.gates,) if isinstance(table.gates, str) else table.gates
     try:
-        override_gates(texts, (), METRICS_BY_KIND[name])
+        override_gates(listed(plan.gates), (), METRICS_BY_KIND[name])
     except AffidavitError as error:
         raise error.at(field=f"gates.{name}.gates") from None
-
-
-def _require_labels(table: AgreementTableV1) -> None:
-    labels = (table.scholar, table.auditor)
-    if bool(table.pairs) is any(labels) or (any(labels) and not all(labels)):
-        raise _value_error("gates.agreement", "it needs pairs, or both scholar and auditor")
-    if table.scholar is not None and table.scholar == table.auditor:
-        problem = "it is the scholar's file, which agrees with itself"
-        raise _value_error("gates.agreement.auditor", problem)
+    if isinstance(plan, AgreementPlan):
+        if not plan.has_pairs_or_labels:
+            raise _value_error("gates.agreement", "it needs pairs, or both scholar and auditor")
+        if plan.scholar is not None and plan.scholar == plan.auditor:
+            problem = "it is the scholar's file, which agrees with itself"
+            raise _value_error("gates.agreement.auditor", problem)
 
 
 def _value_error(field: str, problem: str) -> AffidavitError:

@@ -1,18 +1,18 @@
-"""Read the inputs of gates: JSON lines in blocks of whole lines, and stored reports."""
+"""The plan of a gate, and its inputs: JSON lines in blocks of whole lines, and stored reports."""
 
 import hashlib
 import sys
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from typing import IO, Final, TypeVar
+from typing import IO, Annotated, Any, ClassVar, Final, TypeVar
 
-from msgspec import UNSET
+from msgspec import UNSET, Meta, Struct, structs
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults.input import FILE_MISSING, FILE_UNREADABLE, JSON_LONG_LINE
@@ -20,9 +20,55 @@ from affidavit.base.files import is_there, open_to_read
 from affidavit.base.json_rows import lines_in, raise_error
 from affidavit.base.json_values import LINE_LIMITS, JsonValue
 from affidavit.base.strict_json import read_json_file, split_lines
-from affidavit.decision.comparison import outcomes_from_report
 from affidavit.decision.counts import MAX_LISTED
 from affidavit.decision.report import ReportInput
+
+Name = Annotated[str, Meta(min_length=1)]
+Names = Name | tuple[Name, ...]
+"""One file or several."""
+Plan = TypeVar("Plan", bound="GatePlan")
+
+
+class GatePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings that every gate has, from the command line or a table `[gates.*]`.
+
+    `fail_on_regression` is the report of an earlier run.
+    """
+
+    PATHS: ClassVar[tuple[str, ...]] = ()
+    """The settings of a gate that name files, besides the report of an earlier run."""
+
+    gates: str | tuple[str, ...] = ()
+    skip_bad: bool = False
+    fail_on_regression: Name | None = None
+
+    def in_folder(self: Plan, folder: Path) -> Plan:
+        """Return the plan with the paths of a configuration file in this folder."""
+        paths = ((name, getattr(self, name)) for name in (*self.PATHS, "fail_on_regression"))
+        return structs.replace(self, **{name: _in_folder(value, folder) for name, value in paths})
+
+    def inputs(self) -> tuple[str, ...]:
+        """Return the files that the gate reads."""
+        values = (getattr(self, name) for name in (*self.PATHS, "fail_on_regression"))
+        return tuple(name for value in values if value is not None for name in _paths_in(value))
+
+
+def listed(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return one text or several as a tuple."""
+    return (names,) if isinstance(names, str) else names
+
+
+def _in_folder(value: Any, folder: Path) -> Any:
+    if isinstance(value, Mapping):
+        return {key: str(folder / name) for key, name in value.items()}
+    if isinstance(value, tuple):
+        return tuple(str(folder / name) for name in value)
+    return None if value is None else str(folder / value)
+
+
+def _paths_in(value: Names | Mapping[Any, str]) -> tuple[str, ...]:
+    return tuple(value.values()) if isinstance(value, Mapping) else listed(value)
+
 
 # Blocks of whole lines, the input that decoders read fastest.
 
@@ -295,12 +341,26 @@ def open_input(name: str) -> Iterator[Stream]:
         yield stream
 
 
-# The offsets of the lines of an input, so that a few rows can be read again.
+@dataclass(slots=True)
+class BlockIndex:
+    """The number and byte offset of the first line of each block, and how many lines there are."""
+
+    lines: "array[int]" = field(default_factory=lambda: array("q"))
+    offsets: "array[int]" = field(default_factory=lambda: array("q"))
+    count: int = 0
+
+    def watch(self, blocks: Iterable[LineBlock]) -> Iterator[LineBlock]:
+        """Yield the blocks unchanged, and remember where they start."""
+        for block in blocks:
+            self.lines.append(block.first_line)
+            self.offsets.append(block.offset)
+            self.count += block.lines
+            yield block
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class LineRange:
-    """Consecutive lines of a file, and the byte offsets of some of them.
+    """Consecutive lines of a file, and where some of them start.
 
     `before` counts the lines before it in the whole input, `before_in_file` those in its file.
     """
@@ -309,8 +369,7 @@ class LineRange:
     shown: str
     before: int
     before_in_file: int
-    lines: "array[int]"
-    offsets: "array[int]"
+    blocks: BlockIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,10 +394,11 @@ class LineIndex:
         for number in sorted(numbers):
             line_range = self.ranges[bisect_right(starts, number - 1) - 1]
             own = number - line_range.before
-            block = bisect_right(line_range.lines, own) - 1
+            blocks = line_range.blocks
+            block = bisect_right(blocks.lines, own) - 1
             with open_input(line_range.file) as stream:
-                stream.seek(line_range.offsets[block])
-                raw = next(islice(stream, own - line_range.lines[block], None), b"")
+                stream.seek(blocks.offsets[block])
+                raw = next(islice(stream, own - blocks.lines[block], None), b"")
             yield FoundLine(number, raw, line_range.shown, line_range.before_in_file + own)
 
 
@@ -348,11 +408,15 @@ MAX_BASELINE_BYTES: Final = 1024 * 1024 * 1024
 """A report of ten million items has some hundred megabytes."""
 
 
-def read_stored_report(path: Path) -> JsonValue:
+def read_stored_report(path: str | Path) -> JsonValue:
     """Return the JSON of a stored report."""
-    return read_json_file(path, MAX_BASELINE_BYTES)
+    return read_json_file(Path(path), MAX_BASELINE_BYTES)
 
 
-def baseline_outcomes(path: Path | None, kind: str) -> dict[str, bool | None] | None:
+def baseline_outcomes(name: str | None, kind: str) -> dict[str, bool | None] | None:
     """Return the outcomes of the items of a baseline; None without a baseline."""
-    return None if path is None else outcomes_from_report(read_stored_report(path), kind, str(path))
+    if name is None:
+        return None
+    from affidavit.gates.comparison import outcomes_from_report
+
+    return outcomes_from_report(read_stored_report(name), kind, name)

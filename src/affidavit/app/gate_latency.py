@@ -3,15 +3,19 @@
 import csv
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
+
+from msgspec import Meta
 
 from affidavit.app.gate_inputs import (
     BadLines,
+    GatePlan,
     InputLines,
     LineBlock,
+    Name,
+    Names,
     OnBadLine,
+    listed,
     read_stored_report,
     shown_name,
 )
@@ -20,23 +24,28 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.files import digest_file
 from affidavit.base.strict_json import decode, split_lines
 from affidavit.base.text import excerpt
-from affidavit.decision import metric
-from affidavit.decision.baseline import Configuration, RollbackGuard, find_tradeoff
-from affidavit.decision.comparison import Accuracy, accuracy_from_report, release_from_report
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.evaluation import decide
-from affidavit.decision.gate import LATENCY_GATES, Gate, override_gates, parse_number
+from affidavit.decision.gate import Gate, override_gates, parse_number
 from affidavit.decision.report import Report, ReportInput
-from affidavit.decision.report_details import Tradeoff
+from affidavit.gates import metrics
+from affidavit.gates.comparison import Accuracy, accuracy_from_report, release_from_report
 from affidavit.gates.latency import (
+    MAX_P95_INCREASE,
+    MAX_PRECISION_DROP,
     STAGES,
+    Configuration,
     LatencyCounts,
     LatencyRow,
+    RollbackGuard,
+    find_tradeoff,
     latencies_from_chunk,
     latency_counts,
     latency_from_value,
+    latency_report,
 )
-from affidavit.gates.run_reports import latency_report
+from affidavit.gates.metrics import LATENCY_GATES
+from affidavit.gates.report import Tradeoff
 from affidavit.importers.containers import delimiter_of
 
 # JSON lines or CSV, recognised by the first character of a file. The CSV is that of the latency
@@ -146,64 +155,61 @@ class _CsvTable:
         return AffidavitError(faults.LATENCY_ROW, where, problem=problem)
 
 
-# The gate.
+class LatencyPlan(GatePlan, frozen=True, kw_only=True):
+    """`[gates.latency]`.
 
-KIND = "latency"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyGate:
-    """The settings of the gate.
-
-    `accuracy` names reports of `gate rag`, each with its configuration, or None for the release as
-    a whole. `baseline` is the report of the last release.
+    `accuracy` is a report of `gate rag`, or one for each configuration; the name None stands for
+    the release as a whole.
     """
 
-    files: tuple[str, ...]
-    gates: tuple[str, ...] = ()
-    rps: float | None = None
-    accuracy: tuple[tuple[str | None, Path], ...] = ()
-    guard: RollbackGuard | None = None
-    skip_bad: bool = False
-    baseline: Path | None = None
+    PATHS = ("rows", "accuracy")
+
+    rows: Names
+    rps: Annotated[float, Meta(gt=0, le=1e9)] | None = None
+    accuracy: Name | dict[str | None, Name] | None = None
+    slower_by: Annotated[float, Meta(ge=0, le=1e9)] = MAX_P95_INCREASE
+    worse_by: Annotated[float, Meta(ge=0, le=1)] = MAX_PRECISION_DROP
+
+    @property
+    def reports(self) -> dict[str | None, str]:
+        """The reports of `gate rag` by configuration."""
+        named = self.accuracy
+        return {None: named} if isinstance(named, str) else named or {}
 
 
-def gate_latency(asked: LatencyGate) -> Report:
+def gate_latency(plan: LatencyPlan) -> Report:
     """Return the report of latencies."""
-    before = None if asked.baseline is None else _baseline_release(asked.baseline)
+    last = plan.fail_on_regression
+    before = None if last is None else release_from_report(read_stored_report(last), last)
     known = {
-        name: accuracy_from_report(read_stored_report(path), str(path))
-        for name, path in asked.accuracy
+        name: accuracy_from_report(read_stored_report(path), path)
+        for name, path in plan.reports.items()
     }
-    bad = BadLines(asked.skip_bad)
-    lines = InputLines("latency", asked.files, bad)
-    counts = latency_counts(read_latencies(lines, bad), asked.rps)
+    bad, overrides = BadLines(plan.skip_bad), listed(plan.gates)
+    lines = InputLines("latency", listed(plan.rows), bad)
+    counts = latency_counts(read_latencies(lines, bad), plan.rps)
     whole = known.pop(None, None)
     precision = None if whole is None else whole.precision
     now = Configuration("this", counts.everything.figures["p95_ms"].value, precision)
     return latency_report(
         counts,
-        {lines.role: lines.as_input(), **_accuracy_inputs(asked)},
-        overrides=asked.gates,
-        tradeoff=_tradeoff(counts, known, asked.gates) if known else None,
+        {lines.role: lines.as_input(), **_accuracy_inputs(plan)},
+        overrides=overrides,
+        tradeoff=_tradeoff(counts, known, overrides) if known else None,
         releases=None if before is None else (before, now),
-        guard=asked.guard,
+        guard=RollbackGuard(plan.slower_by, plan.worse_by),
         precision=precision,
         refusals=_accuracy_reasons(whole, Decision.NO_SHIP),
         doubts=_accuracy_reasons(whole, Decision.INCONCLUSIVE),
     )
 
 
-def _baseline_release(path: Path) -> Configuration:
-    return release_from_report(read_stored_report(path), str(path))
-
-
-def _accuracy_inputs(asked: LatencyGate) -> dict[str, ReportInput]:
+def _accuracy_inputs(plan: LatencyPlan) -> dict[str, ReportInput]:
     return {
         "accuracy" if name is None else f"accuracy of {name}": ReportInput(
-            path=shown_name(str(path)), digest=digest_file(path), rows=1
+            path=shown_name(path), digest=digest_file(path), rows=1
         )
-        for name, path in asked.accuracy
+        for name, path in plan.reports.items()
     }
 
 
@@ -218,7 +224,7 @@ def _tradeoff(
     counts: LatencyCounts, known: dict[str | None, Accuracy], overrides: Iterable[str]
 ) -> Tradeoff:
     """Return the trade-off over all configurations that have a latency or an accuracy."""
-    gates = override_gates(overrides, LATENCY_GATES, metric.LATENCY_METRICS)
+    gates = override_gates(overrides, LATENCY_GATES, metrics.LATENCY_METRICS)
     measured = {name for kind, name in counts.parts if kind == "config"}
     names = measured | {name for name in known if name is not None}
     return find_tradeoff(

@@ -3,33 +3,38 @@
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
 
 from affidavit.app.gate_inputs import (
     STANDARD_INPUT,
     BadLines,
+    GatePlan,
+    Name,
+    Names,
+    baseline_outcomes,
     digest_of_files,
     files_named,
+    listed,
     shown_name,
 )
 from affidavit.app.gate_rag_inputs import (
     GoldInput,
+    ParallelRun,
     Questions,
     RagRequest,
     RagSource,
+    ScoredTraces,
+    ScoringContext,
     inputs_of,
     read_gold,
     reread_items,
-    shards_needed,
-    sources_named,
-)
-from affidavit.app.gate_rag_traces import (
-    ParallelRun,
-    ScoredTraces,
-    ScoringContext,
     reread_traces,
     score_traces,
+    shards_needed,
+    sources_named,
 )
 from affidavit.base.config import MAX_CONFIG_BYTES, ConfigFaults, parse_toml
 from affidavit.base.errors import AffidavitError, Where
@@ -41,10 +46,10 @@ from affidavit.decision.counts import EMPTY_LISTING
 from affidavit.decision.report import Report
 from affidavit.engine.local import run_with_shared
 from affidavit.gates.constraints import DEFAULT_SCU_RULES, ScuRule, ScuRuleFile, add_scu_rules
-from affidavit.gates.imported_scores import ImportedExtras
 from affidavit.gates.rag_counts import RagCounts, decode_profile, outcome_of
 from affidavit.gates.rag_report import (
     RAG_KIND,
+    ImportedExtras,
     PlacedOffender,
     RagPolicy,
     RagResult,
@@ -52,8 +57,13 @@ from affidavit.gates.rag_report import (
     rag_report,
 )
 from affidavit.gates.rag_rows import require_digest
-from affidavit.gates.rag_runs import ScoredItems, counts_from_runs
-from affidavit.gates.rag_scoring import DEFAULT_K, REFUSAL, RagSettings
+from affidavit.gates.rag_scoring import (
+    DEFAULT_K,
+    REFUSAL,
+    RagSettings,
+    ScoredItems,
+    counts_from_runs,
+)
 
 # One pass over the gold set and one over the traces; the rows of offenders are read again.
 
@@ -173,59 +183,45 @@ def _garbage_collector_off() -> Iterator[None]:
             gc.enable()
 
 
-# From the plan of a run to its request and engine.
+class RagPlan(GatePlan, frozen=True, kw_only=True):
+    """`[gates.rag]`; without `gold`, the files of the traces contain the gold items."""
 
+    PATHS = ("gold", "trace", "scu_rules")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RagPlan:
-    """The settings of a run, from the command line or a configuration file."""
-
-    gold: tuple[str, ...]
-    trace: tuple[str, ...]
-    gates: tuple[str, ...] = ()
+    trace: Name | Annotated[tuple[Name, ...], Meta(min_length=1)]
+    gold: Names = ()
+    k: Annotated[int, Meta(ge=1, le=10_000)] = DEFAULT_K
+    refusal: Name = REFUSAL
     scu_enforced: bool = False
-    scu_rules: Path | None = None
-    k: int = DEFAULT_K
-    refusal: str = REFUSAL
+    scu_rules: Name | None = None
+    expect_gold_digest: Name | None = None
     allow_missing: bool = False
-    skip_bad: bool = False
-    expect_gold_digest: str | None = None
-    baseline: Path | None = None
-    items: bool = True
-    jobs: int = 1
-    engine: str = "local"
-    master: str = "local[*]"
+    jobs: Annotated[int, Meta(ge=1, le=256)] = 1
 
 
-def gate_rag(plan: RagPlan) -> Report:
-    """Evaluate and decide a run on the engine of its plan."""
+def gate_rag(
+    plan: RagPlan, *, items: bool = True, engine: str = "local", master: str = "local[*]"
+) -> Report:
+    """Evaluate a run on an engine and decide; `items` are stored in the report if asked for."""
     rules = DEFAULT_SCU_RULES if plan.scu_rules is None else scu_rules_from_file(plan.scu_rules)
     request = RagRequest(
-        gold=plan.gold,
-        trace=plan.trace,
+        gold=listed(plan.gold),
+        trace=listed(plan.trace),
         policy=RagPolicy(
-            plan.gates,
+            listed(plan.gates),
             plan.scu_enforced,
             plan.allow_missing,
             RagSettings(plan.k, plan.refusal.strip(), rules),
         ),
         skip_bad=plan.skip_bad,
         expect_gold_digest=plan.expect_gold_digest,
-        baseline=_baseline(plan.baseline),
-        items=plan.items,
+        baseline=baseline_outcomes(plan.fail_on_regression, RAG_KIND),
+        items=items,
         jobs=plan.jobs,
     )
-    if plan.engine == "spark":
-        return decide_rag(request, lambda asked: _evaluate_on_spark(asked, plan.master))
+    if engine == "spark":
+        return decide_rag(request, lambda asked: _evaluate_on_spark(asked, master))
     return decide_rag(request, lambda asked: evaluate_locally(asked, run_with_shared))
-
-
-def _baseline(path: Path | None) -> dict[str, bool | None] | None:
-    if path is None:
-        return None
-    from affidavit.app.gate_inputs import baseline_outcomes
-
-    return baseline_outcomes(path, RAG_KIND)
 
 
 def _evaluate_on_spark(request: RagRequest, master: str) -> RagResult:
@@ -259,10 +255,10 @@ def spark_paths(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def scu_rules_from_file(path: Path) -> tuple[ScuRule, ...]:
+def scu_rules_from_file(file: str) -> tuple[ScuRule, ...]:
     """Return the built-in rules and those of a file: a JSON list, or `[[rule]]` tables in TOML."""
-    raw, file = read_bounded(path, MAX_CONFIG_BYTES), str(path)
-    if path.suffix.lower() != ".toml":
+    raw = read_bounded(Path(file), MAX_CONFIG_BYTES)
+    if Path(file).suffix.lower() != ".toml":
         try:
             return add_scu_rules(decode(raw), file)
         except AffidavitError as error:

@@ -1,56 +1,65 @@
-"""The inputs of `gate rag`: its request, gold set and traces, our own or of other tools."""
+"""The inputs of `gate rag`: a gold set and traces, our own or of other tools, read and scored."""
 
 import sys
-from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-from msgspec import UNSET
-
-from affidavit.app.gate_inputs import STANDARD_INPUT, files_named, shown_name
-from affidavit.base.errors import AffidavitError, Where
-from affidavit.base.faults import gates as faults
-from affidavit.base.files import open_to_read
-
-if TYPE_CHECKING:
-    from affidavit.importers.model import ToolName
-from collections.abc import Callable
-from dataclasses import field
-from typing import TYPE_CHECKING
-
-from affidavit.decision.counts import Listing, listing_of
-from affidavit.gates.rag_rows import GoldItem, TraceRow, gold_from_value, qid_of, trace_from_value
-
-if TYPE_CHECKING:
-    from affidavit.importers.model import ImportedRow
 from array import array
-from collections.abc import Collection, Mapping
+from codecs import BOM_UTF8
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
 
-from msgspec.structs import replace
+from msgspec import UNSET, structs
 
 from affidavit.app.gate_inputs import (
+    STANDARD_INPUT,
     BadLines,
+    BlockIndex,
+    LineBlock,
     LineIndex,
     LineRange,
+    OnBadLine,
     StreamDigest,
     blocks_of,
     digest_of_files,
+    files_named,
     open_input,
+    shown_name,
 )
-from affidavit.base.files import digest_file
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.files import digest_file, open_to_read
 from affidavit.base.text import excerpt
+from affidavit.decision.counts import Listing, listing_of
 from affidavit.decision.report import ReportInput
-from affidavit.gates.imported_scores import is_sentence
 from affidavit.gates.rag_counts import RagCounts
-from affidavit.gates.rag_report import TRACE_ROLE, RagPolicy
-from affidavit.gates.rag_rows import GOLD_READER, gold_from_line, gold_without_qid
-from affidavit.gates.rag_scoring import PreparedGold, RagScorer, RagSettings
+from affidavit.gates.rag_report import TRACE_ROLE, ImportedScores, RagPolicy, is_sentence
+from affidavit.gates.rag_rows import (
+    GOLD_READER,
+    TRACE_READER,
+    GoldItem,
+    TraceRow,
+    gold_from_line,
+    gold_from_value,
+    gold_without_qid,
+    qid_of,
+    trace_from_line,
+    trace_from_value,
+)
+from affidavit.gates.rag_scoring import (
+    GoldSet,
+    LastTraces,
+    PreparedGold,
+    RagScorer,
+    RagSettings,
+    TraceScoring,
+    merge_traces,
+)
 
-# The files of a gold set or of traces: our own JSON lines, or files of another tool.
+if TYPE_CHECKING:
+    from affidavit.importers.tool_format import ImportedRow, ToolName
+
 
 # A key that only our own rows have, by input.
 _OWN_KEYS: Final = {"gold": b'"answerable"', "trace": b'"answer_json"'}
@@ -115,8 +124,8 @@ def _detect_source(file: str, shown: str, role: str) -> RagSource:
     first_line = head.partition(b"\n")[0]
     if not head or (first_line.startswith(b"{") and _OWN_KEYS[role] in first_line):
         return RagSource(file, shown, is_empty=not head)
-    from affidavit.importers.model import ToolName
     from affidavit.importers.reader import detect
+    from affidavit.importers.tool_format import ToolName
 
     try:
         found = detect(file)
@@ -144,43 +153,44 @@ def shards_needed(golds: Iterable[RagSource], sources: Iterable[RagSource]) -> i
 # Gold items and traces from files of other tools, and the item of a trace without a qid. The
 # importers are loaded only if such a file is read.
 
-OnBadRow = Callable[[AffidavitError], None]
+
+Imported = TypeVar("Imported", GoldItem, TraceRow)
 
 
 def imported_gold(
-    source: RagSource, refusal: str, on_bad: OnBadRow
+    source: RagSource, refusal: str, on_bad: OnBadLine
 ) -> Iterator[tuple["ImportedRow", GoldItem]]:
     """Yield the gold items of a file; a row without a reference answer has none."""
-    from affidavit.importers.reader import read_rows
-
-    rows = read_rows(source.file, role="gold", format=source.format, on_bad=on_bad, refusal=refusal)
-    for row in rows:
-        if row.gold is not None:
-            try:
-                item = gold_from_value(row.gold, row.line, source.shown)
-            except AffidavitError as error:
-                on_bad(error)
-            else:
-                yield row, item
+    return _imported(source, "gold", gold_from_value, refusal, on_bad)
 
 
 def imported_traces(
-    source: RagSource, refusal: str, on_bad: OnBadRow
+    source: RagSource, refusal: str, on_bad: OnBadLine
 ) -> Iterator[tuple["ImportedRow", TraceRow]]:
     """Yield the traces of a file."""
+    return _imported(source, "trace", trace_from_value, refusal, on_bad)
+
+
+def _imported(
+    source: RagSource,
+    role: Literal["gold", "trace"],
+    from_value: Callable[[object, int, str], Imported],
+    refusal: str,
+    on_bad: OnBadLine,
+) -> Iterator[tuple["ImportedRow", Imported]]:
     from affidavit.importers.reader import read_rows
 
-    rows = read_rows(
-        source.file, role="trace", format=source.format, on_bad=on_bad, refusal=refusal
-    )
-    for row in rows:
-        if row.trace is not None:
+    for row in read_rows(
+        source.file, role=role, format=source.format, on_bad=on_bad, refusal=refusal
+    ):
+        value = row.gold if role == "gold" else row.trace
+        if value is not None:
             try:
-                trace = trace_from_value(row.trace, row.line, source.shown)
+                made = from_value(value, row.line, source.shown)
             except AffidavitError as error:
                 on_bad(error)
             else:
-                yield row, trace
+                yield row, made
 
 
 def pass_over(error: AffidavitError) -> None:
@@ -223,8 +233,6 @@ class Questions:
         """Return the gold items that share a question which a trace has."""
         return listing_of(qid for name in self._met for qid in self._same[name])
 
-
-# The request of a run, and its inputs as the report describes them.
 
 InputRead = tuple[tuple[RagSource, ...], str | None, BadLines]
 """An input that was read: its files, its digest, and the lines that are not rows."""
@@ -277,8 +285,6 @@ def _shown_input(given: tuple[str, ...], sources: tuple[RagSource, ...]) -> str:
 
 # The prepared gold set; its rows are not kept, and a few are read again.
 
-_OnBadRow = Callable[[AffidavitError], None]
-
 
 @dataclass(slots=True)
 class GoldInput:
@@ -300,7 +306,7 @@ class GoldInput:
 def read_gold(
     sources: Collection[RagSource],
     settings: RagSettings,
-    on_bad: _OnBadRow,
+    on_bad: OnBadLine,
     *,
     beside_traces: bool = False,
     questions: Questions | None = None,
@@ -314,10 +320,10 @@ def read_gold(
     ready, places = gold.ready, gold.places
     before = 0
     for source in sources:
-        lines = _Counted()
-        rows = _own_rows(source, gold, on_bad, before, lines)
+        blocks = BlockIndex()
+        rows = _own_rows(source, gold, on_bad, before, blocks)
         if not source.is_own:
-            rows = _imported_rows(source, settings.refusal, on_bad, lines)
+            rows = _imported_rows(source, settings.refusal, on_bad, blocks)
             gold.digests.append(digest_file(source.file))
         if questions is not None:
             rows = questions.noted(rows)
@@ -329,29 +335,19 @@ def read_gold(
                 places.append(before + place)
                 if not source.is_own and is_sentence(row.gold_claim_substr or ()):
                     gold.sentences += 1
-            elif not beside_traces or replace(item, number=known.number) != known:
+            elif not beside_traces or structs.replace(item, number=known.number) != known:
                 where = Where(source.shown, line, "qid")
                 raise AffidavitError(faults.GOLD_TWICE, where, qid=excerpt(qid))
-        before += lines.count
+        before += blocks.count
     return gold
 
 
-class _Counted:
-    """The number of lines or rows of a file, known after reading."""
-
-    count = 0
-
-
 def _own_rows(
-    source: RagSource, gold: GoldInput, on_bad: _OnBadRow, before: int, counted: _Counted
+    source: RagSource, gold: GoldInput, on_bad: OnBadLine, before: int, blocks: BlockIndex
 ) -> Iterator[tuple[int, int, GoldItem]]:
     seen = StreamDigest()
-    lines, offsets = array("q"), array("q")
     with open_input(source.file) as stream:
-        for block in blocks_of(stream, source.shown, on_bad, seen):
-            lines.append(block.first_line)
-            offsets.append(block.offset)
-            counted.count += block.lines
+        for block in blocks.watch(blocks_of(stream, source.shown, on_bad, seen)):
             rows = GOLD_READER.from_chunk(
                 block.raw, block.first_line, source.shown, on_bad, block.lines
             )
@@ -361,23 +357,14 @@ def _own_rows(
                 else:
                     yield line, line, row
     gold.digests.append(seen.digest)
-    gold.index.ranges.append(
-        LineRange(
-            file=source.file,
-            shown=source.shown,
-            before=before,
-            before_in_file=0,
-            lines=lines,
-            offsets=offsets,
-        )
-    )
+    gold.index.ranges.append(LineRange(source.file, source.shown, before, 0, blocks))
 
 
 def _imported_rows(
-    source: RagSource, refusal: str, on_bad: _OnBadRow, counted: _Counted
+    source: RagSource, refusal: str, on_bad: OnBadLine, blocks: BlockIndex
 ) -> Iterator[tuple[int, int, GoldItem]]:
     for row, item in imported_gold(source, refusal, on_bad):
-        counted.count = row.position
+        blocks.count = row.position
         yield row.position, row.line, item
 
 
@@ -394,4 +381,283 @@ def reread_items(
     for source in sources:
         found = (item for _, item in imported_gold(source, refusal, pass_over))
         again.update({qid_of(item): item for item in found if qid_of(item) in wanted})
+    return again
+
+
+# A part is a byte range of whole lines that is scored on its own. It knows only its own lines; the
+# lines before it are counted when parts are merged.
+
+SMALLEST_PART_BYTES: Final = 2 << 20
+"""For smaller parts the overhead is too large."""
+FEWEST_PARTS: Final = 4
+"""A smaller file is scored before other processes have started."""
+PARTS_LEFT_PER_JOB: Final = 2
+"""A part is the remaining size over this number per process. Large parts come first, because each
+part has a cost; small ones come last, so that no process waits long."""
+PART_BYTES_PER_GOLD_ITEM: Final = 128
+"""Each part returns a result for every gold item; with many items, a small part costs more to
+return than to score."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """The bytes of a file from `start` to `end`, or to the end of the file."""
+
+    file: str
+    shown: str
+    start: int = 0
+    end: int | None = None
+    digests: bool = False
+    """Whether the bytes are digested in the same pass; only if the part is the whole file."""
+    scores: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringContext:
+    """What is needed to score a part."""
+
+    gold: GoldSet
+    settings: RagSettings
+    skip_bad: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredPart:
+    """The result of a part. Lines count from the start of the part.
+
+    `error` is why it stopped.
+    """
+
+    runs: LastTraces
+    blocks: BlockIndex
+    bad: BadLines
+    digest: str | None
+    error: AffidavitError | None = None
+
+
+def parts_of(file: str, shown: str, jobs: int, gold_items: int = 0) -> list[FilePart]:
+    """Cut a file into parts for a number of processes; one part only digests."""
+    size = Path(file).stat().st_size if jobs > 1 else 0
+    places = _places_of_parts(size, jobs, gold_items)
+    if len(places) <= 1:
+        return [FilePart(file, shown, digests=True)]
+    with open_to_read(file) as stream:
+        cuts = {_line_start_from(stream.seek, stream.readline, place) for place in places}
+    bounds = [*sorted(cuts), size]
+    ranges = [FilePart(file, shown, start, end) for start, end in pairwise(bounds) if start < end]
+    return [FilePart(file, shown, digests=True, scores=False), *ranges]
+
+
+def _places_of_parts(size: int, jobs: int, gold_items: int) -> list[int]:
+    """Return the approximate starts of the parts."""
+    left_for = jobs * PARTS_LEFT_PER_JOB
+    worth_it = min(PART_BYTES_PER_GOLD_ITEM * gold_items, size // left_for)
+    smallest = max(SMALLEST_PART_BYTES, worth_it)
+    places = [0]
+    if size < FEWEST_PARTS * smallest:
+        return places
+    while (left := size - places[-1]) >= 2 * smallest:
+        places.append(places[-1] + max(smallest, left // left_for))
+    return places
+
+
+def _line_start_from(
+    seek: Callable[[int], int], readline: Callable[[int], bytes], place: int
+) -> int:
+    """Return the offset of the first line that starts at or after a byte."""
+    if not place:
+        return 0
+    seek(place - 1)
+    position = place - 1
+    while piece := readline(1 << 20):
+        position += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return position
+
+
+def score_part(context: ScoringContext, part: FilePart) -> ScoredPart:
+    """Score a part; an error is returned, because an earlier part may have an earlier one."""
+    scoring = TraceScoring(context.gold, RagScorer(context.settings))
+    bad, blocks, seen = BadLines(context.skip_bad), BlockIndex(), StreamDigest()
+    digest, error = None, None
+    try:
+        if part.scores:
+            for block in blocks.watch(blocks_of_part(part, bad, seen)):
+                rows = TRACE_READER.from_chunk(
+                    block.raw, block.first_line, part.shown, bad, block.lines
+                )
+                scoring.score(rows, part.shown, bad)
+            digest = seen.digest if part.digests else None
+        else:
+            digest = digest_file(part.file)
+    except AffidavitError as caught:
+        error = caught
+    return ScoredPart(runs=scoring.runs(), blocks=blocks, bad=bad, digest=digest, error=error)
+
+
+def blocks_of_part(part: FilePart, bad: BadLines, seen: StreamDigest) -> Iterator[LineBlock]:
+    """Yield the blocks of a part; `seen` gets its bytes if they are digested."""
+    watch = seen if part.digests else len
+    with open_input(part.file) as stream:
+        stream.seek(part.start)
+        yield from blocks_of(stream, part.shown, bad, watch, start=part.start, end=part.end)
+
+
+def merge_bad_lines(
+    found: BadLines, error: AffidavitError | None, bad: BadLines, lines_before: int
+) -> None:
+    """Report the bad lines of a part and its error, with the line numbers of the file."""
+    for each in found.first:
+        bad(shift_error_line(each, lines_before))
+    bad.count += found.count - len(found.first)
+    if error is not None:
+        raise shift_error_line(error, lines_before)
+
+
+def shift_error_line(error: AffidavitError, lines: int) -> AffidavitError:
+    """Return the error of a part with the line number of the file."""
+    if error.where.line is None:
+        return error
+    where = replace(error.where, line=error.where.line + lines)
+    return AffidavitError(error.fault, where, **error.values)
+
+
+Shared = TypeVar("Shared")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class ParallelRun(Protocol):
+    """Runs a function over items with shared data, results in order: `engine.local`."""
+
+    def __call__(
+        self,
+        shared: Shared,
+        work: Callable[[Shared, Item], Result],
+        items: Iterable[Item],
+        jobs: int,
+    ) -> Iterator[Result]:
+        """Yield the result of each item."""
+        ...
+
+
+@dataclass(slots=True)
+class ScoredTraces:
+    """The result of all traces. A place is a line number over all files, or a row of an imported
+    file.
+    """
+
+    runs: LastTraces
+    digests: list[str] = field(default_factory=list)
+    index: LineIndex = field(default_factory=LineIndex)
+    imported: list[tuple[RagSource, int, int]] = field(default_factory=list)
+    """Files of other tools, with the range of places of their rows."""
+    scores: ImportedScores = field(default_factory=ImportedScores)
+    before: int = 0
+
+    @property
+    def digest(self) -> str | None:
+        """The digest of the traces."""
+        return digest_of_files(self.digests)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTrace:
+    """A trace that was read again, and its location."""
+
+    trace: TraceRow
+    file: str
+    line: int
+
+
+def score_traces(
+    sources: Iterable[RagSource],
+    context: ScoringContext,
+    bad: BadLines,
+    jobs: int,
+    run: ParallelRun,
+    questions: Questions | None = None,
+) -> ScoredTraces:
+    """Score the traces of all sources; the result is the same for any number of processes.
+
+    `questions` gives the item of an imported trace without a qid.
+    """
+    traces = ScoredTraces(LastTraces())
+    for source in sources:
+        if source.is_own:
+            _score_own(source=source, context=context, bad=bad, jobs=jobs, run=run, traces=traces)
+        else:
+            _score_imported(source, context, bad, questions, traces)
+    return traces
+
+
+def _score_own(
+    source: RagSource,
+    context: ScoringContext,
+    bad: BadLines,
+    jobs: int,
+    run: ParallelRun,
+    traces: ScoredTraces,
+) -> None:
+    parts = parts_of(source.file, source.shown, jobs, len(context.gold))
+    found, in_file = [(0, traces.runs)], 0
+    for part, scored in zip(
+        parts, run(context, score_part, parts, min(jobs, len(parts))), strict=True
+    ):
+        merge_bad_lines(scored.bad, scored.error, bad, in_file)
+        if scored.digest is not None:
+            traces.digests.append(scored.digest)
+        if part.scores:
+            found.append((traces.before, scored.runs))
+            traces.index.ranges.append(
+                LineRange(source.file, source.shown, traces.before, in_file, scored.blocks)
+            )
+            in_file += scored.blocks.count
+            traces.before += scored.blocks.count
+    traces.runs = merge_traces(found)
+
+
+def _score_imported(
+    source: RagSource,
+    context: ScoringContext,
+    bad: BadLines,
+    questions: Questions | None,
+    traces: ScoredTraces,
+) -> None:
+    scoring = TraceScoring(context.gold, RagScorer(context.settings))
+    last = 0
+
+    def rows() -> Iterator[tuple[int, TraceRow]]:
+        nonlocal last
+        for row, trace in imported_traces(source, context.settings.refusal, bad):
+            last = row.position
+            traces.scores.add(row.scores)
+            if row.qid_derived and questions is not None and trace.qid not in context.gold:
+                trace = structs.replace(trace, qid=questions.qid_of(qid_of(trace)))
+            yield traces.before + row.position, trace
+
+    scoring.score(rows(), source.shown, bad)
+    traces.runs = merge_traces([(0, traces.runs), (0, scoring.runs())])
+    traces.digests.append(digest_file(source.file))
+    traces.imported.append((source, traces.before, traces.before + last))
+    traces.before += last
+
+
+def reread_traces(
+    traces: ScoredTraces, places: Iterable[int], refusal: str
+) -> dict[int, FoundTrace]:
+    """Read some traces again, by their places."""
+    rest = set(places)
+    again: dict[int, FoundTrace] = {}
+    for source, before, last in traces.imported:
+        wanted = {place for place in rest if before < place <= last}
+        rest -= wanted
+        rows = imported_traces(source, refusal, pass_over) if wanted else ()
+        for row, trace in rows:
+            if before + row.position in wanted:
+                again[before + row.position] = FoundTrace(trace, source.shown, row.line)
+    for found in traces.index.fetch(rest):
+        trace = trace_from_line(found.raw, found.line, found.file)
+        again[found.number] = FoundTrace(trace, found.file, found.line)
     return again

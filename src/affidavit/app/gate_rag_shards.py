@@ -13,16 +13,24 @@ from zlib import crc32
 from affidavit.app.gate_inputs import (
     BLOCK_BYTES,
     BadLines,
+    BlockIndex,
     LineIndex,
     LineRange,
     OnBadLine,
     StreamDigest,
     blocks_of,
     digest_of_files,
-    open_input,
 )
-from affidavit.app.gate_rag_inputs import RagRequest, RagSource, inputs_of
-from affidavit.app.gate_rag_traces import FilePart, ParallelRun, merge_bad_lines, parts_of
+from affidavit.app.gate_rag_inputs import (
+    FilePart,
+    ParallelRun,
+    RagRequest,
+    RagSource,
+    blocks_of_part,
+    inputs_of,
+    merge_bad_lines,
+    parts_of,
+)
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.files import digest_file
@@ -41,8 +49,14 @@ from affidavit.gates.rag_rows import (
     trace_from_line,
     traces_from_chunk,
 )
-from affidavit.gates.rag_runs import TraceScoring, codes_from_runs, counts_from_runs
-from affidavit.gates.rag_scoring import PreparedGold, RagScorer, RagSettings
+from affidavit.gates.rag_scoring import (
+    PreparedGold,
+    RagScorer,
+    RagSettings,
+    TraceScoring,
+    codes_from_runs,
+    counts_from_runs,
+)
 
 # Rows are distributed by qid to files in a folder, so that only one shard is in memory. All rows of
 # a qid go to the same shard, in the order of their lines. Parts of a file are distributed
@@ -94,10 +108,9 @@ class ShardTask:
 
 @dataclass(frozen=True, slots=True)
 class ShardedPart:
-    """The result of a part: its number of lines, and byte offsets of some of them."""
+    """The result of a part."""
 
-    lines: int
-    blocks: tuple["array[int]", "array[int]"]
+    blocks: BlockIndex
     bad: BadLines
     digest: str | None
     error: AffidavitError | None
@@ -129,17 +142,10 @@ def shard_input(
             for shard, pieces in enumerate(sharded.shards):
                 pieces.append(_shard_piece(work.stem, shard, before))
             sharded.index.ranges.append(
-                LineRange(
-                    file=source.file,
-                    shown=source.shown,
-                    before=before,
-                    before_in_file=in_file,
-                    lines=result.blocks[0],
-                    offsets=result.blocks[1],
-                )
+                LineRange(source.file, source.shown, before, in_file, result.blocks)
             )
-            in_file += result.lines
-            before += result.lines
+            in_file += result.blocks.count
+            before += result.blocks.count
     return sharded
 
 
@@ -150,30 +156,20 @@ def _shard_piece(stem: Path, shard: int, before: int = 0) -> ShardPiece:
 
 def shard_part(rows_of: RowsOf[Row], work: ShardTask) -> ShardedPart:
     """Split a part; an error is returned, because an earlier part may have an earlier one."""
-    part, bad, seen = work.part, BadLines(work.skip_bad), StreamDigest()
-    lines, offsets = array("q"), array("q")
+    part, bad = work.part, BadLines(work.skip_bad)
+    blocks, seen = BlockIndex(), StreamDigest()
     if not part.scores:
-        return ShardedPart(0, (lines, offsets), bad, digest_file(part.file), None)
-    buffers = _ShardWriter(work)
-    total, error = 0, None
-    watch = seen if part.digests else len
+        return ShardedPart(blocks, bad, digest_file(part.file), None)
+    buffers, error = _ShardWriter(work), None
     try:
-        with open_input(part.file) as stream:
-            stream.seek(part.start)
-            for block in blocks_of(stream, part.shown, bad, watch, start=part.start, end=part.end):
-                lines.append(block.first_line)
-                offsets.append(block.offset)
-                total += block.lines
-                buffers.add(
-                    block.raw,
-                    block.first_line,
-                    rows_of(block.raw, block.first_line, part.shown, bad),
-                )
+        for block in blocks.watch(blocks_of_part(part, bad, seen)):
+            rows = rows_of(block.raw, block.first_line, part.shown, bad)
+            buffers.add(block.raw, block.first_line, rows)
     except AffidavitError as caught:
         error = caught
     buffers.write()
     digest = seen.digest if part.digests and error is None else None
-    return ShardedPart(total, (lines, offsets), bad, digest, error)
+    return ShardedPart(blocks, bad, digest, error)
 
 
 class _ShardWriter:
@@ -300,9 +296,6 @@ class GroupedItems:
         for code, qids in self.groups.items():
             profile = decode_profile(code)
             yield from ((qid, profile) for qid in qids)
-
-
-# The run over all shards.
 
 
 def evaluate_in_shards(

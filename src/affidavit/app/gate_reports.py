@@ -12,16 +12,15 @@ from affidavit.base.faults.input import FILE_MISSING
 from affidavit.base.files import append_line_durably, open_to_read
 from affidavit.base.json_values import LINE_LIMITS
 from affidavit.base.strict_json import read_json_file, read_lines
-from affidavit.decision.comparison import ReportComparison, compare_reports
-from affidavit.decision.report import Report, parse_report
+from affidavit.decision.report import Report
+from affidavit.gates.comparison import ReportComparison, compare_reports
+from affidavit.gates.report import parse_report
 from affidavit.reports.gate_history import (
     HISTORY_SCHEMA,
     HistoryRun,
     history_lines,
     parse_history_line,
 )
-
-# `compare`: two stored reports, the earlier one first.
 
 
 def compare_files(before: Path, now: Path) -> ReportComparison:
@@ -30,8 +29,6 @@ def compare_files(before: Path, now: Path) -> ReportComparison:
         read_stored_report(before), read_stored_report(now), (str(before), str(now))
     )
 
-
-# The history: every run appends a line, and trends are drawn from it.
 
 _RUN_LINE_START: Final = f'{{"schema_version":"{HISTORY_SCHEMA}"'.encode()
 
@@ -90,8 +87,6 @@ def require_history(path: Path) -> None:
     if line and not _RUN_LINE_START.startswith(line[: len(_RUN_LINE_START)]):
         parse_history_line(line, 1, str(path))
 
-
-# Stored reports, to be rendered again; nothing is measured again.
 
 MAX_REPORT_BYTES: Final = 512 * 1024 * 1024
 """A report names every item, so one of a million items has some tens of megabytes."""

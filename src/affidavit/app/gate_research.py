@@ -2,13 +2,20 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from msgspec import UNSET
 
-from affidavit.app.gate_inputs import BadLines, InputLines, baseline_outcomes, shown_name
+from affidavit.app.gate_inputs import (
+    BadLines,
+    GatePlan,
+    InputLines,
+    Name,
+    baseline_outcomes,
+    listed,
+    shown_name,
+)
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
@@ -33,40 +40,37 @@ MANIFESTS_FILE: Final = "manifests.jsonl"
 MAX_BYTES: Final = 16 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResearchGate:
-    """The settings of the gate: a file of golden queries and a folder of runs."""
+class ResearchPlan(GatePlan, frozen=True, kw_only=True):
+    """`[gates.research]`: a file of golden queries and a folder of runs."""
 
-    golden: Path
-    outputs: Path
-    gates: tuple[str, ...] = ()
-    skip_bad: bool = False
+    PATHS = ("golden", "outputs")
+
+    golden: Name
+    outputs: Name
     allow_missing: bool = False
-    baseline: Path | None = None
 
 
-def gate_research(asked: ResearchGate) -> Report:
+def gate_research(plan: ResearchPlan) -> Report:
     """Return the report of all runs. AF414 and AF415 mean that the evaluation cannot start."""
-    queries, golden = _golden(asked.golden)
-    before = baseline_outcomes(asked.baseline, RESEARCH_KIND)
-    bad = BadLines(asked.skip_bad)
-    runs = _Runs(asked.outputs, bad)
+    queries, golden = _golden(plan.golden)
+    before = baseline_outcomes(plan.fail_on_regression, RESEARCH_KIND)
+    bad = BadLines(plan.skip_bad)
+    runs = _Runs(Path(plan.outputs), bad)
     found = tuple(runs.read())
     return research_report(
         queries,
         found,
         {"golden": golden, "outputs": runs.as_input(len(found))},
-        overrides=asked.gates,
-        allow_missing=asked.allow_missing,
+        overrides=listed(plan.gates),
+        allow_missing=plan.allow_missing,
         comparison_with=before,
     )
 
 
-def _golden(path: Path) -> tuple[tuple[GoldenQuery, ...], ReportInput]:
+def _golden(place: str) -> tuple[tuple[GoldenQuery, ...], ReportInput]:
     """Return the golden queries; any problem with them is a SYSTEM_ERROR."""
-    place = str(path)
     try:
-        raw = read_bounded(path, MAX_BYTES)
+        raw = read_bounded(Path(place), MAX_BYTES)
         queries = golden_queries(decode(raw), place)
     except AffidavitError as error:
         if error.fault is faults.GOLDEN_MALFORMED:

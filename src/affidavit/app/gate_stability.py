@@ -10,12 +10,19 @@ from typing import Final, Literal
 
 import msgspec
 
-from affidavit.app.gate_inputs import BadLines, InputLines, baseline_outcomes
+from affidavit.app.gate_inputs import (
+    BadLines,
+    GatePlan,
+    InputLines,
+    Name,
+    Names,
+    baseline_outcomes,
+    listed,
+)
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.faults import gates as gate_faults
 from affidavit.base.files import append_line_durably, is_there, read_bounded, write_atomically
 from affidavit.base.json_rows import RowReader, keep_last, raise_error
 from affidavit.base.strict_json import decode
@@ -25,7 +32,6 @@ from affidavit.base.validation import problem_and_field
 from affidavit.decision.comparison import Comparison, compare_outcomes
 from affidavit.decision.counts import listing_of
 from affidavit.decision.report import Report
-from affidavit.gates.jitter import apply_jitter, jitter_run_id
 from affidavit.gates.rag_rows import (
     GoldItem,
     TraceAnswer,
@@ -35,13 +41,15 @@ from affidavit.gates.rag_rows import (
     require_digest,
 )
 from affidavit.gates.rag_scoring import REFUSAL
-from affidavit.gates.run_reports import stability_report
 from affidavit.gates.stability import (
     STABILITY_READER,
     QuestionStability,
     StabilityCounts,
     StabilityRun,
+    apply_jitter,
+    jitter_run_id,
     stability_counts,
+    stability_report,
 )
 from affidavit.tools.pipelines import Pipeline, PipelineError, PipelineQuestion
 
@@ -276,7 +284,7 @@ class _StoredRunV1(msgspec.Struct, frozen=True):
 
 
 _ROWS: Final = RowReader(
-    _StoredRunV1, gate_faults.STABILITY_ROW, ("qid", "answer_json", "seed", "jitter", "key")
+    _StoredRunV1, faults.STABILITY_ROW, ("qid", "answer_json", "seed", "jitter", "key")
 )
 
 
@@ -342,47 +350,43 @@ def _is_torn(line: bytes) -> bool:
     return False
 
 
-# `gate stability`: recorded runs against the gold set, question by question.
-
 KIND = "stability"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StabilityGate:
-    """The settings of the gate over recorded runs."""
+class StabilityPlan(GatePlan, frozen=True, kw_only=True):
+    """`[gates.stability]`, over recorded runs."""
 
-    gold: str
-    runs: tuple[str, ...]
-    gates: tuple[str, ...] = ()
-    refusal: str = REFUSAL
-    skip_bad: bool = False
+    PATHS = ("gold", "runs")
+
+    gold: Name
+    runs: Names
+    refusal: Name = REFUSAL
+    expect_gold_digest: Name | None = None
     allow_missing: bool = False
-    baseline: Path | None = None
-    expect_gold_digest: str | None = None
 
 
-def gate_stability(asked: StabilityGate) -> Report:
+def gate_stability(plan: StabilityPlan) -> Report:
     """Return the report of recorded runs; the last run of a question, seed and jitter counts."""
-    before = baseline_outcomes(asked.baseline, KIND)
-    lines = InputLines("gold", [asked.gold], BadLines(asked.skip_bad))
-    gold = gold_by_qid(lines.rows(gold_from_chunk), asked.gold)
+    before = baseline_outcomes(plan.fail_on_regression, KIND)
+    lines = InputLines("gold", [plan.gold], BadLines(plan.skip_bad))
+    gold = gold_by_qid(lines.rows(gold_from_chunk), plan.gold)
     given = lines.as_input()
-    require_digest(given.digest or "", asked.expect_gold_digest, asked.gold)
-    recorded = InputLines("runs", asked.runs, BadLines(asked.skip_bad))
+    require_digest(given.digest or "", plan.expect_gold_digest, plan.gold)
+    recorded = InputLines("runs", listed(plan.runs), BadLines(plan.skip_bad))
     rows = (row for _, row in recorded.rows(STABILITY_READER.from_chunk))
     last, duplicates = keep_last(rows, lambda run: (str(run.qid), run.seed, run.jitter))
     by_qid: dict[str, list[StabilityRun]] = {}
     for (qid, _, _), run in sorted(last.items(), key=lambda each: each[0]):
         by_qid.setdefault(qid, []).append(run)
-    figures, counts = _scored(gold, by_qid, asked.refusal.strip())
+    figures, counts = _scored(gold, by_qid, plan.refusal.strip())
     return stability_report(
         counts,
         figures,
         {"gold": given, "runs": recorded.as_input()},
-        overrides=asked.gates,
+        overrides=listed(plan.gates),
         strays=listing_of(by_qid.keys() - gold.keys()),
         duplicates=duplicates,
-        allow_missing=asked.allow_missing,
+        allow_missing=plan.allow_missing,
         comparison=_compared(before, figures),
     )
 

@@ -27,8 +27,7 @@ from affidavit.tools.feed import SourceFailedError
 from affidavit.tools.feed_factory import FeedContext, build_feed
 from affidavit.tools.file_feed import FILE_FORMATS
 from affidavit.tools.http_feed import fetchable_address
-from affidavit.tools.setting_values import find_placeholder_problem
-from affidavit.tools.settings import Identifier, ToolSettings
+from affidavit.tools.settings import Identifier, ToolSettings, find_placeholder_problem
 
 
 def validate_source(

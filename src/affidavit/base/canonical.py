@@ -27,8 +27,6 @@ from affidavit.base.json_values import (
 from affidavit.base.strict_json import decode, decode_and_write
 from affidavit.base.text import excerpt, line_and_column, to_nfd
 
-# Which of orjson's texts can be used.
-#
 # orjson is ten times faster than json and sixty times faster than rfc8785. It writes floats as
 # Python does except for 0 < |x| < 1e-4 (0.00001 and 1e-6 where Python has 1e-05 and 1e-06), and as
 # ECMAScript does for floats with a fraction from 1e-5 on. Both were tried on four million floats of
@@ -124,7 +122,6 @@ def refuse_colliding_keys(keys: Iterable[str]) -> None:
 
 
 # The two canonical forms: one value, one sequence of bytes.
-#
 # `json-sorted-compact` is `json.dumps(value, sort_keys=True, separators=(",", ":"))`; the receipts
 # of answer-eval are signed over it. RFC 8785 (JCS) is for bundles and attestations. Besides floats,
 # orjson differs from the sorted compact form in non-ASCII text, and from JCS in the order of keys
@@ -254,8 +251,6 @@ def _first_difference(raw: bytes, canonical: bytes) -> int:
     return bisect_left(range(max(len(raw), len(canonical))), True, key=is_past) - 1
 
 
-# Many JSON texts at once.
-#
 # `are_all_canonical` is the cheap half of `require_canonical`: True is a proof, False means that
 # each text has to be examined by itself. All texts are decoded and written again as one list. If
 # the bytes are the same, there are no duplicate keys, unsorted keys, other spellings of a string,

@@ -17,7 +17,6 @@ from affidavit.base.text import excerpt, line_and_column
 from affidavit.base.validation import join_field, problem_and_field, suggestion_for
 
 # Strict YAML: the values that JSON has, with the position of every field.
-#
 # Plain scalars follow YAML 1.2: only `true`, `false`, `null` and decimal numbers are special, so
 # `no`, `1:30` and `2026-01-31` are strings. Refused: duplicate keys, keys that are not strings,
 # aliases (a few of them can expand to gigabytes), tags, NaN, infinities and multiple documents.
@@ -182,7 +181,6 @@ def _syntax_error(problem: str, place: tuple[int, int] | None = None) -> Affidav
 
 
 # The one reader of configuration files: TOML or YAML, decoded strictly into frozen Structs.
-#
 # Every error carries the file, the line, the column and the field. An unknown key is refused with
 # the most similar known key. A UTF-8 byte order mark and CRLF line ends are accepted.
 

@@ -13,7 +13,6 @@ from affidavit.base.strict_json import decode, split_lines
 from affidavit.base.validation import problem_and_field
 
 # Many lines of one layout are decoded at once, with a proof that no line has a duplicate key.
-#
 # Writers give all lines the same fields, or sometimes omit a few. The names are learned from some
 # lines; further lines are decoded into a row that requires the names that all lines had. A quote
 # followed by a colon ends a key. A row has each of its fields at least once, so if there are as

@@ -26,7 +26,6 @@ from struct import unpack
 from typing import Final, TypeVar, overload
 
 # Arithmetic with the same digits on every machine, and the one rounding rule of reports.
-#
 # Equal inputs must give equal reports, so this package uses only operations whose last digit is
 # defined: integers and fractions; `+ - * /` and the square root of IEEE 754; `math.fsum`; and the
 # `decimal` module under the context below, whose `exp` and `ln` are correctly rounded. It does not
@@ -375,7 +374,6 @@ def drawn_positions(seed: int, resample: int, count: int) -> list[int]:
 
 
 # Exact tests for a difference between two runs: McNemar for paired outcomes, Fisher for rates.
-#
 # Both are two-sided as in SciPy and R: the p-value is the probability, under no difference, of all
 # outcomes that are no likelier than the observed one.
 

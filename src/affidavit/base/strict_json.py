@@ -34,8 +34,6 @@ from affidavit.base.json_values import (
 )
 from affidavit.base.text import excerpt, field_path, line_and_column
 
-# Diagnosis of a refused text.
-#
 # A hand-written parser of the whole grammar finds the first fault. It is a hundred times slower
 # than orjson (up to 1.5 s of CPU per megabyte before the fault, so a service has to set `max_bytes`
 # accordingly) and runs only after the fast decoder has refused a text. Tests check that the two
@@ -245,13 +243,10 @@ def _is_finite(number: bytes) -> bool:
     return True
 
 
-# Strict decoding.
-#
 # Refused: duplicate keys (also if written with escapes), NaN, infinities, numbers that overflow,
 # integers beyond 2^53 - 1, lone surrogates, invalid UTF-8, a byte order mark, UTF-16 and UTF-32,
 # text after the value, and anything beyond the limits. Origin: RFC 8259 with the advice of RFC 7493
 # (I-JSON) as rules. A float too small for a double is read as zero, as every reader does.
-#
 # orjson decides what is JSON, but silently keeps the last of two equal keys and turns large
 # integers into floats. `decode` proves by counting single bytes that neither has happened, which
 # costs about as much as decoding.
@@ -360,7 +355,6 @@ def _is_larger(value: JsonValue, limits: JsonLimits) -> bool:
 
 
 # JSON lines: one strict JSON value per line.
-#
 # A line ends with a line feed, which the last line may lack; a carriage return before it is white
 # space. Blank lines are counted and ignored (as ndjson allows), or refused if every line must be a
 # record.

@@ -13,7 +13,7 @@ from affidavit.base.files import is_there
 from affidavit.cli.command import command
 from affidavit.cli.command_classes import reject_options
 from affidavit.cli.commands import Example
-from affidavit.cli.gates_option import GatedCommand, gates_option
+from affidavit.cli.gate_options import GatedCommand, gates_option
 from affidavit.cli.judge_options import printed_check_costs, yes_option
 from affidavit.cli.ledger_output import (
     expand_option,

@@ -97,7 +97,6 @@ def option_name(option: click.Parameter) -> str:
     return next((name for name in option.opts if name.startswith("--")), option.opts[0])
 
 
-# Exit codes of every command.
 ALWAYS: Final[Mapping[Exit, str]] = MappingProxyType(
     {
         Exit.INPUT: "the command line or an input is wrong; the message says what to do next",

@@ -90,7 +90,7 @@ _GATE: Final = GroupEntry(
                 ),
                 (
                     "stability",
-                    "gate_stability:stability",
+                    "gate_commands:stability",
                     "Decide whether answers stay the same run after run.",
                 ),
                 (
@@ -119,31 +119,35 @@ _EVIDENCE: Final = GroupEntry(
         _section(
             "Bundles",
             (
-                ("seal", "evidence_bundles:seal", "Seal the log of a run in an evidence bundle."),
+                ("seal", "evidence_commands:seal", "Seal the log of a run in an evidence bundle."),
                 (
                     "import",
-                    "evidence_bundles:import_evidence",
+                    "evidence_commands:import_evidence",
                     "Seal stored receipts or reports or events in a bundle.",
                 ),
                 (
                     "verify",
-                    "evidence_verify:verify",
+                    "evidence_commands:verify",
                     "Verify evidence bundles offline step by step.",
                 ),
-                ("lint", "evidence_lint:lint", "Lint bundles with packs of rules."),
+                ("lint", "evidence_commands:lint", "Lint bundles with packs of rules."),
                 (
                     "replay",
-                    "evidence_verify:replay",
+                    "evidence_commands:replay",
                     "Run again what a bundle records and compare.",
                 ),
-                ("show", "evidence_inspect:show", "Show what an evidence bundle holds."),
+                ("show", "evidence_commands:show", "Show what an evidence bundle holds."),
                 (
                     "diff",
-                    "evidence_inspect:diff",
+                    "evidence_commands:diff",
                     "Show what differs between two evidence bundles.",
                 ),
-                ("prove", "evidence_inspect:prove", "Prove that an event is in a bundle."),
-                ("redact", "evidence_bundles:redact", "Replace values of a bundle by commitments."),
+                ("prove", "evidence_commands:prove", "Prove that an event is in a bundle."),
+                (
+                    "redact",
+                    "evidence_commands:redact",
+                    "Replace values of a bundle by commitments.",
+                ),
             ),
         ),
     ),

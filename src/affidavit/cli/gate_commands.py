@@ -1,7 +1,13 @@
-"""The commands `affidavit gate rag|latency|agreement|research|all`."""
+"""The commands `affidavit gate rag|latency|agreement|stability|research|all`."""
 
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
@@ -15,7 +21,10 @@ from affidavit.cli.parameters import FiniteFloatRange, jobs_option
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import single_line
 
-# `affidavit gate rag`.
+if TYPE_CHECKING:
+    from affidavit.app.gate_stability import RunOptions
+    from affidavit.tools.pipelines import Pipeline
+
 
 ENGINES = ("local", "spark")
 
@@ -132,30 +141,26 @@ def rag(
         raise click.UsageError("--refusal is not text in UTF-8, so no answer can be it")
     if [*gold, *traces].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
-    _reject_unused_rag_options(
-        engine, wants_items=items and not terminal.json and "json" not in options.report_files
-    )
+    names_items = terminal.json or "json" in options.report_files
+    _reject_unused_rag_options(engine, wants_items=items and not names_items)
     options.require_gates("rag")
     options.refuse_to_replace((*gold, *traces, *((scu_rules,) if scu_rules else ())))
     report = gate_rag(
         RagPlan(
             gold=gold,
             trace=traces,
-            gates=options.gates,
             scu_enforced=scu_enforced,
-            scu_rules=scu_rules,
+            scu_rules=None if scu_rules is None else str(scu_rules),
             k=k,
             refusal=refusal,
-            allow_missing=options.allow_missing,
-            skip_bad=options.skip_bad,
             expect_gold_digest=expect_gold_digest,
-            baseline=options.baseline,
-            # Only the JSON names every item.
-            items=items and (terminal.json or "json" in options.report_files),
             jobs=jobs,
-            engine=engine,
-            master=master,
-        )
+            allow_missing=options.allow_missing,
+            **options.shared,
+        ),
+        items=items and names_items,
+        engine=engine,
+        master=master,
     )
     return finish_gate(terminal, options, report)
 
@@ -168,9 +173,6 @@ def _reject_unused_rag_options(engine: str, *, wants_items: bool) -> None:
         reject_options("is for --engine spark", "master")
     if wants_items:
         reject_options("is for --report and --json, which name the items", "items")
-
-
-# `affidavit gate latency`.
 
 
 @gate_command(
@@ -235,8 +237,7 @@ def latency(
     Percentiles, tail amplification (P99 over P50) and figures for each load, configuration and
     stage. With the accuracy of configurations, it shows the best trade-offs.
     """
-    from affidavit.app.gate_latency import LatencyGate, gate_latency
-    from affidavit.decision.baseline import RollbackGuard
+    from affidavit.app.gate_latency import LatencyPlan, gate_latency
 
     if options.baseline is None:
         reject_options("is for --fail-on-regression", "slower_by", "worse_by")
@@ -248,14 +249,13 @@ def latency(
     options.require_gates("latency")
     options.refuse_to_replace((*files, *(path for _, path in known)))
     report = gate_latency(
-        LatencyGate(
-            files=files,
-            gates=options.gates,
+        LatencyPlan(
+            rows=files,
             rps=rps,
-            accuracy=known,
-            guard=RollbackGuard(slower_by, worse_by),
-            skip_bad=options.skip_bad,
-            baseline=options.baseline,
+            accuracy={name: str(path) for name, path in known},
+            slower_by=slower_by,
+            worse_by=worse_by,
+            **options.shared,
         )
     )
     return finish_gate(terminal, options, report)
@@ -268,9 +268,6 @@ def _accuracy_report(text: str) -> tuple[str | None, Path]:
         return None, Path(text)
     # The name is printed in the report, so invalid UTF-8 is escaped.
     return name.encode("utf-8", "backslashreplace").decode(), Path(path)
-
-
-# `affidavit gate agreement`.
 
 
 @gate_command(
@@ -315,17 +312,24 @@ def agreement(
     Percent agreement, kappa with its base rate, and how often either agent abstains. Labels are
     VALID, NOT_IN_CONTEXT, REJECT and ABSTAIN; a shared refusal is agreement.
     """
-    from affidavit.app.gate_agreement import AgreementGate, disagreements_tsv, gate_agreement
+    from affidavit.app.gate_agreement import AgreementPlan, disagreements_tsv, gate_agreement
     from affidavit.base.files import write_atomically
 
-    labels = (scholar, auditor)
-    if bool(pairs) is any(labels) or (any(labels) and not all(labels)):
+    named = (("percent_agreement", pa_gate), ("kappa", kappa_gate), ("abstain_rate", abstain_gate))
+    gates = (f"{name}={value}" for name, value in named if value is not None)
+    options = replace(options, gates=(*options.gates, *gates))
+    plan = AgreementPlan(
+        pairs=pairs,
+        scholar=scholar,
+        auditor=auditor,
+        allow_missing=options.allow_missing,
+        **options.shared,
+    )
+    if not plan.has_pairs_or_labels:
         raise click.UsageError("give --pairs, or both --scholar and --auditor")
     if pairs:
         reject_options("is for --scholar and --auditor: a pair lacks no label", "allow_missing")
-    named = (("percent_agreement", pa_gate), ("kappa", kappa_gate), ("abstain_rate", abstain_gate))
-    gates = (*options.gates, *(f"{name}={value}" for name, value in named if value is not None))
-    replace(options, gates=gates).require_gates("agreement")
+    options.require_gates("agreement")
     if (
         scholar is not None
         and auditor is not None
@@ -333,25 +337,12 @@ def agreement(
     ):
         raise click.UsageError("--scholar and --auditor are one file, which agrees with itself")
     others = () if disagreements is None else (disagreements,)
-    options.refuse_to_replace((*pairs, *filter(None, labels)), *others)
-    report, counts = gate_agreement(
-        AgreementGate(
-            pairs=pairs,
-            scholar=scholar,
-            auditor=auditor,
-            gates=gates,
-            skip_bad=options.skip_bad,
-            allow_missing=options.allow_missing,
-            baseline=options.baseline,
-        )
-    )
+    options.refuse_to_replace((*pairs, *filter(None, (scholar, auditor))), *others)
+    report, counts = gate_agreement(plan)
     if disagreements is not None:
         write_atomically(disagreements, disagreements_tsv(counts))
         terminal.note(f"wrote {disagreements}")
     return finish_gate(terminal, options, report)
-
-
-# `affidavit gate research`.
 
 
 @gate_command(
@@ -389,22 +380,20 @@ def research(terminal: Terminal, options: GateOptions, golden: Path, outputs: Pa
     Evidence coverage, golden recall, abstention accuracy and manifest integrity, for each run and
     over all. Only stored artifacts count, not what a run says about itself.
     """
-    from affidavit.app.gate_research import ResearchGate, gate_research
+    from affidavit.app.gate_research import ResearchPlan, gate_research
     from affidavit.base.faults import gates as faults
     from affidavit.decision.report import system_error_report
 
     options.require_gates("research")
     options.refuse_to_replace((golden,))
-    asked = ResearchGate(
-        golden=golden,
-        outputs=outputs,
-        gates=options.gates,
-        skip_bad=options.skip_bad,
+    plan = ResearchPlan(
+        golden=str(golden),
+        outputs=str(outputs),
         allow_missing=options.allow_missing,
-        baseline=options.baseline,
+        **options.shared,
     )
     try:
-        report = gate_research(asked)
+        report = gate_research(plan)
     except AffidavitError as error:
         if error.fault not in (faults.GOLDEN_MISSING, faults.GOLDEN_MALFORMED):
             raise
@@ -413,9 +402,6 @@ def research(terminal: Terminal, options: GateOptions, golden: Path, outputs: Pa
             terminal, options, system_error_report("research", error), error.fault.exit
         )
     return finish_gate(terminal, options, report)
-
-
-# `affidavit gate all`.
 
 
 @gate_command(
@@ -456,3 +442,207 @@ def all_gates(terminal: Terminal, options: GateOptions, config: Path) -> Exit:
         if part.error is not None:
             click.echo(single_line(f"{part.error}"), err=True)
     return finish_gate(terminal, remembered, found.report, found.exit)
+
+
+_RUN_MODE_OPTIONS: Final = (
+    *("url", "command", "body", "headers", "seeds", "jitters"),
+    *("reply", "timeout", "retries", "rps", "jobs"),
+)
+
+
+@gate_command(
+    examples=(
+        Example(
+            "affidavit gate stability --gold gold.jsonl --runs runs/stability.jsonl",
+            "are the answers the same in every recorded run?",
+        ),
+        Example(
+            "affidavit gate stability --mode run --gold gold.jsonl --url http://localhost:8000/ask",
+            "ask an endpoint every question under every seed and jitter, then decide",
+        ),
+        Example(
+            "affidavit gate stability --mode run --gold gold.jsonl --command 'python ask.py'"
+            " --seeds 0,1,2 --jitters none,ws,syn",
+            "ask a command, which reads the question from standard input",
+        ),
+    ),
+)
+@click.option(
+    "--mode",
+    type=click.Choice(("score", "run")),
+    default="score",
+    show_default=True,
+    help="Decide over recorded runs, or record them first.",
+)
+@click.option("--gold", required=True, help="The gold set, as JSON lines; - for standard input.")
+@click.option(
+    "--runs",
+    "--stability",
+    "runs",
+    multiple=True,
+    help="The recorded runs, as JSON lines. Repeatable.  [default: runs/stability.jsonl]",
+)
+@click.option("--refusal", default="not in context", show_default=True, help="The refusal token.")
+@click.option("--expect-gold-digest", help="Refuse a gold set with another digest.")
+@click.option("--url", "--http", "url", help="Run: the address to POST questions to.")
+@click.option("--command", help="Run: the command to start for each question, without a shell.")
+@click.option("--body", help="Run: the JSON to post, with {question}, {qid}, {seed}, {jitter}.")
+@click.option(
+    "--header", "headers", multiple=True, help="Run: 'Name: text'; $NAME is a variable's value."
+)
+@click.option("--seeds", default="0,1,2,3,4", show_default=True, help="Run: the seeds, or 0-4.")
+@click.option(
+    "--jitters",
+    default="none,ws,punct,syn",
+    show_default=True,
+    help="Run: how questions are changed; also order.",
+)
+@click.option(
+    "--reply",
+    type=click.Choice(("json", "text")),
+    default="json",
+    show_default=True,
+    help="Run: answers are JSON as in traces, or text.",
+)
+@click.option(
+    "--timeout",
+    default=60.0,
+    show_default=True,
+    type=FiniteFloatRange(0.1, 3600),
+    help="Run: seconds for one answer.",
+)
+@click.option(
+    "--retries",
+    default=2,
+    show_default=True,
+    type=click.IntRange(0, 10),
+    help="Run: how often a question that did not get there is sent again.",
+)
+@click.option("--rps", type=FiniteFloatRange(0.001), help="Run: at most so many a second.")
+@jobs_option("Run: how many questions at once.")
+def stability(
+    terminal: Terminal,
+    options: GateOptions,
+    mode: Literal["score", "run"],
+    gold: str,
+    runs: tuple[str, ...],
+    refusal: str,
+    expect_gold_digest: str | None,
+    url: str | None,
+    command: str | None,
+    body: str | None,
+    headers: tuple[str, ...],
+    seeds: str,
+    jitters: str,
+    reply: Literal["json", "text"],
+    timeout: float,
+    retries: int,
+    rps: float | None,
+    jobs: int,
+) -> Exit:
+    """Decide whether answers stay the same run after run.
+
+    Each question is scored over its runs: ACR, CGHC, CSS, NED50, RCR and SCU-Cons. With --mode run
+    the runs are recorded first; recorded answers are not asked for again. A missing answer is
+    recorded as a fault: it is neither a refusal nor an agreement.
+    """
+    from affidavit.app.gate_stability import StabilityPlan, gate_stability
+
+    if not refusal.strip():
+        raise click.UsageError("--refusal is empty, so an answer without words would be one")
+    files = runs or ("runs/stability.jsonl",)
+    options.require_gates("stability")
+    options.refuse_to_replace((gold, *files))
+    if [gold, *files].count("-") > 1:
+        raise click.UsageError("standard input can be one file only")
+    if mode == "run":
+        from affidavit.app.gate_stability import RunOptions
+        from affidavit.tools.pipelines import pipeline_named
+
+        if len(files) > 1 or files[0] == "-" or gold == "-":
+            raise click.UsageError(
+                "--mode run needs one file of --runs to write, and --gold as one"
+            )
+        pipeline = pipeline_named(
+            url=url,
+            command=command,
+            body=body,
+            headers=headers,
+            timeout_seconds=timeout,
+            environment=os.environ,
+        )
+        _record_runs(
+            terminal=terminal,
+            pipeline=pipeline,
+            pace=RunOptions(jobs, rps, retries, reply),
+            gold=gold,
+            file=files[0],
+            seeds=seeds,
+            jitters=jitters,
+        )
+    else:
+        reject_options("is for --mode run", *_RUN_MODE_OPTIONS)
+    report = gate_stability(
+        StabilityPlan(
+            gold=gold,
+            runs=files,
+            refusal=refusal,
+            expect_gold_digest=expect_gold_digest,
+            allow_missing=options.allow_missing,
+            **options.shared,
+        )
+    )
+    return finish_gate(terminal, options, report)
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C, for example when a job is cancelled."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _record_runs(
+    terminal: Terminal,
+    pipeline: "Pipeline",
+    pace: "RunOptions",
+    gold: str,
+    file: str,
+    seeds: str,
+    jitters: str,
+) -> None:
+    """Ask the questions that have no answer yet, and record the runs."""
+    from affidavit.app.gate_inputs import InputLines
+    from affidavit.app.gate_stability import (
+        RunFile,
+        questions_of,
+        run_pipeline,
+        unfinished_questions,
+    )
+    from affidavit.gates.rag_rows import gold_by_qid, gold_from_chunk
+    from affidavit.gates.stability import parse_jitters, parse_seeds
+
+    # Options are checked first, so that a typo does not cost reading a large gold set.
+    asked = parse_seeds(seeds), parse_jitters(jitters)
+    items = gold_by_qid(InputLines("gold", [gold]).rows(gold_from_chunk), gold)
+    questions = questions_of(items.values(), *asked, gold)
+    recording = RunFile(Path(file))
+    left = unfinished_questions(questions, pipeline, pace.form, recording.answered())
+    if recording.was_torn:
+        terminal.note(f"the last line of {file} was cut off; its run is made again")
+    terminal.note(f"{len(questions)} runs, {len(questions) - len(left)} of them recorded before")
+    if left:
+        recording.make_folder()
+    # Closed also when interrupted, so that no command keeps running.
+    with (
+        _interrupted_by_sigterm(),
+        closing(run_pipeline(left, pipeline, pace, recording.keep, time)) as made,
+    ):
+        faults = sum(
+            record.fault is not None for record in terminal.progress(made, "Asking", len(left))
+        )
+    if faults:
+        terminal.note(f"{faults} of {len(left)} runs brought no answer; {file} says why")

@@ -1,4 +1,4 @@
-"""What the gate commands share: options, output files, history and exit codes."""
+"""What the commands with gates share: options, output files, history and exit codes."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -6,29 +6,66 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
 from affidavit.cli.command_classes import DocumentedCommand
 from affidavit.cli.commands import Example
-from affidavit.cli.gates_option import GATE_FLAGS, GatedCommand, gates_settings
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.formats import format_names, formats_of, render
 
 if TYPE_CHECKING:
+    from affidavit.app.gate_reports import History
     from affidavit.decision.report import Report
     from affidavit.reports.gate_history import HistoryRun
-from typing import TYPE_CHECKING
 
-from affidavit.base.errors import AffidavitError
 
-if TYPE_CHECKING:
-    from affidavit.app.gate_reports import History
+GATE_FLAGS: Final = ("--gate", "--gates")
+_OPERATORS: Final = frozenset("=<>")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Options, output files and exit codes.
+
+def gates_option(examples: str) -> Callable[[Function], Function]:
+    """Return the decorator that gives a command the option."""
+    return click.option(*GATE_FLAGS, "gates", **gates_settings(examples))
+
+
+def gates_settings(examples: str) -> dict[str, Any]:
+    """Return the settings of the option."""
+    help = f"Change gates: {examples}. Repeatable."
+    return {"multiple": True, "metavar": "GATE...", "help": help}
+
+
+class GatedCommand(DocumentedCommand):
+    """A command whose `--gates` takes several words, as the seed documents write it.
+
+    The words end at the next option, or at a word without an operator.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the option before each of its words, and parse."""
+        return super().parse_args(ctx, list(_one_option_per_gate(args)))
+
+
+def _one_option_per_gate(arguments: Iterable[str]) -> Iterator[str]:
+    flag, words = "", 0
+    for argument in arguments:
+        if argument in GATE_FLAGS:
+            flag, words = argument, 0
+        elif flag and (
+            words == 0 or (_OPERATORS.intersection(argument) and not argument.startswith("-"))
+        ):
+            if words:
+                yield flag
+            words += 1
+        else:
+            flag = ""
+        yield argument
+
 
 GATE_EXITS: Final[Mapping[Exit, str]] = MappingProxyType(
     {
@@ -64,10 +101,20 @@ class GateOptions:
     allow_missing: bool = False
     baseline: Path | None = None
 
+    @property
+    def shared(self) -> dict[str, Any]:
+        """The settings that the plan of every gate has."""
+        baseline = None if self.baseline is None else str(self.baseline)
+        return {
+            "gates": self.gates,
+            "skip_bad": self.skip_bad,
+            "fail_on_regression": baseline,
+        }
+
     def require_gates(self, kind: str) -> None:
         """Refuse malformed gates before a large gold set is read."""
         from affidavit.decision.gate import override_gates
-        from affidavit.decision.metric import METRICS_BY_KIND
+        from affidavit.gates.metrics import METRICS_BY_KIND
 
         override_gates(self.gates, (), METRICS_BY_KIND[kind])
 
@@ -190,9 +237,9 @@ def finish_gate(
         for piece in render("gate", "json", report):
             click.echo(piece, nl=False)
     else:
-        from affidavit.cli.gate_text import print_gate_report
+        from affidavit.reports.gate_text import gate_text
 
-        print_gate_report(terminal, report)
+        terminal.show(gate_text(report, on_screen=terminal.on_screen))
     return report.decision.exit if exit is None else exit
 
 
@@ -215,8 +262,6 @@ def _history_with_run(
     gate_reports.append_run(path, report, at)
     terminal.note(f"added this run to {path}")
 
-
-# Input names and patterns, and the history.
 
 _MAX_LISTED_LINES: Final = 5
 """How many invalid lines are reported one by one; a wrong file has only such lines."""

@@ -36,6 +36,15 @@ class Terminal:
         self.verbose = flags.verbose
         self._color = not flags.no_color and not os.environ.get("NO_COLOR")
 
+    @property
+    def _stream(self) -> TextIO:
+        return sys.stderr if self.json else sys.stdout
+
+    @property
+    def on_screen(self) -> bool:
+        """Whether text for people is drawn on a terminal."""
+        return is_screen(self._stream)
+
     def print(self, text: str) -> None:
         """Print a part of the result, for people."""
         click.echo(escape_controls(text), err=self.json)
@@ -63,21 +72,19 @@ class Terminal:
                 self.note(part.text)
 
     def _print_table(self, table: TextTable) -> None:
-        stream = sys.stderr if self.json else sys.stdout
-        if not is_screen(stream) or not self._draw(table, stream):
+        if not self.on_screen or not self._draw(table):
             click.echo(plain_table(table), nl=False, err=self.json)
 
     def panel(self, title: str, body: str) -> None:
         """Print a text under a title: framed on a terminal, plain in a pipe or a file."""
-        stream = sys.stderr if self.json else sys.stdout
-        if not is_screen(stream):
+        if not self.on_screen:
             self.print(f"{title}\n{'-' * min(len(title), 79)}\n{body}\n")
             return
         from rich.console import Console
         from rich.panel import Panel
         from rich.text import Text
 
-        console = Console(file=stream, no_color=not self._color, highlight=False)
+        console = Console(file=self._stream, no_color=not self._color, highlight=False)
         console.print(
             Panel(
                 Text(escape_controls(body)),
@@ -140,13 +147,13 @@ class Terminal:
 
             yield update
 
-    def _draw(self, table: TextTable, stream: TextIO) -> bool:
+    def _draw(self, table: TextTable) -> bool:
         try:
             from rich.console import Console
         except ImportError:
             # `affidavit doctor` has to report that this library is broken.
             return False
-        console = Console(file=stream, no_color=not self._color, highlight=False)
+        console = Console(file=self._stream, no_color=not self._color, highlight=False)
         ascii_only = not console.encoding.startswith("utf")
         console.print(rich_table(table, ascii_only=ascii_only))
         return True

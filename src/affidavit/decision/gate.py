@@ -16,7 +16,6 @@ from msgspec import Struct
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import gates as faults
 from affidavit.base.text import excerpt
-from affidavit.decision import metric as tables
 from affidavit.decision.metric import RANGE_DESCRIPTIONS, Metric, MetricKind, MetricTable
 
 # A name may end in "@k", as the seed documents write recall. A part is printed in the report, so a
@@ -30,6 +29,8 @@ _OPERATORS: Final[Mapping[str, Operator]] = {">=": ">=", ">": ">", "<=": "<=", "
 _SPACED: Final = re.compile(r"\s*(>=|<=|==|=|>|<)\s*")
 _MIN_CONFIDENCE: Final = 50.0
 _MAX_CONFIDENCE: Final = 99.9
+
+
 # A number as people and spreadsheets write it. Python also accepts `1_000`, digits of other
 # scripts, `nan` and `infinity`; in a measurement or a gate those are mistakes. Each digit matches
 # in one way only, so that a long row of digits takes linear time.
@@ -198,24 +199,3 @@ def _parse_confidence(metric: Metric, percent: str | None, text: str) -> float |
     else:
         return value / 100
     raise AffidavitError(faults.GATE_CONFIDENCE, text=excerpt(text), problem=problem)
-
-
-RAG_GATES: Final = parse_default_gates(
-    tables.RAG_METRICS, "precision=0.80", "chr=0.75", "under_refusal=0.05", "over_refusal=0.10"
-)
-"""Origin: the RAG document, section 2, "Ship gates (default)"."""
-SCU_GATE: Final = parse_default_gates(tables.RAG_METRICS, "scu_violations=0")
-"""Added if SCU is used."""
-LATENCY_GATES: Final = parse_default_gates(tables.LATENCY_METRICS, "p95_ms=2000")
-AGREEMENT_GATES: Final = parse_default_gates(
-    tables.AGREEMENT_METRICS, "percent_agreement=0.90", "kappa=0.75", "abstain_rate=0.02"
-)
-STABILITY_GATES: Final = parse_default_gates(tables.STABILITY_METRICS, "stable=1")
-RESEARCH_GATES: Final = parse_default_gates(
-    tables.RESEARCH_METRICS,
-    "evidence_coverage_rate=0.95",
-    "golden_recall=0.80",
-    "abstention_accuracy=0.90",
-    "manifest_integrity=1.00",
-)
-"""Origin: the research document, "Pass/fail gates"."""

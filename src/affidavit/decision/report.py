@@ -5,29 +5,21 @@ Its fields are the members of the JSON, in their order; a change of the form nee
 `inputs` depends on the order of rows: file digests and line numbers appear nowhere else.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType, structs
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from affidavit.base.errors import AffidavitError, Fault, Where
-from affidavit.base.faults import gates as faults
+from affidavit.base.errors import AffidavitError
 from affidavit.base.notebook import result_table
-from affidavit.base.statistics import rounded
-from affidavit.base.validation import problem_and_field
-from affidavit.decision.advice import Advice, advice_for
 from affidavit.decision.comparison import OUTCOME_NAMES, Comparison
 from affidavit.decision.counts import Count, Listing
-from affidavit.decision.decision import Decision, GateStatus
+from affidavit.decision.decision import Decision
 from affidavit.decision.evaluation import (
     Figure,
-    GateDecision,
     GateResult,
-    Measure,
-    rounded_interval,
 )
-from affidavit.decision.report_details import parse_details, parse_offenders
 
 REPORT_SCHEMA: Final = "affidavit-gate/1"
 Checks = tuple[tuple[str, bool | None], ...]
@@ -92,10 +84,18 @@ def group_items(
     return tuple(sorted(made, key=lambda group: str([*group.items()][:-1])))
 
 
+class Advice(Struct, frozen=True):
+    """What to do about some metrics, and the pattern of the problem map that treats it."""
+
+    metrics: tuple[str, ...]
+    do: str
+    pattern: str | None = None
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """A decision with everything behind it.
 
-    `details` and `offenders` have a type for each kind of gate (`report_details`). `parts` are the
+    `details` and `offenders` have a type for each kind of gate (`gates.report`). `parts` are the
     reports that a report over several gates sums up; `error` is why a gate could not be evaluated.
     """
 
@@ -154,36 +154,6 @@ class Report(Struct, frozen=True, kw_only=True):
         return made
 
 
-def make_report(
-    kind: str,
-    made: GateDecision,
-    measures: Mapping[str, Measure],
-    *,
-    listings: Mapping[str, Listing] | None = None,
-    **members: Any,
-) -> Report:
-    """Return the report of a decision, with figures rounded as they are stored.
-
-    Numbers are rounded here and not before: a gate compares exact values.
-    """
-    listed = dict(listings or {})
-    named = [name for name, listing in listed.items() if listing.total]
-    return Report(
-        schema_version=REPORT_SCHEMA,
-        kind=kind,
-        decision=made.decision,
-        reasons=made.reasons,
-        metrics={name: measure.figure for name, measure in measures.items()},
-        gates=tuple(
-            structs.replace(result, value=rounded(result.value), ci95=rounded_interval(result.ci95))
-            for result in made.results
-        ),
-        listings=listed,
-        next_steps=advice_for(made.failed, made.not_measured, named),
-        **members,
-    )
-
-
 def system_error_report(kind: str, error: AffidavitError, reason: str | None = None) -> Report:
     """Return the report of a gate that could not be evaluated.
 
@@ -197,55 +167,3 @@ def system_error_report(kind: str, error: AffidavitError, reason: str | None = N
         reasons=(reason or error.message,),
         error=error.as_wire(),
     )
-
-
-def parse_report(
-    value: object, file: str | None = None, fault: Fault = faults.REPORT_MALFORMED
-) -> Report:
-    """Return a stored report, validated; the error (AF430) names the member that is wrong.
-
-    The items are left out: nothing that is rendered needs them.
-    """
-    try:
-        report = _with_types(msgspec.convert(_without_items(value), Report))
-    except msgspec.ValidationError as error:
-        problem, field = problem_and_field(error)
-        raise AffidavitError(fault, Where(file=file, field=field), problem=problem) from None
-    for field, problem in _contradictions(report):
-        raise AffidavitError(fault, Where(file=file, field=field), problem=problem)
-    return report
-
-
-def _without_items(value: object) -> object:
-    if not isinstance(value, Mapping):
-        return value
-    kept = {name: member for name, member in value.items() if name != "items"}
-    if isinstance(parts := kept.get("parts"), Mapping):
-        kept["parts"] = {name: _without_items(part) for name, part in parts.items()}
-    return kept
-
-
-def _with_types(report: Report) -> Report:
-    return structs.replace(
-        report,
-        details=parse_details(report.kind, report.details),
-        offenders=parse_offenders(report.kind, report.offenders),
-        parts={name: _with_types(part) for name, part in report.parts.items()},
-    )
-
-
-def _contradictions(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield what no gate writes: an edited report must not show a pass that is none."""
-    for place, gate in enumerate(report.gates):
-        if gate.status is GateStatus.EMPTY:
-            yield f"gates[{place}].status", "only the gates of a ledger have this status"
-        if gate.status is GateStatus.PASSED and gate.value is None:
-            yield f"gates[{place}].status", "what was not measured does not pass"
-        if gate.status is not GateStatus.PASSED and report.decision is Decision.SHIP:
-            yield "decision", f"it is to ship, although {gate.metric} does not pass"
-    for name, part in report.parts.items():
-        if part.parts:
-            yield f"parts.{name}", "a part has parts of its own"
-        if report.decision is Decision.SHIP is not part.decision:
-            yield "decision", f"it is to ship, although its part {name} is not"
-        yield from _contradictions(part)

@@ -17,14 +17,23 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.json_rows import RowReader
 from affidavit.base.label_statistics import agreement_from_counts, kappa_interval
 from affidavit.base.statistics import Rate, rounded, wilson
-from affidavit.decision.evaluation import Measure
-from affidavit.decision.metric import AGREEMENT_METRICS
-from affidavit.decision.report import ReportItem
-from affidavit.decision.report_details import (
+from affidavit.decision.comparison import Comparison, comparison_doubts, regression_reasons
+from affidavit.decision.counts import listing_of
+from affidavit.decision.evaluation import Measure, decide
+from affidavit.decision.gate import override_gates
+from affidavit.decision.report import Report, ReportInput, ReportItem, group_items
+from affidavit.gates.metrics import (
+    AGREEMENT_GATES,
+    AGREEMENT_METRICS,
+)
+from affidavit.gates.report import (
     AgentLabelCounts,
     AgreementDetails,
     Disagreement,
     LabelPairCount,
+    counted_warning,
+    make_report,
+    skipped_rows,
 )
 
 
@@ -189,4 +198,48 @@ def agreement_items(pairs: Iterable[LabelPair]) -> tuple[ReportItem, ...]:
     """Return whether the agents agree, question by question; kept for later comparisons."""
     return tuple(
         ReportItem(str(pair.qid), pair.scholar.label is pair.auditor.label) for pair in pairs
+    )
+
+
+def agreement_report(
+    counts: AgreementCounts,
+    inputs: Mapping[str, ReportInput],
+    *,
+    overrides: Iterable[str] = (),
+    unpaired: Iterable[str] = (),
+    duplicates: int = 0,
+    allow_missing: bool = False,
+    items: tuple[ReportItem, ...] | None = None,
+    comparison: Comparison | None = None,
+) -> Report:
+    """Return the report of two agents; `unpaired` are the qids that only one of them labelled."""
+    single = listing_of(unpaired)
+    measures = counts.measures()
+    gaps = counted_warning("questions that only one agent labelled", single.total)
+    decision = decide(
+        override_gates(overrides, AGREEMENT_GATES, AGREEMENT_METRICS),
+        measures,
+        doubts=(
+            *skipped_rows(inputs),
+            *(() if allow_missing else gaps),
+            *comparison_doubts(comparison),
+        ),
+        refusals=regression_reasons(comparison),
+    )
+    return make_report(
+        "agreement",
+        decision,
+        measures,
+        inputs=dict(inputs),
+        offenders=counts.disagreements[:10],
+        warnings=(
+            *counted_warning("pairs that gave way to a later one of the same qid", duplicates),
+            *(gaps if allow_missing else ()),
+        ),
+        listings={"labelled_once": single},
+        counts={"pairs": sum(counts.pairs.values()), "duplicates": duplicates},
+        settings={"allow_missing": allow_missing},
+        details=counts.details(),
+        items=None if items is None else group_items(item.group for item in items),
+        comparison=comparison,
     )

@@ -21,9 +21,21 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.json_rows import RowReader, raise_error
 from affidavit.base.statistics import percentile_interval, percentile_of_sorted, rounded
-from affidavit.decision.evaluation import Measure
-from affidavit.decision.metric import LATENCY_METRICS
-from affidavit.decision.report_details import Percentiles
+from affidavit.base.text import excerpt
+from affidavit.decision.evaluation import Measure, decide
+from affidavit.decision.gate import override_gates
+from affidavit.decision.report import Report, ReportInput
+from affidavit.gates.metrics import LATENCY_GATES, LATENCY_METRICS
+from affidavit.gates.report import (
+    ConfigurationFigures,
+    LatencyDetails,
+    Percentiles,
+    ReleaseFigures,
+    Tradeoff,
+    counted_warning,
+    make_report,
+    skipped_rows,
+)
 
 PERCENTILES: Final = {"p50_ms": 50, "p90_ms": 90, "p95_ms": 95, "p99_ms": 99}
 STAGES: Final = ("retrieval_ms", "rerank_ms", "llm_ms", "guard_ms")
@@ -231,3 +243,160 @@ def latency_counts(rows: Iterable[LatencyRow], rps: float | None = None) -> Late
         {name: Latencies(dict(Counter(parts[name]))) for name in sorted(parts)},
         dict(silent),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The latency and precision of one configuration; None if not measured.
+
+    `passes` is about all gates, `passes_relaxed` about those for batch work.
+    """
+
+    name: str
+    p95_ms: float | None
+    precision: float | None
+    passes: bool = False
+    passes_relaxed: bool = False
+
+
+def find_tradeoff(configurations: Iterable[Configuration]) -> Tradeoff:
+    """Return the configurations that no other beats strictly in both figures."""
+    given = sorted(configurations, key=lambda made: made.name)
+    known = [
+        (made.p95_ms, made.precision, made)
+        for made in given
+        if made.p95_ms is not None and made.precision is not None
+    ]
+    kept = [
+        (slow, -right, made.name, made)
+        for slow, right, made in known
+        if not any(other < slow and better > right for other, better, _ in known)
+    ]
+    frontier = tuple(made for *_, made in sorted(kept, key=lambda row: row[:3]))
+    named = {made.name for made in frontier}
+    measured = {made.name for *_, made in known}
+    # The frontier goes from fast and coarse to slow and precise.
+    return Tradeoff(
+        frontier=tuple(
+            ConfigurationFigures(
+                made.name, rounded(made.p95_ms), rounded(made.precision), made.passes
+            )
+            for made in frontier
+        ),
+        dominated=tuple(made.name for made in given if made.name in measured - named),
+        not_measured=tuple(made.name for made in given if made.name not in measured),
+        interactive=next((made.name for made in frontier if made.passes), None),
+        batch=_most_precise(frontier),
+    )
+
+
+def _most_precise(frontier: tuple[Configuration, ...]) -> str | None:
+    passing = [made for made in frontier if made.passes_relaxed]
+    best = max(passing, key=lambda made: made.precision or 0.0, default=None)
+    return None if best is None else best.name
+
+
+MAX_P95_INCREASE: Final = 0.15
+MAX_PRECISION_DROP: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackGuard:
+    """How much worse a release may be than the last one.
+
+    P95 may rise by a share of the old value. Precision may fall by points: 0.02 allows 0.90 to
+    become 0.88. The document says only "2 %"; points are the stricter reading below 1.
+    """
+
+    slower_by: float = MAX_P95_INCREASE
+    worse_by: float = MAX_PRECISION_DROP
+
+    def objections(self, before: Configuration, now: Configuration) -> tuple[str, ...]:
+        """Return why the release should be rolled back."""
+        found = []
+        if before.p95_ms is not None and now.p95_ms is not None:
+            limit = before.p95_ms * (1 + self.slower_by)
+            if rounded(now.p95_ms) > rounded(limit):
+                found.append(
+                    f"P95 rose from {rounded(before.p95_ms, 1)} to {rounded(now.p95_ms, 1)} ms,"
+                    f" beyond {rounded(limit, 1)}"
+                )
+        if before.precision is not None and now.precision is not None:
+            floor = before.precision - self.worse_by
+            if rounded(now.precision) < rounded(floor):
+                found.append(
+                    f"precision fell from {rounded(before.precision, 4)} to"
+                    f" {rounded(now.precision, 4)}, below {rounded(floor, 4)}"
+                )
+        return tuple(found)
+
+    def doubts(self, before: Configuration, now: Configuration) -> tuple[str, ...]:
+        """Return why the guard could not compare a figure."""
+        pairs = {
+            "P95": (before.p95_ms, now.p95_ms),
+            "precision": (before.precision, now.precision),
+        }
+        return tuple(
+            f"{name} was not measured in both releases, so the rollback guard cannot compare it"
+            for name, pair in pairs.items()
+            if None in pair
+        )
+
+
+_MAX_NAMED: Final = 8
+
+
+def latency_report(
+    counts: LatencyCounts,
+    inputs: Mapping[str, ReportInput],
+    *,
+    overrides: Iterable[str] = (),
+    tradeoff: Tradeoff | None = None,
+    releases: tuple[Configuration, Configuration] | None = None,
+    guard: RollbackGuard | None = None,
+    precision: float | None = None,
+    refusals: Iterable[str] = (),
+    doubts: Iterable[str] = (),
+) -> Report:
+    """Return the report of latencies; `releases` are the last one and this one, for the guard.
+
+    `precision` is stored for the guard of the next release. `refusals` and `doubts` come from the
+    accuracy report of the same release.
+    """
+    watch = guard or RollbackGuard()
+    measures = counts.measures()
+    guarded = (
+        ((), ()) if releases is None else (watch.objections(*releases), watch.doubts(*releases))
+    )
+    decision = decide(
+        override_gates(overrides, LATENCY_GATES, LATENCY_METRICS),
+        measures,
+        doubts=(*doubts, *skipped_rows(inputs), *guarded[1]),
+        refusals=(*refusals, *guarded[0]),
+    )
+    return make_report(
+        "latency",
+        decision,
+        measures,
+        inputs=dict(inputs),
+        warnings=(
+            *counted_warning("questions without an answer, which have no latency", counts.silent),
+            *_tradeoff_warnings(tradeoff),
+        ),
+        counts={"answers": counts.everything.count, "no_answer": counts.silent},
+        details=LatencyDetails(
+            load=counts.percentiles("load"),
+            config=counts.percentiles("config"),
+            stage=counts.percentiles("stage"),
+            tradeoff=tradeoff,
+            release=ReleaseFigures(rounded(measures["p95_ms"].value), rounded(precision)),
+        ),
+    )
+
+
+def _tradeoff_warnings(tradeoff: Tradeoff | None) -> tuple[str, ...]:
+    """Warn if no configuration has both figures: a name may be misspelt on one side."""
+    if tradeoff is None or tradeoff.frontier:
+        return ()
+    names = ", ".join(excerpt(name) for name in tradeoff.not_measured[:_MAX_NAMED])
+    return (f"no configuration has both a latency and a precision, of {names}",)

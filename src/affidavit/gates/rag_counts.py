@@ -20,7 +20,7 @@ from affidavit.decision.counts import (
     tally_results,
 )
 from affidavit.decision.evaluation import Measure, measure_from_tally
-from affidavit.decision.metric import RAG_METRICS
+from affidavit.gates.metrics import RAG_METRICS
 
 # A profile has everything that figures, listings and comparisons need of an item. There are few
 # different profiles, so a million items are a few sums. While rows are read, only the code of a
@@ -95,8 +95,6 @@ def decode_profile(code: int) -> ItemProfile:
     )
 
 
-# The figures of the RAG gates, from sums over profiles.
-#
 # Origin: section 2 of the RAG document. S is shipped, R refused, A answerable, U unanswerable.
 # `containment` is ours: C alone, for files of tools that keep no citations.
 
@@ -307,9 +305,6 @@ class RagCounts:
             )
             for name, mark in RESULT_BY_METRIC.items()
         }
-
-
-# From items to counts: sums over profiles, and the names that a report lists.
 
 
 def count_profiles(items: Iterable[tuple[str, ItemProfile]]) -> RagCounts:

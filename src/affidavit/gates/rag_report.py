@@ -1,16 +1,18 @@
-"""The RAG report: the worst items, the policy, the decision and the report."""
+"""The RAG report: the policy, the worst items, scores of other tools, and the decision."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from fractions import Fraction
+from typing import Final, TypeAlias
 
 from msgspec import UNSET, structs
 
+from affidavit.base.statistics import rounded
+from affidavit.base.text import excerpt
 from affidavit.decision.comparison import Comparison, comparison_doubts, regression_reasons
-from affidavit.decision.counts import EMPTY_LISTING
+from affidavit.decision.counts import EMPTY_LISTING, MAX_LISTED, Listing
 from affidavit.decision.evaluation import decide
-from affidavit.decision.gate import RAG_GATES, SCU_GATE, Gate, override_gates
-from affidavit.decision.metric import RAG_METRICS
+from affidavit.decision.gate import Gate, override_gates
 from affidavit.decision.report import (
     Checks,
     ItemGroup,
@@ -18,10 +20,8 @@ from affidavit.decision.report import (
     ReportInput,
     RowLocation,
     group_items,
-    make_report,
 )
-from affidavit.decision.report_details import RagOffender
-from affidavit.gates.imported_scores import ImportedExtras
+from affidavit.gates.metrics import RAG_GATES, RAG_METRICS, SCU_GATE
 from affidavit.gates.rag_counts import (
     AnswerState,
     ItemProfile,
@@ -31,6 +31,134 @@ from affidavit.gates.rag_counts import (
 )
 from affidavit.gates.rag_rows import GoldItem, TraceAnswer, TraceRow, qid_of
 from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagSettings
+from affidavit.gates.report import RagDetails, RagOffender, ScoreFigures, make_report
+
+ImportedScore: TypeAlias = bool | int | float | str | None
+
+MAX_REPEATABLE_WORDS: Final = 8
+"""In words. A longer reference is a sentence, which no answer repeats literally."""
+_MAX_SHOWN: Final = 10
+# Every double is an integer multiple of this unit, so sums are sums of integers.
+_PARTS_OF_ONE: Final = 1 << 1074
+
+
+@dataclass(slots=True)
+class ScoreSum:
+    """All scores of one name; a yes is 1 and a no is 0."""
+
+    n: int = 0
+    parts: int = 0
+    least: float | None = None
+    most: float | None = None
+    not_measured: int = 0
+    labels: int = 0
+    """Scores that are text and have no mean."""
+
+    def add(self, score: ImportedScore) -> None:
+        """Add a score."""
+        if score is None:
+            self.not_measured += 1
+        elif isinstance(score, str):
+            self.labels += 1
+        else:
+            value = float(score)
+            numerator, denominator = value.as_integer_ratio()
+            self.n += 1
+            self.parts += numerator * (_PARTS_OF_ONE // denominator)
+            self.least = value if self.least is None else min(self.least, value)
+            self.most = value if self.most is None else max(self.most, value)
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the numbers; None if there are none."""
+        return float(Fraction(self.parts, self.n * _PARTS_OF_ONE)) if self.n else None
+
+    def figures(self) -> ScoreFigures:
+        """Return the figures of the scores as a report stores them, rounded."""
+        return ScoreFigures(
+            n=self.n,
+            mean=rounded(self.mean),
+            min=rounded(self.least),
+            max=rounded(self.most),
+            not_measured=self.not_measured,
+            labels=self.labels,
+        )
+
+
+@dataclass(slots=True)
+class ImportedScores:
+    """The scores of a run by name; of very many names the first are kept."""
+
+    sums: dict[str, ScoreSum] = field(default_factory=dict)
+    is_cut: bool = False
+
+    def add(self, scores: Mapping[str, ImportedScore]) -> None:
+        """Add the scores of a row."""
+        for name, score in scores.items():
+            self.sums.setdefault(name, ScoreSum()).add(score)
+        while len(self.sums) > MAX_LISTED:
+            # The names kept are the first in sorted order, whatever the order of the rows.
+            del self.sums[max(self.sums)]
+            self.is_cut = True
+
+    def summary(self) -> str:
+        """Return the means in one line; empty if there are no scores."""
+        means = [
+            f"{excerpt(name)} {rounded(mean, 3):g} (n {self.sums[name].n})"
+            for name in sorted(self.sums)
+            if (mean := self.sums[name].mean) is not None
+        ]
+        more = len(means) - _MAX_SHOWN
+        shown = [*means[:_MAX_SHOWN], f"{more} more"] if more > 0 else means
+        listed = ", ".join(shown) or "labels only" * bool(self.sums)
+        return listed + " and further names" * self.is_cut
+
+
+def is_sentence(texts: Iterable[str]) -> bool:
+    """Tell whether all reference texts are too long to be repeated literally."""
+    given = tuple(texts)
+    return bool(given) and all(len(text.split()) > MAX_REPEATABLE_WORDS for text in given)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedExtras:
+    """What the files of other tools contain beside gold items and traces.
+
+    `same_question` lists gold items that share their question, so that a trace without a qid cannot
+    be assigned. `sentences` counts references that are too long to be repeated literally.
+    """
+
+    scores: ImportedScores = field(default_factory=ImportedScores)
+    same_question: Listing = EMPTY_LISTING
+    sentences: int = 0
+
+    @property
+    def details(self) -> RagDetails:
+        """The scores in the order of their names."""
+        sums = self.scores.sums
+        return RagDetails({name: sums[name].figures() for name in sorted(sums)} or UNSET)
+
+    @property
+    def listings(self) -> Mapping[str, Listing]:
+        """The listings of the report."""
+        return {"same_question": self.same_question} if self.same_question.total else {}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of the report."""
+        said = {
+            f"scores that the file brings: {self.scores.summary()}; not used for the decision": (
+                self.scores.sums
+            ),
+            "gold items that have their question in common, so traces that are known by it alone"
+            f" belong to none of them: {self.same_question.total}": self.same_question.total,
+            f"references of more than {MAX_REPEATABLE_WORDS} words: {self.sentences};"
+            " an answer must hold"
+            " one letter for letter, so the same in other words counts as wrong: give these"
+            " questions short texts (gold_claim_substr) in a gold set of their own": self.sentences,
+        }
+        return tuple(text for text, holds in said.items() if holds)
+
 
 # Offenders are the items to examine first. Only their names are kept while rows are counted; their
 # rows are read again afterwards.
@@ -86,9 +214,6 @@ def _not_measured(profile: ItemProfile) -> tuple[str, ...]:
     return tuple(name for name, held in checks.items() if held is None)
 
 
-# The result of an engine for a gold set and its traces.
-
-
 @dataclass(frozen=True, slots=True)
 class RagResult:
     """Counts, the worst items with their rows, and all items if requested.
@@ -102,8 +227,6 @@ class RagResult:
     items: Iterable[tuple[str, ItemProfile]] | None
     extras: ImportedExtras = field(default_factory=ImportedExtras)
 
-
-# From counts to a decision and its report.
 
 RAG_KIND: Final = "rag"
 TRACE_ROLE: Final = "trace"

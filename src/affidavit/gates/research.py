@@ -20,13 +20,11 @@ from affidavit.decision.comparison import (
 )
 from affidavit.decision.counts import EMPTY_LISTING, Listing, Tally, all_hold, listing_of
 from affidavit.decision.evaluation import Measure, decide, measure_from_tally
-from affidavit.decision.gate import RESEARCH_GATES, override_gates
-from affidavit.decision.metric import RESEARCH_METRICS
-from affidavit.decision.report import Report, ReportInput, ReportItem, group_items, make_report
-from affidavit.decision.report_details import ResearchDetails, ResearchRunDetails
+from affidavit.decision.gate import override_gates
+from affidavit.decision.report import Report, ReportInput, ReportItem, group_items
+from affidavit.gates.metrics import RESEARCH_GATES, RESEARCH_METRICS
+from affidavit.gates.report import ResearchDetails, ResearchRunDetails, make_report
 
-# Golden queries and the stored artifacts of research runs.
-#
 # Origin: the research document and the decisions on it. A run consists of its stored output, the
 # manifests of its steps and its events. Unknown fields are ignored.
 
@@ -154,7 +152,6 @@ def collapse_white_space(objective: str) -> str:
 
 
 # The four figures of research runs, per query and over all (micro).
-#
 # Origin: the research document, "Metrics and computation". Everything is computed from stored
 # artifacts. What a run says about its own success is ignored, except its stop reason.
 

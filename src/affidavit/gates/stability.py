@@ -1,19 +1,26 @@
-"""Stability: whether the answers to the same question stay the same over many runs."""
+"""Stability: whether the answers to the same question stay the same over many runs.
+
+Origin: the stability page of the RAG document.
+"""
 
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
+from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import gates as faults
 from affidavit.base.json_rows import RowReader
 from affidavit.base.statistics import percentile, rounded
+from affidavit.base.text import excerpt
+from affidavit.decision.comparison import Comparison, comparison_doubts, regression_reasons
 from affidavit.decision.counts import (
     Listing,
     Tally,
@@ -22,15 +29,104 @@ from affidavit.decision.counts import (
     result_from_bool,
     tally_results,
 )
-from affidavit.decision.evaluation import Measure, measure_from_tally
-from affidavit.decision.metric import STABILITY_METRICS
-from affidavit.decision.report_details import QuestionFigures
+from affidavit.decision.evaluation import Measure, decide, measure_from_tally
+from affidavit.decision.gate import override_gates
+from affidavit.decision.report import Report, ReportInput, group_items
 from affidavit.gates.constraints import locked_set
-from affidavit.gates.jitter import jitter_run_id
+from affidavit.gates.metrics import STABILITY_GATES, STABILITY_METRICS
 from affidavit.gates.rag_rows import GoldItem, TraceAnswer, qid_of
 from affidavit.gates.rag_scoring import REFUSAL, SHORTEST_SUBSTRING, cites
+from affidavit.gates.report import (
+    QuestionFigures,
+    StabilityDetails,
+    StabilityRunCounts,
+    counted_warning,
+    make_report,
+    skipped_rows,
+)
 
-# The distance between two texts.
+_AROUND_MARK: Final = re.compile(r"\s*([,:])\s*")
+_SPACES: Final = re.compile(r"\s+")
+_DASH: Final = re.compile("[\u2013\u2014]")
+_SYNONYMS: Final = {
+    "explain": "describe",
+    "list": "enumerate",
+    "compare": "contrast",
+    "show": "display",
+}
+_SYNONYM: Final = re.compile(rf"\b({'|'.join(_SYNONYMS)})\b", re.IGNORECASE)
+_PHRASES: Final = ("with citations", "in one sentence")
+_PHRASE: Final = re.compile("|".join(_PHRASES), re.IGNORECASE)
+
+
+def _white_space(question: str) -> str:
+    return _SPACES.sub(" ", _AROUND_MARK.sub(r"\1 ", question)).strip()
+
+
+def _punctuation(question: str) -> str:
+    changed = _DASH.sub("-", question).rstrip()
+    if not changed.endswith((".", "!", "?")):
+        changed += "?"
+    return changed.replace("?", " ?")
+
+
+def _synonyms(question: str) -> str:
+    return _SYNONYM.sub(lambda word: _SYNONYMS[word[1].lower()], question)
+
+
+def _order(question: str) -> str:
+    found = [*_PHRASE.finditer(question)]
+    if {match[0].lower() for match in found} != set(_PHRASES):
+        return question
+    swapped = dict(zip(_PHRASES, reversed(_PHRASES), strict=True))
+    return _PHRASE.sub(lambda match: swapped[match[0].lower()], question)
+
+
+JITTERS: Final[Mapping[str, Callable[[str], str]]] = MappingProxyType(
+    {
+        "none": lambda question: question,
+        "ws": _white_space,
+        "punct": _punctuation,
+        "syn": _synonyms,
+        "order": _order,
+    }
+)
+_SEED_RANGE: Final = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
+_MAX_SEEDS: Final = 10_000
+
+
+def apply_jitter(question: str, jitter: str) -> str:
+    """Return a question with a jitter applied."""
+    if jitter not in JITTERS:
+        raise AffidavitError(faults.JITTER_UNKNOWN, name=jitter, known=", ".join(JITTERS))
+    return JITTERS[jitter](question)
+
+
+def parse_jitters(text: str) -> tuple[str, ...]:
+    """Return the jitters of a list with commas, each once."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        apply_jitter("", name)
+    return names
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Return the seeds of a list with commas and ranges (`0,1,2`, `0-4`), each once."""
+    found: dict[int, None] = {}
+    for word in text.split(","):
+        match = _SEED_RANGE.fullmatch(word.strip())
+        first = int(match[1]) if match else 0
+        last = int(match[2] or match[1]) if match else -1
+        if not 0 <= last - first < _MAX_SEEDS:
+            raise AffidavitError(faults.SEEDS_MALFORMED, text=excerpt(text))
+        found.update(dict.fromkeys(range(first, last + 1)))
+    return tuple(found)
+
+
+def jitter_run_id(qid: str, seed: int, jitter: str) -> str:
+    """Return the name of a run, as the stability page writes it."""
+    return f"{qid}#seed={seed};j={jitter}"
+
 
 _PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 _WHITE_SPACE: Final = re.compile(r"\s+")
@@ -93,10 +189,6 @@ def normalised_distance(first: str, second: str) -> float:
         return 0.0
     return edit_distance(first, second) / max(len(first), len(second))
 
-
-# The figures of one question over its runs, and whether they are within their limits.
-#
-# Origin: the stability page of the RAG document.
 
 STABILITY_LIMITS: Final[Mapping[str, float]] = {
     "acr": 0.95,
@@ -194,9 +286,7 @@ class QuestionStability:
         )
 
 
-# Runs, their figures and counts.
-#
-# Origin: the stability page of the RAG document. Where the reference scores nothing to measure as
+# Where the reference of the stability page scores nothing to measure as
 # perfect (no pair of answers, no citation), the figure is None here. An unanswerable item passes
 # only if it is refused in every run; the reference also accepts one that is answered every time. A
 # run without an answer is neither a refusal nor an agreement: figures are over the answers, and a
@@ -362,3 +452,81 @@ def stability_counts(
         unstable=listing_of(names if figures.outcome is False else ()),
     )
     return figures, counts
+
+
+def stability_report(
+    counts: StabilityCounts,
+    figures: Iterable[QuestionStability],
+    inputs: Mapping[str, ReportInput],
+    *,
+    overrides: Iterable[str] = (),
+    strays: Listing | None = None,
+    duplicates: int = 0,
+    allow_missing: bool = False,
+    comparison: Comparison | None = None,
+) -> Report:
+    """Return the report of repeated runs; `strays` are the qids that the gold set does not have."""
+    unknown = strays or Listing()
+    each = sorted(figures, key=lambda made: made.qid)
+    measures = counts.measures(allow_missing=allow_missing)
+    gaps = counted_warning("gold items without a run", counts.without_runs.total)
+    decision = decide(
+        override_gates(overrides, STABILITY_GATES, STABILITY_METRICS),
+        measures,
+        doubts=(
+            *_nothing_to_decide(counts, each),
+            *skipped_rows(inputs),
+            *(() if allow_missing else gaps),
+            *comparison_doubts(comparison),
+        ),
+        refusals=regression_reasons(comparison),
+    )
+    return make_report(
+        "stability",
+        decision,
+        measures,
+        inputs=dict(inputs),
+        offenders=tuple(made.figures() for made in each if made.outcome is False)[:10],
+        warnings=(
+            *counted_warning("qids of runs that are not in the gold set", unknown.total),
+            *counted_warning(
+                "runs that gave way to a later one of the same seed and jitter", duplicates
+            ),
+            *counted_warning(
+                "runs without an answer, which are no refusal and no agreement", counts.silent.total
+            ),
+            *(gaps if allow_missing else ()),
+        ),
+        listings={
+            "unstable": counts.unstable,
+            "without_runs": counts.without_runs,
+            "runs_without_answer": counts.silent,
+            "runs_without_gold": unknown,
+        },
+        counts={"duplicates": duplicates, "questions": len(each)},
+        settings={"allow_missing": allow_missing},
+        details=StabilityDetails(
+            questions=tuple(made.figures() for made in each),
+            by_run=tuple(
+                StabilityRunCounts(
+                    seed=seed,
+                    jitter=jitter,
+                    right=tally.hits,
+                    wrong=tally.misses,
+                    not_measured=tally.not_measured,
+                )
+                for (seed, jitter), tally in counts.by_run.items()
+            ),
+        ),
+        items=group_items(((made.qid,), made.outcome, made.checks) for made in each),
+        comparison=comparison,
+    )
+
+
+def _nothing_to_decide(
+    counts: StabilityCounts, figures: list[QuestionStability]
+) -> tuple[str, ...]:
+    """Return why there is nothing to decide."""
+    if not figures:
+        return ("the gold set is empty",)
+    return () if counts.by_run else ("no run has a qid of the gold set",)

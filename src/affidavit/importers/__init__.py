@@ -6,8 +6,7 @@
 tool does not record it.
 """
 
-from affidavit.importers.model import ImportedRow, Role, ToolName
 from affidavit.importers.reader import detect, read_rows
-from affidavit.importers.tool_format import qid_from_question
+from affidavit.importers.tool_format import ImportedRow, Role, ToolName, qid_from_question
 
 __all__ = ["ImportedRow", "Role", "ToolName", "detect", "qid_from_question", "read_rows"]

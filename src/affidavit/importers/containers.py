@@ -1,23 +1,107 @@
 """Reads the rows of JSON, JSON lines, CSV and Parquet files, recognised by their content."""
 
 import csv
+import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from io import BufferedReader
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.strict_json import read_lines
-from affidavit.importers.tool_json import has_lines, json_document, json_lines, skip_byte_order_mark
+from affidavit.base.faults.input import EXTRA_MISSING, FILE_TOO_LARGE, JSON_NUMBER_DOMAIN
+from affidavit.base.json_values import JsonLimits, JsonValue
+from affidavit.base.strict_json import decode, read_lines
 
 if TYPE_CHECKING:
     from _csv import Reader
-from collections.abc import Mapping
-from enum import StrEnum
-from types import MappingProxyType
 
-from affidavit.base.faults.input import EXTRA_MISSING
+
+# About a hundred thousand rows: a promptfoo document has 3.7 kB per row.
+DOCUMENT_LIMITS: Final = JsonLimits(
+    max_bytes=512 * 1024 * 1024, max_depth=128, max_string=64 * 1024 * 1024
+)
+# One line of OTLP is a batch of spans with all their prompts.
+JSON_LINE_LIMITS: Final = JsonLimits(
+    max_bytes=64 * 1024 * 1024, max_depth=128, max_string=64 * 1024 * 1024
+)
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+# Strings are consumed whole, so a word in a string is never taken for a number.
+_TOKEN: Final = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN', re.DOTALL)
+
+
+def decode_tool_json(raw: bytes, limits: JsonLimits, first_line: int = 1) -> JsonValue:
+    """Return a JSON value as tools write it; NaN and Infinity are null.
+
+    Python writes them for a metric that could not be computed. Everything else is decoded strictly.
+    """
+    try:
+        return decode(raw, limits, first_line)
+    except AffidavitError as error:
+        if error.fault is not JSON_NUMBER_DOMAIN:
+            raise
+    return decode(_TOKEN.sub(lambda token: token[1] or b"null", raw), limits, first_line)
+
+
+def skip_byte_order_mark(stream: BufferedReader) -> None:
+    """Skip a byte order mark."""
+    if stream.peek(len(BYTE_ORDER_MARK)).startswith(BYTE_ORDER_MARK):
+        stream.read(len(BYTE_ORDER_MARK))
+
+
+def has_lines(stream: BufferedReader) -> bool:
+    """Say whether the first line is a whole object and another line follows.
+
+    A single line counts as a document, because a document may be longer than a line may be.
+    """
+    first = stream.readline(JSON_LINE_LIMITS.max_bytes).strip()
+    while not first and stream.peek(1):
+        first = stream.readline(JSON_LINE_LIMITS.max_bytes).strip()
+    if not (first.startswith(b"{") and first.endswith(b"}")):
+        return False
+    return any(
+        line.strip() for line in iter(lambda: stream.readline(JSON_LINE_LIMITS.max_bytes), b"")
+    )
+
+
+def json_document(stream: BufferedReader, file: str) -> JsonValue:
+    """Return the only value of a file."""
+    raw = stream.read(DOCUMENT_LIMITS.max_bytes + 1)
+    if len(raw) > DOCUMENT_LIMITS.max_bytes:
+        raise AffidavitError(FILE_TOO_LARGE, Where(file), limit=DOCUMENT_LIMITS.max_bytes)
+    try:
+        return decode_tool_json(raw, DOCUMENT_LIMITS)
+    except AffidavitError as error:
+        raise error.at(file=file) from None
+
+
+def json_lines(
+    stream: BufferedReader, file: str, on_bad: Callable[[AffidavitError], None]
+) -> Iterator[tuple[int, JsonValue]]:
+    """Yield the value of each line that is not blank, with the line's number."""
+    lines = read_lines(stream, JSON_LINE_LIMITS.max_bytes)
+    number = 0
+    while True:
+        try:
+            raw = next(lines, None)
+        except AffidavitError as error:  # Too long: the start of the next line is unknown.
+            raise error.at(file=file) from None
+        if raw is None:
+            return
+        number += 1
+        text = raw.strip()
+        if text:
+            try:
+                value = decode_tool_json(text, JSON_LINE_LIMITS, number)
+            except AffidavitError as error:
+                on_bad(error.at(file=file, line=number))
+            else:
+                yield number, value
+
 
 # CSV: RFC 4180, with the byte order marks, semicolons and tabs of spreadsheets. Quoted cells may
 # contain line feeds. A row with more or fewer cells than the header is bad, because its cells would
@@ -191,7 +275,17 @@ def values_in(
     elif container is Container.PARQUET:
         yield from parquet_rows(stream, file)
     elif container is Container.ARCHIVE:
-        # Importing zipfile takes a tenth of the start-up time.
-        from affidavit.importers.inspect_archive import samples_in
+        yield from _archived(stream, file, on_bad)
 
-        yield from samples_in(stream, file, on_bad)
+
+def _archived(stream: BufferedReader, file: str, on_bad: OnBad) -> Iterator[tuple[int, object]]:
+    # Importing zipfile takes a tenth of the start-up time.
+    from affidavit.importers.inspect_archive import SAMPLE, samples_in
+
+    for number, (name, raw) in enumerate(samples_in(stream, file), 1):
+        try:
+            value = decode_tool_json(raw, SAMPLE)
+        except AffidavitError as error:
+            on_bad(error.at(file=f"{file}:{name}"))
+        else:
+            yield number, value

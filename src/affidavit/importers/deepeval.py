@@ -9,9 +9,16 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from affidavit.importers.fields import Row, chunks, flag, has, rows_in, score_from, text, texts
-from affidavit.importers.model import Record, ToolName, ToolScore
-from affidavit.importers.tool_format import ToolFormat, row_shaper, unfold_list
+from affidavit.importers.fields import chunks, flag, has, rows_in, score_from, text, texts
+from affidavit.importers.tool_format import (
+    Record,
+    Row,
+    ToolFormat,
+    ToolName,
+    ToolScore,
+    row_shaper,
+    unfold_list,
+)
 
 _ANSWERS: Final = ("actual_output", "actualOutput")
 _REFERENCES: Final = ("expected_output", "expectedOutput")

@@ -9,7 +9,7 @@ Zstandard, which Python's zip reader supports from 3.14 on; until then pyarrow u
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import BufferedReader
 from typing import Final
 
@@ -17,7 +17,6 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.faults.input import EXTRA_MISSING
 from affidavit.base.json_values import JsonLimits
-from affidavit.importers.tool_json import decode_tool_json
 
 SAMPLE: Final = JsonLimits(max_bytes=256 * 1024 * 1024, max_depth=128, max_string=64 * 1024 * 1024)
 MAX_RATIO: Final = 1000
@@ -30,19 +29,10 @@ _WORKBOOK_MEMBER: Final = "xl/workbook.xml"
 _LOG_MEMBERS: Final = frozenset({"header.json", "_journal/start.json"})
 
 
-def samples_in(
-    stream: BufferedReader, file: str, on_bad: Callable[[AffidavitError], None]
-) -> Iterator[tuple[int, object]]:
-    """Yield the samples of a log in their order."""
-    members = _members(stream, file)
-    for number, member in enumerate(members, 1):
-        raw = _unpacked(stream, member, file)
-        try:
-            value = decode_tool_json(raw, SAMPLE)
-        except AffidavitError as error:
-            on_bad(error.at(file=f"{file}:{member.filename}"))
-        else:
-            yield number, value
+def samples_in(stream: BufferedReader, file: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the JSON of each sample of a log, in their order."""
+    for member in _members(stream, file):
+        yield member.filename, _unpacked(stream, member, file)
 
 
 def _members(stream: BufferedReader, file: str) -> list[zipfile.ZipInfo]:

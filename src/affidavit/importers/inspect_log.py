@@ -7,19 +7,27 @@ read from the metadata of a sample, under the usual names.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from affidavit.importers.conversation import ASSISTANT_ROLES, USER_ROLES, last_text
 from affidavit.importers.fields import (
-    Row,
+    ASSISTANT_ROLES,
+    USER_ROLES,
     chunks,
     flag,
+    last_text,
     named_chunks,
     row_in,
     score_from,
     text,
     texts,
 )
-from affidavit.importers.model import Record, ToolName, ToolScore
-from affidavit.importers.tool_format import ToolFormat, row_shaper, unfold_list
+from affidavit.importers.tool_format import (
+    Record,
+    Row,
+    ToolFormat,
+    ToolName,
+    ToolScore,
+    row_shaper,
+    unfold_list,
+)
 
 _CONTEXTS: Final = ("retrieved_contexts", "contexts", "context", "documents")
 _ATTACHED: Final = "attachment://"

@@ -8,11 +8,26 @@ end of the file; traces and items are read one by one.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from affidavit.importers.conversation import decode_if_json, find_answer, find_question
-from affidavit.importers.fields import Row, row_in, rows_in, score_from, text
-from affidavit.importers.model import Record, ToolName, ToolScore
+from affidavit.importers.fields import (
+    decode_if_json,
+    find_answer,
+    find_question,
+    row_in,
+    rows_in,
+    score_from,
+    text,
+)
 from affidavit.importers.otlp import SpanStep, first_non_empty, observation_step, retrieved_chunks
-from affidavit.importers.tool_format import Numbered, ToolFormat, row_shaper, unfold_list
+from affidavit.importers.tool_format import (
+    Numbered,
+    Record,
+    Row,
+    ToolFormat,
+    ToolName,
+    ToolScore,
+    row_shaper,
+    unfold_list,
+)
 
 
 def unfold(value: object) -> Iterable[object] | None:

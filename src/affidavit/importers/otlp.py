@@ -9,22 +9,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from affidavit.importers.conversation import (
+from affidavit.importers.fields import (
     ASSISTANT_ROLES,
     USER_ROLES,
+    chunk_from,
     decode_if_json,
     find_answer,
     find_question,
     last_text,
+    row_in,
+    rows_in,
+    score_from,
+    text,
 )
-from affidavit.importers.fields import Row, chunk_from, row_in, rows_in, score_from, text
-from affidavit.importers.model import ImportedChunk, Record, RowProblem, ToolName, ToolScore
 from affidavit.importers.tool_format import (
     GOLD_AND_TRACE,
     TRACE_ONLY,
+    ImportedChunk,
     Numbered,
+    Record,
     RoleSet,
+    Row,
+    RowProblem,
     ToolFormat,
+    ToolName,
+    ToolScore,
     id_of,
     row_shaper,
 )

@@ -3,16 +3,19 @@
 from collections.abc import Iterable
 from typing import Final
 
-from affidavit.importers.fields import Row, chunks, flag, has, named_chunks, scores, text, texts
-from affidavit.importers.model import (
+from affidavit.importers.fields import chunks, flag, has, named_chunks, scores, text, texts
+from affidavit.importers.tool_format import (
     ImportedChunk,
     ImportedRow,
     ImportOptions,
     Record,
+    Row,
     RowProblem,
+    ToolFormat,
     ToolName,
+    row_shaper,
+    unfold_list,
 )
-from affidavit.importers.tool_format import ToolFormat, row_shaper, unfold_list
 
 
 def native_row(row: Row, position: int, line: int, choices: ImportOptions) -> ImportedRow:

@@ -10,9 +10,17 @@ from typing import Final
 
 import orjson
 
-from affidavit.importers.fields import Row, chunks, flag, row_in, rows_in, score_from, text, texts
-from affidavit.importers.model import Record, ToolName, ToolScore
-from affidavit.importers.tool_format import ToolFormat, qid_from_question, row_shaper, unfold_list
+from affidavit.importers.fields import chunks, flag, row_in, rows_in, score_from, text, texts
+from affidavit.importers.tool_format import (
+    Record,
+    Row,
+    ToolFormat,
+    ToolName,
+    ToolScore,
+    qid_from_question,
+    row_shaper,
+    unfold_list,
+)
 
 _QUESTIONS: Final = ("question", "query", "input", "user_input", "q")
 _CONTEXTS: Final = ("context", "contexts", "retrieved_contexts", "documents")

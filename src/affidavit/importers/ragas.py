@@ -7,20 +7,20 @@ is a column of its own.
 
 from typing import Final
 
-from affidavit.importers.conversation import ASSISTANT_ROLES, USER_ROLES, last_text
 from affidavit.importers.fields import (
-    Row,
+    ASSISTANT_ROLES,
+    USER_ROLES,
     chunks,
     find,
     flag,
     has,
+    last_text,
     named_chunks,
     scores,
     text,
     texts,
 )
-from affidavit.importers.model import Record, ToolName
-from affidavit.importers.tool_format import ToolFormat, row_shaper
+from affidavit.importers.tool_format import Record, Row, ToolFormat, ToolName, row_shaper
 
 ANSWERS: Final = ("response", "answer")
 RETRIEVED: Final = ("retrieved_contexts", "contexts")

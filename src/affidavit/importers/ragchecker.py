@@ -6,9 +6,15 @@ Origin: `RAGResults` and `RAGResult` of ragchecker 0.1.9.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from affidavit.importers.fields import Row, chunks, has, row_in, scores, text, texts
-from affidavit.importers.model import Record, ToolName
-from affidavit.importers.tool_format import ToolFormat, row_shaper, unfold_list
+from affidavit.importers.fields import chunks, has, row_in, scores, text, texts
+from affidavit.importers.tool_format import (
+    Record,
+    Row,
+    ToolFormat,
+    ToolName,
+    row_shaper,
+    unfold_list,
+)
 
 
 def unfold(value: object) -> Iterable[object] | None:

@@ -10,25 +10,32 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.files import open_to_read
 from affidavit.base.text import excerpt, field_path
-from affidavit.importers.containers import Container, OnBad, container_of, csv_names, values_in
+from affidavit.importers.containers import (
+    Container,
+    OnBad,
+    container_of,
+    csv_names,
+    skip_byte_order_mark,
+    values_in,
+)
 from affidavit.importers.deepeval import DEEPEVAL
 from affidavit.importers.inspect_log import INSPECT
 from affidavit.importers.langfuse import LANGFUSE
-from affidavit.importers.model import (
-    REFUSAL,
-    ImportedRow,
-    ImportOptions,
-    Role,
-    RowProblem,
-    ToolName,
-)
 from affidavit.importers.otlp import GEN_AI, LANGFUSE_SPANS, OPENINFERENCE, TRACE_ID_KEY
 from affidavit.importers.plain_rows import NATIVE, NATIVE_ROWS, TABLE
 from affidavit.importers.promptfoo import PROMPTFOO
 from affidavit.importers.ragas import RAGAS
 from affidavit.importers.ragchecker import RAGCHECKER
-from affidavit.importers.tool_format import Numbered, ToolFormat
-from affidavit.importers.tool_json import skip_byte_order_mark
+from affidavit.importers.tool_format import (
+    REFUSAL,
+    ImportedRow,
+    ImportOptions,
+    Numbered,
+    Role,
+    RowProblem,
+    ToolFormat,
+    ToolName,
+)
 
 # The formats in the order in which they are tried. It matters only where one format has the fields
 # of another: the plain table, with the most common names, is last.

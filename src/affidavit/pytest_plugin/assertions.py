@@ -41,10 +41,9 @@ def assert_gate(
 
 
 def _gate_explanation(report: "Report") -> Iterator[str]:
-    from affidavit.reports import gate_wording
-    from affidavit.reports.gate_tables import offender_table
+    from affidavit.reports.gate_tables import headline, offender_table
 
-    yield f"the gate does not pass: {gate_wording.headline(report).lower()}"
+    yield f"the gate does not pass: {headline(report).lower()}"
     yield from (f"  because {reason}" for reason in report.reasons)
     offenders = offender_table(report)
     for row in () if offenders is None else offenders.rows:

@@ -53,8 +53,8 @@ FORMATS: Final = (
     ),
     Format(
         *("sarif", (".sarif",), "application/sarif+json", "SARIF"),
-        gate="affidavit.reports.gate_sarif:gate_sarif",
-        lint="affidavit.reports.lint_sarif:lint_sarif",
+        gate="affidavit.reports.sarif:gate_sarif",
+        lint="affidavit.reports.sarif:lint_sarif",
     ),
     Format(
         *("markdown", (".md",), "text/markdown", "Markdown"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from affidavit import __version__
 from affidavit.decision.report import Report
-from affidavit.reports import gate_wording
+from affidavit.reports import gate_tables as wording
 from affidavit.reports.gate_charts import charts_of, heatmaps, trend_charts
 from affidavit.reports.gate_history import HistoryRun
 from affidavit.reports.gate_tables import detail_tables, gate_table, input_table, offender_table
@@ -18,9 +18,9 @@ def gate_html(report: Report, history: Iterable[HistoryRun] = ()) -> str:
     """Return the page; with a history it shows trends."""
     runs = tuple(history)
     templates = page_templates()
-    templates.filters.update(visible=gate_wording.escape_controls, listed=gate_wording.list_names)
+    templates.filters.update(visible=wording.escape_controls, listed=wording.list_names)
     return templates.get_template("gate_report.html.j2").render(
-        title=gate_wording.describe_kind(report),
+        title=wording.describe_kind(report),
         whole=_summary_view(report),
         parts=[_part_view(part, runs) for part in report.each_part],
         several=bool(report.parts),
@@ -31,10 +31,10 @@ def gate_html(report: Report, history: Iterable[HistoryRun] = ()) -> str:
 def _summary_view(report: Report) -> dict[str, object]:
     return {
         "kind": report.kind,
-        "name": gate_wording.describe_kind(report),
+        "name": wording.describe_kind(report),
         "decision": report.decision,
-        "said": gate_wording.DECISION_NAMES[report.decision],
-        "headline": gate_wording.headline(report),
+        "said": wording.DECISION_NAMES[report.decision],
+        "headline": wording.headline(report),
         "reasons": report.reasons,
     }
 
@@ -47,7 +47,7 @@ def _part_view(report: Report, history: tuple[HistoryRun, ...]) -> dict[str, obj
     return {
         **_summary_view(report),
         "gates": gate_table(report) if report.gates or report.metrics else None,
-        "meanings": {name: gate_wording.describe_metric(name) for name in _metric_names(report)},
+        "meanings": {name: wording.describe_metric(name) for name in _metric_names(report)},
         "charts": charts,
         "heats": heats,
         "tables": others,
@@ -55,7 +55,7 @@ def _part_view(report: Report, history: tuple[HistoryRun, ...]) -> dict[str, obj
         "offenders": offender_table(report),
         "steps": report.next_steps,
         "comparison": report.comparison,
-        "listings": tuple(gate_wording.listings_beyond_offenders(report)),
+        "listings": tuple(wording.listings_beyond_offenders(report)),
         "warnings": report.warnings,
         "inputs": input_table(report) if report.inputs else None,
         "counts": report.counts,

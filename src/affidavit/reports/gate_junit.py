@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 from affidavit.decision.decision import GateStatus
 from affidavit.decision.evaluation import GateResult
 from affidavit.decision.report import Report
-from affidavit.reports import gate_wording as wording
+from affidavit.reports import gate_tables as wording
 from affidavit.reports.gate_tables import offender_table
 
 

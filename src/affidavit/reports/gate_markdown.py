@@ -10,7 +10,7 @@ from typing import Final
 
 from affidavit import __version__
 from affidavit.decision.report import Report
-from affidavit.reports import gate_wording as wording
+from affidavit.reports import gate_tables as wording
 from affidavit.reports.gate_tables import (
     ReportTable,
     detail_tables,

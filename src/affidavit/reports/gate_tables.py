@@ -1,13 +1,16 @@
-"""The tables of a gate report: the same rows on the terminal, in Markdown and in HTML."""
+"""The words, numbers and tables of a gate report, the same in every rendering."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from affidavit.decision.counts import Listing
-from affidavit.decision.evaluation import Figure
+from affidavit.decision.evaluation import Figure, GateResult
+from affidavit.decision.gate import threshold_text
 from affidavit.decision.report import Report, RowLocation
-from affidavit.decision.report_details import (
+from affidavit.gates.report import (
     AgreementDetails,
     Disagreement,
     LatencyDetails,
@@ -19,9 +22,186 @@ from affidavit.decision.report_details import (
     StabilityDetails,
     Tradeoff,
 )
-from affidavit.reports import gate_wording as wording
 
-# The tables of every report.
+ABSENT: Final = "–"
+_NAMES: Final = 10
+_LONGEST_NAME: Final = 80
+_LONGEST_LINE: Final = 300
+"""A skipped line starts with its path, which may be long, before the problem."""
+DECISION_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {"ship": "Ship", "no_ship": "Do not ship", "inconclusive": "Could not tell"}
+)
+STATUS_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {"pass": "pass", "fail": "fail", "not_measured": "not measured"}
+)
+KIND_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "rag": "RAG answers",
+        "latency": "Latency",
+        "agreement": "Agreement of two agents",
+        "stability": "Stability over runs",
+        "research": "Research runs",
+        "all": "All gates",
+    }
+)
+METRIC_DESCRIPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "precision": "right answers of those given",
+        "chr": "answers that cite a gold passage",
+        "under_refusal": "answered, though there is no answer",
+        "over_refusal": "refused, though there is an answer",
+        "scu": "answers that keep their constraints",
+        "scu_violations": "answers that break a constraint",
+        "recall_at_k": "all gold passages among the first k",
+        "chr_at_k": "a gold passage among the first k",
+        "containment": "answers that hold a gold text",
+        "p50_ms": "median, milliseconds",
+        "p90_ms": "90th percentile, milliseconds",
+        "p95_ms": "95th percentile, milliseconds",
+        "p99_ms": "99th percentile, milliseconds",
+        "tail_amplification": "P99 over P50",
+        "percent_agreement": "questions with the same label",
+        "kappa": "agreement beyond chance",
+        "abstain_rate": "questions that an agent abstains from",
+        "stable": "questions with the same answer in every run",
+        "evidence_coverage_rate": "verified claims with evidence",
+        "golden_recall": "required evidence that was found",
+        "abstention_accuracy": "abstained where there is no evidence",
+        "manifest_integrity": "steps with a manifest",
+    }
+)
+_REASON_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "wrong_answer": "wrong answer",
+        "refused_answerable": "refused, though there is an answer",
+        "answered_unanswerable": "answered, though there is no answer",
+        "hard_flag": "a deterministic check flagged it",
+        "citation_out_of_scope": "it cites what was not retrieved",
+        "shared_refusal": "both refused",
+        "auditor_veto": "the auditor did not accept it",
+        "auditor_ok": "the auditor accepted it",
+        "incoherent_pair": "the labels do not fit together",
+    }
+)
+CHECKS_LEGEND: Final = (
+    "C: the claim holds a gold text. H: a gold passage is cited, and nothing that was not"
+    " retrieved. K: the constraints are echoed and none is contradicted."
+)
+# Zero-width joiners are kept: some scripts and emoji need them.
+_CONTROLS: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
+)
+
+
+def escape_controls(text: str) -> str:
+    """Return a text with control and invisible characters as escapes."""
+    return _CONTROLS.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def describe_kind(report: Report) -> str:
+    """Return the title of a report's kind."""
+    return KIND_NAMES.get(report.kind, report.kind)
+
+
+def describe_metric(key: str) -> str:
+    """Return the description of a metric and its part; empty if it is not known."""
+    name, _, part = key.partition("/")
+    said = METRIC_DESCRIPTIONS.get(name, "")
+    return f"{said} at {part}" if said and part else said
+
+
+def describe_reason(why: str) -> str:
+    """Return the description of a reason."""
+    return _REASON_NAMES.get(why, why.replace("_", " "))
+
+
+def format_figure(value: float | None, beside: float | None = None, digits: int = 4) -> str:
+    """Return a number with few digits, but enough that it differs from an unequal `beside`.
+
+    A precision of 0.799999 fails a gate of 0.8 and must not be shown as 0.8.
+    """
+    if value is None:
+        return ABSENT
+    for places in range(digits, 17):
+        short = round(value, places)
+        if beside is None or (short == beside) == (value == beside):
+            break
+    return threshold_text(short)
+
+
+def format_interval(ci95: Sequence[float] | None) -> str:
+    """Return an interval with enough digits to tell its ends apart, or a dash."""
+    if ci95 is None:
+        return ABSENT
+    low, high = ci95
+    digits = next((n for n in range(2, 6) if round(high - low, n) >= 10 ** (1 - n)), 6)
+    return f"{format_figure(low, digits=digits)} to {format_figure(high, digits=digits)}"
+
+
+def format_threshold(gate: GateResult) -> str:
+    """Return the condition of a gate: `>= 0.8`, `>= 0.8 at 95%`."""
+    sure = "" if gate.confidence is None else f" at {format_figure(gate.confidence)}%"
+    return f"{gate.op} {threshold_text(gate.threshold)}{sure}"
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text on one line, shortened with an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
+def short_name(name: str) -> str:
+    """Return a user's name, such as a qid, shortened for the report."""
+    return shortened(name, _LONGEST_NAME)
+
+
+def list_names(
+    names: Sequence[str], most: int, total: int | None = None, longest: int = _LONGEST_NAME
+) -> str:
+    """Return the first names and how many more there are."""
+    if not names:
+        return ABSENT
+    more = (len(names) if total is None else total) - min(len(names), most)
+    said = ", ".join(shortened(name, longest) for name in names[:most])
+    return f"{said} and {more} more" if more > 0 else said
+
+
+def listings_beyond_offenders(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the listings that the offenders do not already cover."""
+    named = {offender.qid for offender in report.offenders}
+    for name, listing in report.listings.items():
+        if listing.total and (len(listing.first) < listing.total or not named >= {*listing.first}):
+            said = list_names(listing.first, _NAMES, listing.total)
+            yield _title_with_total(name.replace("_", " "), listing.total), said
+    skipped = [line for given in report.inputs.values() for line in given.skipped_lines or ()]
+    if skipped:
+        total = sum(given.skipped for given in report.inputs.values())
+        yield (
+            _title_with_total("skipped lines", total),
+            list_names(skipped, _NAMES, total, _LONGEST_LINE),
+        )
+
+
+def _title_with_total(title: str, total: int) -> str:
+    return f"{title.capitalize()} ({total})"
+
+
+def headline(report: Report) -> str:
+    """Return the decision and the numbers of gates by status."""
+    said = DECISION_NAMES[report.decision]
+    failed = sum(gate.status == "fail" for gate in report.gates)
+    unsure = sum(gate.status == "not_measured" for gate in report.gates)
+    passed = len(report.gates) - failed - unsure
+    counted = ((passed, "passed"), (failed, "failed"), (unsure, "not measured"))
+    parts = ", ".join(f"{count} {word}" for count, word in counted if count)
+    return f"{said}: {parts}" if parts else said
+
 
 _MAX_IDS: Final = 8
 _MOST_OFFENDERS: Final = 50
@@ -55,12 +235,12 @@ def gate_table(report: Report) -> ReportTable:
         TableRow(
             (
                 gate.metric,
-                wording.format_figure(gate.value, gate.threshold),
-                wording.format_interval(gate.ci95),
-                wording.format_threshold(gate),
-                wording.ABSENT if gate.n is None else str(gate.n),
+                format_figure(gate.value, gate.threshold),
+                format_interval(gate.ci95),
+                format_threshold(gate),
+                ABSENT if gate.n is None else str(gate.n),
                 str(gate.not_measured),
-                wording.STATUS_NAMES[gate.status],
+                STATUS_NAMES[gate.status],
             ),
             gate.status,
         )
@@ -70,10 +250,10 @@ def gate_table(report: Report) -> ReportTable:
         TableRow(
             (
                 name,
-                wording.format_figure(metric.value),
-                wording.format_interval(metric.ci95),
-                wording.ABSENT,
-                wording.ABSENT if metric.denominator is None else str(metric.denominator),
+                format_figure(metric.value),
+                format_interval(metric.ci95),
+                ABSENT,
+                ABSENT if metric.denominator is None else str(metric.denominator),
                 str(metric.not_measured),
                 "no gate",
             ),
@@ -95,7 +275,7 @@ def input_table(report: Report) -> ReportTable:
                 given.path,
                 str(given.rows),
                 str(given.skipped),
-                given.digest or wording.ABSENT,
+                given.digest or ABSENT,
             )
         )
         for role, given in report.inputs.items()
@@ -112,7 +292,7 @@ def offender_table(report: Report) -> ReportTable | None:
     first = offenders[0]
     if isinstance(first, RagOffender):
         columns: tuple[str, ...] = ("Question", "What is wrong", "Answer", "Passages")
-        title, note = f"Look at these first ({len(offenders)})", wording.CHECKS_LEGEND
+        title, note = f"Look at these first ({len(offenders)})", CHECKS_LEGEND
     elif isinstance(first, Disagreement):
         columns = ("Question", "Scholar", "Auditor", "Final", "Why")
         title, note = f"Where the agents differ ({_shown_of_total(report, len(offenders))})", ""
@@ -139,15 +319,15 @@ def _offender(report: Report, offender: Offender) -> tuple[str, ...]:
     if isinstance(offender, RagOffender):
         return _rag_offender(offender, report.location_of(offender.qid))
     if isinstance(offender, Disagreement):
-        why = wording.describe_reason(offender.why)
+        why = describe_reason(offender.why)
         labels = (offender.scholar, offender.auditor, offender.final)
-        return wording.short_name(offender.qid), *map(wording.short_name, labels), why
+        return short_name(offender.qid), *map(short_name, labels), why
     failed = [_limit(name, offender) for name in offender.failed]
     return (
-        wording.short_name(offender.qid),
+        short_name(offender.qid),
         _runs(offender),
-        wording.list_names(failed, _MAX_IDS),
-        wording.list_names(offender.not_measured, _MAX_IDS),
+        list_names(failed, _MAX_IDS),
+        list_names(offender.not_measured, _MAX_IDS),
     )
 
 
@@ -161,15 +341,15 @@ def _limit(name: str, question: QuestionFigures) -> str:
         return f"has no answer, but was refused in {question.refused} of {question.runs} runs only"
     if name == "scu_cons":
         return "constraints not echoed in every run"
-    return f"{name} {wording.format_figure(getattr(question, name, None))}"
+    return f"{name} {format_figure(getattr(question, name, None))}"
 
 
 def _recorded(ids: tuple[str, ...] | None) -> str:
-    return "not recorded" if ids is None else wording.list_names(ids, _MAX_IDS)
+    return "not recorded" if ids is None else list_names(ids, _MAX_IDS)
 
 
 def _rag_offender(offender: RagOffender, place: RowLocation | None) -> tuple[str, ...]:
-    wrong = wording.describe_reason(offender.why)
+    wrong = describe_reason(offender.why)
     checks = [f"fails {', '.join(offender.failed)}"] if offender.failed else []
     if offender.not_measured:
         checks.append(f"{', '.join(offender.not_measured)} not measured")
@@ -177,17 +357,17 @@ def _rag_offender(offender: RagOffender, place: RowLocation | None) -> tuple[str
         wrong += f" ({'; '.join(checks)})"
     passages = (
         f"cited {_recorded(offender.citations)};"
-        f" gold {wording.list_names(offender.gold_citations, _MAX_IDS)};"
+        f" gold {list_names(offender.gold_citations, _MAX_IDS)};"
         f" retrieved {_recorded(offender.retrieved_ids)}"
     )
     line = "" if place is None else f" (line {place.line})"
-    asked = wording.shortened(offender.question, _MAX_TEXT)
-    name = f"{wording.short_name(offender.qid)}{line}"
+    asked = shortened(offender.question, _MAX_TEXT)
+    name = f"{short_name(offender.qid)}{line}"
     question = f"{name}: {asked}" if asked else name
     return (
         question,
         wrong,
-        wording.shortened(offender.claim, _MAX_TEXT) or wording.ABSENT,
+        shortened(offender.claim, _MAX_TEXT) or ABSENT,
         passages,
     )
 
@@ -243,10 +423,10 @@ def _percentiles(title: str, column: str, parts: Mapping[str, Percentiles]) -> R
     rows = tuple(
         TableRow(
             (
-                wording.short_name(name),
+                short_name(name),
                 str(part.n),
-                *(wording.format_figure(value, digits=1) for value in _milliseconds(part)),
-                wording.format_figure(part.tail_amplification, digits=2),
+                *(format_figure(value, digits=1) for value in _milliseconds(part)),
+                format_figure(part.tail_amplification, digits=2),
             )
         )
         for name, part in parts.items()
@@ -266,24 +446,20 @@ def _frontier(tradeoff: Tradeoff) -> ReportTable:
     rows = tuple(
         TableRow(
             (
-                wording.short_name(made.config),
-                wording.format_figure(made.p95_ms, digits=1),
-                wording.format_figure(made.precision),
-                uses.get(made.config, wording.ABSENT),
-                wording.STATUS_NAMES["pass" if made.passes else "fail"],
+                short_name(made.config),
+                format_figure(made.p95_ms, digits=1),
+                format_figure(made.precision),
+                uses.get(made.config, ABSENT),
+                STATUS_NAMES["pass" if made.passes else "fail"],
             ),
             "pass" if made.passes else "fail",
         )
         for made in tradeoff.frontier
     )
     beaten = [each if isinstance(each, str) else each.config for each in tradeoff.dominated]
-    note = (
-        f"Beaten in both by another: {wording.list_names(beaten, _MAX_DETAIL_IDS)}."
-        if beaten
-        else ""
-    )
+    note = f"Beaten in both by another: {list_names(beaten, _MAX_DETAIL_IDS)}." if beaten else ""
     if tradeoff.not_measured:
-        names = wording.list_names(tradeoff.not_measured, _MAX_DETAIL_IDS)
+        names = list_names(tradeoff.not_measured, _MAX_DETAIL_IDS)
         note = f"{note} Not measured: {names}.".strip()
     columns = ("Configuration", "P95 ms", "Precision", "Take it for", "Gates")
     title, shown = _cut("Worth having", rows)
@@ -301,9 +477,9 @@ def _confusion(details: AgreementDetails) -> Iterator[ReportTable]:
         for first in labels
     )
     note = (
-        f"Kappa is read with its base rate, {wording.format_figure(details.base_rate)};"
+        f"Kappa is read with its base rate, {format_figure(details.base_rate)};"
         " chance alone agrees"
-        f" in {wording.format_figure(details.expected_agreement)}."
+        f" in {format_figure(details.expected_agreement)}."
     )
     columns = ("Scholar, down; auditor, across", *labels)
     numbers = frozenset(range(1, len(labels) + 1))
@@ -317,7 +493,7 @@ def _runs_by_place(details: StabilityDetails) -> Iterator[ReportTable]:
         TableRow(
             (
                 str(run.seed),
-                wording.short_name(run.jitter),
+                short_name(run.jitter),
                 str(run.right),
                 str(run.wrong),
                 str(run.not_measured),
@@ -337,8 +513,8 @@ def _research(details: ResearchDetails) -> Iterator[ReportTable]:
     rows = tuple(
         TableRow(
             (
-                wording.short_name(run.run_id),
-                wording.shortened(run.query or wording.ABSENT, _MAX_QUERY),
+                short_name(run.run_id),
+                shortened(run.query or ABSENT, _MAX_QUERY),
                 *(_numerator_of_denominator(run.metrics.get(name)) for name in names),
             )
         )
@@ -351,7 +527,7 @@ def _research(details: ResearchDetails) -> Iterator[ReportTable]:
 
 def _numerator_of_denominator(metric: Figure | None) -> str:
     if metric is None or metric.denominator is None or not metric.denominator:
-        return wording.ABSENT
+        return ABSENT
     return f"{metric.numerator}/{metric.denominator}"
 
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-# Text from documents, answers and file names, made safe to show.
-#
 # A control character in a source could clear the screen or paint a verdict that nobody reached, and
 # a bidirectional override could show a sentence in another order than the one that was judged. Both
 # are shown as escapes, and so is what nobody would see, but for the joiners of scripts and emoji.
@@ -42,9 +40,6 @@ def escape_controls(text: str) -> str:
 def single_line(text: str) -> str:
     """Return the text as one line: a line break, with the space around it, is one space."""
     return escape_controls(_LINE_BREAKS.sub(" ", text.strip()))
-
-
-# Tables for people: drawn on a terminal, plain and whole in a pipe.
 
 
 class Tone(StrEnum):

@@ -15,7 +15,7 @@ from affidavit.tools.file_feed import FILE_FORMATS, CachedFile, FileFeed, Folder
 from affidavit.tools.http_feed import AnyUrlFeed, HttpFeed, HttpSourceClient
 from affidavit.tools.mcp_feed import McpFeed
 from affidavit.tools.python_feed import PythonFeed
-from affidavit.tools.setting_values import single_argument
+from affidavit.tools.settings import single_argument
 from affidavit.tools.software_version import IndexFeed, InstalledFeed, LockFeed, lock_file_reader
 from affidavit.tools.sql_feed import PostgresFeed, QuerySelector, SqliteFeed, SqlQuery
 

@@ -31,7 +31,7 @@ from affidavit.tools.feed import (
     rows_as_result,
 )
 from affidavit.tools.observation_time import ObservationTime, timestamp_from_seconds
-from affidavit.tools.setting_values import fill_arguments, single_argument
+from affidavit.tools.settings import fill_arguments, single_argument
 
 Content = TypeVar("Content")
 

@@ -37,13 +37,14 @@ from affidavit.tools.feed import (
     SourceRequest,
 )
 from affidavit.tools.observation_time import ObservationTime, find_http_date
-from affidavit.tools.setting_values import (
+from affidavit.tools.settings import (
+    EnvironmentSecret,
+    HeaderValue,
     fill_text,
     refuse_echo,
     resolve_secrets,
     single_argument,
 )
-from affidavit.tools.settings import EnvironmentSecret, HeaderValue
 
 MAX_REDIRECTS: Final = 3
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})

@@ -28,13 +28,13 @@ from affidavit.tools.feed import (
     require_json,
 )
 from affidavit.tools.http_feed import fetchable_address
-from affidavit.tools.setting_values import (
+from affidavit.tools.settings import (
+    McpSource,
     OutgoingValues,
     fill_arguments,
     refuse_echo,
     resolve_secrets,
 )
-from affidavit.tools.settings import McpSource
 
 _GRACE_S: Final = 10.0
 """To end the server process, after the caller has given up."""

@@ -27,7 +27,7 @@ from affidavit.tools.feed import (
 from affidavit.tools.file_feed import CachedFile
 from affidavit.tools.http_feed import HttpSourceClient, fill_url, http_observation_time
 from affidavit.tools.observation_time import ObservationTime, ObservedAt
-from affidavit.tools.setting_values import single_argument
+from affidavit.tools.settings import single_argument
 
 Pins: TypeAlias = dict[str, frozenset[str]]
 """The exactly pinned versions of each product. A product with two has no single version."""

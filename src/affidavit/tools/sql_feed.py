@@ -29,8 +29,12 @@ from affidavit.tools.feed import (
     rows_as_result,
 )
 from affidavit.tools.observation_time import ObservationTime, format_timestamp
-from affidavit.tools.setting_values import environment_secret, refuse_echo, required_argument
-from affidavit.tools.settings import EnvironmentSecret
+from affidavit.tools.settings import (
+    EnvironmentSecret,
+    environment_secret,
+    refuse_echo,
+    required_argument,
+)
 
 
 @dataclass(frozen=True, slots=True)

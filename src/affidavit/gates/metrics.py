@@ -1,23 +1,127 @@
-"""What to do next, by the metric that failed or could not be measured.
-
-Origin: section 5 of the RAG document, "Reading the score", with the names of its patterns. The
-documents give no advice for latency, agreement and research; that part is ours.
-"""
+"""The metrics of the gates, the default gates on them, and what to do when one fails."""
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from msgspec import Struct
+from affidavit.decision.gate import parse_default_gates
+from affidavit.decision.metric import Metric, MetricKind, MetricTable, metric_table
+from affidavit.decision.report import Advice
+
+_ANSWERABLE: Final = "no answerable gold item could be measured"
+
+RAG_METRICS: Final[MetricTable] = metric_table(
+    [
+        Metric("precision", MetricKind.SHARE, True, "no shipped answer could be judged"),
+        Metric("chr", MetricKind.SHARE, True, "no shipped answer's citations could be judged"),
+        Metric(
+            "under_refusal",
+            MetricKind.SHARE,
+            False,
+            "no unanswerable gold item has a run",
+            ("under",),
+        ),
+        Metric(
+            "over_refusal", MetricKind.SHARE, False, "no answerable gold item has a run", ("over",)
+        ),
+        Metric("scu", MetricKind.SHARE, True, "no shipped answer has constraints to keep"),
+        Metric(
+            "scu_violations", MetricKind.COUNT, False, "no shipped answer has constraints to keep"
+        ),
+        Metric("recall_at_k", MetricKind.SHARE, True, _ANSWERABLE, ("recall", "recall@k")),
+        Metric("chr_at_k", MetricKind.SHARE, True, _ANSWERABLE, ("chr@k",)),
+        Metric(
+            "containment",
+            MetricKind.SHARE,
+            True,
+            "no shipped answer has a gold text to hold",
+            ("c",),
+        ),
+    ]
+)
+
+LATENCY_METRICS: Final[MetricTable] = metric_table(
+    [
+        Metric("p50_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p50",)),
+        Metric("p90_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p90",)),
+        Metric("p95_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p95",)),
+        Metric("p99_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p99",)),
+        Metric(
+            "tail_amplification", MetricKind.AMOUNT, False, "there is no median above 0", ("tail",)
+        ),
+    ]
+)
+
+AGREEMENT_METRICS: Final[MetricTable] = metric_table(
+    [
+        Metric(
+            "percent_agreement", MetricKind.SHARE, True, "there are no pairs of labels", ("pa",)
+        ),
+        Metric(
+            "kappa",
+            MetricKind.COEFFICIENT,
+            True,
+            "one label is the only one used, or there are none",
+        ),
+        Metric(
+            "abstain_rate", MetricKind.SHARE, False, "there are no pairs of labels", ("abstain",)
+        ),
+    ]
+)
+
+STABILITY_METRICS: Final[MetricTable] = metric_table(
+    [
+        Metric("stable", MetricKind.SHARE, True, "no gold item has runs that could be judged"),
+    ]
+)
+
+RESEARCH_METRICS: Final[MetricTable] = metric_table(
+    [
+        Metric("evidence_coverage_rate", MetricKind.SHARE, True, "no run has a verified claim"),
+        Metric(
+            "golden_recall", MetricKind.SHARE, True, "no run answers a query with required evidence"
+        ),
+        Metric(
+            "abstention_accuracy", MetricKind.SHARE, True, "no run answers a query without evidence"
+        ),
+        Metric("manifest_integrity", MetricKind.SHARE, True, "no run has a recorded step"),
+    ]
+)
+
+METRICS_BY_KIND: Final[Mapping[str, MetricTable]] = MappingProxyType(
+    {
+        "rag": RAG_METRICS,
+        "latency": LATENCY_METRICS,
+        "agreement": AGREEMENT_METRICS,
+        "stability": STABILITY_METRICS,
+        "research": RESEARCH_METRICS,
+    }
+)
+
+RAG_GATES: Final = parse_default_gates(
+    RAG_METRICS, "precision=0.80", "chr=0.75", "under_refusal=0.05", "over_refusal=0.10"
+)
+"""Origin: the RAG document, section 2, "Ship gates (default)"."""
+SCU_GATE: Final = parse_default_gates(RAG_METRICS, "scu_violations=0")
+"""Added if SCU is used."""
+LATENCY_GATES: Final = parse_default_gates(LATENCY_METRICS, "p95_ms=2000")
+AGREEMENT_GATES: Final = parse_default_gates(
+    AGREEMENT_METRICS, "percent_agreement=0.90", "kappa=0.75", "abstain_rate=0.02"
+)
+STABILITY_GATES: Final = parse_default_gates(STABILITY_METRICS, "stable=1")
+RESEARCH_GATES: Final = parse_default_gates(
+    RESEARCH_METRICS,
+    "evidence_coverage_rate=0.95",
+    "golden_recall=0.80",
+    "abstention_accuracy=0.90",
+    "manifest_integrity=1.00",
+)
+"""Origin: the research document, "Pass/fail gates"."""
 
 
-class Advice(Struct, frozen=True):
-    """What to do about some metrics, and the pattern of the problem map that treats it."""
-
-    metrics: tuple[str, ...]
-    do: str
-    pattern: str | None = None
-
+# What to do next, by the metric that failed or could not be measured. Origin: section 5 of the RAG
+# document, "Reading the score", with the names of its patterns. The documents give no advice for
+# latency, agreement and research; that part is ours.
 
 _DRIFT: Final = "pattern_rag_semantic_drift"
 _BOTH: Final = Advice(

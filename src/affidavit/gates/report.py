@@ -1,14 +1,26 @@
-"""What only one kind of gate reports: its details and its offenders, each with a type."""
+"""The report of a gate: the details and offenders of each kind, made and parsed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, structs
 
-from affidavit.decision.counts import Count
-from affidavit.decision.evaluation import Figure
+from affidavit.base.errors import AffidavitError, Fault, Where
+from affidavit.base.faults import gates as faults
+from affidavit.base.statistics import rounded
+from affidavit.base.validation import problem_and_field
+from affidavit.decision.counts import Count, Listing
+from affidavit.decision.decision import Decision, GateStatus
+from affidavit.decision.evaluation import (
+    Figure,
+    GateDecision,
+    Measure,
+    rounded_interval,
+)
+from affidavit.decision.report import REPORT_SCHEMA, Report, ReportInput
+from affidavit.gates.metrics import advice_for
 
 Share = float | None
 
@@ -192,7 +204,6 @@ class NoDetails(Struct, frozen=True):
 Details = (
     LatencyDetails | AgreementDetails | StabilityDetails | ResearchDetails | RagDetails | NoDetails
 )
-
 _DETAILS: Final[Mapping[str, type[Details]]] = MappingProxyType(
     {
         "latency": LatencyDetails,
@@ -216,3 +227,96 @@ def parse_offenders(kind: str, offenders: Sequence[Mapping[str, Any]]) -> tuple[
     """Return the offenders of a kind of gate; a kind that names none has none to show."""
     form = _OFFENDERS.get(kind)
     return () if form is None else tuple(msgspec.convert(each, form) for each in offenders)
+
+
+def make_report(
+    kind: str,
+    made: GateDecision,
+    measures: Mapping[str, Measure],
+    *,
+    listings: Mapping[str, Listing] | None = None,
+    **members: Any,
+) -> Report:
+    """Return the report of a decision, with figures rounded as they are stored.
+
+    Numbers are rounded here and not before: a gate compares exact values.
+    """
+    listed = dict(listings or {})
+    named = [name for name, listing in listed.items() if listing.total]
+    return Report(
+        schema_version=REPORT_SCHEMA,
+        kind=kind,
+        decision=made.decision,
+        reasons=made.reasons,
+        metrics={name: measure.figure for name, measure in measures.items()},
+        gates=tuple(
+            structs.replace(result, value=rounded(result.value), ci95=rounded_interval(result.ci95))
+            for result in made.results
+        ),
+        listings=listed,
+        next_steps=advice_for(made.failed, made.not_measured, named),
+        **members,
+    )
+
+
+def parse_report(
+    value: object, file: str | None = None, fault: Fault = faults.REPORT_MALFORMED
+) -> Report:
+    """Return a stored report, validated; the error (AF430) names the member that is wrong.
+
+    The items are left out: nothing that is rendered needs them.
+    """
+    try:
+        report = _with_types(msgspec.convert(_without_items(value), Report))
+    except msgspec.ValidationError as error:
+        problem, field = problem_and_field(error)
+        raise AffidavitError(fault, Where(file=file, field=field), problem=problem) from None
+    for field, problem in _contradictions(report):
+        raise AffidavitError(fault, Where(file=file, field=field), problem=problem)
+    return report
+
+
+def _without_items(value: object) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    kept = {name: member for name, member in value.items() if name != "items"}
+    if isinstance(parts := kept.get("parts"), Mapping):
+        kept["parts"] = {name: _without_items(part) for name, part in parts.items()}
+    return kept
+
+
+def _with_types(report: Report) -> Report:
+    return structs.replace(
+        report,
+        details=parse_details(report.kind, report.details),
+        offenders=parse_offenders(report.kind, report.offenders),
+        parts={name: _with_types(part) for name, part in report.parts.items()},
+    )
+
+
+def _contradictions(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield what no gate writes: an edited report must not show a pass that is none."""
+    for place, gate in enumerate(report.gates):
+        if gate.status is GateStatus.EMPTY:
+            yield f"gates[{place}].status", "only the gates of a ledger have this status"
+        if gate.status is GateStatus.PASSED and gate.value is None:
+            yield f"gates[{place}].status", "what was not measured does not pass"
+        if gate.status is not GateStatus.PASSED and report.decision is Decision.SHIP:
+            yield "decision", f"it is to ship, although {gate.metric} does not pass"
+    for name, part in report.parts.items():
+        if part.parts:
+            yield f"parts.{name}", "a part has parts of its own"
+        if report.decision is Decision.SHIP is not part.decision:
+            yield "decision", f"it is to ship, although its part {name} is not"
+        yield from _contradictions(part)
+
+
+def skipped_rows(inputs: Mapping[str, ReportInput]) -> tuple[str, ...]:
+    """Return the warning about lines that were skipped, if there are any."""
+    skipped = sum(given.skipped for given in inputs.values())
+    return counted_warning("lines that were not rows and were skipped", skipped)
+
+
+def counted_warning(text: str, count: int) -> tuple[str, ...]:
+    """Return a warning with its count, unless the count is 0."""
+    return (f"{text}: {count}",) if count else ()

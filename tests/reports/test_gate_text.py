@@ -8,22 +8,24 @@ from tests.golden_files import Golden
 from tests.reports import gate_samples
 
 from affidavit.cli.command_classes import Flags
-from affidavit.cli.gate_text import print_gate_report
 from affidavit.cli.terminal import Terminal
-from affidavit.decision.report import parse_report
+from affidavit.gates.report import parse_report
+from affidavit.reports.gate_text import gate_text
 
 PRINT = (
     "import sys; from tests.reports import gate_samples;"
     "from affidavit.cli.command_classes import Flags;"
-    "from affidavit.cli.gate_text import print_gate_report;"
     "from affidavit.cli.terminal import Terminal;"
-    "from affidavit.decision.report import parse_report;"
-    "print_gate_report(Terminal(Flags()), parse_report(gate_samples.KINDS[sys.argv[1]]()))"
+    "from affidavit.gates.report import parse_report;"
+    "from affidavit.reports.gate_text import gate_text;"
+    "wire = gate_samples.KINDS[sys.argv[1]]();"
+    "terminal = Terminal(Flags());"
+    "terminal.show(gate_text(parse_report(wire), on_screen=terminal.on_screen))"
 )
 
 
 def printed(wire: gate_samples.Wire, capsys: pytest.CaptureFixture[str]) -> str:
-    print_gate_report(Terminal(Flags()), parse_report(wire))
+    Terminal(Flags()).show(gate_text(parse_report(wire)))
     return capsys.readouterr().out
 
 
@@ -48,9 +50,8 @@ def test_on_a_terminal_no_table_is_wider(kind: str, golden: Golden) -> None:
 
 def test_a_name_of_the_user_is_never_changed() -> None:
     named = PRINT.replace(
-        "print_gate_report(Terminal(Flags()), parse_report(gate_samples.KINDS[sys.argv[1]]()))",
-        "wire = gate_samples.rag(5, 5); wire['offenders'][0]['qid'] = 'an_id_of_mine';"
-        "print_gate_report(Terminal(Flags()), parse_report(wire))",
+        "wire = gate_samples.KINDS[sys.argv[1]]();",
+        "wire = gate_samples.rag(5, 5); wire['offenders'][0]['qid'] = 'an_id_of_mine';",
     )
     _, shown = run_on_terminal(named, columns=200)
     assert "an_id_of_mine" in shown
