@@ -11,8 +11,7 @@ from dynamicfeed_verify import verify as public_verify
 from affidavit.app.verify import verify_steps
 from affidavit.base.exits import Exit
 from affidavit.base.timestamps import find_timestamp
-from affidavit.checks.check import Check, checks_from_wire
-from affidavit.checks.evaluation import CheckResult, evaluate
+from affidavit.checks.check import Check, CheckResult, checks_from_wire, evaluate
 from affidavit.checks.facts import (
     EvidenceSource,
     EvidenceUnavailable,
@@ -21,10 +20,9 @@ from affidavit.checks.facts import (
     Tool,
     fact_from_answers,
 )
-from affidavit.checks.receipt_body import ReceiptContext, answer_body
+from affidavit.checks.receipt import ReceiptContext, answer_body
 from affidavit.seal.keys import signing_key_from, trusted_keys_from
-from affidavit.seal.receipt_verification import ReceiptTrust
-from affidavit.seal.receipts import canonical_forms, receipt_from_bytes, seal_receipt
+from affidavit.seal.receipts import ReceiptTrust, canonical_forms, receipt_from_bytes, seal_receipt
 from benchmarks.figure import Figure, best_cpu_seconds
 
 AT = "2026-01-31T14:30:00Z"

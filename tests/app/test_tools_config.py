@@ -8,8 +8,7 @@ import pytest
 from affidavit.app.tool_config import CONFIG_NAME, find_config, load_tool_config, load_toolbox
 from affidavit.app.tool_queries import ToolSet, gather_evidence
 from affidavit.base.errors import AffidavitError
-from affidavit.checks.check import checks_from_wire
-from affidavit.checks.evaluation import evaluate
+from affidavit.checks.check import checks_from_wire, evaluate
 from affidavit.checks.facts import Fact, Tolerance, Tool
 
 TOML = """

@@ -4,8 +4,7 @@ from typing import Any
 
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.strict_json import decode
-from affidavit.checks.check import Check, checks_from_wire
-from affidavit.checks.evaluation import CheckResult, evaluate
+from affidavit.checks.check import Check, CheckResult, checks_from_wire, evaluate
 from affidavit.checks.facts import (
     EvidenceSource,
     EvidenceUnavailable,
@@ -15,9 +14,8 @@ from affidavit.checks.facts import (
     Tool,
     fact_from_answers,
 )
-from affidavit.checks.receipt_body import ReceiptBody, ReceiptContext, answer_body
-from affidavit.checks.receipt_schema import QuestionRoute
-from affidavit.checks.routes import RouteTable, routes_from_wire
+from affidavit.checks.receipt import ReceiptBody, ReceiptContext, answer_body
+from affidavit.checks.routes import QuestionRoute, RouteTable, routes_from_wire
 
 AT = "2026-01-31T14:30:00Z"
 EARLIER = "2026-01-31T14:29:50Z"

@@ -10,12 +10,10 @@ from tests.checks.builders import AT, PLAIN, TOOLS, fact, reread
 from tests.json_values import SCALARS, VALUES
 
 from affidavit.base.json_values import JsonValue
-from affidavit.checks.check import checks_from_wire
-from affidavit.checks.evaluation import AnswerVerdict, CheckVerdict, compose, evaluate
+from affidavit.checks.check import AnswerVerdict, CheckVerdict, checks_from_wire, compose, evaluate
 from affidavit.checks.facts import EvidenceUnavailable, Fact
 from affidavit.checks.operators import OPERATORS, ExpectationOutcome, Operand, find_equal
-from affidavit.checks.receipt_body import ReceiptBody, ReceiptContext, answer_body
-from affidavit.checks.replay import replay_body
+from affidavit.checks.receipt import ReceiptBody, ReceiptContext, answer_body, replay_body
 from affidavit.checks.routes import match_pattern, parse_pattern, words_of
 
 SIZES = st.integers(0, 1000) | st.floats(0, 1000)

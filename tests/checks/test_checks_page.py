@@ -16,8 +16,14 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.base.timestamps import parse_nanoseconds
-from affidavit.checks.check import Check, check_from_wire, checks_from_wire
-from affidavit.checks.evaluation import CheckVerdict, compose, evaluate
+from affidavit.checks.check import (
+    Check,
+    CheckVerdict,
+    check_from_wire,
+    checks_from_wire,
+    compose,
+    evaluate,
+)
 from affidavit.checks.facts import (
     EvidenceSource,
     Fact,

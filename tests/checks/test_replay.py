@@ -25,8 +25,7 @@ from tests.checks.builders import (
 from tests.golden_files import Golden
 
 from affidavit.base.canonical import sorted_compact
-from affidavit.checks.coverage import coverage_manifest
-from affidavit.checks.evaluation import evaluate
+from affidavit.checks.check import evaluate
 from affidavit.checks.facts import (
     SourceAnswer,
     SourceFailure,
@@ -35,21 +34,23 @@ from affidavit.checks.facts import (
     fact_digest,
     fact_from_answers,
 )
-from affidavit.checks.receipt_body import (
+from affidavit.checks.receipt import (
     ReceiptBody,
     ReceiptContext,
-    answer_body,
-    refusal_body,
-)
-from affidavit.checks.receipt_schema import QuestionRoute
-from affidavit.checks.replay import (
     ReplayDifference,
     ReplayDifferenceKind,
+    answer_body,
     json_differences,
+    refusal_body,
     replay_body,
     replay_route,
 )
-from affidavit.checks.routes import compile_question, routes_from_wire
+from affidavit.checks.routes import (
+    QuestionRoute,
+    compile_question,
+    coverage_manifest,
+    routes_from_wire,
+)
 
 OBSERVED = {**PYTHON, "id": "seen", "observe": True, "required": False}
 MIXED = (

@@ -7,14 +7,14 @@ from tests.cli.running import run_on_terminal
 from tests.golden_files import Golden
 from tests.reports import gate_samples
 
-from affidavit.cli.command_classes import Flags
 from affidavit.cli.gate_text import print_gate_report
+from affidavit.cli.program import Flags
 from affidavit.cli.terminal import Terminal
 from affidavit.decision.report import parse_report
 
 PRINT = (
     "import sys; from tests.reports import gate_samples;"
-    "from affidavit.cli.command_classes import Flags;"
+    "from affidavit.cli.program import Flags;"
     "from affidavit.cli.gate_text import print_gate_report;"
     "from affidavit.cli.terminal import Terminal;"
     "from affidavit.decision.report import parse_report;"

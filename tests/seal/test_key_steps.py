@@ -8,7 +8,7 @@ from tests.seal.samples import DAY, KEY, MADE, NOW, REGISTRY
 
 from affidavit.base.exits import Exit
 from affidavit.seal.keys import KeyRecord, KeyStatus
-from affidavit.seal.receipt_verification import SigningTime, key_step
+from affidavit.seal.receipts import SigningTime, key_step
 from affidavit.seal.rfc3161 import TimeStamp
 from affidavit.seal.verification import StepStatus
 

@@ -18,8 +18,7 @@ from typing import Final, TypeAlias
 
 from affidavit.base.errors import NOWHERE, AffidavitError, Where
 from affidavit.base.faults import receipts as faults
-from affidavit.checks.check import Check
-from affidavit.checks.evaluation import checks_needing_evidence
+from affidavit.checks.check import Check, checks_needing_evidence
 from affidavit.checks.facts import (
     EvidenceUnavailable,
     Fact,

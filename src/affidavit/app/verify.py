@@ -19,8 +19,8 @@ from affidavit.base.faults.input import FILE_UNREADABLE
 from affidavit.base.files import is_folder, open_to_read, read_bounded
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
 from affidavit.base.strict_json import decode, read_lines, split_lines
-from affidavit.checks.receipt_body import ReceiptBody
-from affidavit.checks.replay import (
+from affidavit.checks.receipt import (
+    ReceiptBody,
     ReplayDifference,
     ReplayDifferenceKind,
     ReplayResult,
@@ -29,14 +29,15 @@ from affidavit.checks.replay import (
 )
 from affidavit.checks.routes import RouteTable
 from affidavit.seal.keys import TrustedKeys, trusted_keys_from
-from affidavit.seal.receipt_verification import (
+from affidavit.seal.receipts import (
+    Receipt,
     ReceiptTrust,
     ReceiptVerification,
     evidence_step,
+    receipt_from_bytes,
     replay_step,
     verify_receipt,
 )
-from affidavit.seal.receipts import Receipt, receipt_from_bytes
 from affidavit.seal.rfc3161 import TimeStampTrust, roots_from
 from affidavit.seal.verification import UnreadableInput, VerificationStep, VerifiedInput
 

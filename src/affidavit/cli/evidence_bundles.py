@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from affidavit.base.exits import Exit
-from affidavit.cli.command import command
+from affidavit.cli.command import command, require_output_paths
 from affidavit.cli.commands import Example
 from affidavit.cli.evidence_options import (
     applied_packs_option,
@@ -17,7 +17,6 @@ from affidavit.cli.evidence_options import (
     print_limits_hint,
     print_sealed,
 )
-from affidavit.cli.parameters import require_output_paths
 from affidavit.cli.terminal import Terminal
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from affidavit.base.exits import Exit
-from affidavit.cli.command import command
-from affidavit.cli.command_classes import reject_options
+from affidavit.cli.command import command, require_output_paths
 from affidavit.cli.commands import Example
 from affidavit.cli.evidence_options import (
     bundle_path,
@@ -17,7 +16,7 @@ from affidavit.cli.evidence_options import (
     piped_bundle_path,
     single_line_excerpt,
 )
-from affidavit.cli.parameters import require_output_paths
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.json_text import json_bytes
 

@@ -7,8 +7,7 @@ import click
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import bundles as faults
-from affidavit.cli.command import command
-from affidavit.cli.command_classes import reject_options
+from affidavit.cli.command import command, require_output_paths
 from affidavit.cli.commands import Example
 from affidavit.cli.evidence_options import (
     limits_from_option,
@@ -18,7 +17,7 @@ from affidavit.cli.evidence_options import (
     require_single_stdin,
 )
 from affidavit.cli.gates_option import GatedCommand, gates_option
-from affidavit.cli.parameters import require_output_paths
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.formats import format_names
 

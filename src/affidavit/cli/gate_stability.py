@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final, Literal
 import click
 
 from affidavit.base.exits import Exit
-from affidavit.cli.command_classes import reject_options
+from affidavit.cli.command import FiniteFloatRange, jobs_option
 from affidavit.cli.commands import Example
 from affidavit.cli.gate_options import GateOptions, finish_gate, gate_command
-from affidavit.cli.parameters import FiniteFloatRange, jobs_option
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:

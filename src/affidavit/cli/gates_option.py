@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from affidavit.cli.command_classes import DocumentedCommand
+from affidavit.cli.program import DocumentedCommand
 
 GATE_FLAGS: Final = ("--gate", "--gates")
 _OPERATORS: Final = frozenset("=<>")

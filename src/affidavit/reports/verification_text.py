@@ -17,7 +17,7 @@ from affidavit.reports.text_tables import (
     text_table,
 )
 from affidavit.seal.bundle.verification import BundleVerification
-from affidavit.seal.receipt_verification import ReceiptVerification
+from affidavit.seal.receipts import ReceiptVerification
 from affidavit.seal.verification import StepStatus, UnreadableInput, VerificationStep, VerifiedInput
 
 ReceiptOutcome: TypeAlias = VerifiedInput[ReceiptVerification] | UnreadableInput

@@ -18,7 +18,7 @@ from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.timestamps import find_timestamp, timestamp_text
 from affidavit.seal import crypto
-from affidavit.seal.encodings import (
+from affidavit.seal.crypto import (
     OCTET_STRING,
     SEQUENCE,
     der_element,

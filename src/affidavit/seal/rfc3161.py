@@ -14,12 +14,12 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import receipts as faults
 from affidavit.base.timestamps import MAX_CLOCK_SKEW, timestamp_text
 from affidavit.seal import crypto
-from affidavit.seal.crypto import Certificate
-from affidavit.seal.encodings import (
+from affidavit.seal.crypto import (
     NULL,
     OCTET_STRING,
     SEQUENCE,
     TRUE,
+    Certificate,
     DerElement,
     der_element,
     der_elements,

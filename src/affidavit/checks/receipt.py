@@ -1,16 +1,12 @@
-"""Replays a receipt offline: steps 4 and 5 of answer-eval.md, section 5.
+"""The body of an answer/v1 receipt: its shape, how it is built, and how it is replayed offline.
 
-Step 4, closure: every cited digest leads to evidence, and all evidence has its digest. Step 5: the
-whole body is rebuilt from the recorded checks and evidence, and must be byte-identical.
-
-Not covered: id, signature and anchor (steps 1 to 3), and whether the evidence is true. The R rules
-of docs/checks.md.
+The package `seal` adds `receipt_id`, `signature` and `anchor`. The B and R rules of docs/checks.md.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -19,24 +15,277 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.base.timestamps import parse_nanoseconds
 from affidavit.base.validation import problem_and_field
-from affidavit.checks.check import MAX_CHECKS, Check, validate_check
-from affidavit.checks.evaluation import (
+from affidavit.checks.check import (
+    CONFIDENCE_RULE,
+    EVALUATION_RULE,
+    MAX_CHECKS,
     AnswerVerdict,
+    Check,
+    CheckId,
     CheckResult,
+    CheckVerdict,
+    ToolName,
+    compose,
     evaluate_check,
     is_evidence_for,
     not_checked_result,
+    validate_check,
 )
-from affidavit.checks.facts import EvidenceUnavailable, Fact, Tool, fact_digest, fact_object
-from affidavit.checks.receipt_body import (
-    ReceiptBody,
-    ReceiptContext,
-    answer_body,
-    refusal_body,
+from affidavit.checks.facts import (
+    FACT_RULE,
+    EvidenceUnavailable,
+    Fact,
+    FactSignals,
+    NonNegativeNumber,
+    SourceRecord,
+    Tolerance,
+    Tool,
+    fact_digest,
+    fact_object,
 )
-from affidavit.checks.receipt_schema import AnswerV1, FactV1, RefusalV1
-from affidavit.checks.routes import ROUTE_RULE, RouteTable, compile_question
+from affidavit.checks.operators import Expectation, ExpectationResult
+from affidavit.checks.routes import ROUTE_RULE, QuestionRoute, RouteTable, compile_question
 from affidavit.checks.values import display_value
+
+ANSWER_SCHEMA: Final = "answer/v1"
+
+UnitInterval = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class _ReceiptPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a receipt."""
+
+
+class VerificationV1(_ReceiptPart, frozen=True, kw_only=True):
+    """The assessment of all sources together."""
+
+    rule: Literal["fact-conf/1"]
+    confidence: UnitInterval
+    sources: int
+    verified: bool
+    signals: FactSignals
+    note: str
+
+
+class FactV1(_ReceiptPart, frozen=True, kw_only=True):
+    """One piece of evidence."""
+
+    schema: Literal["fact/v1"]
+    id: str
+    tool: ToolName
+    args: dict[str, Any]
+    value_path: str | None
+    value: Any
+    unit: str | None
+    licence: str | None
+    observed_at: str | None
+    assessed_at: str
+    max_age_s: NonNegativeNumber | None
+    tolerance: Tolerance | None
+    sources: list[SourceRecord]
+    verification: VerificationV1
+    attestation: Any
+    raw: Any
+
+
+class CheckResultV1(_ReceiptPart, frozen=True, kw_only=True):
+    """A check as it was requested, with its verdict."""
+
+    id: CheckId
+    tool: ToolName
+    args: dict[str, Any]
+    observe: bool
+    required: bool
+    verdict: CheckVerdict
+    confidence: UnitInterval | None
+    explain: str
+    evidence: list[str]
+    expect: Expectation | list[Expectation] | msgspec.UnsetType = msgspec.UNSET
+    results: list[ExpectationResult] | msgspec.UnsetType = msgspec.UNSET
+    value: Any = msgspec.UNSET
+    unavailable: str | msgspec.UnsetType = msgspec.UNSET
+
+    def check(self) -> Check:
+        """Return the check without its result."""
+        return Check(
+            id=self.id,
+            tool=self.tool,
+            args=self.args,
+            expect=self.expect,
+            observe=self.observe,
+            required=self.required,
+        )
+
+
+class EvaluatorV1(_ReceiptPart, frozen=True):
+    """The rules that gave the verdicts, and their version."""
+
+    engine_version: str
+    rules: list[str]
+
+
+class ToolRequirementsV1(_ReceiptPart, frozen=True):
+    """The part of a tool's declaration that a verdict depends on."""
+
+    required_args: list[str]
+
+
+class ReproduceV1(_ReceiptPart, frozen=True):
+    """What a replay needs besides checks and evidence."""
+
+    evaluator: EvaluatorV1
+    canonicalization: str
+    max_checks: int
+    tools: dict[str, ToolRequirementsV1]
+
+
+class AnswerV1(_ReceiptPart, frozen=True, kw_only=True):
+    """The body of a receipt, without receipt_id, signature and anchor."""
+
+    schema: Literal["answer/v1"]
+    generated_at: str
+    issuer: str
+    verdict: AnswerVerdict
+    confidence: UnitInterval
+    confidence_rule: str
+    degraded: bool
+    checks: list[CheckResultV1]
+    not_checked: list[str]
+    evidence_index: dict[str, FactV1]
+    reproduce: ReproduceV1
+    advisory: bool
+    disclaimers: list[str]
+    question: str | msgspec.UnsetType = msgspec.UNSET
+    route: QuestionRoute | msgspec.UnsetType = msgspec.UNSET
+    served_by: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+class RefusalV1(_ReceiptPart, frozen=True, kw_only=True):
+    """The body of a signed refusal, which has no checks and no evidence."""
+
+    schema: Literal["answer/v1"]
+    generated_at: str
+    issuer: str
+    verdict: Literal["outside_evidence_coverage"]
+    confidence: UnitInterval
+    confidence_rule: str
+    unrouted: list[str]
+    coverage: dict[str, Any]
+    note: str
+    advisory: bool
+    disclaimers: list[str]
+    served_by: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+ENGINE_VERSION: Final = "1.0.0"
+CANONICALIZATION: Final = "json-sorted-compact"
+DISCLAIMERS: Final = (
+    "The signature proves integrity, not truth.",
+    "Advisory evidence, tamper evident, never a certification.",
+)
+_REFUSAL_NOTE: Final = (
+    "No route covers this question, so nothing was asked and nothing is claimed. "
+    "What is covered stands in `coverage`."
+)
+
+ReceiptBody: TypeAlias = dict[str, Any]
+
+
+class ReceiptContext(msgspec.Struct, frozen=True, kw_only=True):
+    """Issuer and time of an answer, and the question and route that it came from, if any."""
+
+    issuer: str
+    at: str
+    question: str | None = None
+    route: QuestionRoute | None = None
+    served_by: Mapping[str, JsonValue] | None = None
+    disclaimers: tuple[str, ...] = DISCLAIMERS
+
+
+def answer_body(
+    results: Sequence[CheckResult], tools: Mapping[str, Tool], context: ReceiptContext
+) -> ReceiptBody:
+    """Return the body of the receipt for evaluated checks."""
+    composite = compose(results)
+    body: ReceiptBody = {
+        "schema": ANSWER_SCHEMA,
+        "generated_at": context.at,
+        "issuer": context.issuer,
+        "verdict": composite.verdict.value,
+        "confidence": composite.confidence,
+        "confidence_rule": CONFIDENCE_RULE,
+        "degraded": composite.degraded,
+        "checks": [_check_entry(result) for result in results],
+        "not_checked": [
+            result.check.id for result in results if result.verdict is CheckVerdict.NOT_CHECKED
+        ],
+        "evidence_index": {
+            result.fact.digest: result.fact.object for result in results if result.fact
+        },
+        "reproduce": _reproduce_section(results, tools, is_routed=context.route is not None),
+        "advisory": True,
+        "disclaimers": list(context.disclaimers),
+    }
+    if context.route is not None:
+        body["question"] = context.question
+        body["route"] = msgspec.to_builtins(context.route)
+    if context.served_by is not None:
+        body["served_by"] = dict(context.served_by)
+    return body
+
+
+def refusal_body(
+    question: str, coverage: Mapping[str, JsonValue], context: ReceiptContext
+) -> ReceiptBody:
+    """Return the body of a refusal: the question is outside the evidence coverage."""
+    body: ReceiptBody = {
+        "schema": ANSWER_SCHEMA,
+        "generated_at": context.at,
+        "issuer": context.issuer,
+        "verdict": AnswerVerdict.OUTSIDE_EVIDENCE_COVERAGE.value,
+        "confidence": 0.0,
+        "confidence_rule": CONFIDENCE_RULE,
+        "unrouted": [question],
+        "coverage": dict(coverage),
+        "note": _REFUSAL_NOTE,
+        "advisory": True,
+        "disclaimers": list(context.disclaimers),
+    }
+    if context.served_by is not None:
+        body["served_by"] = dict(context.served_by)
+    return body
+
+
+def _check_entry(result: CheckResult) -> ReceiptBody:
+    entry: ReceiptBody = msgspec.to_builtins(result.check)
+    entry["verdict"] = result.verdict.value
+    entry["confidence"] = result.confidence
+    entry["explain"] = result.explain
+    entry["evidence"] = [result.fact.digest] if result.fact else []
+    if result.results:
+        entry["results"] = msgspec.to_builtins(list(result.results))
+    if result.value is not msgspec.UNSET:
+        entry["value"] = result.value
+    if result.unavailable is not None:
+        entry["unavailable"] = result.unavailable
+    return entry
+
+
+def _reproduce_section(
+    results: Sequence[CheckResult], tools: Mapping[str, Tool], *, is_routed: bool
+) -> ReceiptBody:
+    asked = {result.check.tool for result in results}
+    rules = [EVALUATION_RULE, CONFIDENCE_RULE, FACT_RULE, *([ROUTE_RULE] if is_routed else [])]
+    return {
+        "evaluator": {"engine_version": ENGINE_VERSION, "rules": rules},
+        "canonicalization": CANONICALIZATION,
+        "max_checks": MAX_CHECKS,
+        "tools": {
+            name: {"required_args": list(tools[name].required_args)}
+            for name in sorted(asked & tools.keys())
+        },
+    }
+
 
 _ABSENT_TEXT: Final = "nothing"
 
