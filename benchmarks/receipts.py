@@ -13,9 +13,9 @@ from affidavit.base.exits import Exit
 from affidavit.base.timestamps import find_timestamp
 from affidavit.checks.check import Check, CheckResult, checks_from_wire, evaluate
 from affidavit.checks.facts import (
+    Evidence,
     EvidenceSource,
     EvidenceUnavailable,
-    Fact,
     SourceAnswer,
     Tool,
     fact_from_answers,
@@ -140,7 +140,7 @@ def checks(count: int) -> tuple[Check, ...]:
     )
 
 
-def fact_for(check: Check) -> Fact | EvidenceUnavailable:
+def fact_for(check: Check) -> Evidence | EvidenceUnavailable:
     """Return what two sources say."""
     raw = {"results": [{**check.args, "days": 15, "since": "2024-01-01", "by": "collective"}]}
     answers = [SourceAnswer(source, raw, AT) for source in SOURCES]
@@ -150,7 +150,11 @@ def fact_for(check: Check) -> Fact | EvidenceUnavailable:
 def sealed(count: int) -> dict[str, Any]:
     """Return a signed receipt with some checks."""
     asked = checks(count)
-    results = evaluate(asked, TOOLS, {check.id: fact_for(check) for check in asked}, AT)
+    evidence = {check.id: fact_for(check) for check in asked}
+    results = evaluate(asked, TOOLS, evidence, AT)
     return seal_receipt(
-        answer_body(results, TOOLS, ReceiptContext(issuer="leave.example", at=AT)), KEY
+        answer_body(
+            results, evidence.values(), TOOLS, ReceiptContext(issuer="leave.example", at=AT)
+        ),
+        KEY,
     )

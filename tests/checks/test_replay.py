@@ -85,7 +85,7 @@ def sourced(tolerance: Tolerance | None) -> ReceiptBody:
     fact = fact_from_answers(tool, {}, answers, AT, signed=True, attestation={"by": "example"})
     results = evaluate([check], {"t": tool}, {"c": fact}, AT)
     context = ReceiptContext(issuer="example.com", at=AT, served_by={"docs": "https://example.com"})
-    return reread(answer_body(results, {"t": tool}, context))
+    return reread(answer_body(results, [fact], {"t": tool}, context))
 
 
 FRESH: dict[str, Callable[[], ReceiptBody]] = {
@@ -329,7 +329,7 @@ def routed_body(text: str) -> ReceiptBody:
     )
     results = evaluate([check], TOOLS, {check.id: fact}, AT)
     context = ReceiptContext(issuer="example.com", at=AT, question=text, route=compiled.route)
-    return reread(answer_body(results, TOOLS, context))
+    return reread(answer_body(results, [fact], TOOLS, context))
 
 
 def test_a_question_gives_the_same_checks_again() -> None:

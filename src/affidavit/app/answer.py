@@ -87,7 +87,7 @@ class AnswerContext:
     toolbox: ToolSet
     routes: RouteTable
     now: Callable[[], str]
-    served_by: Mapping[str, JsonValue] | None = None
+    served_by: dict[str, JsonValue] | None = None
     threads: DaemonThreadPool | None = SOURCE_THREADS
     started_at: float | None = None
 
@@ -183,7 +183,7 @@ def _body_from_checks(
         route=route,
         served_by=context.served_by,
     )
-    return answer_body(results, tools, about)
+    return answer_body(results, evidence.by_check.values(), tools, about)
 
 
 def anchor_receipt(receipt: dict[str, JsonValue], anchor: str | None) -> dict[str, JsonValue]:

@@ -7,7 +7,7 @@ E and C rules of docs/checks.md.
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -19,7 +19,15 @@ from affidavit.base.statistics import rounded
 from affidavit.base.text import excerpt
 from affidavit.base.timestamps import parse_nanoseconds
 from affidavit.base.validation import join_field, problem_and_field
-from affidavit.checks.facts import EvidenceUnavailable, Fact, FactObject, Tool, missing_args
+from affidavit.checks.facts import (
+    Evidence,
+    EvidenceUnavailable,
+    Fact,
+    Tool,
+    ToolName,
+    UnitInterval,
+    missing_args,
+)
 from affidavit.checks.operators import (
     OPERATORS,
     Expectation,
@@ -44,7 +52,6 @@ MAX_CHECKS: Final = 20
 """Checks beyond this number are listed as `not_checked`, not refused."""
 
 CheckId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}\Z")]
-ToolName = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 
 
 class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -180,11 +187,6 @@ _OPERAND_CHECKS: Final = {
 }
 
 
-# Verdicts of checks, and the composite verdict of an answer: answer-eval.md, sections 3 and 4.
-#
-# answer-conf/1: the confidence of a conjunction is that of its weakest check; the confidence of a
-# contradiction is that of its best evidenced counterexample. The C rules of docs/checks.md.
-
 CONFIDENCE_RULE: Final = "answer-conf/1"
 CONFIDENCE_DECIMALS: Final = 2
 
@@ -214,20 +216,22 @@ class AnswerVerdict(StrEnum):
     OUTSIDE_EVIDENCE_COVERAGE = "outside_evidence_coverage"
 
 
-class ComposableResult(Protocol):
-    """The part of a check's result that the composite depends on."""
+class CheckResult(Check, frozen=True, kw_only=True):
+    """A check with its verdict, as the receipt repeats it: no member of the check is left out.
 
-    @property
-    def verdict(self) -> CheckVerdict:
-        """The verdict of the check."""
+    `confidence` is that of the cited fact. `unavailable` says why there is no evidence.
+    """
 
-    @property
-    def required(self) -> bool:
-        """Whether the check counts for the composite."""
-
-    @property
-    def confidence(self) -> float | None:
-        """The confidence of the cited fact; None if it cites none."""
+    args: dict[str, Any]
+    observe: bool
+    required: bool
+    verdict: CheckVerdict
+    confidence: UnitInterval | None
+    explain: str
+    evidence: list[str]
+    results: list[ExpectationResult] | msgspec.UnsetType = msgspec.UNSET
+    value: Any = msgspec.UNSET
+    unavailable: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class CompositeVerdict(msgspec.Struct, frozen=True):
@@ -238,8 +242,12 @@ class CompositeVerdict(msgspec.Struct, frozen=True):
     degraded: bool
 
 
-def compose(results: Iterable[ComposableResult]) -> CompositeVerdict:
-    """Return the composite of all results, in any order."""
+def compose(results: Iterable[CheckResult]) -> CompositeVerdict:
+    """Return the composite of all results, in any order, by answer-conf/1.
+
+    The confidence of a conjunction is that of its weakest check; the confidence of a contradiction
+    is that of its best evidenced counterexample.
+    """
     everything = tuple(results)
     required = [result for result in everything if result.required]
     verdict = _composite_verdict({result.verdict for result in required})
@@ -261,7 +269,7 @@ def _composite_verdict(verdicts: set[CheckVerdict]) -> AnswerVerdict:
     )
 
 
-def _composite_confidence(verdict: AnswerVerdict, required: list[ComposableResult]) -> float:
+def _composite_confidence(verdict: AnswerVerdict, required: list[CheckResult]) -> float:
     if verdict is AnswerVerdict.INSUFFICIENT_EVIDENCE:
         return 0.0
     if verdict is AnswerVerdict.CONTRADICTED:
@@ -272,10 +280,6 @@ def _composite_confidence(verdict: AnswerVerdict, required: list[ComposableResul
     )
 
 
-# Evaluates checks against their evidence: a verdict each, with an explanation.
-#
-# The E rules of docs/checks.md; answer-eval.md, sections 1 and 3.
-
 EVALUATION_RULE: Final = "answer-eval/1"
 _MAX_OBSERVED_CHARACTERS: Final = 500
 _OUTCOME_WORDS: Final = {
@@ -283,31 +287,6 @@ _OUTCOME_WORDS: Final = {
     ExpectationOutcome.FAILED: "fails",
     ExpectationOutcome.NOT_EVALUABLE: "cannot be evaluated",
 }
-
-
-class CheckResult(msgspec.Struct, frozen=True):
-    """A check with its verdict. `unavailable` says why there is no evidence, if there is none."""
-
-    check: Check
-    verdict: CheckVerdict
-    explain: str
-    results: tuple[ExpectationResult, ...] = ()
-    value: Any = msgspec.UNSET
-    fact: Fact | None = None
-    unavailable: str | None = None
-
-    @property
-    def required(self) -> bool:
-        """Whether the check counts for the composite verdict."""
-        return self.check.required
-
-    @property
-    def confidence(self) -> float | None:
-        """check_confidence of answer-conf/1: the confidence of the cited fact."""
-        if self.fact is None:
-            return None
-        confidence: float = self.fact.object["verification"]["confidence"]
-        return confidence
 
 
 def checks_needing_evidence(
@@ -327,7 +306,7 @@ def checks_needing_evidence(
 def evaluate(
     checks: Sequence[Check],
     tools: Mapping[str, Tool],
-    evidence: Mapping[str, Fact | EvidenceUnavailable],
+    evidence: Mapping[str, Evidence | EvidenceUnavailable],
     at: str,
 ) -> tuple[CheckResult, ...]:
     """Return the result of every check, in order. `evidence` is by check id.
@@ -335,58 +314,74 @@ def evaluate(
     `at` is the time of the answer, at which every fact was assessed.
     """
     moment = parse_nanoseconds(at)
-    required = {name: tool.required_args for name, tool in tools.items()}
-    results = [
-        evaluate_check(check, required.get(check.tool), evidence.get(check.id), moment)
-        for check in checks[:MAX_CHECKS]
-    ]
-    for result in results:
-        if result.fact is not None:
-            _require_matching_evidence(result.check, result.fact.object, at)
+    results = []
+    for check in checks[:MAX_CHECKS]:
+        tool, found = tools.get(check.tool), evidence.get(check.id)
+        result = evaluate_check(check, tool.required_args if tool else None, found, moment)
+        if result.evidence and isinstance(found, Evidence):
+            _require_matching_evidence(check, found.fact, at)
+        results.append(result)
     return (*results, *map(not_checked_result, checks[MAX_CHECKS:]))
 
 
 def evaluate_check(
     check: Check,
     required_args: tuple[str, ...] | None,
-    evidence: Fact | EvidenceUnavailable | None,
+    evidence: Evidence | EvidenceUnavailable | None,
     at: int,
 ) -> CheckResult:
     """Return the result of a check within the cap. `required_args` is None for an unknown tool."""
     if required_args is None:
-        return CheckResult(
-            check,
-            CheckVerdict.OUTSIDE_EVIDENCE_COVERAGE,
-            f"no tool is named {display_value(check.tool)}",
-        )
+        explain = f"no tool is named {display_value(check.tool)}"
+        return _result(check, CheckVerdict.OUTSIDE_EVIDENCE_COVERAGE, explain)
     if missing := missing_args(required_args, check.args):
         names = ", ".join(map(display_value, missing))
-        return CheckResult(
-            check,
-            CheckVerdict.NOT_EVALUABLE,
-            f"{check.tool} needs the argument {names}, and nothing stands in for it",
-        )
-    if isinstance(evidence, Fact):
+        explain = f"{check.tool} needs the argument {names}, and nothing stands in for it"
+        return _result(check, CheckVerdict.NOT_EVALUABLE, explain)
+    if isinstance(evidence, Evidence):
         return _adjudicate(check, evidence, at) if check.adjudicates else _observe(check, evidence)
     reason = evidence.reason if evidence else "the tool was not asked"
-    return CheckResult(
-        check, CheckVerdict.EVIDENCE_UNAVAILABLE, f"no evidence: {reason}", unavailable=reason
-    )
+    explain = f"no evidence: {reason}"
+    return _result(check, CheckVerdict.EVIDENCE_UNAVAILABLE, explain, unavailable=reason)
 
 
 def not_checked_result(check: Check) -> CheckResult:
     """Return the result of a check beyond the cap. It is listed, not dropped."""
+    explain = f"over the cap: only the first {MAX_CHECKS} checks are made"
+    return _result(check, CheckVerdict.NOT_CHECKED, explain)
+
+
+def _result(
+    check: Check,
+    verdict: CheckVerdict,
+    explain: str,
+    cited: Evidence | None = None,
+    *,
+    results: list[ExpectationResult] | msgspec.UnsetType = msgspec.UNSET,
+    value: Any = msgspec.UNSET,
+    unavailable: str | msgspec.UnsetType = msgspec.UNSET,
+) -> CheckResult:
     return CheckResult(
-        check,
-        CheckVerdict.NOT_CHECKED,
-        f"over the cap: only the first {MAX_CHECKS} checks are made",
+        id=check.id,
+        tool=check.tool,
+        args=check.args,
+        expect=check.expect,
+        observe=check.observe,
+        required=check.required,
+        verdict=verdict,
+        confidence=cited.fact.verification.confidence if cited else None,
+        explain=explain,
+        evidence=[cited.digest] if cited else [],
+        results=results,
+        value=value,
+        unavailable=unavailable,
     )
 
 
-def _adjudicate(check: Check, fact: Fact, at: int) -> CheckResult:
+def _adjudicate(check: Check, evidence: Evidence, at: int) -> CheckResult:
     results, explanations = [], []
     for expectation in check.expectations:
-        lookup = _look_up(fact.object, expectation)
+        lookup = _look_up(evidence.fact, expectation)
         result = OPERATORS[expectation.op].apply(lookup, expectation, at)
         results.append(ExpectationResult(result.outcome, _observed_value(lookup)))
         explanations.append(_explanation(expectation, lookup, result))
@@ -396,30 +391,29 @@ def _adjudicate(check: Check, fact: Fact, at: int) -> CheckResult:
         verdict = CheckVerdict.CONTRADICTED
     elif ExpectationOutcome.NOT_EVALUABLE in outcomes:
         verdict = CheckVerdict.NOT_EVALUABLE
-    return CheckResult(check, verdict, "; ".join(explanations), tuple(results), fact=fact)
+    return _result(check, verdict, "; ".join(explanations), evidence, results=results)
 
 
-def _observe(check: Check, fact: Fact) -> CheckResult:
+def _observe(check: Check, evidence: Evidence) -> CheckResult:
     """Record the value at the first path that the check names, or else the primary value."""
     path = next((one.path for one in check.expectations if one.path is not None), None)
-    lookup = _look_up(fact.object, Expectation("exists", path))
+    lookup = _look_up(evidence.fact, Expectation("exists", path))
     place = path or "the primary value"
     if lookup.value is None:
         reason = lookup.reason or "the evidence has null here, which is no value"
-        return CheckResult(check, CheckVerdict.NOT_EVALUABLE, f"{place}: {reason}", fact=fact)
+        return _result(check, CheckVerdict.NOT_EVALUABLE, f"{place}: {reason}", evidence)
     explain = f"{place}: saw {display_value(lookup.value)}; recorded without a verdict"
-    return CheckResult(check, CheckVerdict.VALUE, explain, value=lookup.value, fact=fact)
+    return _result(check, CheckVerdict.VALUE, explain, evidence, value=lookup.value)
 
 
-def _look_up(fact: FactObject, expectation: Expectation) -> PathLookup:
+def _look_up(fact: Fact, expectation: Expectation) -> PathLookup:
     if expectation.path is not None:
-        return look_up_path(fact["raw"], expectation.path)
+        return look_up_path(fact.raw, expectation.path)
     if OPERATORS[expectation.op].reads_time:
-        observed_at = fact["observed_at"]
-        if observed_at is None:
+        if fact.observed_at is None:
             return PathLookup(False, reason="the evidence states no time of observation")
-        return PathLookup(True, observed_at)
-    return look_up_path(fact["raw"], fact["value_path"])
+        return PathLookup(True, fact.observed_at)
+    return look_up_path(fact.raw, fact.value_path)
 
 
 def _observed_value(lookup: PathLookup) -> Any:
@@ -450,17 +444,16 @@ def _operand_text(value: Any) -> str:
     return display_value(value)
 
 
-def is_evidence_for(check: Check, fact: FactObject) -> bool:
+def is_evidence_for(check: Check, fact: Fact) -> bool:
     """Say whether a fact is evidence for a check: the same tool and the same arguments."""
-    args = fact["args"]
-    return bool(check.tool == fact["tool"]) and (
-        check.args is args or exact_json(check.args) == exact_json(args)
+    return check.tool == fact.tool and (
+        check.args is fact.args or exact_json(check.args) == exact_json(fact.args)
     )
 
 
-def _require_matching_evidence(check: Check, fact: FactObject, at: str) -> None:
+def _require_matching_evidence(check: Check, fact: Fact, at: str) -> None:
     if not is_evidence_for(check, fact):
         raise AffidavitError(faults.FACT_FOREIGN, check=repr(check.id))
-    if fact["assessed_at"] != at:
-        assessed = fact["assessed_at"]
+    if fact.assessed_at != at:
+        assessed = fact.assessed_at
         raise AffidavitError(faults.FACT_TIME, check=repr(check.id), assessed=assessed, at=at)

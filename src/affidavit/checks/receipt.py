@@ -3,10 +3,10 @@
 The package `seal` adds `receipt_id`, `signature` and `anchor`. The B and R rules of docs/checks.md.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -21,10 +21,8 @@ from affidavit.checks.check import (
     MAX_CHECKS,
     AnswerVerdict,
     Check,
-    CheckId,
     CheckResult,
     CheckVerdict,
-    ToolName,
     compose,
     evaluate_check,
     is_evidence_for,
@@ -33,88 +31,23 @@ from affidavit.checks.check import (
 )
 from affidavit.checks.facts import (
     FACT_RULE,
+    Evidence,
     EvidenceUnavailable,
     Fact,
-    FactSignals,
-    NonNegativeNumber,
-    SourceRecord,
-    Tolerance,
     Tool,
+    UnitInterval,
     fact_digest,
-    fact_object,
+    make_fact,
 )
-from affidavit.checks.operators import Expectation, ExpectationResult
 from affidavit.checks.routes import ROUTE_RULE, QuestionRoute, RouteTable, compile_question
 from affidavit.checks.values import display_value
 
+_Value = TypeVar("_Value")
 ANSWER_SCHEMA: Final = "answer/v1"
-
-UnitInterval = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class _ReceiptPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A part of a receipt."""
-
-
-class VerificationV1(_ReceiptPart, frozen=True, kw_only=True):
-    """The assessment of all sources together."""
-
-    rule: Literal["fact-conf/1"]
-    confidence: UnitInterval
-    sources: int
-    verified: bool
-    signals: FactSignals
-    note: str
-
-
-class FactV1(_ReceiptPart, frozen=True, kw_only=True):
-    """One piece of evidence."""
-
-    schema: Literal["fact/v1"]
-    id: str
-    tool: ToolName
-    args: dict[str, Any]
-    value_path: str | None
-    value: Any
-    unit: str | None
-    licence: str | None
-    observed_at: str | None
-    assessed_at: str
-    max_age_s: NonNegativeNumber | None
-    tolerance: Tolerance | None
-    sources: list[SourceRecord]
-    verification: VerificationV1
-    attestation: Any
-    raw: Any
-
-
-class CheckResultV1(_ReceiptPart, frozen=True, kw_only=True):
-    """A check as it was requested, with its verdict."""
-
-    id: CheckId
-    tool: ToolName
-    args: dict[str, Any]
-    observe: bool
-    required: bool
-    verdict: CheckVerdict
-    confidence: UnitInterval | None
-    explain: str
-    evidence: list[str]
-    expect: Expectation | list[Expectation] | msgspec.UnsetType = msgspec.UNSET
-    results: list[ExpectationResult] | msgspec.UnsetType = msgspec.UNSET
-    value: Any = msgspec.UNSET
-    unavailable: str | msgspec.UnsetType = msgspec.UNSET
-
-    def check(self) -> Check:
-        """Return the check without its result."""
-        return Check(
-            id=self.id,
-            tool=self.tool,
-            args=self.args,
-            expect=self.expect,
-            observe=self.observe,
-            required=self.required,
-        )
 
 
 class EvaluatorV1(_ReceiptPart, frozen=True):
@@ -149,9 +82,9 @@ class AnswerV1(_ReceiptPart, frozen=True, kw_only=True):
     confidence: UnitInterval
     confidence_rule: str
     degraded: bool
-    checks: list[CheckResultV1]
+    checks: list[CheckResult]
     not_checked: list[str]
-    evidence_index: dict[str, FactV1]
+    evidence_index: dict[str, Fact]
     reproduce: ReproduceV1
     advisory: bool
     disclaimers: list[str]
@@ -198,93 +131,75 @@ class ReceiptContext(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     question: str | None = None
     route: QuestionRoute | None = None
-    served_by: Mapping[str, JsonValue] | None = None
+    served_by: dict[str, JsonValue] | None = None
     disclaimers: tuple[str, ...] = DISCLAIMERS
 
 
 def answer_body(
-    results: Sequence[CheckResult], tools: Mapping[str, Tool], context: ReceiptContext
+    results: Sequence[CheckResult],
+    evidence: Iterable[Evidence | EvidenceUnavailable],
+    tools: Mapping[str, Tool],
+    context: ReceiptContext,
 ) -> ReceiptBody:
-    """Return the body of the receipt for evaluated checks."""
+    """Return the body of the receipt for evaluated checks. It holds the evidence that they cite."""
     composite = compose(results)
-    body: ReceiptBody = {
-        "schema": ANSWER_SCHEMA,
-        "generated_at": context.at,
-        "issuer": context.issuer,
-        "verdict": composite.verdict.value,
-        "confidence": composite.confidence,
-        "confidence_rule": CONFIDENCE_RULE,
-        "degraded": composite.degraded,
-        "checks": [_check_entry(result) for result in results],
-        "not_checked": [
-            result.check.id for result in results if result.verdict is CheckVerdict.NOT_CHECKED
-        ],
-        "evidence_index": {
-            result.fact.digest: result.fact.object for result in results if result.fact
-        },
-        "reproduce": _reproduce_section(results, tools, is_routed=context.route is not None),
-        "advisory": True,
-        "disclaimers": list(context.disclaimers),
-    }
-    if context.route is not None:
-        body["question"] = context.question
-        body["route"] = msgspec.to_builtins(context.route)
-    if context.served_by is not None:
-        body["served_by"] = dict(context.served_by)
+    facts = {found.digest: found.fact for found in evidence if isinstance(found, Evidence)}
+    rules = [EVALUATION_RULE, CONFIDENCE_RULE, FACT_RULE, *([ROUTE_RULE] if context.route else [])]
+    asked = {result.tool for result in results}
+    answer = AnswerV1(
+        schema=ANSWER_SCHEMA,
+        generated_at=context.at,
+        issuer=context.issuer,
+        verdict=composite.verdict,
+        confidence=composite.confidence,
+        confidence_rule=CONFIDENCE_RULE,
+        degraded=composite.degraded,
+        checks=list(results),
+        not_checked=[result.id for result in results if result.verdict is CheckVerdict.NOT_CHECKED],
+        evidence_index={digest: facts[digest] for result in results for digest in result.evidence},
+        reproduce=ReproduceV1(
+            EvaluatorV1(ENGINE_VERSION, rules),
+            CANONICALIZATION,
+            MAX_CHECKS,
+            {
+                name: ToolRequirementsV1(list(tools[name].required_args))
+                for name in sorted(asked & tools.keys())
+            },
+        ),
+        advisory=True,
+        disclaimers=list(context.disclaimers),
+        question=_or_unset(context.question),
+        route=_or_unset(context.route),
+        served_by=_or_unset(context.served_by),
+    )
+    body: ReceiptBody = msgspec.to_builtins(answer)
     return body
 
 
 def refusal_body(
-    question: str, coverage: Mapping[str, JsonValue], context: ReceiptContext
+    question: str, coverage: dict[str, JsonValue], context: ReceiptContext
 ) -> ReceiptBody:
     """Return the body of a refusal: the question is outside the evidence coverage."""
-    body: ReceiptBody = {
-        "schema": ANSWER_SCHEMA,
-        "generated_at": context.at,
-        "issuer": context.issuer,
-        "verdict": AnswerVerdict.OUTSIDE_EVIDENCE_COVERAGE.value,
-        "confidence": 0.0,
-        "confidence_rule": CONFIDENCE_RULE,
-        "unrouted": [question],
-        "coverage": dict(coverage),
-        "note": _REFUSAL_NOTE,
-        "advisory": True,
-        "disclaimers": list(context.disclaimers),
-    }
-    if context.served_by is not None:
-        body["served_by"] = dict(context.served_by)
+    refusal = RefusalV1(
+        schema=ANSWER_SCHEMA,
+        generated_at=context.at,
+        issuer=context.issuer,
+        verdict="outside_evidence_coverage",
+        confidence=0.0,
+        confidence_rule=CONFIDENCE_RULE,
+        unrouted=[question],
+        coverage=coverage,
+        note=_REFUSAL_NOTE,
+        advisory=True,
+        disclaimers=list(context.disclaimers),
+        served_by=_or_unset(context.served_by),
+    )
+    body: ReceiptBody = msgspec.to_builtins(refusal)
     return body
 
 
-def _check_entry(result: CheckResult) -> ReceiptBody:
-    entry: ReceiptBody = msgspec.to_builtins(result.check)
-    entry["verdict"] = result.verdict.value
-    entry["confidence"] = result.confidence
-    entry["explain"] = result.explain
-    entry["evidence"] = [result.fact.digest] if result.fact else []
-    if result.results:
-        entry["results"] = msgspec.to_builtins(list(result.results))
-    if result.value is not msgspec.UNSET:
-        entry["value"] = result.value
-    if result.unavailable is not None:
-        entry["unavailable"] = result.unavailable
-    return entry
-
-
-def _reproduce_section(
-    results: Sequence[CheckResult], tools: Mapping[str, Tool], *, is_routed: bool
-) -> ReceiptBody:
-    asked = {result.check.tool for result in results}
-    rules = [EVALUATION_RULE, CONFIDENCE_RULE, FACT_RULE, *([ROUTE_RULE] if is_routed else [])]
-    return {
-        "evaluator": {"engine_version": ENGINE_VERSION, "rules": rules},
-        "canonicalization": CANONICALIZATION,
-        "max_checks": MAX_CHECKS,
-        "tools": {
-            name: {"required_args": list(tools[name].required_args)}
-            for name in sorted(asked & tools.keys())
-        },
-    }
+def _or_unset(value: _Value | None) -> _Value | msgspec.UnsetType:
+    return msgspec.UNSET if value is None else value
 
 
 _ABSENT_TEXT: Final = "nothing"
@@ -451,29 +366,27 @@ def _rebuild_answer(answer: AnswerV1) -> ReceiptBody:
     moment = _generated_at(answer.generated_at)
     _require_distinct_ids([check.id for check in answer.checks])
     facts = {
-        digest: _rebuild_fact(digest, fact, answer.generated_at)
+        digest: Evidence(digest, _rebuild_fact(digest, fact, answer.generated_at))
         for digest, fact in answer.evidence_index.items()
     }
     tools = {
         name: Tool(name=name, required_args=tuple(tool.required_args))
         for name, tool in answer.reproduce.tools.items()
     }
-    results = tuple(
-        _rebuild_result(answer, number, facts, tools, moment)
-        for number in range(len(answer.checks))
-    )
-    return answer_body(results, tools, _receipt_context(answer))
+    results = [
+        _rebuild_result(number, check, facts, tools, moment)
+        for number, check in enumerate(answer.checks)
+    ]
+    return answer_body(results, facts.values(), tools, _receipt_context(answer))
 
 
 def _rebuild_result(
-    answer: AnswerV1,
     number: int,
-    facts: Mapping[str, Fact],
+    check: CheckResult,
+    facts: Mapping[str, Evidence],
     tools: Mapping[str, Tool],
     moment: int,
 ) -> CheckResult:
-    entry = answer.checks[number]
-    check = entry.check()
     path = f"checks[{number}]"
     try:
         validate_check(check)
@@ -481,17 +394,16 @@ def _rebuild_result(
         raise _UnreadableReceiptError(f"{path}.{error.where.field}", error.message) from None
     if number >= MAX_CHECKS:
         return not_checked_result(check)
-    fact = facts.get(entry.evidence[0]) if entry.evidence else None
-    if fact is not None and not is_evidence_for(check, fact.object):
+    cited = facts.get(check.evidence[0]) if check.evidence else None
+    if cited is not None and not is_evidence_for(check, cited.fact):
         problem = "it cites evidence of another tool or other arguments"
         raise _UnreadableReceiptError(f"{path}.evidence", problem, ReplayDifferenceKind.REPLAY)
-    lost = None if entry.unavailable is msgspec.UNSET else EvidenceUnavailable(entry.unavailable)
+    lost = None if check.unavailable is msgspec.UNSET else EvidenceUnavailable(check.unavailable)
     tool = tools.get(check.tool)
-    required = None if tool is None else tool.required_args
-    return evaluate_check(check, required, lost or fact, moment)
+    return evaluate_check(check, tool.required_args if tool else None, lost or cited, moment)
 
 
-def _rebuild_fact(digest: str, fact: FactV1, at: str) -> Fact:
+def _rebuild_fact(digest: str, fact: Fact, at: str) -> Fact:
     if fact.assessed_at != at:
         path = f"evidence_index.{digest}.assessed_at"
         problem = "the evidence was assessed at another time than the answer's"
@@ -504,7 +416,7 @@ def _rebuild_fact(digest: str, fact: FactV1, at: str) -> Fact:
         max_age_s=fact.max_age_s,
         tolerance=fact.tolerance,
     )
-    rebuilt = fact_object(
+    return make_fact(
         tool,
         fact.args,
         sources=fact.sources,
@@ -513,7 +425,6 @@ def _rebuild_fact(digest: str, fact: FactV1, at: str) -> Fact:
         signed=fact.verification.signals.signed,
         attestation=fact.attestation,
     )
-    return Fact(digest, rebuilt)
 
 
 def _generated_at(text: str) -> int:

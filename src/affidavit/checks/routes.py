@@ -28,10 +28,9 @@ from affidavit.checks.check import (
     MAX_EXPECTATIONS,
     Check,
     CheckId,
-    ToolName,
     check_from_wire,
 )
-from affidavit.checks.facts import Tool
+from affidavit.checks.facts import Tool, ToolName
 from affidavit.checks.operators import OPERATORS
 from affidavit.checks.values import MAX_PATH_DEPTH
 
