@@ -123,13 +123,14 @@ def test_a_digest_that_is_changed_is_found(made: ReceiptBody, data: st.DataObjec
     at = data.draw(st.integers(len("sha256:"), len(digest) - 1))
     other = digest[:at] + ("1" if digest[at] == "0" else "0") + digest[at + 1 :]
     made["evidence_index"][other] = made["evidence_index"].pop(digest)
-    assert {difference.kind.step for difference in replay_body(made).differences} >= {4}
+    kinds = {difference.kind for difference in replay_body(made).differences}
+    assert kinds >= {"closure", "evidence_digest"}
 
 
 @given(VALUES | st.dictionaries(st.text(max_size=5), VALUES))
 def test_replay_answers_whatever_it_is_given(value: Any) -> None:
     receipt = value if isinstance(value, dict) else {"checks": value}
-    assert not replay_body(receipt).holds
+    assert replay_body(receipt).differences
 
 
 WEIGHED = st.builds(

@@ -1,9 +1,9 @@
 """Whether a key may be believed at the time of a signature: one table."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 from tests.seal.samples import DAY, KEY, MADE, NOW, REGISTRY
 
 from affidavit.base.exits import Exit

@@ -6,11 +6,12 @@ An input that cannot be read is an outcome too, so that one bad file does not hi
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
@@ -98,8 +99,7 @@ def _timestamp_roots(path: Path) -> bytes:
     return pem
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptInput:
+class ReceiptInput(Struct, frozen=True):
     """One receipt to read: a file, or bytes that were read already, perhaps a line of a file."""
 
     file: str
@@ -182,8 +182,7 @@ def _is_document(line: bytes) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptVerifier:
+class ReceiptVerifier(Struct, frozen=True):
     """Verifies receipts at one time. It is pickled for other processes."""
 
     trust: ReceiptTrust
@@ -246,16 +245,14 @@ def steps_of_replay(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictAndConfidence:
+class VerdictAndConfidence(Struct, frozen=True):
     """A verdict with its confidence, as signed or as recomputed."""
 
     verdict: JsonValue
     confidence: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayedRow:
+class ReplayedRow(Struct, frozen=True):
     """One check, or the answer as a whole: signed, recomputed, and explained."""
 
     name: str
@@ -269,8 +266,7 @@ class ReplayedRow:
         return self.signed == self.recomputed
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayedReceipt:
+class ReplayedReceipt(Struct, frozen=True):
     """The rows of a replay and every difference. There are no rows if nothing can be recomputed."""
 
     receipt_id: str

@@ -1,7 +1,6 @@
 """Tools, the facts that their sources state, and the confidence in a fact (fact-conf/1)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal
 
@@ -261,8 +260,7 @@ def assess_sources(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceSource:
+class EvidenceSource(msgspec.Struct, frozen=True):
     """A source of evidence. Sources of one `origin` are not independent of each other."""
 
     name: str
@@ -272,8 +270,7 @@ class EvidenceSource:
     licence: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceAnswer:
+class SourceAnswer(msgspec.Struct, frozen=True):
     """The result of a source, and the time of observation (RFC 3339 with Z) if it states one."""
 
     source: EvidenceSource
@@ -281,16 +278,14 @@ class SourceAnswer:
     observed_at: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFailure:
+class SourceFailure(msgspec.Struct, frozen=True):
     """A source that failed, or did not answer by the deadline."""
 
     source: EvidenceSource
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceUnavailable:
+class EvidenceUnavailable(msgspec.Struct, frozen=True):
     """Why there is no evidence, for the explanation of the check."""
 
     reason: str

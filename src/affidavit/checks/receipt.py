@@ -4,7 +4,6 @@ The package `seal` adds `receipt_id`, `signature` and `anchor`. The B and R rule
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
@@ -213,16 +212,8 @@ class ReplayDifferenceKind(StrEnum):
     EVIDENCE_DIGEST = "evidence_digest"
     REPLAY = "replay"
 
-    @property
-    def step(self) -> int:
-        """4 for the closure of the evidence, 5 for the replay."""
-        return (
-            4 if self in (ReplayDifferenceKind.CLOSURE, ReplayDifferenceKind.EVIDENCE_DIGEST) else 5
-        )
 
-
-@dataclass(frozen=True, slots=True)
-class ReplayDifference:
+class ReplayDifference(msgspec.Struct, frozen=True):
     """A path at which the signed value is not the recomputed one.
 
     If nothing can be recomputed, `signed` says what is wrong and `recomputed` is None.
@@ -277,17 +268,11 @@ _WHOLE_RECEIPT: Final = "the receipt"
 _Shape = TypeVar("_Shape", AnswerV1, RefusalV1)
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayResult:
+class ReplayResult(msgspec.Struct, frozen=True):
     """The differences of a replay, and the rebuilt body unless it could not be built."""
 
     differences: tuple[ReplayDifference, ...]
     rebuilt: ReceiptBody | None
-
-    @property
-    def holds(self) -> bool:
-        """Say whether the receipt equals the rebuilt one."""
-        return not self.differences
 
 
 class _UnreadableReceiptError(Exception):

@@ -11,7 +11,6 @@ covers the whole text; a slot takes one or more words, as few as the rest allows
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import msgspec
@@ -40,8 +39,7 @@ _PLACEHOLDER: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
 _END_PUNCTUATION: Final = "?!."
 
 
-@dataclass(frozen=True, slots=True)
-class RoutePattern:
+class RoutePattern(msgspec.Struct, frozen=True):
     """Literals and slots in turn, a literal first and last; those two may be empty."""
 
     text: str
@@ -154,8 +152,7 @@ class RoutesV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     not_covered: list[str] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     """A row, with its patterns ready to match."""
 
     row: RouteRowV1
@@ -163,8 +160,7 @@ class Route:
     says: tuple[RoutePattern, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RouteTable:
+class RouteTable(msgspec.Struct, frozen=True):
     """The routes in order, and the SHA-256 digest of the table in hexadecimal."""
 
     routes: tuple[Route, ...]
@@ -181,8 +177,7 @@ class QuestionRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     form: Literal["declarative", "interrogative"]
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledQuestion:
+class CompiledQuestion(msgspec.Struct, frozen=True):
     """The checks of a question, and the route that compiled it."""
 
     checks: tuple[Check, ...]

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import affidavit
 from affidavit.packs.model import Pack, Severity, disclaimer_of
 from affidavit.packs.report import LintFinding
-from affidavit.packs.sensitive_rules import SENSITIVE_RULES
+from affidavit.packs.sensitive import SENSITIVE_RULES
 from affidavit.reports.lint_text import LintOutcome, LintOutput
 from affidavit.seal.verification import UnreadableInput
 

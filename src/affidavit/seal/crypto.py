@@ -6,13 +6,13 @@ because most receipts need neither. Which keys and certificates to trust is deci
 
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -205,8 +205,7 @@ INTEGER, OCTET_STRING, NULL, OBJECT_ID, SEQUENCE, SET = 0x02, 0x04, 0x05, 0x06, 
 TRUE: Final = bytes.fromhex("0101ff")
 
 
-@dataclass(frozen=True, slots=True)
-class DerElement:
+class DerElement(Struct, frozen=True):
     """One element: its tag, its content, and all of its bytes."""
 
     tag: int

@@ -14,7 +14,6 @@ only what is checked, except `how` and `note`, which other issuers write and whi
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -51,8 +50,7 @@ _ANCHOR_MEMBERS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptAnchor:
+class ReceiptAnchor(msgspec.Struct, frozen=True):
     """The digest that an anchor covers, and the token over it, if there is one."""
 
     digest: str
@@ -275,8 +273,7 @@ class ReceiptVerification(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
         return next(decisive, next(failed, None))
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptTrust:
+class ReceiptTrust(msgspec.Struct, frozen=True):
     """What the verifier trusts. Nothing of it comes from the receipt."""
 
     keys: TrustedKeys
@@ -427,8 +424,7 @@ def signature_step(signature: Signature, signed: bytes, keys: TrustedKeys) -> Ve
     return passed(SIGNATURE, f"{shown} signed this content")
 
 
-@dataclass(frozen=True, slots=True)
-class SigningTime:
+class SigningTime(msgspec.Struct, frozen=True):
     """When a receipt was signed: its own statement, and a validated time stamp if there is one.
 
     Only the time stamp is independent. The statement can count against the receipt, never for it.

@@ -5,10 +5,11 @@ for the first token. Each of our checks runs before the library's, so that each 
 own code. The library checks the signature and the chain of certificates up to a root.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import receipts as faults
@@ -72,8 +73,7 @@ _SIGNATURE_DIGESTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TimeStampTrust:
+class TimeStampTrust(Struct, frozen=True):
     """Trusted authorities: the roots as PEM, and optionally one policy and one signer.
 
     The signer is its whole subject in the notation of RFC 4514.
@@ -84,8 +84,7 @@ class TimeStampTrust:
     signer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TimeStamp:
+class TimeStamp(Struct, frozen=True):
     """What a valid token proves: the digest existed at `made_at`, within the accuracy."""
 
     made_at: datetime
