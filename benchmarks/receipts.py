@@ -11,20 +11,18 @@ from dynamicfeed_verify import verify as public_verify
 from affidavit.app.verify import verify_steps
 from affidavit.base.exits import Exit
 from affidavit.base.timestamps import find_timestamp
-from affidavit.checks.check import Check, checks_from_wire
-from affidavit.checks.evaluation import CheckResult, evaluate
+from affidavit.checks.check import Check, CheckResult, checks_from_wire, evaluate
 from affidavit.checks.facts import (
+    Evidence,
     EvidenceSource,
     EvidenceUnavailable,
-    Fact,
     SourceAnswer,
     Tool,
     fact_from_answers,
 )
-from affidavit.checks.receipt_body import ReceiptContext, answer_body
+from affidavit.checks.receipt import ReceiptContext, answer_body
 from affidavit.seal.keys import signing_key_from, trusted_keys_from
-from affidavit.seal.receipt_verification import ReceiptTrust
-from affidavit.seal.receipts import canonical_forms, receipt_from_bytes, seal_receipt
+from affidavit.seal.receipts import ReceiptTrust, canonical_forms, receipt_from_bytes, seal_receipt
 from benchmarks.figure import Figure, best_cpu_seconds
 
 AT = "2026-01-31T14:30:00Z"
@@ -142,7 +140,7 @@ def checks(count: int) -> tuple[Check, ...]:
     )
 
 
-def fact_for(check: Check) -> Fact | EvidenceUnavailable:
+def fact_for(check: Check) -> Evidence | EvidenceUnavailable:
     """Return what two sources say."""
     raw = {"results": [{**check.args, "days": 15, "since": "2024-01-01", "by": "collective"}]}
     answers = [SourceAnswer(source, raw, AT) for source in SOURCES]
@@ -152,7 +150,11 @@ def fact_for(check: Check) -> Fact | EvidenceUnavailable:
 def sealed(count: int) -> dict[str, Any]:
     """Return a signed receipt with some checks."""
     asked = checks(count)
-    results = evaluate(asked, TOOLS, {check.id: fact_for(check) for check in asked}, AT)
+    evidence = {check.id: fact_for(check) for check in asked}
+    results = evaluate(asked, TOOLS, evidence, AT)
     return seal_receipt(
-        answer_body(results, TOOLS, ReceiptContext(issuer="leave.example", at=AT)), KEY
+        answer_body(
+            results, evidence.values(), TOOLS, ReceiptContext(issuer="leave.example", at=AT)
+        ),
+        KEY,
     )

@@ -11,7 +11,7 @@ from affidavit.app.clock import now
 from affidavit.app.tool_config import load_tool_config, load_toolbox
 from affidavit.app.tool_queries import gather_evidence
 from affidavit.checks.check import checks_from_wire
-from affidavit.checks.facts import Fact
+from affidavit.checks.facts import Evidence
 
 SERVER = Path(__file__).with_name("mcp_server.py")
 
@@ -45,7 +45,7 @@ def said(box: object, tool: str, country: str, deadline_ms: int = 30_000) -> obj
     found = gather_evidence(checks, box, now=now, signed=True, deadline_ms=deadline_ms).by_check[
         "c"
     ]
-    return found.object["raw"] if isinstance(found, Fact) else found.reason
+    return found.fact.raw if isinstance(found, Evidence) else found.reason
 
 
 def main(folder: Path) -> None:

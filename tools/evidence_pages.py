@@ -10,8 +10,8 @@ import msgspec
 from affidavit.app.bundle_disclosure import ProofV1, RevealedV1
 from affidavit.decision.report import Report
 from affidavit.gates import report as gate_report
-from affidavit.packs import schema as v1
 from affidavit.packs.closure import score_gain
+from affidavit.packs.reader import CHECKS, PackV1, RuleV1
 from affidavit.packs.report import ClosureReport, LintReport
 from affidavit.packs.signals import REGISTRY, REGISTRY_VERSION, TOTAL_WEIGHT, Carrier
 from affidavit.seal.bundle.events import EventV1
@@ -103,13 +103,13 @@ def _any_of(structs: tuple[type[msgspec.Struct], ...]) -> dict[str, Any]:
 
 def pack_schema() -> dict[str, Any]:
     """Return the schema of a pack, which allows checks of unknown types."""
-    structs = (v1.PackV1, v1.RuleV1, *v1.CHECKS.values())
+    structs = (PackV1, RuleV1, *CHECKS.values())
     references, parts = msgspec.json.schema_components(structs, ref_template=_REFERENCE)
     rule = parts["RuleV1"]["properties"]
     unknown = {
         "type": "object",
         "required": ["type"],
-        "properties": {"type": {"type": "string", "not": {"enum": sorted(v1.CHECKS)}}},
+        "properties": {"type": {"type": "string", "not": {"enum": sorted(CHECKS)}}},
     }
     rule["check"] = {"anyOf": [*references[2:], unknown]}
     rule["severity"] = {"type": "string", "pattern": "^([Ee]rror|[Ww]arn(ing)?|[Ii]nfo)$"}

@@ -13,8 +13,7 @@ import click
 from affidavit.base.errors import Fault
 from affidavit.base.exits import EXIT_MEANINGS, Exit
 from affidavit.base.faults import CATALOG
-from affidavit.cli.command_classes import CommonOption, DocumentedCommand, LazyGroup
-from affidavit.cli.program import cli
+from affidavit.cli.program import CommonOption, DocumentedCommand, LazyGroup, cli
 from affidavit.reports.judge_card import card_markdown, load_card
 from tools.evidence_pages import schemas, signal_lines
 

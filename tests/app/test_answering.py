@@ -23,8 +23,7 @@ from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.strict_json import decode
-from affidavit.seal.receipt_verification import ReceiptTrust
-from affidavit.seal.receipts import receipt_from
+from affidavit.seal.receipts import ReceiptTrust, receipt_from
 
 NOW = datetime.fromisoformat(AT)
 TRUST = ReceiptTrust(FLAT_KEYS)

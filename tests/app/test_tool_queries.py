@@ -25,7 +25,7 @@ from affidavit.app.tool_queries import (
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.checks.check import checks_from_wire
-from affidavit.checks.facts import EvidenceSource, EvidenceUnavailable, Fact, SourceAnswer, Tool
+from affidavit.checks.facts import Evidence, EvidenceSource, EvidenceUnavailable, SourceAnswer, Tool
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,
@@ -63,7 +63,7 @@ def asked(
     return gather_evidence(made, box, now=lambda: AT, signed=True, **options)
 
 
-def reason_of(found: Fact | EvidenceUnavailable) -> str:
+def reason_of(found: Evidence | EvidenceUnavailable) -> str:
     assert isinstance(found, EvidenceUnavailable)
     return found.reason
 
@@ -112,7 +112,7 @@ def test_sources_are_queried_at_the_same_time() -> None:
 
     entry = tool("t", StubFeed(meets), StubFeed(meets, EvidenceSource("b", "b", "test")))
     evidence = asked([entry], *({"tool": "t", "args": {"n": n}} for n in range(3)))
-    assert all(isinstance(found, Fact) for found in evidence.by_check.values())
+    assert all(isinstance(found, Evidence) for found in evidence.by_check.values())
 
 
 def test_equal_queries_are_made_once() -> None:
@@ -134,9 +134,9 @@ def test_a_late_source_does_not_affect_the_others() -> None:
     evidence = asked([tool("t", StubFeed(waits), quick)], {"tool": "t"}, deadline_ms=300)
     assert time.monotonic() - start < 2
     fact = evidence.by_check["c0"]
-    assert isinstance(fact, Fact)
-    assert fact.object["value"] == 5
-    assert [source["reason"] for source in fact.object["sources"]] == [
+    assert isinstance(fact, Evidence)
+    assert fact.fact.value == 5
+    assert [source.reason for source in fact.fact.sources] == [
         "late: no answer within 300 ms",
         None,
     ]
@@ -158,10 +158,10 @@ def test_the_time_of_the_answer_is_taken_last() -> None:
     checks = checks_from_wire([{"id": "c", "tool": "t"}])
     evidence = gather_evidence(checks, box, now=lambda: next(times), signed=True)
     fact = evidence.by_check["c"]
-    assert isinstance(fact, Fact)
-    assert evidence.at == fact.object["assessed_at"] == "2026-01-31T14:30:07Z"
-    assert fact.object["value"] == "2026-01-31T14:30:00Z"
-    assert fact.object["verification"]["signals"]["fresh"] is True
+    assert isinstance(fact, Evidence)
+    assert evidence.at == fact.fact.assessed_at == "2026-01-31T14:30:07Z"
+    assert fact.fact.value == "2026-01-31T14:30:00Z"
+    assert fact.fact.verification.signals.fresh is True
 
 
 def test_only_checks_that_need_evidence_are_queried() -> None:
@@ -189,7 +189,7 @@ def test_too_many_hanging_sources_are_counted() -> None:
     over.set()
     for _ in range(500):
         again = asked([entry], {"tool": "t"}, threads=threads).by_check["c0"]
-        if isinstance(again, Fact):
+        if isinstance(again, Evidence):
             return
         time.sleep(0.01)
     pytest.fail("the hand that was free again took no work")
@@ -209,7 +209,7 @@ def test_one_thread_reads_all_files() -> None:
     tools = [tool(f"t{number}", local(who, "a"), local(who, "b")) for number in range(5)]
     checks: list[dict[str, JsonValue]] = [{"tool": f"t{number}"} for number in range(5)]
     evidence = asked(tools, *checks, threads=DaemonThreadPool(max_threads=1))
-    assert all(isinstance(fact, Fact) for fact in evidence.by_check.values())
+    assert all(isinstance(fact, Evidence) for fact in evidence.by_check.values())
     assert len(seen) == 1
 
 
@@ -222,8 +222,8 @@ def test_a_file_that_hangs_does_not_delay_the_others() -> None:
     assert reason_of(evidence.by_check["c0"]) == "gone: late: no answer within 300 ms"
     for check in ("c1", "c2"):
         fact = evidence.by_check[check]
-        assert isinstance(fact, Fact)
-        assert fact.object["value"] == 5
+        assert isinstance(fact, Evidence)
+        assert fact.fact.value == 5
 
 
 def test_files_without_a_free_thread() -> None:
@@ -249,7 +249,7 @@ def test_without_threads_the_caller_queries_the_sources() -> None:
     feed = local(who, "here")
     tools = [tool("t", feed), tool("u", feed, local(is_silent, "silent"))]
     evidence = asked(tools, {"tool": "t"}, {"tool": "u"}, threads=None)
-    assert all(isinstance(fact, Fact) for fact in evidence.by_check.values())
+    assert all(isinstance(fact, Evidence) for fact in evidence.by_check.values())
     assert seen == [threading.get_ident()] * 2
     with_threads = asked(tools, {"tool": "t"}, {"tool": "u"})
     assert with_threads == evidence

@@ -8,9 +8,8 @@ import pytest
 from affidavit.app.tool_config import CONFIG_NAME, find_config, load_tool_config, load_toolbox
 from affidavit.app.tool_queries import ToolSet, gather_evidence
 from affidavit.base.errors import AffidavitError
-from affidavit.checks.check import checks_from_wire
-from affidavit.checks.evaluation import evaluate
-from affidavit.checks.facts import Fact, Tolerance, Tool
+from affidavit.checks.check import checks_from_wire, evaluate
+from affidavit.checks.facts import Evidence, Tolerance, Tool
 
 TOML = """
 [judge]
@@ -113,10 +112,10 @@ sources = [{source % ("a.json", "a")}, {source % ("b.yaml", "b")}]
     found = gather_evidence(checks, box, now=lambda: "2026-01-31T14:30:00Z", signed=True).by_check[
         "c"
     ]
-    assert isinstance(found, Fact)
-    assert found.object["value"] == 100
-    assert found.object["verification"]["verified"] is True
-    assert found.object["verification"]["confidence"] == 0.95
+    assert isinstance(found, Evidence)
+    assert found.fact.value == 100
+    assert found.fact.verification.verified is True
+    assert found.fact.verification.confidence == 0.95
 
 
 def test_which_file_is_found(tmp_path: Path) -> None:

@@ -30,8 +30,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.strict_json import decode
 from affidavit.checks.routes import routes_from_wire
 from affidavit.seal.keys import TrustedKeys
-from affidavit.seal.receipt_verification import ReceiptTrust
-from affidavit.seal.receipts import receipt_from, seal_receipt
+from affidavit.seal.receipts import ReceiptTrust, receipt_from, seal_receipt
 from affidavit.seal.verification import UnreadableInput, VerifiedInput
 
 NOW = datetime.fromisoformat(AT)

@@ -4,20 +4,19 @@ from typing import Any
 
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.strict_json import decode
-from affidavit.checks.check import Check, checks_from_wire
-from affidavit.checks.evaluation import CheckResult, evaluate
+from affidavit.checks.check import Check, CheckResult, checks_from_wire, evaluate
 from affidavit.checks.facts import (
+    Evidence,
     EvidenceSource,
     EvidenceUnavailable,
-    Fact,
     SourceAnswer,
     SourceFailure,
     Tool,
     fact_from_answers,
 )
-from affidavit.checks.receipt_body import ReceiptBody, ReceiptContext, answer_body
-from affidavit.checks.receipt_schema import QuestionRoute
-from affidavit.checks.routes import RouteTable, routes_from_wire
+from affidavit.checks.operators import ExpectationResult
+from affidavit.checks.receipt import ReceiptBody, ReceiptContext, answer_body
+from affidavit.checks.routes import QuestionRoute, RouteTable, routes_from_wire
 
 AT = "2026-01-31T14:30:00Z"
 EARLIER = "2026-01-31T14:29:50Z"
@@ -72,11 +71,11 @@ def fact(
     args: dict[str, Any] | None = None,
     observed_at: str | None = EARLIER,
     at: str = AT,
-) -> Fact:
+) -> Evidence:
     made = fact_from_answers(
         tool, args or {}, [SourceAnswer(INDEX, raw, observed_at)], at, signed=True
     )
-    assert isinstance(made, Fact)
+    assert isinstance(made, Evidence)
     return made
 
 
@@ -91,9 +90,16 @@ def outcome(raw: Any, expect: Any, observed_at: str | None = EARLIER) -> CheckRe
     return result
 
 
+def only_result(result: CheckResult) -> ExpectationResult:
+    """The result of the one expectation of a check."""
+    assert isinstance(result.results, list)
+    (only,) = result.results
+    return only
+
+
 def evidence_for(
     asked: tuple[Check, ...], raw: Any = None
-) -> dict[str, Fact | EvidenceUnavailable]:
+) -> dict[str, Evidence | EvidenceUnavailable]:
     """The same result for every check of a known tool."""
     return {
         check.id: fact(RESULT if raw is None else raw, TOOLS[check.tool], check.args)
@@ -116,7 +122,7 @@ def body(
     }
     results = evaluate(asked, TOOLS, evidence, AT)
     context = ReceiptContext(issuer="example.com", at=AT, question=question, route=route)
-    return reread(answer_body(results, TOOLS, context))
+    return reread(answer_body(results, evidence.values(), TOOLS, context))
 
 
 def reread(made: ReceiptBody) -> ReceiptBody:

@@ -3,11 +3,10 @@
 import msgspec
 from tests.checks.builders import AT, PYTHON, TOOLS, body, reread, table
 
-from affidavit.checks.coverage import coverage_manifest
 from affidavit.checks.facts import fact_digest
 from affidavit.checks.operators import OPERATORS
-from affidavit.checks.receipt_body import ReceiptContext, refusal_body
-from affidavit.checks.receipt_schema import QuestionRoute
+from affidavit.checks.receipt import ReceiptContext, refusal_body
+from affidavit.checks.routes import QuestionRoute, coverage_manifest
 
 OPTIONAL = {**PYTHON, "id": "b", "required": False, "observe": True}
 

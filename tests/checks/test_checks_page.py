@@ -16,11 +16,17 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.base.timestamps import parse_nanoseconds
-from affidavit.checks.check import Check, check_from_wire, checks_from_wire
-from affidavit.checks.evaluation import CheckVerdict, compose, evaluate
+from affidavit.checks.check import (
+    Check,
+    CheckVerdict,
+    check_from_wire,
+    checks_from_wire,
+    compose,
+    evaluate,
+)
 from affidavit.checks.facts import (
+    Evidence,
     EvidenceSource,
-    Fact,
     SourceAnswer,
     SourceFailure,
     Tolerance,
@@ -70,7 +76,7 @@ def check_number(value: str, wanted: str) -> None:
 def check_operator(evidence: str, expectation: str, wanted: str) -> None:
     observed_at = value_of(evidence) if "fresh_within_s" in expectation else builders.EARLIER
     result = builders.outcome(value_of(evidence), value_of(expectation), observed_at)
-    assert result.results[0].outcome == wanted
+    assert builders.only_result(result).outcome == wanted
 
 
 def check_verdict(wire: str, wanted: str) -> None:
@@ -87,7 +93,7 @@ def check_verdict(wire: str, wanted: str) -> None:
 
 
 def check_composite(results: str, wanted: str) -> None:
-    weighed = []
+    weighed: list[Any] = []
     for text in results.split(", "):
         words = text.removeprefix("optional ").split()
         weighed.append(
@@ -131,14 +137,14 @@ def before(seconds: int) -> str:
 
 
 def said_of(made: object) -> str:
-    if not isinstance(made, Fact):
+    if not isinstance(made, Evidence):
         return "unavailable"
-    block = made.object["verification"]
+    block = made.fact.verification
     marks = [
-        *(["verified"] if block["verified"] else []),
-        *(["conflict"] if block["signals"]["conflict"] else []),
+        *(["verified"] if block.verified else []),
+        *(["conflict"] if block.signals.conflict else []),
     ]
-    return " ".join((str(block["confidence"]), *marks))
+    return " ".join((str(block.confidence), *marks))
 
 
 def check_pattern(pattern: str, text: str, wanted: str) -> None:

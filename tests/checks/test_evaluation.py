@@ -7,7 +7,7 @@ import pytest
 from tests.checks.builders import AT, PYTHON, RESULT, TOOLS, VERSION, checks, evidence_for, fact
 
 from affidavit.base.errors import AffidavitError
-from affidavit.checks.evaluation import CheckVerdict, checks_needing_evidence, compose, evaluate
+from affidavit.checks.check import CheckVerdict, checks_needing_evidence, compose, evaluate
 from affidavit.checks.facts import EvidenceUnavailable, missing_args
 
 

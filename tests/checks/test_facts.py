@@ -10,8 +10,8 @@ from affidavit.base.canonical import sorted_compact
 from affidavit.base.digest import digest_of
 from affidavit.base.json_values import JsonValue
 from affidavit.checks.facts import (
+    Evidence,
     EvidenceUnavailable,
-    Fact,
     FactSignals,
     SourceAnswer,
     Tolerance,
@@ -24,27 +24,27 @@ from affidavit.checks.facts import (
 ARGS: dict[str, Any] = {"product": "python"}
 
 
-def made(*answers: Any, tool: Tool = VERSION, signed: bool = True) -> Fact:
+def made(*answers: Any, tool: Tool = VERSION, signed: bool = True) -> Evidence:
     found = fact_from_answers(tool, ARGS, answers, AT, signed=signed)
-    assert isinstance(found, Fact)
+    assert isinstance(found, Evidence)
     return found
 
 
 def test_a_fact_says_where_it_comes_from() -> None:
-    found = made(SourceAnswer(INDEX, RESULT, EARLIER), silence()).object
-    assert (found["schema"], found["tool"], found["args"]) == ("fact/v1", VERSION.name, ARGS)
-    assert (found["value"], found["observed_at"], found["licence"]) == (
+    found = made(SourceAnswer(INDEX, RESULT, EARLIER), silence()).fact
+    assert (found.schema, found.tool, found.args) == ("fact/v1", VERSION.name, ARGS)
+    assert (found.value, found.observed_at, found.licence) == (
         "3.13.1",
         EARLIER,
         "CC0-1.0",
     )
-    first, second = found["sources"]
-    assert first["url"] == "https://example.org/python.json"
-    assert (first["status"], first["agrees"], first["fresh"]) == ("ok", True, True)
-    assert (second["status"], second["reason"]) == ("unavailable", "HTTP 500")
-    assert (second["agrees"], second["fresh"], second["raw_sha256"]) == (None, None, None)
-    assert found["raw"] == RESULT
-    assert found["verification"] == {
+    first, second = found.sources
+    assert first.url == "https://example.org/python.json"
+    assert (first.status, first.agrees, first.fresh) == ("ok", True, True)
+    assert (second.status, second.reason) == ("unavailable", "HTTP 500")
+    assert (second.agrees, second.fresh, second.raw_sha256) == (None, None, None)
+    assert found.raw == RESULT
+    assert msgspec.to_builtins(found.verification) == {
         "rule": "fact-conf/1",
         "confidence": 0.8,
         "sources": 1,
@@ -58,41 +58,41 @@ def test_a_fact_says_where_it_comes_from() -> None:
         },
         "note": "no second independent source agrees; mirror has no value: HTTP 500",
     }
-    assert reread(found) == found
+    plain = msgspec.to_builtins(found)
+    assert reread(plain) == plain
 
 
 def test_the_digest_leaves_out_attestation_and_raw() -> None:
     found = fact(RESULT, VERSION, ARGS)
-    covered = {
-        key: value for key, value in found.object.items() if key not in ("attestation", "raw")
-    }
+    plain = msgspec.to_builtins(found.fact)
+    covered = {key: value for key, value in plain.items() if key not in ("attestation", "raw")}
     assert found.digest == digest_of(sorted_compact(covered))
-    assert fact_digest({**found.object, "raw": None, "attestation": {"by": "x"}}) == found.digest
-    assert fact_digest({**found.object, "value": "3.13.2"}) != found.digest
+    assert fact_digest({**plain, "raw": None, "attestation": {"by": "x"}}) == found.digest
+    assert fact_digest({**plain, "value": "3.13.2"}) != found.digest
 
 
 def test_the_raw_result_is_bound_by_its_digest() -> None:
     found = fact(RESULT, VERSION, ARGS)
-    assert found.object["sources"][0]["raw_sha256"] == digest_of(sorted_compact(RESULT))
+    assert found.fact.sources[0].raw_sha256 == digest_of(sorted_compact(RESULT))
     other = {"results": [*RESULT["results"], {}]}
     assert fact(other, VERSION, ARGS).digest != found.digest
 
 
 def test_the_id_of_a_fact_is_made_from_what_was_asked_and_when() -> None:
-    one = fact(RESULT, VERSION, ARGS).object["id"]
+    one = fact(RESULT, VERSION, ARGS).fact.id
     assert one.startswith("fact_")
-    assert fact({"results": []}, VERSION, ARGS).object["id"] == one
-    assert fact(RESULT, VERSION, {"product": "ruby"}).object["id"] != one
-    assert fact(RESULT, VERSION, ARGS, observed_at=AT).object["id"] != one
+    assert fact({"results": []}, VERSION, ARGS).fact.id == one
+    assert fact(RESULT, VERSION, {"product": "ruby"}).fact.id != one
+    assert fact(RESULT, VERSION, ARGS, observed_at=AT).fact.id != one
 
 
 def test_a_tool_without_an_age_is_never_fresh() -> None:
     block = made(
         SourceAnswer(INDEX, RESULT, EARLIER), tool=msgspec.structs.replace(VERSION, max_age_s=None)
-    ).object["verification"]
-    assert not block["signals"]["fresh"]
-    assert block["confidence"] == 0.5
-    assert "declares no age" in block["note"]
+    ).fact.verification
+    assert not block.signals.fresh
+    assert block.confidence == 0.5
+    assert "declares no age" in block.note
 
 
 def test_a_result_that_json_cannot_hold_is_no_answer() -> None:
@@ -101,9 +101,9 @@ def test_a_result_that_json_cannot_hold_is_no_answer() -> None:
     )
     assert isinstance(found, EvidenceUnavailable)
     assert found.reason.startswith("index: the number nan")
-    rest = made(SourceAnswer(INDEX, {"n": 2**60}, AT), SourceAnswer(MIRROR, RESULT, AT)).object
-    assert rest["sources"][0]["status"] == "unavailable"
-    assert rest["value"] == "3.13.1"
+    rest = made(SourceAnswer(INDEX, {"n": 2**60}, AT), SourceAnswer(MIRROR, RESULT, AT)).fact
+    assert rest.sources[0].status == "unavailable"
+    assert rest.value == "3.13.1"
 
 
 def test_no_sources_no_evidence() -> None:
@@ -112,50 +112,50 @@ def test_no_sources_no_evidence() -> None:
 
 
 def test_a_source_without_the_value_is_recorded() -> None:
-    found = made(SourceAnswer(INDEX, {"results": []}, AT), SourceAnswer(MIRROR, RESULT, AT)).object
-    assert found["sources"][0]["status"] == "no_value"
-    assert "is a list of 0" in found["sources"][0]["reason"]
-    assert found["raw"] == RESULT
-    assert found["verification"]["sources"] == 1
+    found = made(SourceAnswer(INDEX, {"results": []}, AT), SourceAnswer(MIRROR, RESULT, AT)).fact
+    assert found.sources[0].status == "no_value"
+    assert "is a list of 0" in str(found.sources[0].reason)
+    assert found.raw == RESULT
+    assert found.verification.sources == 1
 
 
 def test_a_fact_may_have_a_result_and_no_value() -> None:
-    found = made(SourceAnswer(INDEX, {"results": []}, AT)).object
-    assert found["value"] is None
-    assert found["raw"] == {"results": []}
-    assert found["verification"]["sources"] == 0
+    found = made(SourceAnswer(INDEX, {"results": []}, AT)).fact
+    assert found.value is None
+    assert found.raw == {"results": []}
+    assert found.verification.sources == 0
 
 
 def test_a_conflict_says_who_says_what() -> None:
     other: JsonValue = {"results": [{"latest_version": "3.12"}]}
-    note = made(SourceAnswer(INDEX, RESULT, AT), SourceAnswer(MIRROR, other, AT)).object[
-        "verification"
-    ]["note"]
+    note = made(
+        SourceAnswer(INDEX, RESULT, AT), SourceAnswer(MIRROR, other, AT)
+    ).fact.verification.note
     assert note.startswith('mirror disagrees and says "3.12"')
 
 
 def test_a_verified_fact_says_why() -> None:
-    block = made(SourceAnswer(INDEX, RESULT, AT), SourceAnswer(MIRROR, RESULT, AT)).object[
-        "verification"
-    ]
-    assert block["verified"]
-    assert block["sources"] == 2
-    assert block["note"] == "independent sources agree, and all are fresh"
+    block = made(
+        SourceAnswer(INDEX, RESULT, AT), SourceAnswer(MIRROR, RESULT, AT)
+    ).fact.verification
+    assert block.verified
+    assert block.sources == 2
+    assert block.note == "independent sources agree, and all are fresh"
 
 
 def test_staleness_is_said() -> None:
-    late = made(SourceAnswer(INDEX, RESULT, "2026-01-31T14:28:59.5Z")).object["verification"]
-    assert "index is 60.5 s old, and 60 s are allowed" in late["note"]
-    ahead = made(SourceAnswer(INDEX, RESULT, "2026-01-31T14:31:00Z")).object["verification"]
-    assert "index is dated 60 s in the future" in ahead["note"]
-    none = made(SourceAnswer(INDEX, RESULT, None)).object["verification"]
-    assert "states no time of observation" in none["note"]
+    late = made(SourceAnswer(INDEX, RESULT, "2026-01-31T14:28:59.5Z")).fact.verification
+    assert "index is 60.5 s old, and 60 s are allowed" in late.note
+    ahead = made(SourceAnswer(INDEX, RESULT, "2026-01-31T14:31:00Z")).fact.verification
+    assert "index is dated 60 s in the future" in ahead.note
+    none = made(SourceAnswer(INDEX, RESULT, None)).fact.verification
+    assert "states no time of observation" in none.note
 
 
 def test_an_unsigned_answer_is_worth_less() -> None:
-    assert made(SourceAnswer(INDEX, RESULT, AT), signed=False).object["verification"][
-        "confidence"
-    ] == pytest.approx(0.6)
+    assert made(
+        SourceAnswer(INDEX, RESULT, AT), signed=False
+    ).fact.verification.confidence == pytest.approx(0.6)
 
 
 AGREEMENT: dict[str, tuple[Any, Any, Tolerance | None, bool]] = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.checks.builders import AT, EARLIER, outcome
+from tests.checks.builders import AT, EARLIER, only_result, outcome
 
 from affidavit.base.json_values import JsonValue
 from affidavit.checks.operators import ExpectationOutcome, find_equal
@@ -140,7 +140,7 @@ def test_the_operator(
     raw: JsonValue, op: str, value: JsonValue, wanted: ExpectationOutcome
 ) -> None:
     result = outcome(raw, {"op": op, "value": value})
-    assert result.results[0].outcome is wanted, result.explain
+    assert only_result(result).outcome is wanted, result.explain
 
 
 WITHIN: dict[str, tuple[Any, str, Any, Any, ExpectationOutcome]] = {
@@ -166,7 +166,7 @@ def test_within(
     raw: JsonValue, op: str, value: JsonValue, tol: JsonValue, wanted: ExpectationOutcome
 ) -> None:
     result = outcome(raw, {"op": op, "value": value, "tol": tol})
-    assert result.results[0].outcome is wanted, result.explain
+    assert only_result(result).outcome is wanted, result.explain
 
 
 PRESENCE: dict[str, tuple[Any, str, str | None, ExpectationOutcome]] = {
@@ -187,7 +187,7 @@ PRESENCE: dict[str, tuple[Any, str, str | None, ExpectationOutcome]] = {
 @pytest.mark.parametrize(("raw", "op", "path", "wanted"), PRESENCE.values(), ids=PRESENCE)
 def test_presence(raw: JsonValue, op: str, path: str | None, wanted: ExpectationOutcome) -> None:
     result = outcome(raw, {"op": op} if path is None else {"op": op, "path": path})
-    assert result.results[0].outcome is wanted, result.explain
+    assert only_result(result).outcome is wanted, result.explain
 
 
 FRESH: dict[str, tuple[Any, Any, ExpectationOutcome, str]] = {
@@ -215,16 +215,16 @@ FRESH: dict[str, tuple[Any, Any, ExpectationOutcome, str]] = {
 def test_freshness(time: JsonValue, seconds: float, wanted: ExpectationOutcome, said: str) -> None:
     by_path = {"op": "fresh_within_s", "path": "at", "value": seconds}
     result = outcome({"at": time}, by_path)
-    assert result.results[0].outcome is wanted, result.explain
+    assert only_result(result).outcome is wanted, result.explain
     assert said in result.explain
 
 
 def test_without_a_path_freshness_reads_the_time_of_observation() -> None:
     expect = {"op": "fresh_within_s", "value": 60}
-    assert outcome("x", expect, EARLIER).results[0].outcome is H
+    assert only_result(outcome("x", expect, EARLIER)).outcome is H
     assert "the time of observation" in outcome("x", expect, EARLIER).explain
     missing = outcome("x", expect, None)
-    assert missing.results[0].outcome is N
+    assert only_result(missing).outcome is N
     assert "states no time" in missing.explain
 
 
@@ -295,7 +295,7 @@ def test_the_explanation_names(raw: JsonValue, expect: Any, said: str) -> None:
 
 def test_what_was_seen_is_echoed_if_it_is_a_single_value() -> None:
     def echoed(raw: JsonValue) -> object:
-        return outcome(raw, {"op": "exists"}).results[0].observed
+        return only_result(outcome(raw, {"op": "exists"})).observed
 
     assert echoed(5) == 5
     assert echoed(None) is None

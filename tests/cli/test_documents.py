@@ -10,7 +10,7 @@ from tests.repository import ROOT
 
 from affidavit.base.exits import Exit
 from affidavit.base.faults import CATALOG
-from affidavit.cli.command_classes import DocumentedCommand, common_options
+from affidavit.cli.program import DocumentedCommand, common_options
 from tools import generate_docs
 
 CLI = (ROOT / "docs" / "cli.md").read_text("utf-8")

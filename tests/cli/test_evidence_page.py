@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec.structs import asdict
 from tests.repository import ROOT
 from tests.seal.bundle_making import parts, sealed
 
@@ -14,7 +15,7 @@ from affidavit.app.bundle_disclosure import prove_event
 from affidavit.app.recording import EVENT_PREFIX, EVENT_TYPES, Recorder
 from affidavit.base.faults import CATALOG
 from affidavit.seal.bundle.container import DEFAULT_LIMITS
-from affidavit.seal.bundle.verification import ASSAY_CODES, WITHOUT_ASSAY_CODE
+from affidavit.seal.bundle.reader import ASSAY_CODES, WITHOUT_ASSAY_CODE
 
 
 def follows(name: str, value: Any) -> bool:
@@ -60,5 +61,5 @@ def test_the_page_has_every_code_beside_assays() -> None:
     for name in (*ASSAY_CODES, *WITHOUT_ASSAY_CODE):
         fault, theirs = by_name[name], ASSAY_CODES.get(name, "(accepted)")
         assert f"| {fault.code} `{name}` | {theirs} | {int(fault.exit)} |" in page
-    for name, default in DEFAULT_LIMITS.as_wire().items():
+    for name, default in asdict(DEFAULT_LIMITS).items():
         assert f"| `{name}` | {default} |" in page

@@ -115,7 +115,7 @@ def test_a_report_that_cannot_be_written_leaves_the_history_as_it_was(
     page = tmp_path / "page.html"
     assert run("gate", "latency", str(rows), "--history", str(history)).exit_code == 0
     before = history.read_bytes()
-    monkeypatch.setattr("affidavit.cli.parameters.require_writable", lambda paths: None)
+    monkeypatch.setattr("affidavit.cli.command.require_writable", lambda paths: None)
     page.mkdir()
     ended = run("gate", "latency", str(rows), "--history", str(history), "--html", str(page))
     assert ended.exit_code == 2

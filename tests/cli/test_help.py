@@ -11,9 +11,8 @@ from tests.golden_files import Golden
 
 from affidavit import __version__
 from affidavit.base.exits import Exit
-from affidavit.cli.command_classes import DocumentedCommand, LazyGroup, example_lines, load_command
 from affidavit.cli.commands import ROOT, CommandEntry, Example, GroupEntry
-from affidavit.cli.program import cli
+from affidavit.cli.program import DocumentedCommand, LazyGroup, cli, example_lines, load_command
 
 
 def all_commands() -> Iterator[tuple[str, DocumentedCommand]]:

@@ -7,8 +7,8 @@ import pytest
 from tests.cli.running import run, run_sample
 from tests.repository import ROOT as ROOT_FOLDER
 
-from affidavit.cli.command_classes import load_command
 from affidavit.cli.commands import ROOT, CommandEntry, GroupEntry
+from affidavit.cli.program import load_command
 
 RAG = ["gate", "rag", "trace.jsonl"]
 STABILITY = ["gate", "stability", "--gold", "gold.jsonl"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.cli.running import SAMPLED, run_on_terminal, run_process, run_sample
 from tests.cli.sample_commands import LONG_WORD
 
-from affidavit.cli.command_classes import Flags
+from affidavit.cli.program import Flags
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.json_text import json_bytes
 from affidavit.reports.text_tables import (

@@ -8,7 +8,7 @@ from tests.seal.samples import DAY, FLAT_KEYS, KEY, MADE, NOW, OTHER_KEY, keys_o
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
-from affidavit.seal.encodings import find_base64url, to_base64url
+from affidavit.seal.crypto import find_base64url, to_base64url
 from affidavit.seal.keys import (
     KeyRegistry,
     TrustedKeys,
@@ -16,14 +16,14 @@ from affidavit.seal.keys import (
     registry_document,
     trusted_keys_from,
 )
-from affidavit.seal.receipt_verification import (
+from affidavit.seal.receipts import (
     ReceiptTrust,
     SigningTime,
     key_step,
+    receipt_from,
     signature_step,
     verify_receipt,
 )
-from affidavit.seal.receipts import receipt_from
 from affidavit.seal.rfc3161 import TimeStamp
 from affidavit.seal.verification import VerificationStep
 

@@ -12,15 +12,16 @@ from tests.seal.samples import FLAT_KEYS, KEY, anchored
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.timestamps import find_timestamp
-from affidavit.checks.replay import ReplayDifferenceKind, replay_body
-from affidavit.seal.receipt_verification import (
+from affidavit.checks.receipt import ReplayDifferenceKind, replay_body
+from affidavit.seal.receipts import (
     ReceiptTrust,
     ReceiptVerification,
     evidence_step,
+    receipt_from,
     replay_step,
+    seal_receipt,
     verify_receipt,
 )
-from affidavit.seal.receipts import receipt_from, seal_receipt
 
 SECOND_CHECK = {**PYTHON, "id": "second", "args": {"product": "pypy"}}
 BODY = body(PYTHON, SECOND_CHECK)

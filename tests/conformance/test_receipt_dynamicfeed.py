@@ -8,8 +8,13 @@ from tests.vectors import vector_path
 from affidavit.base.strict_json import decode
 from affidavit.base.timestamps import find_timestamp
 from affidavit.seal.keys import KeyStatus, TrustedKeys, registry_from, trusted_keys_from
-from affidavit.seal.receipt_verification import SigningTime, key_step, signature_step
-from affidavit.seal.receipts import canonical_forms, signature_from
+from affidavit.seal.receipts import (
+    SigningTime,
+    canonical_forms,
+    key_step,
+    signature_from,
+    signature_step,
+)
 from affidavit.seal.verification import StepStatus, VerificationStep
 
 COMPROMISED = "df-ed25519-4cb32e72f333"

@@ -16,9 +16,8 @@ from tests.seal.authority import (
 from tests.seal.samples import FLAT_KEYS, sealed
 
 from affidavit.base.errors import AffidavitError
-from affidavit.seal.encodings import der_elements
-from affidavit.seal.receipt_verification import ReceiptTrust, verify_receipt
-from affidavit.seal.receipts import receipt_from
+from affidavit.seal.crypto import der_elements
+from affidavit.seal.receipts import ReceiptTrust, receipt_from, verify_receipt
 from affidavit.seal.rfc3161 import TimeStampTrust, check_token, token_from_response
 
 DIGEST, OTHER = "ab" * 32, "cd" * 32

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from affidavit.base.validation import nearest_name, suggestion_for
 from affidavit.packs.globs import GlobError, glob_from
+from affidavit.packs.model import is_version_met, version_numbers
 from affidavit.packs.pointers import ABSENT, child_pointer, commitment_in, pointer_from
-from affidavit.packs.warnings import is_version_met, version_numbers
 
 GLOBS: dict[str, tuple[str, str, bool]] = {
     "a text is itself": ("a.b", "a.b", True),

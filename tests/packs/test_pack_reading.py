@@ -7,8 +7,7 @@ from tests.packs.making import pack_with, read_pack
 
 from affidavit.base.errors import AffidavitError
 from affidavit.packs.model import PackKind, Severity
-from affidavit.packs.reader import pack_from_yaml
-from affidavit.packs.warnings import refuse_collisions
+from affidavit.packs.reader import pack_from_yaml, refuse_collisions
 
 WHOLE = """\
 name: mine

@@ -12,13 +12,14 @@ from affidavit.packs.events import decode_head
 from affidavit.packs.lint import LintPass
 from affidavit.packs.model import Severity
 from affidavit.packs.report import LintSummary
-from affidavit.packs.sensitive_patterns import (
+from affidavit.packs.sensitive import (
     find_personal_data,
     find_secrets,
     is_secret_by_name,
     looks_random,
+    may_be_sensitive,
+    may_hold_sensitive_text,
 )
-from affidavit.packs.sensitive_rules import may_be_sensitive, may_hold_sensitive_text
 
 # Put together here, so that no scanner takes this file for a leak.
 DRAWN = "Zx9" + "Qw7Er5Ty3Ui1Op0As8Df6"

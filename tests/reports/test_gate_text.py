@@ -7,14 +7,14 @@ from tests.cli.running import run_on_terminal
 from tests.golden_files import Golden
 from tests.reports import gate_samples
 
-from affidavit.cli.command_classes import Flags
+from affidavit.cli.program import Flags
 from affidavit.cli.terminal import Terminal
 from affidavit.gates.report import parse_report
 from affidavit.reports.gate_text import gate_text
 
 PRINT = (
     "import sys; from tests.reports import gate_samples;"
-    "from affidavit.cli.command_classes import Flags;"
+    "from affidavit.cli.program import Flags;"
     "from affidavit.cli.terminal import Terminal;"
     "from affidavit.gates.report import parse_report;"
     "from affidavit.reports.gate_text import gate_text;"

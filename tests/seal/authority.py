@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from affidavit.seal.encodings import SEQUENCE, SET, der_element, der_elements, der_integer
+from affidavit.seal.crypto import SEQUENCE, SET, der_element, der_elements, der_integer
 from affidavit.seal.rfc3161 import time_stamp_request, token_from_response
 
 NONCE = 2**63 + 5

@@ -12,8 +12,7 @@ from affidavit.base.canonical import jcs
 from affidavit.base.digest import digest_of
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, BundleLimits, sealed_header
 from affidavit.seal.bundle.manifest import ManifestDetails, manifest_bytes
-from affidavit.seal.bundle.reader import verify_bundle
-from affidavit.seal.bundle.verification import BundleVerification
+from affidavit.seal.bundle.reader import BundleVerification, verify_bundle
 from affidavit.seal.bundle.writer import BundlePacker, EventDraft, EventWriter, RunIdentity
 
 AT = "2026-01-31T14:30:00Z"

@@ -10,8 +10,7 @@ from affidavit.seal.keys import (
     signing_key_from,
     trusted_keys_from,
 )
-from affidavit.seal.receipt_verification import ReceiptTrust
-from affidavit.seal.receipts import anchor_member, canonical_forms, seal_receipt
+from affidavit.seal.receipts import ReceiptTrust, anchor_member, canonical_forms, seal_receipt
 
 KEY = signing_key_from(bytes(range(32)))
 OTHER_KEY = signing_key_from(bytes(range(1, 33)))

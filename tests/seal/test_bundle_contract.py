@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 from tests.seal.bundle_making import (
     AT,
     DRAFTS,
@@ -30,8 +31,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import CATALOG
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, BundleLimits, limits_from_wire
 from affidavit.seal.bundle.events import content_hash
-from affidavit.seal.bundle.reader import read_bundle
-from affidavit.seal.bundle.verification import ASSAY_CODES, WITHOUT_ASSAY_CODE
+from affidavit.seal.bundle.reader import ASSAY_CODES, WITHOUT_ASSAY_CODE, read_bundle
 from affidavit.seal.bundle.writer import EventDraft, EventWriter, RunIdentity
 from affidavit.seal.verification import StepStatus
 
@@ -262,8 +262,8 @@ def test_wrong_limits_are_refused(override: object) -> None:
 
 
 def test_the_limits_have_the_eight_names_of_the_adr() -> None:
-    assert len(DEFAULT_LIMITS.as_wire()) == 8
-    assert limits_from_wire(DEFAULT_LIMITS.as_wire()) == DEFAULT_LIMITS
+    assert len(asdict(DEFAULT_LIMITS)) == 8
+    assert limits_from_wire(asdict(DEFAULT_LIMITS)) == DEFAULT_LIMITS
 
 
 def test_events_come_with_the_number_of_their_line() -> None:

@@ -1,14 +1,14 @@
 """Whether a key may be believed at the time of a signature: one table."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 from tests.seal.samples import DAY, KEY, MADE, NOW, REGISTRY
 
 from affidavit.base.exits import Exit
 from affidavit.seal.keys import KeyRecord, KeyStatus
-from affidavit.seal.receipt_verification import SigningTime, key_step
+from affidavit.seal.receipts import SigningTime, key_step
 from affidavit.seal.rfc3161 import TimeStamp
 from affidavit.seal.verification import StepStatus
 

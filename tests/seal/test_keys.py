@@ -13,7 +13,7 @@ from tests.seal.samples import DAY, FLAT, KEY, MADE, NOW, OTHER_KEY, REGISTRY
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
-from affidavit.seal.encodings import find_base64, find_base64url, to_base64, to_base64url
+from affidavit.seal.crypto import find_base64, find_base64url, to_base64, to_base64url
 from affidavit.seal.keys import (
     KeyRegistry,
     KeyStatus,

@@ -12,7 +12,7 @@ from tests.seal.samples import FLAT, anchored, sealed
 from affidavit.base.errors import Fault
 from affidavit.base.faults import CATALOG
 from affidavit.base.faults import receipts as faults
-from affidavit.seal.receipt_verification import STEP_NUMBERS
+from affidavit.seal.receipts import STEP_NUMBERS
 
 PAGE = (ROOT / "docs" / "receipts.md").read_text("utf-8")
 

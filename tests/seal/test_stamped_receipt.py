@@ -10,14 +10,17 @@ from affidavit.base.exits import Exit
 from affidavit.base.json_values import JsonValue
 from affidavit.base.timestamps import timestamp_text
 from affidavit.seal.keys import KeyRegistry
-from affidavit.seal.receipt_verification import (
+from affidavit.seal.receipts import (
     ReceiptTrust,
     ReceiptVerification,
+    anchor_member,
+    canonical_forms,
     evidence_step,
+    receipt_from,
     replay_step,
+    seal_receipt,
     verify_receipt,
 )
-from affidavit.seal.receipts import anchor_member, canonical_forms, receipt_from, seal_receipt
 from affidavit.seal.rfc3161 import TimeStampTrust
 
 MINUTE = timedelta(minutes=1)

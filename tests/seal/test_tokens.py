@@ -23,8 +23,7 @@ from tests.seal.authority import (
 )
 
 from affidavit.base.errors import AffidavitError
-from affidavit.seal.crypto import certificate_from_der
-from affidavit.seal.encodings import der_element
+from affidavit.seal.crypto import certificate_from_der, der_element
 from affidavit.seal.rfc3161 import (
     TimeStamp,
     TimeStampTrust,

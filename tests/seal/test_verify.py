@@ -25,16 +25,18 @@ from affidavit.base.exits import Exit
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.seal.keys import KeyRegistry, TrustedKeys
-from affidavit.seal.receipt_verification import (
+from affidavit.seal.receipts import (
     ReceiptTrust,
     ReceiptVerification,
     evidence_step,
     exit_of_steps,
     passed,
+    receipt_from,
+    receipt_from_bytes,
     replay_step,
+    seal_receipt,
     verify_receipt,
 )
-from affidavit.seal.receipts import receipt_from, receipt_from_bytes, seal_receipt
 from affidavit.seal.verification import StepStatus, VerificationStep
 
 FLAT_TRUST = ReceiptTrust(FLAT_KEYS)

@@ -19,8 +19,8 @@ from tests.web.service_client import (
 
 from affidavit.app.keys import key_folder
 from affidavit.base.faults import CATALOG
-from affidavit.checks.coverage import CoverageV1
-from affidavit.seal.receipt_verification import ReceiptVerification
+from affidavit.checks.routes import CoverageV1
+from affidavit.seal.receipts import ReceiptVerification
 from affidavit.web.schemas import AnswerReceiptV1, RefusalReceiptV1
 from affidavit.web.settings import WebSettings
 

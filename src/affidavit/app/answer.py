@@ -34,17 +34,22 @@ from affidavit.base.faults import receipts as faults
 from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
-from affidavit.checks.check import Check, checks_from_wire
-from affidavit.checks.coverage import CoverageV1, coverage_manifest
-from affidavit.checks.evaluation import AnswerVerdict, evaluate
-from affidavit.checks.receipt_body import (
+from affidavit.checks.check import AnswerVerdict, Check, checks_from_wire, evaluate
+from affidavit.checks.receipt import (
     ReceiptBody,
     ReceiptContext,
     answer_body,
     refusal_body,
 )
-from affidavit.checks.receipt_schema import QuestionRoute
-from affidavit.checks.routes import RoutesV1, RouteTable, compile_question, routes_from_wire
+from affidavit.checks.routes import (
+    CoverageV1,
+    QuestionRoute,
+    RoutesV1,
+    RouteTable,
+    compile_question,
+    coverage_manifest,
+    routes_from_wire,
+)
 from affidavit.seal.keys import SigningKey
 from affidavit.seal.receipts import anchor_member, canonical_forms, seal_receipt
 from affidavit.seal.rfc3161 import NONCE_BYTES, time_stamp_request, token_from_response
@@ -82,7 +87,7 @@ class AnswerContext:
     toolbox: ToolSet
     routes: RouteTable
     now: Callable[[], str]
-    served_by: Mapping[str, JsonValue] | None = None
+    served_by: dict[str, JsonValue] | None = None
     threads: DaemonThreadPool | None = SOURCE_THREADS
     started_at: float | None = None
 
@@ -178,7 +183,7 @@ def _body_from_checks(
         route=route,
         served_by=context.served_by,
     )
-    return answer_body(results, tools, about)
+    return answer_body(results, evidence.by_check.values(), tools, about)
 
 
 def anchor_receipt(receipt: dict[str, JsonValue], anchor: str | None) -> dict[str, JsonValue]:

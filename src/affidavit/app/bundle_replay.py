@@ -22,7 +22,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
 from affidavit.base.statistics import Rate
 from affidavit.base.strict_json import read_json_file
-from affidavit.checks.replay import replay_body as replay_answer
+from affidavit.checks.receipt import replay_body as replay_answer
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.evaluation import Figure, Measure, decide
 from affidavit.decision.gate import Gate, override_gates

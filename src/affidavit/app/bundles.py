@@ -20,8 +20,12 @@ from affidavit.base.files import is_folder, open_to_read, write_atomically
 from affidavit.base.strict_json import decode, read_json_file
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, MEMBERS, BundleLimits, limits_from_wire
 from affidavit.seal.bundle.manifest import ManifestContents, ManifestDetails, manifest_bytes
-from affidavit.seal.bundle.reader import BundleReader, read_bundle, verify_bundle
-from affidavit.seal.bundle.verification import BundleVerification
+from affidavit.seal.bundle.reader import (
+    BundleReader,
+    BundleVerification,
+    read_bundle,
+    verify_bundle,
+)
 from affidavit.seal.bundle.writer import BundlePacker, EventWriter
 from affidavit.seal.verification import UnreadableInput, VerifiedInput
 

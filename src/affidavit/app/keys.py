@@ -3,10 +3,11 @@
 import os
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import receipts as faults
@@ -48,8 +49,7 @@ def find_passphrase() -> str | None:
 SHORTEST_PASSPHRASE: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedKey:
+class CreatedKey(Struct, frozen=True):
     """A new key, and the path of its private part."""
 
     key_id: str
@@ -57,8 +57,7 @@ class CreatedKey:
     is_encrypted: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedKey:
+class ListedKey(Struct, frozen=True, kw_only=True):
     """An entry of the list of keys. Times are in RFC 3339."""
 
     key_id: str

@@ -19,8 +19,7 @@ from affidavit.base.files import is_folder, read_bounded, write_atomically
 from affidavit.base.text import excerpt
 from affidavit.base.validation import suggestion_for
 from affidavit.packs.model import Pack
-from affidavit.packs.reader import pack_from_yaml
-from affidavit.packs.warnings import refuse_collisions
+from affidavit.packs.reader import pack_from_yaml, refuse_collisions
 
 
 def pack_folder(environment: Mapping[str, str] = os.environ) -> Path | None:

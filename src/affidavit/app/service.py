@@ -19,7 +19,7 @@ from affidavit.base.faults import service as faults
 from affidavit.base.json_values import JsonLimits
 from affidavit.base.strict_json import decode
 from affidavit.seal.keys import SigningKey
-from affidavit.seal.receipt_verification import ReceiptTrust, ReceiptVerification
+from affidavit.seal.receipts import ReceiptTrust, ReceiptVerification
 from affidavit.store.api_keys import (
     ID_BYTES,
     SALT_BYTES,

@@ -18,11 +18,10 @@ from typing import Final, TypeAlias
 
 from affidavit.base.errors import NOWHERE, AffidavitError, Where
 from affidavit.base.faults import receipts as faults
-from affidavit.checks.check import Check
-from affidavit.checks.evaluation import checks_needing_evidence
+from affidavit.checks.check import Check, checks_needing_evidence
 from affidavit.checks.facts import (
+    Evidence,
     EvidenceUnavailable,
-    Fact,
     SourceAnswer,
     SourceFailure,
     Tool,
@@ -127,7 +126,7 @@ class GatheredEvidence:
     """The evidence by check id, and the time of the answer, at which it was assessed."""
 
     at: str
-    by_check: Mapping[str, Fact | EvidenceUnavailable]
+    by_check: Mapping[str, Evidence | EvidenceUnavailable]
 
 
 @dataclass(slots=True)
@@ -286,7 +285,7 @@ def _run_queries(queries: deque[_SourceQuery], finished: "SimpleQueue[None]") ->
 
 def _fact_from_queries(
     tool: Tool, queries: Sequence[_SourceQuery], at: str, signed: bool
-) -> Fact | EvidenceUnavailable:
+) -> Evidence | EvidenceUnavailable:
     answers = [query.answer for query in queries if query.answer is not None]
     args = dict(queries[0].args) if queries else {}
     return fact_from_answers(tool, args, answers, at, signed=signed)

@@ -6,11 +6,12 @@ An input that cannot be read is an outcome too, so that one bad file does not hi
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
@@ -19,8 +20,8 @@ from affidavit.base.faults.input import FILE_UNREADABLE
 from affidavit.base.files import is_folder, open_to_read, read_bounded
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
 from affidavit.base.strict_json import decode, read_lines, split_lines
-from affidavit.checks.receipt_body import ReceiptBody
-from affidavit.checks.replay import (
+from affidavit.checks.receipt import (
+    ReceiptBody,
     ReplayDifference,
     ReplayDifferenceKind,
     ReplayResult,
@@ -29,14 +30,15 @@ from affidavit.checks.replay import (
 )
 from affidavit.checks.routes import RouteTable
 from affidavit.seal.keys import TrustedKeys, trusted_keys_from
-from affidavit.seal.receipt_verification import (
+from affidavit.seal.receipts import (
+    Receipt,
     ReceiptTrust,
     ReceiptVerification,
     evidence_step,
+    receipt_from_bytes,
     replay_step,
     verify_receipt,
 )
-from affidavit.seal.receipts import Receipt, receipt_from_bytes
 from affidavit.seal.rfc3161 import TimeStampTrust, roots_from
 from affidavit.seal.verification import UnreadableInput, VerificationStep, VerifiedInput
 
@@ -97,8 +99,7 @@ def _timestamp_roots(path: Path) -> bytes:
     return pem
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptInput:
+class ReceiptInput(Struct, frozen=True):
     """One receipt to read: a file, or bytes that were read already, perhaps a line of a file."""
 
     file: str
@@ -181,8 +182,7 @@ def _is_document(line: bytes) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptVerifier:
+class ReceiptVerifier(Struct, frozen=True):
     """Verifies receipts at one time. It is pickled for other processes."""
 
     trust: ReceiptTrust
@@ -245,16 +245,14 @@ def steps_of_replay(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictAndConfidence:
+class VerdictAndConfidence(Struct, frozen=True):
     """A verdict with its confidence, as signed or as recomputed."""
 
     verdict: JsonValue
     confidence: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayedRow:
+class ReplayedRow(Struct, frozen=True):
     """One check, or the answer as a whole: signed, recomputed, and explained."""
 
     name: str
@@ -268,8 +266,7 @@ class ReplayedRow:
         return self.signed == self.recomputed
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayedReceipt:
+class ReplayedReceipt(Struct, frozen=True):
     """The rows of a replay and every difference. There are no rows if nothing can be recomputed."""
 
     receipt_id: str

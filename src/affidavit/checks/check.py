@@ -1,9 +1,12 @@
-"""Checks and their strict validation: answer-eval.md, section 1; the U rules of docs/checks.md.
+"""Checks, their verdicts and the composite verdict: answer-eval.md, sections 1, 3 and 4.
 
 A malformed check is refused with its id and field. A well-formed check that does not fit the
-evidence (a text where a number is needed) is accepted and gets the verdict `not_evaluable`.
+evidence (a text where a number is needed) is accepted and gets the verdict `not_evaluable`. The U,
+E and C rules of docs/checks.md.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -12,17 +15,43 @@ from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import receipts as faults
 from affidavit.base.json_values import JsonValue
+from affidavit.base.statistics import rounded
 from affidavit.base.text import excerpt
+from affidavit.base.timestamps import parse_nanoseconds
 from affidavit.base.validation import join_field, problem_and_field
-from affidavit.checks.operators import OPERATORS, Expectation, Operand
-from affidavit.checks.values import find_path_problem, is_number, is_scalar, kind_of
+from affidavit.checks.facts import (
+    Evidence,
+    EvidenceUnavailable,
+    Fact,
+    Tool,
+    ToolName,
+    UnitInterval,
+    missing_args,
+)
+from affidavit.checks.operators import (
+    OPERATORS,
+    Expectation,
+    ExpectationOutcome,
+    ExpectationResult,
+    Operand,
+    OperatorResult,
+)
+from affidavit.checks.values import (
+    PathLookup,
+    display_value,
+    exact_json,
+    find_path_problem,
+    is_number,
+    is_scalar,
+    kind_of,
+    look_up_path,
+)
 
 MAX_EXPECTATIONS: Final = 8
 MAX_CHECKS: Final = 20
 """Checks beyond this number are listed as `not_checked`, not refused."""
 
 CheckId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}\Z")]
-ToolName = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 
 
 class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -156,3 +185,275 @@ _OPERAND_CHECKS: Final = {
     Operand.MEMBERS: _is_scalar_list,
     Operand.SECONDS: _is_tolerance,
 }
+
+
+CONFIDENCE_RULE: Final = "answer-conf/1"
+CONFIDENCE_DECIMALS: Final = 2
+
+
+class CheckVerdict(StrEnum):
+    """The verdict of a check."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    VALUE = "value"
+    NOT_EVALUABLE = "not_evaluable"
+    EVIDENCE_UNAVAILABLE = "evidence_unavailable"
+    OUTSIDE_EVIDENCE_COVERAGE = "outside_evidence_coverage"
+    NOT_CHECKED = "not_checked"
+
+    # An Enum's own hash runs in Python, several times for each check.
+    __hash__ = str.__hash__
+
+
+class AnswerVerdict(StrEnum):
+    """The verdict of an answer. The last is that of a refusal, which has no checks."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    INSUFFICIENT_EVIDENCE = "insufficient_evidence"
+    EVIDENCED = "evidenced"
+    OUTSIDE_EVIDENCE_COVERAGE = "outside_evidence_coverage"
+
+
+class CheckResult(Check, frozen=True, kw_only=True):
+    """A check with its verdict, as the receipt repeats it: no member of the check is left out.
+
+    `confidence` is that of the cited fact. `unavailable` says why there is no evidence.
+    """
+
+    args: dict[str, Any]
+    observe: bool
+    required: bool
+    verdict: CheckVerdict
+    confidence: UnitInterval | None
+    explain: str
+    evidence: list[str]
+    results: list[ExpectationResult] | msgspec.UnsetType = msgspec.UNSET
+    value: Any = msgspec.UNSET
+    unavailable: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class CompositeVerdict(msgspec.Struct, frozen=True):
+    """The verdict and confidence of an answer, and whether evidence was unavailable."""
+
+    verdict: AnswerVerdict
+    confidence: float
+    degraded: bool
+
+
+def compose(results: Iterable[CheckResult]) -> CompositeVerdict:
+    """Return the composite of all results, in any order, by answer-conf/1.
+
+    The confidence of a conjunction is that of its weakest check; the confidence of a contradiction
+    is that of its best evidenced counterexample.
+    """
+    everything = tuple(results)
+    required = [result for result in everything if result.required]
+    verdict = _composite_verdict({result.verdict for result in required})
+    return CompositeVerdict(
+        verdict,
+        _composite_confidence(verdict, required),
+        any(result.verdict is CheckVerdict.EVIDENCE_UNAVAILABLE for result in everything),
+    )
+
+
+def _composite_verdict(verdicts: set[CheckVerdict]) -> AnswerVerdict:
+    if CheckVerdict.CONTRADICTED in verdicts:
+        return AnswerVerdict.CONTRADICTED
+    # Without a required check nothing was measured, and that is never a pass.
+    if not verdicts or verdicts - {CheckVerdict.SUPPORTED, CheckVerdict.VALUE}:
+        return AnswerVerdict.INSUFFICIENT_EVIDENCE
+    return (
+        AnswerVerdict.SUPPORTED if CheckVerdict.SUPPORTED in verdicts else AnswerVerdict.EVIDENCED
+    )
+
+
+def _composite_confidence(verdict: AnswerVerdict, required: list[CheckResult]) -> float:
+    if verdict is AnswerVerdict.INSUFFICIENT_EVIDENCE:
+        return 0.0
+    if verdict is AnswerVerdict.CONTRADICTED:
+        required = [result for result in required if result.verdict is CheckVerdict.CONTRADICTED]
+    known = [0.0 if result.confidence is None else result.confidence for result in required]
+    return rounded(
+        max(known) if verdict is AnswerVerdict.CONTRADICTED else min(known), CONFIDENCE_DECIMALS
+    )
+
+
+EVALUATION_RULE: Final = "answer-eval/1"
+_MAX_OBSERVED_CHARACTERS: Final = 500
+_OUTCOME_WORDS: Final = {
+    ExpectationOutcome.HELD: "holds",
+    ExpectationOutcome.FAILED: "fails",
+    ExpectationOutcome.NOT_EVALUABLE: "cannot be evaluated",
+}
+
+
+def checks_needing_evidence(
+    checks: Sequence[Check], tools: Mapping[str, Tool]
+) -> tuple[Check, ...]:
+    """Return the checks whose tools must be queried.
+
+    These are the checks within the cap that name a known tool and have all its arguments.
+    """
+    return tuple(
+        check
+        for check in checks[:MAX_CHECKS]
+        if (tool := tools.get(check.tool)) and not missing_args(tool.required_args, check.args)
+    )
+
+
+def evaluate(
+    checks: Sequence[Check],
+    tools: Mapping[str, Tool],
+    evidence: Mapping[str, Evidence | EvidenceUnavailable],
+    at: str,
+) -> tuple[CheckResult, ...]:
+    """Return the result of every check, in order. `evidence` is by check id.
+
+    `at` is the time of the answer, at which every fact was assessed.
+    """
+    moment = parse_nanoseconds(at)
+    results = []
+    for check in checks[:MAX_CHECKS]:
+        tool, found = tools.get(check.tool), evidence.get(check.id)
+        result = evaluate_check(check, tool.required_args if tool else None, found, moment)
+        if result.evidence and isinstance(found, Evidence):
+            _require_matching_evidence(check, found.fact, at)
+        results.append(result)
+    return (*results, *map(not_checked_result, checks[MAX_CHECKS:]))
+
+
+def evaluate_check(
+    check: Check,
+    required_args: tuple[str, ...] | None,
+    evidence: Evidence | EvidenceUnavailable | None,
+    at: int,
+) -> CheckResult:
+    """Return the result of a check within the cap. `required_args` is None for an unknown tool."""
+    if required_args is None:
+        explain = f"no tool is named {display_value(check.tool)}"
+        return _result(check, CheckVerdict.OUTSIDE_EVIDENCE_COVERAGE, explain)
+    if missing := missing_args(required_args, check.args):
+        names = ", ".join(map(display_value, missing))
+        explain = f"{check.tool} needs the argument {names}, and nothing stands in for it"
+        return _result(check, CheckVerdict.NOT_EVALUABLE, explain)
+    if isinstance(evidence, Evidence):
+        return _adjudicate(check, evidence, at) if check.adjudicates else _observe(check, evidence)
+    reason = evidence.reason if evidence else "the tool was not asked"
+    explain = f"no evidence: {reason}"
+    return _result(check, CheckVerdict.EVIDENCE_UNAVAILABLE, explain, unavailable=reason)
+
+
+def not_checked_result(check: Check) -> CheckResult:
+    """Return the result of a check beyond the cap. It is listed, not dropped."""
+    explain = f"over the cap: only the first {MAX_CHECKS} checks are made"
+    return _result(check, CheckVerdict.NOT_CHECKED, explain)
+
+
+def _result(
+    check: Check,
+    verdict: CheckVerdict,
+    explain: str,
+    cited: Evidence | None = None,
+    *,
+    results: list[ExpectationResult] | msgspec.UnsetType = msgspec.UNSET,
+    value: Any = msgspec.UNSET,
+    unavailable: str | msgspec.UnsetType = msgspec.UNSET,
+) -> CheckResult:
+    return CheckResult(
+        id=check.id,
+        tool=check.tool,
+        args=check.args,
+        expect=check.expect,
+        observe=check.observe,
+        required=check.required,
+        verdict=verdict,
+        confidence=cited.fact.verification.confidence if cited else None,
+        explain=explain,
+        evidence=[cited.digest] if cited else [],
+        results=results,
+        value=value,
+        unavailable=unavailable,
+    )
+
+
+def _adjudicate(check: Check, evidence: Evidence, at: int) -> CheckResult:
+    results, explanations = [], []
+    for expectation in check.expectations:
+        lookup = _look_up(evidence.fact, expectation)
+        result = OPERATORS[expectation.op].apply(lookup, expectation, at)
+        results.append(ExpectationResult(result.outcome, _observed_value(lookup)))
+        explanations.append(_explanation(expectation, lookup, result))
+    outcomes = {result.outcome for result in results}
+    verdict = CheckVerdict.SUPPORTED
+    if ExpectationOutcome.FAILED in outcomes:
+        verdict = CheckVerdict.CONTRADICTED
+    elif ExpectationOutcome.NOT_EVALUABLE in outcomes:
+        verdict = CheckVerdict.NOT_EVALUABLE
+    return _result(check, verdict, "; ".join(explanations), evidence, results=results)
+
+
+def _observe(check: Check, evidence: Evidence) -> CheckResult:
+    """Record the value at the first path that the check names, or else the primary value."""
+    path = next((one.path for one in check.expectations if one.path is not None), None)
+    lookup = _look_up(evidence.fact, Expectation("exists", path))
+    place = path or "the primary value"
+    if lookup.value is None:
+        reason = lookup.reason or "the evidence has null here, which is no value"
+        return _result(check, CheckVerdict.NOT_EVALUABLE, f"{place}: {reason}", evidence)
+    explain = f"{place}: saw {display_value(lookup.value)}; recorded without a verdict"
+    return _result(check, CheckVerdict.VALUE, explain, evidence, value=lookup.value)
+
+
+def _look_up(fact: Fact, expectation: Expectation) -> PathLookup:
+    if expectation.path is not None:
+        return look_up_path(fact.raw, expectation.path)
+    if OPERATORS[expectation.op].reads_time:
+        if fact.observed_at is None:
+            return PathLookup(False, reason="the evidence states no time of observation")
+        return PathLookup(True, fact.observed_at)
+    return look_up_path(fact.raw, fact.value_path)
+
+
+def _observed_value(lookup: PathLookup) -> Any:
+    value = lookup.value
+    too_long = isinstance(value, str) and len(value) > _MAX_OBSERVED_CHARACTERS
+    return value if lookup.found and is_scalar(value) and not too_long else msgspec.UNSET
+
+
+def _explanation(expectation: Expectation, lookup: PathLookup, result: OperatorResult) -> str:
+    place = expectation.path
+    if place is None:
+        is_time = OPERATORS[expectation.op].reads_time
+        place = "the time of observation" if is_time else "the primary value"
+    saw = f"saw {display_value(lookup.value)}" if lookup.found else "saw nothing"
+    expected = expectation.op
+    if expectation.value is not msgspec.UNSET:
+        expected += f" {_operand_text(expectation.value)}"
+    if expectation.tol is not None:
+        expected += f" tol {display_value(expectation.tol)}"
+    note = f" ({result.note})" if result.note else ""
+    return f"{place}: {saw}; {expected} {_OUTCOME_WORDS[result.outcome]}{note}"
+
+
+def _operand_text(value: Any) -> str:
+    if isinstance(value, list):
+        more = ", …" if len(value) > 8 else ""
+        return f"[{', '.join(map(display_value, value[:8]))}{more}]"
+    return display_value(value)
+
+
+def is_evidence_for(check: Check, fact: Fact) -> bool:
+    """Say whether a fact is evidence for a check: the same tool and the same arguments."""
+    return check.tool == fact.tool and (
+        check.args is fact.args or exact_json(check.args) == exact_json(fact.args)
+    )
+
+
+def _require_matching_evidence(check: Check, fact: Fact, at: str) -> None:
+    if not is_evidence_for(check, fact):
+        raise AffidavitError(faults.FACT_FOREIGN, check=repr(check.id))
+    if fact.assessed_at != at:
+        assessed = fact.assessed_at
+        raise AffidavitError(faults.FACT_TIME, check=repr(check.id), assessed=assessed, at=at)

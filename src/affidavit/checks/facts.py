@@ -1,9 +1,8 @@
 """Tools, the facts that their sources state, and the confidence in a fact (fact-conf/1)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -22,10 +21,8 @@ from affidavit.base.timestamps import (
 from affidavit.checks.operators import ExpectationOutcome, abs_within, find_equal, pct_within
 from affidavit.checks.values import display_value, exact_json, find_number, look_up_path
 
-# A tool as the checks see it: the arguments that it needs, and how its result is read.
-#
-# How a tool is queried (files, SQL, HTTP, MCP) is defined in the package `tools`.
-
+ToolName = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+UnitInterval = Annotated[float, msgspec.Meta(ge=0, le=1)]
 NonNegativeNumber = Annotated[int, msgspec.Meta(ge=0)] | Annotated[float, msgspec.Meta(ge=0)]
 
 
@@ -45,7 +42,10 @@ class Tolerance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A declared tool. `value_path` leads to the primary value; None is the whole result."""
+    """A tool as the checks see it; the package `tools` defines how it is queried.
+
+    `value_path` leads to the primary value; None is the whole result.
+    """
 
     name: str
     required_args: tuple[str, ...] = ()
@@ -110,6 +110,21 @@ class SourceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     raw_sha256: str | None
     agrees: bool | None
     fresh: bool | None
+
+
+class FactVerification(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The assessment of all sources together.
+
+    `sources` counts the origins that gave a value. `note` says what keeps the fact from being
+    verified, or that nothing does.
+    """
+
+    rule: Literal["fact-conf/1"]
+    confidence: UnitInterval
+    sources: int
+    verified: bool
+    signals: "FactSignals"
+    note: str
 
 
 class AgreementPolicy(msgspec.Struct, frozen=True):
@@ -189,26 +204,14 @@ def find_staleness(observed_at: str | None, policy: AgreementPolicy) -> str | No
     return None
 
 
-class SourceAssessment(msgspec.Struct, frozen=True):
-    """The assessed sources, their signals, and how many origins gave a value.
-
-    `note` says what keeps the fact from being verified, or that nothing does.
-    """
-
-    sources: list[SourceRecord]
-    signals: FactSignals
-    independent: int
-    note: str
-
-
 def assess_sources(
     sources: Sequence[SourceRecord],
     primary: SourceRecord | None,
     policy: AgreementPolicy,
     *,
     signed: bool,
-) -> SourceAssessment:
-    """Return the assessment of the sources. Sources of one origin count as one."""
+) -> tuple[list[SourceRecord], FactVerification]:
+    """Return the assessed sources and the assessment. Sources of one origin count as one."""
     assessed: list[SourceRecord] = []
     agreeing: set[str] = set()
     origins: set[str] = set()
@@ -247,24 +250,17 @@ def assess_sources(
     )
     few = [] if signals.corroborated else ["no second independent source agrees"]
     note = "; ".join((*conflicting, *stale, *few, *missing))
-    return SourceAssessment(
-        assessed, signals, len(origins), note or "independent sources agree, and all are fresh"
+    return assessed, FactVerification(
+        rule=FACT_RULE,
+        confidence=signals.confidence,
+        sources=len(origins),
+        verified=signals.verified,
+        signals=signals,
+        note=note or "independent sources agree, and all are fresh",
     )
 
 
-# fact/v1: the answers of a tool's sources, with provenance, signals and a digest.
-#
-# The digest covers the object without `attestation` and `raw` (answer-eval.md, section 5.4). The
-# raw result is covered by its own digest inside the object. The F rules of docs/checks.md.
-
-FACT_SCHEMA: Final = "fact/v1"
-UNDIGESTED_FIELDS: Final = ("attestation", "raw")
-
-FactObject: TypeAlias = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceSource:
+class EvidenceSource(msgspec.Struct, frozen=True):
     """A source of evidence. Sources of one `origin` are not independent of each other."""
 
     name: str
@@ -274,8 +270,7 @@ class EvidenceSource:
     licence: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceAnswer:
+class SourceAnswer(msgspec.Struct, frozen=True):
     """The result of a source, and the time of observation (RFC 3339 with Z) if it states one."""
 
     source: EvidenceSource
@@ -283,26 +278,45 @@ class SourceAnswer:
     observed_at: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFailure:
+class SourceFailure(msgspec.Struct, frozen=True):
     """A source that failed, or did not answer by the deadline."""
 
     source: EvidenceSource
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceUnavailable:
+class EvidenceUnavailable(msgspec.Struct, frozen=True):
     """Why there is no evidence, for the explanation of the check."""
 
     reason: str
 
 
-class Fact(msgspec.Struct, frozen=True):
-    """A fact/v1 object and its digest. The object is plain JSON and is never changed."""
+class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """fact/v1: what the sources of a tool said, with provenance and confidence."""
+
+    schema: Literal["fact/v1"]
+    id: str
+    tool: ToolName
+    args: dict[str, Any]
+    value_path: str | None
+    value: Any
+    unit: str | None
+    licence: str | None
+    observed_at: str | None
+    assessed_at: str
+    max_age_s: NonNegativeNumber | None
+    tolerance: Tolerance | None
+    sources: list[SourceRecord]
+    verification: FactVerification
+    attestation: Any
+    raw: Any
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """A fact, and the digest by which a check cites it."""
 
     digest: str
-    object: FactObject
+    fact: Fact
 
 
 def fact_from_answers(
@@ -313,8 +327,8 @@ def fact_from_answers(
     *,
     signed: bool,
     attestation: JsonValue = None,
-) -> Fact | EvidenceUnavailable:
-    """Return the fact from the answers of a tool's sources, or that there is none.
+) -> Evidence | EvidenceUnavailable:
+    """Return the fact from the answers of a tool's sources, or why there is none.
 
     `answers` are in the order in which the tool declares its sources; the first with a value gives
     the primary value. `at` is the time of the answer; `signed` says that the receipt will be
@@ -330,13 +344,13 @@ def fact_from_answers(
         for answer, source in zip(answers, sources, strict=True)
         if source is primary and isinstance(answer, SourceAnswer)
     )
-    fact = fact_object(
+    fact = make_fact(
         tool, args, sources=sources, raw=raw, at=at, signed=signed, attestation=attestation
     )
-    return Fact(fact_digest(fact), fact)
+    return Evidence(fact_digest(msgspec.to_builtins(fact)), fact)
 
 
-def fact_object(
+def make_fact(
     tool: Tool,
     args: dict[str, JsonValue],
     *,
@@ -345,50 +359,43 @@ def fact_object(
     at: str,
     signed: bool,
     attestation: JsonValue,
-) -> FactObject:
-    """Return the object of a fact. A replay rebuilds it with the same function.
+) -> Fact:
+    """Return a fact. A replay rebuilds it with the same function.
 
     All arguments have been decoded from JSON, or encoded once, before.
     """
     policy = AgreementPolicy(parse_nanoseconds(at), tool.max_age_s, tool.tolerance)
     value = look_up_path(raw, tool.value_path).value
     bound, primary = _bind_raw_result(sources, value, raw)
-    assessed = assess_sources(bound, primary, policy, signed=signed)
-    signals = assessed.signals
+    assessed, verification = assess_sources(bound, primary, policy, signed=signed)
     observed_at = primary.observed_at if primary else None
-    identity: FactObject = {"args": args, "observed_at": observed_at, "tool": tool.name}
-    return {
-        "schema": FACT_SCHEMA,
-        "id": content_id("fact", sorted_compact_decoded(identity)),
-        "tool": tool.name,
-        "args": args,
-        "value_path": tool.value_path,
-        "value": value,
-        "unit": tool.unit,
-        "licence": tool.licence,
-        "observed_at": observed_at,
-        "assessed_at": at,
-        "max_age_s": tool.max_age_s,
-        "tolerance": msgspec.to_builtins(tool.tolerance),
-        "sources": msgspec.to_builtins(assessed.sources),
-        "verification": {
-            "rule": FACT_RULE,
-            "confidence": signals.confidence,
-            "sources": assessed.independent,
-            "verified": signals.verified,
-            "signals": msgspec.to_builtins(signals),
-            "note": assessed.note,
-        },
-        "attestation": attestation,
-        "raw": raw,
-    }
+    identity: dict[str, JsonValue] = {"args": args, "observed_at": observed_at, "tool": tool.name}
+    return Fact(
+        schema="fact/v1",
+        id=content_id("fact", sorted_compact_decoded(identity)),
+        tool=tool.name,
+        args=args,
+        value_path=tool.value_path,
+        value=value,
+        unit=tool.unit,
+        licence=tool.licence,
+        observed_at=observed_at,
+        assessed_at=at,
+        max_age_s=tool.max_age_s,
+        tolerance=tool.tolerance,
+        sources=assessed,
+        verification=verification,
+        attestation=attestation,
+        raw=raw,
+    )
 
 
-def fact_digest(fact: FactObject) -> str:
-    """Return the evidence digest: canonical SHA-256 of the object minus `attestation` and `raw`."""
-    covered = fact.copy()
-    for name in UNDIGESTED_FIELDS:
-        covered.pop(name, None)
+def fact_digest(fact: Mapping[str, JsonValue]) -> str:
+    """Return the digest of a decoded fact/v1 object (answer-eval.md, section 5.4).
+
+    It leaves out `attestation` and `raw`; the raw result has its own digest inside the fact.
+    """
+    covered = {key: part for key, part in fact.items() if key not in ("attestation", "raw")}
     return digest_of(sorted_compact_decoded(covered))
 
 

@@ -3,7 +3,6 @@
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from fractions import Fraction
 from types import MappingProxyType
@@ -64,8 +63,7 @@ class ExpectationResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     observed: Any = msgspec.UNSET
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorResult:
+class OperatorResult(msgspec.Struct, frozen=True):
     """The outcome of an operator, and a note where the observed value does not explain it."""
 
     outcome: ExpectationOutcome
@@ -366,8 +364,7 @@ class Operand(Enum):
 Apply: TypeAlias = Callable[[PathLookup, Expectation, int], OperatorResult]
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(msgspec.Struct, frozen=True):
     """The operand and the pure function of an operator."""
 
     operand: Operand

@@ -10,7 +10,7 @@ covers the whole text; a slot takes one or more words, as few as the rest allows
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 import msgspec
@@ -22,8 +22,16 @@ from affidavit.base.faults import receipts as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.validation import join_field, problem_and_field
-from affidavit.checks.check import Check, CheckId, ToolName, check_from_wire
-from affidavit.checks.receipt_schema import QuestionRoute
+from affidavit.checks.check import (
+    MAX_CHECKS,
+    MAX_EXPECTATIONS,
+    Check,
+    CheckId,
+    check_from_wire,
+)
+from affidavit.checks.facts import Tool, ToolName
+from affidavit.checks.operators import OPERATORS
+from affidavit.checks.values import MAX_PATH_DEPTH
 
 ROUTE_RULE: Final = "route/1"
 MAX_QUESTION_CHARACTERS: Final = 1_000
@@ -31,8 +39,7 @@ _PLACEHOLDER: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
 _END_PUNCTUATION: Final = "?!."
 
 
-@dataclass(frozen=True, slots=True)
-class RoutePattern:
+class RoutePattern(msgspec.Struct, frozen=True):
     """Literals and slots in turn, a literal first and last; those two may be empty."""
 
     text: str
@@ -145,8 +152,7 @@ class RoutesV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     not_covered: list[str] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     """A row, with its patterns ready to match."""
 
     row: RouteRowV1
@@ -154,8 +160,7 @@ class Route:
     says: tuple[RoutePattern, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RouteTable:
+class RouteTable(msgspec.Struct, frozen=True):
     """The routes in order, and the SHA-256 digest of the table in hexadecimal."""
 
     routes: tuple[Route, ...]
@@ -163,8 +168,16 @@ class RouteTable:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledQuestion:
+class QuestionRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The route that compiled a question to checks."""
+
+    router_version: str
+    router_sha256: str
+    route_id: str
+    form: Literal["declarative", "interrogative"]
+
+
+class CompiledQuestion(msgspec.Struct, frozen=True):
     """The checks of a question, and the route that compiled it."""
 
     checks: tuple[Check, ...]
@@ -296,3 +309,83 @@ def _require_check(row: RouteRowV1) -> None:
         raise AffidavitError(
             faults.ROUTE_OPERATOR, Where(field="op"), route=row.id, problem=error.message
         ) from None
+
+
+_REFUSAL_CONTRACT: Final = (
+    "A question that no route matches is refused with a signed outside_evidence_coverage receipt: "
+    "nothing is guessed, paraphrased or looked up elsewhere."
+)
+
+
+class QuestionFamilyV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Questions of one kind that a route compiles."""
+
+    route_id: str
+    ask: list[str]
+    say: list[str]
+    tool: str
+
+
+class CoveredToolV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tool that a check may name."""
+
+    name: str
+    required_args: list[str]
+    description: str
+    unit: str | None
+
+
+class ChecksModeV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What checks may contain."""
+
+    rule: str
+    tools: list[CoveredToolV1]
+    operators: list[str]
+    max_checks: int
+    max_expectations: int
+    max_path_depth: int
+
+
+class CoverageV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The coverage manifest: what can be asked here."""
+
+    schema: Literal["answer-coverage/v1"]
+    router_version: str
+    router_sha256: str
+    families: list[QuestionFamilyV1]
+    not_covered: list[str]
+    refusal_contract: str
+    checks_mode: ChecksModeV1
+
+
+def coverage_manifest(tools: Mapping[str, Tool], table: RouteTable) -> CoverageV1:
+    """Return the manifest. A route whose tool is not declared is listed as not covered."""
+    rows = [route.row for route in table.routes]
+    undeclared = (
+        f"route {row.id}: its tool {row.tool} is not declared"
+        for row in rows
+        if row.tool not in tools
+    )
+    return CoverageV1(
+        schema="answer-coverage/v1",
+        router_version="route/1",
+        router_sha256=table.sha256,
+        families=[
+            QuestionFamilyV1(row.id, row.ask, row.say, row.tool)
+            for row in rows
+            if row.tool in tools
+        ],
+        not_covered=[*table.not_covered, *undeclared],
+        refusal_contract=_REFUSAL_CONTRACT,
+        checks_mode=ChecksModeV1(
+            rule="answer-eval/1",
+            tools=[
+                CoveredToolV1(tool.name, list(tool.required_args), tool.description, tool.unit)
+                for _, tool in sorted(tools.items())
+            ],
+            operators=list(OPERATORS),
+            max_checks=MAX_CHECKS,
+            max_expectations=MAX_EXPECTATIONS,
+            max_path_depth=MAX_PATH_DEPTH,
+        ),
+    )

@@ -10,10 +10,8 @@ import click
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults.receipts import KEY_NONE
-from affidavit.cli.command import command
-from affidavit.cli.command_classes import reject_options
-from affidavit.cli.commands import Example
-from affidavit.cli.parameters import (
+from affidavit.cli.command import (
+    command,
     existing_project_option,
     input_name,
     issuer_option,
@@ -23,13 +21,15 @@ from affidavit.cli.parameters import (
     routes_option,
     tools_option,
 )
+from affidavit.cli.commands import Example
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import Cell, Tone
 
 if TYPE_CHECKING:
     from affidavit.app.answer import AnswerRequest
     from affidavit.app.tool_queries import ToolWithSources
-    from affidavit.checks.coverage import CoverageV1
+    from affidavit.checks.routes import CoverageV1
     from affidavit.seal.keys import SigningKey
 
 MAX_REQUEST_BYTES: Final = 4 * 1024 * 1024

@@ -10,8 +10,16 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
 from affidavit.base.files import is_there
-from affidavit.cli.command import command
-from affidavit.cli.command_classes import reject_options
+from affidavit.cli.command import (
+    STDIN_PATH,
+    command,
+    input_name,
+    jobs_option,
+    project_option,
+    read_input,
+    require_writable,
+    resolved_path,
+)
 from affidavit.cli.commands import Example
 from affidavit.cli.gate_options import GatedCommand, gates_option
 from affidavit.cli.judge_options import printed_check_costs, yes_option
@@ -24,15 +32,7 @@ from affidavit.cli.ledger_output import (
     output_option,
     reject_unused_options,
 )
-from affidavit.cli.parameters import (
-    STDIN_PATH,
-    input_name,
-    jobs_option,
-    project_option,
-    read_input,
-    require_writable,
-    resolved_path,
-)
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:

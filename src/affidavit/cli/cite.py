@@ -5,9 +5,8 @@ from pathlib import Path
 import click
 
 from affidavit.base.exits import Exit
-from affidavit.cli.command import command
+from affidavit.cli.command import command, existing_project_option
 from affidavit.cli.commands import Example
-from affidavit.cli.parameters import existing_project_option
 from affidavit.cli.terminal import Terminal
 
 

@@ -16,14 +16,15 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import input as faults
 from affidavit.base.faults.input import USAGE
-from affidavit.cli.command_classes import Flags, LazyGroup
 from affidavit.cli.commands import GroupEntry
 from affidavit.reports.text_tables import single_line
 
 MAX_DETAIL_CHARACTERS = 300  # Of an internal error; -v prints the rest with the traceback.
 
 
-def report_error(error: BaseException, flags: Flags, arguments: Sequence[str]) -> Exit:
+def report_error(
+    error: BaseException, arguments: Sequence[str], *, as_json: bool, verbose: bool
+) -> Exit:
     """Print an error, and return the exit code."""
     if isinstance(error, BrokenPipeError):
         # The reader of the output has exited (`| head`), so nobody would see a message.
@@ -31,7 +32,17 @@ def report_error(error: BaseException, flags: Flags, arguments: Sequence[str]) -
         return Exit.UNKNOWN
     reported = error_from(error)
     try:
-        _print_error(error, reported, flags, arguments)
+        if verbose and reported.fault is faults.DEFECT:
+            import traceback
+
+            click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            click.echo(error.format_message() + "\n", err=True)
+        click.echo(single_line(str(reported)), err=True)
+        if as_json or _asks_for_json(error, arguments):
+            from affidavit.reports.json_text import json_bytes
+
+            click.echo(json_bytes({"error": reported.as_wire()}), nl=False)
     except OSError:
         # Both streams are on a full disk or closed; only the exit code is left.
         discard_output()
@@ -46,7 +57,8 @@ def error_from(error: BaseException) -> AffidavitError:
         case AffidavitError():
             return error
         case click.exceptions.NoArgsIsHelpError():
-            return no_command_error(error.ctx.command_path)
+            problem = f"`{error.ctx.command_path}` needs a command"
+            return AffidavitError(USAGE, problem=problem, hint="choose one from the list above")
         case click.UsageError():
             return usage_error_from(error)
         case click.ClickException():
@@ -79,22 +91,6 @@ def discard_output() -> None:
         with contextlib.suppress(OSError, ValueError, AttributeError):
             os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
-
-
-def _print_error(
-    error: BaseException, reported: AffidavitError, flags: Flags, arguments: Sequence[str]
-) -> None:
-    if reported.fault is faults.DEFECT and flags.verbose:
-        import traceback
-
-        click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.format_message() + "\n", err=True)
-    click.echo(single_line(str(reported)), err=True)
-    if flags.json or _asks_for_json(error, arguments):
-        from affidavit.reports.json_text import json_bytes
-
-        click.echo(json_bytes({"error": reported.as_wire()}), nl=False)
 
 
 def _asks_for_json(error: BaseException, arguments: Sequence[str]) -> bool:
@@ -139,13 +135,6 @@ def usage_error_from(error: click.UsageError) -> AffidavitError:
     return AffidavitError(USAGE, problem=problem, hint=f"{guess}run `{command} --help`")
 
 
-def no_command_error(command: str) -> AffidavitError:
-    """Return the error for a group that was called without a command."""
-    return AffidavitError(
-        USAGE, problem=f"`{command}` needs a command", hint="choose one from the list above"
-    )
-
-
 def _sentence(message: str) -> str:
     # Messages of the catalog begin in lower case and have no final full stop.
     text = message.strip().rstrip(".")
@@ -154,14 +143,14 @@ def _sentence(message: str) -> str:
 
 def _nearest_command(error: click.NoSuchCommand) -> str | None:
     """Search the commands of this group, then all commands: `lint` is `evidence lint`."""
-    if error.ctx is None or not isinstance(error.ctx.command, LazyGroup):
+    if error.ctx is None or not isinstance(error.ctx.command, click.Group):
         return None
-    here = {member.name: member.name for member in error.ctx.command.branch.members()}
-    name = _nearest(error.command_name, here)
+    name = _nearest(error.command_name, error.ctx.command.list_commands(error.ctx))
     if name is not None:
         return f"{error.ctx.command_path} {name}"
-    root = error.ctx.find_root().command
-    paths = _command_paths(root.branch) if isinstance(root, LazyGroup) else ()
+    # Groups of the program have their table entry; `cli.program` imports this module.
+    root = getattr(error.ctx.find_root().command, "branch", None)
+    paths = _command_paths(root) if isinstance(root, GroupEntry) else ()
     by_last_word = {path.rpartition(" ")[2]: path for path in paths}
     word = _nearest(error.command_name, by_last_word)
     return None if word is None else by_last_word[word]

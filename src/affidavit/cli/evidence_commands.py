@@ -11,11 +11,10 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.faults import bundles as faults
 from affidavit.base.text import excerpt
-from affidavit.cli.command import command
-from affidavit.cli.command_classes import reject_options
+from affidavit.cli.command import command, require_output_paths
 from affidavit.cli.commands import Example
 from affidavit.cli.gate_options import GatedCommand, gates_option
-from affidavit.cli.parameters import require_output_paths
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.formats import format_names
 from affidavit.reports.json_text import json_bytes

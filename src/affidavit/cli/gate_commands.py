@@ -14,10 +14,10 @@ import click
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.files import is_there
-from affidavit.cli.command_classes import reject_options
+from affidavit.cli.command import FiniteFloatRange, jobs_option
 from affidavit.cli.commands import Example
 from affidavit.cli.gate_options import GATE_EXITS, GateOptions, finish_gate, gate_command
-from affidavit.cli.parameters import FiniteFloatRange, jobs_option
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import single_line
 

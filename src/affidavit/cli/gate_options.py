@@ -13,8 +13,8 @@ import click
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.command_classes import DocumentedCommand
 from affidavit.cli.commands import Example
+from affidavit.cli.program import DocumentedCommand
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.formats import format_names, formats_of, render
 
@@ -125,7 +125,7 @@ class GateOptions:
         `others` are further files that the command writes. The baseline counts as an input:
         otherwise a worse run would become the next baseline.
         """
-        from affidavit.cli.parameters import reject_overwrites, require_writable
+        from affidavit.cli.command import reject_overwrites, require_writable
 
         files = [*others, *self.report_files.values()]
         history = () if self.history is None else (self.history,)

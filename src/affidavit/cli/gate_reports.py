@@ -6,9 +6,9 @@ import click
 
 from affidavit.base.exits import Exit
 from affidavit.cli.command import command
-from affidavit.cli.command_classes import reject_options
 from affidavit.cli.commands import Example
 from affidavit.cli.gate_options import format_options, take_format_paths
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.formats import render
 
@@ -52,8 +52,8 @@ def report(
     """
     from affidavit.app.gate_reports import History, read_report
     from affidavit.base.files import write_atomically
+    from affidavit.cli.command import require_output_paths
     from affidavit.cli.gate_options import load_history
-    from affidavit.cli.parameters import require_output_paths
     from affidavit.reports.gate_text import gate_text
 
     files = take_format_paths(formats)

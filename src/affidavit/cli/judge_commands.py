@@ -9,8 +9,7 @@ import click
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
-from affidavit.cli.command import command
-from affidavit.cli.command_classes import reject_options
+from affidavit.cli.command import command, require_output_paths
 from affidavit.cli.commands import Example
 from affidavit.cli.judge_options import (
     judge_option,
@@ -20,7 +19,7 @@ from affidavit.cli.judge_options import (
     scorer_from_options,
     yes_option,
 )
-from affidavit.cli.parameters import require_output_paths
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:

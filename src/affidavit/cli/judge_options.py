@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from affidavit.cli.parameters import jobs_option
+from affidavit.cli.command import jobs_option
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:

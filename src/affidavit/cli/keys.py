@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from affidavit.base.exits import Exit
-from affidavit.cli.command import command
+from affidavit.cli.command import command, existing_project_option, reject_overwrites
 from affidavit.cli.commands import Example
-from affidavit.cli.parameters import existing_project_option, reject_overwrites
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.json_text import json_bytes
 from affidavit.reports.text_tables import Cell, Tone

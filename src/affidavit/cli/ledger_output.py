@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from affidavit.cli.command_classes import reject_options
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.formats import find_format, format_names, formats_of, render
 

@@ -6,16 +6,16 @@ from typing import Final
 import click
 
 from affidavit.base.exits import Exit
-from affidavit.cli.command import command
-from affidavit.cli.commands import Example
-from affidavit.cli.parameters import (
+from affidavit.cli.command import (
     FiniteFloatRange,
+    command,
     existing_project_option,
     issuer_option,
     routes_option,
     tools_option,
     tsa_roots_option,
 )
+from affidavit.cli.commands import Example
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import Cell, Tone
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from affidavit.base.exits import Exit
-from affidavit.cli.command import command
+from affidavit.cli.command import command, existing_project_option
 from affidavit.cli.commands import Example
 from affidavit.cli.ledger_output import (
     expand_option,
@@ -17,7 +17,6 @@ from affidavit.cli.ledger_output import (
     output_option,
     reject_unused_options,
 )
-from affidavit.cli.parameters import existing_project_option
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:

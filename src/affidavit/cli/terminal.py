@@ -8,7 +8,7 @@ from typing import TextIO, TypeVar
 
 import click
 
-from affidavit.cli.command_classes import Flags
+from affidavit.cli.program import Flags
 from affidavit.reports.json_text import json_bytes
 from affidavit.reports.text_tables import (
     Cell,

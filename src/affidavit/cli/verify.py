@@ -9,17 +9,17 @@ import click
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit, worst_exit
-from affidavit.cli.command import command
-from affidavit.cli.command_classes import reject_options
-from affidavit.cli.commands import Example
-from affidavit.cli.parameters import (
+from affidavit.cli.command import (
     STDIN_NAME,
     STDIN_PATH,
+    command,
     existing_project_option,
     jobs_option,
     read_input,
     tsa_roots_option,
 )
+from affidavit.cli.commands import Example
+from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import Cell, TextPart, Tone, text_table
 

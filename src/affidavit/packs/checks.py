@@ -7,14 +7,16 @@ Assay's, so that readers of either tool recognise a finding.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
 
 from affidavit.base.canonical import jcs
 from affidavit.base.text import excerpt
 from affidavit.packs.events import Event, FieldFinder, FieldProbe, can_probe
 from affidavit.packs.model import (
+    ENGINE_VERSION,
     AuthorizationContext,
     Conditional,
     EventCount,
@@ -26,16 +28,15 @@ from affidavit.packs.model import (
     Severity,
     TypeExists,
     Unsupported,
+    engine_suffices,
 )
 from affidavit.packs.pointers import ABSENT
 from affidavit.packs.report import EventLocation, location_of
-from affidavit.packs.warnings import ENGINE_VERSION, engine_suffices
 
 EventTypes = frozenset[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHints:
+class SearchHints(Struct, frozen=True):
     """Keys and byte strings, at least one of which every event that a rule looks for contains."""
 
     keys: frozenset[str]
@@ -43,8 +44,7 @@ class SearchHints:
     in_lines: frozenset[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleViolation:
+class RuleViolation(Struct, frozen=True):
     """Why a rule fails. `severity` overrides that of the rule."""
 
     message: str

@@ -1,8 +1,9 @@
 """Explanations of the closure score, completeness, and single rules (ADR-025, UX requirements)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError
@@ -26,7 +27,7 @@ from affidavit.packs.model import (
     Unsupported,
 )
 from affidavit.packs.report import METHOD, SignalState
-from affidavit.packs.sensitive_rules import SENSITIVE_RULES, SensitiveRule
+from affidavit.packs.sensitive import SENSITIVE_RULES, SensitiveRule
 from affidavit.packs.signals import REGISTRY, REPLAY_CRITICAL, TOTAL_WEIGHT
 
 
@@ -76,8 +77,7 @@ CLOSURE: Final = "closure.score"
 COMPLETENESS: Final = "completeness"
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """The explanation of one figure or rule: a title, paragraphs and a table."""
 
     title: str

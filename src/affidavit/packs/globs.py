@@ -5,8 +5,9 @@ letters; `{a,b}` one of several texts, also nested; a backslash escapes the next
 Not covered: `**` between slashes, which event types do not have.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 MAX_CHOICES: Final = 64  # Alternatives that the braces of a pattern may expand to.
 
@@ -15,8 +16,7 @@ class GlobError(ValueError):
     """A malformed pattern."""
 
 
-@dataclass(frozen=True, slots=True)
-class _AnyOne:
+class _AnyOne(Struct, frozen=True):
     """One letter: any if `ranges` is None, otherwise one inside (or outside) the ranges."""
 
     ranges: tuple[tuple[str, str], ...] | None
@@ -31,8 +31,7 @@ class _AnyOne:
 _Token = _AnyOne | None  # None is `*`.
 
 
-@dataclass(frozen=True, slots=True)
-class Glob:
+class Glob(Struct, frozen=True):
     """A parsed pattern; `choices` are the alternatives of its braces."""
 
     text: str

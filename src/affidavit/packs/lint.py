@@ -1,11 +1,10 @@
 """Lints the events of a run with packs, and measures what lint gates decide by."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from affidavit.base.statistics import Rate
 from affidavit.decision.evaluation import DecisionSummary, Measure, decide, summarise_decision
@@ -24,7 +23,7 @@ from affidavit.packs.report import (
     SignalDetail,
     finding_fingerprint,
 )
-from affidavit.packs.sensitive_rules import (
+from affidavit.packs.sensitive import (
     SENSITIVE_RULES,
     encoded_subjects,
     may_be_sensitive,
@@ -47,8 +46,7 @@ MAX_PLANS: Final = 10_000  # With more event types than this, plans are made aga
 RUN_BOUNDS: Final = EventPairs(glob_from("*.started"), glob_from("*.finished"))
 
 
-@dataclass(frozen=True, slots=True)
-class RuleResult:
+class RuleResult(Struct, frozen=True):
     """A rule of a pack with its finding; None if the rule holds."""
 
     pack: Pack
@@ -56,8 +54,7 @@ class RuleResult:
     finding: LintFinding | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintResult:
+class LintResult(Struct, frozen=True, kw_only=True):
     """The result of one pass over a bundle.
 
     `findings` has the most severe first, at most as many as asked for; `summary` counts all.
@@ -79,8 +76,7 @@ class LintResult:
         return any(self.summary.count(each) for each in Severity if each.rank <= severity.rank)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundleLint:
+class BundleLint(Struct, frozen=True, kw_only=True):
     """A bundle that verified, and its lint result."""
 
     name: str

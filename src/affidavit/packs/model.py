@@ -1,14 +1,33 @@
-"""Packs, their rules, and what each rule checks."""
+"""Packs, their rules, what each rule checks, and the version of the engine."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+
 from affidavit.base.json_values import JsonValue
 from affidavit.packs.globs import Glob
 from affidavit.packs.pointers import JsonPointer
+
+ENGINE_VERSION: Final = "1.2"
+_VERSION: Final = re.compile(
+    r"(?:>=|=)?\s*(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?(?:[-+].*)?", re.ASCII
+)
+
+
+def version_numbers(version: str) -> tuple[int, int, int] | None:
+    """Return major, minor and patch of `>=1.2.3`, `1.2.3` or `1.2`; None if malformed."""
+    match = _VERSION.fullmatch(version.strip())
+    return None if match is None else (int(match[1]), int(match[2]), int(match[3] or 0))
+
+
+def is_version_met(wanted: str, found: str) -> bool:
+    """Return whether a version is at least the wanted one; False if either is malformed."""
+    least, have = version_numbers(wanted), version_numbers(found)
+    return least is not None and have is not None and have >= least
 
 
 class Severity(StrEnum):
@@ -37,81 +56,70 @@ class PackKind(StrEnum):
     QUALITY = "quality"
 
 
-@dataclass(frozen=True, slots=True)
-class EventCount:
+class EventCount(Struct, frozen=True):
     """There are at least `minimum` events."""
 
     minimum: int
 
 
-@dataclass(frozen=True, slots=True)
-class EventPairs:
+class EventPairs(Struct, frozen=True):
     """Every event that starts something is followed by the one that finishes it, in its run."""
 
     start: Glob
     finish: Glob
 
 
-@dataclass(frozen=True, slots=True)
-class FieldPresent:
+class FieldPresent(Struct, frozen=True):
     """Some event has one of these fields."""
 
     pointers: tuple[JsonPointer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TypeExists:
+class TypeExists(Struct, frozen=True):
     """Some event has a type that matches the pattern."""
 
     pattern: Glob
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestField:
+class ManifestField(Struct, frozen=True):
     """The manifest has this field; unless `required`, its absence is only a warning."""
 
     pointer: JsonPointer
     required: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ValueWanted:
+class ValueWanted(Struct, frozen=True):
     """The value that a field must have; null is a value, too."""
 
     value: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class PathExists:
+class PathExists(Struct, frozen=True):
     """Some event has one of these fields, with the wanted value if there is one."""
 
     pointers: tuple[JsonPointer, ...]
     wanted: ValueWanted | None
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Struct, frozen=True):
     """A field and the value that it must have for a condition to apply."""
 
     pointer: JsonPointer
     equals: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class Conditional:
+class Conditional(Struct, frozen=True):
     """Every event to which all clauses apply has the field."""
 
     clauses: tuple[Clause, ...]
     then: JsonPointer
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizationContext:
+class AuthorizationContext(Struct, frozen=True):
     """Some tool decision names its authority and holds no credential."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unsupported:
+class Unsupported(Struct, frozen=True):
     """A check that this engine does not know. It never passes."""
 
     type: str
@@ -130,8 +138,7 @@ Check: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """One rule of a pack."""
 
     id: str
@@ -146,8 +153,7 @@ class Rule:
     framework: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pack:
+class Pack(Struct, frozen=True, kw_only=True):
     """A pack with its two digests.
 
     `source` is where it was found: a path, `built-in`, or `config`. `remarks` are warnings.
@@ -182,6 +188,13 @@ class Pack:
         """The signals that the pack and its rules require, sorted."""
         of_rules = (name for rule in self.rules for name in rule.requires_signals)
         return tuple(sorted({*self.requires_signals, *of_rules}))
+
+
+def engine_suffices(rule: Rule) -> bool:
+    """Return whether this engine is new enough for a rule."""
+    return rule.engine_min_version is None or is_version_met(
+        rule.engine_min_version, ENGINE_VERSION
+    )
 
 
 def disclaimer_of(packs: Sequence[Pack]) -> str | None:

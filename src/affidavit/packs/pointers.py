@@ -5,8 +5,9 @@ A null counts as present.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from affidavit.base.json_values import JsonValue
 
@@ -25,8 +26,7 @@ ABSENT: Final = _Absent()
 REDACTED: Final = "$redacted"
 
 
-@dataclass(frozen=True, slots=True)
-class JsonPointer:
+class JsonPointer(Struct, frozen=True):
     """A path into a document: its text and its steps."""
 
     text: str

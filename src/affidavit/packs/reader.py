@@ -1,4 +1,8 @@
-"""Reads a pack from YAML. Errors have line, column and the nearest known name.
+"""Reads a pack from YAML: its schema, versions, warnings and digests.
+
+Origin: Assay 5.4.0, pack engine 1.2, field by field; packs and rules have the same meaning here.
+Unlike there, every unknown key is an error, so a misspelt one cannot be ignored. Errors have line,
+column and the nearest known name. docs/schemas/pack.schema.json is generated from these structs.
 
 A pack has two digests, both Assay's. The lint digest is over the parsed pack: absent fields are
 null, severities have one spelling, an unknown check is `unsupported`, and `x-assay` is left out.
@@ -6,22 +10,24 @@ The registry digest is over the whole YAML document as JSON.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from affidavit.base.canonical import jcs
 from affidavit.base.config import ConfigDocument, ConfigFaults, parse_yaml
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
+from affidavit.base.faults.bundles import PACK_COLLISION
 from affidavit.base.faults.receipts import TOOLS_SYNTAX
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.validation import suggestion_for
-from affidavit.packs import schema as v1
+from affidavit.packs.events import ENVELOPE
 from affidavit.packs.globs import Glob, GlobError, glob_from
 from affidavit.packs.model import (
     AuthorizationContext,
@@ -40,16 +46,208 @@ from affidavit.packs.model import (
     TypeExists,
     Unsupported,
     ValueWanted,
+    engine_suffices,
+    is_version_met,
+    version_numbers,
 )
 from affidavit.packs.pointers import JsonPointer, pointer_from
 from affidavit.packs.signals import REGISTRY
-from affidavit.packs.warnings import (
-    ASSAY_VERSION,
-    EVIDENCE_SCHEMA,
-    is_version_met,
-    pack_warnings,
-    version_numbers,
-)
+
+Text = Annotated[str, Meta(min_length=1)]
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\Z", max_length=100)]
+Paths = Annotated[tuple[str, ...], Meta(min_length=1)]
+Positive = Annotated[int, Meta(ge=1)]
+
+
+class EventCountV1(Struct, tag="event_count", forbid_unknown_fields=True):
+    """At least `min` events."""
+
+    min: Positive
+
+
+class EventPairsV1(Struct, tag="event_pairs", forbid_unknown_fields=True):
+    """Whatever starts also finishes."""
+
+    start_pattern: Text
+    finish_pattern: Text
+
+
+class EventFieldPresentV1(Struct, tag="event_field_present", forbid_unknown_fields=True):
+    """Some event has one of several fields; `any_of` with `in_data` is the older spelling."""
+
+    paths_any_of: Paths | None = None
+    any_of: Paths | None = None
+    in_data: bool = False
+
+
+class EventTypeExistsV1(Struct, tag="event_type_exists", forbid_unknown_fields=True):
+    """Some event has a type that matches the pattern."""
+
+    pattern: Text
+
+
+class ManifestFieldV1(Struct, tag="manifest_field", forbid_unknown_fields=True):
+    """The manifest has a field."""
+
+    path: str
+    required: bool = False
+
+
+class JsonPathExistsV1(Struct, tag="json_path_exists", forbid_unknown_fields=True):
+    """Some event has one of several fields, or one field with one value."""
+
+    paths: Paths
+    value_equals: Any | UnsetType = UNSET
+
+
+class ClauseV1(Struct, forbid_unknown_fields=True):
+    """A field with its value."""
+
+    path: str
+    equals: bool | int | float | str | None
+
+
+class ConditionV1(Struct, forbid_unknown_fields=True):
+    """All clauses must hold."""
+
+    all: Annotated[tuple[ClauseV1, ...], Meta(min_length=1)]
+
+
+class ThenV1(Struct, tag="json_path_exists", forbid_unknown_fields=True):
+    """The field that must exist if the condition holds."""
+
+    paths: Annotated[tuple[str, ...], Meta(min_length=1, max_length=1)]
+
+
+class ConditionalV1(Struct, tag="conditional", forbid_unknown_fields=True):
+    """If a condition holds, a field exists."""
+
+    condition: ConditionV1
+    then: ThenV1
+
+
+class AuthorizationContextV1(
+    Struct, tag="g3_authorization_context_present", forbid_unknown_fields=True
+):
+    """Some tool decision names its authority."""
+
+
+class ExtensionV1(Struct, forbid_unknown_fields=True):
+    """What ADR-025 adds to rules and packs under `x-assay`."""
+
+    requires_signals: tuple[str, ...] = ()
+    framework: Text | None = None
+
+
+class RuleV1(Struct, forbid_unknown_fields=True):
+    """One rule. Its check is converted later, because an unknown type is not an error."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=200)]
+    severity: str
+    description: Text
+    check: dict[str, Any]
+    article_ref: str | None = None
+    help_markdown: str | None = None
+    engine_min_version: str | None = None
+    event_types: Paths | None = None
+    x_assay: ExtensionV1 = msgspec.field(name="x-assay", default_factory=ExtensionV1)
+
+
+class RequiresV1(Struct, forbid_unknown_fields=True):
+    """The oldest versions that can run a pack."""
+
+    assay_min_version: Text
+    evidence_schema_version: str | None = None
+
+
+class PackV1(Struct, forbid_unknown_fields=True):
+    """A pack. Its rules are converted one by one, so that an error names the rule."""
+
+    name: Name
+    version: Text
+    kind: str
+    description: Text
+    author: Text
+    license: Text
+    rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    source_url: str | None = None
+    disclaimer: str | None = None
+    requires: RequiresV1 | None = None
+    x_assay: ExtensionV1 = msgspec.field(name="x-assay", default_factory=ExtensionV1)
+
+
+def _tag_of(struct: type[Struct]) -> str:
+    return str(struct.__struct_config__.tag)
+
+
+CHECKS: Final[dict[str, type[Struct]]] = {
+    _tag_of(struct): struct
+    for struct in (
+        EventCountV1,
+        EventPairsV1,
+        EventFieldPresentV1,
+        EventTypeExistsV1,
+        ManifestFieldV1,
+        JsonPathExistsV1,
+        ConditionalV1,
+        AuthorizationContextV1,
+    )
+}
+
+
+ASSAY_VERSION: Final = "5.4.0"
+EVIDENCE_SCHEMA: Final = "1.0"
+
+NO_MINIMUM_VERSION: Final = "it does not say which version it needs (requires.assay_min_version)"
+
+
+def pack_warnings(rules: tuple[Rule, ...], *, has_requirement: bool) -> tuple[str, ...]:
+    """Return the warnings that `affidavit packs validate` shows, in the order of the rules."""
+    first = () if has_requirement else (NO_MINIMUM_VERSION,)
+    return (*first, *(warning for rule in rules for warning in _rule_warnings(rule)))
+
+
+def _rule_warnings(rule: Rule) -> Iterator[str]:
+    if isinstance(rule.check, Unsupported):
+        yield f"{rule.id}: no check is called {rule.check.type!r}, so the rule always fires"
+    if not engine_suffices(rule):
+        yield f"{rule.id}: it needs engine {rule.engine_min_version}, so the rule always fires"
+    for pointer in pointers_of(rule.check):
+        if pointer.steps and pointer.steps[0] not in ENVELOPE:
+            yield (
+                f"{rule.id}: no event has a field {pointer.text}; what a producer adds to the"
+                " envelope itself is covered by no hash and is not seen"
+            )
+
+
+def pointers_of(check: Check) -> tuple[JsonPointer, ...]:
+    """Return the fields of events that a check reads."""
+    match check:
+        case FieldPresent(pointers) | PathExists(pointers):
+            return pointers
+        case Conditional(clauses, then):
+            return (*(clause.pointer for clause in clauses), then)
+        case _:
+            return ()
+
+
+def refuse_collisions(packs: Sequence[Pack]) -> tuple[Pack, ...]:
+    """Return the packs without duplicates; raise if two different ones share a rule id."""
+    kept: list[Pack] = []
+    owner: dict[str, Pack] = {}
+    for pack in packs:
+        if pack in kept:
+            continue
+        for rule in pack.rules:
+            name = pack.canonical_id(rule)
+            first = owner.setdefault(name, pack)
+            if first is not pack:
+                raise AffidavitError(
+                    PACK_COLLISION, rule=name, first=first.source, second=pack.source
+                )
+        kept.append(pack)
+    return tuple(kept)
+
 
 _UNSUPPORTED: Final = {"type": "unsupported"}
 
@@ -59,7 +257,7 @@ def registry_digest(document: JsonValue) -> str:
     return digest_of(jcs(document))
 
 
-def lint_digest(pack: v1.PackV1, wires: Sequence[v1.RuleV1], rules: Sequence[Rule]) -> str:
+def lint_digest(pack: PackV1, wires: Sequence[RuleV1], rules: Sequence[Rule]) -> str:
     """Return the digest of a parsed pack; `wires` and `rules` are its rules in both forms."""
     stated: dict[str, Any] = {
         "name": pack.name,
@@ -76,7 +274,7 @@ def lint_digest(pack: v1.PackV1, wires: Sequence[v1.RuleV1], rules: Sequence[Rul
     return digest_of(jcs(stated))
 
 
-def _rule_as_digested(wire: v1.RuleV1, rule: Rule) -> dict[str, Any]:
+def _rule_as_digested(wire: RuleV1, rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.id,
         "severity": rule.severity.value,
@@ -90,11 +288,11 @@ def _rule_as_digested(wire: v1.RuleV1, rule: Rule) -> dict[str, Any]:
 
 
 def _check_as_digested(value: dict[str, Any]) -> dict[str, Any]:
-    struct = v1.CHECKS.get(str(value.get("type")))
+    struct = CHECKS.get(str(value.get("type")))
     if struct is None:
         return dict(_UNSUPPORTED)
     stated: dict[str, Any] = msgspec.to_builtins(msgspec.convert(value, struct))
-    if struct is v1.JsonPathExistsV1:
+    if struct is JsonPathExistsV1:
         stated.setdefault("value_equals", None)
     return stated
 
@@ -112,14 +310,14 @@ def check_from_wire(wire: msgspec.Struct) -> Check:
     return _READERS[type(wire)](wire)
 
 
-def _event_pairs(wire: v1.EventPairsV1) -> EventPairs:
+def _event_pairs(wire: EventPairsV1) -> EventPairs:
     return EventPairs(
         _glob_from(wire.start_pattern, "start_pattern"),
         _glob_from(wire.finish_pattern, "finish_pattern"),
     )
 
 
-def _field_present(wire: v1.EventFieldPresentV1) -> FieldPresent:
+def _field_present(wire: EventFieldPresentV1) -> FieldPresent:
     if (wire.paths_any_of is None) is (wire.any_of is None):
         raise InvalidCheckError("", "either paths_any_of or any_of names the fields")
     if wire.paths_any_of is not None:
@@ -132,7 +330,7 @@ def _field_present(wire: v1.EventFieldPresentV1) -> FieldPresent:
     )
 
 
-def _path_exists(wire: v1.JsonPathExistsV1) -> PathExists:
+def _path_exists(wire: JsonPathExistsV1) -> PathExists:
     if isinstance(wire.value_equals, msgspec.UnsetType):
         return PathExists(_pointers_from(wire.paths), None)
     if len(wire.paths) != 1:
@@ -140,7 +338,7 @@ def _path_exists(wire: v1.JsonPathExistsV1) -> PathExists:
     return PathExists(_pointers_from(wire.paths), ValueWanted(wire.value_equals))
 
 
-def _conditional(wire: v1.ConditionalV1) -> Conditional:
+def _conditional(wire: ConditionalV1) -> Conditional:
     clauses = (Clause(pointer_from(each.path), each.equals) for each in wire.condition.all)
     return Conditional(tuple(clauses), pointer_from(wire.then.paths[0]))
 
@@ -158,14 +356,14 @@ def _glob_from(text: str, field: str) -> Glob:
 
 _READERS: Final[Mapping[type, Callable[[Any], Check]]] = MappingProxyType(
     {
-        v1.EventCountV1: lambda wire: EventCount(wire.min),
-        v1.EventPairsV1: _event_pairs,
-        v1.EventFieldPresentV1: _field_present,
-        v1.EventTypeExistsV1: lambda wire: TypeExists(_glob_from(wire.pattern, "pattern")),
-        v1.ManifestFieldV1: lambda wire: ManifestField(pointer_from(wire.path), wire.required),
-        v1.JsonPathExistsV1: _path_exists,
-        v1.ConditionalV1: _conditional,
-        v1.AuthorizationContextV1: lambda wire: AuthorizationContext(),
+        EventCountV1: lambda wire: EventCount(wire.min),
+        EventPairsV1: _event_pairs,
+        EventFieldPresentV1: _field_present,
+        EventTypeExistsV1: lambda wire: TypeExists(_glob_from(wire.pattern, "pattern")),
+        ManifestFieldV1: lambda wire: ManifestField(pointer_from(wire.path), wire.required),
+        JsonPathExistsV1: _path_exists,
+        ConditionalV1: _conditional,
+        AuthorizationContextV1: lambda wire: AuthorizationContext(),
     }
 )
 
@@ -197,14 +395,14 @@ class _PackReader:
         value = self._document.value
         if not isinstance(value, dict):
             raise self._document.error("a pack is an object with rules")
-        wire = self._converted(value, v1.PackV1, "")
+        wire = self._converted(value, PackV1, "")
         self._require_versions(wire)
         kind = self._kind(wire.kind)
         if kind is PackKind.COMPLIANCE and not (wire.disclaimer or "").strip():
             raise AffidavitError(faults.PACK_DISCLAIMER, Where(file=self._document.file))
         places = [f"rules[{at}]" for at in range(len(wire.rules))]
         wires = [
-            self._converted(rule, v1.RuleV1, place)
+            self._converted(rule, RuleV1, place)
             for rule, place in zip(wire.rules, places, strict=True)
         ]
         rules = tuple(self._rule(each, place) for each, place in zip(wires, places, strict=True))
@@ -233,7 +431,7 @@ class _PackReader:
             problem = f"{excerpt(text)!r} is no kind of pack; the kinds are {', '.join(PackKind)}"
             raise self._document.error(problem, "kind") from None
 
-    def _rule(self, wire: v1.RuleV1, field: str) -> Rule:
+    def _rule(self, wire: RuleV1, field: str) -> Rule:
         severity = _SEVERITIES.get(wire.severity.lower())
         if severity is None:
             problem = f"{excerpt(wire.severity)!r} is no severity; write error, warning or info"
@@ -259,7 +457,7 @@ class _PackReader:
         kind = value.get("type")
         if not isinstance(kind, str):
             raise self._document.error("a check has a type, as text", field)
-        struct = v1.CHECKS.get(kind)
+        struct = CHECKS.get(kind)
         if struct is None:
             return Unsupported(kind)
         try:
@@ -268,7 +466,7 @@ class _PackReader:
             place = f"{field}.{error.field}" if error.field else field
             raise self._document.error(str(error), place) from None
 
-    def _signals(self, wire: v1.ExtensionV1, field: str) -> tuple[str, ...]:
+    def _signals(self, wire: ExtensionV1, field: str) -> tuple[str, ...]:
         for at, name in enumerate(wire.requires_signals):
             if name not in REGISTRY:
                 place = f"{field}.requires_signals[{at}]"
@@ -277,7 +475,7 @@ class _PackReader:
                 raise AffidavitError(faults.PACK_SIGNAL, where, signal=excerpt(name), advice=advice)
         return wire.requires_signals
 
-    def _require_versions(self, wire: v1.PackV1) -> None:
+    def _require_versions(self, wire: PackV1) -> None:
         if wire.requires is None:
             return
         wanted, schema = wire.requires.assay_min_version, wire.requires.evidence_schema_version

@@ -5,11 +5,10 @@ each set of fields, and only counted for the others.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from affidavit.packs.checks import EventConsumer
 from affidavit.packs.events import Event, FieldMask, FieldProbe
@@ -29,20 +28,18 @@ MAX_PATHS: Final = 3  # Locations that a report names for each signal.
 _REDACTED_MARK: Final = b'"$redacted"'
 
 
-@dataclass(slots=True)
-class SignalCount:
+class SignalCount(Struct):
     """How often a signal was captured, redacted, and absent where it was expected."""
 
     captured: int = 0
     redacted: int = 0
     gaps: int = 0
     first_gap: str = ""
-    paths: list[str] = field(default_factory=list)
+    paths: list[str] = []
     commitment: Commitment | UnsetType = UNSET
 
 
-@dataclass(frozen=True, slots=True)
-class SignalRequirement:
+class SignalRequirement(Struct, frozen=True):
     """One signal in the events of one type: every group of pointers, by any of its members."""
 
     count: SignalCount

@@ -7,9 +7,10 @@ null counts as present. docs/signals.md is generated from this table.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 REGISTRY_VERSION: Final = "signals/v0"
 RECORDER_PREFIX: Final = "affidavit."
@@ -19,8 +20,7 @@ RUN_FINISHED: Final = "affidavit.run.finished"
 DECLARED_ABSENT: Final = "absent_signals"
 
 
-@dataclass(frozen=True, slots=True)
-class Carrier:
+class Carrier(Struct, frozen=True):
     """Events of one type that carry a signal.
 
     They must have one path of every group in `needs`; the paths start in `data`.
@@ -31,8 +31,7 @@ class Carrier:
     expected: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
+class Signal(Struct, frozen=True):
     """One kind of evidence. `weight` is its share of closure, 0 if a replay does not need it."""
 
     name: str

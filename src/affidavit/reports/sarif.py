@@ -19,7 +19,7 @@ from affidavit.decision.report import Report, RowLocation
 from affidavit.gates.report import Disagreement, Offender, RagOffender
 from affidavit.packs.model import Pack, Severity, disclaimer_of
 from affidavit.packs.report import LintFinding
-from affidavit.packs.sensitive_rules import SENSITIVE_RULES
+from affidavit.packs.sensitive import SENSITIVE_RULES
 from affidavit.reports import gate_tables as wording
 from affidavit.reports.gate_tables import offender_table
 from affidavit.reports.lint_text import LintOutcome, LintOutput

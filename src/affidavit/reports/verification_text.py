@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.text import excerpt
@@ -16,12 +16,15 @@ from affidavit.reports.text_tables import (
     single_line,
     text_table,
 )
-from affidavit.seal.bundle.verification import BundleVerification
-from affidavit.seal.receipt_verification import ReceiptVerification
+from affidavit.seal.receipts import ReceiptVerification
 from affidavit.seal.verification import StepStatus, UnreadableInput, VerificationStep, VerifiedInput
 
+if TYPE_CHECKING:
+    # Verifying a receipt does not load the reader of bundles.
+    from affidavit.seal.bundle.reader import BundleVerification
+
 ReceiptOutcome: TypeAlias = VerifiedInput[ReceiptVerification] | UnreadableInput
-BundleOutcome: TypeAlias = VerifiedInput[BundleVerification] | UnreadableInput
+BundleOutcome: TypeAlias = "VerifiedInput[BundleVerification] | UnreadableInput"
 
 MAX_LISTED_RECEIPTS: Final = 20  # They fit on a screen; of more, only failures are listed.
 
@@ -120,7 +123,7 @@ def _step_table(steps: Sequence[VerificationStep]) -> TextTable:
     )
 
 
-def _totals(outcomes: Sequence[ReceiptOutcome | BundleOutcome], noun: str) -> str:
+def _totals(outcomes: "Sequence[ReceiptOutcome | BundleOutcome]", noun: str) -> str:
     exits = Counter(outcome.exit for outcome in outcomes)
     parts = [f"{exits[code]} {cell.text}" for code, cell in _RESULT_CELLS.items() if exits[code]]
     return f"{len(outcomes)} {noun}: {', '.join(parts)}"
@@ -146,7 +149,7 @@ def bundles_text(outcomes: Sequence[BundleOutcome]) -> Iterator[TextPart]:
         yield _totals(outcomes, "bundles")
 
 
-def _bundle_text(name: str, verification: BundleVerification) -> Iterator[TextPart]:
+def _bundle_text(name: str, verification: "BundleVerification") -> Iterator[TextPart]:
     yield _step_table(verification.steps)
     error = verification.error
     if error is not None:

@@ -1,15 +1,18 @@
-"""Ed25519 (RFC 8032), PEM private keys and X.509 certificates.
+"""Ed25519 (RFC 8032), PEM private keys, X.509 certificates, base64, and the DER that we need.
 
 This is the only module that imports `cryptography`. X.509 and PEM are imported where they are used,
 because most receipts need neither. Which keys and certificates to trust is decided by the callers.
 """
 
+from base64 import b64decode, b64encode, urlsafe_b64encode
+from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -164,3 +167,96 @@ def is_weak_key(public_key: bytes) -> bool:
         return True
     height = int.from_bytes(public_key, "little") & (2**255 - 1)
     return height >= _PRIME or height in _SMALL_ORDER_Y
+
+
+_TO_STANDARD: Final = bytes.maketrans(b"-_+/", b"+/**")
+
+
+def to_base64url(data: bytes) -> str:
+    """Return base64url (RFC 4648, section 5) with padding, as in keys and signatures."""
+    return urlsafe_b64encode(data).decode()
+
+
+def find_base64url(text: str) -> bytes | None:
+    """Decode base64url, padded or not; None if it is malformed."""
+    padded = text if text.endswith("=") else text + "=" * (-len(text) % 4)
+    return _decode_base64(padded.encode(errors="replace").translate(_TO_STANDARD))
+
+
+def to_base64(data: bytes) -> str:
+    """Return standard base64 (RFC 4648, section 4) with padding."""
+    return b64encode(data).decode()
+
+
+def find_base64(text: str) -> bytes | None:
+    """Decode standard base64; None if it is malformed."""
+    return _decode_base64(text.encode(errors="replace"))
+
+
+def _decode_base64(standard: bytes) -> bytes | None:
+    try:
+        data = b64decode(standard, validate=True)
+    except ValueError:  # binascii.Error is one.
+        return None
+    return data if b64encode(data) == standard else None
+
+
+INTEGER, OCTET_STRING, NULL, OBJECT_ID, SEQUENCE, SET = 0x02, 0x04, 0x05, 0x06, 0x30, 0x31
+TRUE: Final = bytes.fromhex("0101ff")
+
+
+class DerElement(Struct, frozen=True):
+    """One element: its tag, its content, and all of its bytes."""
+
+    tag: int
+    content: bytes
+    whole: bytes
+
+    @property
+    def members(self) -> "tuple[DerElement, ...]":
+        """The elements in its content."""
+        return tuple(der_elements(self.content))
+
+
+def der_element(tag: int, *parts: bytes) -> bytes:
+    """Return an element with the concatenated parts as its content."""
+    content = b"".join(parts)
+    size = len(content)
+    if size < 0x80:
+        return bytes([tag, size]) + content
+    digits = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes([tag, 0x80 | len(digits)]) + digits + content
+
+
+def der_integer(number: int) -> bytes:
+    """Return a non-negative integer."""
+    return der_element(INTEGER, number.to_bytes(number.bit_length() // 8 + 1, "big"))
+
+
+def der_object_id(dotted: str) -> bytes:
+    """Return an object identifier, given as `2.16.840`."""
+    first, second, *rest = map(int, dotted.split("."))
+    content = b"".join(_base_128(number) for number in (first * 40 + second, *rest))
+    return der_element(OBJECT_ID, content)
+
+
+def _base_128(number: int) -> bytes:
+    digits = [number & 0x7F]
+    while number := number >> 7:
+        digits.append(number & 0x7F | 0x80)
+    return bytes(reversed(digits))
+
+
+def der_elements(data: bytes) -> Iterator[DerElement]:
+    """Yield the elements of data that a strict parser has already accepted as DER."""
+    at = 0
+    while at < len(data):
+        start, size = at, data[at + 1]
+        at += 2
+        if size & 0x80:
+            digits = size & 0x7F
+            size = int.from_bytes(data[at : at + digits], "big")
+            at += digits
+        content = data[at : at + size]
+        at += size
+        yield DerElement(data[start], content, data[start:at])

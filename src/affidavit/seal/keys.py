@@ -4,7 +4,7 @@ import hashlib
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal
@@ -18,7 +18,7 @@ from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.timestamps import find_timestamp, timestamp_text
 from affidavit.seal import crypto
-from affidavit.seal.encodings import (
+from affidavit.seal.crypto import (
     OCTET_STRING,
     SEQUENCE,
     der_element,
@@ -50,8 +50,7 @@ _KEY_ID: Final = re.compile(r"([a-z0-9]+(?:-[a-z0-9]+)*)-ed25519-([0-9a-f]{12})"
 _PREFIX: Final = re.compile(r"[a-z0-9]{1,16}(?:-[a-z0-9]{1,16}){0,2}")
 
 
-@dataclass(frozen=True, slots=True)
-class PublicKey:
+class PublicKey(msgspec.Struct, frozen=True):
     """A public key that is not weak, and the id that was computed from it."""
 
     id: str
@@ -136,8 +135,7 @@ class KeyStatus(StrEnum):
     COMPROMISED = "compromised"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyRecord:
+class KeyRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A key with its lifecycle."""
 
     key: PublicKey
@@ -149,8 +147,7 @@ class KeyRecord:
     use: str = RECEIPT_SIGNING
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRegistry:
+class KeyRegistry(msgspec.Struct, frozen=True):
     """All keys of an issuer, oldest first, and which of them signs now."""
 
     records: tuple[KeyRecord, ...] = ()
@@ -181,7 +178,9 @@ class KeyRegistry:
         if when < record.active_from:
             since = timestamp_text(record.active_from)
             raise _wrong_state(f"{key_id} cannot be retired before it was made, at {since}")
-        return self._with_changed(replace(record, status=KeyStatus.RETIRED, retired_at=when), at)
+        return self._with_changed(
+            msgspec.structs.replace(record, status=KeyStatus.RETIRED, retired_at=when), at
+        )
 
     def with_compromised(
         self, key_id: str, since: datetime, reason: str, at: datetime
@@ -199,7 +198,7 @@ class KeyRegistry:
             raise _wrong_state(
                 f"{key_id} is known to be compromised since {known}; later is not believed"
             )
-        changed = replace(
+        changed = msgspec.structs.replace(
             record,
             status=KeyStatus.COMPROMISED,
             compromised_after=since,
@@ -253,8 +252,7 @@ class RegistryV1(msgspec.Struct):
     updated_at: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TrustedKeys:
+class TrustedKeys(msgspec.Struct, frozen=True):
     """The keys that a verifier trusts, with the lifecycles that are known."""
 
     keys: Mapping[str, PublicKey]

@@ -13,23 +13,31 @@ only what is checked, except `how` and `note`, which other issuers write and whi
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from affidavit.base.canonical import decode_sorted_compact, sorted_compact, sorted_compact_decoded
 from affidavit.base.digest import content_id, sha256_hex
 from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.faults import receipts as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
-from affidavit.base.timestamps import find_timestamp
-from affidavit.seal.crypto import sign
-from affidavit.seal.encodings import find_base64, find_base64url, to_base64, to_base64url
-from affidavit.seal.keys import SigningKey
+from affidavit.base.timestamps import MAX_CLOCK_SKEW, find_timestamp, timestamp_text
+from affidavit.seal.crypto import (
+    find_base64,
+    find_base64url,
+    is_valid_signature,
+    sign,
+    to_base64,
+    to_base64url,
+)
+from affidavit.seal.keys import RECEIPT_SIGNING, KeyRecord, KeyStatus, SigningKey, TrustedKeys
+from affidavit.seal.rfc3161 import TimeStamp, TimeStampTrust, check_token, require_imprint
+from affidavit.seal.verification import StepStatus, VerificationStep
 
 SELF_ANCHOR: Final = "self_anchor"
 RFC3161_ANCHOR: Final = "rfc3161"
@@ -42,8 +50,7 @@ _ANCHOR_MEMBERS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptAnchor:
+class ReceiptAnchor(msgspec.Struct, frozen=True):
     """The digest that an anchor covers, and the token over it, if there is one."""
 
     digest: str
@@ -222,3 +229,289 @@ def signature_from(block: JsonValue) -> Signature:
 
 def _malformed(field: str, problem: str) -> AffidavitError:
     return AffidavitError(faults.RECEIPT_FORMAT, Where(field=field), problem=problem)
+
+
+ANCHOR, RECEIPT_ID, SIGNATURE, KEY, EVIDENCE, REPLAY = (
+    "anchor",
+    "receipt_id",
+    "signature",
+    "key_lifecycle",
+    "evidence",
+    "replay",
+)
+STEP_NUMBERS: Final = {ANCHOR: 1, RECEIPT_ID: 2, SIGNATURE: 3, KEY: 3, EVIDENCE: 4, REPLAY: 5}
+# These may be skipped if the verifier was given nothing to check them with.
+_OPTIONAL: Final = frozenset({ANCHOR, KEY})
+_MAX_LISTED: Final = 5  # Differences that a step names.
+
+
+class ReceiptStatement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the receipt states about itself. It counts only if the verification is valid."""
+
+    verdict: Any
+    confidence: Any
+    issuer: Any
+    generated_at: Any
+
+
+class ReceiptVerification(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The verification of one receipt. If nothing was checked, it is not valid."""
+
+    receipt_id: str
+    key_id: str
+    valid: bool
+    exit: Exit
+    steps: tuple[VerificationStep, ...]
+    said: ReceiptStatement
+
+    @property
+    def problem(self) -> VerificationStep | None:
+        """The step that decided against the receipt: a failed one, or one that was not checked."""
+        wrong = [(step, step.fault) for step in self.steps if step.fault is not None]
+        decisive = (step for step, fault in wrong if fault.exit is self.exit)
+        failed = (step for step, _ in wrong if step.status is StepStatus.FAILED)
+        return next(decisive, next(failed, None))
+
+
+class ReceiptTrust(msgspec.Struct, frozen=True):
+    """What the verifier trusts. Nothing of it comes from the receipt."""
+
+    keys: TrustedKeys
+    stamps: TimeStampTrust | None = None
+    stamp_required: bool = False
+
+
+def verify_receipt(
+    receipt: Receipt, trust: ReceiptTrust, at: datetime, replayed: Sequence[VerificationStep]
+) -> ReceiptVerification:
+    """Return the verification of a receipt. `at` is now; `replayed` are steps 4 and 5."""
+    anchor, stamp = _anchor_step(receipt, trust, at)
+    signature = signature_step(receipt.signature, receipt.forms.signed, trust.keys)
+    key_id = receipt.signature.key_id
+    if signature.status is StepStatus.PASSED:
+        record = trust.keys.records.get(key_id)
+        key = key_step(key_id, record, SigningTime(receipt.generated_at, stamp))
+    else:
+        key = skipped(KEY, "no signature holds, so there is no key to judge")
+    steps = (anchor, _id_step(receipt), signature, key, *replayed)
+    exit = exit_of_steps(steps)
+    return ReceiptVerification(
+        receipt_id=receipt.id,
+        key_id=key_id,
+        valid=exit is Exit.YES,
+        exit=exit,
+        steps=steps,
+        said=_statement(receipt.value),
+    )
+
+
+def _statement(receipt: Mapping[str, JsonValue]) -> ReceiptStatement:
+    return ReceiptStatement(*(receipt.get(key) for key in ReceiptStatement.__struct_fields__))
+
+
+def exit_of_steps(steps: Sequence[VerificationStep]) -> Exit:
+    """Return the worst failure; without one, yes only if every required step passed."""
+    failures = {
+        step.fault.exit if step.fault else Exit.TAMPERED
+        for step in steps
+        if step.status is StepStatus.FAILED
+    }
+    if failures:
+        return worst_exit(failures)
+    status = {step.name: step.status for step in steps}
+    is_complete = all(
+        status.get(name) is StepStatus.PASSED
+        or (name in _OPTIONAL and status.get(name) is StepStatus.SKIPPED)
+        for name in STEP_NUMBERS
+    )
+    return Exit.YES if is_complete else Exit.UNKNOWN
+
+
+def _step(name: str, status: StepStatus, detail: str, code: str | None = None) -> VerificationStep:
+    number = STEP_NUMBERS[name]
+    return VerificationStep(number=number, name=name, status=status, code=code, detail=detail)
+
+
+def passed(name: str, detail: str) -> VerificationStep:
+    """Return a step that holds."""
+    return _step(name, StepStatus.PASSED, detail)
+
+
+def skipped(name: str, detail: str) -> VerificationStep:
+    """Return a step with nothing to check, or nothing to check it with."""
+    return _step(name, StepStatus.SKIPPED, detail)
+
+
+def failed(name: str, error: AffidavitError) -> VerificationStep:
+    """Return a step that does not hold."""
+    return _step(name, StepStatus.FAILED, error.message, error.fault.code)
+
+
+def not_checked(name: str, error: AffidavitError) -> VerificationStep:
+    """Return a required step that could not be checked."""
+    return _step(name, StepStatus.NOT_CHECKED, error.message, error.fault.code)
+
+
+def _anchor_step(
+    receipt: Receipt, trust: ReceiptTrust, at: datetime
+) -> tuple[VerificationStep, TimeStamp | None]:
+    """Step 1: the anchor belongs to this receipt, its token holds, and the receipt is not newer."""
+    try:
+        _require_not_after(receipt, at + MAX_CLOCK_SKEW, at, "the time now")
+        stamp, step = _stamp(receipt, trust, at)
+        if stamp is not None:
+            latest = stamp.latest_at + MAX_CLOCK_SKEW
+            _require_not_after(receipt, latest, stamp.made_at, "the time of its time stamp")
+    except AffidavitError as error:
+        return failed(ANCHOR, error), None
+    return step, stamp
+
+
+def _stamp(
+    receipt: Receipt, trust: ReceiptTrust, at: datetime
+) -> tuple[TimeStamp | None, VerificationStep]:
+    anchor = receipt.anchor
+    if anchor is None:
+        return None, _unstamped_step(trust, is_anchored=False)
+    found = receipt.forms.anchor_digest
+    if anchor.digest != found:
+        what = "the anchor"
+        raise AffidavitError(faults.DIGEST_MISMATCH, what=what, said=anchor.digest, found=found)
+    if anchor.token is None:
+        return None, _unstamped_step(trust, is_anchored=True)
+    if trust.stamps is not None:
+        stamp = check_token(anchor.token, found, trust.stamps, at)
+        made = f"{stamp.signer} stamped it at {timestamp_text(stamp.made_at)}"
+        return stamp, passed(ANCHOR, made)
+    require_imprint(anchor.token, found)
+    if trust.stamp_required:
+        error = AffidavitError(faults.TST_UNTRUSTED, problem="you name no root")
+        return None, not_checked(ANCHOR, error)
+    return None, skipped(ANCHOR, "its time stamp covers this receipt; its signer was not checked")
+
+
+def _unstamped_step(trust: ReceiptTrust, *, is_anchored: bool) -> VerificationStep:
+    if trust.stamp_required:
+        return not_checked(ANCHOR, AffidavitError(faults.TST_MISSING))
+    if is_anchored:
+        return passed(ANCHOR, "the digest holds; nobody else has stamped it, so no time is proved")
+    return skipped(ANCHOR, "there is no anchor, so no time is proved")
+
+
+def _require_not_after(receipt: Receipt, latest: datetime, limit: datetime, what: str) -> None:
+    if receipt.generated_at > latest:
+        said = timestamp_text(receipt.generated_at)
+        raise AffidavitError(faults.RECEIPT_TIME, said=said, limit=timestamp_text(limit), what=what)
+
+
+def _id_step(receipt: Receipt) -> VerificationStep:
+    """Step 2: the id is derived from the content. It names; the signature of step 3 binds."""
+    found = receipt.forms.receipt_id
+    if receipt.id != found:
+        said = excerpt(receipt.id)
+        return failed(RECEIPT_ID, AffidavitError(faults.RECEIPT_ID, said=said, found=found))
+    return passed(RECEIPT_ID, f"the content has the id {found}")
+
+
+def signature_step(signature: Signature, signed: bytes, keys: TrustedKeys) -> VerificationStep:
+    """Step 3: the signature over these bytes holds under a key that the verifier trusts."""
+    key = keys.keys.get(signature.key_id)
+    shown = excerpt(signature.key_id)
+    if key is None:
+        return not_checked(SIGNATURE, AffidavitError(faults.KEY_UNTRUSTED, key_id=shown))
+    if signature.raw is None or not is_valid_signature(key.raw, signature.raw, signed):
+        return failed(SIGNATURE, AffidavitError(faults.RECEIPT_SIGNATURE, key_id=shown))
+    return passed(SIGNATURE, f"{shown} signed this content")
+
+
+class SigningTime(msgspec.Struct, frozen=True):
+    """When a receipt was signed: its own statement, and a validated time stamp if there is one.
+
+    Only the time stamp is independent. The statement can count against the receipt, never for it.
+    """
+
+    stated_at: datetime
+    stamp: TimeStamp | None = None
+
+
+def key_step(key_id: str, record: KeyRecord | None, time: SigningTime) -> VerificationStep:
+    """Step 3, second line: whether the key of a valid signature may be trusted at that time."""
+    if record is None:
+        return skipped(KEY, f"your keys have no lifecycle of {key_id}: name a registry")
+    if record.use != RECEIPT_SIGNING:
+        return failed(
+            KEY, AffidavitError(faults.KEY_USAGE, key_id=key_id, found=excerpt(record.use))
+        )
+    if problem := _premature_problem(record, time):
+        return failed(KEY, AffidavitError(faults.KEY_VALIDITY, problem=problem))
+    if record.status is KeyStatus.COMPROMISED:
+        return _compromised_step(record, time.stamp)
+    if record.status is KeyStatus.RETIRED:
+        return _retired_step(record, time)
+    return passed(KEY, f"{key_id} is in use since {timestamp_text(record.active_from)}")
+
+
+def _premature_problem(record: KeyRecord, time: SigningTime) -> str | None:
+    known = time.stated_at if time.stamp is None else min(time.stated_at, time.stamp.latest_at)
+    if known >= record.active_from:
+        return None
+    return (
+        f"the receipt is of {timestamp_text(known)}, and {record.key.id} was made later, at"
+        f" {timestamp_text(record.active_from)}"
+    )
+
+
+def _compromised_step(record: KeyRecord, stamp: TimeStamp | None) -> VerificationStep:
+    boundary = record.compromised_after or record.active_from
+    known = f"others may sign with {record.key.id} since {timestamp_text(boundary)}"
+    if stamp is None:
+        problem = f"{known}, and no independent time stamp shows that this was signed before"
+    elif stamp.latest_at < boundary and stamp.latest_at <= (record.retired_at or boundary):
+        return _signed_before(known, stamp)
+    else:
+        problem = f"{known}, and this was stamped at {timestamp_text(stamp.made_at)}"
+    return failed(KEY, AffidavitError(faults.KEY_VALIDITY, problem=problem))
+
+
+def _retired_step(record: KeyRecord, time: SigningTime) -> VerificationStep:
+    boundary = record.retired_at or record.active_from
+    known = f"{record.key.id} was retired at {timestamp_text(boundary)}"
+    if time.stamp is not None:
+        if time.stamp.latest_at <= boundary:
+            return _signed_before(known, time.stamp)
+        problem = f"{known}, and this was stamped at {timestamp_text(time.stamp.made_at)}"
+    elif time.stated_at > boundary:
+        problem = f"{known}, and the receipt states {timestamp_text(time.stated_at)}"
+    else:
+        problem = f"{known}; only the receipt itself states that it was signed before"
+        return not_checked(KEY, AffidavitError(faults.KEY_VALIDITY, problem=problem))
+    return failed(KEY, AffidavitError(faults.KEY_VALIDITY, problem=problem))
+
+
+def _signed_before(known: str, stamp: TimeStamp) -> VerificationStep:
+    stamped = timestamp_text(stamp.made_at)
+    return passed(KEY, f"{known}; this was signed before, as the stamp of {stamped} shows")
+
+
+def evidence_step(
+    cited_count: int, absent: Sequence[str], changed: Sequence[str]
+) -> VerificationStep:
+    """Step 4: no cited evidence is absent, and none has another digest."""
+    if absent:
+        return failed(EVIDENCE, AffidavitError(faults.RECEIPT_CLOSURE, what=_joined(absent)))
+    if changed:
+        error = AffidavitError(faults.RECEIPT_EVIDENCE_DIGEST, what=_joined(changed))
+        return failed(EVIDENCE, error)
+    return passed(EVIDENCE, f"every citation resolves and every digest holds ({cited_count} cited)")
+
+
+def replay_step(differences: Sequence[str]) -> VerificationStep:
+    """Step 5: the signed answer equals the recomputed one."""
+    if differences:
+        return failed(REPLAY, AffidavitError(faults.RECEIPT_REPLAY, what=_joined(differences)))
+    return passed(REPLAY, "verdicts and confidence follow from the evidence")
+
+
+def _joined(findings: Sequence[str]) -> str:
+    more = len(findings) - _MAX_LISTED
+    return "; ".join(findings[:_MAX_LISTED]) + (f"; and {more} more" if more > 0 else "")

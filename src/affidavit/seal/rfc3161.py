@@ -5,21 +5,22 @@ for the first token. Each of our checks runs before the library's, so that each 
 own code. The library checks the signature and the chain of certificates up to a root.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import receipts as faults
 from affidavit.base.timestamps import MAX_CLOCK_SKEW, timestamp_text
 from affidavit.seal import crypto
-from affidavit.seal.crypto import Certificate
-from affidavit.seal.encodings import (
+from affidavit.seal.crypto import (
     NULL,
     OCTET_STRING,
     SEQUENCE,
     TRUE,
+    Certificate,
     DerElement,
     der_element,
     der_elements,
@@ -72,8 +73,7 @@ _SIGNATURE_DIGESTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TimeStampTrust:
+class TimeStampTrust(Struct, frozen=True):
     """Trusted authorities: the roots as PEM, and optionally one policy and one signer.
 
     The signer is its whole subject in the notation of RFC 4514.
@@ -84,8 +84,7 @@ class TimeStampTrust:
     signer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TimeStamp:
+class TimeStamp(Struct, frozen=True):
     """What a valid token proves: the digest existed at `made_at`, within the accuracy."""
 
     made_at: datetime

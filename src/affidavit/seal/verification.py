@@ -1,7 +1,6 @@
 """What the verification of a receipt or a bundle consists of: numbered steps, and one result."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Generic, Literal, Protocol, TypeVar
 
@@ -60,8 +59,7 @@ class Verification(Protocol):
 AnyVerification = TypeVar("AnyVerification", bound=Verification, covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedInput(Generic[AnyVerification]):
+class VerifiedInput(msgspec.Struct, Generic[AnyVerification], frozen=True):
     """A receipt or a bundle by name, with its verification."""
 
     kind: InputKind
@@ -83,8 +81,7 @@ class VerifiedInput(Generic[AnyVerification]):
         return result_table(self.name, status, ("Status", "Step", "Detail"), rows)
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadableInput:
+class UnreadableInput(msgspec.Struct, frozen=True):
     """An input that could not be read as a receipt or a bundle. It is an outcome like any other."""
 
     kind: InputKind

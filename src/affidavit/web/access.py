@@ -4,8 +4,9 @@ import math
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
@@ -50,8 +51,7 @@ _LOCAL_HOST: Final = re.compile(
 _BEARER: Final = "bearer "
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The caller of a request. `refusal` is why a caller without a valid key has no access."""
 
     address: str

@@ -4,7 +4,6 @@ import logging
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from secrets import token_hex
 from typing import Any
@@ -29,8 +28,7 @@ from affidavit.web.routes import methods_at
 from affidavit.web.settings import WebSettings
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceDependencies:
+class ServiceDependencies(msgspec.Struct, frozen=True):
     """What the application gets from outside: API keys, log, clock, request ids."""
 
     api_keys: ApiKeyFile

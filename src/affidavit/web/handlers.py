@@ -26,9 +26,9 @@ from affidavit.base.errors import AffidavitError, Fault
 from affidavit.base.faults import CATALOG
 from affidavit.base.faults import service as faults
 from affidavit.base.json_values import JsonLimits
-from affidavit.checks.coverage import CoverageV1
+from affidavit.checks.routes import CoverageV1
 from affidavit.seal.keys import RegistryV1
-from affidavit.seal.receipt_verification import ReceiptVerification
+from affidavit.seal.receipts import ReceiptVerification
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.middleware import REQUEST_STATE_KEY, RequestState
 from affidavit.web.openapi import API_KEY_SCHEME, ServiceOperation

@@ -7,10 +7,10 @@ turns every error into a problem document.
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import orjson
+from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
@@ -84,8 +84,7 @@ RESPONSE_HEADERS: Final = (
 """Headers of every response that does not set them itself."""
 
 
-@dataclass(slots=True, kw_only=True)
-class RequestState:
+class RequestState(Struct, kw_only=True):
     """What is known about a request while it is handled, for the log and the guards."""
 
     request_id: str
@@ -98,8 +97,7 @@ class RequestState:
     code: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceMiddleware:
+class ServiceMiddleware(Struct, frozen=True, kw_only=True):
     """Wraps the routes. `new_id` creates request ids, `seconds` is a monotonic clock."""
 
     app: "ASGIApp"

@@ -200,7 +200,7 @@ def _operand_alternative(operand: Operand) -> dict[str, Any]:
 def _complete_components(components: dict[str, Any]) -> dict[str, Any]:
     """Add what the structs cannot express, and use the regular expressions of JSON Schema."""
     components["Expectation"] = expectation_schema()
-    for name in ("Check", "CheckResultV1"):
+    for name in ("Check", "CheckResult"):
         for choice in components[name]["properties"]["expect"]["anyOf"]:
             if choice.get("type") == "array":
                 choice |= {"minItems": 1, "maxItems": MAX_EXPECTATIONS}

@@ -5,7 +5,6 @@ the code: details such as file names stay in the log.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
@@ -83,8 +82,7 @@ class ProblemV1(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemResponse:
+class ProblemResponse(msgspec.Struct, frozen=True):
     """A problem document with its status and headers."""
 
     status: int

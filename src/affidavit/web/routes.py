@@ -1,9 +1,10 @@
 """The routes of the service: the table from which handlers are registered and access is decided."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from affidavit.base.errors import Fault
 from affidavit.base.faults import service
@@ -20,8 +21,7 @@ _BODY_FAULTS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceRoute:
+class ServiceRoute(Struct, frozen=True, kw_only=True):
     """One method of one path, the handler that serves it and the scope that it needs."""
 
     method: Literal["GET", "POST"]

@@ -9,7 +9,7 @@ import msgspec
 
 from affidavit.app.tool_queries import DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS
 from affidavit.checks.check import Check
-from affidavit.checks.receipt_schema import AnswerV1, RefusalV1
+from affidavit.checks.receipt import AnswerV1, RefusalV1
 from affidavit.checks.routes import MAX_QUESTION_CHARACTERS
 
 DeadlineMilliseconds = Annotated[int, msgspec.Meta(ge=1, le=MAX_DEADLINE_MS)]

@@ -6,10 +6,10 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import uvicorn
+from msgspec import Struct
 from uvicorn.supervisors import Multiprocess
 
 from affidavit.app.service import ServiceConfig, api_key_file
@@ -22,16 +22,14 @@ BACKLOG: Final = 1024
 KEEP_ALIVE_SECONDS: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class ListenAddress:
+class ListenAddress(Struct, frozen=True):
     """The address to listen on. Port 0 means any free port."""
 
     host: str
     port: int
 
 
-@dataclass(frozen=True, slots=True)
-class ApplicationFactory:
+class ApplicationFactory(Struct, frozen=True):
     """Builds the application in the process that serves it."""
 
     config: ServiceConfig

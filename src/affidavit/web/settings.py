@@ -1,8 +1,9 @@
 """The limits of the web service, and which addresses count as this machine."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
+
+from msgspec import Struct
 
 from affidavit.base.json_values import JsonLimits
 
@@ -21,8 +22,7 @@ def is_loopback(host: str) -> bool:
 MEGABYTE = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebSettings:
+class WebSettings(Struct, frozen=True, kw_only=True):
     """The limits of the service. Rates are per second and process; 0 means no limit."""
 
     anonymous: bool = True

@@ -4,8 +4,10 @@ import hashlib
 import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
@@ -23,8 +25,7 @@ _MAX_KEYS: Final = 10_000
 _MAX_STRING: Final = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class BundleLimits:
+class BundleLimits(Struct, frozen=True):
     """The eight limits. `max_line_bytes` excludes the line feed; paths are in bytes."""
 
     max_bundle_bytes: int = 100 * 1024 * 1024
@@ -40,13 +41,9 @@ class BundleLimits:
         """Return the limits of one JSON text of the bundle."""
         return JsonLimits(max_bytes, self.max_json_depth, _MAX_KEYS, _MAX_STRING)
 
-    def as_wire(self) -> dict[str, int]:
-        """Return the limits as reports have them."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
 
 DEFAULT_LIMITS: Final = BundleLimits()
-LIMIT_NAMES: Final = tuple(field.name for field in fields(BundleLimits))
+LIMIT_NAMES: Final = BundleLimits.__struct_fields__
 
 
 def limits_from_wire(value: object, defaults: BundleLimits = DEFAULT_LIMITS) -> BundleLimits:
@@ -279,8 +276,7 @@ class TarStream:
         return portion
 
 
-@dataclass(frozen=True, slots=True)
-class TarHeader:
+class TarHeader(Struct, frozen=True):
     """The tar header of a member."""
 
     name: str

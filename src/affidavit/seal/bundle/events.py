@@ -6,7 +6,6 @@ Origin: Assay's Evidence Contract v1: CloudEvents 1.0 as flat JSON, with members
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Annotated, Any, Final
@@ -55,8 +54,7 @@ class EventV1(msgspec.Struct, frozen=True):
     assaydigestprofile: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedPosition:
+class ExpectedPosition(msgspec.Struct, frozen=True):
     """What the next event must state. The first event determines the source."""
 
     run_id: str
@@ -159,8 +157,7 @@ _DATETIMES = list[AwareDatetime]
 _Column = Sequence[bytes] | bytes
 
 
-@dataclass(frozen=True, slots=True)
-class LineTemplate:
+class LineTemplate(msgspec.Struct, frozen=True):
     """What the events of a run have in common, as the pieces of a canonical line.
 
     Between the pieces come content hash, two flags, number, data, number, subject, time and type.
@@ -218,8 +215,7 @@ def _escaped(text: bytes) -> bytes:
     return text.replace(b"%", b"%%")
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedBatch:
+class VerifiedBatch(msgspec.Struct, frozen=True):
     """Verified lines: their content hashes in hexadecimal digits, and their leaves."""
 
     hashes: list[bytes]

@@ -7,7 +7,6 @@ lines, and whether the run had finished. Unknown members are kept.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -107,8 +106,7 @@ class BundleManifestV1(
     assay: AssayBlockV1 | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(msgspec.Struct, frozen=True):
     """A manifest: all of its members, and the known ones typed."""
 
     value: Mapping[str, JsonValue]
@@ -171,8 +169,7 @@ def _unknown_version(what: str, found: object, known: object) -> AffidavitError:
     return AffidavitError(faults.BUNDLE_VERSION, what=what, found=shown, known=known)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestContents:
+class ManifestContents(msgspec.Struct, frozen=True, kw_only=True):
     """What a manifest states about the events."""
 
     run_id: str

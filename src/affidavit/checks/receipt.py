@@ -1,16 +1,11 @@
-"""Replays a receipt offline: steps 4 and 5 of answer-eval.md, section 5.
+"""The body of an answer/v1 receipt: its shape, how it is built, and how it is replayed offline.
 
-Step 4, closure: every cited digest leads to evidence, and all evidence has its digest. Step 5: the
-whole body is rebuilt from the recorded checks and evidence, and must be byte-identical.
-
-Not covered: id, signature and anchor (steps 1 to 3), and whether the evidence is true. The R rules
-of docs/checks.md.
+The package `seal` adds `receipt_id`, `signature` and `anchor`. The B and R rules of docs/checks.md.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -19,24 +14,192 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.base.timestamps import parse_nanoseconds
 from affidavit.base.validation import problem_and_field
-from affidavit.checks.check import MAX_CHECKS, Check, validate_check
-from affidavit.checks.evaluation import (
+from affidavit.checks.check import (
+    CONFIDENCE_RULE,
+    EVALUATION_RULE,
+    MAX_CHECKS,
     AnswerVerdict,
+    Check,
     CheckResult,
+    CheckVerdict,
+    compose,
     evaluate_check,
     is_evidence_for,
     not_checked_result,
+    validate_check,
 )
-from affidavit.checks.facts import EvidenceUnavailable, Fact, Tool, fact_digest, fact_object
-from affidavit.checks.receipt_body import (
-    ReceiptBody,
-    ReceiptContext,
-    answer_body,
-    refusal_body,
+from affidavit.checks.facts import (
+    FACT_RULE,
+    Evidence,
+    EvidenceUnavailable,
+    Fact,
+    Tool,
+    UnitInterval,
+    fact_digest,
+    make_fact,
 )
-from affidavit.checks.receipt_schema import AnswerV1, FactV1, RefusalV1
-from affidavit.checks.routes import ROUTE_RULE, RouteTable, compile_question
+from affidavit.checks.routes import ROUTE_RULE, QuestionRoute, RouteTable, compile_question
 from affidavit.checks.values import display_value
+
+_Value = TypeVar("_Value")
+ANSWER_SCHEMA: Final = "answer/v1"
+
+
+class _ReceiptPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a receipt."""
+
+
+class EvaluatorV1(_ReceiptPart, frozen=True):
+    """The rules that gave the verdicts, and their version."""
+
+    engine_version: str
+    rules: list[str]
+
+
+class ToolRequirementsV1(_ReceiptPart, frozen=True):
+    """The part of a tool's declaration that a verdict depends on."""
+
+    required_args: list[str]
+
+
+class ReproduceV1(_ReceiptPart, frozen=True):
+    """What a replay needs besides checks and evidence."""
+
+    evaluator: EvaluatorV1
+    canonicalization: str
+    max_checks: int
+    tools: dict[str, ToolRequirementsV1]
+
+
+class AnswerV1(_ReceiptPart, frozen=True, kw_only=True):
+    """The body of a receipt, without receipt_id, signature and anchor."""
+
+    schema: Literal["answer/v1"]
+    generated_at: str
+    issuer: str
+    verdict: AnswerVerdict
+    confidence: UnitInterval
+    confidence_rule: str
+    degraded: bool
+    checks: list[CheckResult]
+    not_checked: list[str]
+    evidence_index: dict[str, Fact]
+    reproduce: ReproduceV1
+    advisory: bool
+    disclaimers: list[str]
+    question: str | msgspec.UnsetType = msgspec.UNSET
+    route: QuestionRoute | msgspec.UnsetType = msgspec.UNSET
+    served_by: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+class RefusalV1(_ReceiptPart, frozen=True, kw_only=True):
+    """The body of a signed refusal, which has no checks and no evidence."""
+
+    schema: Literal["answer/v1"]
+    generated_at: str
+    issuer: str
+    verdict: Literal["outside_evidence_coverage"]
+    confidence: UnitInterval
+    confidence_rule: str
+    unrouted: list[str]
+    coverage: dict[str, Any]
+    note: str
+    advisory: bool
+    disclaimers: list[str]
+    served_by: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+ENGINE_VERSION: Final = "1.0.0"
+CANONICALIZATION: Final = "json-sorted-compact"
+DISCLAIMERS: Final = (
+    "The signature proves integrity, not truth.",
+    "Advisory evidence, tamper evident, never a certification.",
+)
+_REFUSAL_NOTE: Final = (
+    "No route covers this question, so nothing was asked and nothing is claimed. "
+    "What is covered stands in `coverage`."
+)
+
+ReceiptBody: TypeAlias = dict[str, Any]
+
+
+class ReceiptContext(msgspec.Struct, frozen=True, kw_only=True):
+    """Issuer and time of an answer, and the question and route that it came from, if any."""
+
+    issuer: str
+    at: str
+    question: str | None = None
+    route: QuestionRoute | None = None
+    served_by: dict[str, JsonValue] | None = None
+    disclaimers: tuple[str, ...] = DISCLAIMERS
+
+
+def answer_body(
+    results: Sequence[CheckResult],
+    evidence: Iterable[Evidence | EvidenceUnavailable],
+    tools: Mapping[str, Tool],
+    context: ReceiptContext,
+) -> ReceiptBody:
+    """Return the body of the receipt for evaluated checks. It holds the evidence that they cite."""
+    composite = compose(results)
+    facts = {found.digest: found.fact for found in evidence if isinstance(found, Evidence)}
+    rules = [EVALUATION_RULE, CONFIDENCE_RULE, FACT_RULE, *([ROUTE_RULE] if context.route else [])]
+    asked = {result.tool for result in results}
+    answer = AnswerV1(
+        schema=ANSWER_SCHEMA,
+        generated_at=context.at,
+        issuer=context.issuer,
+        verdict=composite.verdict,
+        confidence=composite.confidence,
+        confidence_rule=CONFIDENCE_RULE,
+        degraded=composite.degraded,
+        checks=list(results),
+        not_checked=[result.id for result in results if result.verdict is CheckVerdict.NOT_CHECKED],
+        evidence_index={digest: facts[digest] for result in results for digest in result.evidence},
+        reproduce=ReproduceV1(
+            EvaluatorV1(ENGINE_VERSION, rules),
+            CANONICALIZATION,
+            MAX_CHECKS,
+            {
+                name: ToolRequirementsV1(list(tools[name].required_args))
+                for name in sorted(asked & tools.keys())
+            },
+        ),
+        advisory=True,
+        disclaimers=list(context.disclaimers),
+        question=_or_unset(context.question),
+        route=_or_unset(context.route),
+        served_by=_or_unset(context.served_by),
+    )
+    body: ReceiptBody = msgspec.to_builtins(answer)
+    return body
+
+
+def refusal_body(
+    question: str, coverage: dict[str, JsonValue], context: ReceiptContext
+) -> ReceiptBody:
+    """Return the body of a refusal: the question is outside the evidence coverage."""
+    refusal = RefusalV1(
+        schema=ANSWER_SCHEMA,
+        generated_at=context.at,
+        issuer=context.issuer,
+        verdict="outside_evidence_coverage",
+        confidence=0.0,
+        confidence_rule=CONFIDENCE_RULE,
+        unrouted=[question],
+        coverage=coverage,
+        note=_REFUSAL_NOTE,
+        advisory=True,
+        disclaimers=list(context.disclaimers),
+        served_by=_or_unset(context.served_by),
+    )
+    body: ReceiptBody = msgspec.to_builtins(refusal)
+    return body
+
+
+def _or_unset(value: _Value | None) -> _Value | msgspec.UnsetType:
+    return msgspec.UNSET if value is None else value
+
 
 _ABSENT_TEXT: Final = "nothing"
 
@@ -49,16 +212,8 @@ class ReplayDifferenceKind(StrEnum):
     EVIDENCE_DIGEST = "evidence_digest"
     REPLAY = "replay"
 
-    @property
-    def step(self) -> int:
-        """4 for the closure of the evidence, 5 for the replay."""
-        return (
-            4 if self in (ReplayDifferenceKind.CLOSURE, ReplayDifferenceKind.EVIDENCE_DIGEST) else 5
-        )
 
-
-@dataclass(frozen=True, slots=True)
-class ReplayDifference:
+class ReplayDifference(msgspec.Struct, frozen=True):
     """A path at which the signed value is not the recomputed one.
 
     If nothing can be recomputed, `signed` says what is wrong and `recomputed` is None.
@@ -113,17 +268,11 @@ _WHOLE_RECEIPT: Final = "the receipt"
 _Shape = TypeVar("_Shape", AnswerV1, RefusalV1)
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayResult:
+class ReplayResult(msgspec.Struct, frozen=True):
     """The differences of a replay, and the rebuilt body unless it could not be built."""
 
     differences: tuple[ReplayDifference, ...]
     rebuilt: ReceiptBody | None
-
-    @property
-    def holds(self) -> bool:
-        """Say whether the receipt equals the rebuilt one."""
-        return not self.differences
 
 
 class _UnreadableReceiptError(Exception):
@@ -202,29 +351,27 @@ def _rebuild_answer(answer: AnswerV1) -> ReceiptBody:
     moment = _generated_at(answer.generated_at)
     _require_distinct_ids([check.id for check in answer.checks])
     facts = {
-        digest: _rebuild_fact(digest, fact, answer.generated_at)
+        digest: Evidence(digest, _rebuild_fact(digest, fact, answer.generated_at))
         for digest, fact in answer.evidence_index.items()
     }
     tools = {
         name: Tool(name=name, required_args=tuple(tool.required_args))
         for name, tool in answer.reproduce.tools.items()
     }
-    results = tuple(
-        _rebuild_result(answer, number, facts, tools, moment)
-        for number in range(len(answer.checks))
-    )
-    return answer_body(results, tools, _receipt_context(answer))
+    results = [
+        _rebuild_result(number, check, facts, tools, moment)
+        for number, check in enumerate(answer.checks)
+    ]
+    return answer_body(results, facts.values(), tools, _receipt_context(answer))
 
 
 def _rebuild_result(
-    answer: AnswerV1,
     number: int,
-    facts: Mapping[str, Fact],
+    check: CheckResult,
+    facts: Mapping[str, Evidence],
     tools: Mapping[str, Tool],
     moment: int,
 ) -> CheckResult:
-    entry = answer.checks[number]
-    check = entry.check()
     path = f"checks[{number}]"
     try:
         validate_check(check)
@@ -232,17 +379,16 @@ def _rebuild_result(
         raise _UnreadableReceiptError(f"{path}.{error.where.field}", error.message) from None
     if number >= MAX_CHECKS:
         return not_checked_result(check)
-    fact = facts.get(entry.evidence[0]) if entry.evidence else None
-    if fact is not None and not is_evidence_for(check, fact.object):
+    cited = facts.get(check.evidence[0]) if check.evidence else None
+    if cited is not None and not is_evidence_for(check, cited.fact):
         problem = "it cites evidence of another tool or other arguments"
         raise _UnreadableReceiptError(f"{path}.evidence", problem, ReplayDifferenceKind.REPLAY)
-    lost = None if entry.unavailable is msgspec.UNSET else EvidenceUnavailable(entry.unavailable)
+    lost = None if check.unavailable is msgspec.UNSET else EvidenceUnavailable(check.unavailable)
     tool = tools.get(check.tool)
-    required = None if tool is None else tool.required_args
-    return evaluate_check(check, required, lost or fact, moment)
+    return evaluate_check(check, tool.required_args if tool else None, lost or cited, moment)
 
 
-def _rebuild_fact(digest: str, fact: FactV1, at: str) -> Fact:
+def _rebuild_fact(digest: str, fact: Fact, at: str) -> Fact:
     if fact.assessed_at != at:
         path = f"evidence_index.{digest}.assessed_at"
         problem = "the evidence was assessed at another time than the answer's"
@@ -255,7 +401,7 @@ def _rebuild_fact(digest: str, fact: FactV1, at: str) -> Fact:
         max_age_s=fact.max_age_s,
         tolerance=fact.tolerance,
     )
-    rebuilt = fact_object(
+    return make_fact(
         tool,
         fact.args,
         sources=fact.sources,
@@ -264,7 +410,6 @@ def _rebuild_fact(digest: str, fact: FactV1, at: str) -> Fact:
         signed=fact.verification.signals.signed,
         attestation=fact.attestation,
     )
-    return Fact(digest, rebuilt)
 
 
 def _generated_at(text: str) -> int:
