@@ -86,7 +86,7 @@ def import_evidence(
     source: str,
     at: str | None,
 ) -> Exit:
-    """Seal stored receipts or reports or events in a bundle.
+    """Seal stored results or events in a bundle.
 
     The content of a file determines its kind. A document becomes one event, a promptfoo result one
     event for each test, and a .jsonl file one event for each line with a type and data.
@@ -133,7 +133,11 @@ def import_evidence(
 @click.option("--path", "paths", multiple=True, help="A JSON pointer like /data/input. Repeatable.")
 @click.option("--type", "types", multiple=True, help="Only events of this type. Repeatable.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The redacted bundle.")
-@click.option("--salts", type=click.Path(path_type=Path), help="The file for the salts; keep it.")
+@click.option(
+    "--salts",
+    type=click.Path(path_type=Path),
+    help="The file for the salts. Keep it: without it nothing can be revealed.",
+)
 @click.option("--reveal", type=click.Path(path_type=Path), help="A revealed value to check.")
 @limits_option
 def redact(

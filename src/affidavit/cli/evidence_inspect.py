@@ -189,8 +189,8 @@ _USAGE = "name a bundle and --event to make a proof; or --check, --root and --ev
     help="The bundle to prove from; - for standard input.",
 )
 @click.option("--event", type=click.IntRange(0), help="The event's number, from 0.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="Where the proof goes.")
-@click.option("--event-out", type=click.Path(path_type=Path), help="Where the event goes.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="The file for the proof.")
+@click.option("--event-out", type=click.Path(path_type=Path), help="The file for the event.")
 @click.option("--check", type=click.Path(path_type=Path), help="A proof to check.")
 @click.option("--root", help="The Merkle root that you trust: sha256:<hex>.")
 @click.option("--event-file", type=click.Path(path_type=Path), help="The event to check.")

@@ -65,7 +65,7 @@ from affidavit.reports.formats import format_names
     type=click.Choice(("error", "warning", "warn", "info", "none")),
     default="error",
     show_default=True,
-    help="The lowest severity of a finding that makes it a no.",
+    help="The lowest severity that fails the lint (exit code 1).",
 )
 @gates_option("completeness>=0.9 closure=0.8 warnings<=3")
 @click.option(
@@ -77,7 +77,7 @@ from affidavit.reports.formats import format_names
     help="What to print.",
 )
 @click.option(
-    "--report", type=click.Path(path_type=Path), help="Write the report as JSON there, too."
+    "--report", type=click.Path(path_type=Path), help="Also write the report as JSON to this file."
 )
 @click.option(
     "--explain",

@@ -110,7 +110,7 @@ def replay(
     pack_names: tuple[str, ...],
     limits: str | None,
 ) -> Exit:
-    """Run again what a bundle records and compare.
+    """Replay what a bundle records and compare the results.
 
     Receipts follow from their evidence, ledgers from their readings, gate reports from their
     figures, and lint and closure from the events. Calls to the outside are listed, not run.

@@ -93,9 +93,9 @@ _RUN_MODE_OPTIONS: Final = (
     default=2,
     show_default=True,
     type=click.IntRange(0, 10),
-    help="Run: how often a question that did not get there is sent again.",
+    help="Run: how often a question is sent again if it did not reach the pipeline.",
 )
-@click.option("--rps", type=FiniteFloatRange(0.001), help="Run: at most so many a second.")
+@click.option("--rps", type=FiniteFloatRange(0.001), help="Run: the most questions per second.")
 @jobs_option("Run: how many questions at once.")
 def stability(
     terminal: Terminal,
@@ -117,7 +117,7 @@ def stability(
     rps: float | None,
     jobs: int,
 ) -> Exit:
-    """Decide whether answers stay the same run after run.
+    """Decide whether answers stay the same over repeated runs.
 
     Each question is scored over its runs: ACR, CGHC, CSS, NED50, RCR and SCU-Cons. With --mode run
     the runs are recorded first; recorded answers are not asked for again. A missing answer is
