@@ -1,4 +1,4 @@
-"""How several ends make one: docs/adr/0005."""
+"""The exit code of several results together: docs/adr/0005."""
 
 import pytest
 
@@ -16,7 +16,7 @@ GRAVE = {
 
 
 @pytest.mark.parametrize(("ends", "wanted"), GRAVE.values(), ids=GRAVE.keys())
-def test_the_gravest_decides(ends: tuple[Exit, ...], wanted: Exit) -> None:
+def test_the_worst_exit_code_decides(ends: tuple[Exit, ...], wanted: Exit) -> None:
     assert worst_exit(ends) is wanted
 
 
@@ -28,9 +28,9 @@ DECISIONS = {
 
 
 @pytest.mark.parametrize(("decision", "wanted"), DECISIONS.values(), ids=DECISIONS.keys())
-def test_a_decision_ends_a_command(decision: Decision, wanted: Exit) -> None:
+def test_a_decision_has_its_exit_code(decision: Decision, wanted: Exit) -> None:
     assert decision.exit is wanted
 
 
-def test_every_decision_has_its_end() -> None:
+def test_every_decision_has_an_exit_code() -> None:
     assert {decision for decision, _ in DECISIONS.values()} == set(Decision)

@@ -1,4 +1,4 @@
-"""JSON lines: numbers of lines, blank lines, ends of lines, lengths."""
+"""JSON lines: line numbers, blank lines, line ends, lengths."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""The check unit is read strictly: what is wrong is refused with the check and the field."""
+"""The check unit is read strictly: errors name the check and the field."""
 
 from typing import Any
 
@@ -166,7 +166,7 @@ def test_refused(wire: Any, code: str, field: str, said: str) -> None:
     assert error.next_step
 
 
-def test_what_is_omitted() -> None:
+def test_omitted_fields_have_defaults() -> None:
     (check,) = checks(GOOD)
     assert (check.args, check.expectations, check.observe, check.required) == ({}, (), False, True)
     assert not check.adjudicates

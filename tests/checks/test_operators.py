@@ -1,4 +1,4 @@
-"""Every operator of answer-eval.md, section 2, row by row, and the traps between the rows."""
+"""Every operator of answer-eval.md, section 2, row by row, and cases between the rows."""
 
 from typing import Any
 
@@ -293,7 +293,7 @@ def test_the_explanation_names(raw: JsonValue, expect: Any, said: str) -> None:
     assert said in outcome(raw, expect).explain
 
 
-def test_what_was_seen_is_echoed_if_it_is_a_single_value() -> None:
+def test_an_observed_scalar_is_echoed() -> None:
     def echoed(raw: JsonValue) -> object:
         return outcome(raw, {"op": "exists"}).results[0].observed
 

@@ -145,7 +145,7 @@ def test_a_statement_is_not_swallowed_by_a_question() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  ", " ?!. ", "x" * 1001])
-def test_no_question_and_a_book_are_refused(text: str) -> None:
+def test_empty_and_overlong_questions_are_refused(text: str) -> None:
     with pytest.raises(AffidavitError) as raised:
         compile_question(table(), text)
     assert raised.value.fault.code == "AF314"

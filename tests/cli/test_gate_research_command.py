@@ -103,7 +103,7 @@ DECIDED: dict[str, tuple[tuple[tuple[Any, ...], ...], list[str], int]] = {
 
 
 @pytest.mark.parametrize(("runs", "options", "exit"), DECIDED.values(), ids=DECIDED.keys())
-def test_decision(
+def test_decision_of_research_runs(
     tmp_path: Path, runs: tuple[tuple[Any, ...], ...], options: list[str], exit: int
 ) -> None:
     ended, report = report_of("research", *project(tmp_path, *runs), *options)
@@ -118,7 +118,7 @@ def test_decision(
     assert all(gate["status"] in ("pass", "fail", "not_measured") for gate in report["gates"])
 
 
-def test_each_run_stands_beside_the_whole(tmp_path: Path) -> None:
+def test_each_run_is_listed_beside_the_total(tmp_path: Path) -> None:
     _, report = report_of("research", *project(tmp_path, *GOOD))
     assert [(run_["run_id"], run_["query"]) for run_ in report["details"]["runs"]] == [
         ("r1", "find x"),
@@ -195,7 +195,7 @@ def test_a_run_that_cannot_be_read(tmp_path: Path, files: dict[str, bytes], code
     assert f"({code})" in report["inputs"]["outputs"]["skipped_lines"][0]
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     options = project(tmp_path, *GOOD)
     result = run("gate", "research", *options[:2], "--outputs", str(tmp_path / "none"))
     assert (result.exit_code, code_of(result)) == (2, "AF016")
@@ -203,7 +203,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert (file.exit_code, code_of(file)) == (2, "AF016")
 
 
-def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unlistable_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = project(tmp_path, *GOOD)
 
     def refuse(place: str) -> None:

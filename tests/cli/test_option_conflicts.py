@@ -130,7 +130,7 @@ UNUSED = {
 
 
 @pytest.mark.parametrize(("arguments", "said"), UNUSED.values(), ids=UNUSED.keys())
-def test_an_option_that_the_others_make_meaningless(arguments: list[str], said: str) -> None:
+def test_an_option_without_effect_is_refused(arguments: list[str], said: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"AF001: {said}. Next: run `affidavit ")
@@ -144,7 +144,7 @@ MEANT = {
 
 
 @pytest.mark.parametrize("arguments", MEANT.values(), ids=MEANT.keys())
-def test_an_option_that_agrees_with_the_others(arguments: list[str]) -> None:
+def test_compatible_options_are_accepted(arguments: list[str]) -> None:
     assert "AF001" not in run(*arguments).stderr
 
 
@@ -167,7 +167,7 @@ TWICE = {
 
 
 @pytest.mark.parametrize(("arguments", "said"), TWICE.values(), ids=TWICE.keys())
-def test_an_option_that_is_given_twice(arguments: list[str], said: str) -> None:
+def test_a_repeated_option_is_refused(arguments: list[str], said: str) -> None:
     result = (run_sample if arguments[0] == "tell" else run)(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"AF001: {said}. Next: run `affidavit ")
@@ -182,7 +182,7 @@ ONCE = {
 
 
 @pytest.mark.parametrize("arguments", ONCE.values(), ids=ONCE.keys())
-def test_what_is_no_second_value(arguments: list[str]) -> None:
+def test_options_that_may_be_repeated(arguments: list[str]) -> None:
     assert (run_sample if arguments[0] == "tell" else run)(*arguments).exit_code == 0
 
 

@@ -1,4 +1,4 @@
-"""A wrong command line is one line, AF001, with what to type instead."""
+"""A wrong command line gives one line, AF001, with the next step."""
 
 import json
 

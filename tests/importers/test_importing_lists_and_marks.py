@@ -34,7 +34,7 @@ def test_find_list(cell: str, wanted: list[object] | None) -> None:
 
 
 @pytest.mark.parametrize("cell", ["['a', 'b", "['a', b'c'", '["a', r"['\x']", "['a'] and more"])
-def test_a_list_that_was_cut_is_a_problem(cell: str) -> None:
+def test_a_truncated_list_is_refused(cell: str) -> None:
     with pytest.raises(RowProblem, match="list is incomplete"):
         find_list(cell, "contexts")
 
@@ -65,5 +65,5 @@ def test_cited_in(answer: str, wanted: tuple[str, ...] | None) -> None:
     assert cited_in(answer, ("a", "b", "c", "d, e")) == wanted
 
 
-def test_nothing_retrieved_means_that_no_mark_leads_anywhere() -> None:
+def test_without_retrieved_passages_marks_are_not_citations() -> None:
     assert cited_in("So [1].", ()) is None

@@ -1,4 +1,4 @@
-"""Row by row, what becomes of each tool's fields: docs/formats.md as a table of examples."""
+"""How the fields of each tool are converted: docs/formats.md as a table of examples."""
 
 from pathlib import Path
 from typing import Any
@@ -596,14 +596,14 @@ def test_trace_of_spans(
     assert at(row, path) == wanted
 
 
-def test_a_trace_without_a_model_is_passed_over(tmp_path: Path) -> None:
+def test_a_trace_without_a_model_is_ignored(tmp_path: Path) -> None:
     health = span("t2", "z", attributes={"http.method": "GET"})
     data = lines(export(health), export(span("t", "a", attributes=ASKED)))
     (row,) = rows_from(tmp_path, data)
     assert (row.position, row.line) == (1, 2)
 
 
-def test_observations_of_a_trace_stand_anywhere(tmp_path: Path) -> None:
+def test_observations_of_a_trace_may_be_anywhere_in_the_file(tmp_path: Path) -> None:
     common = {"traceId": "t", "startTime": "2026"}
     data = lines(
         {**common, "id": "r", "type": "RETRIEVER", "parentObservationId": "a", "output": ["a"]},
@@ -635,7 +635,7 @@ def test_columns_are_known_in_any_case(head: str, scores: dict[str, str], tmp_pa
     assert dict(row.scores) == scores
 
 
-def test_two_columns_that_are_alike_leave_the_first(tmp_path: Path) -> None:
+def test_of_two_columns_with_one_name_the_first_counts(tmp_path: Path) -> None:
     (row,) = rows_from(tmp_path, b"Question,QUESTION,answer,expected\nWhat?,x,blue,blue\n")
     assert gold(row)["question"] == "What?"
     assert dict(row.scores) == {"QUESTION": "x"}
@@ -650,7 +650,7 @@ def test_a_table_of_csv(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("container", ["lines", "list", "parquet"])
-def test_our_own_rows_stay_as_they_are(container: str, tmp_path: Path) -> None:
+def test_native_rows_are_unchanged(container: str, tmp_path: Path) -> None:
     item = {"qid": "a", "answerable": True, "gold_citations": ["x"]}
     run = {"qid": "a", "answer_json": {"claim": "c", "citations": ["x"]}, "retrieved_ids": ["x"]}
     if container == "parquet":

@@ -1,4 +1,4 @@
-"""Times of observation, slots, results, and functions of the user's own."""
+"""Times of observation, slots, results, and the user's own functions."""
 
 import math
 import sys
@@ -67,7 +67,7 @@ RULE = {
 
 
 @pytest.mark.parametrize(("timing", "wanted"), RULE.values(), ids=RULE.keys())
-def test_the_rule_of_observation(timing: ObservationTime, wanted: str | None) -> None:
+def test_observation_times_follow_the_rules(timing: ObservationTime, wanted: str | None) -> None:
     assert timing.moment(RAW, ASKED_AT, modified="2026-01-29T00:00:00Z") == wanted
 
 
@@ -94,7 +94,7 @@ def test_slots_that_cannot_be_filled() -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, {1: 2}, {1, 2}, b"x", 2**60, "\ud800"])
-def test_what_has_no_form_in_json(value: object) -> None:
+def test_values_without_a_json_form_are_refused(value: object) -> None:
     with pytest.raises(SourceFailedError, match=r"^malformed: "):
         require_json(value, 1000)
 
@@ -119,7 +119,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "own_source_for_test"
 
 
-def test_a_function_of_ones_own(module: str) -> None:
+def test_a_python_function_is_called(module: str) -> None:
     reply = own(f"{module}:twice").ask({"n": 4}, request())
     assert reply.raw == {"n": 8}
     assert reply.observed_at == ASKED_AT
@@ -141,17 +141,17 @@ FAILING = {
 def test_a_function_that_fails(
     call: str, args: dict[str, JsonValue], wanted: str, module: str
 ) -> None:
-    with pytest.raises(SourceFailedError) as silence:
+    with pytest.raises(SourceFailedError) as failure:
         own(call).ask(args, request())
-    assert wanted in str(silence.value)
-    assert "hunter2" not in str(silence.value)
+    assert wanted in str(failure.value)
+    assert "hunter2" not in str(failure.value)
 
 
-def test_an_errand_that_is_over() -> None:
+def test_a_request_past_its_deadline_is_late() -> None:
     over = SourceRequest(ASKED_AT, 0.0)
-    with pytest.raises(SourceFailedError) as silence:
+    with pytest.raises(SourceFailedError) as failure:
         over.seconds_left()
-    assert silence.value.reason is FailureReason.LATE
+    assert failure.value.reason is FailureReason.LATE
     over.abandon()
     ended: list[int] = []
     over.on_abandon(lambda: ended.append(1))
