@@ -74,7 +74,7 @@ def asked(*checks: Any, **feeds: ConstantFeed) -> dict[str, Any]:
 
 OTHER = {**PYTHON, "expect": {"op": "semver_lt", "value": "3"}}
 SPEC: dict[str, tuple[dict[str, Any], str, float, Exit]] = {
-    "what holds is supported": (asked(PYTHON), "supported", 0.8, Exit.YES),
+    "a check that holds is supported": (asked(PYTHON), "supported", 0.8, Exit.YES),
     "what does not is contradicted": (asked(OTHER), "contradicted", 0.8, Exit.NO),
     "what asserts nothing is evidenced": (
         asked({**PYTHON, "observe": True}),

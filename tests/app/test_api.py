@@ -62,7 +62,7 @@ def test_a_check_is_stored_only_in_a_project(tmp_path: Path) -> None:
 
 ANSWERS = {
     "an empty answer": (" ", POLICY, "AF276"),
-    "an answer that is no text": ("a\0b", POLICY, "AF277"),
+    "an answer that is not text": ("a\0b", POLICY, "AF277"),
     "half of a surrogate pair": ("a \ud800", POLICY, "AF277"),
     "no source": ("A claim.", (), "AF215"),
     "a mistyped path": ("A claim.", "handbok.md", "AF216"),

@@ -39,8 +39,8 @@ REFUSED = {
         "id",
     ),
     "a row without an answer": ('{"id":"a"}', "batch.row", 1, None),
-    "an answer that is no text": ('{"id":"a","answer":5}', "batch.row", 1, "answer"),
-    "a field that nobody reads": ('{"id":"a","answer":"x","anwser":"y"}', "batch.row", 1, None),
+    "an answer that is not text": ('{"id":"a","answer":5}', "batch.row", 1, "answer"),
+    "an unknown field": ('{"id":"a","answer":"x","anwser":"y"}', "batch.row", 1, None),
     "a list instead of an object": ("[1]", "batch.row", 1, None),
     "half a line": ('{"id":"a","answer":"x"}\n{"id":"b","ans', "json.syntax", 2, None),
     "a key twice": ('{"id":"a","id":"b","answer":"x"}', "json.duplicate_key", 1, None),
@@ -164,7 +164,7 @@ def test_failed_rows_are_tried_again(tmp_path: Path) -> None:
 ENDS = {
     "all ship": ((Decision.SHIP, Decision.SHIP), Exit.YES),
     "one must not ship": ((Decision.SHIP, Decision.NO_SHIP, Decision.INCONCLUSIVE), Exit.NO),
-    "one could not be told": ((Decision.SHIP, Decision.INCONCLUSIVE), Exit.UNKNOWN),
+    "one is inconclusive": ((Decision.SHIP, Decision.INCONCLUSIVE), Exit.UNKNOWN),
     "nothing is never a yes": ((), Exit.UNKNOWN),
 }
 

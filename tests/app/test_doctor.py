@@ -197,7 +197,7 @@ ABSENT = {
         HealthState.BROKEN,
     ),
     "the encoder's files": (HealthState.OK, ENCODER_MISSING, True, HealthState.MISSING),
-    "a file that is no choice": (HealthState.OK, FILE_MISSING, True, HealthState.BROKEN),
+    "a file that is not a choice": (HealthState.OK, FILE_MISSING, True, HealthState.BROKEN),
 }
 
 

@@ -190,7 +190,7 @@ ANSWERS = {
 }
 NO_ANSWERS = {
     "not JSON": (b"Yes", "json", "the answer is not what was agreed: this is not JSON"),
-    "a key that stands twice": (b'{"claim": "a", "claim": "b"}', "json", "the answer is not what"),
+    "a duplicate key": (b'{"claim": "a", "claim": "b"}', "json", "the answer is not what"),
     "of the wrong kind": (b'{"claim": 7}', "json", "the answer is not what was agreed: expected"),
     "not an object": (b"[]", "json", "the answer is not what was agreed: expected `object`"),
     "nothing known in it": (b'{"text": "c"}', "json", "the answer has neither"),

@@ -176,8 +176,8 @@ REFUSED: dict[str, tuple[Callable[[Recorder], object], str, str | None]] = {
     "too large": (lambda r: r.prompt("a" * MAX_LINE_BYTES), "record.too_large", "data"),
     "a type that we do not have": (lambda r: r.event("affidavit.x", {}), "record.type", "type"),
     "a type that is empty": (lambda r: r.event("", {}), "record.value", "type"),
-    "a type that is no text": (lambda r: r.event(A_NUMBER, {}), "record.value", "type"),
-    "a subject that is no text": (
+    "a type that is not text": (lambda r: r.event(A_NUMBER, {}), "record.value", "type"),
+    "a subject that is not text": (
         lambda r: r.event("x", {}, subject=A_NUMBER),
         "record.value",
         "subject",
@@ -212,7 +212,7 @@ REFUSED: dict[str, tuple[Callable[[Recorder], object], str, str | None]] = {
         "record.value",
         "data.parameters",
     ),
-    "a signal that nobody knows": (
+    "an unknown signal": (
         lambda r: r.finish(absent_signals=["tools"]),
         "record.value",
         "data.absent_signals",
@@ -233,7 +233,7 @@ def test_a_value_that_cannot_be_recorded_is_refused_at_the_call(
 
 
 BAD_RUNS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "a clock that tells no time": ({"clock": lambda: "noon"}, "record.value", "time"),
+    "a clock without a time": ({"clock": lambda: "noon"}, "record.value", "time"),
     "a clock without a zone": (
         {"clock": lambda: "2026-01-31T14:30:00"},
         "record.value",
@@ -241,11 +241,11 @@ BAD_RUNS: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "an input that is not a number": ({"input": float("nan")}, "json.number_domain", "data.input"),
     "a run id with a colon": ({"run_id": "a:b"}, "record.value", "run_id"),
-    "a run id that is no text": ({"run_id": 1}, "record.value", "id"),
+    "a run id that is not text": ({"run_id": 1}, "record.value", "id"),
     "a run id of two thousand letters": ({"run_id": "a" * 2000}, "record.value", "run_id"),
-    "a source that is no address": ({"source": "here"}, "record.value", "source"),
-    "a source that is no text": ({"source": 1}, "record.value", "source"),
-    "a producer that is no text": ({"producer": 1}, "record.value", "producer"),
+    "a source that is not an address": ({"source": "here"}, "record.value", "source"),
+    "a source that is not text": ({"source": 1}, "record.value", "source"),
+    "a producer that is not text": ({"producer": 1}, "record.value", "producer"),
 }
 
 

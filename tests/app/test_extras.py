@@ -63,7 +63,7 @@ MODULES = {
     "a package of the same name": ("pyspark", "spark"),
     "a name space of a package": ("opentelemetry", "otel"),
     "a library of the core": ("click", None),
-    "a module of nobody": ("nobody", None),
+    "a module of no package": ("nobody", None),
     "no name": ("", None),
 }
 

@@ -142,7 +142,7 @@ def test_rows(row: dict[str, Any], wanted: tuple[Any, ...]) -> None:
 MALFORMED = {
     "not JSON": (b"{", "AF0", "9", None),
     "a list": (b"[1]", "AF285", "9", None),
-    "a claim that is no text": (b'{"id":"x","claim":3,"evidence":"e"}', "AF285", "x", "claim"),
+    "a claim that is not text": (b'{"id":"x","claim":3,"evidence":"e"}', "AF285", "x", "claim"),
     "no claim": (b'{"id":"x","evidence":"e"}', "AF285", "x", "claim"),
     "no evidence": (b'{"id":"x","claim":"c"}', "AF285", "x", "evidence"),
     "evidence of numbers": (b'{"claim":"c","evidence":["e",1]}', "AF285", "9", "evidence[1]"),

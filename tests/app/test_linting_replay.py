@@ -113,9 +113,9 @@ SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
         ReplayOutcome.NOT_RUN,
         "exact text",
     ),
-    "what is no receipt": (RECEIPT, {"receipt": {"x": 1}}, ReplayOutcome.NOT_RUN, "no receipt"),
+    "not a receipt": (RECEIPT, {"receipt": {"x": 1}}, ReplayOutcome.NOT_RUN, "no receipt"),
     "no receipt at all": (RECEIPT, {}, ReplayOutcome.NOT_RUN, "has no receipt"),
-    "data that is no object": (RECEIPT, "x", ReplayOutcome.NOT_RUN, "has no receipt"),
+    "data that is not an object": (RECEIPT, "x", ReplayOutcome.NOT_RUN, "has no receipt"),
     "a redacted receipt": (
         RECEIPT,
         {"receipt": {**receipt(), "note": COMMITMENT}},
@@ -129,7 +129,7 @@ SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
         ReplayOutcome.DIFFERS,
         "do not follow",
     ),
-    "what is no ledger": (LEDGER, {"ledger": {}}, ReplayOutcome.NOT_RUN, "no ledger"),
+    "not a ledger": (LEDGER, {"ledger": {}}, ReplayOutcome.NOT_RUN, "no ledger"),
     "a gate report": (GATE, {"report": SHIP}, ReplayOutcome.SAME, ""),
     "a gate report with confidence": (
         GATE,
@@ -207,7 +207,7 @@ SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
         "",
     ),
     "a figure beside its threshold": (GATE, {"report": LATENCY}, ReplayOutcome.SAME, ""),
-    "a gate that nobody knows": (
+    "an unknown gate": (
         GATE,
         {"report": with_gate(SHIP, metric="beauty")},
         ReplayOutcome.NOT_RUN,
@@ -219,7 +219,7 @@ SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
         ReplayOutcome.NOT_RUN,
         "not replayed",
     ),
-    "what is no report": (GATE, {"report": {"x": 1}}, ReplayOutcome.NOT_RUN, "no gate report"),
+    "not a report": (GATE, {"report": {"x": 1}}, ReplayOutcome.NOT_RUN, "no gate report"),
 }
 
 

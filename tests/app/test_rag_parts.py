@@ -48,7 +48,7 @@ COUNTS = {
     "one process reads the whole file": (1, 400 * MB, 0, 1),
     "a small file is not worth it": (2, 7 * MB, 0, 1),
     "no part is smaller than is worth it": (2, 8 * MB, 0, 4),
-    "smaller and smaller parts, so that nobody waits for the last": (2, 400 * MB, 10_000, 17),
+    "parts get smaller, so that the last one is short": (2, 400 * MB, 10_000, 17),
     "fewer if each has to tell of many gold items": (2, 400 * MB, 400_000, 6),
     "but enough for all processes": (2, 40 * MB, 10_000_000, 4),
 }

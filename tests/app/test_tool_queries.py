@@ -88,8 +88,8 @@ def leaves(args: CheckArguments, request: SourceRequest) -> JsonValue:
 
 
 FAILURES = {
-    "a source that is silent says why": (is_silent, "feed: missing: there is no such thing"),
-    "an error that nobody thought of": (breaks, "feed: failed: the feed ended in RuntimeError"),
+    "a failing source gives its reason": (is_silent, "feed: missing: there is no such thing"),
+    "an unexpected error": (breaks, "feed: failed: the feed ended in RuntimeError"),
     "a feed that tries to end the process": (leaves, "feed: failed: the feed ended in SystemExit"),
     "a late source": (waits, "feed: late: no answer within 200 ms"),
 }

@@ -216,7 +216,7 @@ WRONG = {
         "tools.t.sources[0].headers",
         "match",
     ),
-    "a format that nobody can tell": (
+    "an unknown format": (
         tool('sources = [{ kind = "file", path = "a.txt" }]'),
         "AF351",
         "tools.t.sources[0].format",

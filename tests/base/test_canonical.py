@@ -164,7 +164,7 @@ REFUSED = {
     "a UUID beside what is not ASCII": (["é", UUID], "canon.type", "[1]"),
     "a UUID beside a float": ([0.5, UUID], "canon.type", "[1]"),
     "a fragment of orjson's": ([orjson.Fragment(b"1 ,")], "canon.type", "[0]"),
-    "a value that holds itself": (cyclic(), "json.depth", None),
+    "a value that contains itself": (cyclic(), "json.depth", None),
     "a level more than can be written": (nested(MAX_DEPTH + 1, 1), "json.depth", None),
 }
 

@@ -65,7 +65,10 @@ HASHES = {
     "the same, longer": (f"{LEAVE} per calendar year.", "00f66349"),
     "case does not count": (f"{LEAVE}.".upper(), "b8b859ac"),
     "white space does not count": (f"\n\t {LEAVE.replace(' ', '  ')}.\r\n", "b8b859ac"),
-    "nor do other spaces of Unicode": (f"\ufeff{LEAVE}.".replace(" ", "\u00a0\u2003"), "b8b859ac"),
+    "other Unicode spaces do not count": (
+        f"\ufeff{LEAVE}.".replace(" ", "\u00a0\u2003"),
+        "b8b859ac",
+    ),
     "nothing": ("", EMPTY[:8]),
     "white space alone is nothing": (" \n\u3000", EMPTY[:8]),
     # The next were taken from Node.js 22.

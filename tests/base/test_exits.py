@@ -6,9 +6,9 @@ from affidavit.base.exits import Exit, worst_exit
 from affidavit.decision.decision import Decision
 
 GRAVE = {
-    "nothing verified is no yes": ((), Exit.UNKNOWN),
+    "nothing verified is not a yes": ((), Exit.UNKNOWN),
     "all verified": ((Exit.YES, Exit.YES), Exit.YES),
-    "one that could not be told": ((Exit.YES, Exit.UNKNOWN), Exit.UNKNOWN),
+    "one is inconclusive": ((Exit.YES, Exit.UNKNOWN), Exit.UNKNOWN),
     "one that could not be read": ((Exit.UNKNOWN, Exit.INPUT), Exit.INPUT),
     "one key that is not believed": ((Exit.INPUT, Exit.NO), Exit.NO),
     "one that was tampered with": ((Exit.NO, Exit.TAMPERED, Exit.INPUT), Exit.TAMPERED),
@@ -23,7 +23,7 @@ def test_the_worst_exit_code_decides(ends: tuple[Exit, ...], wanted: Exit) -> No
 DECISIONS = {
     "what may ship": (Decision.SHIP, Exit.YES),
     "what may not": (Decision.NO_SHIP, Exit.NO),
-    "what nobody could tell is no yes": (Decision.INCONCLUSIVE, Exit.UNKNOWN),
+    "inconclusive is not a yes": (Decision.INCONCLUSIVE, Exit.UNKNOWN),
 }
 
 

@@ -149,7 +149,7 @@ READERS = {
 UNREADABLE = {
     "missing": (make_nothing, FILE_MISSING, None),
     "a folder": (make_folder, FILE_IS_FOLDER, None),
-    "a pipe that nobody writes to": (make_pipe, FILE_NOT_REGULAR, None),
+    "a pipe without a writer": (make_pipe, FILE_NOT_REGULAR, None),
     "a socket": (make_socket, FILE_NOT_REGULAR, None),
     "a device without an end": (make_link_to_a_device, FILE_NOT_REGULAR, None),
     "a link to itself": (make_link_to_itself, FILE_UNREADABLE, "its links form a loop"),

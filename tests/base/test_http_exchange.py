@@ -204,7 +204,7 @@ def test_a_hanging_name_server_does_not_block(monkeypatch: pytest.MonkeyPatch) -
 
 
 NAMES: dict[str, tuple[Exception, str]] = {
-    "a name that nobody knows": (
+    "an unknown host name": (
         socket.gaierror(socket.EAI_NONAME, "Name or service not known"),
         "Name or service not known",
     ),
@@ -254,7 +254,7 @@ def test_addresses(url: str, flaw: UrlProblem | None) -> None:
 ORIGINS = {
     "the usual port of https": ("https://x", Origin("https", "x", 443), "/"),
     "the usual port of http": ("http://X/a", Origin("http", "x", 80), "/a"),
-    "a port of its own": ("http://x:81/a?b#c", Origin("http", "x", 81), "/a?b"),
+    "an explicit port": ("http://x:81/a?b#c", Origin("http", "x", 81), "/a?b"),
 }
 
 

@@ -84,7 +84,7 @@ MCNEMAR = {
     "one change of ten the other way": (1, 9, 0, 22 / 1024),
     "as many each way": (7, 7, 3, 1.0),
     "nothing changed": (0, 0, 5, 1.0),
-    "one change is no evidence": (1, 0, 0, 1.0),
+    "one change is not evidence": (1, 0, 0, 1.0),
     "six changes one way are": (6, 0, 0, 2 / 64),
     "nothing compared": (0, 0, 0, None),
 }

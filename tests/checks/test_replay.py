@@ -201,7 +201,7 @@ FORGED: dict[str, tuple[str, Any, str]] = {
     "an outcome": ("checks.0.results.0.outcome", "failed", "checks[0].results[0].outcome"),
     "what was observed": ("checks.0.results.0.observed", "4", "checks[0].results[0].observed"),
     "an operand": ("checks.0.expect.value", "3.12", "checks[0].explain"),
-    "a value nobody asked for": ("checks.0.value", 1, "checks[0].value"),
+    "a value that was not requested": ("checks.0.value", 1, "checks[0].value"),
     "evidence that is said to be lost": ("checks.0.unavailable", "x", "checks[0].confidence"),
     "a list of what was not checked": ("not_checked", ["py"], "not_checked"),
     "the engine": ("reproduce.evaluator.engine_version", "0.9.0", "engine_version"),

@@ -31,7 +31,12 @@ REFUSED: dict[str, tuple[Any, str, str | None, str]] = {
     "another version": ({"version": "route/2", "routes": []}, "AF310", "version", "route/2"),
     "no routes": ({"version": "route/1"}, "AF310", "routes", "missing"),
     "an unknown field": (of({**ROW, "regex": "x"}), "AF310", "routes[0]", "regex"),
-    "neither ask nor say": (of({"id": "r", "tool": "t"}), "AF310", "routes[0]", "neither"),
+    "neither question nor statement": (
+        of({"id": "r", "tool": "t"}),
+        "AF310",
+        "routes[0]",
+        "neither",
+    ),
     "an id twice": (of(ROW, ROW), "AF311", "routes[1].id", "software.version"),
     "a broken slot": (of({**ROW, "ask": ["of {product"]}), "AF312", "routes[0].ask[0]", "neither"),
     "a slot within a word": (

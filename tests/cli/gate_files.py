@@ -50,7 +50,7 @@ BAD_FILES = {
     "no JSON": ("text.jsonl", "AF020"),
     "a line that is very long": ("long.jsonl", "AF030"),
     "another row": ("other.jsonl", "AF4"),
-    "a key that stands twice": ("twice.jsonl", "AF024"),
+    "a duplicate key": ("twice.jsonl", "AF024"),
 }
 
 

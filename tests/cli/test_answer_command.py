@@ -76,7 +76,7 @@ ENDS = {
     "a question is looked up": (QUESTION, 0, "evidenced"),
     "a statement that holds": ("There are 15 days of annual leave.", 0, "supported"),
     "a statement that does not": ("There are 12 days of annual leave.", 1, "contradicted"),
-    "a kind that nobody knows": (QUESTION.replace("annual", "moon"), 3, "insufficient_evidence"),
+    "an unknown kind": (QUESTION.replace("annual", "moon"), 3, "insufficient_evidence"),
     "a question that is not covered": ("Who is the boss?", 3, "outside_evidence_coverage"),
 }
 
@@ -95,7 +95,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "checks and a question": ((CHECKS, "--question", "why"), "AF00"),
     "no such file": (("no.json",), "AF01"),
     "no JSON": ((str(SAMPLES / "routes.yaml"),), "AF0"),
-    "an anchor that is no address": ((CHECKS, "--anchor", "ftp://x"), "AF376"),
+    "an anchor that is not an address": ((CHECKS, "--anchor", "ftp://x"), "AF376"),
     "an address with a secret": ((CHECKS, "--anchor", "http://me:you@localhost"), "AF376"),
     "an address that cannot be read": ((CHECKS, "--anchor", "http://[::1"), "AF376"),
     "an anchor required, and none named": ((CHECKS, "--anchor-required"), "AF00"),
@@ -274,7 +274,7 @@ WRONG_FILES: dict[str, tuple[str, str, str]] = {
         "AF351",
     ),
     "no TOML": ("affidavit.toml", "[", "AF350"),
-    "YAML says it too": (
+    "the same in YAML": (
         "tools.yaml",
         "answer: {routes: 5}\ntools: {v: {use: software_version}}",
         "AF351",

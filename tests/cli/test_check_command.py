@@ -230,7 +230,7 @@ BAD_INPUTS: dict[str, tuple[tuple[str, ...], int, str]] = {
         2,
         "AF001",
     ),
-    "an ending that says nothing": ((ANSWER, *SOURCES, "-o", "{here}/report.xyz"), 2, "AF001"),
+    "an unknown file ending": ((ANSWER, *SOURCES, "-o", "{here}/report.xyz"), 2, "AF001"),
     "the answer would be replaced": (
         ("{here}/own.md", *SOURCES, "-o", "{here}/own.md"),
         2,

@@ -228,7 +228,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str, Exit]] = {
     "a pack without a name": (("--pack", ""), "AF657", Exit.INPUT),
     "a name that no file can have": (("--pack", "x" * 5000), "AF657", Exit.INPUT),
     "nothing to explain": (("--explain", "zzz"), "AF661", Exit.INPUT),
-    "a limit that nobody knows": (("--limits", '{"max_event": 1}'), "max_event", Exit.INPUT),
+    "an unknown limit": (("--limits", '{"max_event": 1}'), "max_event", Exit.INPUT),
     "limits that are no JSON": (("--limits", "{"), "AF0", Exit.INPUT),
     "limits in a file that is not there": (("--limits", "@no.json"), "AF010", Exit.INPUT),
     "a severity that is none": (("--fail-on", "fatal"), "AF001", Exit.INPUT),

@@ -14,7 +14,7 @@ from affidavit.cli.errors import MAX_DETAIL_CHARACTERS, error_from
 
 ENDINGS = {
     "a yes": (["tell", "x"], 0, "a note"),
-    "a no is no error": (["refuse"], 1, ""),
+    "a no is not an error": (["refuse"], 1, ""),
     "an error of the catalog": (
         ["miss"],
         2,
@@ -95,7 +95,7 @@ OTHERS = {
     "an unknown command without a context": (click.NoSuchCommand("x"), faults.USAGE),
     "an unknown option without a context": (click.NoSuchOption("-x"), faults.USAGE),
     "the disk is full": (OSError(errno.ENOSPC, "full"), faults.FILE_UNWRITABLE),
-    "a file that nobody foresaw": (OSError(errno.EACCES, "no", "x"), faults.DEFECT),
+    "an unexpected file error": (OSError(errno.EACCES, "no", "x"), faults.DEFECT),
     "a module of no extra": (ModuleNotFoundError("no", name="nowhere"), faults.DEFECT),
     "a module without a name": (ModuleNotFoundError("no"), faults.DEFECT),
     "no memory": (MemoryError(), faults.DEFECT),

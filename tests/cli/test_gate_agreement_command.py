@@ -29,7 +29,7 @@ GOOD = "VV " * 12 + "NN " * 8
 DECIDED: dict[str, tuple[str, list[str], int]] = {
     "they agree, and not by chance": (GOOD, [], 0),
     "they do not": ("VV RV VR NN", [], 1),
-    "one label only cannot be told from chance": ("VV " * 20, [], 3),
+    "with only one label, agreement could be chance": ("VV " * 20, [], 3),
     "unless kappa is not asked for": ("VV " * 20, ["--gates", "kappa=off"], 0),
     "no pairs": ("", [], 3),
     "the scholar abstains too often": (GOOD + "AA", ["--gates", "abstain=0.02"], 1),

@@ -130,7 +130,7 @@ WRONG: dict[str, tuple[str, str, int | None]] = {
     "nothing at all": ("", "AF453", None),
     "only a history": ('[gates]\nhistory = "h.jsonl"\n', "AF453", None),
     "gates that are no tables": ("gates = 7\n", "AF452", 1),
-    "a gate that is no table": ("[gates]\nrag = 7\n", "AF452", 2),
+    "a gate that is not a table": ("[gates]\nrag = 7\n", "AF452", 2),
     "a gate that is none": ("[gates.rags]\n", "AF451", 1),
     "a key that is none": ('# \n[gates.rag]\ntrace = "t"\ngoldd = "g"\n', "AF451", 4),
     "a key that is missing": ("\n[gates.stability]\n", "AF452", 2),

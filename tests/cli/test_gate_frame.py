@@ -16,7 +16,7 @@ SPELLINGS = {
         ["--gates", "a=1", "b<=2", "-q"],
         ["--gates", "a=1", "--gates", "b<=2", "-q"],
     ),
-    "a word that is no gate ends them": (
+    "a word that is not a gate ends the list": (
         ["--gates", "a=1", "trace.jsonl", "b=1"],
         ["--gates", "a=1", "trace.jsonl", "b=1"],
     ),

@@ -47,7 +47,7 @@ DECIDED: dict[str, tuple[list[dict[str, object]], list[str], int]] = {
         ["--gates", "p95=off,p95_ms/1rps=2000,p95/5rps<=2500"],
         1,
     ),
-    "a load that nobody measured": (rows(10, rps=1), ["--gates", "p95/20rps=2500"], 3),
+    "a load that was not measured": (rows(10, rps=1), ["--gates", "p95/20rps=2500"], 3),
     "the load is given for all": (
         rows(2400),
         ["--rps", "5", "--gates", "p95=off", "p95/5rps=2500"],
@@ -248,7 +248,7 @@ GUARDED: dict[str, tuple[float, float | None, list[str], int]] = {
     "more than that": (1151, 0.9, [], 1),
     "two points worse": (1000, 0.88, [], 0),
     "more than two": (1000, 0.87, [], 1),
-    "a guard of one's own": (1151, 0.9, ["--slower-by", "0.2"], 0),
+    "a custom guard": (1151, 0.9, ["--slower-by", "0.2"], 0),
     "the same for precision": (1000, 0.89, ["--worse-by", "0.001"], 1),
     "no precision to compare": (1000, None, [], 3),
 }

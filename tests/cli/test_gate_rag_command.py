@@ -281,7 +281,7 @@ def test_a_file_without_permission(folder: Folder, closed: str) -> None:
 
 
 USAGE = {
-    "a refusal that is no text": (("t.jsonl", "--refusal", "x\udcff"), "not text in UTF-8"),
+    "a refusal that is not text": (("t.jsonl", "--refusal", "x\udcff"), "not text in UTF-8"),
     "no file": ((), "there are no traces"),
     "standard input twice": (("--gold", "-", "--trace", "-"), "standard input can be one file"),
 }

@@ -86,7 +86,7 @@ DECIDED: dict[str, tuple[tuple[tuple[Any, ...], ...], list[str], int]] = {
     ),
     "a step without a manifest": (((FOUND, "1 2 3", "1 2"), (ABSTAINED,)), [], 1),
     "no manifests at all": (((FOUND, "1 2", None), (ABSTAINED,)), [], 1),
-    "no events: nobody knows the steps": (((FOUND, None, "1"), (ABSTAINED,)), [], 3),
+    "no events: the steps are unknown": (((FOUND, None, "1"), (ABSTAINED,)), [], 3),
     "a query without a run": (GOOD[:1], [], 3),
     "which may be allowed": (
         GOOD[:1],
@@ -94,7 +94,7 @@ DECIDED: dict[str, tuple[tuple[tuple[Any, ...], ...], list[str], int]] = {
         0,
     ),
     "no runs": ((), [], 3),
-    "a gate of one's own": (
+    "a custom gate": (
         ((FOUND, "1 2 3", "1 2"), (ABSTAINED,)),
         ["--gates", "manifest_integrity=0.7"],
         0,
@@ -136,7 +136,7 @@ SYSTEM_ERRORS: dict[str, tuple[bytes | None, str]] = {
     "no queries": (b"[]", "AF414"),
     "not a list": (b'"x"', "AF414"),
     "a field is missing": (b'[{"objective": "x"}]', "AF414"),
-    "a key that stands twice": (b'[{"objective": "x", "objective": "y"}]', "AF414"),
+    "a duplicate key": (b'[{"objective": "x", "objective": "y"}]', "AF414"),
 }
 
 

@@ -63,7 +63,7 @@ DECIDED: dict[str, tuple[list[Any], list[Any], list[str], int]] = {
         ["--refusal", " I do not know "],
         0,
     ),
-    "one refusal says nothing of the next run": ([NONE], runs("U1", REFUSED), [], 3),
+    "one run is not enough": ([NONE], runs("U1", REFUSED), [], 3),
     "a refusal in another case is an answer": (
         [NONE],
         runs("U1", {"claim": "Not In Context"}),

@@ -36,7 +36,7 @@ EARLY = {
     "while the parser is imported": ("click.core", "doctor"),
     "while the table of commands is read": ("affidavit.cli.commands", "doctor"),
     "while a command is imported": ("affidavit.cli.doctor", "doctor"),
-    "while an error is about to be told": ("affidavit.cli.errors", "doctr"),
+    "before an error is printed": ("affidavit.cli.errors", "doctr"),
 }
 
 

@@ -61,9 +61,9 @@ def test_a_key_under_a_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 REFUSED = {
-    "nobody is there to type a passphrase": (("new", "--encrypt"), None, "AF338"),
+    "no terminal for a passphrase": (("new", "--encrypt"), None, "AF338"),
     "a short passphrase": (("new",), "hunter2", "AF338"),
-    "a prefix that is no name": (("new", "--prefix", "A B"), None, "AF331"),
+    "a prefix that is not a name": (("new", "--prefix", "A B"), None, "AF331"),
     "nothing to export": (("export",), None, "AF339"),
     "no such key": (("retire", "af"), None, "AF339"),
     "no day": (("retire", "af", "--at", "yesterday"), None, "AF278"),

@@ -61,7 +61,7 @@ UNUSED = {
         ["report", "report.json", "--history", "history.jsonl", "--markdown", "report.md"],
         "--history is for --html, which draws it",
     ),
-    "a policy of authorities that nobody trusts": (
+    "a policy without trusted authorities": (
         ["verify", "receipt.json", "--tsa-policy", "1.2.3"],
         "--tsa-policy needs --tsa-roots, whose authorities have the policy",
     ),
@@ -176,7 +176,7 @@ def test_a_repeated_option_is_refused(arguments: list[str], said: str) -> None:
 ONCE = {
     "a flag, twice": ["completion", "bash", "-q", "--quiet"],
     "a flag before and after the command": ["--json", "completion", "bash", "--json"],
-    "behind the dashes it is no option": ["tell", "--times", "1", "--", "--times"],
+    "after two dashes it is not an option": ["tell", "--times", "1", "--", "--times"],
     "help is shown whatever else is said": ["tell", "--times", "1", "--times", "2", "--help"],
 }
 

@@ -146,7 +146,7 @@ SHOWN = {
     "nothing is deleted": ("no\x08\x08yes", "no\\x08\\x08yes"),
     "control characters of eight bits": ("\x9b2J", "\\x9b2J"),
     "letters are not turned around": ("a\u202eb", "a\\u202eb"),
-    "what nobody would see is shown": ("q1\u200b\ufeff\xad", "q1\\u200b\\ufeff\\xad"),
+    "invisible characters are shown": ("q1\u200b\ufeff\xad", "q1\\u200b\\ufeff\\xad"),
     "also beyond the first plane": ("a\U000e0041", "a\\U000e0041"),
     "joiners stay": ("👩\u200d🚀", "👩\u200d🚀"),
     "letters stay": ("naïve 漢字 é", "naïve 漢字 é"),

@@ -64,7 +64,7 @@ STEPS: dict[str, tuple[bytes, object, int, set[str]]] = {
         3,
         {"AF334"},
     ),
-    "3: a signature that holds and a key that is not believed": (
+    "3: a valid signature by an untrusted key": (
         COMPACT,
         COMPROMISED,
         1,

@@ -40,7 +40,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a number": (b"3", "AF420"),
     "a list of numbers": (b"[1, 2]", "AF420"),
     "an object without fields": (b"{}", "AF420"),
-    "columns that nobody knows": (b"foo,bar\n1,2\n", "AF420"),
+    "unknown columns": (b"foo,bar\n1,2\n", "AF420"),
     "the same, without rows": (b"foo,bar\n", "AF420"),
     "spans of something else": (
         json_bytes(export(span("t", "a", attributes={"http.method": "GET"}))),

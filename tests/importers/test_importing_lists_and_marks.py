@@ -54,7 +54,7 @@ MARKS = {
     "each once, in order": ("[2] and [1], then [2]", ("b", "a")),
     "a number that leads nowhere, beside one that leads": ("[1] and [9]", ("a", "[9]")),
     "no mark leads anywhere": ("In [9] of the year [2024]", None),
-    "a year is no mark": ("[1] of [2024]", ("a",)),
+    "a year is not a mark": ("[1] of [2024]", ("a",)),
     "words in brackets": ("[sic] [a] note", ("a",)),
     "no mark": ("So it is.", None),
 }

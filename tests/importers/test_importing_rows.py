@@ -71,7 +71,7 @@ ROWS: dict[str, tuple[object, str, object]] = {
     "no reference, no gold": ({**Q, "response": "five"}, "gold", None),
     "an empty reference is none": ({**Q, "reference": " ", "response": "x"}, "gold", None),
     "no answer field and nothing retrieved, no trace": ({**Q, "reference": "x"}, "trace", None),
-    "a null answer is no answer": ({**Q, "response": None}, "trace.answer_json", None),
+    "a null answer is not an answer": ({**Q, "response": None}, "trace.answer_json", None),
     "an empty answer is one": ({**Q, "response": ""}, CLAIM, ""),
     "passages by text": ({**Q, "retrieved_contexts": ["a", "B "]}, FOUND, (A, B)),
     "passages by id": (
@@ -132,14 +132,14 @@ ROWS: dict[str, tuple[object, str, object]] = {
         "scores",
         {"faithfulness": None},
     ),
-    "a named score that is no figure": (promptfoo(namedScores={"tone": "x"}), "scores", {}),
+    "a named score that is not a figure": (promptfoo(namedScores={"tone": "x"}), "scores", {}),
     "an answer without a question": (
         {"qid": "a", "answer": "x", "expected": "y"},
         "gold.question",
         "absent",
     ),
     "one number is a list of one": ({**Q, "retrieved_context_ids": 7}, FOUND, ("7",)),
-    "a long text is no score": ({**Q, "response": "x", "notes": "x" * 65}, "scores", {}),
+    "a long text is not a score": ({**Q, "response": "x", "notes": "x" * 65}, "scores", {}),
     "DeepEval glues lists": (
         {"input": "q", "actual_output": "x", "retrieval_context": "a|b"},
         FOUND,
@@ -199,7 +199,7 @@ ROWS: dict[str, tuple[object, str, object]] = {
     ),
     "a refusal is wanted": (promptfoo({"type": "is-refusal"}), "gold.answerable", False),
     "an output that is an object": (promptfoo(response={"output": {"a": 1}}), CLAIM, '{"a":1}'),
-    "an error is no answer": (promptfoo(error="timeout"), "trace.answer_json", None),
+    "an error is not an answer": (promptfoo(error="timeout"), "trace.answer_json", None),
     "a further provider is apart": (
         promptfoo(promptIdx=2, metadata={"qid": "x"}),
         "trace.qid",
@@ -239,7 +239,7 @@ ROWS: dict[str, tuple[object, str, object]] = {
         "trace.answer_json",
         None,
     ),
-    "a completion that stands in the messages": (
+    "a completion in the messages": (
         inspected(
             output={"choices": [{}]},
             messages=[{"role": "assistant", "content": [{"type": "text", "text": "so"}]}],
@@ -301,7 +301,7 @@ ROWS: dict[str, tuple[object, str, object]] = {
         "scores",
         {"tone": 1, "b": "good"},
     ),
-    "a trace that holds its observations": (
+    "a trace with its observations": (
         {
             "id": "t",
             "timestamp": "2026",
@@ -451,7 +451,7 @@ SPANS: dict[str, tuple[list[dict[str, Any]], str, object]] = {
         CLAIM,
         "five",
     ),
-    "what a retriever gives is no answer": (
+    "the output of a retriever is not an answer": (
         [span("t", "a", attributes={**RETRIEVER, "input.value": "q", "output.value": "[]"})],
         "trace.answer_json",
         None,
@@ -472,7 +472,7 @@ SPANS: dict[str, tuple[list[dict[str, Any]], str, object]] = {
         "scores",
         {"tone": "good", "open": None},
     ),
-    "a qid of its own": ([span("t", "a", attributes={**ASKED, "qid": "x"})], "trace.qid", "x"),
+    "its own qid": ([span("t", "a", attributes={**ASKED, "qid": "x"})], "trace.qid", "x"),
     "a qid in the metadata": (
         [span("t", "a", attributes={**ASKED, "metadata": '{"qid": 7}'})],
         "trace.qid",
@@ -556,7 +556,7 @@ SPANS: dict[str, tuple[list[dict[str, Any]], str, object]] = {
         SUBSTR,
         ("five",),
     ),
-    "an event that is no evaluation": (
+    "an event that is not an evaluation": (
         [span("t", "a", attributes=ASKED, events=[{"name": "exception"}])],
         "scores",
         {},
@@ -580,7 +580,7 @@ SPANS: dict[str, tuple[list[dict[str, Any]], str, object]] = {
         CLAIM,
         "five",
     ),
-    "a start that is no number": (
+    "a start that is not a number": (
         [span("t", "a", attributes=ASKED, start="soon"), span("t", "b", start=None)],
         CLAIM,
         "five",
@@ -621,7 +621,7 @@ HEADS = {
         "question,answer,expected,Question",
         {"Question": "x"},
     ),
-    "wherever it stands": ("Q,answer,expected,q", {"Q": "What?"}),
+    "in any position": ("Q,answer,expected,q", {"Q": "What?"}),
 }
 
 

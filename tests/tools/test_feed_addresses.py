@@ -47,7 +47,7 @@ HOSTS = {
     "a name with the usual port": (("example.com",), ("https", "example.com", 443), True),
     "also without TLS": (("example.com",), ("http", "example.com", 80), True),
     "letters' case does not matter": (("Example.COM",), ("https", "example.com", 443), True),
-    "nor the dot of the root": (("example.com",), ("https", "example.com.", 443), True),
+    "the root dot does not matter": (("example.com",), ("https", "example.com.", 443), True),
     "no other port": (("example.com",), ("https", "example.com", 8443), False),
     "the port that is named": (("example.com:8443",), ("https", "example.com", 8443), True),
     "then not the usual one": (("example.com:8443",), ("https", "example.com", 443), False),

@@ -35,7 +35,7 @@ from affidavit.tools.settings import EnvironmentSecret
 FAULTS: dict[str, tuple[Behaviour, str]] = {
     "an error of the server": (answers(503, b"{}"), "status: HTTP 503"),
     "nothing found": (answers(404, b"{}"), "status: HTTP 404"),
-    "no content is no answer": (answers(204), "status: HTTP 204"),
+    "no content is not an answer": (answers(204), "status: HTTP 204"),
     "a page for people": (
         answers(200, b"<html>", "text/html; charset=utf-8"),
         "content: the answer says it is text/html, not JSON",
@@ -48,7 +48,7 @@ FAULTS: dict[str, tuple[Behaviour, str]] = {
         answers(200, b"{}", "<script>"),
         "content: the answer says it is nothing, not JSON",
     ),
-    "a text that says it is Latin": (
+    "a text declared as Latin-1": (
         answers(200, b"{}", f"{JSON}; charset=iso-8859-1"),
         "content: the answer says that its text is not UTF-8",
     ),
@@ -257,8 +257,8 @@ def test_a_secret_that_cannot_be_sent(value: str) -> None:
 
 
 ADDRESSES = {
-    "a file is no address": "file:///etc/passwd",
-    "nor is a script": "javascript:alert(1)",
+    "a file is not an address": "file:///etc/passwd",
+    "a script is not an address": "javascript:alert(1)",
     "a user in it": "http://user@127.0.0.1/",
     "a password in it": "http://:word@127.0.0.1/",
     "a line break": "http://127.0.0.1/\r\nX: y",

@@ -120,7 +120,7 @@ def test_a_locked_database_is_busy_after_a_short_wait(database: Path) -> None:
 NAMED = {
     "by its name": ({"query": "leave", "c": "fr"}, {"results": [{"days": 25}]}),
     "one that is not there": ({"query": "x"}, "argument: no query is named"),
-    "SQL is no name": ({"query": "select 1"}, "argument: no query is named"),
+    "SQL is not a query name": ({"query": "select 1"}, "argument: no query is named"),
     "without its argument": ({"query": "leave"}, "argument: the argument c is not given"),
 }
 

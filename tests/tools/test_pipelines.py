@@ -105,7 +105,7 @@ COMMANDS = {
         ECHO + " {question} {seed}-{jitter}",
         b" ['Is it so?', '3-ws']\n",
     ),
-    "braces of its own stay": (ECHO + " '{a: 1}' {}", b"IS IT SO? ['{a: 1}', '{}']\n"),
+    "other braces stay": (ECHO + " '{a: 1}' {}", b"IS IT SO? ['{a: 1}', '{}']\n"),
     "no shell reads it": (ECHO + " '$HOME' ';' ls", b"IS IT SO? ['$HOME', ';', 'ls']\n"),
 }
 
