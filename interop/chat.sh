@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A real model behind a real server judges a sample: llama.cpp serves SmolLM2, which its package
-# carries. The first run compiles llama.cpp, which takes some minutes.
+# A real model behind a real server judges a sample: llama.cpp serves SmolLM2, which is part of its
+# package. The first run compiles llama.cpp, which takes a few minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 home=.interop/chat

@@ -43,7 +43,7 @@ def check(project: Path, judge: Path) -> tuple[int, str, str]:
 
 
 def require(holds: bool, what: str, shown: object) -> None:
-    """Stop if something does not hold."""
+    """Exit if a condition does not hold."""
     if not holds:
         raise SystemExit(f"does not hold: {what}\n{shown}")
     print(f"holds: {what}")
@@ -55,7 +55,7 @@ def counted(reading: dict[str, object]) -> bool:
 
 
 def main(address: str, folder: str) -> None:
-    """Check twice and look at what came out."""
+    """Check twice and compare the results."""
     project = Path(folder)
     wait_for(address, 120)
     (project / "answer.md").write_text(ANSWER, "utf-8")

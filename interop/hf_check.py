@@ -1,4 +1,4 @@
-"""Builds a tiny BERT with random weights, saves it, and has it judge a sample by the real path."""
+"""Builds a tiny BERT with random weights, and judges a sample with it on the command line."""
 
 import json
 import subprocess
@@ -43,14 +43,14 @@ def check(project: Path, settings: str) -> subprocess.CompletedProcess[str]:
 
 
 def require(holds: bool, what: str, shown: object) -> None:
-    """Stop if something does not hold."""
+    """Exit if a condition does not hold."""
     if not holds:
         raise SystemExit(f"does not hold: {what}\n{shown}")
     print(f"holds: {what}")
 
 
 def main(place: str) -> None:
-    """Judge with three models: three labels, one output, and labels that nobody knows."""
+    """Judge with three models: three labels, one output, and unknown labels."""
     project = Path(place)
     build(project / "nli", ["contradiction", "neutral", "entailment"])
     first = check(project, '[hf]\nmodel = "nli"')

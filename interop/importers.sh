@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The tools whose files are imported write them anew, in environments of their own and without any
-# model, and the tests read what they wrote. `interop/importers.sh --keep` puts the files into the
-# repository. promptfoo comes from npm; where there is none, its files are those of the repository.
+# The tools whose files we import write them again, each in its own environment and without a model.
+# Then the tests read these files. `interop/importers.sh --keep` copies the files into the
+# repository. promptfoo comes from npm; without npm, its files in the repository are used.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -9,7 +9,7 @@ home=.interop/importers
 kept=tests/importers/files
 if ! cat requirements/importers.txt requirements/importers-no-deps.txt | cmp -s - "$home/.ready"; then
   test -x "$home/bin/python" || .venv/bin/python -m venv "$home"
-  # RAGChecker's own needs are gigabytes of models' libraries; its file format is all that is used.
+  # The dependencies of RAGChecker are gigabytes; only its file format is used here.
   for lock in importers importers-no-deps; do
     nice "$home/bin/python" -m pip --disable-pip-version-check --quiet install \
       --no-deps --require-hashes -r "requirements/$lock.txt"
@@ -32,13 +32,13 @@ if command -v npm >/dev/null; then
   if ! cmp -s requirements/importers-npm/package-lock.json "$npm/.ready"; then
     mkdir -p "$npm"
     cp requirements/importers-npm/package*.json "$npm"
-    # No script of a package is run: none is needed for what is done here. `npm ci` would want
-    # the lock to name packages for other systems, which not every registry has.
+    # Package scripts are not needed, so they are not run. `npm ci` would require packages for other
+    # systems in the lock file, which not every registry has.
     (cd "$npm" && nice npm install --no-save --ignore-scripts --no-audit --no-fund --silent)
     cp requirements/importers-npm/package-lock.json "$npm/.ready"
   fi
   "$home/bin/python" interop/importers_write.py promptfoo_config "$folder/promptfoo"
-  # One assertion is there to fail: 100 is how promptfoo says so.
+  # One assertion is meant to fail; promptfoo then exits with 100.
   (cd "$folder/promptfoo" && PROMPTFOO_DISABLE_TELEMETRY=1 PROMPTFOO_DISABLE_UPDATE=1 \
     PROMPTFOO_CONFIG_DIR="$folder/promptfoo/home" \
     node "$root/$npm/node_modules/promptfoo/dist/src/main.js" eval -c promptfooconfig.json \

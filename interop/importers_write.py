@@ -309,7 +309,7 @@ def write_ragchecker(folder: Path) -> None:
 
 
 def write_promptfoo_config(folder: Path) -> None:
-    """The input of promptfoo: the echo provider gives back the answer that it is given."""
+    """The input of promptfoo: the echo provider returns the given answer."""
     tests = [
         {
             "description": question["id"],
@@ -328,7 +328,7 @@ def write_promptfoo_config(folder: Path) -> None:
 
 
 def scrub(path: Path) -> None:
-    """Take what tells of a machine out of a text file; in the others there is nothing."""
+    """Remove machine-specific values from a text file; the other files have none."""
     if path.suffix in (".parquet", ".eval"):
         return
     text = path.read_bytes().decode()

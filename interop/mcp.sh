@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A tool of a real MCP server is asked with the official client, over stdio and streamable HTTP.
+# Calls a tool of a real MCP server with the official client, over stdio and streamable HTTP.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 home=.interop/mcp

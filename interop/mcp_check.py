@@ -1,4 +1,4 @@
-"""Asks the server of mcp_server.py through the config file, and checks every answer."""
+"""Calls the server of mcp_server.py through the config file, and checks every answer."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ SERVER = Path(__file__).with_name("mcp_server.py")
 
 
 def config(port: int) -> str:
-    """Return tools that ask the server in every way."""
+    """Return tools that call the server in every supported way."""
     asked = "tool: leave_days, arguments: {country: '{country}'}"
     command = f"['{sys.executable}', '{SERVER}']"
     http = f"{{kind: mcp, url: 'http://localhost:{port}/mcp', {asked}}}"
@@ -40,7 +40,7 @@ tools:
 
 
 def said(box: object, tool: str, country: str, deadline_ms: int = 30_000) -> object:
-    """Return the value that a tool gives, or why there is none."""
+    """Return the value of a tool, or the reason why it has none."""
     checks = checks_from_wire([{"id": "c", "tool": tool, "args": {"country": country}}])
     found = gather_evidence(checks, box, now=now, signed=True, deadline_ms=deadline_ms).by_check[
         "c"
@@ -49,7 +49,7 @@ def said(box: object, tool: str, country: str, deadline_ms: int = 30_000) -> obj
 
 
 def main(folder: Path) -> None:
-    """Start the server, ask it, and end it."""
+    """Start the server, call it, and stop it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -84,7 +84,7 @@ def main(folder: Path) -> None:
 
 
 def check(what: str, found: object, wanted: object) -> None:
-    """Print the result; stop if it is another."""
+    """Print the result; exit if it is not the expected one."""
     holds = found.startswith(wanted) if isinstance(found, str) else found == wanted
     print(f"{'ok' if holds else 'NOT OK'}: {what}: {found}")
     if not holds:

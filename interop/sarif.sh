@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What we write as SARIF is a `Log` of SARIF 2.1.0: the types that are made from its schema refuse a
-# member that is missing, of another type, or unknown. They come from npm.
+# Checks that our SARIF is a `Log` of SARIF 2.1.0. The types generated from its schema, which come from
+# npm, refuse a member that is missing, unknown or of another type.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 home=.interop/sarif
@@ -31,7 +31,7 @@ for log in "$folder"/*.sarif; do
 done
 "$home/node_modules/.bin/tsc" --noEmit --strict --types sarif --typeRoots "$home/node_modules/@types" "$folder"/*.ts
 
-# A check that cannot fail is none: the same log with a member of our own invention is refused.
+# The check must be able to fail: the same log with an invented member is refused.
 sed -i 's/"version": "2.1.0"/"version": "2.1.0", "invented": 1/' "$folder/none.ts"
 if "$home/node_modules/.bin/tsc" --noEmit --strict --types sarif --typeRoots "$home/node_modules/@types" \
   "$folder/none.ts" >"$folder/said"; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# schemathesis holds the served OpenAPI document against the service, with keys and without;
-# then 10,000 good and bad requests, none of which may end in a defect.
+# schemathesis compares the served OpenAPI document with the service, with and without keys. Then
+# 10,000 valid and invalid requests are sent, none of which may end in a defect.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,7 @@
-"""What JSON Schema cannot say, so that schemathesis does not take it for allowed.
+"""Rules that JSON Schema cannot express: schemathesis generates no bodies that break them.
 
 Integers beyond 2^53 - 1 are refused anywhere in strict JSON; a whole number of milliseconds is
-written without a point; two checks have two ids; and a moment exists in the calendar.
+written without a point; two checks have two ids; and a time exists in the calendar.
 """
 
 from datetime import datetime
@@ -13,7 +13,7 @@ LARGEST = 2**53 - 1
 
 
 def is_sayable(value: Any) -> bool:
-    """Say whether every number in a value is one that strict JSON takes."""
+    """Say whether strict JSON accepts every number in a value."""
     if isinstance(value, dict):
         return all(map(is_sayable, value.values()))
     if isinstance(value, list):
@@ -31,7 +31,7 @@ def has_twins(body: Any) -> bool:
 
 
 def is_dated(body: Any) -> bool:
-    """Say whether the moment of a receipt, if it is written as one, exists."""
+    """Say whether the time of a receipt, if it is a valid timestamp, exists."""
     text = body.get("generated_at") if isinstance(body, dict) else None
     try:
         datetime.fromisoformat(text[:19] if isinstance(text, str) else "2026-01-01")
@@ -41,7 +41,7 @@ def is_dated(body: Any) -> bool:
 
 
 def is_expressible(body: Any) -> bool:
-    """Say whether a body breaks no rule but those that a schema can say."""
+    """Say whether a body breaks only rules that a schema can express."""
     deadline = body.get("deadline_ms") if isinstance(body, dict) else None
     return (
         is_sayable(body)
@@ -53,11 +53,11 @@ def is_expressible(body: Any) -> bool:
 
 @schemathesis.hook
 def filter_body(context: Any, body: Any) -> bool:
-    """Generate no other bodies."""
+    """Discard all other generated bodies."""
     return is_expressible(body)
 
 
 @schemathesis.hook
 def filter_case(context: Any, case: Any) -> bool:
-    """Nor send those that are not generated but listed, at the bounds of the schema."""
+    """Also discard the listed bodies at the bounds of the schema."""
     return is_expressible(case.body)

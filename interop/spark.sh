@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `gate rag` on a real Spark, in local mode, gives the report of one process to the last byte.
-# Spark has an environment of its own; Java 17 or newer comes from the machine.
+# `gate rag` on a real Spark in local mode gives the same bytes as one process. Spark has its own
+# environment; Java 17 or newer must be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 home=.interop/spark

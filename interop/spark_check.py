@@ -13,7 +13,7 @@ CLAIMS = ("X rejects null keys.", "It depends.", "not in context", "Not in conte
 
 
 def rows(count: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return gold items and twice as many traces of every kind, in no order."""
+    """Return gold items and twice as many traces of every kind, in mixed order."""
     gold = [
         {
             "qid": f"q{n}",
@@ -74,7 +74,7 @@ CASES = {
 
 
 def printed(python: str, folder: Path, *arguments: str) -> tuple[int, bytes]:
-    """Return how a command line ends, and what it prints for machines."""
+    """Return the exit code of a command line and its JSON output."""
     done = subprocess.run(
         [python, "-m", "affidavit", "gate", "rag", "--json", *arguments],
         cwd=folder,
@@ -87,7 +87,7 @@ def printed(python: str, folder: Path, *arguments: str) -> tuple[int, bytes]:
 
 
 def main(spark_python: str, folder: Path) -> int:
-    """Try every case on both; return how many differ."""
+    """Run every case on both; return how many differ."""
     write(folder)
     differing = 0
     for name, line in CASES.items():

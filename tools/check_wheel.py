@@ -16,7 +16,7 @@ MAX_MEGABYTES = 90
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command that must succeed, and return what it prints."""
+    """Run a command that must succeed, and return its output."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
@@ -24,7 +24,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def site_packages(python: Path, folder: Path) -> Path:
-    """Return where an environment keeps what is installed."""
+    """Return the folder of the installed packages of an environment."""
     where = "import sysconfig; print(sysconfig.get_path('purelib'))"
     return Path(run(python, "-c", where, cwd=folder).strip())
 

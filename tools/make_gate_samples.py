@@ -1,8 +1,8 @@
-"""Build the files of samples/gates from its tiny pipeline, byte for byte the same each time.
+"""Build the files of samples/gates with its tiny pipeline; the bytes are always the same.
 
     python -m tools.make_gate_samples [--check]
 
-`--check` writes nothing and ends with 1 if a file is not what this gives.
+`--check` writes nothing and exits with 1 if a file differs.
 """
 
 import json
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         elif not path.exists() or path.read_text("utf-8") != text:
             wrong.append(name)
     for name in wrong:
-        print(f"{name} is not what the sample gives; run python -m tools.make_gate_samples")
+        print(f"{name} differs from the generated file; run python -m tools.make_gate_samples")
     return 1 if wrong else 0
 
 
@@ -90,7 +90,7 @@ def files() -> dict[str, str]:
 
 
 def latencies() -> Iterable[dict[str, Any]]:
-    """Yield latencies at two loads; now and then an answer takes long."""
+    """Yield latencies at two loads; some answers are slow."""
     for rps in (1, 5):
         for number in range(40):
             llm = 400 + 13 * (number * 7 % 40) + 40 * rps

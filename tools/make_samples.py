@@ -1,8 +1,8 @@
-"""Build the sample documents from their texts in tools/samples, byte for byte the same each time.
+"""Build the sample documents from their texts in tools/samples, with the same bytes every time.
 
     python -m tools.make_samples [--check]
 
-`--check` writes nothing and ends with 1 if a document is not what its text gives.
+`--check` writes nothing and exits with 1 if a document differs.
 """
 
 import sys
@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS = ROOT / "tools" / "samples"
 SOURCES = ROOT / "samples" / "leave" / "sources"
-# Dates inside of the files are those of the invented documents, never the day of the build.
+# Dates in the files are those of the invented documents, never the day of the build.
 PDF_SECONDS = 1_756_684_800  # 2025-09-01T00:00:00Z
 DOCX_MEMBER_DATE = (2026, 3, 3, 0, 0, 0)
 DOCX_DATE = "2026-03-03T09:00:00Z"
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
         elif not path.exists() or path.read_bytes() != data:
             wrong.append(name)
     for name in wrong:
-        print(f"{name} is not what its text gives; run python -m tools.make_samples")
+        print(f"{name} differs from the generated file; run python -m tools.make_samples")
     return 1 if wrong else 0
 
 
@@ -52,7 +52,7 @@ def documents() -> dict[str, bytes]:
 
 
 def pdf_bytes(source: Path) -> bytes:
-    """Set a PDF with the fonts that come with typst, so that the machine's own do not matter."""
+    """Set a PDF with the fonts of typst, so that the fonts of the machine do not matter."""
     import typst
 
     data = typst.compile(str(source), format="pdf", ignore_system_fonts=True, timestamp=PDF_SECONDS)

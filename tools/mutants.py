@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Package or folder below it, and the tests that pin it.
+# A package, or a folder below it, and the tests that cover it.
 TESTS: dict[str, tuple[str, ...]] = {
     "base": ("tests/base",),
     "decision": ("tests/decision", "tests/gates", "tests/ledger"),
@@ -276,7 +276,7 @@ class SourceCopy:
 
 
 def files_naming(module: Path) -> list[str]:
-    """Return the test files that import a module: the likeliest to notice a change of it."""
+    """Return the test files that import a module, which are most likely to notice a change."""
     dotted = ".".join(module.relative_to(ROOT / "src").with_suffix("").parts)
     files = (
         path

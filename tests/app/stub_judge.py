@@ -1,4 +1,4 @@
-"""A judge for tests: the evidence itself says how far it supports and contradicts a claim."""
+"""A judge for tests: the evidence states its own support and contradiction."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Answering: what may be asked, what comes of it, and that its receipt always holds."""
+"""Answering: requests, verdicts, and receipts that always verify."""
 
 import time
 from datetime import datetime
@@ -29,7 +29,7 @@ NOW = datetime.fromisoformat(AT)
 TRUST = ReceiptTrust(FLAT_KEYS)
 
 
-def test_a_bare_list_and_an_object_ask_the_same() -> None:
+def test_a_bare_list_and_an_object_are_the_same_request() -> None:
     assert request_from_wire([PYTHON]) == request_from_wire({"checks": [PYTHON]})
     assert request_from_wire({"checks": [PYTHON], "deadline_ms": 7}).deadline_ms == 7
     assert request_from_wire({"question": "why"}) == AnswerRequest((), "why")
@@ -73,7 +73,7 @@ def asked(*checks: Any, **feeds: ConstantFeed) -> dict[str, Any]:
 
 OTHER = {**PYTHON, "expect": {"op": "semver_lt", "value": "3"}}
 SPEC: dict[str, tuple[dict[str, Any], str, float, Exit]] = {
-    "what holds is supported": (asked(PYTHON), "supported", 0.8, Exit.YES),
+    "a check that holds is supported": (asked(PYTHON), "supported", 0.8, Exit.YES),
     "what does not is contradicted": (asked(OTHER), "contradicted", 0.8, Exit.NO),
     "what asserts nothing is evidenced": (
         asked({**PYTHON, "observe": True}),
@@ -131,7 +131,7 @@ def test_answers(receipt: dict[str, Any], verdict: str, confidence: float, end: 
     assert verify_steps(receipt_from(receipt), TRUST, NOW).exit is Exit.YES
 
 
-def test_a_refusal_carries_the_coverage_and_asks_nothing() -> None:
+def test_a_refusal_has_the_coverage_and_queries_nothing() -> None:
     feed = ConstantFeed(RESULT)
     receipt: dict[str, Any] = answer_request(
         AnswerRequest((), "Who made it?"), answer_context(software_version=feed), KEY
@@ -142,7 +142,7 @@ def test_a_refusal_carries_the_coverage_and_asks_nothing() -> None:
     assert feed.asked == []
 
 
-def test_a_source_that_hangs_is_lost_by_the_deadline_and_the_rest_stands() -> None:
+def test_a_hanging_source_is_abandoned_and_the_others_count() -> None:
     request = request_from_wire(
         {"checks": [OTHER, {**PYTHON, "id": "slow", "tool": "slow"}], "deadline_ms": 200}
     )
@@ -182,7 +182,7 @@ expectations = some.one_of(
 
 @some.composite
 def requests(draw: some.DrawFn) -> list[dict[str, Any]]:
-    """Checks of any kind of outcome: tools that are there, silent, unknown; arguments missing."""
+    """Checks with any outcome: known, failing and unknown tools, and missing arguments."""
     checks = []
     for number in range(draw(some.integers(1, 22))):
         check: dict[str, Any] = {

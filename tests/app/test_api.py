@@ -51,7 +51,7 @@ def test_the_package_judge_is_callable_once_it_is_imported() -> None:
     assert row.verdict == "supported"
 
 
-def test_a_check_is_kept_only_in_a_project(tmp_path: Path) -> None:
+def test_a_check_is_stored_only_in_a_project(tmp_path: Path) -> None:
     answer = tmp_path / "answer.md"
     answer.write_text("\ufeffEmployees have 25 days of annual leave.", "utf-8")
     given: dict[str, Any] = {"sources": POLICY, "judge": "lexical", "at": "2026-11-16"}
@@ -62,7 +62,7 @@ def test_a_check_is_kept_only_in_a_project(tmp_path: Path) -> None:
 
 ANSWERS = {
     "an empty answer": (" ", POLICY, "AF276"),
-    "an answer that is no text": ("a\0b", POLICY, "AF277"),
+    "an answer that is not text": ("a\0b", POLICY, "AF277"),
     "half of a surrogate pair": ("a \ud800", POLICY, "AF277"),
     "no source": ("A claim.", (), "AF215"),
     "a mistyped path": ("A claim.", "handbok.md", "AF216"),
@@ -72,7 +72,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("answer", "sources", "code"), ANSWERS.values(), ids=ANSWERS.keys())
-def test_what_cannot_be_checked(answer: str, sources: Any, code: str) -> None:
+def test_invalid_inputs_of_check(answer: str, sources: Any, code: str) -> None:
     with pytest.raises(affidavit.AffidavitError) as caught:
         affidavit.check(answer, sources, judge="lexical")
     assert caught.value.fault.code == code
@@ -97,7 +97,7 @@ SOURCES = {
 
 
 @pytest.mark.parametrize(("source", "is_path"), SOURCES.values(), ids=SOURCES.keys())
-def test_what_counts_as_a_path(source: str, is_path: bool, tmp_path: Path) -> None:
+def test_strings_that_count_as_paths(source: str, is_path: bool, tmp_path: Path) -> None:
     assert (source_path(source, 1, tmp_path) == Path(source)) is is_path
 
 
@@ -130,7 +130,7 @@ GATES: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("kind", "settings", "code"), GATES.values(), ids=GATES.keys())
-def test_what_cannot_be_decided(kind: str, settings: dict[str, Any], code: str) -> None:
+def test_invalid_inputs_of_gate(kind: str, settings: dict[str, Any], code: str) -> None:
     with pytest.raises(affidavit.AffidavitError) as caught:
         affidavit.gate(kind, **settings)
     assert caught.value.fault.code == code
@@ -160,7 +160,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("data", "code"), UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_what_cannot_be_read(data: bytes, code: str | None, tmp_path: Path) -> None:
+def test_invalid_inputs_of_verify(data: bytes, code: str | None, tmp_path: Path) -> None:
     if code is None:
         found = affidavit.verify(data)
         assert found.exit is not Exit.YES

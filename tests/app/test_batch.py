@@ -39,8 +39,8 @@ REFUSED = {
         "id",
     ),
     "a row without an answer": ('{"id":"a"}', "batch.row", 1, None),
-    "an answer that is no text": ('{"id":"a","answer":5}', "batch.row", 1, "answer"),
-    "a field that nobody reads": ('{"id":"a","answer":"x","anwser":"y"}', "batch.row", 1, None),
+    "an answer that is not text": ('{"id":"a","answer":5}', "batch.row", 1, "answer"),
+    "an unknown field": ('{"id":"a","answer":"x","anwser":"y"}', "batch.row", 1, None),
     "a list instead of an object": ("[1]", "batch.row", 1, None),
     "half a line": ('{"id":"a","answer":"x"}\n{"id":"b","ans', "json.syntax", 2, None),
     "a key twice": ('{"id":"a","id":"b","answer":"x"}', "json.duplicate_key", 1, None),
@@ -89,7 +89,7 @@ def test_a_second_run_checks_nothing_again(tmp_path: Path) -> None:
     assert again == once
 
 
-def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_a_stopped_run_resumes(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     stopped = check.run_batch(works("a", "b", "c"), results, Checker(), holds)
     next(stopped)
@@ -99,7 +99,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert resumed.checked == ["c"]
 
 
-def test_a_torn_line_loses_no_finished_answer(tmp_path: Path) -> None:
+def test_a_torn_line_loses_no_other_answer(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     list(check.run_batch(works("a", "b"), results, Checker(), holds))
     results.write_bytes(results.read_bytes()[:-20])
@@ -110,7 +110,7 @@ def test_a_torn_line_loses_no_finished_answer(tmp_path: Path) -> None:
     assert set(check.finished_outcomes(results)) == {"a", "b"}
 
 
-def test_what_was_decided_by_other_inputs_is_made_again(tmp_path: Path) -> None:
+def test_results_of_other_inputs_are_recomputed(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     list(check.run_batch(works("a", key="old"), results, Checker(), holds))
     resumed = Checker()
@@ -148,7 +148,7 @@ def test_a_file_of_something_else_is_not_written_to(tmp_path: Path) -> None:
     assert notes.read_text() == "Dear diary\n"
 
 
-def test_what_failed_is_tried_again(tmp_path: Path) -> None:
+def test_failed_rows_are_tried_again(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     error = AffidavitError(faults.SOURCES_NONE)
     list(
@@ -164,13 +164,13 @@ def test_what_failed_is_tried_again(tmp_path: Path) -> None:
 ENDS = {
     "all ship": ((Decision.SHIP, Decision.SHIP), Exit.YES),
     "one must not ship": ((Decision.SHIP, Decision.NO_SHIP, Decision.INCONCLUSIVE), Exit.NO),
-    "one could not be told": ((Decision.SHIP, Decision.INCONCLUSIVE), Exit.UNKNOWN),
+    "one is inconclusive": ((Decision.SHIP, Decision.INCONCLUSIVE), Exit.UNKNOWN),
     "nothing is never a yes": ((), Exit.UNKNOWN),
 }
 
 
 @pytest.mark.parametrize(("decisions", "wanted"), ENDS.values(), ids=ENDS.keys())
-def test_how_a_batch_ends(decisions: tuple[Decision, ...], wanted: Exit) -> None:
+def test_the_exit_code_of_a_batch(decisions: tuple[Decision, ...], wanted: Exit) -> None:
     (work,) = works("a")
     outcomes = [
         BatchOutcome(id=work.row.id, key=work.key, decision=decision) for decision in decisions

@@ -23,7 +23,7 @@ TAKEN = {
 
 
 @pytest.mark.parametrize(("given", "wanted"), TAKEN.values(), ids=TAKEN.keys())
-def test_taken(given: str, wanted: str) -> None:
+def test_accepted_times(given: str, wanted: str) -> None:
     assert time_of(given) == wanted
 
 

@@ -1,4 +1,4 @@
-"""The examination: what is installed, what works, and when all is well."""
+"""`affidavit doctor`: what is installed, what works, and when everything is ok."""
 
 import os
 import sys
@@ -73,7 +73,7 @@ FOUND = {
 
 
 @pytest.mark.parametrize(("installed", "problems", "ok", "extra"), FOUND.values(), ids=FOUND.keys())
-def test_what_is_installed(
+def test_installed_packages_are_listed(
     installed: dict[str, Installed], problems: dict[str, str], ok: bool, extra: HealthState
 ) -> None:
     found = examined(installed, problems)
@@ -95,7 +95,7 @@ def test_every_finding_says_what_to_do() -> None:
     assert examined(FULL).extras[0].next_step is None
 
 
-def test_a_failed_trial_is_no_good_health() -> None:
+def test_a_failed_trial_makes_the_result_not_ok() -> None:
     found = examined(
         FULL, attempts=(FINE, Attempt(name="ink", run=broken, needs=(), next_step="buy ink"))
     )
@@ -104,7 +104,7 @@ def test_a_failed_trial_is_no_good_health() -> None:
     assert found.trials[-1].next_step == "buy ink"
 
 
-def test_affidavit_that_is_not_installed_says_so() -> None:
+def test_a_missing_installation_is_reported() -> None:
     found = examined(FULL, needs=None)
     assert not found.ok
     assert (found.core, found.extras) == ((), ())
@@ -112,7 +112,7 @@ def test_affidavit_that_is_not_installed_says_so() -> None:
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.name)
-def test_what_affidavit_lives_on_works_here(attempt: Attempt) -> None:
+def test_the_required_libraries_work(attempt: Attempt) -> None:
     trial = make_trial(attempt, {})
     if trial.state is HealthState.MISSING and not os.environ.get("CI"):
         pytest.skip(f"{trial.name}: {trial.detail}")
@@ -156,7 +156,7 @@ def test_a_trial_can_fail(
     assert make_trial(attempt, {}).state is HealthState.BROKEN
 
 
-def test_a_database_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_loses_a_row_fails_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     import sqlite3
 
     class Forgetful(sqlite3.Connection):
@@ -169,7 +169,7 @@ def test_a_database_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
         trial_module.ask_a_database()
 
 
-def test_an_error_of_our_own_is_told_in_its_words() -> None:
+def test_an_affidavit_error_is_reported_with_its_message() -> None:
     def miss() -> str:
         raise AffidavitError(FILE_MISSING)
 
@@ -177,7 +177,7 @@ def test_an_error_of_our_own_is_told_in_its_words() -> None:
     assert (trial.state, trial.detail) == (HealthState.BROKEN, "the file does not exist")
 
 
-def test_a_library_that_is_known_to_be_broken_is_not_tried() -> None:
+def test_a_broken_library_is_not_tried() -> None:
     found = examine(
         lambda: NEEDS,
         lambda: FULL,
@@ -197,12 +197,12 @@ ABSENT = {
         HealthState.BROKEN,
     ),
     "the encoder's files": (HealthState.OK, ENCODER_MISSING, True, HealthState.MISSING),
-    "a file that is no choice": (HealthState.OK, FILE_MISSING, True, HealthState.BROKEN),
+    "a file that is not a choice": (HealthState.OK, FILE_MISSING, True, HealthState.BROKEN),
 }
 
 
 @pytest.mark.parametrize(("library", "fault", "optional", "wanted"), ABSENT.values(), ids=ABSENT)
-def test_what_may_be_absent(
+def test_optional_libraries_may_be_absent(
     library: HealthState, fault: Fault, optional: bool, wanted: HealthState
 ) -> None:
     def miss() -> str:
@@ -222,7 +222,7 @@ def test_what_may_be_absent(
     assert found.ok is (optional and fault is ENCODER_MISSING)
 
 
-# The imports, in a process of their own.
+# Imports, in a separate process.
 
 
 @pytest.fixture
@@ -240,7 +240,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("modules")
-def test_imports_that_work_and_those_that_do_not() -> None:
+def test_importable_and_broken_modules() -> None:
     names = ["json", "bad_lines", "bad_crash", "loud", "bad_silence", "no_such", "bad_exit", "re"]
     assert problems_importing(names) == {
         "bad_lines": "RuntimeError: first second\tthird",
@@ -251,21 +251,21 @@ def test_imports_that_work_and_those_that_do_not() -> None:
     }
 
 
-def test_an_import_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_import_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "endless.py").write_text("import time; time.sleep(60)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     found = problems_importing(["json", "endless", "re"], timeout_seconds=2)
     assert found == {"endless": "importing it takes more than 2 seconds"}
 
 
-def test_nothing_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     found = problems_importing(["json", "re"])
     said = "no process could be started to import it (No such file or directory)"
     assert found == {"json": said, "re": said}
 
 
-def test_what_lies_in_the_current_folder_is_not_what_is_installed(
+def test_modules_in_the_current_folder_do_not_count_as_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "click.py").write_text("raise RuntimeError('not me')")

@@ -1,4 +1,4 @@
-"""Asking a pipeline: every question once, every answer kept, and what did not come is no answer."""
+"""Asking a pipeline: every question once, every answer stored, and missing answers recorded."""
 
 import json
 import threading
@@ -26,7 +26,7 @@ ITEMS = [gold(qid="a", question="List it"), gold(qid=7, question="Why")]
 
 
 class Stub:
-    """A pipeline that does what a function says."""
+    """A pipeline that calls a function."""
 
     def __init__(self, act: Callable[[PipelineQuestion], bytes], identity: str = "stub") -> None:
         self.act = act
@@ -43,7 +43,7 @@ class Stub:
 
 
 class StillClock:
-    """Time that passes only where somebody waits."""
+    """A clock that advances only when somebody waits."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -105,14 +105,14 @@ def test_an_answer_is_recorded_with_its_time() -> None:
     assert (record.e2e_ms, record.fault) == (0.0, None)
 
 
-def test_what_did_not_come_is_a_fault() -> None:
+def test_a_missing_answer_is_recorded_as_a_fault() -> None:
     stub = Stub(fail("HTTP 500"))
     (record,) = driven(stub)
     assert (record.answer_json, record.fault) == (None, "HTTP 500")
     assert len(stub.asked) == 1
 
 
-def test_only_the_way_there_is_tried_again() -> None:
+def test_only_transport_errors_are_retried() -> None:
     clock, tries = StillClock(), iter([True, True, False])
 
     def act(question: PipelineQuestion) -> bytes:
@@ -127,7 +127,7 @@ def test_only_the_way_there_is_tried_again() -> None:
     assert (lost.fault, lost.e2e_ms) == ("gone", None)
 
 
-def test_a_pipeline_that_is_not_there_is_given_up() -> None:
+def test_an_unreachable_pipeline_stops_the_run() -> None:
     stub = Stub(fail("no connection", in_transport=True))
     kept: list[RunRecordV1] = []
     questions = [PipelineQuestion(f"q{n}", "Why", 0, "none") for n in range(50)]
@@ -137,17 +137,17 @@ def test_a_pipeline_that_is_not_there_is_given_up() -> None:
     assert len(kept) == MAX_FAILURES_IN_A_ROW
 
 
-def test_a_server_that_refuses_is_there() -> None:
+def test_a_server_that_answers_with_an_error_is_reachable() -> None:
     assert len(driven(Stub(fail("HTTP 400")), count=30)) == 30
 
 
-def test_the_pace_is_kept() -> None:
+def test_the_rate_limit_is_kept() -> None:
     clock = StillClock()
     driven(Stub(lambda question: ANSWER), RunOptions(per_second=4), clock, count=3)
     assert clock.waits == [0.25, 0.25]
 
 
-def test_several_at_once_and_never_more() -> None:
+def test_at_most_the_given_number_of_questions_run_at_once() -> None:
     turn, at_once, most = threading.Lock(), 0, 0
     together = threading.Barrier(3)
 
@@ -190,7 +190,7 @@ ANSWERS = {
 }
 NO_ANSWERS = {
     "not JSON": (b"Yes", "json", "the answer is not what was agreed: this is not JSON"),
-    "a key that stands twice": (b'{"claim": "a", "claim": "b"}', "json", "the answer is not what"),
+    "a duplicate key": (b'{"claim": "a", "claim": "b"}', "json", "the answer is not what"),
     "of the wrong kind": (b'{"claim": 7}', "json", "the answer is not what was agreed: expected"),
     "not an object": (b"[]", "json", "the answer is not what was agreed: expected `object`"),
     "nothing known in it": (b'{"text": "c"}', "json", "the answer has neither"),
@@ -207,14 +207,14 @@ def test_answer(raw: bytes, form: str, wanted: tuple[object, ...]) -> None:
 
 
 @pytest.mark.parametrize(("raw", "form", "problem"), NO_ANSWERS.values(), ids=NO_ANSWERS.keys())
-def test_no_answer(raw: bytes, form: str, problem: str) -> None:
+def test_invalid_replies_are_refused(raw: bytes, form: str, problem: str) -> None:
     with pytest.raises(PipelineError) as caught:
         answer_from(raw, form)  # type: ignore[arg-type] # from a table
     assert caught.value.problem.startswith(problem)
     assert not caught.value.in_transport
 
 
-def test_what_is_recorded_is_not_asked_again(tmp_path: Path) -> None:
+def test_recorded_questions_are_not_asked_again(tmp_path: Path) -> None:
     recording = RunFile(tmp_path / "runs.jsonl")
     questions = questions_of(ITEMS, (0,), ("none", "ws"))
     stub = Stub(lambda question: ANSWER if question.qid == "a" else fail("HTTP 500")(question))
@@ -246,7 +246,7 @@ TORN = {
 
 
 @pytest.mark.parametrize(("raw", "left", "keys", "torn"), TORN.values(), ids=TORN.keys())
-def test_a_file_that_was_torn(
+def test_a_torn_last_line_is_handled(
     tmp_path: Path, raw: bytes, left: bytes | None, keys: set[str], torn: bool
 ) -> None:
     path = tmp_path / "runs.jsonl"
@@ -275,7 +275,7 @@ def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path, raw: bytes)
     assert path.read_bytes() == raw
 
 
-def test_a_folder_that_cannot_be_made_is_told_when_a_run_is_kept(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported_when_a_run_is_stored(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     recording = RunFile(tmp_path / "file" / "runs" / "runs.jsonl")
     recording.make_folder()

@@ -1,4 +1,4 @@
-"""Recording a run, sealing it whatever happened to it, and importing what was kept as files."""
+"""Recording a run, sealing complete and torn logs, and importing stored files."""
 
 import json
 import os
@@ -99,7 +99,7 @@ def test_a_run_that_raises_has_finished_with_an_error(tmp_path: Path) -> None:
     assert last["data"] == {"error": "ZeroDivisionError", "status": "error"}
 
 
-def test_a_run_that_says_how_it_ends(tmp_path: Path) -> None:
+def test_a_run_can_state_its_result(tmp_path: Path) -> None:
     with recorder(tmp_path) as run:
         run.finish("cancelled", output="none", absent_signals=["tool_calls"])
     seal_run(run.path, tmp_path / "run.tar.gz")
@@ -176,8 +176,8 @@ REFUSED: dict[str, tuple[Callable[[Recorder], object], str, str | None]] = {
     "too large": (lambda r: r.prompt("a" * MAX_LINE_BYTES), "record.too_large", "data"),
     "a type that we do not have": (lambda r: r.event("affidavit.x", {}), "record.type", "type"),
     "a type that is empty": (lambda r: r.event("", {}), "record.value", "type"),
-    "a type that is no text": (lambda r: r.event(A_NUMBER, {}), "record.value", "type"),
-    "a subject that is no text": (
+    "a type that is not text": (lambda r: r.event(A_NUMBER, {}), "record.value", "type"),
+    "a subject that is not text": (
         lambda r: r.event("x", {}, subject=A_NUMBER),
         "record.value",
         "subject",
@@ -212,7 +212,7 @@ REFUSED: dict[str, tuple[Callable[[Recorder], object], str, str | None]] = {
         "record.value",
         "data.parameters",
     ),
-    "a signal that nobody knows": (
+    "an unknown signal": (
         lambda r: r.finish(absent_signals=["tools"]),
         "record.value",
         "data.absent_signals",
@@ -221,7 +221,7 @@ REFUSED: dict[str, tuple[Callable[[Recorder], object], str, str | None]] = {
 
 
 @pytest.mark.parametrize(("call", "fault", "field"), REFUSED.values(), ids=REFUSED.keys())
-def test_a_value_that_cannot_be_kept_is_refused_at_the_call(
+def test_a_value_that_cannot_be_recorded_is_refused_at_the_call(
     tmp_path: Path, call: Callable[[Recorder], object], fault: str, field: str
 ) -> None:
     with recorder(tmp_path) as run:
@@ -233,7 +233,7 @@ def test_a_value_that_cannot_be_kept_is_refused_at_the_call(
 
 
 BAD_RUNS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "a clock that tells no time": ({"clock": lambda: "noon"}, "record.value", "time"),
+    "a clock without a time": ({"clock": lambda: "noon"}, "record.value", "time"),
     "a clock without a zone": (
         {"clock": lambda: "2026-01-31T14:30:00"},
         "record.value",
@@ -241,16 +241,16 @@ BAD_RUNS: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "an input that is not a number": ({"input": float("nan")}, "json.number_domain", "data.input"),
     "a run id with a colon": ({"run_id": "a:b"}, "record.value", "run_id"),
-    "a run id that is no text": ({"run_id": 1}, "record.value", "id"),
+    "a run id that is not text": ({"run_id": 1}, "record.value", "id"),
     "a run id of two thousand letters": ({"run_id": "a" * 2000}, "record.value", "run_id"),
-    "a source that is no address": ({"source": "here"}, "record.value", "source"),
-    "a source that is no text": ({"source": 1}, "record.value", "source"),
-    "a producer that is no text": ({"producer": 1}, "record.value", "producer"),
+    "a source that is not an address": ({"source": "here"}, "record.value", "source"),
+    "a source that is not text": ({"source": 1}, "record.value", "source"),
+    "a producer that is not text": ({"producer": 1}, "record.value", "producer"),
 }
 
 
 @pytest.mark.parametrize(("options", "fault", "field"), BAD_RUNS.values(), ids=BAD_RUNS.keys())
-def test_a_run_that_cannot_be_sealed_is_not_begun(
+def test_a_run_that_cannot_be_sealed_is_not_started(
     tmp_path: Path, options: dict[str, Any], fault: str, field: str
 ) -> None:
     with pytest.raises(AffidavitError) as caught, affidavit.record(tmp_path / "a.jsonl", **options):
@@ -260,7 +260,7 @@ def test_a_run_that_cannot_be_sealed_is_not_begun(
 
 
 @given(VALUES, TEXTS, st.none() | TEXTS)
-def test_what_is_recorded_can_be_sealed_and_verifies(
+def test_a_recorded_run_can_be_sealed_and_verifies(
     data: Any, kind: str, subject: str | None
 ) -> None:
     draft = EventDraft(kind, AT, data, subject)
@@ -308,7 +308,7 @@ def test_a_run_id_keeps_its_log_in_the_project(
 
 
 @pytest.mark.parametrize("run_id", ["a:b", "../a", "a/b", "a\\b", ""])
-def test_a_run_id_that_leads_elsewhere_is_refused(
+def test_a_run_id_with_a_path_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_id: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -317,7 +317,7 @@ def test_a_run_id_that_leads_elsewhere_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(AffidavitError) as caught:
         affidavit.record(tmp_path / "file" / "run.jsonl")
@@ -330,9 +330,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         pass
 
 
-def test_a_run_goes_on_after_an_event_for_which_there_was_no_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_continues_after_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = os.write
     with recorder(tmp_path) as run:
         with monkeypatch.context() as patched:
@@ -376,7 +374,7 @@ LOGS: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("log", "fault"), LOGS.values(), ids=LOGS.keys())
-def test_what_is_no_log_is_refused(tmp_path: Path, log: bytes, fault: str) -> None:
+def test_a_file_that_is_not_a_log_is_refused(tmp_path: Path, log: bytes, fault: str) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(log)
     with pytest.raises(AffidavitError) as caught:
@@ -394,7 +392,7 @@ def bad_entries() -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("entry", list(bad_entries()))
-def test_a_line_that_is_no_entry_is_named(tmp_path: Path, entry: bytes) -> None:
+def test_an_invalid_line_is_reported(tmp_path: Path, entry: bytes) -> None:
     with recorder(tmp_path) as run:
         pass
     run.path.write_bytes(run.path.read_bytes() + entry)

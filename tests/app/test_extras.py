@@ -1,4 +1,4 @@
-"""What the metadata of a package says about its extras."""
+"""The extras in the metadata of a package."""
 
 import tomllib
 from importlib import metadata
@@ -35,12 +35,12 @@ def test_requirements_are_sorted_and_bundles_of_extras_left_out() -> None:
 
 
 @pytest.mark.parametrize("line", ["", "tomli; python_version < '3.11'", ">=5"])
-def test_a_requirement_of_another_form_is_refused(line: str) -> None:
+def test_an_unknown_form_of_requirement_is_refused(line: str) -> None:
     with pytest.raises(ValueError, match="unexpected requirement"):
         needs_from([line])
 
 
-def test_the_metadata_says_what_pyproject_says() -> None:
+def test_the_metadata_equals_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     needs = needs_from(
         [
@@ -63,7 +63,7 @@ MODULES = {
     "a package of the same name": ("pyspark", "spark"),
     "a name space of a package": ("opentelemetry", "otel"),
     "a library of the core": ("click", None),
-    "a module of nobody": ("nobody", None),
+    "a module of no package": ("nobody", None),
     "no name": ("", None),
 }
 

@@ -1,4 +1,4 @@
-"""The history of runs: appended, read, and torn."""
+"""The history of runs: appending, reading, and torn lines."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ TORN = {
 
 
 @pytest.mark.parametrize("line", TORN.values(), ids=TORN.keys())
-def test_a_line_that_is_none_is_reported_and_the_rest_is_kept(line: bytes, tmp_path: Path) -> None:
+def test_an_invalid_line_is_reported_and_the_rest_is_kept(line: bytes, tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl"
     append_run(path, parse_report(gate_samples.rag()), AT)
     path.write_bytes(path.read_bytes() + line)
@@ -63,14 +63,14 @@ def test_a_line_that_is_none_is_reported_and_the_rest_is_kept(line: bytes, tmp_p
     assert (finding.fault.code, finding.where.file, finding.where.line) == ("AF431", str(path), 2)
 
 
-def test_what_is_no_report_is_not_appended(tmp_path: Path) -> None:
+def test_an_invalid_report_is_not_appended(tmp_path: Path) -> None:
     path = tmp_path / "h.jsonl"
     with pytest.raises(AffidavitError):
         append_run(path, parse_report({"kind": "rag"}), AT)
     assert not path.exists()
 
 
-def test_a_place_that_cannot_be_written_has_a_code(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_has_a_code(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(AffidavitError) as caught:
         append_run(tmp_path / "file" / "h.jsonl", parse_report(gate_samples.rag()), AT)
@@ -85,7 +85,7 @@ def test_a_line_without_end_is_refused_with_its_file(tmp_path: Path) -> None:
     assert caught.value.where.file == str(path)
 
 
-def test_a_history_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_history_is_reported(tmp_path: Path) -> None:
     with pytest.raises(AffidavitError) as caught:
         read_history(tmp_path / "none.jsonl")
     assert caught.value.fault.name == "file.missing"

@@ -1,4 +1,4 @@
-"""Files of JSON lines in blocks: nothing lost, nothing twice, flat in memory, digested."""
+"""JSON lines in blocks: every line once, constant memory, and a digest."""
 
 import hashlib
 import io
@@ -38,7 +38,7 @@ def test_blocks_are_the_file_cut_after_whole_lines(
     size=st.integers(1, 40),
 )
 def test_a_long_line_becomes_a_blank_one(lines: list[int], ends: bool, size: int) -> None:
-    """So that those after it keep their numbers; each is told once."""
+    """The lines after it keep their numbers, and each is reported once."""
     longest = 9
     wanted = [b"x" * length for length in lines]
     raw = b"\n".join(wanted) + b"\n" * ends
@@ -99,12 +99,12 @@ def test_several_files_are_one_input(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert InputLines("latency", []).as_input().digest is None
 
 
-def test_two_stars_within_a_name_are_no_pattern() -> None:
+def test_two_stars_within_a_name_are_not_a_pattern() -> None:
     with pytest.raises(AffidavitError, match="no file can have this name"):
         files_named(["a**b"])
 
 
-def test_a_folder_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_disappears_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(*_: object) -> list[Path]:
         raise FileNotFoundError(2, "No such file or directory")
 

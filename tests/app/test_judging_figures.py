@@ -76,7 +76,7 @@ MIXED = [
 ]
 
 
-def test_supported_is_measured_against_the_rest_and_contradicted_where_it_is_said() -> None:
+def test_supported_is_measured_against_all_other_labels() -> None:
     report = evaluate_set("mixed", MIXED)
     assert (report.count, report.support.count, report.contradiction.count) == (8, 8, 6)
     assert report.support.counts.recall.value == 0.5
@@ -103,14 +103,14 @@ def test_every_figure_is_reported_with_its_interval() -> None:
     assert wire["confusion"]["refuted"]["contradicted"] == 1
 
 
-def test_what_no_judge_can_read_is_not_measured_and_said() -> None:
+def test_rows_that_no_judge_can_read_are_not_measured() -> None:
     unread = RowFault("9", 9, AffidavitError(evidence.CLAIM_EMPTY))
     long = RowFault("10", 10, AffidavitError(evidence.CLAIM_TOO_LONG, length=2, limit=1))
     report = evaluate_set("some", [*MIXED, unread, long])
     assert (report.count, report.support.count, len(report.not_measured)) == (10, 8, 2)
 
 
-def test_a_broken_row_or_label_stops_it() -> None:
+def test_a_broken_row_or_label_stops_the_run() -> None:
     broken = RowFault("9", 9, AffidavitError(evidence.ROW_MALFORMED, problem="x"))
     with pytest.raises(AffidavitError, match="AF285"):
         evaluate_set("x", [broken])
@@ -118,7 +118,7 @@ def test_a_broken_row_or_label_stops_it() -> None:
         evaluate_set("x", [row("perhaps", 0.5)])
 
 
-def test_nothing_is_not_measured() -> None:
+def test_without_rows_nothing_is_measured() -> None:
     report = evaluate_set("empty", [])
     assert report.support.count == 0
     figures = evaluation_as_json(report)["supported"]["figures"]
@@ -131,7 +131,7 @@ def test_nothing_is_not_measured() -> None:
 SHIFTED = [*many("supported", 40, 0.3, 0.6), *many("neutral", 40, 0.0, 0.28)]
 
 
-def test_thresholds_move_to_where_the_labels_are() -> None:
+def test_thresholds_are_fitted_to_the_labels() -> None:
     found = calibrate(SHIFTED)
     assert found.thresholds.prior == 0.5
     assert 0.27 < found.thresholds.supported_from <= 0.3
@@ -150,7 +150,7 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     assert calibrate(SHIFTED) == calibrate(SHIFTED[::-1])
 
 
-def test_labels_of_chance_are_no_better_and_that_is_said() -> None:
+def test_random_labels_give_no_better_thresholds() -> None:
     chance = [
         row("supported" if int(sha256(f"c{at}".encode()).hexdigest(), 16) % 2 else "neutral",
             round(int(sha256(f"s{at}".encode()).hexdigest()[:6], 16) / 16**6, 4), at=at)
@@ -164,7 +164,7 @@ def test_labels_of_chance_are_no_better_and_that_is_said() -> None:
     assert 0.3 < balanced < 0.7  # Fitted and tested on the same rows, it would look better.
 
 
-def test_a_judge_that_is_right_already_is_not_beaten() -> None:
+def test_no_thresholds_beat_a_judge_that_is_always_right() -> None:
     right = [*many("supported", 30, 0.6, 1.0), *many("neutral", 30, 0.0, 0.4)]
     found = calibrate(right)
     assert not found.is_better
@@ -225,7 +225,7 @@ def test_the_rules_file_is_read_back_with_its_digest() -> None:
     assert wire["after"]["kappa"]["low"] <= wire["after"]["kappa"]["value"]
 
 
-def test_kappa_that_is_not_measured_is_none() -> None:
+def test_kappa_without_a_value_is_none() -> None:
     def outcomes() -> Iterator[RowOutcome]:
         yield from many("supported", 30, 0.6, 1.0)
         yield from many("neutral", 30, 0.6, 1.0)
@@ -277,7 +277,7 @@ def card(**parts: object) -> Card:
     return Card(msgspec.convert(wire, CardV1), weights, text)
 
 
-def test_the_card_says_what_was_measured() -> None:
+def test_the_card_states_what_was_measured() -> None:
     page = card_markdown(card())
     assert "Measured was `stub` version 1, `sha256:0`." in page
     assert r"| a\|b | F | 10 | 0.8 | 0.7 to 0.9 | ≥ 0.75 | yes |" in page
@@ -287,7 +287,7 @@ def test_the_card_says_what_was_measured() -> None:
     assert "| `model.onnx` | 33.8 MB | `sha256:4caf` |" in page
 
 
-def test_the_card_says_plainly_what_was_not_measured() -> None:
+def test_the_card_states_what_was_not_measured() -> None:
     page = card_markdown(card(figures=[], calibration=[], judge=None))
     assert page.count("Not measured yet") == 2
     assert "names no version" in page

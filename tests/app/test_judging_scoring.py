@@ -1,4 +1,4 @@
-"""Rows of claims and evidence: how they are read, and that a score is what a ledger would say."""
+"""Rows of claims and evidence: how they are read, and that a score equals the ledger's verdict."""
 
 import gzip
 import json
@@ -76,14 +76,14 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED.keys())
-def test_damaged_gzip_is_said(data: bytes) -> None:
+def test_damaged_gzip_is_reported(data: bytes) -> None:
     with pytest.raises(AffidavitError) as caught:
         lines_in(data)
     assert caught.value.fault.name == "judge_row.gzip"
     assert not caught.value.message.endswith(".")
 
 
-def test_a_failing_disk_is_said() -> None:
+def test_a_disk_error_is_reported() -> None:
     class Failing(BytesIO):
         def readinto(self, buffer: Any) -> int:
             raise OSError(5, "Input/output error")
@@ -142,7 +142,7 @@ def test_rows(row: dict[str, Any], wanted: tuple[Any, ...]) -> None:
 MALFORMED = {
     "not JSON": (b"{", "AF0", "9", None),
     "a list": (b"[1]", "AF285", "9", None),
-    "a claim that is no text": (b'{"id":"x","claim":3,"evidence":"e"}', "AF285", "x", "claim"),
+    "a claim that is not text": (b'{"id":"x","claim":3,"evidence":"e"}', "AF285", "x", "claim"),
     "no claim": (b'{"id":"x","evidence":"e"}', "AF285", "x", "claim"),
     "no evidence": (b'{"id":"x","claim":"c"}', "AF285", "x", "evidence"),
     "evidence of numbers": (b'{"claim":"c","evidence":["e",1]}', "AF285", "9", "evidence[1]"),
@@ -154,7 +154,7 @@ MALFORMED = {
 @pytest.mark.parametrize(
     ("text", "code", "name", "field"), MALFORMED.values(), ids=MALFORMED.keys()
 )
-def test_a_row_that_cannot_be_judged_says_where(
+def test_a_row_that_cannot_be_judged_is_reported_with_its_line(
     text: bytes, code: str, name: str, field: str | None
 ) -> None:
     found = outcome_of_line(RowLine(9, text), StubJudge(), DEFAULT_RULES)
@@ -166,11 +166,11 @@ def test_a_row_that_cannot_be_judged_says_where(
     said = json.loads(score_line(found))
     assert said["id"] == name
     assert said["error"]["line"] == 9
-    # An error crosses the border of a process whole.
+    # An error keeps its code and place when another process raises it.
     assert pickle.loads(pickle.dumps(found)).error.as_wire() == found.error.as_wire()  # noqa: S301 - our own bytes
 
 
-def test_a_name_is_found_even_where_the_row_is_wrong() -> None:
+def test_an_invalid_row_is_named_by_its_line() -> None:
     assert row_name({"id": [1]}, RowLine(4, b"")) == "4"
     assert row_name("text", RowLine(4, b"")) == "4"
 
@@ -201,19 +201,19 @@ def test_a_contradiction_goes_first_and_is_named() -> None:
     assert b"label" not in score_line(found)
 
 
-def test_what_is_not_found_names_what_came_closest() -> None:
+def test_a_claim_that_is_not_found_names_the_closest_passage() -> None:
     found = judged(claim="c", evidence="0.4 0.0").score
     assert (found.verdict, found.confidence, found.snippet) == (Verdict.NOT_FOUND, 0.0, "0.4 0.0")
 
 
 @pytest.mark.parametrize("evidence", ["", " \n", [], ["", " "]])
-def test_no_evidence_is_not_found_and_said(evidence: object) -> None:
+def test_without_evidence_the_verdict_is_not_found(evidence: object) -> None:
     found = judged(claim="c", evidence=evidence).score
     assert (found.verdict, found.support, found.notes) == (Verdict.NOT_FOUND, 0.0, NO_EVIDENCE)
 
 
 @pytest.mark.parametrize("support", ["1.5", "nan", "-0.1"])
-def test_a_support_that_is_no_probability_is_a_defect_of_the_judge(support: str) -> None:
+def test_a_support_outside_0_to_1_is_a_defect_of_the_judge(support: str) -> None:
     given = line(claim="c", evidence=f"{support} 0.0")
     found = outcome_of_line(given, StubJudge(), DEFAULT_RULES)
     assert isinstance(found, RowFault)
@@ -240,7 +240,7 @@ def test_a_claim_may_rest_on_two_texts() -> None:
 
 
 @given(SCORES, SCORES, THRESHOLDS)
-def test_with_thresholds_a_score_is_what_the_thresholds_say(
+def test_with_thresholds_the_thresholds_decide(
     support: float, against: float, thresholds: JudgeThresholds
 ) -> None:
     rules = LedgerRules(judge=thresholds)
@@ -251,7 +251,7 @@ def test_with_thresholds_a_score_is_what_the_thresholds_say(
     assert found.support == thresholds.shifted(support)
 
 
-def test_without_thresholds_the_judge_is_as_it_is() -> None:
+def test_without_thresholds_the_judge_decides() -> None:
     own = StubJudge()
     assert with_thresholds(own, None) is own
     assert with_thresholds(own, JudgeThresholds()).identity == own.identity
@@ -287,6 +287,6 @@ def test_labels(label: str, wanted: tuple[str, bool, bool | None]) -> None:
 @pytest.mark.parametrize(
     ("label", "said"), [("maybe", "no label is spelled 'maybe'"), (None, "no label")]
 )
-def test_a_label_that_nobody_knows_names_its_line(label: str | None, said: str) -> None:
+def test_an_unknown_label_is_reported_with_its_line(label: str | None, said: str) -> None:
     with pytest.raises(AffidavitError, match=f"AF287: line 3, field label: .*{said}"):
         meaning_of(label, 3)

@@ -1,4 +1,4 @@
-"""Bundles from files: linted in one pass, refused by code, and found packs."""
+"""Bundles from files: linted in one pass or refused with a code; and how packs are found."""
 
 import os
 from pathlib import Path
@@ -72,7 +72,7 @@ def test_the_limits_hold(bundle: Path) -> None:
     assert caught.value.fault.exit is Exit.INPUT
 
 
-def test_the_gravest_end_wins(bundle: Path, tmp_path: Path) -> None:
+def test_the_worst_outcome_decides(bundle: Path, tmp_path: Path) -> None:
     (linted,) = lint_bundles([bundle], STARTER, DEFAULT_LIMITS, 500)
     (missing,) = lint_bundles([tmp_path / "no.tar.gz"], STARTER, DEFAULT_LIMITS, 500)
     assert isinstance(linted, BundleLint)
@@ -89,7 +89,7 @@ THRESHOLDS = {
 
 
 @pytest.mark.parametrize(("fail_on", "wanted"), THRESHOLDS.values(), ids=THRESHOLDS.keys())
-def test_the_threshold(fail_on: Severity | None, wanted: Exit, tmp_path: Path) -> None:
+def test_the_severity_threshold(fail_on: Severity | None, wanted: Exit, tmp_path: Path) -> None:
     path = tmp_path / "b.tar.gz"
     kept = [each for each in GOOD if each["type"] not in ("affidavit.ledger", "affidavit.verdict")]
     path.write_bytes(sealed(drafts_of(kept)))
@@ -122,7 +122,7 @@ def test_a_pack_is_a_path_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert load_pack("cicd-starter", None).name == "mine"
 
 
-def test_then_a_built_in_name_then_the_config_folder(tmp_path: Path) -> None:
+def test_a_pack_is_found_by_built_in_name_or_in_the_config_folder(tmp_path: Path) -> None:
     (tmp_path / "cicd-starter.yaml").write_text(PACK)
     (tmp_path / "mine.yaml").write_text(PACK)
     (tmp_path / "deep").mkdir()
@@ -171,7 +171,7 @@ def test_packs_that_collide_are_not_run(tmp_path: Path) -> None:
         load_packs([str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")], None)
 
 
-def test_a_pack_to_begin_with_is_valid(tmp_path: Path) -> None:
+def test_the_starter_pack_is_valid(tmp_path: Path) -> None:
     path = tmp_path / "ours.yaml"
     pack = create_pack("ours", path)
     assert (pack.remarks, load_pack(str(path), None)) == ((), pack)
@@ -196,6 +196,6 @@ FOLDERS = {
 
 
 @pytest.mark.parametrize(("environment", "wanted"), FOLDERS.values(), ids=FOLDERS.keys())
-def test_where_the_packs_of_a_user_are(environment: dict[str, str], wanted: str | None) -> None:
+def test_the_pack_folder_of_the_user(environment: dict[str, str], wanted: str | None) -> None:
     found = pack_folder(environment)
     assert (None if found is None else os.fspath(found)) == wanted

@@ -1,4 +1,4 @@
-"""What a bundle records, run again: the same, different, or said to be impossible."""
+"""Replay of what a bundle records: equal, different, or not possible."""
 
 import json
 from pathlib import Path
@@ -93,7 +93,7 @@ LATENCY: dict[str, Any] = {
 
 GATES: list[dict[str, Any]] = LATENCY["gates"]
 
-# What is recorded; how it comes out, and words of the detail.
+# The recorded item, the outcome, and words of the detail.
 SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
     "a receipt": (RECEIPT, exact(receipt()), ReplayOutcome.SAME, ""),
     "a receipt with another verdict": (
@@ -114,9 +114,9 @@ SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
         ReplayOutcome.NOT_RUN,
         "exact text",
     ),
-    "what is no receipt": (RECEIPT, {"receipt": {"x": 1}}, ReplayOutcome.NOT_RUN, "no receipt"),
+    "not a receipt": (RECEIPT, {"receipt": {"x": 1}}, ReplayOutcome.NOT_RUN, "no receipt"),
     "no receipt at all": (RECEIPT, {}, ReplayOutcome.NOT_RUN, "has no receipt"),
-    "data that is no object": (RECEIPT, "x", ReplayOutcome.NOT_RUN, "has no receipt"),
+    "data that is not an object": (RECEIPT, "x", ReplayOutcome.NOT_RUN, "has no receipt"),
     "a redacted receipt": (
         RECEIPT,
         {"receipt": {**receipt(), "note": COMMITMENT}},
@@ -130,7 +130,7 @@ SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
         ReplayOutcome.DIFFERS,
         "do not follow",
     ),
-    "what is no ledger": (LEDGER, {"ledger": {}}, ReplayOutcome.NOT_RUN, "no ledger"),
+    "not a ledger": (LEDGER, {"ledger": {}}, ReplayOutcome.NOT_RUN, "no ledger"),
     "a gate report": (GATE, {"report": SHIP}, ReplayOutcome.SAME, ""),
     "a gate report with confidence": (
         GATE,
@@ -208,7 +208,7 @@ SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
         "",
     ),
     "a figure beside its threshold": (GATE, {"report": LATENCY}, ReplayOutcome.SAME, ""),
-    "a gate that nobody knows": (
+    "an unknown gate": (
         GATE,
         {"report": with_gate(SHIP, metric="beauty")},
         ReplayOutcome.NOT_RUN,
@@ -220,12 +220,12 @@ SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
         ReplayOutcome.NOT_RUN,
         "not replayed",
     ),
-    "what is no report": (GATE, {"report": {"x": 1}}, ReplayOutcome.NOT_RUN, "no gate report"),
+    "not a report": (GATE, {"report": {"x": 1}}, ReplayOutcome.NOT_RUN, "no gate report"),
 }
 
 
 @pytest.mark.parametrize(("kind", "data", "outcome", "words"), SPEC.values(), ids=SPEC.keys())
-def test_what_is_run_again(kind: str, data: Any, outcome: ReplayOutcome, words: str) -> None:
+def test_replay_of_recorded_items(kind: str, data: Any, outcome: ReplayOutcome, words: str) -> None:
     done = replayed(kind, data)
     assert done.rows
     assert {row.outcome for row in done.rows} == {outcome}
@@ -233,11 +233,11 @@ def test_what_is_run_again(kind: str, data: Any, outcome: ReplayOutcome, words: 
 
 
 def exit_of(replay: BundleReplay) -> Exit:
-    """Read the exit anew: a type checker takes the value of an attribute as settled."""
+    """Read the exit again: a type checker assumes that an attribute does not change."""
     return replay.exit
 
 
-def test_how_a_replay_ends() -> None:
+def test_the_exit_code_of_a_replay() -> None:
     done = replayed(LEDGER, {"ledger": stored_ledger()})
     assert exit_of(done) is Exit.YES
     replay_event(done, 2, decode_head(line_of(event("affidavit.model.call"))))
@@ -288,7 +288,7 @@ def test_a_bundle_replays(bundle: Path) -> None:
     assert wire["closure_report"]["schema_version"] == "closure-v1"
 
 
-def test_a_lint_report_is_held_against_the_bundle(bundle: Path, tmp_path: Path) -> None:
+def test_a_lint_report_is_compared_with_the_bundle(bundle: Path, tmp_path: Path) -> None:
     stored = tmp_path / "lint.json"
     packs = ("--pack", "cicd-starter,rag-quality")
     assert run("evidence", "lint", str(bundle), "--report", str(stored), *packs).exit_code == 0
@@ -309,7 +309,9 @@ NO_REPORTS = {"words": ("{", "AF0"), "another document": ("{}", "AF665")}
 
 
 @pytest.mark.parametrize(("text", "code"), NO_REPORTS.values(), ids=NO_REPORTS.keys())
-def test_what_is_no_lint_report(text: str, code: str, bundle: Path, tmp_path: Path) -> None:
+def test_invalid_lint_reports_are_refused(
+    text: str, code: str, bundle: Path, tmp_path: Path
+) -> None:
     stored = tmp_path / "lint.json"
     stored.write_text(text)
     result = replay(bundle, "--report", stored)
@@ -318,7 +320,7 @@ def test_what_is_no_lint_report(text: str, code: str, bundle: Path, tmp_path: Pa
 
 
 def test_a_receipt_is_recorded_so_that_it_replays(tmp_path: Path) -> None:
-    # Nothing was seen, so the confidence is 0.0: canonical JSON makes it 0.
+    # Nothing was observed, so the confidence is 0.0, which canonical JSON writes as 0.
     expect = {"path": "x", "op": "eq", "value": 1.0}
     lost = seal_receipt(body({"id": "a", "tool": "plain", "expect": expect}), KEY)
     assert replayed(RECEIPT, {"receipt": json.loads(jcs(lost))}).exit is Exit.UNKNOWN

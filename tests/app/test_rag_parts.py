@@ -1,4 +1,4 @@
-"""Parts of a file of traces: all of its bytes once, cut where lines start; imported files too."""
+"""Parts of a trace file: every byte once, split at line starts; imported files too."""
 
 import json
 from pathlib import Path
@@ -48,14 +48,14 @@ COUNTS = {
     "one process reads the whole file": (1, 400 * MB, 0, 1),
     "a small file is not worth it": (2, 7 * MB, 0, 1),
     "no part is smaller than is worth it": (2, 8 * MB, 0, 4),
-    "smaller and smaller parts, so that nobody waits for the last": (2, 400 * MB, 10_000, 17),
+    "parts get smaller, so that the last one is short": (2, 400 * MB, 10_000, 17),
     "fewer if each has to tell of many gold items": (2, 400 * MB, 400_000, 6),
     "but enough for all processes": (2, 40 * MB, 10_000_000, 4),
 }
 
 
 @pytest.mark.parametrize(("jobs", "size", "gold", "count"), COUNTS.values(), ids=COUNTS.keys())
-def test_how_many_parts(jobs: int, size: int, gold: int, count: int, tmp_path: Path) -> None:
+def test_the_number_of_parts(jobs: int, size: int, gold: int, count: int, tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl"
     with file.open("wb") as stream:
         for part in range(1, 400):  # A file of holes, with a line every so often.
@@ -96,8 +96,8 @@ def imported(folder: Path, rows: list[object], **changes: Any) -> dict[str, Any]
     return gate_rag(RagPlan(gold=(), trace=(str(file),), **changes)).to_builtins()
 
 
-def test_a_question_that_was_asked_twice(tmp_path: Path) -> None:
-    """Its gold item stands in the file once per run, and the last run counts."""
+def test_the_last_run_of_a_repeated_question_counts(tmp_path: Path) -> None:
+    """Its gold item is in the file once per run, and the last run counts."""
     report = imported(tmp_path, [*ROWS])
     assert report["counts"] == {
         **{"gold": 2, "traces": 3, "duplicates": 1, "shipped": 2, "refused": 0},
@@ -110,7 +110,7 @@ def test_a_question_that_was_asked_twice(tmp_path: Path) -> None:
     assert sorted(place["line"] for place in places) == [2, 3]
 
 
-def test_a_question_whose_right_answer_changes(tmp_path: Path) -> None:
+def test_a_question_with_two_reference_answers_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AffidavitError, match=r"AF408: .*ragas\.jsonl, line 4, field qid"):
         imported(tmp_path, [*ROWS, {**ROWS[0], "reference": "16 days"}])
 
@@ -124,7 +124,7 @@ def test_rows_that_cannot_be_imported(tmp_path: Path) -> None:
     assert all(skipped)
 
 
-def test_a_gold_item_without_a_name_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_gold_item_without_a_qid_is_reported_with_its_line(tmp_path: Path) -> None:
     gold, trace = tmp_path / "gold.jsonl", tmp_path / "trace.jsonl"
     gold.write_text('{"qid": "a", "answerable": true}\n{"qid": "", "answerable": true}\n')
     trace.write_text('{"qid": "a", "answer_json": null}\n')

@@ -1,4 +1,4 @@
-"""A large gold set is decided share by share, and the report is the same to the last byte."""
+"""A large gold set is evaluated shard by shard, and the report has the same bytes."""
 
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ def test_the_same_bytes(
     assert said(asked, items=items) == whole
 
 
-def test_a_file_that_is_changed_meanwhile_stops_the_run(tmp_path: Path) -> None:
+def test_a_file_that_changes_during_the_run_stops_it(tmp_path: Path) -> None:
     piece = ShardPiece(tmp_path / "0.jsonl", tmp_path / "0.places")
     piece.lines.write_bytes(b"{\n")
     piece.places.write_bytes(bytes(8))
@@ -77,10 +77,10 @@ def test_a_file_that_is_changed_meanwhile_stops_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 @pytest.mark.parametrize("name", ["every kind of row", "several files", "bad lines, skipped"])
-def test_parts_are_dealt_out_by_themselves(
+def test_parts_are_distributed_separately(
     tmp_path: Path, name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Little is held before it is written, and a file has several parts: still the same bytes."""
+    """With small buffers and several parts per file, the bytes are the same."""
     files, changes = CASES[name]
     asked = plan(tmp_path, *files, **changes)
     whole = said(asked)

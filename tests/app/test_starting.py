@@ -1,4 +1,4 @@
-"""`affidavit init`: first files that work, and nothing of the user's is lost."""
+"""`affidavit init`: the files work, and no file of the user is lost."""
 
 import json
 import shlex
@@ -33,7 +33,7 @@ def test_the_next_command_gives_a_decision_at_once(tmp_path: Path) -> None:
     assert (folder / "eval" / "history.jsonl").exists()
 
 
-def test_what_is_there_is_kept_and_said(tmp_path: Path) -> None:
+def test_existing_files_are_kept_and_reported(tmp_path: Path) -> None:
     (tmp_path / "eval").mkdir()
     mine = tmp_path / "eval" / "gold.jsonl"
     mine.write_text("mine")
@@ -45,7 +45,7 @@ def test_what_is_there_is_kept_and_said(tmp_path: Path) -> None:
     assert f"wrote {tmp_path / 'eval' / 'trace.jsonl'}" in result.stdout
 
 
-def test_force_writes_over_it(tmp_path: Path) -> None:
+def test_force_overwrites_files(tmp_path: Path) -> None:
     (tmp_path / "affidavit.toml").write_text("mine")
     started = create_project_files(tmp_path, force=True)
     assert (started.written, started.kept) == (NAMES, ())
@@ -60,7 +60,7 @@ def test_json(tmp_path: Path) -> None:
     assert second["next"].startswith("affidavit gate all -c ")
 
 
-def test_a_place_that_cannot_be_written_has_a_code(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_has_a_code(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     result = run("init", str(file))
@@ -76,7 +76,7 @@ def test_every_setting_of_the_config_is_explained() -> None:
     assert list(tomllib.loads("\n".join(lines))["gates"]["rag"]) == ["gold", "trace", "gates", "k"]
 
 
-def test_the_tables_that_are_commented_out_are_right_too(tmp_path: Path) -> None:
+def test_the_commented_tables_are_valid(tmp_path: Path) -> None:
     from affidavit.app.gate_all import load_gate_config
 
     lines = starter_content("affidavit.toml").decode().splitlines()
@@ -94,7 +94,7 @@ def test_the_tables_that_are_commented_out_are_right_too(tmp_path: Path) -> None
     ]
 
 
-def test_the_workflow_is_one() -> None:
+def test_the_workflow_is_valid() -> None:
     workflow = yaml.safe_load(starter_content(".github/workflows/affidavit.yml"))
     steps = workflow["jobs"]["gates"]["steps"]
     assert all("uses" in step or "run" in step for step in steps)

@@ -1,4 +1,4 @@
-"""Sources are asked at once; whatever one of them does, the answer comes by the deadline."""
+"""Sources are queried at the same time, and the answer is ready by the deadline."""
 
 import subprocess
 import sys
@@ -39,7 +39,7 @@ AT = "2026-01-31T14:30:00Z"
 
 @dataclass(frozen=True, slots=True)
 class StubFeed:
-    """A feed that does as it is feed."""
+    """A feed that calls the given function."""
 
     does: Callable[[CheckArguments, SourceRequest], JsonValue]
     source: EvidenceSource = field(default_factory=lambda: EvidenceSource("feed", "feed", "test"))
@@ -88,8 +88,8 @@ def leaves(args: CheckArguments, request: SourceRequest) -> JsonValue:
 
 
 FAILURES = {
-    "a source that is silent says why": (is_silent, "feed: missing: there is no such thing"),
-    "an error that nobody thought of": (breaks, "feed: failed: the feed ended in RuntimeError"),
+    "a failing source gives its reason": (is_silent, "feed: missing: there is no such thing"),
+    "an unexpected error": (breaks, "feed: failed: the feed ended in RuntimeError"),
     "a feed that tries to end the process": (leaves, "feed: failed: the feed ended in SystemExit"),
     "a late source": (waits, "feed: late: no answer within 200 ms"),
 }

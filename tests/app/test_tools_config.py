@@ -1,4 +1,4 @@
-"""The config file of tools: read strictly; what is wrong is named with its place, before asking."""
+"""The config file of tools is read strictly; errors are reported with their place first."""
 
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ def box_of(folder: Path, text: str, name: str = CONFIG_NAME) -> ToolSet:
     return load_toolbox(load_tool_config(folder / name), {})
 
 
-def test_a_whole_tool(tmp_path: Path) -> None:
+def test_a_tool_with_every_setting(tmp_path: Path) -> None:
     box = box_of(tmp_path, TOML)
     tolerance = Tolerance(pct=1.5)
     path, licence = "results.0.days", "CC0-1.0"
@@ -86,7 +86,7 @@ def test_a_built_in_tool_in_yaml(tmp_path: Path) -> None:
     ]
 
 
-def test_without_a_file_there_is_something_to_ask() -> None:
+def test_without_a_file_there_is_a_default_tool() -> None:
     box = load_toolbox(None, {})
     wire: dict[str, Any] = {"id": "c", "tool": "software_version", "args": {"product": "python"}}
     checks = checks_from_wire([{**wire, "expect": {"op": "semver_gte", "value": "3.11"}}])
@@ -118,7 +118,7 @@ sources = [{source % ("a.json", "a")}, {source % ("b.yaml", "b")}]
     assert found.fact.verification.confidence == 0.95
 
 
-def test_which_file_is_found(tmp_path: Path) -> None:
+def test_the_config_file_that_is_found(tmp_path: Path) -> None:
     assert find_config(tmp_path) is None
     (tmp_path / CONFIG_NAME).write_text("[judge]\n", "utf-8")
     assert find_config(tmp_path) is None
@@ -215,7 +215,7 @@ WRONG = {
         "tools.t.sources[0].headers",
         "match",
     ),
-    "a format that nobody can tell": (
+    "an unknown format": (
         tool('sources = [{ kind = "file", path = "a.txt" }]'),
         "AF351",
         "tools.t.sources[0].format",
@@ -261,7 +261,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "code", "field", "says"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_is_named(
+def test_errors_name_the_field(
     text: str, code: str, field: str | None, says: str, tmp_path: Path
 ) -> None:
     with pytest.raises(AffidavitError) as error:
@@ -282,7 +282,7 @@ def test_yaml_names_the_line(tmp_path: Path) -> None:
     assert (error.value.fault.code, error.value.where.line) == ("AF350", 3)
 
 
-def test_another_kind_of_file(tmp_path: Path) -> None:
+def test_an_unknown_file_type_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AffidavitError) as error:
         box_of(tmp_path, TOML, "tools.ini")
     assert error.value.fault.code == "AF352"

@@ -1,4 +1,4 @@
-"""docs/tools.md says what the code does: its examples load, its words are all there."""
+"""docs/tools.md matches the code: its examples load, and it names every field."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 
 
 def first_column(heading: str) -> list[str]:
-    """Return the words in code of the first column of the tables below a heading."""
+    """Return the code spans in the first column of the tables below a heading."""
     part = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`[^|]+) \|", part, re.MULTILINE)
     return [word for row in rows for word in re.findall(r"`([^`]+)`", row)]

@@ -1,4 +1,4 @@
-"""Verifying in numbers: every byte counts, nothing is dropped, and the gravest outcome decides."""
+"""Verifying many receipts: every byte counts, none is dropped, the worst outcome decides."""
 
 import copy
 import json
@@ -52,7 +52,7 @@ def outcome_of(raw: bytes) -> VerifiedReceipt | UnreadableInput:
     return VERIFIER.verify(ReceiptInput("a.json", None, raw))
 
 
-def test_the_control_is_verified() -> None:
+def test_the_unchanged_receipt_verifies() -> None:
     outcome = outcome_of(FILE)
     assert isinstance(outcome, VerifiedInput)
     assert (outcome.exit, outcome.verification.problem) == (Exit.YES, None)
@@ -60,7 +60,7 @@ def test_the_control_is_verified() -> None:
 
 
 def changed_value(raw: bytes) -> bool:
-    """Whether the bytes still mean something, and something else."""
+    """Whether the bytes still decode, to a different value."""
     try:
         return sorted_compact(decode(raw)) != CANONICAL
     except AffidavitError:
@@ -84,7 +84,7 @@ def test_any_flipped_bit_that_changes_the_value_fails(place: int, bit: int) -> N
 
 
 def resealed(change: Callable[[dict[str, Any]], object]) -> bytes:
-    """The receipt changed by whoever holds the key."""
+    """The receipt, changed and signed again with the key."""
     body = copy.deepcopy(RECEIPT)
     for member in ("receipt_id", "signature", "anchor"):
         del body[member]
@@ -93,7 +93,7 @@ def resealed(change: Callable[[dict[str, Any]], object]) -> bytes:
 
 
 def after(change: Callable[[dict[str, Any]], object]) -> bytes:
-    """The receipt changed by somebody else."""
+    """The receipt, changed without the key."""
     receipt = copy.deepcopy(RECEIPT)
     change(receipt)
     return json.dumps(receipt).encode()
@@ -130,7 +130,7 @@ WRONG: dict[str, tuple[bytes, Exit, str | None]] = {
 
 
 @pytest.mark.parametrize(("raw", "end", "code"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_is_named(raw: bytes, end: Exit, code: str | None) -> None:
+def test_errors_name_the_field(raw: bytes, end: Exit, code: str | None) -> None:
     outcome = outcome_of(raw)
     assert outcome.exit is end
     assert outcome.as_wire()["exit"] == int(end)
@@ -140,7 +140,7 @@ def test_what_is_wrong_is_named(raw: bytes, end: Exit, code: str | None) -> None
         assert outcome.verification.problem.code == code
 
 
-def test_an_unknown_key_is_no_yes_and_the_line_that_decided_is_the_signature() -> None:
+def test_an_unknown_key_is_inconclusive_because_of_the_signature_step() -> None:
     outcome = ReceiptVerifier(ReceiptTrust(TrustedKeys({}, {})), NOW).verify(
         ReceiptInput("a", None, FILE)
     )
@@ -170,7 +170,7 @@ def test_receipts_of_folders_and_lines_in_order(tmp_path: Path) -> None:
     assert {outcome.exit for outcome in VERIFIER(subjects)} == {Exit.YES}
 
 
-def test_a_pipe_holds_one_document_or_one_a_line() -> None:
+def test_a_pipe_has_one_document_or_one_per_line() -> None:
     assert [subject.line for subject in receipt_inputs_from(FILE, "in")] == [None]
     assert [subject.line for subject in receipt_inputs_from(CANONICAL, "in")] == [None]
     lines = CANONICAL + b"\n\n" + CANONICAL + b"\n"
@@ -194,7 +194,7 @@ def test_a_line_beyond_the_limit_is_refused_with_its_place(
     assert (refused.value.where.file, refused.value.where.line) == (str(path), 1)
 
 
-def test_several_processes_say_the_same_in_the_same_order(
+def test_several_processes_give_the_same_results_in_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     subjects = [
@@ -206,7 +206,7 @@ def test_several_processes_say_the_same_in_the_same_order(
     ]
 
 
-def test_a_replay_puts_what_follows_beside_what_is_signed() -> None:
+def test_a_replay_shows_recomputed_beside_signed_results() -> None:
     done = replay_receipt(receipt_from(decode(resealed(lambda body: body.update(confidence=0.95)))))
     assert done.exit is Exit.TAMPERED
     assert [row.is_same for row in done.rows] == [True, False]
@@ -214,7 +214,7 @@ def test_a_replay_puts_what_follows_beside_what_is_signed() -> None:
     assert [difference.path for difference in done.differences] == ["confidence"]
 
 
-def test_nothing_follows_from_another_shape() -> None:
+def test_a_receipt_of_another_shape_does_not_replay() -> None:
     done = replay_receipt(receipt_from(decode(resealed(lambda body: body.pop("checks")))))
     assert (done.rows, done.exit) == ((), Exit.TAMPERED)
 

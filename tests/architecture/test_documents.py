@@ -97,6 +97,32 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert [link for link in local if not (page.parent / link).exists()] == []
 
 
+ANCHOR = re.compile(r"\]\(([^)\s#:]*)#([^)\s]+)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as forges derive them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", text).strip().lower().replace(" ", "-") for text in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_anchor_of_a_link_is_a_heading(page: Path) -> None:
+    links = ANCHOR.findall(page.read_text("utf-8"))
+    targets = [(page.parent / name if name else page, anchor) for name, anchor in links]
+    assert [anchor for target, anchor in targets if anchor not in anchors(target)] == []
+
+
+FILE = re.compile(r"\b(?:docs|tools|tests|interop|benchmarks)/[\w/.-]+\.(?:py|md|sh)\b")
+
+
+def test_every_file_that_the_code_names_exists() -> None:
+    code = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tools").rglob("*.py"), ROOT / "Makefile"]
+    named = {(file, name) for file in code for name in FILE.findall(file.read_text("utf-8"))}
+    assert len(named) > 20
+    assert [name for _, name in sorted(named) if not (ROOT / name).exists()] == []
+
+
 PATH = re.compile(r"`((?:[a-z_]+/)+[\w.]*|[a-z_]+\.py)`")
 
 

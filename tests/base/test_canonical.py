@@ -66,7 +66,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize(("value", "wanted"), FORMS.values(), ids=FORMS)
-def test_what_both_forms_write_alike(value: Any, wanted: bytes) -> None:
+def test_values_with_the_same_text_in_both_forms(value: Any, wanted: bytes) -> None:
     assert sorted_compact(value) == wanted == by_json(value)
     assert jcs(value) == wanted
 
@@ -116,7 +116,7 @@ def test_where_the_forms_differ(value: Any, compact: bytes, canonical: bytes) ->
     assert jcs(value) == canonical
 
 
-def test_an_enum_that_json_does_not_know_is_its_value_too() -> None:
+def test_an_enum_is_written_as_its_value() -> None:
     value = {"a": [Plain.WORD, Plain.NOTHING, Plain.INNER]}
     assert sorted_compact(value) == jcs(value) == b'{"a":["word",null,"supported"]}'
     assert sorted_compact([Plain.WORD, 1e-7, Plain.TINY]) == b'["word",1e-07,1e-07]'
@@ -164,7 +164,7 @@ REFUSED = {
     "a UUID beside what is not ASCII": (["é", UUID], "canon.type", "[1]"),
     "a UUID beside a float": ([0.5, UUID], "canon.type", "[1]"),
     "a fragment of orjson's": ([orjson.Fragment(b"1 ,")], "canon.type", "[0]"),
-    "a value that holds itself": (cyclic(), "json.depth", None),
+    "a value that contains itself": (cyclic(), "json.depth", None),
     "a level more than can be written": (nested(MAX_DEPTH + 1, 1), "json.depth", None),
 }
 
@@ -182,20 +182,20 @@ def test_refused(write: Any, value: Any, name: str, field: str | None) -> None:
 
 @pytest.mark.parametrize("inner", [1, 1e-7, "é", 2.0], ids=["integer", "tiny", "text", "whole"])
 def test_the_deepest_that_is_written(inner: Any) -> None:
-    # Also on the paths that orjson does not take alone.
+    # Also on the paths that do not use orjson alone.
     value = nested(MAX_DEPTH, inner)
     assert sorted_compact(value) == by_json(value)
     assert jcs(value) == b"[" * MAX_DEPTH + jcs(inner) + b"]" * MAX_DEPTH
 
 
-def test_orjson_writes_no_deeper_than_we_say() -> None:
+def test_the_depth_limit_is_that_of_orjson() -> None:
     orjson.dumps(nested(MAX_DEPTH, 1))
     with pytest.raises(TypeError, match="Recursion"):
         orjson.dumps(nested(MAX_DEPTH + 1, 1))
 
 
 def with_little_stack(work: Any) -> Any:
-    """Call where about 150 more calls fit on the stack."""
+    """Call `work` with room for about 150 more frames on the stack."""
     frames = 0
     frame: Any = sys._getframe()
     while frame is not None:
@@ -207,7 +207,7 @@ def with_little_stack(work: Any) -> Any:
     return deeper(sys.getrecursionlimit() - frames - 150)
 
 
-def test_a_full_stack_is_no_crash() -> None:
+def test_a_nearly_full_stack_does_not_crash() -> None:
     value = nested(MAX_DEPTH, 1)
     assert with_little_stack(lambda: jcs(value)) == by_json(value)
     assert with_little_stack(lambda: sorted_compact(value)) == by_json(value)
@@ -218,11 +218,11 @@ def test_a_full_stack_is_no_crash() -> None:
         except AffidavitError as error:
             return error.fault.name
 
-    # Later Pythons count the stack of C apart, and write it.
+    # Later Pythons count the C stack separately, and can write it.
     assert with_little_stack(name_of_refusal) in ("json.depth", "written")
 
 
-def test_a_refusal_without_a_cause_is_still_coded() -> None:
+def test_a_refusal_without_a_cause_has_a_code() -> None:
     from affidavit.base.json_values import unwritable_error
 
     assert unwritable_error([1]).fault.name == "canon.type"
@@ -256,7 +256,7 @@ def test_bytes_that_look_like_floats(value: Any) -> None:
     assert jcs([value, 1.0]) == b"[" + by_json(value) + b",1]"
 
 
-def test_text_beyond_ascii_is_not_taken_for_integers() -> None:
+def test_non_ascii_text_is_not_read_as_integers() -> None:
     # D1 81 ends this text; where the text is not known to be ASCII, it would cover the float's CB.
     value = ["abcdefgh\u0441", 1e-7]
     assert sorted_compact(value) == by_json(value)
@@ -325,7 +325,7 @@ def test_bytes_that_are_not_canonical(raw: bytes, name: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("raw", "name"), [row[:2] for row in NOT_CANONICAL.values()], ids=NOT_CANONICAL
 )
-def test_twins_are_our_rule_and_not_the_form(raw: bytes, name: str) -> None:
+def test_colliding_keys_are_canonical_but_refused(raw: bytes, name: str) -> None:
     assert is_canonical(raw) is (name == "canon.unicode_collision" and b"\\" not in raw)
 
 
@@ -338,7 +338,7 @@ def test_the_place_of_a_difference_is_a_line_too() -> None:
     assert (caught.value.where.line, caught.value.message[-11:]) == (1, "at column 2")
 
 
-def test_limits_are_the_callers() -> None:
+def test_the_limits_of_the_caller_apply() -> None:
     shallow = JsonLimits(max_depth=1)
     assert not is_canonical(b"[[]]", shallow)
     with pytest.raises(AffidavitError):

@@ -1,4 +1,4 @@
-"""Many texts at once: what is proved canonical is so, one by one."""
+"""Batches of texts: every text that is proved canonical is canonical."""
 
 import pytest
 from hypothesis import given
@@ -44,23 +44,23 @@ NOT_PROVED = {
 
 
 @pytest.mark.parametrize("texts", PROVED.values(), ids=PROVED.keys())
-def test_it_is_proved(texts: list[bytes]) -> None:
+def test_batches_that_are_all_canonical(texts: list[bytes]) -> None:
     assert are_all_canonical(texts, JsonLimits(max_depth=4))
 
 
 @pytest.mark.parametrize("text", NOT_PROVED.values(), ids=NOT_PROVED.keys())
-def test_it_is_not_proved(text: bytes) -> None:
+def test_batches_that_are_not_all_canonical(text: bytes) -> None:
     assert not are_all_canonical([b"1", text, b"2"], LIMITS)
 
 
 @given(st.lists(VALUES, max_size=4))
-def test_what_is_proved_is_canonical(values: list[object]) -> None:
+def test_every_proved_text_is_canonical(values: list[object]) -> None:
     texts = [jcs(value) for value in values]
     if are_all_canonical(texts, JsonLimits()):
         assert all(map(is_canonical, texts))
 
 
 @given(st.lists(st.sampled_from(TOKENS), max_size=6).map(b"".join))
-def test_what_is_nearly_json_is_proved_only_if_it_is(text: bytes) -> None:
+def test_malformed_json_is_never_proved_canonical(text: bytes) -> None:
     if are_all_canonical([b"1", text], JsonLimits()):
         assert is_canonical(text)

@@ -1,4 +1,4 @@
-"""The short way to the sorted compact form, for values that were decoded, gives the same bytes."""
+"""The fast path to the sorted compact form of decoded values gives the same bytes."""
 
 import json
 

@@ -56,7 +56,7 @@ def test_a_float_that_jcs_writes_as_a_large_integer_is_not_read_back(number: flo
 
 
 @given(FLOAT_FREE)
-def test_what_is_required_is_what_was_written(value: Any) -> None:
+def test_require_canonical_returns_the_written_value(value: Any) -> None:
     raw = jcs({"a": value})
     assert same(require_canonical(raw), json.loads(raw))
 

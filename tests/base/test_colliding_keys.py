@@ -18,13 +18,13 @@ TEXTS = st.text(ODD | st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
 @given(TEXTS, st.integers(1, 12))
-def test_the_forms_are_unicodes_own(text: str, times: int) -> None:
+def test_the_normal_forms_are_those_of_unicodedata(text: str, times: int) -> None:
     assert to_nfd(text * times) == unicodedata.normalize("NFD", text * times)
     assert to_nfc(text * times) == unicodedata.normalize("NFC", text * times)
 
 
 @given(TEXTS, TEXTS)
-def test_twins_are_those_that_are_equal_in_nfc(first: str, second: str) -> None:
+def test_keys_collide_if_they_are_equal_in_nfc(first: str, second: str) -> None:
     are_twins = unicodedata.normalize("NFC", first) == unicodedata.normalize("NFC", second)
     if first == second or not are_twins:
         refuse_colliding_keys((first, second))
@@ -34,7 +34,7 @@ def test_twins_are_those_that_are_equal_in_nfc(first: str, second: str) -> None:
     assert caught.value.fault.name == "canon.unicode_collision"
 
 
-def test_half_a_million_marks_cost_little() -> None:
+def test_half_a_million_combining_marks_are_compared_quickly() -> None:
     marks = "a" + "".join(islice(cycle("\u0301\u0323"), 500_000))
     sorted_marks = "a" + "\u0323" * 250_000 + "\u0301" * 250_000
     start = time.process_time()

@@ -170,7 +170,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize(("text", "place", "words"), WRONG.values(), ids=WRONG.keys())
-def test_a_value_that_does_not_fit(text: str, place: str, words: str) -> None:
+def test_a_value_of_the_wrong_type_is_refused(text: str, place: str, words: str) -> None:
     document = parse_yaml(text.encode(), None, FAULTS)
     with pytest.raises(AffidavitError) as caught:
         document.decode(House, document.value)

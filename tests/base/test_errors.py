@@ -36,11 +36,11 @@ PLACES = {
 
 
 @pytest.mark.parametrize(("place", "said"), PLACES.values(), ids=PLACES.keys())
-def test_where_says_what_is_known(place: Where, said: str) -> None:
+def test_a_place_shows_its_known_parts(place: Where, said: str) -> None:
     assert str(place) == said
 
 
-def test_an_error_says_code_place_what_and_next() -> None:
+def test_an_error_has_code_place_message_and_next_step() -> None:
     error = AffidavitError(FILE_TOO_LARGE, Where("big.json"), limit=10)
     assert str(error) == (
         "AF013: big.json: the file has more than 10 bytes. Next: split it, or raise the limit"
@@ -54,7 +54,7 @@ def test_an_error_without_a_place_does_not_name_one() -> None:
     )
 
 
-def test_machines_get_the_parts() -> None:
+def test_an_error_as_json_has_its_parts() -> None:
     error = AffidavitError(DEFECT, Where("a", 2, "b"), kind="KeyError", detail="{odd}")
     assert error.as_wire() == {
         "code": "AF004",
@@ -67,7 +67,7 @@ def test_machines_get_the_parts() -> None:
     }
 
 
-def test_a_place_is_made_more_exact_and_never_less() -> None:
+def test_a_place_is_completed_and_never_overwritten() -> None:
     inner = AffidavitError(FILE_TOO_LARGE, Where(line=3), limit=1)
     outer = inner.at(file="a.jsonl", line=99, field="x")
     assert outer.where == Where("a.jsonl", 3, "x")
@@ -77,7 +77,7 @@ def test_a_place_is_made_more_exact_and_never_less() -> None:
     assert AffidavitError(FILE_MISSING).at().where == NOWHERE
 
 
-def test_a_value_that_the_message_needs_cannot_be_forgotten() -> None:
+def test_a_message_without_its_values_raises() -> None:
     with pytest.raises(KeyError, match="limit"):
         AffidavitError(FILE_TOO_LARGE)
 
@@ -106,7 +106,7 @@ def test_codes_and_names_are_never_used_twice() -> None:
     assert [name for name, uses in Counter(f.name for f in ALL_FAULTS).items() if uses > 1] == []
 
 
-def test_the_catalog_holds_every_fault_in_the_order_of_codes() -> None:
+def test_the_catalog_has_every_fault_in_the_order_of_codes() -> None:
     assert sorted(CATALOG) == list(CATALOG)
     assert dict(CATALOG) == {fault.code: fault for fault in ALL_FAULTS}
 

@@ -1,4 +1,4 @@
-"""Whole files after a crash, bounded reading, and one coded error for everything else."""
+"""Files stay whole after a crash, reading is bounded, and every failure has a coded error."""
 
 import errno
 import hashlib
@@ -55,7 +55,7 @@ def names_in(folder: Path | None = None) -> list[str]:
 
 
 def failing(number: int) -> Callable[..., None]:
-    """Return a stand-in for a call to the system that ends in this error."""
+    """Return a stand-in for a system call that raises this error."""
 
     def fail(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number))
@@ -69,7 +69,7 @@ def failing(number: int) -> Callable[..., None]:
 @pytest.mark.parametrize(
     "data", [b"", b"one", BINARY, LARGE], ids=["empty", "one", "binary", "large"]
 )
-def test_what_was_written_is_read(tmp_path: Path, data: bytes) -> None:
+def test_a_written_value_is_read_back(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "data"
     write_atomically(path, data)
     assert read_bounded(path, len(data)) == data
@@ -90,7 +90,7 @@ def test_the_limit_is_exact(
         assert fault is FILE_TOO_LARGE
 
 
-def test_a_file_that_says_it_is_empty_is_bounded_too() -> None:
+def test_a_file_with_reported_size_zero_is_bounded() -> None:
     path = Path("/proc/self/status")
     if not path.exists():
         pytest.skip("only where there is /proc")
@@ -149,7 +149,7 @@ READERS = {
 UNREADABLE = {
     "missing": (make_nothing, FILE_MISSING, None),
     "a folder": (make_folder, FILE_IS_FOLDER, None),
-    "a pipe that nobody writes to": (make_pipe, FILE_NOT_REGULAR, None),
+    "a pipe without a writer": (make_pipe, FILE_NOT_REGULAR, None),
     "a socket": (make_socket, FILE_NOT_REGULAR, None),
     "a device without an end": (make_link_to_a_device, FILE_NOT_REGULAR, None),
     "a link to itself": (make_link_to_itself, FILE_UNREADABLE, "its links form a loop"),
@@ -158,7 +158,7 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
 @pytest.mark.parametrize(("make", "fault", "reason"), UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_what_cannot_be_read(
+def test_unreadable_files_are_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     reader: Callable[[object], object],
@@ -193,14 +193,14 @@ def test_odd_paths_to_read(
     assert fault_of(lambda: read_bounded(path, 10)) == (fault, path, reason)
 
 
-def test_what_is_a_folder(tmp_path: Path) -> None:
+def test_is_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert is_folder(tmp_path)
     names: list[str | Path] = [tmp_path / "file", tmp_path / "no", "a\0b", "x" * 300]
     assert not any(map(is_folder, names))
 
 
-def test_what_is_there(tmp_path: Path) -> None:
+def test_is_there(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")
     assert all(map(is_there, (tmp_path, tmp_path / "file")))
@@ -226,7 +226,7 @@ def test_without_permission_nothing_is_read_or_written(tmp_path: Path) -> None:
     assert path.read_bytes() == b"old"
 
 
-def test_a_failing_disk_is_told_in_the_systems_words(
+def test_a_disk_error_is_reported_with_the_message_of_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "file"
@@ -260,7 +260,7 @@ def test_pieces_are_written_as_they_come_and_a_failing_one_leaves_nothing(tmp_pa
     assert names_in(tmp_path) == ["pieces"]
 
 
-def test_a_new_file_gets_what_the_umask_says(tmp_path: Path) -> None:
+def test_a_new_file_has_the_permissions_of_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         write_atomically(tmp_path / "new", b"1")
@@ -296,7 +296,7 @@ def test_a_private_file_is_never_readable_by_others(
     assert seen[0] == stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_link_keeps_leading_to_its_target(tmp_path: Path) -> None:
+def test_writing_through_a_link_keeps_the_link(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     link = tmp_path / "link"
     link.symlink_to("there/target")
@@ -306,7 +306,9 @@ def test_a_link_keeps_leading_to_its_target(tmp_path: Path) -> None:
     assert (tmp_path / "there" / "target").read_bytes() == b"2"
 
 
-def test_a_path_without_a_folder_is_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bare_file_name_is_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     write_atomically("here", b"1")
     append_line_durably("log", b"1")
@@ -341,7 +343,7 @@ NO_PLACE = {
 
 @pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS.keys())
 @pytest.mark.parametrize(("path", "fault", "reason"), NO_PLACE.values(), ids=NO_PLACE.keys())
-def test_what_cannot_be_written_is_left_alone(
+def test_an_unwritable_path_changes_nothing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     writer: Callable[[object], None],
@@ -362,7 +364,7 @@ def test_what_cannot_be_written_is_left_alone(
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
-def test_a_new_file_is_not_made_where_a_folder_is_meant(tmp_path: Path) -> None:
+def test_a_path_with_a_trailing_slash_is_not_created_as_a_file(tmp_path: Path) -> None:
     assert fault_of(lambda: write(f"{tmp_path}/new/"))[0] is FILE_IS_FOLDER
     assert names_in(tmp_path) == []
 
@@ -409,7 +411,7 @@ FOLDER_SYNC = {
 
 
 @pytest.mark.parametrize(("number", "fault"), FOLDER_SYNC.values(), ids=FOLDER_SYNC.keys())
-def test_a_folder_that_cannot_be_synced_costs_no_content(
+def test_a_failed_sync_of_the_folder_loses_no_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, fault: Fault | None
 ) -> None:
     sync = os.fsync
@@ -428,7 +430,7 @@ def test_a_folder_that_cannot_be_synced_costs_no_content(
     assert path.read_bytes() == b"data"
 
 
-def test_without_what_windows_lacks_files_are_written_too(
+def test_files_are_written_without_the_calls_that_windows_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "O_DIRECTORY")
@@ -448,7 +450,7 @@ def test_lines_are_appended(tmp_path: Path) -> None:
     assert path.read_bytes() == b'{"a":1}\n\n{"b":2}\n'
 
 
-def test_a_torn_line_is_ended_and_nothing_is_glued_to_it(tmp_path: Path) -> None:
+def test_a_torn_line_is_terminated_before_the_next_is_appended(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b'{"a":1}\n{"to')
     append_line_durably(path, b'{"b":2}')
@@ -462,7 +464,7 @@ def test_a_line_is_one_line(tmp_path: Path) -> None:
     assert names_in(tmp_path) == []
 
 
-def test_a_line_that_did_not_go_out_whole_is_told_and_taken_back(
+def test_a_partly_written_line_is_reported_and_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "log"
@@ -491,7 +493,7 @@ for letter in itertools.cycle(b"abc"):
 
 
 def kill_soon(program: str, path: Path, pause_seconds: float, processes: int = 1) -> None:
-    """Run the program, kill it once it has begun and the pause is over."""
+    """Run the program, and kill it after it has started and a pause has passed."""
     running = [
         subprocess.Popen([sys.executable, "-c", program, str(path)]) for _ in range(processes)
     ]

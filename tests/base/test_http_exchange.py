@@ -1,4 +1,4 @@
-"""One exchange over HTTP: whatever a server does, it ends in time, in bounds and in a value."""
+"""One HTTP exchange: whatever the server does, it ends in time, within limits, with a value."""
 
 import socket
 import threading
@@ -54,7 +54,7 @@ def asked(url: str, seconds: float = 10.0) -> HttpResponse | HttpFailure:
 
 
 def drips_without_a_length(handler: Handler) -> None:
-    """Send bytes until the client goes: where the answer ends, only the connection tells."""
+    """Send bytes until the client disconnects; only the end of the connection ends the answer."""
     handler.begin(200, Connection="close")
     while not handler.server.over.wait(0.02):
         handler.wfile.write(b" ")
@@ -100,7 +100,7 @@ def test_an_answer_up_to_the_bound_is_whole() -> None:
 
 
 @pytest.mark.parametrize("status", [302, 404, 503])
-def test_the_body_of_a_status_that_nobody_wants_is_not_read(status: int) -> None:
+def test_the_body_of_an_unwanted_status_is_not_read(status: int) -> None:
     with serving(answers(status, b"x" * (BOUND + 1), Location="/1")) as server:
         outcome = asked(server.url())
     assert isinstance(outcome, HttpResponse)
@@ -121,7 +121,7 @@ def test_a_connection_serves_many_requests() -> None:
         line.close()
 
 
-def test_what_cannot_be_sent_is_a_value_too() -> None:
+def test_an_invalid_header_is_a_failure_value() -> None:
     with serving(answers(200, b"1")) as server:
         outcome = post(
             address(server.url()),
@@ -136,18 +136,18 @@ def test_what_cannot_be_sent_is_a_value_too() -> None:
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """A port that takes connections and never says a word."""
+    """A port that accepts connections and never sends a byte."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
-def test_a_handshake_is_part_of_the_time(silent_port: int) -> None:
+def test_the_handshake_counts_towards_the_deadline(silent_port: int) -> None:
     outcome = asked(f"https://127.0.0.1:{silent_port}/", 0.3)
     assert outcome == HttpFailure(FailureKind.LATE, RequestStage.SECURING, "TimeoutError")
     assert not outcome.was_sent
 
 
-def test_a_certificate_that_nobody_vouches_for(tmp_path: Path) -> None:
+def test_an_untrusted_certificate_is_refused(tmp_path: Path) -> None:
     certificate, key = certificate_for(tmp_path, "localhost")
     with serving(answers(200, b"1")) as server:
         secure(server, certificate, key)
@@ -162,7 +162,7 @@ def free_port() -> int:
         return int(place.getsockname()[1])
 
 
-def test_nobody_listens() -> None:
+def test_a_closed_port_is_a_refused_connection() -> None:
     outcome = asked(f"http://127.0.0.1:{free_port()}/")
     assert outcome == HttpFailure(
         FailureKind.DROPPED, RequestStage.CONNECTING, "Connection refused"
@@ -177,7 +177,7 @@ def test_the_next_address_is_tried(silent_port: int) -> None:
     line.close()
 
 
-def test_no_address_at_all() -> None:
+def test_no_address_is_a_failure() -> None:
     failure = open_connection(Origin("http", "example.com", 80), [], Deadline(10))
     assert failure == HttpFailure(FailureKind.BROKEN, RequestStage.CONNECTING, "no address")
 
@@ -193,7 +193,7 @@ def test_no_time_left_to_connect_or_to_ask(silent_port: int) -> None:
     line.close()
 
 
-def test_a_name_server_that_hangs_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_name_server_does_not_block(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(30) and [])
     start = time.monotonic()
@@ -204,7 +204,7 @@ def test_a_name_server_that_hangs_holds_nobody(monkeypatch: pytest.MonkeyPatch) 
 
 
 NAMES: dict[str, tuple[Exception, str]] = {
-    "a name that nobody knows": (
+    "an unknown host name": (
         socket.gaierror(socket.EAI_NONAME, "Name or service not known"),
         "Name or service not known",
     ),
@@ -223,7 +223,7 @@ def test_names(error: Exception, detail: str, monkeypatch: pytest.MonkeyPatch) -
     assert (outcome.stage, outcome.detail) == (RequestStage.CONNECTING, detail)
 
 
-def test_the_words_of_a_server_are_not_ours() -> None:
+def test_a_long_system_message_is_shortened() -> None:
     error = OSError(5, "x" * 500)
     assert len(failure_from(error, RequestStage.ASKING).message) <= 120
 
@@ -254,16 +254,16 @@ def test_addresses(url: str, flaw: UrlProblem | None) -> None:
 ORIGINS = {
     "the usual port of https": ("https://x", Origin("https", "x", 443), "/"),
     "the usual port of http": ("http://X/a", Origin("http", "x", 80), "/a"),
-    "a port of its own": ("http://x:81/a?b#c", Origin("http", "x", 81), "/a?b"),
+    "an explicit port": ("http://x:81/a?b#c", Origin("http", "x", 81), "/a?b"),
 }
 
 
 @pytest.mark.parametrize(("url", "origin", "target"), ORIGINS.values(), ids=ORIGINS.keys())
-def test_where_an_address_leads(url: str, origin: Origin, target: str) -> None:
+def test_origin_and_target_of_a_url(url: str, origin: Origin, target: str) -> None:
     assert (origin_of(address(url)), request_target(address(url))) == (origin, target)
 
 
-def test_what_is_worth_hiding() -> None:
+def test_is_worth_masking() -> None:
     assert [text for text in ("", "none", "EMPTY", "sk-abc") if is_worth_masking(text)] == [
         "sk-abc"
     ]

@@ -1,4 +1,4 @@
-"""What a number looks like where people write it."""
+"""How people write numbers."""
 
 import math
 import time
@@ -38,7 +38,7 @@ def test_number_in(text: str, wanted: float | None) -> None:
 @pytest.mark.parametrize(
     "text", ["9" * 20_000 + "x", "9" * 20_000 + ".x", "." + "9" * 20_000 + "x"]
 )
-def test_a_long_row_of_digits_is_looked_at_once(text: str) -> None:
+def test_a_long_row_of_digits_is_scanned_once(text: str) -> None:
     before = time.process_time()
     assert parse_number(text) is None
     assert time.process_time() - before < 1

@@ -1,4 +1,4 @@
-"""Cohen's kappa and what it is made of."""
+"""Cohen's kappa and its parts."""
 
 from collections import Counter
 
@@ -29,7 +29,7 @@ def test_published(table: list[list[int]], kappa: float) -> None:
     assert rounded(agreement_from_counts(counts).kappa, 4) == pytest.approx(kappa, abs=0.0005)
 
 
-def test_all_parts_are_told() -> None:
+def test_agreement_has_all_its_parts() -> None:
     assert agreement([("yes", "yes"), ("yes", "no"), ("no", "no"), ("yes", "yes")]) == Agreement(
         observed=Rate(3, 4),
         expected=0.5,
@@ -63,7 +63,7 @@ def test_two_raters_with_one_label_each_but_not_the_same_agree_as_by_chance() ->
 
 
 @given(PAIRS.filter(bool))
-def test_always_the_commonest_label_reaches_the_base_rate_and_no_kappa(
+def test_a_constant_label_reaches_the_base_rate_without_kappa(
     pairs: list[tuple[str, str]],
 ) -> None:
     commonest = Counter(first for first, _ in pairs).most_common(1)[0][0]
@@ -73,7 +73,7 @@ def test_always_the_commonest_label_reaches_the_base_rate_and_no_kappa(
 
 
 @given(PAIRS)
-def test_kappa_does_not_mind_who_is_first_nor_the_order(pairs: list[tuple[str, str]]) -> None:
+def test_kappa_ignores_the_order_of_raters_and_rows(pairs: list[tuple[str, str]]) -> None:
     found = agreement(pairs)
     swapped = agreement((second, first) for first, second in reversed(pairs))
     assert (found.kappa, found.expected, found.observed) == (

@@ -1,4 +1,4 @@
-"""Scores that are probabilities: do they mean what they say, do they tell items apart?"""
+"""Scores that are probabilities: calibration and discrimination."""
 
 from itertools import product
 
@@ -25,7 +25,7 @@ PRIORS = st.floats(0.001, 0.999)
 PAIRS = st.lists(st.tuples(PROBABILITIES, st.booleans()), max_size=50)
 
 
-# With another prior.
+# Priors
 
 
 def test_the_prior_shifts_the_odds() -> None:
@@ -47,7 +47,7 @@ def test_the_order_of_scores_stays(one: float, other: float, prior: float) -> No
 
 
 @given(st.floats(0.001, 0.999), PRIORS)
-def test_a_shift_can_be_taken_back(probability: float, prior: float) -> None:
+def test_a_shift_of_the_prior_can_be_reversed(probability: float, prior: float) -> None:
     there = with_prior(probability, prior)
     assert with_prior(there, 0.5, before=prior) == pytest.approx(probability, rel=1e-6)
 
@@ -55,15 +55,15 @@ def test_a_shift_can_be_taken_back(probability: float, prior: float) -> None:
 @pytest.mark.parametrize(
     ("probability", "prior"), [(1.1, 0.5), (float("nan"), 0.5), (0.5, 0.0), (0.5, 1.0)]
 )
-def test_what_is_no_probability_is_a_defect_of_the_caller(probability: float, prior: float) -> None:
+def test_a_value_outside_0_to_1_raises_value_error(probability: float, prior: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         with_prior(probability, prior)
 
 
-# Bins, the calibration error, Brier's score.
+# Bins, calibration error and Brier score
 
 
-def test_bins_hold_what_their_rule_says() -> None:
+def test_bins_contain_the_scores_of_their_range() -> None:
     bins = reliability_bins([(0.0, False), (0.1, True), (0.95, True), (1.0, False)])
     assert [each.count for each in bins] == [1, 1, 0, 0, 0, 0, 0, 0, 0, 2]
     assert bins[0] == ReliabilityBin(0.0, 0.1, 1, 0.0, 0.0)
@@ -72,7 +72,7 @@ def test_bins_hold_what_their_rule_says() -> None:
     assert calibration_error(bins) == pytest.approx((0 + 0.9 + 2 * 0.475) / 4)
 
 
-def test_nothing_has_no_error() -> None:
+def test_no_scores_have_no_calibration_error() -> None:
     assert calibration_error(reliability_bins([])) is None
     assert brier_score([]) is None
 
@@ -94,19 +94,19 @@ def test_no_item_is_lost_and_the_error_is_a_share(pairs: list[tuple[float, bool]
     )
 
 
-def test_a_score_that_is_no_probability_is_refused() -> None:
+def test_a_score_outside_0_to_1_is_refused() -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         reliability_bins([(1.2, True)])
 
 
-# The area under the curve.
+# Area under the curve
 
 
 @given(
     st.lists(st.integers(0, 9), min_size=1, max_size=25),
     st.lists(st.integers(0, 9), min_size=1, max_size=25),
 )
-def test_it_is_the_share_of_pairs_won(positives: list[int], negatives: list[int]) -> None:
+def test_auroc_is_the_share_of_pairs_won(positives: list[int], negatives: list[int]) -> None:
     won = [(up > down) + 0.5 * (up == down) for up, down in product(positives, negatives)]
     found = auroc(positives, negatives)
     assert found.value == pytest.approx(sum(won) / len(won))
@@ -114,7 +114,7 @@ def test_it_is_the_share_of_pairs_won(positives: list[int], negatives: list[int]
         assert 0 <= found.interval.low <= float(found.value or 0) <= found.interval.high <= 1
 
 
-def test_it_is_mann_and_whitneys_u() -> None:
+def test_auroc_is_the_mann_whitney_u() -> None:
     positives = [0.9, 0.8, 0.8, 0.4, 0.3]
     negatives = [0.8, 0.5, 0.3, 0.2, 0.1, 0.1]
     theirs = stats.mannwhitneyu(positives, negatives).statistic / 30
@@ -156,25 +156,25 @@ WITHOUT_INTERVAL = {
 @pytest.mark.parametrize(
     ("positives", "negatives", "value"), WITHOUT_INTERVAL.values(), ids=WITHOUT_INTERVAL.keys()
 )
-def test_an_area_without_an_interval(
+def test_auroc_can_lack_an_interval(
     positives: list[float], negatives: list[float], value: float | None
 ) -> None:
     assert auroc(positives, negatives) == Estimate(value, None)
 
 
-def test_a_score_that_is_no_number_is_a_defect_of_the_caller() -> None:
+def test_a_score_that_is_not_finite_raises_value_error() -> None:
     with pytest.raises(ValueError, match="finite"):
         auroc([float("nan")], [0.5])
 
 
-# All of it together.
+# Everything together
 
 ROWS = [
     ScoredLabel(number % 3 != 0, number % 4 != 0, (number * 37 % 100) / 100) for number in range(60)
 ]
 
 
-def test_everything_is_measured() -> None:
+def test_all_measures_of_an_evaluation() -> None:
     found = evaluate_labels(ROWS, resamples=50)
     assert found.count == 60
     assert found.base_rate.value == pytest.approx(2 / 3)

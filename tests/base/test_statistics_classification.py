@@ -1,4 +1,4 @@
-"""A yes or no against the truth: counts, figures and intervals."""
+"""Binary classification: counts, figures and intervals."""
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ COUNTS = st.builds(BinaryCounts, *[st.integers(0, 400)] * 4)
 NOT_MEASURED = Estimate(None, None)
 
 
-def test_counts_are_of_what_is_and_what_was_said() -> None:
+def test_counts_are_by_actual_and_predicted_label() -> None:
     pairs = [(True, True)] * 4 + [(False, True)] * 3 + [(True, False)] * 2 + [(False, False)]
     counts = binary_counts(pairs)
     assert counts == BinaryCounts(4, 3, 2, 1)
@@ -82,7 +82,7 @@ def resampled(counts: BinaryCounts, figure: str) -> Interval:
 
 
 @pytest.mark.parametrize("figure", ["f1", "balanced_accuracy"])
-def test_the_closed_forms_are_near_the_bootstrap(figure: str) -> None:
+def test_the_closed_form_intervals_are_near_the_bootstrap(figure: str) -> None:
     counts = BinaryCounts(140, 40, 60, 160)
     estimate: Estimate = getattr(counts, figure)
     theirs = resampled(counts, figure)
@@ -93,7 +93,7 @@ def test_the_closed_forms_are_near_the_bootstrap(figure: str) -> None:
 
 
 @given(COUNTS)
-def test_a_figure_lies_in_its_interval_and_both_between_0_and_1(counts: BinaryCounts) -> None:
+def test_a_figure_is_in_its_interval_and_both_are_within_0_to_1(counts: BinaryCounts) -> None:
     for figure in ("recall", "specificity", "precision", "accuracy", "balanced_accuracy", "f1"):
         estimate: Estimate = getattr(counts, figure)
         assert (estimate.value is None) == (estimate.interval is None)

@@ -45,7 +45,7 @@ def test_fisher_is_rounded_once_from_the_exact_fraction() -> None:
 
 
 @given(rates(), rates())
-def test_fisher_is_scipys(first: Rate, second: Rate) -> None:
+def test_fisher_equals_scipy(first: Rate, second: Rate) -> None:
     table = [
         [first.numerator, first.denominator - first.numerator],
         [second.numerator, second.denominator - second.numerator],
@@ -65,16 +65,14 @@ def test_fisher_is_the_definition_in_fractions(first: Rate, second: Rate) -> Non
 
 
 @given(rates(), rates())
-def test_fisher_does_not_mind_which_is_first_or_what_counts_as_a_hit(
-    first: Rate, second: Rate
-) -> None:
+def test_fisher_ignores_the_order_and_what_counts_as_a_hit(first: Rate, second: Rate) -> None:
     p_value = fisher_exact(first, second)
     mirrored = (Rate(r.denominator - r.numerator, r.denominator) for r in (first, second))
     assert fisher_exact(second, first) == pytest.approx(p_value, rel=1e-15)
     assert fisher_exact(*mirrored) == pytest.approx(p_value, rel=1e-15)
 
 
-def test_a_million_trials_are_no_more_work_than_their_square_root() -> None:
+def test_a_million_trials_cost_no_more_than_their_square_root() -> None:
     first, second = Rate(500_000, 1_000_000), Rate(501_500, 1_000_000)
     table = [[500_000, 500_000], [501_500, 498_500]]
     assert fisher_exact(first, second) == pytest.approx(stats.fisher_exact(table)[1], rel=1e-9)
@@ -86,7 +84,7 @@ MCNEMAR = {
     "one change of ten the other way": (1, 9, 0, 22 / 1024),
     "as many each way": (7, 7, 3, 1.0),
     "nothing changed": (0, 0, 5, 1.0),
-    "one change is no evidence": (1, 0, 0, 1.0),
+    "one change is not evidence": (1, 0, 0, 1.0),
     "six changes one way are": (6, 0, 0, 2 / 64),
     "nothing compared": (0, 0, 0, None),
 }
@@ -101,7 +99,7 @@ def test_mcnemar(first: int, second: int, agreeing: int, wanted: float | None) -
 
 
 @given(COUNTS, COUNTS, COUNTS)
-def test_mcnemar_is_scipys_binomial_test(first: int, second: int, agreeing: int) -> None:
+def test_mcnemar_equals_the_binomial_test_of_scipy(first: int, second: int, agreeing: int) -> None:
     found = mcnemar_exact(only_first=first, only_second=second, agreeing=agreeing + 1)
     wanted = stats.binomtest(first, first + second).pvalue if first + second else 1.0
     assert found == pytest.approx(wanted, rel=1e-11)

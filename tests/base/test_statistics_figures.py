@@ -39,13 +39,13 @@ def test_a_rate_of_nothing_is_not_measured() -> None:
 
 
 @pytest.mark.parametrize(("numerator", "denominator"), [(-1, 2), (3, 2), (0, -1), (-2, -1)])
-def test_more_than_there_are_is_not_a_share(numerator: int, denominator: int) -> None:
+def test_a_share_above_one_is_refused(numerator: int, denominator: int) -> None:
     with pytest.raises(ValueError, match="not a share"):
         Rate(numerator, denominator)
 
 
 @given(st.integers(1, 9999))
-def test_a_rate_meets_its_own_threshold_as_written(hits: int) -> None:
+def test_a_rate_equals_its_decimal_value(hits: int) -> None:
     assert Rate(hits, 10_000).value == float(f"0.{hits:04d}")
 
 
@@ -57,7 +57,7 @@ def test_rates_merge_in_any_order(first: Rate, second: Rate, third: Rate) -> Non
 
 
 @given(st.lists(FINITE, min_size=1))
-def test_a_mean_lies_within_and_ignores_order(values: list[float]) -> None:
+def test_a_mean_is_within_the_values_and_ignores_order(values: list[float]) -> None:
     found = mean(values)
     assert found is not None
     assert found == mean(reversed(values))
@@ -74,7 +74,7 @@ def test_a_sum_beyond_the_doubles_still_has_a_mean() -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_not_finite_is_refused(value: float) -> None:
+def test_numbers_that_are_not_finite_are_refused(value: float) -> None:
     for function in (mean, lambda values: percentile(values, 50)):
         with pytest.raises(ValueError, match="finite"):
             function([1.0, value])
@@ -106,14 +106,14 @@ def test_percentile(values: list[float], percent: float, wanted: float | None) -
 
 
 @given(st.lists(MODEST, min_size=1), st.floats(0, 100))
-def test_percentiles_are_numpys(values: list[float], percent: float) -> None:
+def test_percentiles_equal_those_of_numpy(values: list[float], percent: float) -> None:
     assert percentile(values, percent) == pytest.approx(
         float(np.percentile(values, percent)), rel=1e-9, abs=1e-6
     )
 
 
 @given(st.lists(FINITE, min_size=1), st.floats(0, 100), st.floats(0, 100))
-def test_a_higher_percent_never_gives_less(
+def test_a_higher_percentile_is_never_smaller(
     values: list[float], first: float, second: float
 ) -> None:
     ordered = sorted(values)
@@ -153,7 +153,7 @@ def test_pass_hat_k(passes: int, trials: int, k: int, wanted: float | None) -> N
 
 
 @pytest.mark.parametrize(("passes", "trials", "k"), [(-1, 2, 1), (3, 2, 1), (1, 2, 0), (1, 2, -1)])
-def test_what_cannot_have_happened_is_refused(passes: int, trials: int, k: int) -> None:
+def test_impossible_counts_are_refused(passes: int, trials: int, k: int) -> None:
     with pytest.raises(ValueError, match=r"cannot have passed|at least 1"):
         pass_hat_k(passes, trials, k)
 
@@ -194,7 +194,7 @@ def test_rounded(value: float | None, decimals: int, wanted: float | None) -> No
 
 
 @given(FINITE, st.integers(0, 12))
-def test_rounding_is_near_and_settled(value: float, decimals: int) -> None:
+def test_rounding_is_accurate_and_idempotent(value: float, decimals: int) -> None:
     found = rounded(value, decimals)
     assert abs(Fraction(found) - Fraction(repr(value))) <= Fraction(1, 2 * 10**decimals) + Fraction(
         math.ulp(found)

@@ -45,7 +45,9 @@ PINNED = {
 
 
 @pytest.mark.parametrize(("rate", "wanted"), PINNED.values(), ids=PINNED.keys())
-def test_every_digit(rate: Rate, wanted: tuple[float, float]) -> None:
+def test_the_bootstrap_is_reproduced_to_every_digit(
+    rate: Rate, wanted: tuple[float, float]
+) -> None:
     assert wilson(rate, 0.95) == Interval(*wanted)
 
 
@@ -54,7 +56,7 @@ def test_no_trials_is_not_measured() -> None:
 
 
 @given(rate=rates(), confidence=CONFIDENCES)
-def test_it_contains_the_estimate(rate: Rate, confidence: float) -> None:
+def test_an_interval_contains_its_estimate(rate: Rate, confidence: float) -> None:
     interval = interval_of(rate, confidence)
     assert 0 <= interval.low <= rate.numerator / rate.denominator <= interval.high <= 1
     assert interval.low < interval.high
@@ -69,7 +71,7 @@ def test_failures_mirror_successes(rate: Rate, confidence: float) -> None:
 
 
 @given(rate=rates(), confidence=CONFIDENCES)
-def test_one_success_more_moves_it_up(rate: Rate, confidence: float) -> None:
+def test_one_more_success_raises_the_interval(rate: Rate, confidence: float) -> None:
     fewer = interval_of(Rate(rate.numerator, rate.denominator + 1), confidence)
     more = interval_of(Rate(rate.numerator + 1, rate.denominator + 1), confidence)
     assert fewer.low < more.low
@@ -89,7 +91,7 @@ def test_a_confidence_is_between_0_and_1(confidence: float) -> None:
 
 
 @given(rates(most=10**6), CONFIDENCES)
-def test_wilson_is_scipys(rate: Rate, confidence: float) -> None:
+def test_wilson_equals_scipy(rate: Rate, confidence: float) -> None:
     theirs = stats.binomtest(rate.numerator, rate.denominator).proportion_ci(confidence, "wilson")
     ours = interval_of(rate, confidence)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), rel=1e-11, abs=1e-14)
@@ -110,5 +112,5 @@ def test_published_quantiles(confidence: float, z: float) -> None:
 
 
 @given(st.floats(0.001, 0.9999))
-def test_quantiles_are_scipys(confidence: float) -> None:
+def test_quantiles_equal_those_of_scipy(confidence: float) -> None:
     assert z_value(confidence) == pytest.approx(stats.norm.isf((1 - confidence) / 2), rel=1e-11)

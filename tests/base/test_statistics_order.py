@@ -10,7 +10,7 @@ from affidavit.base.statistics import percentile_interval, percentile_of_sorted
 
 
 def ranks(count: int, share: float, confidence: float) -> tuple[int, int] | None:
-    """Return the ranks by the definition: each tail is at most half of what is left."""
+    """Return the ranks by definition: each tail has at most half of the remaining probability."""
     tail = (1 - confidence) / 2
     odds = [comb(count, k) * share**k * (1 - share) ** (count - k) for k in range(count + 1)]
     low = max(k for k in range(count + 1) if sum(odds[:k]) <= tail)
@@ -43,7 +43,7 @@ NONSENSE = {"the least": (0, 0.95), "the most": (100, 0.95), "certainty": (50, 1
 
 
 @pytest.mark.parametrize(("percent", "confidence"), NONSENSE.values(), ids=NONSENSE.keys())
-def test_what_makes_no_sense(percent: int, confidence: float) -> None:
+def test_percents_and_confidences_out_of_range_are_refused(percent: int, confidence: float) -> None:
     with pytest.raises(ValueError, match="within their ranges"):
         percentile_interval([1.0], percent, confidence)
 

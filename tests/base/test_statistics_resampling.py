@@ -1,4 +1,4 @@
-"""The bootstrap: the same from the same seed, everywhere."""
+"""The bootstrap gives the same result from the same seed on every machine."""
 
 from collections.abc import Sequence
 from hashlib import shake_256
@@ -24,7 +24,7 @@ def test_the_generator_is_as_documented() -> None:
     assert drawn_positions(42, 7, 10) == [word * 10 // 2**64 for word in words]
 
 
-def test_every_digit() -> None:
+def test_the_bootstrap_is_reproduced_to_every_digit() -> None:
     assert drawn_positions(1, 0, 12) == [10, 0, 10, 4, 11, 10, 6, 8, 7, 6, 9, 9]
     assert bootstrap(VALUES, mean, seed=1, resamples=500) == Bootstrap(
         estimate=48.02, interval=Interval(low=40.079, high=57.0955), resamples=500, unmeasured=0
@@ -32,7 +32,7 @@ def test_every_digit() -> None:
 
 
 @given(st.integers(0, 2**70), st.integers(0, 2**40), st.integers(0, 300))
-def test_positions_are_positions(seed: int, resample: int, count: int) -> None:
+def test_drawn_positions_are_in_range(seed: int, resample: int, count: int) -> None:
     drawn = drawn_positions(seed, resample, count)
     assert len(drawn) == count
     assert all(0 <= position < count for position in drawn)
@@ -48,7 +48,7 @@ def test_every_position_is_as_likely_as_the_others() -> None:
     assert stats.chisquare(counts).pvalue > 0.001
 
 
-def test_it_is_near_scipys() -> None:
+def test_the_interval_is_near_that_of_scipy() -> None:
     theirs = stats.bootstrap(
         (VALUES,), lambda rows, axis: rows.mean(axis), method="percentile", rng=1
     ).confidence_interval
@@ -72,7 +72,7 @@ NOT_MEASURED = {
 
 
 @pytest.mark.parametrize("rows", NOT_MEASURED.values(), ids=NOT_MEASURED.keys())
-def test_it_is_not_measured(rows: tuple[tuple[bool, bool], ...]) -> None:
+def test_bootstrap_over_nothing_is_not_measured(rows: tuple[tuple[bool, bool], ...]) -> None:
     assert bootstrap(rows, precision, seed=1, resamples=9) == Bootstrap(None, None, 9, 9)
 
 

@@ -1,4 +1,4 @@
-"""What strict JSON refuses, by which code, and where it says the fault is."""
+"""What strict JSON refuses, with which code and position."""
 
 import pytest
 
@@ -242,7 +242,7 @@ def test_the_line_of_the_fault(raw: bytes, line: int) -> None:
     assert caught.value.where.line == line
 
 
-def test_the_line_counts_from_where_the_caller_says() -> None:
+def test_lines_are_counted_from_the_given_start() -> None:
     with pytest.raises(AffidavitError) as caught:
         decode(b"[1,\nx]", first_line=10)
     assert caught.value.where.line == 11
@@ -303,12 +303,12 @@ def test_limits(raw: bytes, limits: JsonLimits, name: str | None) -> None:
 
 
 @pytest.mark.parametrize("depth", [-1, MAX_DEPTH + 1])
-def test_a_depth_that_cannot_be_held_is_not_a_limit(depth: int) -> None:
+def test_a_depth_out_of_range_is_refused(depth: int) -> None:
     with pytest.raises(ValueError, match=f"from 0 to {MAX_DEPTH}"):
         JsonLimits(max_depth=depth)
 
 
 def test_the_diagnosis_never_contradicts_a_refusal() -> None:
-    # Should the decoder ever refuse what the grammar allows, it stays refused, by code.
+    # If the decoder ever refuses text that the grammar allows, the error still has a code.
     error = strict_json.refusal_error(b"{}", DOCUMENT_LIMITS)
     assert error.fault.name == "json.syntax"

@@ -23,7 +23,7 @@ def outcome(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> object:
 
 @given(st.binary(max_size=60) | NEARLY_JSON)
 @settings(max_examples=300)
-def test_any_bytes_end_as_the_reference_says(raw: bytes) -> None:
+def test_any_bytes_decode_as_in_the_reference(raw: bytes) -> None:
     try:
         wanted = reference_decode(raw)
     except (ValueError, RecursionError):
@@ -36,7 +36,9 @@ def test_any_bytes_end_as_the_reference_says(raw: bytes) -> None:
 
 @given(NEARLY_JSON, st.integers(0, 3), st.integers(0, 3), st.integers(0, 4))
 @settings(max_examples=300)
-def test_the_two_readings_agree(raw: bytes, depth: int, keys: int, characters: int) -> None:
+def test_the_diagnosis_agrees_with_the_decoder(
+    raw: bytes, depth: int, keys: int, characters: int
+) -> None:
     # The diagnosis finds a fault in exactly what the decoder refuses, within any limits.
     limits = JsonLimits(max_depth=depth, max_keys=keys, max_string=characters)
     is_refused = isinstance(outcome(raw, limits), AffidavitError)
@@ -44,7 +46,7 @@ def test_the_two_readings_agree(raw: bytes, depth: int, keys: int, characters: i
 
 
 @given(VALUES)
-def test_what_is_written_is_read_back(value: object) -> None:
+def test_written_values_are_read_back(value: object) -> None:
     for raw in (
         json.dumps(value).encode(),
         json.dumps(value, ensure_ascii=False, indent=1).encode(),
@@ -54,7 +56,7 @@ def test_what_is_written_is_read_back(value: object) -> None:
 
 
 @given(VALUES, st.data())
-def test_a_member_written_twice_is_always_found(value: object, data: st.DataObject) -> None:
+def test_a_duplicate_member_is_always_found(value: object, data: st.DataObject) -> None:
     members = {"first": value, "a:b": value, "last": 1}
     key = data.draw(st.sampled_from(list(members)))
     copy = json.dumps({key: data.draw(VALUES)})

@@ -1,4 +1,4 @@
-"""JSON lines: numbers of lines, blank lines, ends of lines, lengths."""
+"""JSON lines: line numbers, blank lines, line ends, lengths."""
 
 import io
 
@@ -11,7 +11,7 @@ from affidavit.base.strict_json import decode_lines, read_lines, split_lines
 TEN = JsonLimits(max_bytes=10)
 
 ACCEPTED = {
-    "a line feed at the end is no line": (b"1\n2\n", [(1, 1), (2, 2)]),
+    "a line feed at the end is not a line": (b"1\n2\n", [(1, 1), (2, 2)]),
     "the last line may do without": (b"1\n2", [(1, 1), (2, 2)]),
     "nothing": (b"", []),
     "a blank line is counted": (b"1\n\n \t\r\n2\n", [(1, 1), (4, 2)]),
@@ -39,7 +39,7 @@ REFUSED = {
     "a byte order mark": (b"\xef\xbb\xbf1\n", "json.encoding", 1),
     "a line that is too long": (b'1\n"456789012"\n', "limit.line_bytes", 2),
     "the last line is too long": (b'1\n"456789012"', "limit.line_bytes", 2),
-    "a form feed is no white space": (b"1\n\x0c\n", "json.syntax", 2),
+    "a form feed is not white space": (b"1\n\x0c\n", "json.syntax", 2),
 }
 
 

@@ -1,4 +1,4 @@
-"""Strict YAML: what is taken of it, what is refused, and the lines of both."""
+"""Strict YAML: what is accepted, what is refused, and the line numbers of both."""
 
 import pytest
 import yaml
@@ -48,7 +48,7 @@ def test_yaml_that_is_refused(raw: bytes, line: int | None) -> None:
     assert error.value.where.line == line
 
 
-def test_yaml_says_what_json_could() -> None:
+def test_yaml_has_only_the_values_of_json() -> None:
     text = "a: no\nb: [1:30, 2026-01-31, 0x1F, 1e3, 'true', true, ~, 007]\nc: {d: .5}\ne: *\n"
     positions: Positions = {}
     value = decode_yaml(text.replace("e: *\n", "").encode(), positions=positions)

@@ -114,7 +114,7 @@ def body(
     route: QuestionRoute | None = None,
     lost: tuple[str, ...] = (),
 ) -> ReceiptBody:
-    """An answer's body as a reader gets it: written and decoded."""
+    """An answer's body after writing and decoding it."""
     asked = checks(*(wire or (PYTHON,)))
     evidence = evidence_for(asked)
     evidence |= {

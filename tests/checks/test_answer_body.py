@@ -1,4 +1,4 @@
-"""The body of a receipt: what stands in it, and what does not."""
+"""The body of a receipt: its members, and what is left out."""
 
 import msgspec
 from tests.checks.builders import AT, PYTHON, TOOLS, body, reread, table
@@ -36,7 +36,7 @@ def test_every_check_is_echoed_with_its_verdict() -> None:
     assert "integrity, not truth" in made["disclaimers"][0]
 
 
-def test_a_list_that_was_seen_is_not_echoed() -> None:
+def test_an_observed_list_is_not_echoed() -> None:
     made = body({**PYTHON, "expect": {"path": "results", "op": "contains", "value": 1}})
     assert made["checks"][0]["results"] == [{"outcome": "failed"}]
 
@@ -98,7 +98,7 @@ def test_a_refusal_has_no_checks() -> None:
     assert not made.keys() & {"checks", "evidence_index", "reproduce", "degraded", "evidence"}
 
 
-def test_the_coverage_is_what_the_tools_and_routes_make() -> None:
+def test_the_coverage_follows_from_the_tools_and_routes() -> None:
     made = msgspec.to_builtins(coverage_manifest(TOOLS, table()))
     assert (made["schema"], made["router_sha256"]) == ("answer-coverage/v1", table().sha256)
     (family,) = made["families"]

@@ -1,4 +1,4 @@
-"""The check unit is read strictly: what is wrong is refused with the check and the field."""
+"""The check unit is read strictly: errors name the check and the field."""
 
 from typing import Any
 
@@ -26,14 +26,14 @@ REFUSED: dict[str, tuple[Any, str, str, str]] = {
     "an id that is too long": ([{**GOOD, "id": "a" * 65}], "AF300", "checks[0].id", "number 1"),
     "an empty tool": ([{**GOOD, "tool": ""}], "AF300", "checks[0].tool", "'a'"),
     "arguments in a list": ([{**GOOD, "args": []}], "AF300", "checks[0].args", "'a'"),
-    "a key that is no text": ([{**GOOD, "args": {1: 2}}], "AF042", "checks[0].args", "as a key"),
+    "a key that is not text": ([{**GOOD, "args": {1: 2}}], "AF042", "checks[0].args", "as a key"),
     "a number that is none": (
         [{**GOOD, "args": {"x": float("nan")}}],
         "AF025",
         "checks[0].args.x",
         "nan",
     ),
-    "an integer nobody keeps": (
+    "an integer beyond 2^53": (
         [GOOD, {**GOOD, "id": "b", "expect": {"op": "eq", "value": 2**53}}],
         "AF025",
         "checks[1].expect.value",
@@ -166,7 +166,7 @@ def test_refused(wire: Any, code: str, field: str, said: str) -> None:
     assert error.next_step
 
 
-def test_what_is_omitted() -> None:
+def test_omitted_fields_have_defaults() -> None:
     (check,) = checks(GOOD)
     assert (check.args, check.expectations, check.observe, check.required) == ({}, (), False, True)
     assert not check.adjudicates

@@ -76,7 +76,7 @@ def test_the_replay_of_a_fresh_body_holds(made: ReceiptBody) -> None:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place of a body at which a single value stands."""
+    """The path of every scalar value in a body."""
     if isinstance(value, dict):
         return [place for key in value for place in places(value[key], (*path, key))]
     if isinstance(value, list):
@@ -84,7 +84,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path]
 
 
-# What a body holds as it was given: who answers, what was asked, what others said of themselves.
+# Members that no replay can verify: the issuer, the question, and statements of the sources.
 GIVEN = {"issuer", "disclaimers", "attestation"}
 
 
@@ -107,8 +107,8 @@ def test_a_change_of_any_verdict_value_or_digest_is_found(
     new = data.draw(SCALARS.filter(lambda value: repr(value) != repr(old)))
     holder[place[-1]] = new
     found = replay_body(changed)
-    # What was asked may be changed into something that gives the same verdict: that is another
-    # receipt, which only its signature tells from this one.
+    # A changed question can give the same verdict. That is another receipt, and only its signature
+    # distinguishes it from this one.
     if not found.differences:
         asked = {"args", "expect", "observe", "required", "id", "tools"}
         assert asked & set(place), place
@@ -128,7 +128,7 @@ def test_a_digest_that_is_changed_is_found(made: ReceiptBody, data: st.DataObjec
 
 
 @given(VALUES | st.dictionaries(st.text(max_size=5), VALUES))
-def test_replay_answers_whatever_it_is_given(value: Any) -> None:
+def test_replay_returns_a_result_for_any_input(value: Any) -> None:
     receipt = value if isinstance(value, dict) else {"checks": value}
     assert replay_body(receipt).differences
 
@@ -158,9 +158,7 @@ def test_optional_checks_never_move_the_answer(results: list[Any], one: Any) -> 
 
 
 @given(st.lists(WEIGHED, max_size=8), WEIGHED)
-def test_a_further_required_check_never_makes_an_answer_better(
-    results: list[Any], one: Any
-) -> None:
+def test_another_required_check_never_improves_an_answer(results: list[Any], one: Any) -> None:
     one.required = True
     before, after = compose(results), compose([*results, one])
     if before.verdict is AnswerVerdict.CONTRADICTED:
@@ -180,7 +178,7 @@ def test_equality_has_two_sides(one: Any, other: Any) -> None:
 
 
 @given(VALUES, st.sampled_from([*OPERATORS]), st.data())
-def test_every_operator_answers_whatever_it_is_given(
+def test_every_operator_returns_a_result_for_any_input(
     raw: Any, op: str, data: st.DataObject
 ) -> None:
     expect = {"op": op, **data.draw(OPERANDS[OPERATORS[op].operand])}
@@ -194,7 +192,7 @@ WORDS = st.lists(st.sampled_from("abc"), min_size=1, max_size=5)
 
 
 @given(WORDS, WORDS, WORDS)
-def test_a_pattern_finds_what_was_put_into_it(first: Any, taken: Any, last: Any) -> None:
+def test_a_pattern_extracts_the_values_that_filled_it(first: Any, taken: Any, last: Any) -> None:
     pattern = parse_pattern(" ".join([*first, "{x}", *last]))
     assert not isinstance(pattern, str)
     found = match_pattern(pattern, words_of(" ".join([*first, *taken, *last]).upper()))

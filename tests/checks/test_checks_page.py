@@ -189,7 +189,7 @@ ROWS = examples_in(PAGE)
 
 
 @pytest.mark.parametrize(("name", "cells"), ROWS.items(), ids=ROWS.keys())
-def test_the_example_of(name: str, cells: tuple[str, ...]) -> None:
+def test_an_example_of_the_page(name: str, cells: tuple[str, ...]) -> None:
     SPECIAL.get(name, CHECKS[name[0]])(*cells)
 
 

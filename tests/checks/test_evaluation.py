@@ -1,4 +1,4 @@
-"""A check against its evidence: what is asked, what is lost, and what is over the cap."""
+"""Checks against their evidence: queries, missing evidence, and checks over the cap."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def one(wire: dict[str, Any], evidence: Any = None) -> Any:
     return result
 
 
-def test_the_seeds_check() -> None:
+def test_the_check_of_the_specification() -> None:
     result = one({})
     assert result.verdict is CheckVerdict.SUPPORTED
     assert result.explain == 'results.0.latest_version: saw "3.13.1"; semver_gte "3.13" holds'
@@ -38,14 +38,14 @@ def test_false_and_zero_are_arguments() -> None:
     assert missing_args(("a", "b", "c"), {"a": False, "b": 0, "c": []}) == ()
 
 
-def test_lost_evidence_says_why() -> None:
+def test_unavailable_evidence_has_a_reason() -> None:
     result = one({}, EvidenceUnavailable("mirror: HTTP 500"))
     assert result.verdict is CheckVerdict.EVIDENCE_UNAVAILABLE
     assert result.explain == "no evidence: mirror: HTTP 500"
     assert result.unavailable == "mirror: HTTP 500"
 
 
-def test_evidence_that_was_never_sought_is_unavailable() -> None:
+def test_evidence_that_was_not_queried_is_unavailable() -> None:
     asked = checks(PYTHON)
     (result,) = evaluate(asked, TOOLS, {}, AT)
     assert result.verdict is CheckVerdict.EVIDENCE_UNAVAILABLE
@@ -66,7 +66,7 @@ def test_observing_records_the_value() -> None:
     assert "the primary value: saw an object" in whole.explain
 
 
-def test_observing_nothing_lists_what_is_there() -> None:
+def test_observing_a_missing_value_lists_the_existing_keys() -> None:
     result = one({"expect": {"op": "exists", "path": "version"}, "observe": True})
     assert result.verdict is CheckVerdict.NOT_EVALUABLE
     assert result.explain.startswith("version: the result has no key")
@@ -74,7 +74,7 @@ def test_observing_nothing_lists_what_is_there() -> None:
     assert result.value is msgspec.UNSET
 
 
-def test_a_primary_value_that_is_missing_lists_what_is_there() -> None:
+def test_a_missing_primary_value_lists_the_existing_keys() -> None:
     found = fact({"results": [{"latest": "3.13"}]}, VERSION, PYTHON["args"])
     result = one({"expect": {"op": "eq", "value": "3.13"}}, found)
     assert result.verdict is CheckVerdict.NOT_EVALUABLE
@@ -94,7 +94,7 @@ def test_checks_over_the_cap_are_not_made() -> None:
     assert not compose(results).degraded
 
 
-def test_only_what_can_be_asked_is_asked() -> None:
+def test_only_checks_with_a_declared_tool_are_queried() -> None:
     asked = checks(PYTHON, {**PYTHON, "id": "b", "args": {}}, {"id": "c", "tool": "oracle"})
     assert [check.id for check in checks_needing_evidence(asked, TOOLS)] == ["py"]
 

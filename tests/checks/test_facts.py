@@ -1,4 +1,4 @@
-"""Facts: what sources said, what they are worth together, and the digest that binds it."""
+"""Facts: the answers of sources, their joint confidence, and the digest that binds them."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def made(*answers: Any, tool: Tool = VERSION, signed: bool = True) -> Evidence:
     return found
 
 
-def test_a_fact_says_where_it_comes_from() -> None:
+def test_a_fact_names_its_sources() -> None:
     found = made(SourceAnswer(INDEX, RESULT, EARLIER), silence()).fact
     assert (found.schema, found.tool, found.args) == ("fact/v1", VERSION.name, ARGS)
     assert (found.value, found.observed_at, found.licence) == (
@@ -95,7 +95,7 @@ def test_a_tool_without_an_age_is_never_fresh() -> None:
     assert "declares no age" in block.note
 
 
-def test_a_result_that_json_cannot_hold_is_no_answer() -> None:
+def test_a_result_without_a_json_form_is_not_an_answer() -> None:
     found = fact_from_answers(
         VERSION, ARGS, [SourceAnswer(INDEX, {"n": float("nan")}, AT)], AT, signed=True
     )
@@ -106,7 +106,7 @@ def test_a_result_that_json_cannot_hold_is_no_answer() -> None:
     assert rest.value == "3.13.1"
 
 
-def test_no_sources_no_evidence() -> None:
+def test_without_sources_there_is_no_evidence() -> None:
     found = fact_from_answers(VERSION, ARGS, [], AT, signed=True)
     assert found == EvidenceUnavailable("the tool has no sources")
 
@@ -126,7 +126,7 @@ def test_a_fact_may_have_a_result_and_no_value() -> None:
     assert found.verification.sources == 0
 
 
-def test_a_conflict_says_who_says_what() -> None:
+def test_a_conflict_lists_the_value_of_each_source() -> None:
     other: JsonValue = {"results": [{"latest_version": "3.12"}]}
     note = made(
         SourceAnswer(INDEX, RESULT, AT), SourceAnswer(MIRROR, other, AT)
@@ -134,7 +134,7 @@ def test_a_conflict_says_who_says_what() -> None:
     assert note.startswith('mirror disagrees and says "3.12"')
 
 
-def test_a_verified_fact_says_why() -> None:
+def test_a_verified_fact_has_a_reason() -> None:
     block = made(
         SourceAnswer(INDEX, RESULT, AT), SourceAnswer(MIRROR, RESULT, AT)
     ).fact.verification
@@ -143,7 +143,7 @@ def test_a_verified_fact_says_why() -> None:
     assert block.note == "independent sources agree, and all are fresh"
 
 
-def test_staleness_is_said() -> None:
+def test_a_stale_fact_is_marked_stale() -> None:
     late = made(SourceAnswer(INDEX, RESULT, "2026-01-31T14:28:59.5Z")).fact.verification
     assert "index is 60.5 s old, and 60 s are allowed" in late.note
     ahead = made(SourceAnswer(INDEX, RESULT, "2026-01-31T14:31:00Z")).fact.verification

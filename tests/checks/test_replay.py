@@ -1,4 +1,4 @@
-"""Steps 4 and 5 of a verification: what a receipt says must follow from what it holds."""
+"""Steps 4 and 5 of a verification: the results of a receipt must follow from its evidence."""
 
 import json
 from collections.abc import Callable
@@ -74,7 +74,7 @@ def refusal() -> ReceiptBody:
 
 
 def sourced(tolerance: Tolerance | None) -> ReceiptBody:
-    """An answer from three sources, of which one is silent."""
+    """An answer from three sources, one of which does not answer."""
     tool = Tool(name="t", max_age_s=60.5, tolerance=tolerance, unit="degrees")
     answers: list[SourceAnswer | SourceFailure] = [
         SourceAnswer(INDEX, 20, AT),
@@ -112,7 +112,7 @@ def test_a_fresh_body_replays(make: Callable[[], ReceiptBody]) -> None:
 
 
 def test_what_the_engine_writes(golden: Golden) -> None:
-    # Old receipts are replayed with these words. If the file changes, so does ENGINE_VERSION.
+    # Old receipts are replayed with these texts. If the file changes, change ENGINE_VERSION too.
     answer = json.dumps(mixed(), indent=1, sort_keys=True, ensure_ascii=False)
     golden.check("answer-1.0.0.json", answer + "\n")
     refused = json.dumps(refusal(), indent=1, sort_keys=True, ensure_ascii=False)
@@ -126,7 +126,7 @@ def test_the_canonical_form_may_be_given() -> None:
     assert replay_body(changed, sorted_compact(changed)).differences
 
 
-def test_what_the_seal_adds_is_not_replayed() -> None:
+def test_members_of_the_seal_are_not_replayed() -> None:
     sealed = {**body(), "receipt_id": "ans_0", "signature": {"sig": "x"}, "anchor": {}}
     assert not replay_body(sealed).differences
 
@@ -140,7 +140,7 @@ def test_a_digest_without_its_algorithm_is_read() -> None:
     assert not replay_body(made).differences
 
 
-def test_a_digest_that_leads_nowhere_is_found() -> None:
+def test_a_digest_without_evidence_is_found() -> None:
     made = body()
     made["checks"][0]["evidence"] = ["sha256:" + "0" * 64]
     first, second, *_ = replay_body(made).differences
@@ -164,7 +164,7 @@ def test_evidence_that_was_swapped_is_found() -> None:
 
 
 def redigested(made: ReceiptBody) -> ReceiptBody:
-    """What a forger does: after a change the digests are made to fit again."""
+    """Recompute the digests after a change, as a forger would."""
     renamed = {digest: fact_digest(fact) for digest, fact in made["evidence_index"].items()}
     made["evidence_index"] = {
         renamed[digest]: fact for digest, fact in made["evidence_index"].items()
@@ -175,7 +175,7 @@ def redigested(made: ReceiptBody) -> ReceiptBody:
 
 
 def change(made: ReceiptBody, path: str, value: Any) -> ReceiptBody:
-    """Set what stands at a path of an answer; `fact` is its only piece of evidence."""
+    """Set the value at a path of an answer; `fact` is its only piece of evidence."""
     place: Any = made
     *steps, last = path.split(".")
     for step in steps:
@@ -201,7 +201,7 @@ FORGED: dict[str, tuple[str, Any, str]] = {
     "an outcome": ("checks.0.results.0.outcome", "failed", "checks[0].results[0].outcome"),
     "what was observed": ("checks.0.results.0.observed", "4", "checks[0].results[0].observed"),
     "an operand": ("checks.0.expect.value", "3.12", "checks[0].explain"),
-    "a value nobody asked for": ("checks.0.value", 1, "checks[0].value"),
+    "a value that was not requested": ("checks.0.value", 1, "checks[0].value"),
     "evidence that is said to be lost": ("checks.0.unavailable", "x", "checks[0].confidence"),
     "a list of what was not checked": ("not_checked", ["py"], "not_checked"),
     "the engine": ("reproduce.evaluator.engine_version", "0.9.0", "engine_version"),
@@ -276,7 +276,7 @@ UNREADABLE: dict[str, tuple[str, Any, str]] = {
 @pytest.mark.parametrize(("path", "value", "place"), UNREADABLE.values(), ids=UNREADABLE)
 def test_hostile_receipts_end_in_a_difference(path: str, value: Any, place: str) -> None:
     made = body()
-    # To some of these no digest can be made to fit.
+    # For some of these no matching digest exists.
     with suppress(AttributeError, TypeError, KeyError):
         made = change(made, path, value)
     found = replay_body(made)

@@ -31,7 +31,12 @@ REFUSED: dict[str, tuple[Any, str, str | None, str]] = {
     "another version": ({"version": "route/2", "routes": []}, "AF310", "version", "route/2"),
     "no routes": ({"version": "route/1"}, "AF310", "routes", "missing"),
     "an unknown field": (of({**ROW, "regex": "x"}), "AF310", "routes[0]", "regex"),
-    "neither ask nor say": (of({"id": "r", "tool": "t"}), "AF310", "routes[0]", "neither"),
+    "neither question nor statement": (
+        of({"id": "r", "tool": "t"}),
+        "AF310",
+        "routes[0]",
+        "neither",
+    ),
     "an id twice": (of(ROW, ROW), "AF311", "routes[1].id", "software.version"),
     "a broken slot": (of({**ROW, "ask": ["of {product"]}), "AF312", "routes[0].ask[0]", "neither"),
     "a slot within a word": (
@@ -145,7 +150,7 @@ def test_a_statement_is_not_swallowed_by_a_question() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  ", " ?!. ", "x" * 1001])
-def test_no_question_and_a_book_are_refused(text: str) -> None:
+def test_empty_and_overlong_questions_are_refused(text: str) -> None:
     with pytest.raises(AffidavitError) as raised:
         compile_question(table(), text)
     assert raised.value.fault.code == "AF314"

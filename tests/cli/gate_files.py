@@ -21,7 +21,7 @@ REFUSED: dict[str, Any] = {"claim": "not in context", "citations": []}
 
 
 def lines(path: Path, rows: Iterable[object]) -> str:
-    """Write rows as JSON lines; a text is a line as it is."""
+    """Write rows as JSON lines; a text is written unchanged."""
     path.parent.mkdir(parents=True, exist_ok=True)
     written = (row if isinstance(row, str) else json.dumps(row) for row in rows)
     path.write_text("".join(f"{line}\n" for line in written), "utf-8")
@@ -35,7 +35,7 @@ def report_of(*arguments: str) -> tuple[int, dict[str, Any]]:
 
 
 def code_of(result: Result) -> str:
-    """Return the code of the error that a command told in one line."""
+    """Return the code of the error that a command printed in one line."""
     told = [line for line in result.stderr.splitlines() if line.startswith("AF")]
     assert len(told) == 1, result.output
     assert "Traceback" not in result.output
@@ -50,7 +50,7 @@ BAD_FILES = {
     "no JSON": ("text.jsonl", "AF020"),
     "a line that is very long": ("long.jsonl", "AF030"),
     "another row": ("other.jsonl", "AF4"),
-    "a key that stands twice": ("twice.jsonl", "AF024"),
+    "a duplicate key": ("twice.jsonl", "AF024"),
 }
 
 

@@ -17,7 +17,7 @@ from affidavit.cli.program import Program, cli
 
 # The real program, and the sample one as `affidavit.cli.main.main` would start it.
 REAL = "from affidavit.cli.main import main; main()"
-# A shell that starts us in the background has us ignore the signal, and children inherit that.
+# A shell that starts a background process makes it ignore the signal; children inherit that.
 HANDLING_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 SAMPLED = (
     "import affidavit.cli.program as start; from tests.cli.sample_commands import SAMPLE;"
@@ -36,7 +36,7 @@ def run_sample(*arguments: str) -> Result:
 
 
 def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return this process's environment without what would decide over color and width."""
+    """Return this process's environment without the variables that set color and width."""
     decide = {"COLUMNS", "LINES", "NO_COLOR"}
     kept = {name: value for name, value in os.environ.items() if name not in decide}
     return {**kept, "TERM": "xterm-256color", **(changes or {})}
@@ -73,7 +73,7 @@ def run_process(
 def run_on_terminal(
     code: str, *arguments: str, columns: int = 80, env: Mapping[str, str] | None = None
 ) -> tuple[int, str]:
-    """Run a program on a terminal of some width; return its exit code and all that was shown."""
+    """Run a program on a terminal of this width; return its exit code and its output."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     with subprocess.Popen(
@@ -88,7 +88,7 @@ def run_on_terminal(
 
 
 def read_terminal(handle: int) -> bytes:
-    """Read what a terminal shows; nothing when its last writer has gone."""
+    """Read the output of a terminal; empty when its last writer has exited."""
     try:
         return os.read(handle, 65536)
     except OSError:  # Linux says EIO where others say end of file.

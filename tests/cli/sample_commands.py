@@ -1,4 +1,4 @@
-"""A table of commands that misbehave in every way the command line must survive."""
+"""Commands that fail in every way that the command line must handle."""
 
 import warnings
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A time stamp authority on loopback, and ones that fail in every way a user can meet."""
+"""A time stamp authority on loopback, and authorities that fail."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -9,7 +9,7 @@ from tests.faulty_server import in_a_thread
 
 @contextmanager
 def serving(answer: Callable[[bytes], tuple[int, bytes]]) -> Iterator[str]:
-    """Serve `answer(request) -> (status, body)`, and give the address."""
+    """Serve `answer(request) -> (status, body)`, and yield the URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

@@ -76,7 +76,7 @@ ENDS = {
     "a question is looked up": (QUESTION, 0, "evidenced"),
     "a statement that holds": ("There are 15 days of annual leave.", 0, "supported"),
     "a statement that does not": ("There are 12 days of annual leave.", 1, "contradicted"),
-    "a kind that nobody knows": (QUESTION.replace("annual", "moon"), 3, "insufficient_evidence"),
+    "an unknown kind": (QUESTION.replace("annual", "moon"), 3, "insufficient_evidence"),
     "a question that is not covered": ("Who is the boss?", 3, "outside_evidence_coverage"),
 }
 
@@ -95,7 +95,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "checks and a question": ((CHECKS, "--question", "why"), "AF00"),
     "no such file": (("no.json",), "AF01"),
     "no JSON": ((str(SAMPLES / "routes.yaml"),), "AF0"),
-    "an anchor that is no address": ((CHECKS, "--anchor", "ftp://x"), "AF376"),
+    "an anchor that is not an address": ((CHECKS, "--anchor", "ftp://x"), "AF376"),
     "an address with a secret": ((CHECKS, "--anchor", "http://me:you@localhost"), "AF376"),
     "an address that cannot be read": ((CHECKS, "--anchor", "http://[::1"), "AF376"),
     "an anchor required, and none named": ((CHECKS, "--anchor-required"), "AF00"),
@@ -119,7 +119,7 @@ def test_refused(project: Path, arguments: tuple[str, ...], code: str) -> None:
     assert receipts(project) == []
 
 
-def test_without_a_key_the_command_that_makes_one_is_named(tmp_path: Path) -> None:
+def test_without_a_key_the_error_names_the_command_that_creates_one(tmp_path: Path) -> None:
     result = ask(tmp_path, CHECKS)
     assert result.exit_code == 2
     assert result.stderr.startswith("AF375")
@@ -155,7 +155,7 @@ def test_on_a_terminal_the_table_is_drawn_within_its_width(project: Path) -> Non
     assert max(map(len, table)) <= 80
 
 
-def test_in_a_process_of_its_own_nothing_else_is_on_standard_output(project: Path) -> None:
+def test_in_its_own_process_standard_output_has_only_the_result(project: Path) -> None:
     done = run_process(REAL, "answer", *TOOLS, CHECKS, "--project", str(project), "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout)["verdict"] == "contradicted"
@@ -218,7 +218,7 @@ def test_an_authority_that_fails(
     assert "anchor" not in json.loads(kept.read_bytes())
 
 
-def test_an_authority_that_is_not_there_or_hangs() -> None:
+def test_an_unreachable_or_hanging_authority() -> None:
     released = threading.Event()
 
     def hang(request: bytes) -> tuple[int, bytes]:
@@ -234,7 +234,7 @@ def test_an_authority_that_is_not_there_or_hangs() -> None:
     assert "refused" in gone.value.message
 
 
-# Coverage, and what files say
+# Coverage and configuration
 
 
 def test_coverage(golden: Golden) -> None:
@@ -274,7 +274,7 @@ WRONG_FILES: dict[str, tuple[str, str, str]] = {
         "AF351",
     ),
     "no TOML": ("affidavit.toml", "[", "AF350"),
-    "YAML says it too": (
+    "the same in YAML": (
         "tools.yaml",
         "answer: {routes: 5}\ntools: {v: {use: software_version}}",
         "AF351",

@@ -113,7 +113,7 @@ def test_the_table_on_a_terminal(project: Path, golden: Golden) -> None:
 def test_markdown_has_the_shape_of_section_9_1(project: Path, golden: Golden) -> None:
     result = check(project, "-q", "--format", "markdown")
     assert result.exit_code == 1
-    # The id covers the judge's tables, which the golden file is not about.
+    # The id depends on the judge's tables, which this golden file does not test.
     golden.check(
         "check-leave.md", re.sub("led_[0-9a-f]{16}", "led_0000000000000000", result.stdout)
     )
@@ -161,7 +161,7 @@ def test_a_rules_file_is_in_the_ledger_by_its_digest(project: Path, tmp_path: Pa
     assert tuned["summary"]["by_verdict"] != plain["summary"]["by_verdict"]
 
 
-def test_a_claim_can_be_called_minor_and_still_counts(project: Path) -> None:
+def test_a_claim_set_to_minor_still_counts(project: Path) -> None:
     result = check(project, "--json", "--claim", "clm_004=minor")
     made = json.loads(result.stdout)
     assert made["summary"]["evidence_coverage"] == 1.0
@@ -230,7 +230,7 @@ BAD_INPUTS: dict[str, tuple[tuple[str, ...], int, str]] = {
         2,
         "AF001",
     ),
-    "an ending that says nothing": ((ANSWER, *SOURCES, "-o", "{here}/report.xyz"), 2, "AF001"),
+    "an unknown file ending": ((ANSWER, *SOURCES, "-o", "{here}/report.xyz"), 2, "AF001"),
     "the answer would be replaced": (
         ("{here}/own.md", *SOURCES, "-o", "{here}/own.md"),
         2,
@@ -270,7 +270,7 @@ def test_bad_input_gets_one_clear_line(
     assert ". Next: " in line
 
 
-def test_a_document_that_cannot_be_read_is_said_and_stops_nothing(tmp_path: Path) -> None:
+def test_an_unreadable_document_is_reported_and_stops_nothing(tmp_path: Path) -> None:
     sources = tmp_path / "sources"
     sources.mkdir()
     (sources / "good.md").write_text(
@@ -355,7 +355,7 @@ def test_a_closed_standard_input_is_an_empty_answer(
     assert caught.value.fault.name == "answer.empty"
 
 
-def test_a_batch_hides_no_source_that_was_not_read(tmp_path: Path) -> None:
+def test_a_batch_reports_sources_that_were_not_read(tmp_path: Path) -> None:
     sources = tmp_path / "sources"
     sources.mkdir()
     (sources / "good.md").write_text("Every employee receives 15 days of leave a year.\n")
@@ -383,7 +383,7 @@ ANSWERS = (
 )
 
 
-def test_a_batch_in_two_processes_is_the_batch_in_one(project: Path, tmp_path: Path) -> None:
+def test_a_batch_is_the_same_with_two_processes(project: Path, tmp_path: Path) -> None:
     file = batch_file(tmp_path, 4)
     outputs = []
     for jobs in ("1", "2"):
@@ -421,7 +421,7 @@ def test_a_row_with_sources_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_killed_at_any_moment_nothing_finished_is_lost(tmp_path: Path) -> None:
-    """Twenty kills at random moments of ingest and batch; then the work is finished and whole."""
+    """Kill ingest and batch twenty times at random moments; then the work completes."""
     file = batch_file(tmp_path, 12)
     results = tmp_path / "results.jsonl"
     arguments = (

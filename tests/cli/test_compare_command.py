@@ -12,7 +12,7 @@ MARKS = {"+": "pass", "-": "fail", "?": "not_measured"}
 
 
 def report(marks: str, kind: str = "rag", **changes: Any) -> dict[str, Any]:
-    """Return a report whose items came out as a text of + - ? says; a blank is no item."""
+    """Return a report with items from a text of + - ?; a blank is no item."""
     groups: dict[str, list[str]] = {}
     for number, mark in enumerate(marks):
         if mark in MARKS:
@@ -65,7 +65,7 @@ OTHERWISE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("before", "now", "said"), OTHERWISE.values(), ids=OTHERWISE.keys())
-def test_what_was_measured_otherwise_is_said(
+def test_a_changed_measurement_is_reported(
     before: dict[str, Any], now: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     ended, made = compared(tmp_path, report("+", **before), report("+", **{**before, **now}))
@@ -107,7 +107,7 @@ COMPARED: dict[str, tuple[dict[str, Any], dict[str, Any], int, str]] = {
 @pytest.mark.parametrize(
     ("before", "now", "exit", "change"), COMPARED.values(), ids=COMPARED.keys()
 )
-def test_compared(
+def test_comparison_of_two_reports(
     tmp_path: Path, before: dict[str, Any], now: dict[str, Any], exit: int, change: str
 ) -> None:
     ended, made = compared(tmp_path, before, now)
@@ -118,7 +118,7 @@ def test_compared(
     assert shown.stdout.lower().startswith(change.replace("_", " "))
 
 
-def test_which_items_flipped(tmp_path: Path) -> None:
+def test_changed_items_are_listed(tmp_path: Path) -> None:
     _, made = compared(tmp_path, report("+-++"), report("-++ +"))
     assert made["checks"]["outcome"]["broken"] == {"total": 1, "first": ["i00"]}
     assert made["checks"]["H"]["mended"] == {"total": 1, "first": ["i01"]}
@@ -153,7 +153,7 @@ BAD: dict[str, tuple[object, str, str | None]] = {
 
 
 @pytest.mark.parametrize(("value", "code", "field"), BAD.values(), ids=BAD.keys())
-def test_a_file_that_is_no_report(
+def test_a_file_that_is_not_a_report_is_refused(
     tmp_path: Path, value: object, code: str, field: str | None
 ) -> None:
     ended, made = compared(tmp_path, GOOD, value)

@@ -1,4 +1,4 @@
-"""Completion: the script of each shell, and the answers it gets."""
+"""Completion: the script of each shell, and the completions."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from affidavit.cli.commands import ROOT
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_names_us_and_our_variable(shell: str) -> None:
+def test_the_script_names_the_command_and_its_variable(shell: str) -> None:
     result = run("completion", shell)
     assert (result.exit_code, result.stderr) == (0, "")
     assert f"_AFFIDAVIT_COMPLETE={shell}_complete" in result.stdout
@@ -42,7 +42,7 @@ def complete(shell: str, line: str, code: str = REAL) -> list[str]:
 
 
 @pytest.mark.parametrize(("line", "wanted"), ANSWERS.values(), ids=ANSWERS.keys())
-def test_what_is_completed(line: str, wanted: list[str]) -> None:
+def test_completions(line: str, wanted: list[str]) -> None:
     assert complete("bash", line) == ([f"plain,{word}" for word in wanted] or [""])
 
 
@@ -57,7 +57,7 @@ def test_commands_of_groups() -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-def test_bash_itself(tmp_path: Path) -> None:
+def test_the_completion_script_works_in_bash(tmp_path: Path) -> None:
     # The script calls the command by name, so the name must be on the path.
     program = tmp_path / "affidavit"
     program.write_text(f"#!{sys.executable}\n{REAL}\n")
@@ -79,7 +79,7 @@ def test_bash_itself(tmp_path: Path) -> None:
     assert "-F _affidavit_completion" in done.stdout
 
 
-def test_a_shell_that_nobody_knows() -> None:
+def test_an_unknown_shell_is_refused() -> None:
     done = run_process(REAL, env={"_AFFIDAVIT_COMPLETE": "tcsh_complete"})
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
 

@@ -97,9 +97,7 @@ CASES = {"well": (WELL, 0), "unwell": (UNWELL, 1)}
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_an_examination_is_shown(
-    case: str, golden: Golden, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_on_the_terminal(case: str, golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     found, code = CASES[case]
     monkeypatch.setattr(command, "examine", lambda: found)
     result = run("doctor")
@@ -108,9 +106,7 @@ def test_an_examination_is_shown(
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_an_examination_for_machines(
-    case: str, golden: Golden, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_as_json(case: str, golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     found, code = CASES[case]
     monkeypatch.setattr(command, "examine", lambda: found)
     result = run("doctor", "--json")
@@ -118,12 +114,12 @@ def test_an_examination_for_machines(
     golden.check(f"doctor-{case}.json", result.stdout)
 
 
-def test_this_very_environment_is_well() -> None:
+def test_doctor_finds_this_environment_ok() -> None:
     done = run_process(REAL, "doctor", "--json")
     found = json.loads(done.stdout)
     assert (done.returncode, done.stderr, found["ok"]) == (0, b"", True)
     assert {package["state"] for package in found["core"]} == {"ok"}
-    # The encoder's weights may be missing from a checkout; then its own tests speak of it.
+    # The encoder's weights may be missing from a checkout; its own tests report that.
     assert {trial["state"] for trial in found["trials"] if trial["name"] != "encoder"} == {"ok"}
 
 

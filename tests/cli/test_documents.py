@@ -1,4 +1,4 @@
-"""The generated pages are those of the code, and they name everything a user can meet."""
+"""The generated pages match the code and are complete."""
 
 import re
 from pathlib import Path
@@ -89,7 +89,7 @@ def test_every_error_code_has_a_heading_in_order() -> None:
 
 
 @pytest.mark.parametrize("code", CATALOG)
-def test_an_error_says_how_it_ends(code: str) -> None:
+def test_an_error_states_its_exit_code(code: str) -> None:
     fault = CATALOG[code]
     text = sections(ERRORS)[f"{code}: {fault.name}"]
     assert f"- Exit code: `{int(fault.exit)}`\n" in text
@@ -97,5 +97,5 @@ def test_an_error_says_how_it_ends(code: str) -> None:
     assert "- Next: " in text
 
 
-def test_prose_is_not_taken_for_markup() -> None:
+def test_text_is_not_interpreted_as_markup() -> None:
     assert generate_docs._prose("a <b> {c!r} `<d>` *e*") == r"a \<b> {c} `<d>` \*e\*"

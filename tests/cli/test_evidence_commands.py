@@ -48,14 +48,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_seal_says_what_it_sealed(place: Path) -> None:
+def test_seal_reports_the_bundle(place: Path) -> None:
     result = run("evidence", "seal", "run.jsonl", "-o", "two.tar.gz", "--json")
     wire = documents(result)
     assert (wire["event_count"], wire["finished"], wire["torn_bytes"]) == (17, True, 0)
     assert (place / "two.tar.gz").read_bytes() == (place / "run.tar.gz").read_bytes()
 
 
-def test_seal_says_what_the_readers_of_a_large_bundle_allow(
+def test_seal_prints_the_limits_that_readers_of_a_large_bundle_need(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "limits" not in run("evidence", "seal", "run.jsonl", "-o", "two.tar.gz").stderr
@@ -89,7 +89,7 @@ def piped(raw: bytes, *words: str) -> Any:
     return CliRunner().invoke(cli, ["evidence", "verify", "-", *words], input=raw)
 
 
-def test_a_bundle_of_assays_has_no_merkle_root_to_show(place: Path) -> None:
+def test_a_bundle_of_assay_has_no_merkle_root(place: Path) -> None:
     manifest, events = parts()
     (place / "theirs.tar.gz").write_bytes(respoken(without_ours(manifest), events))
     shown = run("evidence", "verify", "theirs.tar.gz")
@@ -108,10 +108,10 @@ def test_a_bundle_from_a_pipe(place: Path) -> None:
     assert (nothing.exit_code, "AF600" in nothing.stdout) == (2, True)
 
 
-def test_a_pipe_is_one_bundle_and_nothing_is_none(place: Path) -> None:
+def test_a_pipe_is_one_bundle_and_an_empty_pipe_is_none(place: Path) -> None:
     twice = run("evidence", "verify", "-", "-")
     assert (twice.exit_code, "AF001" in twice.stderr) == (2, True)
-    # An empty path would be the folder that one happens to be in, and its bundles verify.
+    # An empty path would mean the current folder, whose bundles verify.
     empty = run("evidence", "verify", "")
     assert (empty.exit_code, "AF001" in empty.stderr) == (2, True)
 
@@ -126,13 +126,13 @@ def test_a_name_in_a_bundle_adds_no_lines(place: Path) -> None:
         assert "\x1b" not in shown
 
 
-def test_links_in_a_circle_are_no_output(place: Path) -> None:
+def test_a_link_cycle_is_refused_as_an_output(place: Path) -> None:
     (place / "loop").symlink_to("loop")
     result = run("evidence", "seal", "run.jsonl", "-o", "loop")
     assert (result.exit_code, "AF014" in result.stderr) == (2, True)
 
 
-def test_a_folder_that_may_not_be_looked_into_is_not_passed_over() -> None:
+def test_an_unreadable_folder_is_not_skipped() -> None:
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         place.chmod(0o755)
@@ -216,7 +216,7 @@ def test_verify_of_many_and_of_a_folder(place: Path) -> None:
     assert [each["exit"] for each in wire["bundles"]] == [0, 4, 2]
 
 
-def test_no_bundle_is_never_green(place: Path) -> None:
+def test_no_bundle_is_never_exit_0(place: Path) -> None:
     (place / "empty").mkdir()
     result = run("evidence", "verify", "empty")
     assert result.exit_code == Exit.UNKNOWN
@@ -238,7 +238,7 @@ def test_limits_are_overridden(place: Path, as_file: bool) -> None:
     assert "limits.json" in wrong.stderr
 
 
-def test_diff_says_what_differs(place: Path, golden: Golden) -> None:
+def test_diff_lists_differences(place: Path, golden: Golden) -> None:
     with recorder(place, "other.jsonl", input="How many?") as other:
         other.model_call("m-2", provider="acme", input="q", output="13")
         other.policy_decision("p-1", "deny")
@@ -279,7 +279,7 @@ PLACES: dict[str, tuple[Any, Any, list[str]]] = {
 
 
 @pytest.mark.parametrize(("left", "right", "paths"), PLACES.values(), ids=PLACES.keys())
-def test_diff_says_where_events_differ(
+def test_diff_shows_where_events_differ(
     place: Path, left: Any, right: Any, paths: list[str]
 ) -> None:
     for name, data in (("a", left), ("b", right)):
@@ -303,7 +303,7 @@ def test_events_that_one_bundle_has_alone_are_listed_up_to_a_limit(place: Path) 
     assert "100 of 301 events that differ are listed" in result.stderr
 
 
-def test_times_and_runs_are_no_difference(place: Path) -> None:
+def test_times_and_run_ids_are_not_differences(place: Path) -> None:
     first = [EventDraft("a", AT, 1)]
     (place / "a.tar.gz").write_bytes(sealed(first))
     manifest, events = parts(sealed([EventDraft("a", "2027-01-31T14:30:00Z", 1)]))
@@ -356,8 +356,8 @@ WRONG_PROOFS: dict[str, tuple[Callable[[Path], object], int]] = {
     "a number beyond the tree": (lambda place: change_proof(place, event=50), 4),
     "another size": (lambda place: change_proof(place, tree_size=3), 4),
     "a shorter path": (lambda place: change_proof(place, path=[]), 4),
-    "a root of its own": (lambda place: change_proof(place, merkle_root="sha256:" + "0" * 64), 4),
-    "a node that is no digest": (lambda place: change_proof(place, path=["x"]), 2),
+    "another root": (lambda place: change_proof(place, merkle_root="sha256:" + "0" * 64), 4),
+    "a node that is not a digest": (lambda place: change_proof(place, path=["x"]), 2),
     "another kind of tree": (lambda place: change_proof(place, merkle="x"), 2),
     "a member more": (lambda place: change_proof(place, more=1), 2),
     "an event that is a list": (lambda place: (place / "event.json").write_text("[]"), 2),
@@ -420,7 +420,7 @@ def test_the_origin_cannot_be_guessed_and_can_be_revealed(place: Path) -> None:
     assert redacted("--path", "/data/verdict").exit_code == 0
     before = digest_of((place / "run.tar.gz").read_bytes())
     public = (place / "public.tar.gz").read_bytes()
-    # Bundles are reproducible: the plain digest would let anybody try "ship" and "hold".
+    # Bundles are reproducible: with the plain digest anybody could try "ship" and "hold".
     assert before.encode() not in b"".join(members_of(public))
     assert stat.S_IMODE((place / "salts.json").stat().st_mode) == 0o600
     origin = json.loads((place / "salts.json").read_text())["origin"]
@@ -455,7 +455,7 @@ LOOKALIKES: dict[str, object] = {
 
 
 @pytest.mark.parametrize("value", LOOKALIKES.values(), ids=LOOKALIKES.keys())
-def test_what_only_looks_redacted_is_redacted(place: Path, value: Any) -> None:
+def test_a_value_that_only_looks_redacted_is_redacted(place: Path, value: Any) -> None:
     (place / "run.tar.gz").write_bytes(sealed([EventDraft("t", AT, {"x": value})]))
     assert redacted("--path", "/data/x").exit_code == 0
     events = members_of((place / "public.tar.gz").read_bytes())[1]
@@ -463,7 +463,7 @@ def test_what_only_looks_redacted_is_redacted(place: Path, value: Any) -> None:
     assert b"fjbeqsvfu" not in events
 
 
-def test_a_digest_of_what_was_there_goes_with_it(place: Path) -> None:
+def test_the_semantic_digest_of_a_redacted_event_is_removed(place: Path) -> None:
     manifest, events = parts(sealed([EventDraft("t", AT, {"x": 1}), EventDraft("u", AT, {"y": 1})]))
     for event in events:
         event.update(assaysemanticdigest="sha256:" + "1" * 64, assaydigestprofile="p")
@@ -475,7 +475,7 @@ def test_a_digest_of_what_was_there_goes_with_it(place: Path) -> None:
     assert second["assaysemanticdigest"] == "sha256:" + "1" * 64
 
 
-def test_salts_are_not_written_over(place: Path) -> None:
+def test_salts_are_not_overwritten(place: Path) -> None:
     (place / "salts.json").write_text("of another bundle")
     words = ("--path", "/data/output", "-o", "public.tar.gz", "--salts", "salts.json")
     result = run("evidence", "redact", "run.tar.gz", *words)
@@ -484,7 +484,7 @@ def test_salts_are_not_written_over(place: Path) -> None:
     assert not (place / "public.tar.gz").exists()
 
 
-def test_no_salts_are_left_of_a_bundle_that_could_not_be_written(place: Path) -> None:
+def test_a_failed_redaction_leaves_no_salts(place: Path) -> None:
     words = ("--path", "/data/output", "-o", "no/public.tar.gz", "--salts", "salts.json")
     result = run("evidence", "redact", "run.tar.gz", *words)
     assert (result.exit_code, "AF01" in result.stderr) == (2, True)
@@ -530,7 +530,7 @@ def test_redaction_for_machines(place: Path) -> None:
     assert shown["tools"] == {"(redacted)": 1}
 
 
-def test_what_stands_in_lists_and_odd_keys_is_redacted(place: Path) -> None:
+def test_values_in_lists_and_under_unusual_keys_are_redacted(place: Path) -> None:
     odd: JsonValue = {"a/b": {"~": [1, 2]}, "list": [{"x": 1}, "text"]}
     (place / "run.tar.gz").write_bytes(sealed([EventDraft("t", AT, odd)]))
     assert redacted("--path", "/data/a~1b/~0/1", "--path", "/data/list/*/x").exit_code == 0
@@ -542,7 +542,7 @@ def test_what_stands_in_lists_and_odd_keys_is_redacted(place: Path) -> None:
     assert paths == ["/data/a~1b/~0/1", "/data/list/0/x"]
 
 
-def test_what_events_say_in_other_forms_is_shown(place: Path) -> None:
+def test_events_with_unexpected_data_are_shown(place: Path) -> None:
     drafts = [
         EventDraft("affidavit.answer.receipt", AT, {"receipt": "kept elsewhere"}),
         EventDraft("affidavit.gate.report", AT, {}),
@@ -558,7 +558,7 @@ def test_what_events_say_in_other_forms_is_shown(place: Path) -> None:
     assert "unfinished" not in run("evidence", "show", "odd.tar.gz").stdout
 
 
-def test_what_is_redacted_stays_so(place: Path) -> None:
+def test_redacted_values_stay_redacted(place: Path) -> None:
     redacted("--path", "/data/output")
     Path("public.tar.gz").rename("run.tar.gz")
     again = redacted("--path", "/data/output")
@@ -578,7 +578,7 @@ REPLACING = {
 
 
 @pytest.mark.parametrize("words", REPLACING.values(), ids=REPLACING.keys())
-def test_nothing_is_written_over_what_is_read(place: Path, words: tuple[str, ...]) -> None:
+def test_a_file_that_is_read_is_never_overwritten(place: Path, words: tuple[str, ...]) -> None:
     before = {path: path.read_bytes() for path in place.iterdir()}
     result = run("evidence", *words)
     assert (result.exit_code, "AF281" in result.stderr) == (2, True)
@@ -605,7 +605,9 @@ def test_no_option_is_passed_over_in_silence(place: Path, words: tuple[str, ...]
     assert (result.exit_code, "AF001" in result.stderr) == (2, True)
 
 
-def test_no_room_for_what_is_put_aside(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_for_temporary_files_is_reported(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_room() -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -615,7 +617,7 @@ def test_no_room_for_what_is_put_aside(place: Path, monkeypatch: pytest.MonkeyPa
     assert not (place / "new.tar.gz").exists()
 
 
-def test_an_output_that_fails_is_named_by_itself(place: Path) -> None:
+def test_a_failing_output_is_named(place: Path) -> None:
     words = ("--path", "/data/output", "-o", "no/public.tar.gz", "--salts", "salts.json")
     result = run("evidence", "redact", "run.tar.gz", *words)
     assert result.stderr.startswith("AF014: no/public.tar.gz: ")
@@ -634,7 +636,7 @@ REFUSED_REDACTIONS = {
 @pytest.mark.parametrize(
     ("options", "code"), REFUSED_REDACTIONS.values(), ids=REFUSED_REDACTIONS.keys()
 )
-def test_what_cannot_be_redacted(place: Path, options: tuple[str, ...], code: str) -> None:
+def test_paths_that_cannot_be_redacted(place: Path, options: tuple[str, ...], code: str) -> None:
     result = redacted(*options)
     assert (result.exit_code, code in result.stderr) == (2, True)
     assert not (place / "public.tar.gz").exists()
@@ -669,7 +671,7 @@ WRONG_REVELATIONS = {
 @pytest.mark.parametrize(
     ("value", "wanted"), WRONG_REVELATIONS.values(), ids=WRONG_REVELATIONS.keys()
 )
-def test_a_wrong_revelation(place: Path, value: object, wanted: int) -> None:
+def test_a_wrong_revealed_value_is_refused(place: Path, value: object, wanted: int) -> None:
     redacted("--path", "/data/output")
     (place / "revealed.json").write_text(json.dumps(value))
     result = run("evidence", "redact", "public.tar.gz", "--reveal", "revealed.json")
@@ -742,7 +744,7 @@ ENDINGS: dict[str, tuple[list[dict[str, Any]], bool | None, str]] = {
 
 
 @pytest.mark.parametrize(("events", "wanted", "said"), ENDINGS.values(), ids=ENDINGS.keys())
-def test_whether_a_run_had_finished_is_what_its_events_say(
+def test_the_events_decide_whether_a_run_finished(
     place: Path, events: list[dict[str, Any]], wanted: bool | None, said: str
 ) -> None:
     (place / "events.jsonl").write_text("".join(json.dumps(each) + "\n" for each in events))
@@ -781,7 +783,7 @@ BAD_IMPORTS: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize(("name", "raw", "said"), BAD_IMPORTS.values(), ids=BAD_IMPORTS.keys())
-def test_what_cannot_be_imported(place: Path, name: str, raw: bytes, said: str) -> None:
+def test_documents_that_cannot_be_imported(place: Path, name: str, raw: bytes, said: str) -> None:
     (place / name).write_bytes(raw)
     result = run("evidence", "import", name, "-o", "in.tar.gz")
     assert result.exit_code == Exit.INPUT
@@ -831,7 +833,7 @@ def test_the_program_itself_prints_json_and_nothing_else(place: Path) -> None:
     assert json.loads(done.stdout)["valid"] is True
 
 
-def test_a_reader_that_has_gone_is_no_error(place: Path) -> None:
+def test_a_reader_that_has_closed_the_pipe_is_not_an_error(place: Path) -> None:
     with start(REAL, "evidence", "show", str(place / "run.tar.gz"), "--events") as process:
         assert process.stdout is not None
         process.stdout.close()

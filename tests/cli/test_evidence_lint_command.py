@@ -1,4 +1,4 @@
-"""`affidavit evidence lint` and `affidavit packs` as their users meet them."""
+"""`affidavit evidence lint` and `affidavit packs`, through the real command line."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_a_clean_bundle(good: Path) -> None:
     assert "cicd-starter@2.0.0" in result.stderr
 
 
-def test_a_leak_is_found_and_not_shown(leaky: Path) -> None:
+def test_a_secret_is_found_and_not_shown(leaky: Path) -> None:
     result = linted(leaky)
     assert result.exit_code == Exit.NO
     assert "AFFIDAVIT-S001" in result.stdout
@@ -85,7 +85,7 @@ def test_a_folder_of_bundles(good: Path, leaky: Path) -> None:
     assert "leaky.tar.gz" in result.stdout
 
 
-def test_no_bundle_is_never_green(tmp_path: Path) -> None:
+def test_no_bundle_is_never_exit_0(tmp_path: Path) -> None:
     for arguments in ((), (tmp_path,)):
         result = linted(*arguments)
         assert (result.exit_code, result.stderr[:5]) == (Exit.UNKNOWN, "AF664")
@@ -228,7 +228,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str, Exit]] = {
     "a pack without a name": (("--pack", ""), "AF657", Exit.INPUT),
     "a name that no file can have": (("--pack", "x" * 5000), "AF657", Exit.INPUT),
     "nothing to explain": (("--explain", "zzz"), "AF661", Exit.INPUT),
-    "a limit that nobody knows": (("--limits", '{"max_event": 1}'), "max_event", Exit.INPUT),
+    "an unknown limit": (("--limits", '{"max_event": 1}'), "max_event", Exit.INPUT),
     "limits that are no JSON": (("--limits", "{"), "AF0", Exit.INPUT),
     "limits in a file that is not there": (("--limits", "@no.json"), "AF010", Exit.INPUT),
     "a severity that is none": (("--fail-on", "fatal"), "AF001", Exit.INPUT),
@@ -237,9 +237,7 @@ WRONG: dict[str, tuple[tuple[str, ...], str, Exit]] = {
 
 
 @pytest.mark.parametrize(("options", "words", "exit"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_is_one_line(
-    options: tuple[str, ...], words: str, exit: Exit, good: Path
-) -> None:
+def test_errors_are_one_line(options: tuple[str, ...], words: str, exit: Exit, good: Path) -> None:
     result = linted(good, *options)
     assert (result.exit_code, len(result.stderr.splitlines())) == (exit, 1)
     assert words in result.stderr
@@ -254,7 +252,7 @@ BAD_FILES: dict[str, bytes | None] = {
 
 
 @pytest.mark.parametrize("raw", BAD_FILES.values(), ids=BAD_FILES.keys())
-def test_what_is_no_bundle_is_one_line(raw: bytes | None, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_bundle_is_one_line(raw: bytes | None, tmp_path: Path) -> None:
     path = tmp_path / "x.tar.gz"
     if raw is not None:
         path.write_bytes(raw)
@@ -276,7 +274,7 @@ def test_a_report_does_not_replace_a_bundle(good: Path) -> None:
     assert good.read_bytes() == before
 
 
-def test_too_many_findings_are_said(leaky: Path) -> None:
+def test_too_many_findings_are_reported(leaky: Path) -> None:
     result = linted(leaky, "--max-results", "1", "--fail-on", "none")
     assert (result.exit_code, "more findings are not listed" in result.stdout) == (0, True)
 
@@ -314,7 +312,7 @@ def test_packs_are_validated_together(tmp_path: Path) -> None:
     assert "did you mean author?" in result.stderr
 
 
-def test_a_pack_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pack_is_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("packs", "new", "ours").exit_code == 0
     assert run("packs", "validate", "ours.yaml").exit_code == 0

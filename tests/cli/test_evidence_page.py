@@ -1,4 +1,4 @@
-"""The page on bundles has every event type, every code beside Assay's, and every limit."""
+"""docs/bundles.md has every event type, every code with Assay's, and every limit."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_bundles_and_proofs_are_what_their_schemas_say(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["manifest", "event", "proof", "revealed"])
-def test_the_schemas_refuse_what_is_none(name: str) -> None:
+def test_the_schemas_refuse_invalid_documents(name: str) -> None:
     assert not follows(name, {"event": 1})
 
 

@@ -1,4 +1,4 @@
-"""Every command that reads a bundle once reads it from standard input, too."""
+"""Every command that reads a bundle once can read it from standard input."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ def piped(raw: bytes, *arguments: str) -> Result:
 
 @pytest.mark.parametrize("arguments", ONCE.values(), ids=ONCE.keys())
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["for people", "for machines"])
-def test_a_pipe_is_as_good_as_a_file(arguments: list[str], form: list[str], tmp_path: Path) -> None:
+def test_a_pipe_works_like_a_file(arguments: list[str], form: list[str], tmp_path: Path) -> None:
     file = tmp_path / "run.tar.gz"
     file.write_bytes(BUNDLE)
     named = run(*(str(file) if word == "-" else word for word in arguments), *form)
@@ -42,7 +42,7 @@ def test_a_pipe_is_as_good_as_a_file(arguments: list[str], form: list[str], tmp_
 
 @pytest.mark.parametrize("arguments", ONCE.values(), ids=ONCE.keys())
 @pytest.mark.parametrize("raw", [b"", b"\x00{}"], ids=["nothing", "no bundle"])
-def test_what_is_no_bundle(raw: bytes, arguments: list[str]) -> None:
+def test_files_that_are_not_bundles(raw: bytes, arguments: list[str]) -> None:
     found = piped(raw, *arguments)
     assert (found.exit_code, "AF600" in found.output) == (2, True)
     assert "standard input" in found.output
@@ -61,12 +61,12 @@ TWICE = {
 
 
 @pytest.mark.parametrize("arguments", TWICE.values(), ids=TWICE.keys())
-def test_what_reads_a_bundle_twice_asks_for_a_file(arguments: list[str]) -> None:
+def test_a_command_that_reads_a_bundle_twice_needs_a_file(arguments: list[str]) -> None:
     found = piped(BUNDLE, *arguments)
     assert (found.exit_code, "a dash is not allowed here" in found.stderr) == (2, True)
 
 
-def test_a_lint_from_a_pipe_beside_a_file(tmp_path: Path) -> None:
+def test_a_bundle_from_a_pipe_beside_a_file_is_linted(tmp_path: Path) -> None:
     file = tmp_path / "run.tar.gz"
     file.write_bytes(BUNDLE)
     wire = json.loads(piped(BUNDLE, "evidence", "lint", str(file), "-", "--json").stdout)
@@ -81,7 +81,7 @@ def test_a_standard_input_that_is_closed_holds_nothing() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such standard input on Windows")
 def test_a_standard_input_that_can_only_be_written_to_holds_nothing(tmp_path: Path) -> None:
-    """As `nohup` gives it."""
+    """A write-only standard input, as with `nohup`."""
     with (tmp_path / "out").open("wb") as unreadable:
         done = subprocess.run(
             [sys.executable, "-m", "affidavit", "evidence", "lint", "-"],

@@ -1,4 +1,4 @@
-"""Whatever happens, a command ends with a code of the table, and says so in one line."""
+"""Every failure ends with a documented exit code and one line."""
 
 import errno
 import json
@@ -14,7 +14,7 @@ from affidavit.cli.errors import MAX_DETAIL_CHARACTERS, error_from
 
 ENDINGS = {
     "a yes": (["tell", "x"], 0, "a note"),
-    "a no is no error": (["refuse"], 1, ""),
+    "a no is not an error": (["refuse"], 1, ""),
     "an error of the catalog": (
         ["miss"],
         2,
@@ -50,7 +50,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize(("arguments", "code", "said"), ENDINGS.values(), ids=ENDINGS.keys())
-def test_an_ending(arguments: list[str], code: int, said: str) -> None:
+def test_exit_codes_and_messages(arguments: list[str], code: int, said: str) -> None:
     result = run_sample(*arguments)
     assert (result.exit_code, result.stderr.rstrip("\n")) == (code, said)
 
@@ -73,7 +73,7 @@ def test_an_error_as_json(arguments: list[str]) -> None:
     assert result.stderr.startswith("AF010: ")
 
 
-def test_the_traceback_of_a_defect_is_for_those_who_ask() -> None:
+def test_the_traceback_of_a_defect_needs_verbose() -> None:
     assert "Traceback" not in run_sample("crash").stderr
     for arguments in (["-v", "crash"], ["crash", "--verbose"]):
         said = run_sample(*arguments).stderr
@@ -82,7 +82,7 @@ def test_the_traceback_of_a_defect_is_for_those_who_ask() -> None:
         assert "\nAF004: " in said
 
 
-def test_an_error_of_the_user_has_no_traceback_even_then() -> None:
+def test_a_user_error_has_no_traceback_even_with_verbose() -> None:
     assert "Traceback" not in run_sample("miss", "-v").stderr
 
 
@@ -95,7 +95,7 @@ OTHERS = {
     "an unknown command without a context": (click.NoSuchCommand("x"), faults.USAGE),
     "an unknown option without a context": (click.NoSuchOption("-x"), faults.USAGE),
     "the disk is full": (OSError(errno.ENOSPC, "full"), faults.FILE_UNWRITABLE),
-    "a file that nobody foresaw": (OSError(errno.EACCES, "no", "x"), faults.DEFECT),
+    "an unexpected file error": (OSError(errno.EACCES, "no", "x"), faults.DEFECT),
     "a module of no extra": (ModuleNotFoundError("no", name="nowhere"), faults.DEFECT),
     "a module without a name": (ModuleNotFoundError("no"), faults.DEFECT),
     "no memory": (MemoryError(), faults.DEFECT),
@@ -116,14 +116,14 @@ def test_an_unknown_command_of_a_foreign_group() -> None:
     assert said == "AF001: unknown command `other x`. Next: run `other --help`"
 
 
-def test_the_words_of_a_defect_are_bounded() -> None:
+def test_the_message_of_a_defect_is_bounded() -> None:
     found = error_from(ValueError("x" * 10_000))
     assert isinstance(found, AffidavitError)
     assert found.values["detail"] == "x" * MAX_DETAIL_CHARACTERS + " ..."
     assert "x ...)" in found.message
 
 
-# What only a process of its own can show.
+# Cases that need a separate process.
 
 
 def test_ctrl_c() -> None:
@@ -137,7 +137,7 @@ def test_ctrl_c() -> None:
     assert err == b"AF002: stopped by the user. Next: run the same command again\n"
 
 
-def test_a_reader_of_an_error_that_goes_away() -> None:
+def test_an_error_with_a_closed_standard_output() -> None:
     with start(SAMPLED, "--json", "miss") as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -149,7 +149,7 @@ def test_a_reader_of_an_error_that_goes_away() -> None:
 
 
 @pytest.mark.parametrize("times", ["1", "20000"], ids=["little output", "much output"])
-def test_a_reader_that_goes_away(times: str) -> None:
+def test_a_closed_standard_output_during_output(times: str) -> None:
     with start(SAMPLED, "-q", "tell", "x" * 50, "--times", times) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -171,7 +171,7 @@ def test_a_developer_who_asks_for_warnings_gets_them() -> None:
 def test_a_stream_that_cannot_show_a_letter() -> None:
     done = run_process(SAMPLED, "tell", "5 € → naïve", env={"PYTHONIOENCODING": "latin-1"})
     assert (done.returncode, done.stdout) == (0, b"5 \\u20ac \\u2192 na\xefve\n")
-    # click takes a stream of ASCII for a mistake of the system and writes UTF-8.
+    # click assumes that an ASCII stream is a wrong system setting, and writes UTF-8.
     done = run_process(SAMPLED, "tell", "5 € → naïve", env={"PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stdout) == (0, "5 € → naïve\n".encode())
 

@@ -29,7 +29,7 @@ GOOD = "VV " * 12 + "NN " * 8
 DECIDED: dict[str, tuple[str, list[str], int]] = {
     "they agree, and not by chance": (GOOD, [], 0),
     "they do not": ("VV RV VR NN", [], 1),
-    "one label only cannot be told from chance": ("VV " * 20, [], 3),
+    "with only one label, agreement could be chance": ("VV " * 20, [], 3),
     "unless kappa is not asked for": ("VV " * 20, ["--gates", "kappa=off"], 0),
     "no pairs": ("", [], 3),
     "the scholar abstains too often": (GOOD + "AA", ["--gates", "abstain=0.02"], 1),
@@ -44,14 +44,16 @@ DECIDED: dict[str, tuple[str, list[str], int]] = {
 
 
 @pytest.mark.parametrize(("text", "options", "exit"), DECIDED.values(), ids=DECIDED.keys())
-def test_decision(tmp_path: Path, text: str, options: list[str], exit: int) -> None:
+def test_decision_of_research_runs(
+    tmp_path: Path, text: str, options: list[str], exit: int
+) -> None:
     file = lines(tmp_path / "p.jsonl", pairs(text))
     ended, report = report_of("agreement", "--pairs", file, *options)
     assert ended == exit
     assert report["decision"] == ["ship", "no_ship", "", "inconclusive"][exit]
 
 
-def test_kappa_stands_with_its_base_rate(tmp_path: Path) -> None:
+def test_kappa_is_shown_with_its_base_rate(tmp_path: Path) -> None:
     _, report = report_of("agreement", "--pairs", lines(tmp_path / "p.jsonl", pairs(GOOD)))
     assert report["details"]["base_rate"] == 0.6
     assert report["metrics"]["kappa"]["value"] == 1
@@ -89,14 +91,14 @@ CELLS = {
 
 
 @pytest.mark.parametrize(("qid", "cell"), CELLS.values(), ids=CELLS.keys())
-def test_a_cell_of_the_table_stays_one_and_stays_text(tmp_path: Path, qid: str, cell: str) -> None:
+def test_a_cell_cannot_add_cells_or_formulas(tmp_path: Path, qid: str, cell: str) -> None:
     out = tmp_path / "d.tsv"
     given = lines(tmp_path / "p.jsonl", pairs("VR", qid=qid))
     run("gate", "agreement", "--pairs", given, "--disagreements", str(out))
     assert out.read_bytes().decode().split("\n")[1].split("\t")[0] == cell
 
 
-def test_an_old_file_of_disagreements_does_not_stay(tmp_path: Path) -> None:
+def test_an_old_file_of_disagreements_is_replaced(tmp_path: Path) -> None:
     out = tmp_path / "d.tsv"
     out.write_text("qid\tscholar\nold\tVALID\n")
     file = lines(tmp_path / "p.jsonl", pairs(GOOD))
@@ -160,7 +162,7 @@ def test_a_wrong_command_line(options: list[str]) -> None:
     assert (result.exit_code, code_of(result)) == (2, "AF001")
 
 
-def test_nothing_is_written_over_an_input(tmp_path: Path) -> None:
+def test_an_input_file_is_never_overwritten(tmp_path: Path) -> None:
     file = lines(tmp_path / "p.jsonl", pairs(GOOD))
     before = Path(file).read_bytes()
     assert run("gate", "agreement", "--pairs", file, "--disagreements", file).exit_code == 2
@@ -198,14 +200,14 @@ def test_the_order_of_lines_changes_nothing(
     assert json.dumps(one) == json.dumps(two)
 
 
-def test_a_file_that_agrees_with_itself_is_refused(tmp_path: Path) -> None:
+def test_the_same_file_for_both_agents_is_refused(tmp_path: Path) -> None:
     labels = lines(tmp_path / "s.jsonl", [{"qid": "a", "label": "VALID"}])
     other = str(tmp_path / "." / "s.jsonl")
     ended = run("gate", "agreement", "--scholar", labels, "--auditor", other)
     assert (ended.exit_code, code_of(ended)) == (2, "AF001")
 
 
-def test_a_baseline_without_an_item_in_common_keeps_it_open(tmp_path: Path) -> None:
+def test_a_baseline_without_a_common_item_is_inconclusive(tmp_path: Path) -> None:
     last = str(tmp_path / "last.json")
     options = ["--gates", "kappa=off"]
     for name in ("old", "new"):

@@ -117,7 +117,7 @@ def test_the_worst_decides(project: Path, tables: dict[str, str], exit: int, dec
     )
 
 
-def test_what_could_not_be_tried_is_named(project: Path) -> None:
+def test_a_gate_that_could_not_be_evaluated_is_named(project: Path) -> None:
     configure(project, latency='rows = "none.jsonl"\n')
     result = run("gate", "all", *config(project))
     assert (result.exit_code, code_of(result)) == (2, "AF010")
@@ -130,7 +130,7 @@ WRONG: dict[str, tuple[str, str, int | None]] = {
     "nothing at all": ("", "AF453", None),
     "only a history": ('[gates]\nhistory = "h.jsonl"\n', "AF453", None),
     "gates that are no tables": ("gates = 7\n", "AF452", 1),
-    "a gate that is no table": ("[gates]\nrag = 7\n", "AF452", 2),
+    "a gate that is not a table": ("[gates]\nrag = 7\n", "AF452", 2),
     "a gate that is none": ("[gates.rags]\n", "AF451", 1),
     "a key that is none": ('# \n[gates.rag]\ntrace = "t"\ngoldd = "g"\n', "AF451", 4),
     "a key that is missing": ("\n[gates.stability]\n", "AF452", 2),
@@ -175,7 +175,7 @@ def test_a_config_that_is_wrong(tmp_path: Path, text: str, code: str, line: int 
     assert line is None or error["line"] == line
 
 
-def test_a_near_name_is_offered(tmp_path: Path) -> None:
+def test_the_nearest_name_is_suggested(tmp_path: Path) -> None:
     (tmp_path / "affidavit.toml").write_text('[gates.rag]\ntrace = "t"\nexpect_gold_digets = "x"\n')
     result = run("gate", "all", *config(tmp_path))
     assert "did you mean expect_gold_digest?" in result.stderr
@@ -222,7 +222,7 @@ def test_all_that_a_config_can_say(project: Path) -> None:
         research=TABLES["research"] + baseline["research"],
     )
     ended, report = report_of("all", *config(project))
-    # The last release had no precision, so the guard of the latencies cannot tell.
+    # The last release had no precision, so the latency guard is not measured.
     assert (ended, report["decision"]) == (3, "inconclusive")
     assert [reason.partition(":")[0] for reason in report["reasons"]] == ["latency"]
     assert report["parts"]["stability"]["comparison"]["change"] == "held"
@@ -255,7 +255,7 @@ def test_reports_of_every_form(project: Path) -> None:
     assert all((project / f"out.{form}").stat().st_size for form in forms)
 
 
-def test_an_input_is_not_written_over(project: Path) -> None:
+def test_an_input_is_not_overwritten(project: Path) -> None:
     result = run("gate", "all", *config(project), "--report", str(project / "gold.jsonl"))
     assert result.exit_code == 2
     assert "A1" in (project / "gold.jsonl").read_text()

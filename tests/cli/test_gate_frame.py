@@ -1,4 +1,4 @@
-"""The frame of the gate commands: `--gates` in every spelling, and files that are refused."""
+"""What the gate commands share: `--gates` in every spelling, and files that are refused."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ SPELLINGS = {
         ["--gates", "a=1", "b<=2", "-q"],
         ["--gates", "a=1", "--gates", "b<=2", "-q"],
     ),
-    "a word that is no gate ends them": (
+    "a word that is not a gate ends the list": (
         ["--gates", "a=1", "trace.jsonl", "b=1"],
         ["--gates", "a=1", "trace.jsonl", "b=1"],
     ),
@@ -52,7 +52,7 @@ CLASHES = {
 
 
 @pytest.mark.parametrize("frame", CLASHES.values(), ids=CLASHES.keys())
-def test_what_would_be_replaced(
+def test_outputs_that_would_overwrite_inputs(
     frame: GateOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -75,14 +75,14 @@ UNWRITABLE = {
 
 
 @pytest.mark.parametrize(("frame", "code"), UNWRITABLE.values(), ids=UNWRITABLE.keys())
-def test_a_place_that_cannot_be_written_is_found_before_anything_is_measured(
+def test_an_unwritable_path_is_refused_before_measuring(
     frame: GateOptions, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     (tmp_path / "closed").mkdir()
     (tmp_path / "notes.md").write_text("\n# Notes\n")
-    # The tests may run as one who may write anywhere.
+    # The tests may run as root, who can write anywhere.
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "closed")
     with pytest.raises(AffidavitError) as caught:
         frame.refuse_to_replace(["gold.jsonl"])
@@ -100,7 +100,7 @@ HISTORIES = {
 
 
 @pytest.mark.parametrize("stored", HISTORIES.values(), ids=HISTORIES.keys())
-def test_what_may_be_a_history(stored: bytes | None, tmp_path: Path) -> None:
+def test_files_that_may_be_a_history(stored: bytes | None, tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
     if stored is not None:
         path.write_bytes(stored)
@@ -122,7 +122,7 @@ def test_a_report_that_cannot_be_written_leaves_the_history_as_it_was(
     assert history.read_bytes() == before
 
 
-def test_a_wrong_history_does_not_fill_the_screen(tmp_path: Path) -> None:
+def test_errors_in_a_history_are_shortened(tmp_path: Path) -> None:
     report, history = tmp_path / "report.json", tmp_path / "history.jsonl"
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"e2e_ms": 5}\n')
@@ -169,12 +169,12 @@ def test_a_gate_that_cannot_be_read_is_refused_before_anything_is_read(
     assert code_of(run(*arguments, "--gates", "nonsense")) == "AF400"
 
 
-def test_a_gate_of_its_own_option_is_refused_first_too() -> None:
+def test_an_invalid_gate_in_a_short_option_is_refused_first() -> None:
     assert code_of(run(*LATE["agreement"], "--kappa-gate", "2")) == "AF403"
     given = ["--kappa-gate", "0.5", "--gates", "kappa=0.6"]
     assert code_of(run(*LATE["agreement"], *given)) == "AF404"
 
 
-def test_seeds_that_cannot_be_read_are_refused_before_the_gold_set_is() -> None:
+def test_invalid_seeds_are_refused_before_the_gold_set_is_read() -> None:
     given = ["--mode", "run", "--command", "true", "--seeds", "many"]
     assert code_of(run(*LATE["stability"], *given)) == "AF448"

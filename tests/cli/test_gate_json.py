@@ -34,7 +34,7 @@ wholes = reports | st.fixed_dictionaries(
 
 
 @given(wholes)
-def test_the_pieces_are_the_whole(report: Report) -> None:
+def test_the_chunks_are_the_whole_report(report: Report) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gate_json, "NAMES_PER_CHUNK", 3)
         made = b"".join(gate_report_chunks(report))

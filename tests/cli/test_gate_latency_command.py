@@ -47,7 +47,7 @@ DECIDED: dict[str, tuple[list[dict[str, object]], list[str], int]] = {
         ["--gates", "p95=off,p95_ms/1rps=2000,p95/5rps<=2500"],
         1,
     ),
-    "a load that nobody measured": (rows(10, rps=1), ["--gates", "p95/20rps=2500"], 3),
+    "a load that was not measured": (rows(10, rps=1), ["--gates", "p95/20rps=2500"], 3),
     "the load is given for all": (
         rows(2400),
         ["--rps", "5", "--gates", "p95=off", "p95/5rps=2500"],
@@ -58,7 +58,7 @@ DECIDED: dict[str, tuple[list[dict[str, object]], list[str], int]] = {
 
 
 @pytest.mark.parametrize(("given", "options", "exit"), DECIDED.values(), ids=DECIDED.keys())
-def test_decision(
+def test_decision_of_research_runs(
     tmp_path: Path, given: list[dict[str, object]], options: list[str], exit: int
 ) -> None:
     ended, report = report_of("latency", lines(tmp_path / "l.jsonl", given), *options)
@@ -86,7 +86,7 @@ SPREADSHEETS = {
 
 
 @pytest.mark.parametrize("text", SPREADSHEETS.values(), ids=SPREADSHEETS.keys())
-def test_what_spreadsheets_write(tmp_path: Path, text: str) -> None:
+def test_csv_files_of_spreadsheets(tmp_path: Path, text: str) -> None:
     path = tmp_path / "latency.csv"
     path.write_bytes(text.encode())
     ended, report = report_of("latency", str(path))
@@ -129,7 +129,7 @@ def test_a_bad_line_of_csv(tmp_path: Path, text: str, line: int, field: str | No
     assert (error["code"], error["line"], error["field"]) == ("AF411", line, field)
 
 
-def test_an_answer_that_did_not_come_may_stand_in_csv(tmp_path: Path) -> None:
+def test_csv_rows_can_have_a_fault(tmp_path: Path) -> None:
     path = tmp_path / "l.csv"
     path.write_text("qid,e2e_ms,fault\na,12,\nb,,timeout\n")
     ended, report = report_of("latency", str(path))
@@ -145,7 +145,7 @@ def test_many_lines_and_several_files(tmp_path: Path) -> None:
     assert report["inputs"]["latency"]["rows"] == 20_002
 
 
-def test_bad_lines_can_be_skipped_and_are_said(tmp_path: Path) -> None:
+def test_bad_lines_can_be_skipped_and_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "l.csv"
     path.write_bytes((CSV + "3,c,fast,,,,,\n").encode() + b"4,\xff,1,,,,,\n")
     ended, report = report_of("latency", str(path), "--skip-bad")
@@ -168,7 +168,7 @@ def test_a_file_that_cannot_be_used(tmp_path: Path, name: str, code: str) -> Non
     assert code_of(result).startswith(code)
 
 
-def test_which_configurations_are_worth_having(tmp_path: Path) -> None:
+def test_the_configurations_on_the_frontier(tmp_path: Path) -> None:
     given = [
         *rows(100, config="small"),
         *rows(900, config="middle"),
@@ -200,7 +200,7 @@ ACCURACY = {
 }
 
 
-def test_a_configuration_that_is_misspelt_is_said(tmp_path: Path) -> None:
+def test_a_misspelt_configuration_is_reported(tmp_path: Path) -> None:
     file = lines(tmp_path / "l.jsonl", [{"e2e_ms": 5, "config": "small"}])
     accuracy = rag_report(tmp_path, "rag.json", 0.9)
     _, report = report_of("latency", file, f"--accuracy=smal={accuracy}")
@@ -208,7 +208,7 @@ def test_a_configuration_that_is_misspelt_is_said(tmp_path: Path) -> None:
     assert report["warnings"] == [said]
 
 
-def test_names_that_are_no_text_stand_in_the_report_as_escapes(tmp_path: Path) -> None:
+def test_undecodable_names_are_escaped_in_the_report(tmp_path: Path) -> None:
     file = lines(tmp_path / "l.jsonl", rows(100))
     accuracy = rag_report(tmp_path, "rag\udcff.json", 0.9)
     _, report = report_of("latency", file, f"--accuracy=big\udcff={accuracy}")
@@ -248,7 +248,7 @@ GUARDED: dict[str, tuple[float, float | None, list[str], int]] = {
     "more than that": (1151, 0.9, [], 1),
     "two points worse": (1000, 0.88, [], 0),
     "more than two": (1000, 0.87, [], 1),
-    "a guard of one's own": (1151, 0.9, ["--slower-by", "0.2"], 0),
+    "a custom guard": (1151, 0.9, ["--slower-by", "0.2"], 0),
     "the same for precision": (1000, 0.89, ["--worse-by", "0.001"], 1),
     "no precision to compare": (1000, None, [], 3),
 }
@@ -283,7 +283,7 @@ def test_wrong_command_lines(tmp_path: Path) -> None:
     assert code_of(run("gate", "latency", file, "--gates", "precision=0.8")) == "AF401"
 
 
-def test_what_people_see(tmp_path: Path) -> None:
+def test_the_terminal_output(tmp_path: Path) -> None:
     result = run("gate", "latency", lines(tmp_path / "l.jsonl", rows(100, 3000, rps=5)))
     assert result.exit_code == 1
     assert result.stdout.startswith("Decision: do not ship\n")

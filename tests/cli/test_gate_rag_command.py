@@ -164,7 +164,7 @@ def test_rules_that_cannot_be_read(folder: Folder, name: str, raw: bytes, code: 
     assert result.stderr.startswith(f"{code}: {folder.path / name}")
 
 
-def test_the_gold_set_is_held_to_its_digest(folder: Folder) -> None:
+def test_a_gold_set_with_another_digest_is_refused(folder: Folder) -> None:
     digest = f"sha256:{hashlib.sha256(Path(folder.gold).read_bytes()).hexdigest()}"
     code, report = folder.report("--expect-gold-digest", digest)
     assert (code, report["inputs"]["gold"]["digest"]) == (0, digest)
@@ -248,7 +248,7 @@ def test_hostile_traces(folder: Folder, raw: bytes, code: str) -> None:
     assert not (folder.path / "r.json").exists()
 
 
-def test_a_gold_item_that_stands_twice(folder: Folder) -> None:
+def test_a_duplicate_gold_item_is_refused(folder: Folder) -> None:
     gold, traces = good()
     folder.write([*gold, gold[0]], traces)
     result = folder.gate()
@@ -256,7 +256,7 @@ def test_a_gold_item_that_stands_twice(folder: Folder) -> None:
     assert result.stderr.startswith(f"AF408: {folder.gold}, line 11, field qid")
 
 
-def test_files_that_cannot_be_read(folder: Folder) -> None:
+def test_unreadable_files_are_reported(folder: Folder) -> None:
     for place, code in ((folder.path, "AF012"), (folder.path / "none.jsonl", "AF010")):
         result = run("gate", "rag", "--gold", str(place), "--trace", folder.trace)
         assert (result.exit_code, result.stderr[:5]) == (2, code)
@@ -271,7 +271,7 @@ def test_a_file_without_permission(folder: Folder, closed: str) -> None:
         for name, file in (("gold.jsonl", folder.gold), ("trace.jsonl", folder.trace)):
             shutil.copy(file, Path(place, name))
         line = ("gate", "rag", "--gold", f"{place}/gold.jsonl", "--trace", f"{place}/trace.jsonl")
-        # Whatever is imported on the way is imported before rights are given up.
+        # Import everything before root's rights are given up.
         assert run(*line).exit_code == 0
         Path(place, closed).chmod(0)
         with as_nobody():
@@ -281,7 +281,7 @@ def test_a_file_without_permission(folder: Folder, closed: str) -> None:
 
 
 USAGE = {
-    "a refusal that is no text": (("t.jsonl", "--refusal", "x\udcff"), "not text in UTF-8"),
+    "a refusal that is not text": (("t.jsonl", "--refusal", "x\udcff"), "not text in UTF-8"),
     "no file": ((), "there are no traces"),
     "standard input twice": (("--gold", "-", "--trace", "-"), "standard input can be one file"),
 }
@@ -294,7 +294,7 @@ def test_usage(options: tuple[str, ...], said: str) -> None:
     assert said in result.stderr
 
 
-def test_traces_alone_have_nothing_to_be_held_against(folder: Folder) -> None:
+def test_traces_without_gold_are_refused(folder: Folder) -> None:
     result = run("gate", "rag", folder.trace)
     assert (result.exit_code, result.stderr[:5]) == (2, "AF419")
 
@@ -366,7 +366,7 @@ def test_the_last_trace_wins_over_files_too(folder: Folder) -> None:
     assert places == {"A5": {"file": str(folder.path / "again.jsonl"), "line": 1}}
 
 
-def test_a_run_that_became_worse(folder: Folder) -> None:
+def test_a_regression_does_not_ship(folder: Folder) -> None:
     before, after = folder.path / "before.json", folder.path / "after.json"
     assert folder.gate("--report", str(before)).exit_code == 0
     gold, traces = good()
@@ -389,7 +389,7 @@ def test_a_baseline_needs_items(folder: Folder) -> None:
     assert (result.exit_code, result.stderr[:5]) == (2, "AF417")
 
 
-def test_another_tools_file_holds_both(folder: Folder) -> None:
+def test_a_file_of_another_tool_has_gold_and_traces(folder: Folder) -> None:
     file = folder.path / "ragas.csv"
     file.write_text(
         "user_input,retrieved_contexts,response,reference\n"
@@ -409,7 +409,7 @@ def test_another_tools_file_holds_both(folder: Folder) -> None:
 
 
 def many(count: int, salt: int) -> tuple[list[Row], list[Row]]:
-    """Return rows of every kind in an order without a pattern, so that every listing is used."""
+    """Return rows of every kind in a mixed order, so that every list of the report is used."""
     gold = [unanswerable(f"q{n}") if n % 5 == 0 else item(f"q{n}") for n in range(count)]
     for row in gold[::7]:
         row["constraints"] = GOLD["constraints"]
@@ -439,7 +439,7 @@ def test_processes_change_no_byte(
 def test_the_order_of_lines_changes_no_byte_but_what_names_the_files(
     folder: Folder, salt: int, bad: list[str]
 ) -> None:
-    """Another order is another file: its digest and its lines are told in `inputs` alone."""
+    """Another order is another file: only `inputs` has its digest and its lines."""
     gold, traces = many(100, salt)
     traces = list({row["qid"]: row for row in traces}.values())
     traces += [{"qid": "no answer"}, {"qid": "nor here"}] if bad else []
@@ -458,7 +458,7 @@ def test_the_order_of_lines_changes_no_byte_but_what_names_the_files(
     assert json.dumps(read) == json.dumps(again)
 
 
-def test_places_name_the_lines_of_the_offenders(folder: Folder) -> None:
+def test_places_have_the_lines_of_the_offenders(folder: Folder) -> None:
     folder.write(*many(100, 1))
     _, report = folder.report()
     rows = Path(folder.trace).read_bytes().splitlines()
@@ -470,7 +470,7 @@ def test_places_name_the_lines_of_the_offenders(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2", "3"])
-def test_the_first_bad_line_whoever_reads_it(
+def test_the_first_bad_line_is_reported_for_any_number_of_processes(
     folder: Folder, jobs: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gate_rag_inputs, "SMALLEST_PART_BYTES", 500)
@@ -488,7 +488,7 @@ def test_the_first_bad_line_whoever_reads_it(
     assert places == [" line 51", " line 52", " line 171"]
 
 
-def test_more_processes_in_a_process_of_its_own(folder: Folder) -> None:
+def test_several_processes_from_a_separate_process(folder: Folder) -> None:
     folder.write(*many(20_000, 5))
     line = ("gate", "rag", "--json", "--gold", folder.gold, "--trace", folder.trace)
     one, two = (run_process(REAL, *line, "-j", jobs) for jobs in ("1", "2"))

@@ -55,7 +55,7 @@ def test_a_question_of_several_gold_items_joins_none_and_is_listed(tmp_path: Pat
     assert any("their question in common" in warning for warning in report["warnings"])
 
 
-def test_traces_with_a_name_do_not_ask_for_the_question(tmp_path: Path) -> None:
+def test_traces_with_a_qid_need_no_question(tmp_path: Path) -> None:
     gold = lines(tmp_path / "gold.jsonl", [*GOLD, {**GOLD[0], "qid": "leave-again"}])
     _, report = report_of("rag", "--gold", gold, "--trace", str(FILES / "langfuse.json"))
     assert "same_question" not in report["listings"]
@@ -69,7 +69,7 @@ def test_a_gold_set_of_another_tool_has_the_same_names(tmp_path: Path) -> None:
     assert (report["counts"]["missing"], report["counts"]["shipped"]) == (0, 3)
 
 
-def test_gold_items_without_a_question_are_joined_by_nothing(tmp_path: Path) -> None:
+def test_gold_items_without_a_question_are_not_matched(tmp_path: Path) -> None:
     gold = lines(tmp_path / "gold.jsonl", [{**each, "question": " "} for each in GOLD])
     code, report = report_of("rag", "--gold", gold, "--trace", str(FILES / "gen_ai.jsonl"))
     assert (code, report["counts"]["missing"]) == (3, 4)
@@ -91,7 +91,7 @@ def test_the_refusal_token_is_the_reference_of_what_has_no_answer(tmp_path: Path
     assert report["counts"]["unanswerable"] == 1
 
 
-def test_scores_of_the_file_are_said_and_decide_nothing(tmp_path: Path) -> None:
+def test_scores_of_the_file_are_reported_and_decide_nothing(tmp_path: Path) -> None:
     row = {"user_input": "two?", "response": "a lion", "reference": "a lion"}
     scored = [
         {**row, "user_input": f"{n}?", "faithfulness": score, "grade": "C"}
@@ -113,7 +113,7 @@ def test_scores_of_the_file_are_said_and_decide_nothing(tmp_path: Path) -> None:
 
 
 def test_the_worst_of_several_kinds_of_files(tmp_path: Path) -> None:
-    """Rows are found again in each, also behind blank lines and behind another tool's rows."""
+    """Rows are located in each file, even after blank lines and rows of another tool."""
     gold = lines(tmp_path / "gold.jsonl", [*GOLD, {**GOLD[0], "qid": "own", "question": ""}])
     wrong = {"qid": "own", "answer_json": {"claim": "It depends."}, "retrieved_ids": []}
     stray = {**wrong, "qid": "stray"}
@@ -128,7 +128,7 @@ def test_the_worst_of_several_kinds_of_files(tmp_path: Path) -> None:
         }
 
 
-def test_lines_that_cannot_be_told_say_why(tmp_path: Path) -> None:
+def test_a_number_out_of_range_is_reported_with_its_line(tmp_path: Path) -> None:
     row = '{"user_input": "q", "response": "r", "reference": "r", "score": ' + "9" * 60 + "}"
     result = run("gate", "rag", lines(tmp_path / "rows.jsonl", [row]))
     assert result.exit_code == 2
@@ -136,7 +136,7 @@ def test_lines_that_cannot_be_told_say_why(tmp_path: Path) -> None:
     assert "AF419" not in result.stderr
 
 
-def test_what_is_packed_is_said_to_be_whatever_its_name(tmp_path: Path) -> None:
+def test_a_compressed_file_is_reported_whatever_its_name(tmp_path: Path) -> None:
     packed = tmp_path / "trace.jsonl"
     packed.write_bytes(gzip.compress(b"{}"))
     gold = lines(tmp_path / "gold.jsonl", GOLD)
@@ -144,8 +144,8 @@ def test_what_is_packed_is_said_to_be_whatever_its_name(tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr[:5]) == (2, "AF428")
 
 
-def test_rows_that_are_none_of_ours_are_named_or_skipped(tmp_path: Path) -> None:
-    """In a list there are no lines: the place is the number of the row."""
+def test_invalid_rows_are_reported_or_skipped(tmp_path: Path) -> None:
+    """A list has no lines, so the place is the number of the row."""
     file = tmp_path / "rows.json"
     trace = {"qid": "leave-days", "answer_json": {"claim": "It is 15 days."}, "retrieved_ids": []}
     bad = [{**GOLD[1], "gold_citations": "p"}, {"qid": "notice", "answer_json": {"claim": 7}}]
@@ -160,8 +160,8 @@ def test_rows_that_are_none_of_ours_are_named_or_skipped(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("raw", [b"", b"\n \n"], ids=["no byte", "blank lines"])
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
-def test_a_file_with_nothing_in_it_decides_nothing(tmp_path: Path, name: str, raw: bytes) -> None:
-    """It could be of any tool: that it is empty is all that can be said."""
+def test_an_empty_file_decides_nothing(tmp_path: Path, name: str, raw: bytes) -> None:
+    """An empty file could be of any tool; the error only says that it is empty."""
     file = tmp_path / name
     file.write_bytes(raw)
     code, report = report_of("rag", str(file))
@@ -169,7 +169,7 @@ def test_a_file_with_nothing_in_it_decides_nothing(tmp_path: Path, name: str, ra
     assert report["reasons"][0] == "the gold set is empty"
 
 
-def test_a_file_with_nothing_in_it_beside_one_with_rows(tmp_path: Path) -> None:
+def test_an_empty_file_beside_one_with_rows(tmp_path: Path) -> None:
     empty = lines(tmp_path / "empty.jsonl", [])
     row = {"user_input": "one?", "response": "a lion", "reference": "a lion"}
     _, alone = report_of("rag", lines(tmp_path / "ragas.jsonl", [row]))
@@ -185,7 +185,7 @@ SAID_OTHERWISE = {
 ENOUGH = ("--gates", "precision=off", "chr=off", "containment=0.80", "under_refusal=off")
 
 
-def test_a_reference_that_is_a_sentence_is_said_to_be_asked_for_letter_by_letter(
+def test_a_note_says_that_sentence_references_must_match_literally(
     tmp_path: Path,
 ) -> None:
     rows = [SAID_OTHERWISE, {"user_input": "Who?", "reference": "Victor Hugo", "response": "Hugo"}]
@@ -197,10 +197,10 @@ def test_a_reference_that_is_a_sentence_is_said_to_be_asked_for_letter_by_letter
     assert report["warnings"] == []
 
 
-def test_a_file_without_citations_is_decided_by_the_gold_texts_if_that_is_asked_for(
+def test_a_file_without_citations_can_be_decided_by_containment(
     tmp_path: Path,
 ) -> None:
-    """Of itself it stays open, and says how to decide without them."""
+    """By default it is inconclusive, and the advice says how to decide without citations."""
     row = {"user_input": "What is it?", "reference": "a lion", "response": "It is a lion."}
     file = lines(tmp_path / "ragas.jsonl", [row])
     code, report = report_of("rag", file)
@@ -212,8 +212,8 @@ def test_a_file_without_citations_is_decided_by_the_gold_texts_if_that_is_asked_
     assert report_of("rag", wrong, *ENOUGH)[0] == 1
 
 
-def test_what_an_offender_cites_is_null_where_nobody_recorded_it(tmp_path: Path) -> None:
-    """No list says that it cited nothing."""
+def test_citations_of_an_offender_are_null_if_not_recorded(tmp_path: Path) -> None:
+    """A missing list does not mean that nothing was cited."""
     row = {"user_input": "What is it?", "reference": "a lion", "response": "It is a dog."}
     _, report = report_of("rag", lines(tmp_path / "ragas.jsonl", [row]))
     (offender,) = report["offenders"]

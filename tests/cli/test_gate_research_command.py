@@ -86,7 +86,7 @@ DECIDED: dict[str, tuple[tuple[tuple[Any, ...], ...], list[str], int]] = {
     ),
     "a step without a manifest": (((FOUND, "1 2 3", "1 2"), (ABSTAINED,)), [], 1),
     "no manifests at all": (((FOUND, "1 2", None), (ABSTAINED,)), [], 1),
-    "no events: nobody knows the steps": (((FOUND, None, "1"), (ABSTAINED,)), [], 3),
+    "no events: the steps are unknown": (((FOUND, None, "1"), (ABSTAINED,)), [], 3),
     "a query without a run": (GOOD[:1], [], 3),
     "which may be allowed": (
         GOOD[:1],
@@ -94,7 +94,7 @@ DECIDED: dict[str, tuple[tuple[tuple[Any, ...], ...], list[str], int]] = {
         0,
     ),
     "no runs": ((), [], 3),
-    "a gate of one's own": (
+    "a custom gate": (
         ((FOUND, "1 2 3", "1 2"), (ABSTAINED,)),
         ["--gates", "manifest_integrity=0.7"],
         0,
@@ -103,7 +103,7 @@ DECIDED: dict[str, tuple[tuple[tuple[Any, ...], ...], list[str], int]] = {
 
 
 @pytest.mark.parametrize(("runs", "options", "exit"), DECIDED.values(), ids=DECIDED.keys())
-def test_decision(
+def test_decision_of_research_runs(
     tmp_path: Path, runs: tuple[tuple[Any, ...], ...], options: list[str], exit: int
 ) -> None:
     ended, report = report_of("research", *project(tmp_path, *runs), *options)
@@ -118,7 +118,7 @@ def test_decision(
     assert all(gate["status"] in ("pass", "fail", "not_measured") for gate in report["gates"])
 
 
-def test_each_run_stands_beside_the_whole(tmp_path: Path) -> None:
+def test_each_run_is_listed_beside_the_total(tmp_path: Path) -> None:
     _, report = report_of("research", *project(tmp_path, *GOOD))
     assert [(run_["run_id"], run_["query"]) for run_ in report["details"]["runs"]] == [
         ("r1", "find x"),
@@ -136,7 +136,7 @@ SYSTEM_ERRORS: dict[str, tuple[bytes | None, str]] = {
     "no queries": (b"[]", "AF414"),
     "not a list": (b'"x"', "AF414"),
     "a field is missing": (b'[{"objective": "x"}]', "AF414"),
-    "a key that stands twice": (b'[{"objective": "x", "objective": "y"}]', "AF414"),
+    "a duplicate key": (b'[{"objective": "x", "objective": "y"}]', "AF414"),
 }
 
 
@@ -195,7 +195,7 @@ def test_a_run_that_cannot_be_read(tmp_path: Path, files: dict[str, bytes], code
     assert f"({code})" in report["inputs"]["outputs"]["skipped_lines"][0]
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     options = project(tmp_path, *GOOD)
     result = run("gate", "research", *options[:2], "--outputs", str(tmp_path / "none"))
     assert (result.exit_code, code_of(result)) == (2, "AF016")
@@ -203,7 +203,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert (file.exit_code, code_of(file)) == (2, "AF016")
 
 
-def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unlistable_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = project(tmp_path, *GOOD)
 
     def refuse(place: str) -> None:

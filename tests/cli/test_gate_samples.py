@@ -1,4 +1,4 @@
-"""The samples of the gates: what they are made from, and what is decided over them."""
+"""The samples of the gates: how they are made, and the decisions on them."""
 
 import sys
 from pathlib import Path

@@ -63,7 +63,7 @@ DECIDED: dict[str, tuple[list[Any], list[Any], list[str], int]] = {
         ["--refusal", " I do not know "],
         0,
     ),
-    "one refusal says nothing of the next run": ([NONE], runs("U1", REFUSED), [], 3),
+    "one run is not enough": ([NONE], runs("U1", REFUSED), [], 3),
     "a refusal in another case is an answer": (
         [NONE],
         runs("U1", {"claim": "Not In Context"}),
@@ -74,7 +74,7 @@ DECIDED: dict[str, tuple[list[Any], list[Any], list[str], int]] = {
 
 
 @pytest.mark.parametrize(("gold", "rows", "options", "exit"), DECIDED.values(), ids=DECIDED.keys())
-def test_decision(
+def test_decision_of_research_runs(
     tmp_path: Path, gold: list[Any], rows: list[Any], options: list[str], exit: int
 ) -> None:
     ended, report = gate_report("stability", *given_files(tmp_path, gold, rows), *options)
@@ -89,14 +89,14 @@ def test_the_figures_of_each_question(tmp_path: Path) -> None:
     assert (first["rcr"], first["scu_cons"], second["refused"]) == (1, None, 2)
 
 
-def test_the_last_run_counts_and_strangers_are_said(tmp_path: Path) -> None:
+def test_the_last_run_counts_and_unknown_questions_are_reported(tmp_path: Path) -> None:
     rows = [*runs("A1", WRONG), *runs("A1", RIGHT, RIGHT), *runs("Z9", RIGHT)]
     ended, report = gate_report("stability", *given_files(tmp_path, [GOLD], rows))
     assert (ended, report["counts"]["duplicates"]) == (0, 1)
     assert report["listings"]["runs_without_gold"] == {"total": 1, "first": ["Z9"]}
 
 
-def test_lines_that_are_no_runs_can_be_skipped_and_are_listed(tmp_path: Path) -> None:
+def test_invalid_runs_can_be_skipped_and_are_listed(tmp_path: Path) -> None:
     files = given_files(tmp_path, [GOLD, NONE], [*STEADY, "{", {"qid": 1}])
     assert run("gate", "stability", *files).exit_code == 2
     ended, report = gate_report("stability", *files, "--skip-bad")
@@ -104,7 +104,7 @@ def test_lines_that_are_no_runs_can_be_skipped_and_are_listed(tmp_path: Path) ->
     assert "line 5" in report["inputs"]["runs"]["skipped_lines"][0]
 
 
-def test_a_gold_set_that_was_changed(tmp_path: Path) -> None:
+def test_a_changed_gold_set_is_refused(tmp_path: Path) -> None:
     files = given_files(tmp_path, [GOLD, NONE], STEADY)
     _, report = gate_report("stability", *files)
     digest = report["inputs"]["gold"]["digest"]
@@ -197,7 +197,7 @@ def test_a_command_is_asked_and_its_runs_are_kept(tmp_path: Path) -> None:
     assert len((tmp_path / "asked").read_text().split("|")) == 9
 
 
-def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
+def test_a_stopped_run_resumes(tmp_path: Path) -> None:
     gold = lines(tmp_path / "gold.jsonl", [GOLD, NONE])
     place = tmp_path / "runs.jsonl"
     options = [
@@ -256,7 +256,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it does not come about")
 
 
-def test_an_answer_that_did_not_come_is_no_refusal(tmp_path: Path) -> None:
+def test_a_missing_answer_is_not_a_refusal(tmp_path: Path) -> None:
     gold = lines(tmp_path / "gold.jsonl", [{**NONE, "question": "please fail"}])
     place = tmp_path / "runs.jsonl"
     options = [
@@ -271,13 +271,13 @@ def test_an_answer_that_did_not_come_is_no_refusal(tmp_path: Path) -> None:
     assert kept[0]["fault"] == "the command ended with 1 (no luck)"
     ended, report = gate_report("latency", str(place))
     assert (ended, report["counts"]) == (3, {"answers": 0, "no_answer": 2})
-    # It is asked for again the next time; the later line counts.
+    # It is asked again in the next run; the later line counts.
     again = run("gate", "stability", *options)
     assert "2 runs, 0 of them recorded before" in again.stderr
     assert "2 of 2 runs brought no answer" in again.stderr
 
 
-def test_an_address_is_asked(tmp_path: Path) -> None:
+def test_a_url_is_queried(tmp_path: Path) -> None:
     gold = lines(tmp_path / "gold.jsonl", [{**GOLD, "question": "Once more"}, NONE])
     with asking() as server:
         ended, report = gate_report(
@@ -287,12 +287,12 @@ def test_an_address_is_asked(tmp_path: Path) -> None:
         )
     assert ended == 0
     assert report["counts"]["questions"] == 2
-    # The first connection broke, so that question went out twice.
+    # The first connection was closed, so that question was sent twice.
     assert len(server.bodies) == 9
     assert {body["seed"] for body in server.bodies} == {0, 1}
 
 
-def test_nobody_answers_at_the_address(tmp_path: Path) -> None:
+def test_an_unreachable_url_is_reported(tmp_path: Path) -> None:
     gold = lines(tmp_path / "gold.jsonl", [GOLD])
     result = run(
         *("gate", "stability", "--mode", "run", "--gold", gold, "--url", "http://127.0.0.1:9/"),
@@ -312,7 +312,9 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize(("options", "code"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_before_anything_is_asked(tmp_path: Path, options: list[str], code: str) -> None:
+def test_a_wrong_option_is_reported_before_any_question(
+    tmp_path: Path, options: list[str], code: str
+) -> None:
     gold = lines(tmp_path / "gold.jsonl", [GOLD])
     place = [] if "--runs" in options else ["--runs", str(tmp_path / "r.jsonl")]
     result = run("gate", "stability", "--mode", "run", "--gold", gold, *place, *options)
@@ -336,7 +338,7 @@ def test_a_gold_item_without_a_question(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("refusal", ["", "  "], ids=["nothing", "spaces"])
-def test_a_refusal_has_words(refusal: str) -> None:
+def test_a_refusal_is_explained(refusal: str) -> None:
     ended = run("gate", "stability", "--gold", "g", "--runs", "r", "--refusal", refusal)
     assert (ended.exit_code, code_of(ended)) == (2, "AF001")
 

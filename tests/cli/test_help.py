@@ -1,4 +1,4 @@
-"""Help teaches: it is read, it is complete, and its examples work."""
+"""The help is complete, compared with golden files, and its examples work."""
 
 import itertools
 import shlex
@@ -67,7 +67,7 @@ def test_help_has_an_example_that_the_parser_accepts(
 
 
 def only_parse(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every command line be parsed to its end, and nothing be done."""
+    """Parse command lines completely, without running the command."""
     monkeypatch.setattr(click.Context, "invoke", lambda *_, **__: Exit.YES)
 
 
@@ -91,7 +91,7 @@ def test_the_table_and_the_docstring_say_the_same(leaf: CommandEntry) -> None:
 
 @pytest.mark.parametrize("leaf", tuple(leaves(ROOT)), ids=lambda leaf: leaf.name)
 def test_the_line_of_the_table_is_short_and_has_no_comma(leaf: CommandEntry) -> None:
-    # It stands in one line of the help, and fish's script cuts a description at a comma.
+    # It must fit one line of the help, and fish's script cuts a description at a comma.
     assert len(leaf.help) <= 60
     assert "," not in leaf.help
 

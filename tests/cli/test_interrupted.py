@@ -17,7 +17,7 @@ from affidavit.cli.errors import error_from
 
 STOPPED = b"AF002: stopped by the user. Next: run the same command again\n"
 
-# The signal comes at the import of a module, and `how` is what the process does about it at first.
+# The signal arrives during the import of a module; `how` is the handler that is set first.
 AT_AN_IMPORT = """
 import os, signal, sys
 name, how = sys.argv.pop(1), sys.argv.pop(1)
@@ -36,7 +36,7 @@ EARLY = {
     "while the parser is imported": ("click.core", "doctor"),
     "while the table of commands is read": ("affidavit.cli.commands", "doctor"),
     "while a command is imported": ("affidavit.cli.doctor", "doctor"),
-    "while an error is about to be told": ("affidavit.cli.errors", "doctr"),
+    "before an error is printed": ("affidavit.cli.errors", "doctr"),
 }
 
 
@@ -65,7 +65,7 @@ def test_the_line_is_that_of_the_catalog() -> None:
 
 @pytest.mark.parametrize("milliseconds", [10, 30, 60, 100, 150, 200, 300, 400])
 def test_ctrl_c_at_any_time(milliseconds: int) -> None:
-    """Before our first line the interpreter speaks for itself; after it nothing but the line."""
+    """Before our first line Python prints its own traceback; after it there is only our line."""
     with subprocess.Popen(
         [sys.executable, "-m", "affidavit", "doctor"],
         cwd=ROOT,
@@ -81,10 +81,10 @@ def test_ctrl_c_at_any_time(milliseconds: int) -> None:
     assert process.returncode in ((3,) if err == STOPPED else (0, 1, -signal.SIGINT)), err
 
 
-def test_a_second_ctrl_c_while_the_first_is_told(
+def test_a_second_ctrl_c_during_the_message(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """In this process, where what ends it at once can be watched."""
+    """Run in this process, so that an immediate exit can be observed."""
 
     def stopped() -> None:
         raise KeyboardInterrupt

@@ -70,7 +70,7 @@ def test_one_json_document_for_machines(rows: str, tmp_path: Path) -> None:
     assert json.loads(result.stdout) == {"rows": 4, "failed": 0, "output": output}
 
 
-def test_a_row_that_fails_stops_or_is_said(tmp_path: Path) -> None:
+def test_a_failing_row_stops_the_run_or_is_reported(tmp_path: Path) -> None:
     mixed = write_rows(tmp_path / "mixed.jsonl", [ROWS[0], {"id": "x", "claim": 3}, ROWS[1]])
     output = tmp_path / "scores.jsonl"
     stopped = run("judge", "score", mixed, "-o", str(output))
@@ -183,14 +183,14 @@ def test_a_page_with_a_diagram_per_set(tmp_path: Path) -> None:
     assert text.count("<svg") == 4
 
 
-def test_nothing_measured_is_no_yes(tmp_path: Path) -> None:
+def test_nothing_measured_is_not_exit_0(tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_bytes(b"")
     result = run("judge", "eval", str(tmp_path / "none.jsonl"))
     assert result.exit_code == 3
     assert "not measured" in result.stdout
 
 
-# Calibrating. The judge says weak or not found of these, the user's labels say otherwise.
+# Calibrating. The judge's verdicts are weak or not found; the labels differ.
 
 
 def labels(tmp_path: Path, *, wrong: bool) -> str:
@@ -204,7 +204,7 @@ def labels(tmp_path: Path, *, wrong: bool) -> str:
     return write_rows(tmp_path / "labels.jsonl", found)
 
 
-def test_rules_are_fitted_written_and_obeyed(tmp_path: Path) -> None:
+def test_fitted_rules_are_written_and_applied(tmp_path: Path) -> None:
     file = labels(tmp_path, wrong=True)
     rules = tmp_path / "rules.toml"
     result = run("judge", "calibrate", "--judge", "lexical", "--labels", file, "-o", str(rules))
@@ -232,7 +232,7 @@ def test_a_check_obeys_the_same_rules(tmp_path: Path) -> None:
     common = ("--project", str(tmp_path), "--at", "2026-01-03")
     own = json.loads(run(*asked, *common).stdout)
     strict = json.loads(run(*asked, *common, "--rules", str(rules)).stdout)
-    # Where few claims are supported a sentence of the source still is; a retelling is not.
+    # With a low prior, a sentence of the source is still supported, and a paraphrase is not.
     assert own["summary"]["by_verdict"]["supported"] == 1
     assert strict["summary"]["by_verdict"]["supported"] == 1
     assert strict["rules"]["judge"]["prior"] == 0.05

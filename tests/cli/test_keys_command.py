@@ -61,9 +61,9 @@ def test_a_key_under_a_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 REFUSED = {
-    "nobody is there to type a passphrase": (("new", "--encrypt"), None, "AF338"),
+    "no terminal for a passphrase": (("new", "--encrypt"), None, "AF338"),
     "a short passphrase": (("new",), "hunter2", "AF338"),
-    "a prefix that is no name": (("new", "--prefix", "A B"), None, "AF331"),
+    "a prefix that is not a name": (("new", "--prefix", "A B"), None, "AF331"),
     "nothing to export": (("export",), None, "AF339"),
     "no such key": (("retire", "af"), None, "AF339"),
     "no day": (("retire", "af", "--at", "yesterday"), None, "AF278"),
@@ -88,7 +88,9 @@ def test_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_life_of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
+def test_a_key_is_created_retired_and_compromised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
+) -> None:
     keys(tmp_path, "new")
     monkeypatch.setattr(wiring, "random_bytes", lambda size: bytes(size))
     keys(tmp_path, "new", "--prefix", "acme")
@@ -113,7 +115,7 @@ def test_an_exported_document_is_one_that_a_verifier_reads(tmp_path: Path) -> No
     assert machine(tmp_path, "export", "-o", str(path)) == {"output": str(path)}
 
 
-def test_a_start_that_two_keys_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ambiguous_key_id_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys(tmp_path, "new")
     monkeypatch.setattr(wiring, "random_bytes", lambda size: bytes(size))
     keys(tmp_path, "new")
@@ -122,14 +124,14 @@ def test_a_start_that_two_keys_share(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert " or " in result.stderr
 
 
-def test_chance_is_not_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_bytes_are_random(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     assert len({wiring.random_bytes(32) for _ in range(3)}) == 3
     assert len(wiring.random_bytes(7)) == 7
 
 
 def test_a_passphrase_is_typed_twice_and_not_shown(tmp_path: Path) -> None:
-    """On a terminal; what is typed is read from it."""
+    """Run on a terminal with typed input."""
     arguments = ["keys", "new", "--encrypt", "--project", str(tmp_path)]
     process, terminal = pty.fork()
     if process == 0:  # The child: it has only to become the program.
@@ -158,6 +160,6 @@ def _read(handle: int) -> bytes:
         return b""
 
 
-def test_the_list_of_no_keys(tmp_path: Path) -> None:
+def test_an_empty_list_of_keys(tmp_path: Path) -> None:
     assert machine(tmp_path, "list") == {"keys": []}
     assert app.list_keys(SigningKeyFolder(tmp_path)) == ()

@@ -61,7 +61,7 @@ UNUSED = {
         ["report", "report.json", "--history", "history.jsonl", "--markdown", "report.md"],
         "--history is for --html, which draws it",
     ),
-    "a policy of authorities that nobody trusts": (
+    "a policy without trusted authorities": (
         ["verify", "receipt.json", "--tsa-policy", "1.2.3"],
         "--tsa-policy needs --tsa-roots, whose authorities have the policy",
     ),
@@ -130,7 +130,7 @@ UNUSED = {
 
 
 @pytest.mark.parametrize(("arguments", "said"), UNUSED.values(), ids=UNUSED.keys())
-def test_an_option_that_the_others_make_meaningless(arguments: list[str], said: str) -> None:
+def test_an_option_without_effect_is_refused(arguments: list[str], said: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"AF001: {said}. Next: run `affidavit ")
@@ -144,7 +144,7 @@ MEANT = {
 
 
 @pytest.mark.parametrize("arguments", MEANT.values(), ids=MEANT.keys())
-def test_an_option_that_agrees_with_the_others(arguments: list[str]) -> None:
+def test_compatible_options_are_accepted(arguments: list[str]) -> None:
     assert "AF001" not in run(*arguments).stderr
 
 
@@ -167,7 +167,7 @@ TWICE = {
 
 
 @pytest.mark.parametrize(("arguments", "said"), TWICE.values(), ids=TWICE.keys())
-def test_an_option_that_is_given_twice(arguments: list[str], said: str) -> None:
+def test_a_repeated_option_is_refused(arguments: list[str], said: str) -> None:
     result = (run_sample if arguments[0] == "tell" else run)(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"AF001: {said}. Next: run `affidavit ")
@@ -176,13 +176,13 @@ def test_an_option_that_is_given_twice(arguments: list[str], said: str) -> None:
 ONCE = {
     "a flag, twice": ["completion", "bash", "-q", "--quiet"],
     "a flag before and after the command": ["--json", "completion", "bash", "--json"],
-    "behind the dashes it is no option": ["tell", "--times", "1", "--", "--times"],
+    "after two dashes it is not an option": ["tell", "--times", "1", "--", "--times"],
     "help is shown whatever else is said": ["tell", "--times", "1", "--times", "2", "--help"],
 }
 
 
 @pytest.mark.parametrize("arguments", ONCE.values(), ids=ONCE.keys())
-def test_what_is_no_second_value(arguments: list[str]) -> None:
+def test_options_that_may_be_repeated(arguments: list[str]) -> None:
     assert (run_sample if arguments[0] == "tell" else run)(*arguments).exit_code == 0
 
 

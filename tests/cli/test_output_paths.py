@@ -43,7 +43,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @writing
-def test_a_folder_that_is_not_there_is_told_before_an_input_that_is_not(words: list[str]) -> None:
+def test_a_missing_output_folder_is_reported_before_a_missing_input(words: list[str]) -> None:
     assert code_of(run(*named(words, "missing", "none/out"))) == "AF014"
 
 
@@ -53,14 +53,14 @@ def test_a_folder_instead_of_a_file(words: list[str]) -> None:
 
 
 @writing
-def test_what_is_read_is_not_replaced_also_by_another_name(words: list[str], place: Path) -> None:
+def test_an_input_is_not_overwritten_through_a_link(words: list[str], place: Path) -> None:
     (place / "link").symlink_to("input")
     assert code_of(run(*named(words, "input", "docs/../link"))) == "AF281"
     assert (place / "input").read_text() == "{}\n"
 
 
 @writing
-def test_links_that_lead_in_a_circle_are_no_defect(words: list[str], place: Path) -> None:
+def test_a_link_cycle_is_reported_with_a_code(words: list[str], place: Path) -> None:
     (place / "loop").symlink_to("loop")
     assert code_of(run(*named(words, "missing", "loop"))) != "AF004"
 
@@ -85,18 +85,18 @@ REPLACED = {
 
 
 @pytest.mark.parametrize("words", REPLACED.values(), ids=REPLACED.keys())
-def test_what_is_read_besides_is_not_replaced(words: list[str], place: Path) -> None:
+def test_other_inputs_are_not_overwritten(words: list[str], place: Path) -> None:
     (place / "input").write_text("")
     (place / "j.toml").write_text('[hf]\nmodel = "none"\n')
     given = [*words, *(["--format", "json"] if words[0] == "check" else [])]
     assert code_of(run(*given)) == "AF281"
 
 
-def test_a_receipt_goes_into_no_folder_and_no_tool_is_asked() -> None:
+def test_a_receipt_path_that_is_a_folder_is_refused_before_any_query() -> None:
     assert code_of(run("answer", "missing.json", "-o", "folder")) == "AF012"
 
 
-def test_a_receipt_does_not_replace_what_the_project_has_of_its_own(place: Path) -> None:
+def test_a_receipt_does_not_overwrite_project_files(place: Path) -> None:
     shutil.copytree(ROOT / "samples" / "answers", place, dirs_exist_ok=True)
     assert run("keys", "new").exit_code == 0
     (key,) = (place / ".affidavit" / "keys").glob("*.pem")
@@ -111,7 +111,7 @@ def test_a_receipt_does_not_replace_what_the_project_has_of_its_own(place: Path)
         assert path.read_bytes() == before
 
 
-def test_public_keys_do_not_replace_what_the_project_keeps(place: Path) -> None:
+def test_exported_keys_do_not_overwrite_project_files(place: Path) -> None:
     assert run("keys", "new").exit_code == 0
     kept = {path: path.read_bytes() for path in (place / ".affidavit" / "keys").iterdir()}
     assert len(kept) > 1
@@ -130,7 +130,7 @@ def test_the_lines_of_a_batch_go_into_a_folder_that_can_be_made(place: Path) -> 
     assert (place / "new" / "out.jsonl").exists()
 
 
-def test_a_project_in_which_a_file_stands_where_a_folder_goes(place: Path) -> None:
+def test_a_file_in_the_place_of_a_project_folder_is_reported(place: Path) -> None:
     (place / "answer.md").write_text("It rains.")
     (place / "docs" / "a.txt").write_text("It rains. Take a coat.")
     check_it = ("check", "answer.md", "--sources", "docs")
@@ -152,7 +152,7 @@ NO_NAMES = {
 
 
 @pytest.mark.parametrize("words", NO_NAMES.values(), ids=NO_NAMES.keys())
-def test_a_name_that_is_none(words: list[str]) -> None:
+def test_invalid_names_are_refused(words: list[str]) -> None:
     result = run(*words)
     assert code_of(result) == "AF001"
     assert "the name is empty" in result.stderr or "a dash is not allowed" in result.stderr
@@ -164,11 +164,11 @@ def test_a_name_that_is_none(words: list[str]) -> None:
     ids=" ".join,
 )
 @pytest.mark.parametrize("project", ["nowhere", "input"], ids=["nowhere", "a file"])
-def test_a_project_that_is_not_there_has_no_sessions(words: list[str], project: str) -> None:
+def test_a_missing_project_has_no_sessions(words: list[str], project: str) -> None:
     assert code_of(run(*words, "--project", project)) == "AF016"
 
 
-def test_a_check_makes_its_project_but_not_in_a_file() -> None:
+def test_a_check_creates_its_project_folder_unless_a_file_is_there() -> None:
     given = ["check", "input", "--sources", "docs", "--project"]
     assert code_of(run(*given, "input")) == "AF016"
     assert code_of(run(*given, "new")) != "AF016"

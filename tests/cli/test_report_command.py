@@ -1,4 +1,4 @@
-"""`affidavit report`: a stored report again, and in other forms."""
+"""`affidavit report`: a stored report on the terminal and in other formats."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ def stored(tmp_path: Path) -> Path:
     return path
 
 
-def test_it_is_shown_again(stored: Path) -> None:
+def test_a_stored_report_is_shown(stored: Path) -> None:
     result = run("report", str(stored))
     assert result.exit_code == 0
     assert result.stdout.startswith("Decision: do not ship\n  - precision is 0.5 (5 of 10)")
@@ -58,7 +58,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("data", "code"), BAD.values(), ids=BAD.keys())
-def test_what_is_no_report(data: bytes, code: str, tmp_path: Path) -> None:
+def test_files_that_are_not_reports(data: bytes, code: str, tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_bytes(data)
     out = tmp_path / "x.html"
@@ -76,7 +76,7 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
     assert result.stderr.startswith("AF0")
 
 
-def test_it_does_not_replace_what_it_reads(stored: Path, tmp_path: Path) -> None:
+def test_an_input_is_not_replaced(stored: Path, tmp_path: Path) -> None:
     before = stored.read_bytes()
     assert run("report", str(stored), "--html", str(stored)).exit_code == 2
     same = str(tmp_path / "same")

@@ -1,4 +1,4 @@
-"""Starting is cheap: help and completion import click and nothing else from outside."""
+"""Start-up is fast: help and completion import no library except click."""
 
 import json
 import sys
@@ -6,8 +6,8 @@ import sys
 import pytest
 from tests.cli.running import run_process
 
-# What is imported between the first line and the end, by top-level name; coverage and the guard of
-# the tests are there before, and do not count.
+# The modules that are imported between the first line and the end, by top-level name. Coverage and
+# the network guard of the tests are imported before, and do not count.
 LISTING = """
 import atexit, json, sys
 before = set(sys.modules)
@@ -58,6 +58,6 @@ def test_no_command_is_imported_for(case: str) -> None:
     assert ours.isdisjoint({"affidavit.cli.doctor", "affidavit.cli.setup"})
 
 
-def test_a_heavy_library_would_be_seen() -> None:
+def test_a_heavy_import_is_detected() -> None:
     done = run_process(LISTING.replace("main()", "import rich"), env={})
     assert "rich" in json.loads(done.stderr)

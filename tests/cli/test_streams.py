@@ -1,4 +1,4 @@
-"""Streams that are closed or full: the exit code still tells the truth."""
+"""Closed or full streams: the exit code is still right."""
 
 import subprocess
 from collections.abc import Sequence
@@ -54,8 +54,8 @@ def test_both_streams_are_closed() -> None:
 
 
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["for people", "for machines"])
-def test_a_decision_whose_reader_has_gone(form: tuple[str, ...]) -> None:
-    """As docs/cli.md says: neither a yes nor a no, for nobody has seen it, and not a word."""
+def test_a_decision_with_a_closed_reader(form: tuple[str, ...]) -> None:
+    """As in docs/cli.md: exit 3 without a message, because nobody has seen the result."""
     with start(REAL, "gate", "all", "-c", "samples/gates/affidavit.toml", *form) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -1,4 +1,4 @@
-"""What is printed: for people and machines, on a screen and in a pipe."""
+"""Output: text and JSON, on a terminal and in a pipe."""
 
 import json
 import re
@@ -63,7 +63,7 @@ def test_a_screen_has_colors() -> None:
     assert f"{ESCAPE}32m" in run_on_terminal(SAMPLED, "look", "draw")[1]
 
 
-def test_an_empty_no_color_is_none() -> None:
+def test_an_empty_no_color_variable_has_no_effect() -> None:
     # https://no-color.org: "when present and not an empty string".
     assert f"{ESCAPE}32m" in run_on_terminal(SAMPLED, "look", "draw", env={"NO_COLOR": ""})[1]
 
@@ -82,14 +82,14 @@ def test_a_screen_without_unicode_gets_ascii_signs() -> None:
     assert "x bad" in shown
 
 
-def test_a_broken_rich_costs_the_frame_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_rich_the_table_has_no_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = f"import sys; sys.modules['rich'] = None; {SAMPLED}"
     code, shown = run_on_terminal(broken, "look", "draw", columns=200)
     assert code == 0
     assert "WORD" in shown
 
 
-def test_progress_is_for_those_who_watch() -> None:
+def test_progress_is_shown_on_a_terminal_only() -> None:
     assert "Counting" in run_on_terminal(SAMPLED, "look", "deep", "work")[1]
     assert "Counting" not in run_on_terminal(SAMPLED, "-q", "look", "deep", "work")[1]
     done = run_process(SAMPLED, "look", "deep", "work")
@@ -110,7 +110,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("arguments", SPELLINGS, ids=" ".join)
-def test_json_keeps_standard_output_for_itself_wherever_it_is_said(arguments: list[str]) -> None:
+def test_with_json_standard_output_has_only_json(arguments: list[str]) -> None:
     result = run_sample(*arguments)
     assert result.stdout == ""
     assert LONG_WORD in result.stderr
@@ -134,7 +134,7 @@ def test_json_of_frozen_things() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}, Thing, b"x"], ids=repr)
-def test_what_has_no_json_form_is_refused(value: object) -> None:
+def test_values_without_a_json_form_are_refused(value: object) -> None:
     with pytest.raises((TypeError, ValueError)):
         json_bytes(value)
 
@@ -146,7 +146,7 @@ SHOWN = {
     "nothing is deleted": ("no\x08\x08yes", "no\\x08\\x08yes"),
     "control characters of eight bits": ("\x9b2J", "\\x9b2J"),
     "letters are not turned around": ("a\u202eb", "a\\u202eb"),
-    "what nobody would see is shown": ("q1\u200b\ufeff\xad", "q1\\u200b\\ufeff\\xad"),
+    "invisible characters are shown": ("q1\u200b\ufeff\xad", "q1\\u200b\\ufeff\\xad"),
     "also beyond the first plane": ("a\U000e0041", "a\\U000e0041"),
     "joiners stay": ("👩\u200d🚀", "👩\u200d🚀"),
     "letters stay": ("naïve 漢字 é", "naïve 漢字 é"),
@@ -155,7 +155,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize(("text", "shown"), SHOWN.values(), ids=SHOWN.keys())
-def test_text_of_others_cannot_steer_the_terminal(
+def test_text_from_files_cannot_control_the_terminal(
     text: str, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert escape_controls(text) == shown

@@ -18,13 +18,13 @@ API_KEYS = ".affidavit/api-keys.json"
 
 @pytest.fixture
 def project() -> Iterator[Path]:
-    """A project with keys, a receipt and API keys, at a place that everybody may enter."""
+    """A project with keys, a receipt and API keys, in a folder that every user may enter."""
     place = Path(tempfile.mkdtemp())
     shutil.copytree(ROOT / "samples" / "answers", place, dirs_exist_ok=True)
     at = ("--project", str(place))
     run("keys", "new", *at)
     run("apikeys", "new", "bot", *at)
-    # Whatever is imported on the way is imported before the doors are closed.
+    # Import everything before the permissions are removed.
     run("answer", str(place / "checks.json"), *at, "-o", str(place / "receipt.json"))
     run("verify", str(place / "receipt.json"), *at)
     import_module("affidavit.web.server")
@@ -55,7 +55,7 @@ CLOSED: dict[str, tuple[str, tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize(("closed", "arguments", "named"), CLOSED.values(), ids=CLOSED.keys())
-def test_what_may_not_be_read(
+def test_unreadable_paths_are_reported(
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
     closed: str,
@@ -88,7 +88,7 @@ ODD: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize(("arguments", "code"), ODD.values(), ids=ODD.keys())
-def test_odd_names(
+def test_unusual_names_are_refused(
     project: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: str
 ) -> None:
     monkeypatch.chdir(project)

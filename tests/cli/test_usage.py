@@ -1,4 +1,4 @@
-"""A wrong command line is one line, AF001, with what to type instead."""
+"""A wrong command line gives one line, AF001, with the next step."""
 
 import json
 
@@ -81,7 +81,7 @@ WRONG_DEEPER = {
         "`affidavit look` has no option --quite."
         " Next: did you mean `--quiet`? If not, run `affidavit look --help`",
     ),
-    "a misspelt option of its own": (
+    "a misspelt option of the command": (
         ["tell", "x", "--tims", "2"],
         "`affidavit tell` has no option --tims."
         " Next: did you mean `--times`? If not, run `affidavit tell --help`",

@@ -64,7 +64,7 @@ STEPS: dict[str, tuple[bytes, object, int, set[str]]] = {
         3,
         {"AF334"},
     ),
-    "3: a signature that holds and a key that is not believed": (
+    "3: a valid signature by an untrusted key": (
         COMPACT,
         COMPROMISED,
         1,
@@ -99,14 +99,14 @@ def test_every_step_has_its_line_and_its_code(
     assert all(code in shown.stdout for code in codes)
 
 
-def test_a_verdict_that_is_not_verified_is_not_repeated(place: Path) -> None:
+def test_an_unverified_verdict_is_not_shown(place: Path) -> None:
     (place / "receipt.json").write_bytes(NOT_FOLLOWING)
     result = run("verify", str(place / "receipt.json"), "-k", str(place / "keys.json"), *LATER)
     assert "believe nothing" in result.stdout
     assert "answered at" not in result.stdout
 
 
-def test_the_projects_own_keys_are_trusted_if_none_are_named_and_that_is_said(
+def test_the_project_keys_are_trusted_by_default_with_a_note(
     tmp_path: Path,
 ) -> None:
     project = ("--project", str(tmp_path))
@@ -143,7 +143,7 @@ def test_many_receipts(place: Path, monkeypatch: pytest.MonkeyPatch, golden: Gol
     ]
 
 
-def test_of_very_many_those_that_are_verified_are_counted_only(place: Path) -> None:
+def test_of_many_receipts_only_failures_are_listed(place: Path) -> None:
     (place / "all.jsonl").write_bytes((COMPACT + b"\n") * 30 + NOT_FOLLOWING)
     arguments = ("verify", str(place / "all.jsonl"), "-k", str(place / "keys.json"), *LATER)
     result = run(*arguments)
@@ -194,7 +194,7 @@ def test_a_pipe_that_is_too_large(place: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "standard input" in result.stderr
 
 
-def test_in_a_process_of_its_own_with_several_workers(place: Path) -> None:
+def test_in_its_own_process_with_several_workers(place: Path) -> None:
     (place / "two.jsonl").write_bytes((COMPACT + b"\n") * 100)
     arguments = ("-k", str(place / "keys.json"), "-j", "2", *LATER)
     done = run_process(REAL, "verify", str(place / "two.jsonl"), *arguments)
@@ -223,13 +223,13 @@ def test_a_replay_names_every_difference(golden: Golden) -> None:
     assert [each["path"] for each in wire["replay"]["differences"]] == ["confidence", "verdict"]
 
 
-def test_a_route_table_for_a_receipt_without_a_question_is_said_to_be_idle(place: Path) -> None:
+def test_a_note_says_that_routes_are_unused_without_a_question(place: Path) -> None:
     (place / "routes.yaml").write_text(json.dumps(ROUTES))
     given = ["replay", str(place / "receipt.json"), "--routes", str(place / "routes.yaml")]
     assert "--routes had nothing to compile again" in run(*given).stderr
 
 
-def test_a_replay_from_the_question_on(tmp_path: Path) -> None:
+def test_a_replay_compiles_the_question_again(tmp_path: Path) -> None:
     routes, other = tmp_path / "routes.yaml", tmp_path / "other.yaml"
     routes.write_text(json.dumps(ROUTES))
     other.write_text(json.dumps({**ROUTES, "not_covered": []}))

@@ -1,4 +1,4 @@
-"""Files to import, as short as they can be written."""
+"""Minimal files to import."""
 
 import io
 import json

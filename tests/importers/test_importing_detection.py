@@ -1,4 +1,4 @@
-"""Each format is known as itself and as nothing else; of an unknown one it is told what lacks."""
+"""Each format is detected as itself only; for an unknown one the error lists missing fields."""
 
 import re
 import tracemalloc
@@ -45,7 +45,7 @@ def test_every_format_has_its_section() -> None:
 
 
 @pytest.mark.parametrize("heading", [one for one in HEADINGS if one != "Plain tables"])
-def test_the_page_says_by_what_a_format_is_known(heading: str) -> None:
+def test_the_page_lists_the_fields_that_identify_a_format(heading: str) -> None:
     section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     known = re.search(r"^Known by: (.+?)\.$", section, re.MULTILINE | re.DOTALL)
     assert known is not None
@@ -60,10 +60,10 @@ def test_the_page_says_by_what_a_format_is_known(heading: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in FILES.iterdir()))
-def test_a_file_is_of_one_format_only(name: str) -> None:
+def test_a_file_has_one_format(name: str) -> None:
     own = detect(FILES / name)
     assert detect(FILES / name, own) is own
-    # The plain table takes whatever has a question and an answer under any usual name.
+    # The plain table accepts every file with a question and an answer under a common name.
     for other in set(ToolName) - {own, ToolName.TABLE}:
         with pytest.raises(Exception, match=r"AF425: .* it has ") as caught:
             detect(FILES / name, other)
@@ -85,13 +85,13 @@ NEAREST = {
 
 
 @pytest.mark.parametrize(("value", "wanted"), NEAREST.values(), ids=NEAREST.keys())
-def test_the_nearest_format_is_told(value: object, wanted: str, tmp_path: Path) -> None:
+def test_the_error_names_the_nearest_format(value: object, wanted: str, tmp_path: Path) -> None:
     error = refusal(tmp_path, json_bytes(value))
     assert error.fault.code == "AF420"
     assert f"nearest is {wanted}" in error.message
 
 
-def test_what_was_found_is_told(tmp_path: Path) -> None:
+def test_the_error_lists_the_fields_that_were_found(tmp_path: Path) -> None:
     many = {f"column {number}": 1 for number in range(14)}
     assert "column 11 and 2 more; nearest" in refusal(tmp_path, json_bytes([many])).message
     assert r"it has 'a\x1b'; nearest" in refusal(tmp_path, json_bytes({"a\x1b": 1})).message
@@ -103,7 +103,7 @@ def test_the_first_known_row_decides(tmp_path: Path) -> None:
     assert (error.fault.code, error.where.line) == ("AF421", 1)
 
 
-def test_a_table_of_ours_is_no_row_of_ours(tmp_path: Path) -> None:
+def test_a_plain_table_is_not_read_as_native_rows(tmp_path: Path) -> None:
     (row,) = rows_from(tmp_path, b"qid,answerable,question\na,true,q\n")
     assert row.gold == {"qid": "a", "answerable": True, "question": "q"}
 
@@ -133,7 +133,7 @@ def test_the_order_of_rows_does_not_change_them(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.permutations(range(12)))
-def test_nor_does_the_order_of_spans(tmp_path: Path, order: list[int]) -> None:
+def test_the_order_of_spans_does_not_change_rows(tmp_path: Path, order: list[int]) -> None:
     exported = (FILES / "openinference.jsonl").read_bytes().splitlines(keepends=True)
 
     def found(data: bytes) -> list[str]:

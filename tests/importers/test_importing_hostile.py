@@ -1,4 +1,4 @@
-"""Files that are broken, foreign or meant to do harm: one coded error with its place, each time."""
+"""Broken, foreign and hostile files: each gives one coded error with its position."""
 
 import gzip
 import zipfile
@@ -40,7 +40,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a number": (b"3", "AF420"),
     "a list of numbers": (b"[1, 2]", "AF420"),
     "an object without fields": (b"{}", "AF420"),
-    "columns that nobody knows": (b"foo,bar\n1,2\n", "AF420"),
+    "unknown columns": (b"foo,bar\n1,2\n", "AF420"),
     "the same, without rows": (b"foo,bar\n", "AF420"),
     "spans of something else": (
         json_bytes(export(span("t", "a", attributes={"http.method": "GET"}))),
@@ -166,7 +166,7 @@ def test_a_file_without_rows_has_none(data: bytes, tmp_path: Path) -> None:
     detect(tmp_path / "file")
 
 
-def test_what_is_bad_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_bad_rows_are_reported_and_the_rest_is_read(tmp_path: Path) -> None:
     bad: list[AffidavitError] = []
     data = b"\xef\xbb\xbf" + lines(GOOD) + b"{\n3\n" + lines({"response": "x"}, GOOD)
     rows = rows_from(tmp_path, data, on_bad=bad.append)
@@ -178,7 +178,7 @@ def test_what_is_bad_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
     ]
 
 
-def test_bad_rows_of_tables_and_archives_are_told_too(tmp_path: Path) -> None:
+def test_bad_rows_of_tables_and_archives_are_reported(tmp_path: Path) -> None:
     bad: list[AffidavitError] = []
     table = b"question,answer\na\na,b\n"
     assert len(rows_from(tmp_path, table, on_bad=bad.append)) == 1
@@ -187,7 +187,7 @@ def test_bad_rows_of_tables_and_archives_are_told_too(tmp_path: Path) -> None:
     assert [str(error.where.file).rpartition(":")[2][-14:] for error in bad][1] == "samples/a.json"
 
 
-def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
+def test_blank_lines_are_ignored(tmp_path: Path) -> None:
     rows = rows_from(tmp_path, b"\n\n" + lines(GOOD) + b" \n" + lines(GOOD))
     assert [row.line for row in rows] == [3, 5]
     assert rows_from(tmp_path, b"\nquestion,answer\n") == []
@@ -208,7 +208,7 @@ def test_a_metric_that_failed_was_not_measured(tmp_path: Path) -> None:
     assert dict(row.scores) == {"a": None, "b": None}
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     for path, code in ((tmp_path / "none", "AF010"), (tmp_path, "AF012")):
         with pytest.raises(AffidavitError) as caught:
             detect(path)
@@ -240,7 +240,7 @@ def changed(data: bytes, *changes: tuple[int, bytes]) -> bytes:
     return bytes(made)
 
 
-def test_archives_that_lie(tmp_path: Path) -> None:
+def test_damaged_and_encrypted_archives_are_refused(tmp_path: Path) -> None:
     stored = archive(HEADER, ("samples/a.json", SAMPLE), method=zipfile.ZIP_STORED)
     central = stored.rindex(b"PK\x01\x02")
     at = stored.index(SAMPLE)
@@ -262,7 +262,7 @@ def test_archives_that_lie(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_two_parts_of_one_name(tmp_path: Path) -> None:
+def test_duplicate_members_of_an_archive_are_refused(tmp_path: Path) -> None:
     sample = ("samples/a.json", SAMPLE)
     assert "the same name" in refusal(tmp_path, archive(HEADER, sample, sample)).message
 
@@ -300,7 +300,7 @@ NAMES = sorted(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.dictionaries(st.sampled_from(NAMES), ANYTHING), max_size=3))
-def test_whatever_stands_in_known_fields_no_row_ends_in_a_traceback(
+def test_any_value_in_a_known_field_is_read_or_refused_by_code(
     tmp_path: Path, values: list[dict[str, Any]]
 ) -> None:
     path = tmp_path / "file"

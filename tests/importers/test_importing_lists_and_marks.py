@@ -33,7 +33,7 @@ def test_find_list(cell: str, wanted: list[object] | None) -> None:
 
 
 @pytest.mark.parametrize("cell", ["['a', 'b", "['a', b'c'", '["a', r"['\x']", "['a'] and more"])
-def test_a_list_that_was_cut_is_a_problem(cell: str) -> None:
+def test_a_truncated_list_is_refused(cell: str) -> None:
     with pytest.raises(RowProblem, match="list is incomplete"):
         find_list(cell, "contexts")
 
@@ -53,7 +53,7 @@ MARKS = {
     "each once, in order": ("[2] and [1], then [2]", ("b", "a")),
     "a number that leads nowhere, beside one that leads": ("[1] and [9]", ("a", "[9]")),
     "no mark leads anywhere": ("In [9] of the year [2024]", None),
-    "a year is no mark": ("[1] of [2024]", ("a",)),
+    "a year is not a mark": ("[1] of [2024]", ("a",)),
     "words in brackets": ("[sic] [a] note", ("a",)),
     "no mark": ("So it is.", None),
 }
@@ -64,5 +64,5 @@ def test_cited_in(answer: str, wanted: tuple[str, ...] | None) -> None:
     assert cited_in(answer, ("a", "b", "c", "d, e")) == wanted
 
 
-def test_nothing_retrieved_means_that_no_mark_leads_anywhere() -> None:
+def test_without_retrieved_passages_marks_are_not_citations() -> None:
     assert cited_in("So [1].", ()) is None

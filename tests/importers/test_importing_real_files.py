@@ -17,8 +17,8 @@ from affidavit.importers.tool_format import ImportedRow, ToolName, qid_from_ques
 
 FILES = Path(os.environ.get("AFFIDAVIT_IMPORT_FILES") or Path(__file__).parent / "files")
 
-# For each of the questions: what became of it, then C, H and whether all was retrieved that is
-# relevant; `+` holds, `-` fails, `?` was not measured.
+# For each question: the outcome, then C, H and whether all relevant passages were retrieved;
+# `+` holds, `-` fails, `?` was not measured.
 FULL = ("shipped ++ +", "shipped ++ +", "shipped -? +", "refused ?? ?")
 # These tools do not record which passages are relevant.
 WITHOUT_RELEVANT = ("shipped +? ?", "shipped +? ?", "shipped -? ?", "refused ?? ?")
@@ -52,7 +52,7 @@ SCORES = {
     "ragas_result.parquet": {"exact_match": 0.0, "string_present": 0.0},
     "ragchecker.json": {"precision": 1.0, "recall": 0.5},
 }
-# Formats without gold are held against this, as a user holds them against a gold set of their own.
+# Formats without gold are compared with this gold set, as a user would do with their own.
 GOLD: dict[str, dict[str, Any]] = {
     str(question["question"]): {
         "qid": question["id"],
@@ -85,7 +85,7 @@ def test_every_file_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_a_file_is_known_by_its_content_alone(name: str, tmp_path: Path) -> None:
+def test_the_format_is_detected_by_content_alone(name: str, tmp_path: Path) -> None:
     renamed = tmp_path / "data.bin"
     renamed.write_bytes((FILES / name).read_bytes())
     assert detect(renamed) is REAL[name][0]
@@ -99,7 +99,7 @@ def test_the_gates_take_what_was_imported(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_a_qid_is_the_tools_or_the_questions_digest(name: str) -> None:
+def test_a_qid_is_the_id_of_the_tool_or_derived_from_the_question(name: str) -> None:
     for question in QUESTIONS:
         row = rows_of(name)[str(question["question"])]
         assert row.trace is not None
@@ -109,5 +109,5 @@ def test_a_qid_is_the_tools_or_the_questions_digest(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_what_the_tool_has_scored_is_kept(name: str) -> None:
+def test_scores_of_the_tool_are_kept(name: str) -> None:
     assert rows_of(name)[str(QUESTIONS[0]["question"])].scores == SCORES[name]

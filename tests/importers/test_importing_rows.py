@@ -1,4 +1,4 @@
-"""Row by row, what becomes of each tool's fields: docs/formats.md as a table of examples."""
+"""How the fields of each tool are converted: docs/formats.md as a table of examples."""
 
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ ROWS: dict[str, tuple[object, str, object]] = {
     "no reference, no gold": ({**Q, "response": "five"}, "gold", None),
     "an empty reference is none": ({**Q, "reference": " ", "response": "x"}, "gold", None),
     "no answer field and nothing retrieved, no trace": ({**Q, "reference": "x"}, "trace", None),
-    "a null answer is no answer": ({**Q, "response": None}, "trace.answer_json", None),
+    "a null answer is not an answer": ({**Q, "response": None}, "trace.answer_json", None),
     "an empty answer is one": ({**Q, "response": ""}, CLAIM, ""),
     "passages by text": ({**Q, "retrieved_contexts": ["a", "B "]}, FOUND, (A, B)),
     "passages by id": (
@@ -131,14 +131,14 @@ ROWS: dict[str, tuple[object, str, object]] = {
         "scores",
         {"faithfulness": None},
     ),
-    "a named score that is no figure": (promptfoo(namedScores={"tone": "x"}), "scores", {}),
+    "a named score that is not a figure": (promptfoo(namedScores={"tone": "x"}), "scores", {}),
     "an answer without a question": (
         {"qid": "a", "answer": "x", "expected": "y"},
         "gold.question",
         "absent",
     ),
     "one number is a list of one": ({**Q, "retrieved_context_ids": 7}, FOUND, ("7",)),
-    "a long text is no score": ({**Q, "response": "x", "notes": "x" * 65}, "scores", {}),
+    "a long text is not a score": ({**Q, "response": "x", "notes": "x" * 65}, "scores", {}),
     "DeepEval glues lists": (
         {"input": "q", "actual_output": "x", "retrieval_context": "a|b"},
         FOUND,
@@ -198,7 +198,7 @@ ROWS: dict[str, tuple[object, str, object]] = {
     ),
     "a refusal is wanted": (promptfoo({"type": "is-refusal"}), "gold.answerable", False),
     "an output that is an object": (promptfoo(response={"output": {"a": 1}}), CLAIM, '{"a":1}'),
-    "an error is no answer": (promptfoo(error="timeout"), "trace.answer_json", None),
+    "an error is not an answer": (promptfoo(error="timeout"), "trace.answer_json", None),
     "a further provider is apart": (
         promptfoo(promptIdx=2, metadata={"qid": "x"}),
         "trace.qid",
@@ -238,7 +238,7 @@ ROWS: dict[str, tuple[object, str, object]] = {
         "trace.answer_json",
         None,
     ),
-    "a completion that stands in the messages": (
+    "a completion in the messages": (
         inspected(
             output={"choices": [{}]},
             messages=[{"role": "assistant", "content": [{"type": "text", "text": "so"}]}],
@@ -300,7 +300,7 @@ ROWS: dict[str, tuple[object, str, object]] = {
         "scores",
         {"tone": 1, "b": "good"},
     ),
-    "a trace that holds its observations": (
+    "a trace with its observations": (
         {
             "id": "t",
             "timestamp": "2026",
@@ -450,7 +450,7 @@ SPANS: dict[str, tuple[list[dict[str, Any]], str, object]] = {
         CLAIM,
         "five",
     ),
-    "what a retriever gives is no answer": (
+    "the output of a retriever is not an answer": (
         [span("t", "a", attributes={**RETRIEVER, "input.value": "q", "output.value": "[]"})],
         "trace.answer_json",
         None,
@@ -471,7 +471,7 @@ SPANS: dict[str, tuple[list[dict[str, Any]], str, object]] = {
         "scores",
         {"tone": "good", "open": None},
     ),
-    "a qid of its own": ([span("t", "a", attributes={**ASKED, "qid": "x"})], "trace.qid", "x"),
+    "its own qid": ([span("t", "a", attributes={**ASKED, "qid": "x"})], "trace.qid", "x"),
     "a qid in the metadata": (
         [span("t", "a", attributes={**ASKED, "metadata": '{"qid": 7}'})],
         "trace.qid",
@@ -555,7 +555,7 @@ SPANS: dict[str, tuple[list[dict[str, Any]], str, object]] = {
         SUBSTR,
         ("five",),
     ),
-    "an event that is no evaluation": (
+    "an event that is not an evaluation": (
         [span("t", "a", attributes=ASKED, events=[{"name": "exception"}])],
         "scores",
         {},
@@ -579,7 +579,7 @@ SPANS: dict[str, tuple[list[dict[str, Any]], str, object]] = {
         CLAIM,
         "five",
     ),
-    "a start that is no number": (
+    "a start that is not a number": (
         [span("t", "a", attributes=ASKED, start="soon"), span("t", "b", start=None)],
         CLAIM,
         "five",
@@ -595,14 +595,14 @@ def test_trace_of_spans(
     assert at(row, path) == wanted
 
 
-def test_a_trace_without_a_model_is_passed_over(tmp_path: Path) -> None:
+def test_a_trace_without_a_model_is_ignored(tmp_path: Path) -> None:
     health = span("t2", "z", attributes={"http.method": "GET"})
     data = lines(export(health), export(span("t", "a", attributes=ASKED)))
     (row,) = rows_from(tmp_path, data)
     assert (row.position, row.line) == (1, 2)
 
 
-def test_observations_of_a_trace_stand_anywhere(tmp_path: Path) -> None:
+def test_observations_of_a_trace_may_be_anywhere_in_the_file(tmp_path: Path) -> None:
     common = {"traceId": "t", "startTime": "2026"}
     data = lines(
         {**common, "id": "r", "type": "RETRIEVER", "parentObservationId": "a", "output": ["a"]},
@@ -620,7 +620,7 @@ HEADS = {
         "question,answer,expected,Question",
         {"Question": "x"},
     ),
-    "wherever it stands": ("Q,answer,expected,q", {"Q": "What?"}),
+    "in any position": ("Q,answer,expected,q", {"Q": "What?"}),
 }
 
 
@@ -634,7 +634,7 @@ def test_columns_are_known_in_any_case(head: str, scores: dict[str, str], tmp_pa
     assert dict(row.scores) == scores
 
 
-def test_two_columns_that_are_alike_leave_the_first(tmp_path: Path) -> None:
+def test_of_two_columns_with_one_name_the_first_counts(tmp_path: Path) -> None:
     (row,) = rows_from(tmp_path, b"Question,QUESTION,answer,expected\nWhat?,x,blue,blue\n")
     assert gold(row)["question"] == "What?"
     assert dict(row.scores) == {"QUESTION": "x"}
@@ -649,7 +649,7 @@ def test_a_table_of_csv(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("container", ["lines", "list", "parquet"])
-def test_our_own_rows_stay_as_they_are(container: str, tmp_path: Path) -> None:
+def test_native_rows_are_unchanged(container: str, tmp_path: Path) -> None:
     item = {"qid": "a", "answerable": True, "gold_citations": ["x"]}
     run = {"qid": "a", "answer_json": {"claim": "c", "citations": ["x"]}, "retrieved_ids": ["x"]}
     if container == "parquet":

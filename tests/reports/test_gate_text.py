@@ -30,7 +30,7 @@ def printed(wire: gate_samples.Wire, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.parametrize("kind", gate_samples.KINDS)
-def test_in_a_pipe_it_is_plain_and_whole(
+def test_output_in_a_pipe_is_plain_and_complete(
     kind: str, golden: Golden, capsys: pytest.CaptureFixture[str]
 ) -> None:
     golden.check(f"gate_{kind}.txt", printed(gate_samples.KINDS[kind](), capsys))
@@ -48,7 +48,7 @@ def test_on_a_terminal_no_table_is_wider(kind: str, golden: Golden) -> None:
     golden.check(f"gate_{kind}_on_terminal.txt", text)
 
 
-def test_a_name_of_the_user_is_never_changed() -> None:
+def test_a_qid_of_the_user_is_never_changed() -> None:
     named = PRINT.replace(
         "wire = gate_samples.KINDS[sys.argv[1]]();",
         "wire = gate_samples.rag(5, 5); wire['offenders'][0]['qid'] = 'an_id_of_mine';",
@@ -65,7 +65,7 @@ def test_no_color_is_respected() -> None:
     assert re.search(r"\x1b\[[0-9;]*3[0-9]", shown)
 
 
-def test_text_from_outside_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_from_outside_cannot_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     wire = gate_samples.rag(5, 5, changes={"claim": "a\x1b[2Jb"})
     assert "\x1b" not in printed(wire, capsys)
 
@@ -84,7 +84,7 @@ def test_several_gates_have_an_overview(capsys: pytest.CaptureFixture[str]) -> N
     assert "== Latency ==" in text
 
 
-def test_a_listing_that_the_offenders_do_not_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_listings_are_shortened(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(gate_samples.rag(8, 2, missing=12), capsys)
     assert "Missing traces (12): A0010, A0011, A0012" in text
     assert text.count("and 2 more") == 1

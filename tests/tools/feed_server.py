@@ -1,4 +1,4 @@
-"""Feeds that ask the server of tests/faulty_server.py."""
+"""Feeds that query the server of tests/faulty_server.py."""
 
 import time
 

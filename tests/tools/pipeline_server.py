@@ -1,4 +1,4 @@
-"""A pipeline on this machine that answers by the question it is asked."""
+"""A local pipeline whose answer depends on the question."""
 
 import json
 import threading
@@ -12,7 +12,7 @@ from tests.faulty_server import in_a_thread
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers what the question's first word asks for."""
+    """Gives the answer that the first word of the question names."""
 
     server: "Asked"
 
@@ -34,7 +34,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send(500, {})
 
     def say_once(self, body: dict[str, Any]) -> None:
-        """Break the connection the first time, and answer the second."""
+        """Close the first connection, and answer on the second."""
         if len(self.server.bodies) == 1:
             self.close_connection = True
             return
@@ -73,11 +73,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(raw)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Asked(ThreadingHTTPServer):
-    """The server, and what it was asked."""
+    """The server, and the requests that it received."""
 
     daemon_threads = True
 
@@ -88,7 +88,7 @@ class Asked(ThreadingHTTPServer):
         self.over = threading.Event()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of a client that went away."""
+        """Log nothing if a client disconnects."""
 
     @property
     def url(self) -> str:

@@ -38,7 +38,7 @@ PUBLIC = {
 
 
 @pytest.mark.parametrize(("text", "wanted"), PUBLIC.values(), ids=PUBLIC.keys())
-def test_what_is_public(text: str, wanted: bool) -> None:
+def test_only_public_addresses_are_public(text: str, wanted: bool) -> None:
     assert is_public(ipaddress.ip_address(text)) is wanted
 
 
@@ -47,7 +47,7 @@ HOSTS = {
     "a name with the usual port": (("example.com",), ("https", "example.com", 443), True),
     "also without TLS": (("example.com",), ("http", "example.com", 80), True),
     "letters' case does not matter": (("Example.COM",), ("https", "example.com", 443), True),
-    "nor the dot of the root": (("example.com",), ("https", "example.com.", 443), True),
+    "the root dot does not matter": (("example.com",), ("https", "example.com.", 443), True),
     "no other port": (("example.com",), ("https", "example.com", 8443), False),
     "the port that is named": (("example.com:8443",), ("https", "example.com", 8443), True),
     "then not the usual one": (("example.com:8443",), ("https", "example.com", 443), False),
@@ -78,6 +78,6 @@ NO_ENTRIES = ["", "https://example.com", "example.com/x", "*", "*.com", "a b", "
 
 
 @pytest.mark.parametrize("entry", NO_ENTRIES)
-def test_what_is_no_entry(entry: str) -> None:
+def test_invalid_entries_of_the_allow_list_are_refused(entry: str) -> None:
     with pytest.raises(ValueError, match=r"^"):
         allow_list_from((entry,))

@@ -1,4 +1,4 @@
-"""Files as sources: rows and keys by argument, strict forms, folders that hold what they hold."""
+"""Files as sources: rows and keys by argument, strict formats, folders."""
 
 import os
 from pathlib import Path
@@ -63,7 +63,7 @@ SELECTED = {
 
 
 @pytest.mark.parametrize(("name", "text", "settings", "wanted"), SELECTED.values(), ids=SELECTED)
-def test_what_arguments_select(
+def test_arguments_select_values(
     name: str, text: str, settings: dict[str, object], wanted: JsonValue, tmp_path: Path
 ) -> None:
     reply = said(made(tmp_path, name, text, **settings), c="de")
@@ -100,12 +100,12 @@ SILENT = {
 
 
 @pytest.mark.parametrize(("name", "text", "settings", "wanted"), SILENT.values(), ids=SILENT)
-def test_what_a_file_does_not_say(
+def test_missing_values_of_a_file_are_reported(
     name: str, text: str, settings: dict[str, object], wanted: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(SourceFailedError) as silence:
+    with pytest.raises(SourceFailedError) as failure:
         said(made(tmp_path, name, text, **settings), c="de")
-    assert str(silence.value).startswith(wanted)
+    assert str(failure.value).startswith(wanted)
 
 
 def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
@@ -118,14 +118,14 @@ def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
         said(feed)
 
 
-def test_a_file_that_rests_is_decoded_once(tmp_path: Path) -> None:
+def test_an_unchanged_file_is_decoded_once(tmp_path: Path) -> None:
     feed = made(tmp_path, "a.json", "[1]")
     assert said(feed).raw is said(feed).raw
     os.utime(tmp_path / "a.json", (1_900_000_000, 1_900_000_000))  # after the time of asking
     assert said(feed).raw is not said(feed).raw
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_not_read_as_a_file(tmp_path: Path) -> None:
     feed = made(tmp_path, "a.json", "1")
     (tmp_path / "a.json").unlink()
     (tmp_path / "a.json").mkdir()
@@ -143,7 +143,7 @@ def folder(root: Path) -> FolderFeed:
     return FolderFeed(SOURCE, root / "in", ObservationTime(ObservedAt.NONE), 1_000)
 
 
-def test_a_file_of_a_folder(tmp_path: Path) -> None:
+def test_a_file_in_a_folder_is_read(tmp_path: Path) -> None:
     feed = folder(tmp_path)
     assert said(feed, file="a.json", key="de.days") == SourceAnswer(SOURCE, 20, None)
     assert said(feed, file="b.csv", key="results.1.country").raw == "fr"
@@ -160,13 +160,15 @@ OUTSIDE = {
 
 
 @pytest.mark.parametrize(("name", "wanted"), OUTSIDE.values(), ids=OUTSIDE.keys())
-def test_a_folder_gives_only_its_own(name: str, wanted: str, tmp_path: Path) -> None:
-    with pytest.raises(SourceFailedError) as silence:
+def test_a_folder_source_reads_only_inside_its_folder(
+    name: str, wanted: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SourceFailedError) as failure:
         said(folder(tmp_path), file=name)
-    assert str(silence.value).startswith(wanted)
+    assert str(failure.value).startswith(wanted)
 
 
-def test_a_key_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
+def test_a_missing_key_lists_the_existing_keys(tmp_path: Path) -> None:
     with pytest.raises(
         SourceFailedError, match=r'missing: the result has no key "x", but the keys'
     ):

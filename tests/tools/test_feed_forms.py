@@ -1,4 +1,4 @@
-"""Times of observation, slots, results, and functions of the user's own."""
+"""Times of observation, slots, results, and the user's own functions."""
 
 import math
 import sys
@@ -31,14 +31,14 @@ TIMES: dict[str, tuple[JsonValue, TimeUnit, str | None]] = {
         "2026-01-31T14:30:00.123456Z",
     ),
     "without a zone it is any time": ("2026-01-31T14:30:00", R, None),
-    "a date is no time": ("2026-01-31", R, None),
+    "a date is not a time": ("2026-01-31", R, None),
     "a day that is none": ("2026-02-30T00:00:00Z", R, None),
     "before all calendars": ("0001-01-01T00:00:00+23:00", R, None),
     "a number where a text is meant": (1_769_869_800, R, None),
     "seconds": (1_769_869_800, S, "2026-01-31T14:30:00Z"),
     "milliseconds": (1_769_869_800_500, M, "2026-01-31T14:30:00.500000Z"),
     "a text where a number is meant": ("1769869800", S, None),
-    "true is no number": (True, S, None),
+    "true is not a number": (True, S, None),
     "beyond all calendars": (1e18, S, None),
     "not a number": (math.nan, S, None),
     "null": (None, R, None),
@@ -60,14 +60,14 @@ RULE = {
     "the time of change by itself": (ObservationTime(), "2026-01-29T00:00:00Z"),
     "the path alone counts": (ObservationTime(observed_at_path="at"), "2026-01-30T00:00:00Z"),
     "also if nothing is there": (ObservationTime(observed_at_path="x"), None),
-    "the moment of asking only if the user says so": (ObservationTime(ObservedAt.ASKED), ASKED_AT),
+    "the time of the request only if configured": (ObservationTime(ObservedAt.ASKED), ASKED_AT),
     "the time of the answer": (ObservationTime(ObservedAt.ANSWERED), None),
     "no time": (ObservationTime(ObservedAt.NONE), None),
 }
 
 
 @pytest.mark.parametrize(("timing", "wanted"), RULE.values(), ids=RULE.keys())
-def test_the_rule_of_observation(timing: ObservationTime, wanted: str | None) -> None:
+def test_observation_times_follow_the_rules(timing: ObservationTime, wanted: str | None) -> None:
     assert timing.moment(RAW, ASKED_AT, modified="2026-01-29T00:00:00Z") == wanted
 
 
@@ -94,7 +94,7 @@ def test_slots_that_cannot_be_filled() -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, {1: 2}, {1, 2}, b"x", 2**60, "\ud800"])
-def test_what_has_no_form_in_json(value: object) -> None:
+def test_values_without_a_json_form_are_refused(value: object) -> None:
     with pytest.raises(SourceFailedError, match=r"^malformed: "):
         require_json(value, 1000)
 
@@ -119,7 +119,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "own_source_for_test"
 
 
-def test_a_function_of_ones_own(module: str) -> None:
+def test_a_python_function_is_called(module: str) -> None:
     reply = own(f"{module}:twice").ask({"n": 4}, request())
     assert reply.raw == {"n": 8}
     assert reply.observed_at == ASKED_AT
@@ -129,7 +129,7 @@ FAILING = {
     "it raises, and its text is not shown": ("own_source_for_test:bad", {}, "raised ValueError"),
     "it gets what it does not take": ("own_source_for_test:bad", {"x": 1}, "raised TypeError"),
     "it is not there": ("own_source_for_test:nothing", {}, "has no function nothing"),
-    "it is no function": ("own_source_for_test:number", {}, "has no function number"),
+    "it is not a function": ("own_source_for_test:number", {}, "has no function number"),
     "no module": ("no_such_module_here:x", {}, "cannot be imported (ModuleNotFoundError)"),
     "a module that fails": ("own_broken_for_test:x", {}, "cannot be imported (SystemError)"),
     "too much": ("own_source_for_test:large", {}, "too-large: "),
@@ -141,17 +141,17 @@ FAILING = {
 def test_a_function_that_fails(
     call: str, args: dict[str, JsonValue], wanted: str, module: str
 ) -> None:
-    with pytest.raises(SourceFailedError) as silence:
+    with pytest.raises(SourceFailedError) as failure:
         own(call).ask(args, request())
-    assert wanted in str(silence.value)
-    assert "hunter2" not in str(silence.value)
+    assert wanted in str(failure.value)
+    assert "hunter2" not in str(failure.value)
 
 
-def test_an_errand_that_is_over() -> None:
+def test_a_request_past_its_deadline_is_late() -> None:
     over = SourceRequest(ASKED_AT, 0.0)
-    with pytest.raises(SourceFailedError) as silence:
+    with pytest.raises(SourceFailedError) as failure:
         over.seconds_left()
-    assert silence.value.reason is FailureReason.LATE
+    assert failure.value.reason is FailureReason.LATE
     over.abandon()
     ended: list[int] = []
     over.on_abandon(lambda: ended.append(1))

@@ -1,4 +1,4 @@
-"""JSON over HTTP: every fault of a server ends in its silence, in time, and tells no secret."""
+"""JSON over HTTP: every server fault ends in a failure, in time, and shows no secret."""
 
 import socket
 import ssl
@@ -35,7 +35,7 @@ from affidavit.tools.settings import EnvironmentSecret
 FAULTS: dict[str, tuple[Behaviour, str]] = {
     "an error of the server": (answers(503, b"{}"), "status: HTTP 503"),
     "nothing found": (answers(404, b"{}"), "status: HTTP 404"),
-    "no content is no answer": (answers(204), "status: HTTP 204"),
+    "no content is not an answer": (answers(204), "status: HTTP 204"),
     "a page for people": (
         answers(200, b"<html>", "text/html; charset=utf-8"),
         "content: the answer says it is text/html, not JSON",
@@ -48,7 +48,7 @@ FAULTS: dict[str, tuple[Behaviour, str]] = {
         answers(200, b"{}", "<script>"),
         "content: the answer says it is nothing, not JSON",
     ),
-    "a text that says it is Latin": (
+    "a text declared as Latin-1": (
         answers(200, b"{}", f"{JSON}; charset=iso-8859-1"),
         "content: the answer says that its text is not UTF-8",
     ),
@@ -105,14 +105,14 @@ FAULTS: dict[str, tuple[Behaviour, str]] = {
 
 
 @pytest.mark.parametrize(("behaviour", "wanted"), FAULTS.values(), ids=FAULTS.keys())
-def test_a_fault_is_a_silence(behaviour: Behaviour, wanted: str) -> None:
-    with serving(behaviour) as server, pytest.raises(SourceFailedError) as silence:
+def test_a_faulty_server_gives_a_failure_reason(behaviour: Behaviour, wanted: str) -> None:
+    with serving(behaviour) as server, pytest.raises(SourceFailedError) as failure:
         feed_of(server).ask({}, request())
-    assert str(silence.value) == wanted
+    assert str(failure.value) == wanted
 
 
 @pytest.mark.parametrize("behaviour", [hangs, drips])
-def test_who_is_abandoned_does_not_hang_on(behaviour: Behaviour) -> None:
+def test_an_abandoned_request_ends_at_once(behaviour: Behaviour) -> None:
     one = request(30)
     with serving(behaviour) as server:
         threading.Timer(0.2, one.abandon).start()
@@ -127,14 +127,14 @@ def test_a_server_that_hangs_is_late() -> None:
         feed_of(server).ask({}, request(0.2))
 
 
-def test_nobody_listens() -> None:
+def test_a_closed_port_is_reported() -> None:
     with serving(answers(200)) as server:
         feed = feed_of(server)
     with pytest.raises(SourceFailedError, match=r"^unreachable: no connection to 127"):
         feed.ask({}, request())
 
 
-def test_an_answer_is_its_json_and_its_time() -> None:
+def test_a_response_gives_its_json_and_its_time() -> None:
     headers = {"Date": "Sat, 31 Jan 2026 14:29:00 GMT"}
     body = '{"a": [1, "ü"]}'.encode()
     with serving(answers(200, body, "application/hal+json; charset=UTF-8", **headers)) as server:
@@ -143,7 +143,7 @@ def test_an_answer_is_its_json_and_its_time() -> None:
     assert reply.observed_at == "2026-01-31T14:29:00Z"
 
 
-def test_what_was_changed_counts_before_what_was_sent() -> None:
+def test_last_modified_takes_precedence_over_date() -> None:
     changed = answers(
         200,
         b"1",
@@ -188,13 +188,13 @@ def test_slots_of_an_address(url: str, value: str | int, wanted: str) -> None:
 
 
 @pytest.mark.parametrize("value", [".", "..", "x/../../y"])
-def test_an_argument_leads_to_no_other_place(value: str) -> None:
+def test_an_argument_cannot_change_the_path(value: str) -> None:
     with pytest.raises(SourceFailedError, match=r"^argument: an argument would lead"):
         feed_to("http://127.0.0.1:1/a/{a}/b", ("127.0.0.1:1",)).ask({"a": value}, request())
 
 
 @pytest.mark.parametrize("value", [["x"], {"x": 1}])
-def test_only_single_values_fit_into_an_address(value: JsonValue) -> None:
+def test_only_scalar_values_can_fill_a_url(value: JsonValue) -> None:
     with pytest.raises(SourceFailedError, match=r"^argument: the argument a is a"):
         feed_to("http://127.0.0.1:1/{a}", ("127.0.0.1:1",)).ask({"a": value}, request())
 
@@ -227,14 +227,14 @@ def test_a_secret_is_sent_and_not_shown() -> None:
 @pytest.mark.parametrize(
     "body", [b'{"you": "Bearer tok\\"en-\\\\123456"}', b'["\\u0074ok\\"en-\\\\123456"]']
 )
-def test_an_answer_that_repeats_the_secret_is_none(body: bytes) -> None:
-    with serving(answers(200, body)) as server, pytest.raises(SourceFailedError) as silence:
+def test_a_response_that_repeats_the_secret_is_refused(body: bytes) -> None:
+    with serving(answers(200, body)) as server, pytest.raises(SourceFailedError) as failure:
         secret_feed(server.url(), f"127.0.0.1:{server.port}").ask({"a": 1}, request())
-    assert str(silence.value).startswith("secret: the answer repeats")
-    assert SECRET not in str(silence.value)
+    assert str(failure.value).startswith("secret: the answer repeats")
+    assert SECRET not in str(failure.value)
 
 
-def test_a_secret_does_not_follow_to_another_host() -> None:
+def test_a_secret_is_not_sent_to_another_host() -> None:
     with serving(answers(200, b"1")) as other:
         elsewhere = answers(302, Location=other.url())
         with serving(elsewhere) as server:
@@ -257,8 +257,8 @@ def test_a_secret_that_cannot_be_sent(value: str) -> None:
 
 
 ADDRESSES = {
-    "a file is no address": "file:///etc/passwd",
-    "nor is a script": "javascript:alert(1)",
+    "a file is not an address": "file:///etc/passwd",
+    "a script is not an address": "javascript:alert(1)",
     "a user in it": "http://user@127.0.0.1/",
     "a password in it": "http://:word@127.0.0.1/",
     "a line break": "http://127.0.0.1/\r\nX: y",
@@ -273,7 +273,7 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize("url", ADDRESSES.values(), ids=ADDRESSES.keys())
-def test_what_is_no_address(url: str) -> None:
+def test_invalid_urls_are_refused(url: str) -> None:
     feed = AnyUrlFeed(
         SOURCE, HttpSourceClient(allow_list_from(("127.0.0.1",)), 9), ObservationTime()
     )
@@ -293,7 +293,7 @@ def test_any_address_of_an_allowed_host() -> None:
 def test_the_connection_goes_to_the_address_that_was_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A name server that says something else the second time is never asked a second time."""
+    """A host name is resolved once, so a different second answer has no effect."""
     asked = []
 
     def getaddrinfo(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
@@ -322,7 +322,7 @@ def _only_for(name: str, replaced: Callable[..., object]) -> Callable[..., objec
 
 
 @pytest.mark.parametrize("address", ["10.0.0.1", "127.0.0.1", "169.254.169.254", "::ffff:10.0.0.1"])
-def test_a_name_that_leads_inside_is_not_followed(
+def test_a_name_that_resolves_to_a_private_address_is_not_followed(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     family = 10 if ":" in address else 2
@@ -340,7 +340,7 @@ TRUSTED = {
 
 
 @pytest.mark.parametrize(("host", "is_trusted", "wanted"), TRUSTED.values(), ids=TRUSTED.keys())
-def test_tls_is_checked(
+def test_certificates_are_verified(
     host: str,
     is_trusted: bool,
     wanted: str | None,
@@ -361,12 +361,12 @@ def test_tls_is_checked(
             with pytest.raises(SourceFailedError, match="from https to http"):
                 feed_to(f"{url}1", allow).ask({}, request())
         else:
-            with pytest.raises(SourceFailedError) as silence:
+            with pytest.raises(SourceFailedError) as failure:
                 feed_to(f"{url}0", allow).ask({}, request())
-            assert str(silence.value).startswith(wanted)
+            assert str(failure.value).startswith(wanted)
 
 
-def test_a_server_without_tls_is_not_asked_without_it() -> None:
+def test_a_server_without_tls_is_not_used_for_https() -> None:
     with (
         serving(answers(200, b"1")) as server,
         pytest.raises(SourceFailedError, match=r"^unreachable: no TLS connection to localhost"),

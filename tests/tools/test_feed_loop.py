@@ -1,4 +1,4 @@
-"""The event loop of a request checks addresses where it looks them up; MCP without its client."""
+"""The event loop of a request checks the addresses that it resolves; MCP without its client."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ async def connected(port: int) -> str:
     return "connected"
 
 
-def test_an_address_is_checked_where_it_is_looked_up() -> None:
+def test_an_address_is_checked_after_it_is_resolved() -> None:
     with serving(answers(200)) as server:
         fit = partial(require_addresses, allow_list_from(("localhost",)))
         assert run_request(connected(server.port), request(), fit) == "connected"
@@ -36,7 +36,7 @@ def test_an_address_is_checked_where_it_is_looked_up() -> None:
             run_request(connected(server.port), request(), unfit)
 
 
-def test_work_that_takes_too_long() -> None:
+def test_work_past_the_deadline_is_cancelled() -> None:
     start = time.monotonic()
     with pytest.raises(SourceFailedError, match=r"^late: "):
         run_request(asyncio.sleep(60), request(0.1))
@@ -72,12 +72,12 @@ NO_RESULTS = {
 
 
 @pytest.mark.parametrize(("given", "wanted"), RESULTS.values(), ids=RESULTS.keys())
-def test_what_a_tool_of_mcp_says(given: SimpleNamespace, wanted: JsonValue) -> None:
+def test_mcp_results_are_read(given: SimpleNamespace, wanted: JsonValue) -> None:
     assert json_from_tool_result(given, 100) == wanted
 
 
 @pytest.mark.parametrize(("given", "wanted"), NO_RESULTS.values(), ids=NO_RESULTS.keys())
-def test_what_a_tool_of_mcp_does_not_say(given: SimpleNamespace, wanted: str) -> None:
-    with pytest.raises(SourceFailedError) as silence:
+def test_unusable_mcp_results_are_refused(given: SimpleNamespace, wanted: str) -> None:
+    with pytest.raises(SourceFailedError) as failure:
         json_from_tool_result(given, 100)
-    assert str(silence.value).startswith(wanted)
+    assert str(failure.value).startswith(wanted)

@@ -44,7 +44,7 @@ def test_rows(database: Path) -> None:
     assert reply.observed_at == "2026-01-31T13:00:00Z"
 
 
-def test_a_value_is_bound_and_never_a_part_of_the_query(database: Path) -> None:
+def test_a_value_is_bound_and_never_part_of_the_query(database: Path) -> None:
     feed = made(database, "select days from leave where country = ?", params=("c",))
     assert feed.ask({"c": "x' or '1'='1"}, request()).raw == {"results": []}
     with pytest.raises(SourceFailedError, match=r"^argument: the argument c is a list"):
@@ -74,20 +74,20 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("query", "wanted"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_a_query_may_not(query: str, wanted: str, database: Path) -> None:
+def test_forbidden_queries_are_refused(query: str, wanted: str, database: Path) -> None:
     before = database.read_bytes()
-    with pytest.raises(SourceFailedError) as silence:
+    with pytest.raises(SourceFailedError) as failure:
         made(database, query, max_rows=3, max_bytes=1000).ask({}, request())
-    assert str(silence.value).startswith(wanted)
+    assert str(failure.value).startswith(wanted)
     assert database.read_bytes() == before
 
 
-def test_a_query_without_end_ends(database: Path) -> None:
+def test_an_endless_query_is_stopped_at_the_deadline(database: Path) -> None:
     with pytest.raises(SourceFailedError, match=r"^late: "):
         made(database, ENDLESS).ask({}, request(0.2))
 
 
-def test_a_query_that_is_abandoned_ends(database: Path) -> None:
+def test_an_abandoned_query_is_stopped(database: Path) -> None:
     one = request(30)
     threading.Timer(0.2, one.abandon).start()
     start = time.monotonic()
@@ -96,13 +96,13 @@ def test_a_query_that_is_abandoned_ends(database: Path) -> None:
     assert time.monotonic() - start < 5
 
 
-def test_a_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_database_is_not_created(tmp_path: Path) -> None:
     with pytest.raises(SourceFailedError, match=r"^missing: there is no database x.db"):
         made(tmp_path / "x.db", "select 1").ask({}, request())
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.db").write_text("x" * 5000, "utf-8")
     with pytest.raises(
         SourceFailedError, match=r"^refused: SQLite refused the query \(SQLITE_NOTADB\)"
@@ -110,7 +110,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
         made(tmp_path / "x.db", "select * from leave").ask({}, request())
 
 
-def test_a_writer_keeps_us_waiting_only_for_a_while(database: Path) -> None:
+def test_a_locked_database_is_busy_after_a_short_wait(database: Path) -> None:
     with closing(sqlite3.connect(database)) as writer:
         writer.execute("begin exclusive")
         with pytest.raises(SourceFailedError, match=r"^(?:busy|late): "):
@@ -120,7 +120,7 @@ def test_a_writer_keeps_us_waiting_only_for_a_while(database: Path) -> None:
 NAMED = {
     "by its name": ({"query": "leave", "c": "fr"}, {"results": [{"days": 25}]}),
     "one that is not there": ({"query": "x"}, "argument: no query is named"),
-    "SQL is no name": ({"query": "select 1"}, "argument: no query is named"),
+    "SQL is not a query name": ({"query": "select 1"}, "argument: no query is named"),
     "without its argument": ({"query": "leave"}, "argument: the argument c is not given"),
 }
 

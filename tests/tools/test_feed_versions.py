@@ -1,4 +1,4 @@
-"""The built-in tool software_version: installed, pinned, the latest."""
+"""The built-in tool software_version: installed, pinned and latest versions."""
 
 import platform
 from importlib import metadata
@@ -27,20 +27,20 @@ NOWHERE = FeedContext(Path(), AllowList(), {})
         ("PyYAML", metadata.version("pyyaml")),
     ],
 )
-def test_what_is_installed(product: str, version: str) -> None:
+def test_installed_versions_are_found(product: str, version: str) -> None:
     reply = build_feed(InstalledSource(), "s", NOWHERE).ask({"product": product}, request())
     row = {"product": product, "version": version, "installed_version": version}
     assert reply.raw == {"results": [row]}
     assert reply.observed_at == ASKED_AT
 
 
-def test_a_time_that_is_not_wanted_is_not_stated() -> None:
+def test_no_time_is_stated_if_the_setting_is_none() -> None:
     feed = build_feed(InstalledSource(observed_at=ObservedAt.NONE), "s", NOWHERE)
     assert feed.ask({"product": "python"}, request()).observed_at is None
 
 
 @pytest.mark.parametrize("product", ["no-such-thing-here", "", "../x"])
-def test_what_is_not_installed(product: str) -> None:
+def test_packages_that_are_not_installed_are_reported(product: str) -> None:
     with pytest.raises(SourceFailedError, match=r"^missing: no package"):
         build_feed(InstalledSource(), "s", NOWHERE).ask({"product": product}, request())
 
@@ -75,7 +75,9 @@ PINNED = {
 
 
 @pytest.mark.parametrize(("name", "text", "product", "wanted"), PINNED.values(), ids=PINNED)
-def test_what_is_pinned(name: str, text: str, product: str, wanted: str, tmp_path: Path) -> None:
+def test_pinned_versions_are_found(
+    name: str, text: str, product: str, wanted: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_text(text, "utf-8")
     around = FeedContext(tmp_path, AllowList(), {})
     reply = build_feed(LockSource(path=name), "s", around).ask({"product": product}, request())
@@ -97,14 +99,14 @@ UNPINNED = {
 
 
 @pytest.mark.parametrize(("name", "text", "product", "wanted"), UNPINNED.values(), ids=UNPINNED)
-def test_what_is_not_pinned(
+def test_products_without_a_pin_are_reported(
     name: str, text: str, product: str, wanted: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
     feed = build_feed(LockSource(path=name), "s", FeedContext(tmp_path, AllowList(), {}))
-    with pytest.raises(SourceFailedError) as silence:
+    with pytest.raises(SourceFailedError) as failure:
         feed.ask({"product": product}, request())
-    assert str(silence.value).startswith(wanted)
+    assert str(failure.value).startswith(wanted)
 
 
 LATEST: dict[str, tuple[JsonValue, str | None]] = {
@@ -120,11 +122,11 @@ LATEST: dict[str, tuple[JsonValue, str | None]] = {
 
 
 @pytest.mark.parametrize(("answer", "wanted"), LATEST.values(), ids=LATEST.keys())
-def test_what_is_the_latest(answer: JsonValue, wanted: str | None) -> None:
+def test_the_latest_version_is_found(answer: JsonValue, wanted: str | None) -> None:
     assert find_latest(answer) == wanted
 
 
-def test_an_index_that_the_user_names() -> None:
+def test_an_index_is_queried_at_the_configured_url() -> None:
     with serving(answers(200, b'{"info": {"version": "2.0"}}'), answers(200, b"{}")) as server:
         around = FeedContext(Path(), allow_list_from((f"127.0.0.1:{server.port}",)), {})
         index = build_feed(IndexSource(url=f"{server.url()}/{{product}}/json"), "s", around)

@@ -1,4 +1,4 @@
-"""Pipelines under test: an address, a command, and all that keeps an answer from coming."""
+"""Pipelines under test: a URL, a command, and every reason for a missing answer."""
 
 import os
 import socket
@@ -40,7 +40,7 @@ def named(**settings: Any) -> Pipeline:
     return pipeline_named(**given)
 
 
-def test_an_address_gets_the_question_and_nothing_else() -> None:
+def test_a_url_receives_only_the_question() -> None:
     with asking() as server:
         raw = named(url=server.url).ask(question())
         named(
@@ -87,7 +87,7 @@ def test_a_server_that_drips_is_late() -> None:
     assert not caught.value.in_transport
 
 
-def test_nobody_is_there() -> None:
+def test_a_pipeline_that_does_not_listen_is_a_transport_error() -> None:
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{place.getsockname()[1]}/"
@@ -105,7 +105,7 @@ COMMANDS = {
         ECHO + " {question} {seed}-{jitter}",
         b" ['Is it so?', '3-ws']\n",
     ),
-    "braces of its own stay": (ECHO + " '{a: 1}' {}", b"IS IT SO? ['{a: 1}', '{}']\n"),
+    "other braces stay": (ECHO + " '{a: 1}' {}", b"IS IT SO? ['{a: 1}', '{}']\n"),
     "no shell reads it": (ECHO + " '$HOME' ';' ls", b"IS IT SO? ['$HOME', ';', 'ls']\n"),
 }
 
@@ -136,7 +136,7 @@ def test_no_answer_from_a_command(code: str, problem: str) -> None:
     assert not caught.value.in_transport
 
 
-def test_a_command_that_takes_too_long_dies_with_what_it_started(tmp_path: Path) -> None:
+def test_a_command_that_times_out_is_killed_with_its_children(tmp_path: Path) -> None:
     script = tmp_path / "slow.py"
     script.write_text(
         "import subprocess, sys, time\n"
@@ -164,7 +164,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_a_program_that_goes_away_is_no_answer(tmp_path: Path) -> None:
+def test_a_program_that_exits_early_gives_no_answer(tmp_path: Path) -> None:
     program = tmp_path / "ask"
     program.write_text("#!/bin/sh\necho hi\n")
     program.chmod(0o755)
@@ -197,7 +197,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("settings", "code"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_is_said_beforehand(settings: dict[str, object], code: str) -> None:
+def test_invalid_settings_are_refused_before_the_first_question(
+    settings: dict[str, object], code: str
+) -> None:
     with pytest.raises(AffidavitError) as caught:
         named(**settings)
     assert caught.value.fault.code == code

@@ -1,4 +1,4 @@
-"""A time stamp authority that does not answer as it should: each fault in its words."""
+"""Faulty time stamp authorities: each fault has its message."""
 
 import pytest
 from tests.faulty_server import (
@@ -29,21 +29,21 @@ FAULTS: dict[str, tuple[Behaviour, str]] = {
 
 
 @pytest.mark.parametrize(("behaviour", "wanted"), FAULTS.values(), ids=FAULTS.keys())
-def test_a_fault_is_said(behaviour: Behaviour, wanted: str) -> None:
+def test_a_faulty_authority_is_reported(behaviour: Behaviour, wanted: str) -> None:
     with serving(behaviour) as server, pytest.raises(AffidavitError) as caught:
         request_token(server.url(), b"{}", timeout_seconds=0.5 if behaviour is drips else 10)
     assert caught.value.fault.name == "stamp.unavailable"
     assert caught.value.message.endswith(wanted)
 
 
-def test_a_certificate_that_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_certificate_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     failure = HttpFailure(FailureKind.CERTIFICATE, RequestStage.SECURING, "self-signed certificate")
     monkeypatch.setattr(timestamp_authority, "post", lambda *_, **__: failure)
     with pytest.raises(AffidavitError, match="its certificate does not hold: self-signed"):
         request_token("https://example.com/", b"")
 
 
-def test_an_answer_is_its_body() -> None:
+def test_the_token_is_the_body_of_the_response() -> None:
     with serving(answers(200, b"token")) as server:
         assert request_token(server.url(), b"{}") == b"token"
     assert server.headers[0]["content-type"] == "application/timestamp-query"
@@ -57,7 +57,7 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize(("url", "wanted"), ADDRESSES.values(), ids=ADDRESSES.keys())
-def test_what_is_no_address(url: str, wanted: str) -> None:
+def test_invalid_urls_are_refused(url: str, wanted: str) -> None:
     with pytest.raises(AffidavitError) as caught:
         require_authority_url(url)
     assert wanted in caught.value.message

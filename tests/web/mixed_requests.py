@@ -1,4 +1,4 @@
-"""Good and bad requests, mixed by a seed, sent to a real server: none may end in a defect.
+"""Valid and invalid requests in a seeded order, sent to a real server: none may end in a defect.
 
 python -m tests.web.mixed_requests http://127.0.0.1:8320 10000
 """
@@ -55,7 +55,7 @@ ODD: Final[tuple[object, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request as it goes over the wire."""
+    """A request as it is sent."""
 
     method: str
     path: str
@@ -64,7 +64,7 @@ class Sent:
 
 
 def requests(seed: int, count: int, receipt: bytes) -> Iterator[Sent]:
-    """Yield as many requests, the same for the same seed."""
+    """Yield `count` requests, the same ones for the same seed."""
     chance = random.Random(seed)  # noqa: S311 - to repeat a run, not to keep a secret
     kinds: tuple[Callable[[random.Random, bytes], Sent], ...] = (
         _good_answer,
@@ -81,7 +81,7 @@ def requests(seed: int, count: int, receipt: bytes) -> Iterator[Sent]:
 
 
 def send_all(url: str, sent: Iterator[Sent]) -> Counter[int]:
-    """Send one after the other, and return how often each status came; -1 is no response."""
+    """Send them one after the other, and count each status; -1 is no response."""
     place = urlsplit(url).netloc
     statuses: Counter[int] = Counter()
     connection = http.client.HTTPConnection(place, timeout=TIMEOUT_SECONDS)
@@ -94,7 +94,7 @@ def send_all(url: str, sent: Iterator[Sent]) -> Counter[int]:
             if reply.status >= 400 and each.method != "HEAD" and content[:1] == b"{":
                 assert json.loads(content)["status"] == reply.status
         except (TimeoutError, http.client.HTTPException, ConnectionError):
-            # A server may hang up on a request that it answers before it is read to its end.
+            # A server may close the connection if it answers before it has read the whole request.
             statuses[-1] += 1
             connection.close()
     connection.close()
@@ -174,7 +174,7 @@ def _headers(chance: random.Random, _: bytes) -> Sent:
 
 
 def _change(chance: random.Random, value: Any) -> None:
-    """Put something odd at a place of a document, or take it away."""
+    """Replace a value of a document with an unusual one, or remove it."""
     while isinstance(value, dict | list) and value:
         keys = list(value) if isinstance(value, dict) else list(range(len(value)))
         key = chance.choice(keys)
@@ -196,7 +196,7 @@ def receipt_from(url: str) -> bytes:
 
 
 def main(url: str, count: int) -> int:
-    """Send them, say what came, and fail if anything was a defect."""
+    """Send the requests, print the results, and fail if one was a defect."""
     statuses = send_all(url, requests(1, count, receipt_from(url)))
     shown = ", ".join(f"{status}: {number}" for status, number in sorted(statuses.items()))
     sys.stdout.write(f"{count} requests; {shown}\n")

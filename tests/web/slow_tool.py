@@ -1,9 +1,9 @@
-"""A tool that takes its time."""
+"""A slow tool."""
 
 import time
 
 
 def wait(seconds: float = 1.0) -> dict[str, float]:
-    """Return what it was asked for, later."""
+    """Return the requested value after a delay."""
     time.sleep(seconds)
     return {"waited": seconds}

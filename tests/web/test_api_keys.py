@@ -21,7 +21,7 @@ def apikeys(project: Path, *arguments: str) -> Result:
     return run("apikeys", *arguments, "--project", str(project))
 
 
-def test_the_life_of_a_key(tmp_path: Path) -> None:
+def test_an_api_key_is_created_listed_and_revoked(tmp_path: Path) -> None:
     made = apikeys(tmp_path, "new", "billing bot", "--scope", "verify", "--scope", "answer")
     key = made.stdout.strip()
     assert KEY.fullmatch(key)

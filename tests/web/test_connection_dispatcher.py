@@ -112,7 +112,7 @@ def test_without_workers_one_client_is_disconnected_and_the_next_waits() -> None
             assert is_served(client, comes)
 
 
-def test_a_client_that_disconnects_is_no_error() -> None:
+def test_a_disconnected_client_is_not_an_error() -> None:
     with dispatching() as (address, registration), closing(worker_socket(registration)) as process:
         process.listen(1)
         with connected(address) as client:
@@ -237,7 +237,7 @@ def test_a_worker_exits_without_a_dispatcher(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def crossed(registration: Any) -> DispatchedSocket:
-    """Return what pickling makes of it."""
+    """Return it after pickling and unpickling."""
     made: DispatchedSocket = copy(registration)
     return made
 

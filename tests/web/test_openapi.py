@@ -76,7 +76,7 @@ def test_every_status_and_code_of_a_route_is_described(document: dict[str, Any])
         assert responses["200"]["content"].keys() == {"application/json"}
 
 
-def test_every_reference_leads_to_a_component(document: dict[str, Any]) -> None:
+def test_every_reference_resolves_to_a_component(document: dict[str, Any]) -> None:
     found = set(references(document))
     components = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     assert len(found) > 20
@@ -136,7 +136,7 @@ def test_every_example_is_answered(service: Service, document: dict[str, Any]) -
     assert count == 4
 
 
-def test_the_schema_of_a_question_knows_what_a_word_is(document: dict[str, Any]) -> None:
+def test_the_schema_of_a_question_requires_a_word(document: dict[str, Any]) -> None:
     """White space is spelled out, because `\\s` differs between dialects."""
     request = document["components"]["schemas"]["QuestionRequestV1"]
     pattern = re.compile(request["properties"]["question"]["pattern"])

@@ -129,7 +129,7 @@ def test_two_processes(project: Path) -> None:
 
 
 def sockets_of_children(pid: int) -> list[int]:
-    """Return how many sockets each process below one has open."""
+    """Return the number of open sockets of each child process."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
     found = []
     for child in children:
@@ -177,7 +177,7 @@ def test_only_active_keys_allow_a_public_address(tmp_path: Path) -> None:
         require_keys_for("192.0.2.1", plan)
 
 
-def test_a_port_that_is_taken(project: Path) -> None:
+def test_a_port_in_use_is_reported(project: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         result = run("serve", "--port", str(port), "--project", str(project))
@@ -198,7 +198,7 @@ def test_invalid_addresses(host: str, reason: str) -> None:
     assert (refused.value.fault.code, refused.value.values["reason"]) == ("AF521", reason)
 
 
-def test_a_rate_that_is_no_number(project: Path) -> None:
+def test_invalid_rates_are_refused(project: Path) -> None:
     result = run("serve", "--key-rate", "nan", "--project", str(project))
     assert (result.exit_code, result.stderr[:5]) == (2, "AF001")
     assert "'nan' is not a finite number" in result.stderr

@@ -27,7 +27,7 @@ ANONYMOUS = {
     "another machine": (True, ELSEWHERE, {}, 401, "AF500"),
     "this machine, where keys are required": (False, HERE, {}, 401, "AF500"),
     "a proxy on this machine": (True, HERE, {"x-forwarded-for": "192.0.2.7"}, 401, "AF500"),
-    "a proxy that says so otherwise": (True, HERE, {"forwarded": "for=192.0.2.7"}, 401, "AF500"),
+    "a proxy with another header": (True, HERE, {"forwarded": "for=192.0.2.7"}, 401, "AF500"),
     "a name that points here": (True, HERE, {"host": "evil.example:8320"}, 421, "AF509"),
     "a name that begins like ours": (True, HERE, {"host": "localhost.evil.example"}, 421, "AF509"),
     "a key that is none": (True, HERE, {"authorization": "Bearer guess"}, 401, "AF500"),

@@ -166,7 +166,7 @@ REFUSED: dict[str, tuple[tuple[str, str], bytes, dict[str, str], int, str, str |
     "no such address": (("GET", "/v2/answer"), b"", {}, 404, "AF505", None),
     "no such code": (("GET", "/problems/AF999"), b"", {}, 404, "AF505", None),
     "no such method": (("DELETE", "/v1/answer"), b"", {}, 405, "AF506", None),
-    "a method nobody knows": (("BREW", "/v1/verify"), b"", {}, 405, "AF506", None),
+    "an unknown method": (("BREW", "/v1/verify"), b"", {}, 405, "AF506", None),
     "what a page would ask first": (("OPTIONS", "/v1/answer"), b"", {}, 405, "AF506", None),
     "the same where there is nothing": (("OPTIONS", "/v2"), b"", {}, 404, "AF505", None),
 }

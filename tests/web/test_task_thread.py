@@ -107,7 +107,7 @@ def test_after_a_stall_the_thread_is_paused() -> None:
         asyncio.run(ask(over))
 
 
-def test_a_caller_in_a_moving_queue_goes_on_waiting() -> None:
+def test_a_caller_in_a_moving_queue_keeps_waiting() -> None:
     def task() -> int:
         time.sleep(0.02)
         return 5
@@ -133,7 +133,7 @@ def test_a_caller_gives_up_after_the_longest_wait_even_if_the_queue_moves() -> N
     asyncio.run(ask())
 
 
-def test_a_closed_loop_is_no_error() -> None:
+def test_a_closed_loop_is_not_an_error() -> None:
     thread = ShortTaskThread(stall_seconds=0.02, retry_seconds=0)
     with hanging() as over:
         assert asyncio.run(thread.run(lambda: over.wait(30))) is None

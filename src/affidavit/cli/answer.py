@@ -234,7 +234,7 @@ def _check_row(check: dict[str, Any]) -> tuple[Cell | str, ...]:
 @routes_option
 @existing_project_option
 def coverage(terminal: Terminal, tools: Path | None, routes: Path | None, project: Path) -> Exit:
-    """Print what can be asked: tools and routes.
+    """Print the tools and routes that can be asked.
 
     No tool is queried. A question that no route covers is refused with a signed receipt.
     """

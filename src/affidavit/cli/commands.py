@@ -1,7 +1,7 @@
 """The closed table of commands: one line here and one function in this package for each.
 
 `affidavit --help` reads only this table: a command's module is imported when the command is called.
-The sections follow the flow of data: Check, Decide, Seal, Serve, Look around.
+The sections follow the flow of data: Check, Decide, Seal, Serve, Other.
 """
 
 from dataclasses import dataclass
@@ -69,9 +69,9 @@ _GATE: Final = GroupEntry(
     (
         Example(
             "affidavit gate rag --gold gold.jsonl --trace trace.jsonl",
-            "are answers right and cited, and refusals in place?",
+            "are the answers right, cited, and refused where they should be?",
         ),
-        Example("affidavit gate latency runs/latency.csv", "do answers come in time?"),
+        Example("affidavit gate latency runs/latency.csv", "are the answers fast enough?"),
         Example(
             "affidavit gate research --golden golden.json --outputs runs",
             "do research runs rest on evidence?",
@@ -82,7 +82,7 @@ _GATE: Final = GroupEntry(
             "Gates",
             (
                 ("rag", "gate_commands:rag", "Decide ship or no-ship from a gold set and traces."),
-                ("latency", "gate_commands:latency", "Decide whether answers come fast enough."),
+                ("latency", "gate_commands:latency", "Decide whether answers are fast enough."),
                 (
                     "agreement",
                     "gate_commands:agreement",
@@ -91,7 +91,7 @@ _GATE: Final = GroupEntry(
                 (
                     "stability",
                     "gate_commands:stability",
-                    "Decide whether answers stay the same run after run.",
+                    "Decide whether answers stay the same over repeated runs.",
                 ),
                 (
                     "research",
@@ -101,7 +101,7 @@ _GATE: Final = GroupEntry(
                 (
                     "all",
                     "gate_commands:all_gates",
-                    "Decide over all gates that a project configures.",
+                    "Run all gates of a project and decide.",
                 ),
             ),
         ),
@@ -110,7 +110,7 @@ _GATE: Final = GroupEntry(
 
 _EVIDENCE: Final = GroupEntry(
     "evidence",
-    "Seal what a run did in bundles that anyone verifies offline.",
+    "Seal runs in bundles that anyone can verify offline.",
     (
         Example("affidavit evidence seal run.jsonl -o run.tar.gz", "a recorded run as a bundle"),
         Example("affidavit evidence verify run.tar.gz", "is it what was sealed?"),
@@ -123,7 +123,7 @@ _EVIDENCE: Final = GroupEntry(
                 (
                     "import",
                     "evidence_commands:import_evidence",
-                    "Seal stored receipts or reports or events in a bundle.",
+                    "Seal stored results or events in a bundle.",
                 ),
                 (
                     "verify",
@@ -134,7 +134,7 @@ _EVIDENCE: Final = GroupEntry(
                 (
                     "replay",
                     "evidence_commands:replay",
-                    "Run again what a bundle records and compare.",
+                    "Replay what a bundle records and compare the results.",
                 ),
                 ("show", "evidence_commands:show", "Show what an evidence bundle holds."),
                 (
@@ -155,7 +155,7 @@ _EVIDENCE: Final = GroupEntry(
 
 _KEYS: Final = GroupEntry(
     "keys",
-    "Make and keep the keys that sign receipts.",
+    "Create and manage the keys that sign receipts.",
     (
         Example("affidavit keys new", "a key for this project"),
         Example("affidavit keys export -o keys.json", "for those who verify"),
@@ -164,11 +164,11 @@ _KEYS: Final = GroupEntry(
         _section(
             "Keys",
             (
-                ("new", "keys:new", "Make a key to sign receipts with."),
+                ("new", "keys:new", "Create a key that signs receipts."),
                 ("list", "keys:list_keys", "List the keys of a project."),
                 ("export", "keys:export", "Write the public keys for those who verify."),
                 ("retire", "keys:retire", "Retire a key."),
-                ("compromise", "keys:compromise", "Record that others may have a key."),
+                ("compromise", "keys:compromise", "Record that a key was compromised."),
             ),
         ),
     ),
@@ -176,20 +176,20 @@ _KEYS: Final = GroupEntry(
 
 _PACKS: Final = GroupEntry(
     "packs",
-    "List, show, check and begin packs of lint rules.",
+    "List, show, validate and create packs of lint rules.",
     (
         Example("affidavit packs list", "which packs there are"),
-        Example("affidavit packs show cicd-starter", "what a pack asks for"),
-        Example("affidavit packs new my-team", "begin a pack of your own"),
+        Example("affidavit packs show cicd-starter", "the rules of a pack"),
+        Example("affidavit packs new my-team", "create a pack of your own"),
     ),
     (
         _section(
             "Packs",
             (
                 ("list", "packs:list_all", "List the packs that can be named."),
-                ("show", "packs:show", "Show what a pack asks for."),
+                ("show", "packs:show", "Show the rules of a pack."),
                 ("validate", "packs:validate", "Check that packs can be run together."),
-                ("new", "packs:new", "Begin a pack of your own."),
+                ("new", "packs:new", "Create a pack of your own."),
             ),
         ),
     ),
@@ -197,7 +197,7 @@ _PACKS: Final = GroupEntry(
 
 _APIKEYS: Final = GroupEntry(
     "apikeys",
-    "Say who may use the service and for what.",
+    "Manage the API keys of the service.",
     (
         Example("affidavit apikeys new 'billing bot'", "a key, shown once"),
         Example("affidavit apikeys list", "who may use the service"),
@@ -248,7 +248,7 @@ _JUDGE: Final = GroupEntry(
 
 _SESSIONS: Final = GroupEntry(
     "sessions",
-    "Look at the ledgers that a project has kept.",
+    "List, show, open and delete the stored ledgers of a project.",
     (
         Example("affidavit sessions list", "what was checked here"),
         Example("affidavit sessions open last", "the newest report, in a browser"),
@@ -284,7 +284,7 @@ ROOT: Final = GroupEntry(
                     "Adjudicate every claim of an answer against its sources.",
                 ),
                 ("answer", "answer:answer", "Check an answer against tools and sign a receipt."),
-                ("coverage", "answer:coverage", "Print what can be asked: tools and routes."),
+                ("coverage", "answer:coverage", "Print the tools and routes that can be asked."),
                 ("cite", "cite:cite", "Show the passage that a citation names."),
             ),
         ),
@@ -297,11 +297,11 @@ ROOT: Final = GroupEntry(
                     "gate_reports:compare",
                     "Show what changed between two reports of a gate.",
                 ),
-                ("init", "setup:init", "Write the first files of a project with gates."),
+                ("init", "setup:init", "Create the first files of a project with gates."),
                 (
                     "report",
                     "gate_reports:report",
-                    "Show the stored report of a gate again or in another format.",
+                    "Show a stored gate report in any format.",
                 ),
             ),
         ),
@@ -311,7 +311,7 @@ ROOT: Final = GroupEntry(
                 (
                     "verify",
                     "verify:verify",
-                    "Verify receipts offline: anchor and signature and replay.",
+                    "Verify receipts offline step by step.",
                 ),
                 ("replay", "verify:replay", "Recompute a receipt from its own evidence."),
                 _EVIDENCE,
@@ -327,7 +327,7 @@ ROOT: Final = GroupEntry(
             ),
         ),
         _section(
-            "Look around",
+            "Other",
             (
                 _JUDGE,
                 _SESSIONS,
@@ -335,7 +335,7 @@ ROOT: Final = GroupEntry(
                 (
                     "completion",
                     "setup:completion",
-                    "Print the script that completes commands in your shell.",
+                    "Print the completion script of your shell.",
                 ),
             ),
         ),

@@ -155,7 +155,7 @@ def import_evidence(
     source: str,
     at: str | None,
 ) -> Exit:
-    """Seal stored receipts or reports or events in a bundle.
+    """Seal stored results or events in a bundle.
 
     The content of a file determines its kind. A document becomes one event, a promptfoo result one
     event for each test, and a .jsonl file one event for each line with a type and data.
@@ -202,7 +202,11 @@ def import_evidence(
 @click.option("--path", "paths", multiple=True, help="A JSON pointer like /data/input. Repeatable.")
 @click.option("--type", "types", multiple=True, help="Only events of this type. Repeatable.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The redacted bundle.")
-@click.option("--salts", type=click.Path(path_type=Path), help="The file for the salts; keep it.")
+@click.option(
+    "--salts",
+    type=click.Path(path_type=Path),
+    help="The file for the salts. Keep it: without it nothing can be revealed.",
+)
 @click.option("--reveal", type=click.Path(path_type=Path), help="A revealed value to check.")
 @limits_option
 def redact(
@@ -349,7 +353,7 @@ def replay(
     pack_names: tuple[str, ...],
     limits: str | None,
 ) -> Exit:
-    """Run again what a bundle records and compare.
+    """Replay what a bundle records and compare the results.
 
     Receipts follow from their evidence, ledgers from their readings, gate reports from their
     figures, and lint and closure from the events. Calls to the outside are listed, not run.
@@ -410,7 +414,7 @@ def replay(
     type=click.Choice(("error", "warning", "warn", "info", "none")),
     default="error",
     show_default=True,
-    help="The lowest severity of a finding that makes it a no.",
+    help="The lowest severity that fails the lint (exit code 1).",
 )
 @gates_option("completeness>=0.9 closure=0.8 warnings<=3")
 @click.option(
@@ -422,7 +426,7 @@ def replay(
     help="What to print.",
 )
 @click.option(
-    "--report", type=click.Path(path_type=Path), help="Write the report as JSON there, too."
+    "--report", type=click.Path(path_type=Path), help="Also write the report as JSON to this file."
 )
 @click.option(
     "--explain",
@@ -600,8 +604,8 @@ _USAGE = "name a bundle and --event to make a proof; or --check, --root and --ev
     help="The bundle to prove from; - for standard input.",
 )
 @click.option("--event", type=click.IntRange(0), help="The event's number, from 0.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="Where the proof goes.")
-@click.option("--event-out", type=click.Path(path_type=Path), help="Where the event goes.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="The file for the proof.")
+@click.option("--event-out", type=click.Path(path_type=Path), help="The file for the event.")
 @click.option("--check", type=click.Path(path_type=Path), help="A proof to check.")
 @click.option("--root", help="The Merkle root that you trust: sha256:<hex>.")
 @click.option("--event-file", type=click.Path(path_type=Path), help="The event to check.")

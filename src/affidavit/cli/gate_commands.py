@@ -58,7 +58,7 @@ ENGINES = ("local", "spark")
     "files",
     nargs=-1,
     type=click.Path(allow_dash=True),
-    help="Traces; without --gold they hold the gold items too.",
+    help="Traces; without --gold the files must also hold the gold items.",
 )
 @click.option(
     "--gold",
@@ -70,7 +70,7 @@ ENGINES = ("local", "spark")
     "--trace",
     multiple=True,
     type=click.Path(allow_dash=True),
-    help="What the pipeline answered; - for standard input. Repeatable, and a pattern may stand.",
+    help="What the pipeline answered: a file or a pattern; - for standard input. Repeatable.",
 )
 @click.option(
     "--k",
@@ -87,12 +87,12 @@ ENGINES = ("local", "spark")
     "--scu-enforced",
     "scu_enforced",
     is_flag=True,
-    help="Gate on constraints also if no gold item has any.",
+    help="Add the gate on constraints even if no gold item has any.",
 )
 @click.option(
     "--scu-rules",
     type=click.Path(path_type=Path),
-    help="More rules of contradiction: a JSON list, or TOML tables [[rule]] (docs/gates.md).",
+    help="More contradiction rules: a JSON list, or TOML tables [[rule]] (docs/gates.md).",
 )
 @click.option("--expect-gold-digest", help="Refuse a gold set with another digest: sha256:...")
 @click.option(
@@ -100,7 +100,7 @@ ENGINES = ("local", "spark")
     default=True,
     help="Whether the report names every item, for --fail-on-regression and compare.",
 )
-@jobs_option("How many processes read; the report is the same to the last byte.")
+@jobs_option("How many processes read; the report is the same.")
 @click.option(
     "--engine",
     default="local",
@@ -201,7 +201,9 @@ def _reject_unused_rag_options(engine: str, *, wants_items: bool) -> None:
     help="Latencies as JSON lines or CSV with e2e_ms; - for standard input. Repeatable.",
 )
 @click.option(
-    "--rps", type=FiniteFloatRange(0.001), help="The load of rows that do not say theirs."
+    "--rps",
+    type=FiniteFloatRange(0.001),
+    help="The load (requests per second) of rows that do not state one.",
 )
 @click.option(
     "--accuracy",
@@ -214,14 +216,14 @@ def _reject_unused_rag_options(engine: str, *, wants_items: bool) -> None:
     default=0.15,
     show_default=True,
     type=FiniteFloatRange(0),
-    help="How much of the last release's P95 may come on top.",
+    help="How far P95 may rise above that of the last release, as a share of it.",
 )
 @click.option(
     "--worse-by",
     default=0.02,
     show_default=True,
     type=FiniteFloatRange(0, 1),
-    help="How far precision may fall below the last release's.",
+    help="How far precision may fall below that of the last release.",
 )
 def latency(
     terminal: Terminal,
@@ -232,7 +234,7 @@ def latency(
     slower_by: float,
     worse_by: float,
 ) -> Exit:
-    """Decide whether answers come fast enough.
+    """Decide whether answers are fast enough.
 
     Percentiles, tail amplification (P99 over P50) and figures for each load, configuration and
     stage. With the accuracy of configurations, it shows the best trade-offs.
@@ -289,7 +291,7 @@ def _accuracy_report(text: str) -> tuple[str | None, Path]:
 @click.option(
     "--disagreements",
     type=click.Path(path_type=Path),
-    help="Write every disagreement there, with tabs: qid, scholar, auditor, final, why.",
+    help="Write the disagreements to this TSV file: qid, scholar, auditor, final, why.",
 )
 @click.option("--pa-gate", "--pa_gate", "pa_gate", help="As --gates percent_agreement=...")
 @click.option("--kappa-gate", "--kappa_gate", "kappa_gate", help="As --gates kappa=...")
@@ -428,7 +430,7 @@ def research(terminal: Terminal, options: GateOptions, golden: Path, outputs: Pa
     help="The file with the tables [gates.*]; its paths are relative to it.",
 )
 def all_gates(terminal: Terminal, options: GateOptions, config: Path) -> Exit:
-    """Decide over all gates that a project configures.
+    """Run all gates of a project and decide.
 
     The worst gate decides. If the files of a gate are missing, the decision is never to ship.
     """
@@ -516,9 +518,9 @@ _RUN_MODE_OPTIONS: Final = (
     default=2,
     show_default=True,
     type=click.IntRange(0, 10),
-    help="Run: how often a question that did not get there is sent again.",
+    help="Run: how often a question is sent again if it did not reach the pipeline.",
 )
-@click.option("--rps", type=FiniteFloatRange(0.001), help="Run: at most so many a second.")
+@click.option("--rps", type=FiniteFloatRange(0.001), help="Run: the most questions per second.")
 @jobs_option("Run: how many questions at once.")
 def stability(
     terminal: Terminal,
@@ -540,7 +542,7 @@ def stability(
     rps: float | None,
     jobs: int,
 ) -> Exit:
-    """Decide whether answers stay the same run after run.
+    """Decide whether answers stay the same over repeated runs.
 
     Each question is scored over its runs: ACR, CGHC, CSS, NED50, RCR and SCU-Cons. With --mode run
     the runs are recorded first; recorded answers are not asked for again. A missing answer is

@@ -166,10 +166,10 @@ def _shared_options(examples: str) -> list[click.Option]:
         *format_options(),
         _path_option("history", "Append this run to a file, such as eval/history.jsonl."),
         click.Option(
-            ["--skip-bad"], is_flag=True, help="Count and list lines that are no rows, and go on."
+            ["--skip-bad"], is_flag=True, help="Count and list malformed lines, and continue."
         ),
         click.Option(
-            ["--allow-missing"], is_flag=True, help="Decide although items have no run or answer."
+            ["--allow-missing"], is_flag=True, help="Decide even if items have no run or answer."
         ),
         _path_option(
             "fail-on-regression", "Fail if items became worse than in this report.", "baseline"

@@ -37,7 +37,7 @@ from affidavit.reports.formats import render
 @click.option(
     "--history",
     type=click.Path(path_type=Path),
-    help="Draw the runs of this file too, such as eval/history.jsonl.",
+    help="Also draw the runs of this file, such as eval/history.jsonl.",
 )
 def report(
     terminal: Terminal,
@@ -46,7 +46,7 @@ def report(
     history: Path | None,
     **formats: Path | None,
 ) -> Exit:
-    """Show the stored report of a gate again or in another format.
+    """Show a stored gate report in any format.
 
     Nothing is measured again: every format is made from the JSON alone.
     """

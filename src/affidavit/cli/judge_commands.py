@@ -59,7 +59,9 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where to write; by default to standard output.",
 )
-@click.option("--keep-going", is_flag=True, help="Write the error of a row that fails, and go on.")
+@click.option(
+    "--keep-going", is_flag=True, help="Write an error for a row that fails, and continue."
+)
 @rules_option
 @judge_option
 @yes_option

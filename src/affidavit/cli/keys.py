@@ -37,11 +37,11 @@ _STATUS_TONES: Final = {
 @click.option(
     "--encrypt",
     is_flag=True,
-    help="Encrypt it; AFFIDAVIT_KEY_PASSPHRASE, if set, is the passphrase and does so too.",
+    help="Encrypt the key. If AFFIDAVIT_KEY_PASSPHRASE is set, it is encrypted with that.",
 )
 @existing_project_option
 def new(terminal: Terminal, prefix: str, encrypt: bool, project: Path) -> Exit:
-    """Make a key to sign receipts with.
+    """Create a key that signs receipts.
 
     Existing keys stay active until they are retired; the newest signs. No file is overwritten.
     """
@@ -141,7 +141,7 @@ def export(terminal: Terminal, registry: bool, output: Path | None, project: Pat
     exits={Exit.YES: "retired"},
 )
 @key_argument
-@click.option("--at", help="The day or time since when; by default now.")
+@click.option("--at", help="The day or time from which it is retired; by default now.")
 @existing_project_option
 def retire(terminal: Terminal, key: str, at: str | None, project: Path) -> Exit:
     """Retire a key.
@@ -166,12 +166,12 @@ def retire(terminal: Terminal, key: str, at: str | None, project: Path) -> Exit:
 )
 @key_argument
 @click.option(
-    "--since", required=True, help="The day or time since when others may have had the key."
+    "--since", required=True, help="The day or time from which others may have had the key."
 )
 @click.option("--reason", required=True, help="What happened; it is published with the registry.")
 @existing_project_option
 def compromise(terminal: Terminal, key: str, since: str, reason: str, project: Path) -> Exit:
-    """Record that others may have a key.
+    """Record that a key was compromised.
 
     Nothing that it signed is trusted any more, except what an independent time stamp shows to be
     earlier. The time can later be moved to an earlier one, never to a later one.

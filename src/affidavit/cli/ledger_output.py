@@ -32,7 +32,7 @@ order_option = click.option(
     type=click.Choice(("review", "answer")),
     default="review",
     show_default=True,
-    help="List first the claims that a review gains most from, or keep the answer's order.",
+    help="Claims to review first, or the order of the answer.",
 )
 
 

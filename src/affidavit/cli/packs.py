@@ -38,7 +38,7 @@ def list_all(terminal: Terminal) -> Exit:
 )
 @click.argument("pack", help="A path, a built-in name, or one of your config folder.")
 def show(terminal: Terminal, pack: str) -> Exit:
-    """Show what a pack asks for."""
+    """Show the rules of a pack."""
     from affidavit.app.pack_files import load_pack, pack_folder
     from affidavit.reports.lint_text import pack_as_json, pack_text
 
@@ -84,7 +84,7 @@ def validate(terminal: Terminal, packs: tuple[str, ...]) -> Exit:
 @click.argument("name", help="The name of the pack: small letters, digits and hyphens.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="Where to write it.")
 def new(terminal: Terminal, name: str, output: Path | None) -> Exit:
-    """Begin a pack of your own.
+    """Create a pack of your own.
 
     The file has one rule of each common kind, for you to change.
     """

@@ -31,7 +31,7 @@ from affidavit.cli.terminal import Terminal
 )
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(terminal: Terminal, folder: Path, force: bool) -> Exit:
-    """Write the first files of a project with gates.
+    """Create the first files of a project with gates.
 
     They work at once: run the command that is printed last, then replace the questions and answers
     with your own. Existing files are kept.
@@ -79,7 +79,7 @@ SHELLS: dict[str, type[ShellComplete]] = {
 )
 @click.argument("shell", type=click.Choice(tuple(SHELLS)), help="The shell you use.")
 def completion(terminal: Terminal, shell: str) -> Exit:
-    """Print the script that completes commands in your shell.
+    """Print the completion script of your shell.
 
     Save it where your shell looks for such scripts (see the examples; the folder must exist), and
     open a new shell. The script asks `affidavit` itself, so it is always up to date.

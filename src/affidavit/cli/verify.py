@@ -82,7 +82,7 @@ def verify(
     jobs: int,
     project: Path,
 ) -> Exit:
-    """Verify receipts offline: anchor and signature and replay.
+    """Verify receipts offline step by step.
 
     Five steps: anchor, id, signature, evidence, replay. Whether a signature holds and whether its
     key may be trusted are two lines. Nothing in the receipt is taken on trust, and nothing is

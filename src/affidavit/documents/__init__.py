@@ -1,1 +1,1 @@
-"""To be described."""
+"""Source documents: reading files, cutting them into chunks, indexing and searching them."""

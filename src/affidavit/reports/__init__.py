@@ -1,1 +1,1 @@
-"""To be described."""
+"""Output formats: every result as text, JSON, HTML, PDF, Markdown, JUnit or SARIF."""

@@ -1,1 +1,1 @@
-"""To be described."""
+"""Tools that can be asked: feeds (files, SQL, HTTP, MCP, Python) and pipelines under test."""

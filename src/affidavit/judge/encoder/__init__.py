@@ -1,7 +1,7 @@
-"""The trained reader: does this premise entail this claim, contradict it, or leave it open?
+"""The trained encoder: whether a premise entails a claim, contradicts it, or neither.
 
-`load_encoder().read(premise, claim)` answers with three probabilities. A premise is a window of a
-source, of one to three sentences: what does not fit into 128 tokens is not read.
+`load_encoder().read(premise, claim)` returns three probabilities. A premise is a window of one
+to three sentences of a source. Text beyond 128 tokens is not read.
 """
 
 from affidavit.judge.encoder.entailment import Entailment

@@ -1,4 +1,4 @@
-"""What the encoder answers, and how its scores are rounded."""
+"""The result of the encoder, and how its scores are rounded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Reading with the encoder: one pair at a time, on one thread, by standard operations in fp32."""
+"""Runs the encoder: one pair at a time, on one thread, with standard operations in fp32."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The shipped judge: words first, a trained reader where they are unsure, one calibrated sum."""
+"""The default judge: rules first, a trained encoder where they are unsure, one calibrated sum."""
 
 from affidavit.judge.layered.judge import LayeredJudge
 

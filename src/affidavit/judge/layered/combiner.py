@@ -1,7 +1,7 @@
-"""From what the layers saw to two probabilities: a weighted sum each, and limits set by rules.
+"""Combines the scores of the layers into two probabilities: weighted sums, limited by rules.
 
-The weights stand in a file that people can read, `data/combiner.toml`; `tools/fit_combiner.py`
-writes it. A score that has no weight there does not count.
+The weights are in `data/combiner.toml`, which `make fit-judge` writes with `tools/judge_bench`. A
+score without a weight does not count.
 """
 
 import tomllib

@@ -1,4 +1,4 @@
-"""The judge in three layers, behind the one protocol."""
+"""The default judge, which reads a claim in three layers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,8 +1,8 @@
-"""Tells a claim that the judge can read from one in a language that it does not know.
+"""Detects claims in a language that the judge does not know.
 
-The rules know English words: of another language they see neither a negation nor a number word, so
-that likeness of words must not count as support. A share of words that the background table has
-never seen is no proof of another language, but it is a reason not to vouch for the claim.
+The rules know English words. In another language they recognise neither negations nor number words,
+so matching words must not count as support. A share of words that are not in the background table
+does not prove another language, but it is a reason not to support the claim.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""One sentence of a claim against one passage: what was seen, and what it is worth."""
+"""The scores of one sentence of a claim against one passage, and the two probabilities."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from affidavit.ledger.rules import JudgeThresholds
 
 OWN_THRESHOLDS: Final = JudgeThresholds()
 RULE_SCORE: Final = "rule_contradiction"
-"""What the rules make of a contradiction: the lexical judge's own score, before it is weighed."""
+"""The lexical judge's own contradiction score, before it is weighted."""
 WORDS_SCORE: Final = "words"
 """The share of the claim that is settled, in its order: the lexical judge's support."""
 GAP_SCORE: Final = "rule_gap"
-"""1 where most of the claim is there, and a rule found something that keeps it from support."""
+"""1 if most of the claim is in the passage, and a rule found a gap."""
 LITTLE_SCORE: Final = "rule_little"
-"""1 where the rules find too little of the claim, or something against it."""
+"""1 if the rules find too little of the claim, or a conflict."""
 _MOST: Final = 0.68
 _SAYS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """What the words say of a passage, what the encoder says if it was asked, and the sum."""
+    """The reading of the rules, that of the encoder if it was used, and the combined result."""
 
     sentence: str
     reading: Reading
@@ -36,12 +36,12 @@ class Weighing:
 
     @property
     def contradicts(self) -> bool:
-        """Say whether the passage says otherwise."""
+        """Say whether the passage contradicts the claim."""
         return self.weighed.contradiction >= OWN_THRESHOLDS.contradicted_from
 
     @property
     def supports(self) -> bool:
-        """Say whether the passage says so."""
+        """Say whether the passage supports the claim."""
         return self.weighed.support >= OWN_THRESHOLDS.supported_from and not self.contradicts
 
     @property
