@@ -25,7 +25,7 @@ def test_a_file_that_was_edited_is_named(
     assert make_gate_samples.main([]) == 0
     (tmp_path / "gold.jsonl").write_text("")
     assert make_gate_samples.main(["--check"]) == 1
-    assert capsys.readouterr().out.startswith("gold.jsonl is not what")
+    assert capsys.readouterr().out.startswith("gold.jsonl differs")
 
 
 def test_four_gates_pass_and_one_question_flips() -> None:
