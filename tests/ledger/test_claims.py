@@ -170,9 +170,9 @@ SPLIT = {
         "Leave is paid; notice is short, and pay is good.",
         ["Leave is paid", "notice is short", "pay is good"],
     ),
-    "a shared modal": (
+    "verbs that may share an object": (
         "They may leave, and encourage others to do it.",
-        ["They may leave", "encourage others to do it"],
+        ["They may leave, and encourage others to do it"],
     ),
     "the last comma of a list": (
         "It is used for tar, pitch, and turpentine is one of them.",

@@ -241,6 +241,12 @@ def test_a_clause_that_no_rule_reads_is_no_remark() -> None:
     assert len(split_answer("\u4ed6\u6b7b\u4e86\u3002").claims) == 1
 
 
+def test_what_nobody_wrote_as_a_sentence_is_only_cut_to_size() -> None:
+    split = split_answer("Leave is paid and is long, and pay is good, " * 60)
+    assert all(400 < len(claim.text) <= 500 for claim in split.claims[:-1])
+    assert all(claim.sentence and not claim.read_as for claim in split.claims)
+
+
 def test_a_report_shows_what_was_read() -> None:
     entries = ledger_of("Acme is old. It is big and has 5 rooms.", {}).entries
     assert [entry.shown_text for entry in entries] == [

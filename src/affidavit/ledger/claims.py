@@ -360,7 +360,7 @@ def _lean(item: _Draft, parent: _Parent) -> None:
 
 # From a sentence to drafts: rules S8, S10 and S11.
 
-_STOPS: Final = ".!;:,\u2026\u3002\uff01\u0964\u1362\u06d4"
+_STOPS: Final = ".!;:,\u2026\u3002\uff01\uff61\u0964\u0965\u1362\u06d4\u0589\u17d4\u104b\u0f0d"
 _ABBREVIATED: Final = re.compile(
     r"(?:\b[^\W\d_]\.(?:[^\W\d_]\.)*|\b(?:inc|ltd|co|corp|etc|jr|sr|no|approx|dept|est)\.)$",
     re.IGNORECASE,

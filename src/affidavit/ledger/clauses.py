@@ -64,6 +64,7 @@ _LEANS: Final = word_set(
 _COUNTERS: Final = word_set("both each some most all many neither either")
 """These lean where they have no noun: "and most are paid"."""
 _PAIRED: Final = frozenset({"between", "both", "either", "neither"})
+_GIVES_EXAMPLES: Final = word_set("including excluding except")
 _REPORTING: Final = word_set(
     """believe believes believed think thinks thought say says said know knows knew ensure ensures
     ensured means mean suggest suggests suggested indicate indicates indicated show shows showed
@@ -128,7 +129,7 @@ def _ends_in_list(left: str) -> bool:
     """Tell whether the joint may be the last comma of a list, or belong to a relative clause."""
     _, comma, last = left.rpartition(", ")
     words = words_of(last)
-    if not comma or not words:
+    if not comma or not words or words[0].text in _GIVES_EXAMPLES:
         return False
     is_short = len(words) <= _ITEM_WORDS and find_main_verb(words) is None
     return is_short or words[0].text in SUBORDINATORS
@@ -305,7 +306,9 @@ def _shared(said: str, words: tuple[Word, ...], verb: int, second: int) -> int |
     if auxiliary is not None and is_participle(text) and words[second + 1].text in PREPOSITIONS:
         return words[auxiliary].end
     if first_form is Form.MODAL and is_base_verb(text):
-        return words[verb].end if _is_sure_base(words, verb, second) else None
+        # "shall indemnify and hold harmless the client": both verbs have one object.
+        has_object = words[verb + 2].text not in _JOINS_VERBS
+        return words[verb].end if has_object and _is_sure_base(words, verb, second) else None
     form = verb_form(words, second, has_subject=False)
     if form is None or not _agree(words[verb].text, first_form, form):
         return None

@@ -104,12 +104,12 @@ _NOUN_LIKE: Final = word_set(
     highlight hire hit hope host house hunt impact import increase influence interest interface
     invoice issue join judge jump kick kill label lack land last laugh launch layer lead lease
     leave level lift light limit link list load lock look love lower mail mandate map mark
-    market match matter measure miss mix model mount move name need note number offer open order
-    outline pack paint park partner pass patent pause pay pilot pitch place plan plant play
-    point poll position post power practice praise present press price print process produce
-    profile profit program progress project promise protest pull pump purchase push quote race
-    range rank rate recall record reference reform refund regard relay release remedy rent
-    repair repeat reply report request rescue research reserve respect rest restart result
+    market match matter measure miss mix model mount move name need note number offer open orbit
+    order outline pack paint park partner pass patent pause pay pilot pitch place plan plant
+    play point poll position post power practice praise present press price print process
+    produce profile profit program progress project promise protest pull pump purchase push
+    quote race range rank rate recall record reference reform refund regard relay release remedy
+    rent repair repeat reply report request rescue research reserve respect rest restart result
     retreat return review reward ring rise risk roll rotate route rule run sail sample sanction
     scale scan schedule score screen seal search seat sense sequence service set shape share
     shelter shift shine ship shoot show sign signal sink skip slide slow smoke sort sound source
@@ -168,7 +168,8 @@ ADVERBS: Final = word_set(
     "also always currently later never not now often only soon still then therefore today usually"
 )
 _OBJECTS: Final = word_set(
-    "it them him us you me one less more half nothing something everything enough several many"
+    """it them him us you me one less more half nothing something everything enough several many
+    two three four five six seven eight nine ten twelve"""
 )
 _CLEAR_BEGINNINGS: Final = DETERMINERS | word_set("it he she they we you who which")
 _PLURAL_WORDS: Final = word_set("they we you i people staff children men women police")

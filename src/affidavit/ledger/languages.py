@@ -90,6 +90,10 @@ _FUNCTION_WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         ),
     }
 )
+_LANGUAGES_WITH: Final = {
+    word: tuple(tag for tag, listed in _FUNCTION_WORDS.items() if word in listed)
+    for word in frozenset().union(*_FUNCTION_WORDS.values())
+}
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _ENOUGH: Final = 2
 
@@ -114,12 +118,10 @@ def _script(letter: str) -> str:
 
 
 def _latin_language(text: str) -> str:
-    words = Counter(found[0].lower() for found in _WORD.finditer(text))
-    hits = {
-        tag: sum(words[word] for word in listed & words.keys())
-        for tag, listed in _FUNCTION_WORDS.items()
-    }
-    # `max` keeps the first of equals, and English is the first: a tie proves no other language.
-    best = max(hits, key=lambda tag: hits[tag])
+    hits = Counter(
+        tag for word in _WORD.findall(text.lower()) for tag in _LANGUAGES_WITH.get(word, ())
+    )
+    # English wins a tie: that proves no other language.
+    best = max(_FUNCTION_WORDS, key=lambda tag: hits[tag])
     enough = 1 if best == ENGLISH else _ENOUGH
     return best if hits[best] >= enough else UNKNOWN

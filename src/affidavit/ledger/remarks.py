@@ -196,13 +196,11 @@ _QUESTION_MARKS: Final = ("?", "\uff1f", "\u061f", "\u1367")
 _DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-_REASON: Final = re.compile(r"\b(?:because|since|which|who)\b", re.IGNORECASE)
+_CONTENT: Final = re.compile(r"\d|\b(?:because|since|which|who)\b", re.IGNORECASE)
 
 
 def _is_talk(text: str) -> bool:
-    if any(char.isdigit() for char in text) or _REASON.search(text):
-        return False
-    return _TALK.match(text) is not None
+    return _TALK.match(text) is not None and _CONTENT.search(text) is None
 
 
 def _is_brief(text: str) -> bool:

@@ -51,7 +51,7 @@ _BEGINNING: Final = re.compile(
     re.IGNORECASE,
 )
 _EXPLETIVE: Final = re.compile(
-    r"it (?:(?:is|was|will be|may be|can be) (?:\w+ly )?(?:\w+ )(?:to|that|for|whether|if|how"
+    r"it (?:(?:is|was|will be|may be|can be) (?:\w+ly )?(?!\w+ed )\w+ (?:to|that|for|whether|if|how"
     r"|when)\b"
     r"|takes?\b|took\b|seems?\b|appears?\b|rains?\b|depends\b|follows\b|turns out\b)",
     re.IGNORECASE,
