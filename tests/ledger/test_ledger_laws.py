@@ -20,6 +20,9 @@ from affidavit.ledger.verdict import confidence
 VOCABULARY = """
     Leave leave notice is are must may paid short 15 days, and but while they managers who
     if the of [1] [cite:b8b859ac] (p1#2) **bold** `code` [link](x.pdf) However, documents |
+    It they which who a most both costs includes was built made Acme, making because I believe (1)
+    According to passage 1, \u3010 \u3011 \u00b9 \u3002 \u300c \u0964 \u5e74\u5047
+    (HR.pdf, p. 7) 9 am. ++
     - # > 1. : Employees; HR_Policy.pdf between 5 ? ! . e.g. \u201cquoted\u201d caf\u00e9
     \U0001f600
 """

@@ -163,6 +163,21 @@ STATEMENTS = {
         "The very old and big and rich bank of Graz is new. It is so.",
         ["The very old and big and rich bank of Graz is new", "It is so"],
     ),
+    "a claim without a subject": (
+        "Must be signed. It is new.",
+        ["Must be signed", "It is new"],
+    ),
+    "a pronoun that may mean the object": (
+        "Acme built a plant, and it is big.",
+        ["Acme built a plant, and it is big"],
+    ),
+    "plural verbs of a purpose": (
+        "Teams meet monthly to review and approve it.",
+        ["Teams meet monthly to review and approve it"],
+    ),
+    "one word behind the joint": ("Guides are paid, and most.", ["Guides are paid, and most"]),
+    "an aside behind no word": ("++, a bank, is old.", ["++, a bank, is old"]),
+    "an aside without a word": ("Acme, which ++++, is old.", ["Acme, which ++++, is old"]),
     "a verb with nothing behind it": (
         "The bank fell. It is so.",
         ["The bank fell", "The bank is so"],

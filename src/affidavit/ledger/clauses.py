@@ -149,7 +149,7 @@ def _right_stands(right: str, left: str) -> bool:
     A pronoun is a subject of its own if the part before tells what it stands for.
     """
     words = words_of(right)
-    if not words or words[0].text in _LEANS or words[0].text in SUBORDINATORS:
+    if len(words) < 2 or words[0].text in _LEANS or words[0].text in SUBORDINATORS:
         return False
     if words[0].text in _COUNTERS and verb_form(words, 1) is not None:
         return False
@@ -217,7 +217,7 @@ def _aside(said: str) -> tuple[str, str, str] | None:
     subject, rest = found["subject"], said[found.end() :]
     words = words_of(subject)
     is_relative = not found["aside"].startswith(("a ", "an ", "the "))
-    if is_clause(subject) or words[0].text in PREPOSITIONS | SUBORDINATORS | ADVERBS:
+    if not words or is_clause(subject) or words[0].text in PREPOSITIONS | SUBORDINATORS | ADVERBS:
         return None
     if not is_relative and not all(word.is_capital for word in words):
         return None
@@ -225,9 +225,10 @@ def _aside(said: str) -> tuple[str, str, str] | None:
     verb = find_main_verb(behind)
     if verb is None or not len(words) <= verb <= len(words) + 1:
         return None
+    added = f"{subject} {found['said']}"
     if is_relative:
-        has_verb = verb_form(words_of(f"{subject} {found['said']}"), len(words)) is not None
-        return (subject, f"{subject} {found['said']}", rest) if has_verb else None
+        # The verb follows "which" at once; else the words are about something else.
+        return (subject, added, rest) if find_main_verb(words_of(added)) == len(words) else None
     if is_clause(found["said"]) or behind[verb].text == "and":
         return None
     return subject, f"{subject} is {found['said']}", rest

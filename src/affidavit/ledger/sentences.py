@@ -33,10 +33,10 @@ ANCHOR: Final = (
 # The full stops and question marks of Chinese, Japanese, Hindi, Urdu, Arabic, Amharic, Armenian,
 # Khmer, Burmese and Tibetan, with the quotation marks that close behind them.
 _SCRIPT_STOP: Final = re.compile(
-    r"[\u3002\uff01\uff1f\uff61\u0964\u0965\u06d4\u061f\u1362\u1367\u1368\u0589\u17d4\u104b\u0f0d]+"
-    r"[\u300d\u300f\u201d\u2019\uff09\u3011]*[ \t]*"
+    r"(?P<opens>[\u300c\u300e\uff08])|(?P<closes>[\u300d\u300f\uff09])"
+    r"|(?P<stop>[\u3002\uff01\uff1f\uff61\u0964\u0965\u06d4\u061f\u1362\u1367\u1368\u0589\u17d4\u104b"
+    r"\u0f0d]+[\u300d\u300f\u201d\u2019\uff09\u3011]*[ \t]*)"
 )
-_QUOTE_OPENS: Final = "\u300c\u300e\uff08"
 _QUOTE_CLOSES: Final = "\u300d\u300f\uff09"
 # "at 9 am. Visitors": the model takes "am." for an abbreviation.
 _CLOCK_STOP: Final = (
@@ -147,14 +147,17 @@ def _cuts_between(text: str, block: _Block, cuts: list[int]) -> list[int]:
 
 def _script_stops(text: str, block: _Block) -> Iterator[int]:
     """Yield the places behind the full stops of other scripts that stand in no quotation."""
-    start = block.start
-    for stop in _SCRIPT_STOP.finditer(text, block.start, block.end):
-        said = text[start : stop.end()]
-        opened = sum(map(said.count, _QUOTE_OPENS)) > sum(map(said.count, _QUOTE_CLOSES))
+    opened = 0
+    for mark in _SCRIPT_STOP.finditer(text, block.start, block.end):
+        if mark["opens"]:
+            opened += 1
+            continue
+        opened -= sum(map(mark[0].count, _QUOTE_CLOSES))
         # Japanese reports speech with the particle "to" behind the quotation.
-        if stop.end() < block.end and not opened and not text.startswith("\u3068", stop.end()):
-            yield stop.end()
-            start = stop.end()
+        stops = mark["stop"] and not text.startswith("\u3068", mark.end())
+        if stops and opened <= 0 and mark.end() < block.end:
+            opened = 0
+            yield mark.end()
 
 
 def _blocks(text: str) -> Iterator[_Block]:
