@@ -155,7 +155,7 @@ SPLIT = {
         "Leave (it is paid, and notice is short) is good.",
         ["Leave (it is paid, and notice is short) is good"],
     ),
-    "a shared subject is not cut": ("Leave is paid, and is long.", ["Leave is paid, and is long"]),
+    "a shared subject": ("Leave is paid, and is long.", ["Leave is paid", "is long"]),
     "no subject, no cut": ("Leave is paid, and very long.", ["Leave is paid, and very long"]),
     "nothing behind the joint": ("Leave is paid, and \u2026", ["Leave is paid, and"]),
     "a relative clause on the left": (
@@ -170,7 +170,7 @@ SPLIT = {
         "Leave is paid; notice is short, and pay is good.",
         ["Leave is paid", "notice is short", "pay is good"],
     ),
-    "an infinitive is no verb of its own": (
+    "verbs that may share an object": (
         "They may leave, and encourage others to do it.",
         ["They may leave, and encourage others to do it"],
     ),
@@ -190,9 +190,9 @@ SPLIT = {
         "Leave is paid, and notice, if any, is short.",
         ["Leave is paid, and notice, if any, is short"],
     ),
-    "an adverb is no subject": (
+    "an adverb before the second verb": (
         "Leave is paid, and usually has been so.",
-        ["Leave is paid, and usually has been so"],
+        ["Leave is paid", "usually has been so"],
     ),
     "a comma before nothing": (
         "Leave is paid, \u2026, and notice is short.",
@@ -342,7 +342,8 @@ CITES = {
     "a label with a letter": ("Leave is paid [S1].", [("[S1]",)]),
     "a passage in square brackets": ("Leave is paid [p1#2, p2#1].", [("p1#2", "p2#1")]),
     "a numbered link": ("Leave is paid [1](docs/HR.pdf) [[2]](b.pdf).", [("docs/HR.pdf", "b.pdf")]),
-    "an ordinary link is none": ("Leave is [paid](docs/HR.pdf).", [()]),
+    "the target of a link": ("Leave is [paid](docs/HR.pdf).", [("docs/HR.pdf",)]),
+    "a link to the same page is none": ("Leave is [paid](#leave).", [()]),
     "a row of anchors is as near as its first": (
         "Leave is paid [cite:b8b859ac][cite:00f66349] [cite:11111111], [cite:22222222].",
         [("b8b859ac", "00f66349", "11111111", "22222222")],

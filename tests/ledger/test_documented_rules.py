@@ -26,6 +26,10 @@ def check_split(answer: str, wanted: str) -> None:
     assert [claim.text for claim in split_answer(answer).claims] == parts(wanted)
 
 
+def check_statements(answer: str, wanted: str) -> None:
+    assert [claim.statement for claim in split_answer(answer).claims] == parts(wanted)
+
+
 def check_exemption(sentence: str, wanted: str) -> None:
     found = find_exemption(sentence)
     assert (found.value if found else "claim") == wanted
@@ -45,7 +49,7 @@ def check_importance(query: str, answer: str, wanted: str) -> None:
 
 def check_cites(answer: str, wanted: str) -> None:
     found = [", ".join(claim.cites) for claim in split_answer(answer).claims]
-    assert found == (wanted.split(" \u2016") if wanted else [""])
+    assert found == ([each.strip() for each in wanted.split("\u2016")] if wanted else [""])
 
 
 def check_citation(reference: str, wanted: str) -> None:
@@ -103,7 +107,8 @@ def check_rules_file(text: str, wanted: str) -> None:
 
 CHECKS: dict[str, Callable[..., None]] = {
     "S": check_split,
-    "C": check_split,
+    "C": check_statements,
+    "P": check_statements,
     "E": check_exemption,
     "T": check_type,
     "I": check_importance,
@@ -119,7 +124,7 @@ CHECKS: dict[str, Callable[..., None]] = {
     "B": partial(require_test, "ledger"),
     "M": partial(require_test, "ledger"),
 }
-SPECIAL = dict.fromkeys(("A6", "A7", "A8", "A9"), check_citation)
+SPECIAL = dict.fromkeys(("A6", "A7", "A8", "A9", "A12"), check_citation)
 ROWS = examples_in(PAGE)
 
 

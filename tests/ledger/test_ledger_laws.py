@@ -12,13 +12,17 @@ from affidavit.decision.decision import Decision, GateStatus
 from affidavit.ledger.adjudication import replay_ledger
 from affidavit.ledger.claims import split_answer
 from affidavit.ledger.gates import DEFAULT_GATES
-from affidavit.ledger.model import Claim, LeftOut, Verdict
+from affidavit.ledger.model import Claim, Exemption, LeftOut, Verdict
 from affidavit.ledger.record import ConfidenceComponents, Ledger, ledger_from_json, ledger_to_json
+from affidavit.ledger.remarks import find_exemption
 from affidavit.ledger.verdict import confidence
 
 VOCABULARY = """
     Leave leave notice is are must may paid short 15 days, and but while they managers who
     if the of [1] [cite:b8b859ac] (p1#2) **bold** `code` [link](x.pdf) However, documents |
+    It they which who a most both costs includes was built made Acme, making because I believe (1)
+    According to passage 1, \u3010 \u3011 \u00b9 \u3002 \u300c \u0964 \u5e74\u5047
+    (HR.pdf, p. 7) 9 am. ++
     - # > 1. : Employees; HR_Policy.pdf between 5 ? ! . e.g. \u201cquoted\u201d caf\u00e9
     \U0001f600
 """
@@ -94,8 +98,10 @@ def test_every_letter_and_digit_is_accounted_for(answer: str) -> None:
 
 
 @given(ANSWERS)
-def test_the_text_of_a_claim_has_5_to_500_characters(answer: str) -> None:
-    assert all(5 <= len(claim.text) <= 500 for claim in split_answer(answer).claims)
+def test_a_claim_is_neither_too_short_nor_too_long(answer: str) -> None:
+    for claim in split_answer(answer).claims:
+        assert len(claim.text) <= 500
+        assert find_exemption(claim.statement) is not Exemption.TOO_SHORT
 
 
 @given(ANSWERS)

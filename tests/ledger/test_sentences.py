@@ -70,6 +70,38 @@ SPEC = {
         "Text here.\n[^1]: HR Policy, p. 12\n[2] Guidelines\n[3] Else",
         ["Text here.", "[^1]: HR Policy, p. 12", "[2] Guidelines", "[3] Else"],
     ),
+    "am ends a sentence before a capital letter": (
+        "It opens at 9 am. Visitors sign in.",
+        ["It opens at 9 am.", "Visitors sign in."],
+    ),
+    "am ends none before a day or a time zone": (
+        "It opens at 9 am. Monday and at 8 a.m. Eastern time.",
+        ["It opens at 9 am. Monday and at 8 a.m. Eastern time."],
+    ),
+    "a unit ends a sentence before its next word": (
+        "They get 2 days per month. Their wall is 5 m. The end is near.",
+        ["They get 2 days per month.", "Their wall is 5 m.", "The end is near."],
+    ),
+    "a German date is not cut": (
+        "Es gilt ab 1. M\u00e4rz 2020. Es endet.",
+        ["Es gilt ab 1. M\u00e4rz 2020.", "Es endet."],
+    ),
+    "Chinese": ("\u4e00\u3002\u4e8c\uff01\u4e09", ["\u4e00\u3002", "\u4e8c\uff01", "\u4e09"]),
+    "a quotation in Japanese": (
+        "\u5f7c\u306f\u300c\u884c\u304f\u3002\u6765\u308b\u3002\u300d\u3068\u8a00\u3046\u3002\u7d42\u3002",
+        [
+            "\u5f7c\u306f\u300c\u884c\u304f\u3002\u6765\u308b\u3002\u300d\u3068\u8a00\u3046\u3002",
+            "\u7d42\u3002",
+        ],
+    ),
+    "a quotation that is closed": (
+        "\u300c\u4e00\u300d\u4e8c\u3002\u4e09\u3002",
+        ["\u300c\u4e00\u300d\u4e8c\u3002", "\u4e09\u3002"],
+    ),
+    "Hindi": (
+        "\u0915 \u0939\u0948\u0964 \u0916 \u0939\u0948\u0964",
+        ["\u0915 \u0939\u0948\u0964", "\u0916 \u0939\u0948\u0964"],
+    ),
     "question and exclamation marks end sentences": ("Why? Yes! So.", ["Why?", "Yes!", "So."]),
 }
 

@@ -161,7 +161,7 @@ def check_answer(
         readings[claim.id] = tuple(
             structs.replace(reading, page_number=index.page_at(chunk, reading.snippet_span.start))
             for reading, chunk in zip(
-                context.judge.read(claim.text, evidence), evidence, strict=True
+                context.judge.read(claim.statement, evidence), evidence, strict=True
             )
         )
         if progress is not None:
@@ -193,7 +193,7 @@ def _evidence_for(claim: Claim, cited: Sequence[Chunk], context: CheckContext) -
     fit better: otherwise a true citation could look as if it did not support its claim.
     """
     index = context.sources.index
-    found = {hit.chunk.id: hit.chunk for hit in index.search(claim.text, context.top_k)}
+    found = {hit.chunk.id: hit.chunk for hit in index.search(claim.statement, context.top_k)}
     found.update((chunk.id, chunk) for chunk in cited if chunk.hash in claim.cites)
     names = citation_index(index.documents, ())
     documents = {
@@ -202,7 +202,7 @@ def _evidence_for(claim: Claim, cited: Sequence[Chunk], context: CheckContext) -
         for document_id in resolve_reference(reference, names).document_ids
     }
     if documents:
-        hits = index.search(claim.text, _SEARCHED_FOR_CITED)
+        hits = index.search(claim.statement, _SEARCHED_FOR_CITED)
         of_cited = [hit.chunk for hit in hits if hit.chunk.document_id in documents]
         found.update((chunk.id, chunk) for chunk in of_cited[:_READ_OF_CITED])
     return tuple(found.values())

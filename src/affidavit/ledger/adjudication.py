@@ -175,6 +175,8 @@ def undecided_entry(claim: Claim, readings: Iterable[Reading], index: CitationIn
         confidence_components=None,
         rests_on=(),
         readings=tuple(_located_reading(reading, index) for reading in readings),
+        claim_read_as=claim.read_as,
+        sentence_span=claim.sentence,
     )
 
 

@@ -25,8 +25,14 @@ _SENTENCE_END: Final = re.compile(r"[.!?:;,][\"')\u201d\u2019*_]*$")
 _TITLE_LENGTH: Final = 80
 _DELIMITER_ROW: Final = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$")
 _CELL: Final = re.compile(r"(?:\\.|[^|\\])+")
-_BULLET: Final = re.compile(r"[-*+\u2022\u2023\u25aa\u25e6\u00b7\u2013][ \t]+(?:\[[ xX]\][ \t]+)?")
-_NUMBER: Final = re.compile(r"\(?(\d{1,3}|[a-z]|[ivx]{2,4})[.)][ \t]+")
+# Dashes, dots, arrows, check marks and other symbols that answers use as bullets.
+_BULLET: Final = re.compile(
+    r"(?:[-*+\u00b7\u2013\u2014\u2022\u2023\u2190-\u21ff\u2460-\u2473\u25a0-\u25ff\u2600-\u27bf"
+    r"\U0001f300-\U0001faff]\ufe0f?)[ \t]+(?:\[[ xX]\][ \t]+)?"
+)
+_NUMBER: Final = re.compile(
+    r"(?:\*\*)?\(?(\d{1,3}|[a-z]|[ivx]{2,4}|[A-Z](?=\)))(?:\\?\.|\))(?:\*\*)?[ \t]+"
+)
 _FIRST_NUMBERS: Final = frozenset({"1", "a", "i"})
 _CODE_INDENT: Final = 4
 

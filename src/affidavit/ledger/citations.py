@@ -8,14 +8,33 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from affidavit.ledger.model import BACKED, Chunk, Claim, Document, FindingKind, LedgerFinding
+from affidavit.ledger.model import (
+    BACKED,
+    Chunk,
+    Claim,
+    Document,
+    FindingKind,
+    LedgerFinding,
+    is_within,
+    section_of,
+)
 from affidavit.ledger.record import Citation, CitationStatus, LedgerEntry
 
 _HASH: Final = re.compile(r"[0-9a-f]{8}")
 _PASSAGE: Final = re.compile(r"(?P<document>.+)#(?P<ordinal>\d+)")
-_PAGE: Final = re.compile(r"\b(?:pages?|pp?\.?) ?(\d{1,5})\b", re.IGNORECASE)
+_PAGE: Final = re.compile(
+    r"\b(?:pages?|pp?\.?) ?(\d{1,5})(?: ?[\u2013-] ?(\d{1,5}))?\b", re.IGNORECASE
+)
+_SECTION: Final = re.compile(
+    r"(?:\u00a7{1,2}|\b(?:sections?|sec\.|articles?|art\.|clauses?|chapters?|ch\.|paragraphs?"
+    r"|paras?\.?))"
+    r" ?(\d{1,3}(?:\.\d{1,3})*)\b",
+    re.IGNORECASE,
+)
+_LABEL: Final = re.compile(r"\[([^\[\]]{1,32})\]")
+_NAME_EDGES: Final = " ,;:.()[]"
 _SEPARATORS: Final = re.compile(r"[\s_\-]+")
 _SHORTEST_NAME: Final = 4
 HASH_CHARS: Final = 8
@@ -47,16 +66,73 @@ def cited_hashes(claims: Iterable[Claim]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in cites if _HASH.fullmatch(each)))
 
 
-def resolve_reference(reference: str, index: CitationIndex) -> Citation:
-    """Return where a citation leads: a chunk by its hash or ordinal, or a document by its name."""
+class Reference(Struct, frozen=True, kw_only=True):
+    """A citation taken apart: what it says of the source, and of the place in it."""
+
+    text: str
+    chunk_hash: str | None = None
+    name: str = ""
+    """The source as the answer calls it: a file, a title, or `name#2`."""
+    page: int | None = None
+    last_page: int | None = None
+    section: str | None = None
+    index: str | None = None
+    """A label that no list explains: the 7 of `[7]`."""
+
+
+def parse_reference(reference: str) -> Reference:
+    """Return the parts of a citation: "HR_Policy.pdf, pp. 3-4", "policy \u00a72.5", "b8b859ac"."""
     if _HASH.fullmatch(reference):
+        return Reference(text=reference, chunk_hash=reference)
+    label = _LABEL.fullmatch(reference)
+    if label:
+        return Reference(text=reference, index=label[1])
+    page, section = _PAGE.search(reference), _SECTION.search(reference)
+    name = _SECTION.sub("", _PAGE.sub("", reference)).strip(_NAME_EDGES)
+    return Reference(
+        text=reference,
+        name=name,
+        page=int(page[1]) if page else None,
+        last_page=int(page[2]) if page and page[2] else None,
+        section=section[1] if section else None,
+    )
+
+
+def resolve_reference(reference: str, index: CitationIndex) -> Citation:
+    """Return where a citation leads: a chunk by its hash or ordinal, or a document by its name.
+
+    A page or section without a name is one of the only document, or of those that have it.
+    """
+    parsed = parse_reference(reference)
+    if parsed.chunk_hash is not None:
         return _by_hash(reference, index)
     passage = _PASSAGE.fullmatch(reference)
     if passage:
         return _by_ordinal(reference, passage, index)
-    page = _PAGE.search(reference)
-    number = int(page[1]) if page else None
-    return _by_name(reference, reference, index, number)
+    found = _named_documents(reference, index)
+    if not found and parsed.name:
+        found = _partly_named_documents(parsed.name, index)
+    elif not found and parsed.index is None:
+        found = _documents_with_place(parsed, index)
+    if not found:
+        return _citation(reference, CitationStatus.UNRESOLVED)
+    status = CitationStatus.RESOLVED if len(found) == 1 else CitationStatus.AMBIGUOUS
+    return structs.replace(
+        _citation(reference, status, documents=found, page=parsed.page),
+        last_page=parsed.last_page,
+        section=parsed.section,
+    )
+
+
+def _documents_with_place(parsed: Reference, index: CitationIndex) -> tuple[str, ...]:
+    """Return the documents that a page or section without a name may be in."""
+    having = dict.fromkeys(
+        chunk.document_id
+        for chunk in index.by_id.values()
+        if parsed.section is not None
+        and is_within(section_of(chunk.heading_path) or "", parsed.section)
+    )
+    return tuple(having or index.documents)
 
 
 def _by_hash(reference: str, index: CitationIndex) -> Citation:
@@ -80,10 +156,11 @@ def _by_hash(reference: str, index: CitationIndex) -> Citation:
 def _by_ordinal(reference: str, passage: re.Match[str], index: CitationIndex) -> Citation:
     chunk = index.by_id.get(reference)
     if chunk is None:
-        named = _by_name(reference, passage["document"], index, None)
-        if named.status is not CitationStatus.RESOLVED:
-            return named
-        chunk = index.by_ordinal.get((named.document_ids[0], int(passage["ordinal"])))
+        found = _named_documents(passage["document"], index)
+        if len(found) > 1:
+            return _citation(reference, CitationStatus.AMBIGUOUS, documents=found)
+        ordinal = int(passage["ordinal"])
+        chunk = index.by_ordinal.get((found[0], ordinal)) if found else None
     if chunk is None:
         return _citation(reference, CitationStatus.UNRESOLVED)
     return _citation(
@@ -91,18 +168,25 @@ def _by_ordinal(reference: str, passage: re.Match[str], index: CitationIndex) ->
     )
 
 
-def _by_name(reference: str, name: str, index: CitationIndex, page: int | None) -> Citation:
-    """Find the documents whose longest name is in the reference; two matches are ambiguous."""
+def _named_documents(name: str, index: CitationIndex) -> tuple[str, ...]:
+    """Return the documents whose longest name is in the reference; two of them are ambiguous."""
     wanted = _folded(name)
     lengths = {
         document.id: _longest_name(document, wanted) for document in index.documents.values()
     }
     best = max(lengths.values(), default=0)
-    if not best:
-        return _citation(reference, CitationStatus.UNRESOLVED)
-    found = tuple(name for name, length in lengths.items() if length == best)
-    status = CitationStatus.RESOLVED if len(found) == 1 else CitationStatus.AMBIGUOUS
-    return _citation(reference, status, documents=found, page=page)
+    return tuple(name for name, length in lengths.items() if best and length == best)
+
+
+def _partly_named_documents(name: str, index: CitationIndex) -> tuple[str, ...]:
+    """Return the documents that a part of their name may mean: "policy" for HR_Policy.pdf."""
+    part = _folded(name).removeprefix("the ")
+    return tuple(
+        document.id
+        for document in index.documents.values()
+        if len(part) >= _SHORTEST_NAME
+        and any(_is_named_in(part, _folded(full)) for full in (document.filename, document.title))
+    )
 
 
 def _citation(

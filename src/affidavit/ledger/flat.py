@@ -18,7 +18,8 @@ _TOKEN: Final = re.compile(
     r"|(?P<code>(?P<ticks>`+)(?P<inside>[^`\n]+)(?P=ticks)(?!`))"
     r"|(?P<image>!\[[^\[\]\n]*\]\([^()\n]*\))"
     rf"|(?P<anchor>{ANCHOR.pattern})"
-    r"|(?P<link>\[(?P<shown>[^\[\]\n]+)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:[ ]\"[^\"\n]*\")?\))"
+    r"|(?P<link>\[(?P<shown>[^\[\]\n]+)\]\((?P<path>[^()\s]*(?:\([^()\s]*\)[^()\s]*)?)"
+    r"(?:[ ]\"[^\"\n]*\")?\))"
     rf"|(?P<tag></?(?:{_TAGS})(?:\s[^<>\n]*)?/?>)"
     r"|<(?P<address>https?://[^<>\s]+)>",
     re.IGNORECASE,
@@ -84,11 +85,20 @@ def _take_out(raw: _Raw, token: re.Match[str]) -> None:
         raw.drop(start, end)
     elif token["link"]:
         raw.drop_around((start, end), token.span("shown"))
+        _cite_link(raw, token)
     elif token["address"]:
         raw.drop_around((start, end), token.span("address"))
         raw.keep_letter_for_letter(start, end)
     else:
         raw.drop(start, end)
+
+
+def _cite_link(raw: _Raw, token: re.Match[str]) -> None:
+    """The target of a link in a sentence is a citation; a place on the same page is none."""
+    if token["path"] and not token["path"].lower().startswith(("#", "mailto:", "tel:")):
+        behind, end = token.end("shown"), token.end()
+        span = Span(raw.at[behind], raw.at[end - 1] + 1)
+        raw.anchors[behind] = Anchor(span, token[0], names=(token["path"],))
 
 
 def _emphasis_marks(raw: _Raw) -> Iterator[tuple[int, int]]:

@@ -1,12 +1,11 @@
 """How verdicts and places are written for people: sections 8.1, 8.2 and 9.1 of the seed."""
 
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from affidavit.ledger.model import Verdict
+from affidavit.ledger.model import Verdict, section_of
 from affidavit.ledger.record import LocatedReading
 
 VERDICT_NAMES: Final[Mapping[Verdict, str]] = MappingProxyType(
@@ -25,23 +24,11 @@ VERDICT_SYMBOLS: Final[Mapping[Verdict, str]] = MappingProxyType(
         Verdict.NOT_FOUND: "\u25cb",
     }
 )
-_NUMBERED: Final = re.compile(
-    r"(?:section |\u00a7 ?|article )?(\d{1,3}(?:\.\d+)*)\b", re.IGNORECASE
-)
 
 
 def verdict_label(verdict: Verdict) -> str:
     """Return a verdict with its symbol: "✓ Supported"."""
     return f"{VERDICT_SYMBOLS[verdict]} {VERDICT_NAMES[verdict]}"
-
-
-def section_of(heading_path: Sequence[str]) -> str | None:
-    """Return the number of the innermost numbered heading: "4.2 Carryover" gives "4.2".
-
-    Four digits are a year, not a number of a section.
-    """
-    numbers = (_NUMBERED.match(heading) for heading in reversed(heading_path))
-    return next((found[1] for found in numbers if found), None)
 
 
 def short_place(reading: LocatedReading) -> str:

@@ -4,6 +4,8 @@ Every noun is one frozen Struct, used inside and in the ledger's JSON. Unknown f
 Origin: evidence-ledger.md, sections 3.1 and 3.2.
 """
 
+import re
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Final
 
@@ -109,6 +111,25 @@ class Claim(Struct, frozen=True, kw_only=True):
     """Chunk hashes (8 hex digits, lower case) or document references that the answer names."""
     exemption: Exemption | None = None
     """Set if and only if `requires_citation` is False."""
+    read_as: str = ""
+    """What the judge reads, where that is not `text`: with its subject, without a label."""
+    sentence: Span | None = None
+    """The place of the whole sentence, where the claim is a part of one."""
+    language: str = "en"
+    """A BCP 47 tag: `de`, or `und-Cyrl` where only the script is known."""
+
+    @property
+    def statement(self) -> str:
+        """What the judge reads."""
+        return self.read_as or self.text
+
+    @property
+    def is_in_english(self) -> bool:
+        """Whether a judge that only reads English may vouch for the claim.
+
+        A claim of few words in Latin letters may: "Price: 20 EUR".
+        """
+        return self.language in ("en", "und-Latn")
 
 
 class Document(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -134,6 +155,25 @@ class Chunk(Struct, frozen=True, kw_only=True, gc=False):
     span: Span
     page_number: int | None
     heading_path: tuple[str, ...]
+
+
+_NUMBERED_HEADING: Final = re.compile(
+    r"(?:section |\u00a7 ?|article )?(\d{1,3}(?:\.\d+)*)\b", re.IGNORECASE
+)
+
+
+def section_of(heading_path: Sequence[str]) -> str | None:
+    """Return the number of the innermost numbered heading: "4.2 Carryover" gives "4.2".
+
+    Four digits are a year, not a number of a section.
+    """
+    numbers = (_NUMBERED_HEADING.match(heading) for heading in reversed(heading_path))
+    return next((found[1] for found in numbers if found), None)
+
+
+def is_within(section: str, cited: str) -> bool:
+    """Tell whether a section is the cited one or a part of it: 2.5.1 is within 2.5."""
+    return section == cited or section.startswith(f"{cited}.")
 
 
 class Reading(Struct, frozen=True, kw_only=True):

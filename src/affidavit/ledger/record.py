@@ -38,6 +38,8 @@ from affidavit.ledger.model import (
     Span,
     SupportLevel,
     Verdict,
+    is_within,
+    section_of,
 )
 from affidavit.ledger.rules import LedgerRules, checked_rules
 
@@ -136,21 +138,38 @@ class LocatedReading(_LedgerStruct, frozen=True):
         return self.support_level is not SupportLevel.NONE and not self.contradicts
 
 
-class Citation(_LedgerStruct, frozen=True):
-    """Where one citation of a claim leads."""
+class Citation(_LedgerStruct, frozen=True, omit_defaults=True):
+    """Where one citation of a claim leads. Defaults are left out of the JSON."""
 
     reference: str
     status: CitationStatus
     chunk_hashes: tuple[str, ...]
     document_ids: tuple[str, ...]
     page_number: int | None
+    last_page: int | None = None
+    """The end of a range of pages, "pp. 3-4"."""
+    section: str | None = None
+    """The number of a section: "2.5"."""
 
     def covers(self, reading: LocatedReading) -> bool:
         """Tell whether a reading is of the place that is cited."""
         if self.chunk_hashes:
             return reading.chunk_hash in self.chunk_hashes
-        on_page = self.page_number is None or self.page_number == reading.page_number
-        return reading.document_id in self.document_ids and on_page
+        return (
+            reading.document_id in self.document_ids
+            and self._is_on_page(reading.page_number)
+            and self._is_in_section(reading.heading_path)
+        )
+
+    def _is_on_page(self, page: int | None) -> bool:
+        if self.page_number is None:
+            return True
+        return page is not None and self.page_number <= page <= (self.last_page or self.page_number)
+
+    def _is_in_section(self, heading_path: tuple[str, ...]) -> bool:
+        # A source whose headings have no numbers cannot show that the section is another one.
+        found = section_of(heading_path)
+        return self.section is None or found is None or is_within(found, self.section)
 
 
 class ConfidenceComponents(Struct, frozen=True, forbid_unknown_fields=True):
@@ -195,8 +214,8 @@ def evidence_from_readings(readings: Sequence[LocatedReading]) -> EntryEvidence:
     return EntryEvidence(hashes, best.snippet, place)
 
 
-class LedgerEntry(_LedgerStruct, frozen=True):
-    """A claim, its verdict, and what the verdict is based on."""
+class LedgerEntry(_LedgerStruct, frozen=True, omit_defaults=True):
+    """A claim, its verdict, and what the verdict is based on. Defaults are left out of the JSON."""
 
     claim_id: str
     claim_text: str
@@ -214,6 +233,22 @@ class LedgerEntry(_LedgerStruct, frozen=True):
     rests_on: tuple[str, ...]
     """Ids of the chunks that decided, the strongest first; empty for not_found."""
     readings: tuple[LocatedReading, ...]
+    claim_read_as: str = ""
+    """What the judge read, where that is not `claim_text`."""
+    sentence_span: Span | None = None
+    """The whole sentence, where the claim is a part of one."""
+
+    @property
+    def statement(self) -> str:
+        """What the judge read: the claim with the subject that its own words leave out."""
+        return self.claim_read_as or self.claim_text
+
+    @property
+    def shown_text(self) -> str:
+        """The claim as reports show it: its own words, and what the judge read instead."""
+        return (
+            f"{self.claim_text} [{self.claim_read_as}]" if self.claim_read_as else self.claim_text
+        )
 
     @property
     def deciding_readings(self) -> tuple[LocatedReading, ...]:
@@ -333,7 +368,7 @@ class Ledger(_LedgerStruct, frozen=True):
         rows = (
             (
                 entry.verdict.value,
-                entry.claim_text,
+                entry.shown_text,
                 entry.evidence.snippet or entry.notes,
                 entry.evidence.source.filename if entry.evidence.source else "",
             )

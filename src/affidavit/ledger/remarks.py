@@ -35,42 +35,91 @@ _CONNECTIVES: Final = (
     r"|be clear)|therefore|thus|hence|consequently|as a result|accordingly|specifically|notably"
     r"|importantly|similarly|likewise|meanwhile|nevertheless|nonetheless|on the other hand"
     r"|for example|for instance|yes|no|sure|certainly|of course|absolutely|indeed|that said"
-    r"|(?:please )?note|summary|(?:short )?answer|conclusion|tl;dr|(?:hi|hello|hey)(?: there)?)"
+    r"|(?:please )?note|summary|(?:(?:the )?(?:short|quick|brief|direct|long) )?answer"
+    r"|conclusion|tl;?dr"
+    r"|bottom line|key takeaway|(?:hi|hello|hey)(?: there)?|(?:great|good) question|correct"
+    r"|exactly|right"
+    r"|apparently|presumably|step \d{1,2}|[qa])"
 )
 _NOTES: Final = (
     r"(?:(?:please )?(?:note|remember|be aware|keep in mind|bear in mind)"
     r"|it(?: is|'s) (?:important|worth|worthwhile) (?:to (?:note|mention|remember)"
     r"|noting|mentioning)|it should (?:also )?be noted"
-    r"|I (?:found|can (?:see|confirm)|see|understand|believe|think)"
     rf"|{_THE_MATTER} (?:also )?(?:states?|says?|shows?|notes?|indicates?|mentions?|explains?"
     r"|specif(?:y|ies)|confirms?))"
 )
+# An opinion asserts what it holds: "I believe the fee is 80 EUR".
+_OPINION: Final = (
+    r"(?:I|we)(?: \w+ly| also| do)?(?:(?: can| could| would)?"
+    r" (?:believe|think|feel|guess|assume|suspect|expect|hope|say|find|found|see|understand"
+    r"|know|recall"
+    r"|confirm|conclude|estimate|imagine|suppose|gather|note|tell you|say to you|assure you)"
+    r"|(?: am|'m| are|'re) (?:\w+ly |quite |very )?(?:sure|certain|confident|convinced|afraid"
+    r"|aware))"
+    r"|it (?:\w+ly )?(?:seems|appears|looks like|sounds like|is (?:likely|probable|possible"
+    r"|clear|true"
+    r"|believed|said|known|my understanding))|my understanding is"
+)
+_OPINION_SAYS: Final = re.compile(
+    rf"(?:{_OPINION}),?(?:(?P<that> that),?)?[ ]+(?=(?P<content>\S.*))", re.IGNORECASE
+)
+_VIEW: Final = (
+    r"(?:in (?:my|our) (?:opinion|view|experience|understanding)|as far as (?:I|we) (?:know"
+    r"|can (?:tell|see))"
+    r"|to (?:my|our|the best of my) knowledge|from what (?:I|we) (?:can see|know|found)"
+    r"|if I recall correctly)"
+)
 _LEAD_IN: Final = re.compile(
-    rf"(?:{_FROM} {_THE_MATTER},|{_CONNECTIVES}[,:!]|{_NOTES},? that,?)[ ]+", re.IGNORECASE
+    rf"(?:{_FROM} {_THE_MATTER}(?: \d[\d, and]*)?,|(?:{_CONNECTIVES})[,:!]|{_NOTES},? that,?"
+    rf"|{_VIEW},"
+    r"|(?:according to|based on|as stated in|per)(?:,? and)*,)[ ]+",
+    re.IGNORECASE,
 )
 
 _GREETING: Final = re.compile(
     r"(?:hi|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day))\b"
     r"|welcome(?= to| back|[!,.]|$)"
+    r"|(?:cheers|(?:best |kind |warm )?regards|sincerely|yours truly|best wishes)\b"
     r"|(?:thanks|thank you)\b|(?:great|good|excellent|interesting) question\b",
     re.IGNORECASE,
 )
-_META: Final = re.compile(
-    r"I(?:'m|'ve|'d|'ll)?(?=[ ](?-i:[a-z]))|(?:hope|hopefully)\b"
-    r"|we (?:hope|trust)\b|(?:please )?(?:let (?:me|us) know|feel free|(?:do not|don't) hesitate)\b"
+# Talk by the writer, unless it names a figure.
+_TALK: Final = re.compile(
+    r"I(?:'m|'ve|'d|'ll)?(?=[ ](?-i:[a-z]))"
     r"|please (?:see|refer|consult|check|review|verify|contact|reach out|ask|provide|share"
-    r"|upload)\b"
-    r"|(?:happy|glad) to\b|as an ai\b|good luck\b|you(?:'re| are) welcome\b|let me\b"
+    r"|upload)\b",
+    re.IGNORECASE,
+)
+_META: Final = re.compile(
+    r"(?:I )?(?:hope|hopefully),? (?:this|that|it|these)(?: \w+)? (?:helps?|answers?|clarif\w+"
+    r"|is (?:helpful|useful|clear))"
+    r"|we (?:hope|trust) (?:this|that|it|you)\b"
+    r"|(?:please )?(?:let (?:me|us) know|feel free|(?:do not|don't) hesitate)\b"
+    r"|(?:happy|glad) to\b|as an ai\b|good luck\b|you(?:'re| are) welcome\b|let me\b|let's\b"
+    r"|have a (?:great|good|nice|wonderful) (?:day|week|weekend|time|one|trip)\b"
+    r"|(?:this|that|it)(?:'s| is) (?:a|an) (?:great|good|excellent|interesting"
+    r"|important) (?:question|point)\b"
     r"|if you (?:have|need|want|require|would like|'d like|are looking)\b.*\b(?:let (?:me|us) know"
     r"|feel free|reach out|(?:do not|don't) hesitate|(?:ask|call|contact|tell) (?:me|us)"
     r"|I(?:'m| am| can| will|'ll))\b"
     r"|(?:this answer|(?:this|the) (?:response|summary|overview)) (?:is|was|covers"
     r"|summari[sz]es|assumes)\b"
-    r"|(?:sure|certainly|of course|absolutely|understood|ok|okay|no problem|got it)[.!]*$",
+    r"|(?:sure|certainly|of course|absolutely|understood|ok|okay|no problem|got it|correct|exactly)"
+    r"(?: thing)?[.!]*$",
     re.IGNORECASE,
 )
 _ANNOUNCES: Final = re.compile(
     r"(?:here|below|following)(?: is| are|'s)\b[^\d:]{0,100}:?$", re.IGNORECASE
+)
+_BARE_LABEL: Final = re.compile(
+    r"(?:(?:the )?(?:short|quick|brief|direct|final|long|detailed) )?(?:answer|sources?"
+    r"|references?|citations?"
+    r"|(?:executive )?summary|overview|conclusion|introduction|background|details|notes?"
+    r"|explanation|context"
+    r"|tl;?dr|bottom line|further reading|next steps|disclaimer|examples?|(?:key|main"
+    r"|important) (?:points?|takeaways?"
+    r"|facts|findings|details|features|information)|in (?:short|summary|brief|conclusion))$",
+    re.IGNORECASE,
 )
 _SAY: Final = (
     r"(?:say|mention|state|specify|contain|provide|address|discuss|indicate|include|describe"
@@ -105,29 +154,53 @@ def lead_in_length(sentence: str) -> int:
     length = 0
     plain = sentence.replace("\u2019", "'")
     while True:
-        found = _LEAD_IN.match(plain, length)
+        found = _LEAD_IN.match(plain, length) or _opinion(plain, length)
         if found is None or len(sentence) - found.end() < MIN_CHARS:
             return length
         length = found.end()
 
 
+def _opinion(plain: str, start: int) -> re.Match[str] | None:
+    """Return the frame of an opinion, if what it holds is a clause: not "I hope this helps"."""
+    if _META.match(plain, start):
+        return None
+    found = _OPINION_SAYS.match(plain, start)
+    if found is None:
+        return None
+    return found if found["that"] or is_clause(found["content"]) else None
+
+
 def find_exemption(sentence: str) -> Exemption | None:
     """Return why a sentence, without its lead-ins, needs no evidence; None if it is a claim."""
     text = sentence.replace("\u2019", "'").strip()
-    bare = text.rstrip(" .!:;,")
-    if text.rstrip("\"')\u201d").endswith("?"):
+    bare = text.rstrip(" .!:;,\u3002\uff01\u0964")
+    if text.rstrip("\"')\u201d\u300d").endswith(_QUESTION_MARKS):
         return Exemption.QUESTION
-    if len(bare) < MIN_CHARS:
+    if len(bare) + 2 * len(_DENSE.findall(bare)) < MIN_CHARS:
         return Exemption.TOO_SHORT
     if _ABSENCE.match(bare):
         return Exemption.ABSENCE
     if _GREETING.match(text) and _is_brief(text):
         return Exemption.GREETING
-    if _META.match(text) or _ANNOUNCES.match(text):
+    if _META.match(text) or _ANNOUNCES.match(text) or _is_talk(text):
         return Exemption.META
+    if _BARE_LABEL.match(bare):
+        return Exemption.INTRODUCTION
     if text.endswith(":") and (_POINTS_ON.search(text) or not is_clause(text)):
         return Exemption.INTRODUCTION
     return None
+
+
+_QUESTION_MARKS: Final = ("?", "\uff1f", "\u061f", "\u1367")
+# Scripts that say in one character what takes three letters elsewhere.
+_DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+_CONTENT: Final = re.compile(r"\d|\b(?:because|since|which|who)\b", re.IGNORECASE)
+
+
+def _is_talk(text: str) -> bool:
+    return _TALK.match(text) is not None and _CONTENT.search(text) is None
 
 
 def _is_brief(text: str) -> bool:

@@ -237,7 +237,7 @@ def follow_up_questions(entries: Sequence[LedgerEntry], rules: LedgerRules) -> t
 
 
 def _question(number: int, entry: LedgerEntry, rules: LedgerRules) -> str:
-    claim = f"claim #{number} (\u201c{entry.claim_text}\u201d)"
+    claim = f"claim #{number} (\u201c{entry.statement}\u201d)"
     if entry.verdict is Verdict.NOT_FOUND:
         return f"Which document covers {claim}?"
     place = long_place(entry.deciding_readings[0])
@@ -275,7 +275,7 @@ def recommended_actions(
 def _about_missing(entries: Sequence[LedgerEntry]) -> Iterator[str]:
     missing = _numbered(entries, Verdict.NOT_FOUND)
     if missing:
-        topics = dict.fromkeys(f"\u201c{topic_of(entry.claim_text)}\u201d" for _, entry in missing)
+        topics = dict.fromkeys(f"\u201c{topic_of(entry.statement)}\u201d" for _, entry in missing)
         yield f"Upload additional documents covering {_listed(tuple(topics))}"
         yield f"Review {_claims(missing)} and consider removing or qualifying"
 

@@ -2,9 +2,10 @@
 
 nupunkt decides inside a block of prose (abbreviations, numbers, quotes). The small rule on top
 knows what a sentence model does not: a heading, a list item, a table row and a line of code end
-where they end, with or without a full stop; and a citation anchor behind the full stop belongs to
-the sentence before it. A span leaves out the marks of its block (`#`, `-`, `1.`, `>`, `|`) and the
-white space around it. What holds no letter or digit (a ruler, a table's separator) has no span.
+where they end, with or without a full stop; a citation anchor behind the full stop belongs to the
+sentence before it; and other scripts end a sentence with marks of their own. A span leaves out the
+marks of its block (`#`, `-`, `1.`, `>`, `|`) and the white space around it. What holds no letter or
+digit (a ruler, a table's separator) has no span.
 """
 
 import re
@@ -24,8 +25,38 @@ ANCHOR: Final = (
     rf"|\[{_NUMBERS}(?:[ ]?[,;\u2013-][ ]?{_NUMBERS})*\](?!\()"
     r"|\[\^[\w.-]{1,32}\]"
     r"|\([\w.-]{1,32}#[\w.-]{1,32}\)"
+    r"|[\u00b9\u00b2\u00b3\u2070-\u2079]{1,3}"
+    r"|\u3010[^\u3010\u3011\n]{1,64}\u3011"
 )
 """Citation anchors: `[cite:b8b859ac]`, `[1]`, `[1, 2]`, `[^1]`, `(p1#2)`; not a Markdown link."""
+
+# The full stops and question marks of Chinese, Japanese, Hindi, Urdu, Arabic, Amharic, Armenian,
+# Khmer, Burmese and Tibetan, with the quotation marks that close behind them.
+_SCRIPT_STOP: Final = re.compile(
+    r"(?P<opens>[\u300c\u300e\uff08])|(?P<closes>[\u300d\u300f\uff09])"
+    r"|(?P<stop>[\u3002\uff01\uff1f\uff61\u0964\u0965\u06d4\u061f\u1362\u1367\u1368\u0589\u17d4\u104b"
+    r"\u0f0d]+[\u300d\u300f\u201d\u2019\uff09\u3011]*[ \t]*)"
+)
+_QUOTE_CLOSES: Final = "\u300d\u300f\uff09"
+# "at 9 am. Visitors": the model takes "am." for an abbreviation.
+_CLOCK_STOP: Final = (
+    r"\b\d{1,2}(?::\d{2})? ?[ap]\.?m\.[ \t\n]+(?=[A-Z])"
+    r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|[A-Z]{2,4}\b"
+    r"|(?:Eastern|Central|Mountain|Pacific|Greenwich)\b)"
+)
+# "per month. Their" and "5 m. The wall": what follows begins a sentence.
+_WORD_STOP: Final = (
+    r"(?:\b(?!approx|dept|govt|assn|univ|prof|corp|capt)[a-z]{4,}|\b\d[\d.,]* ?[a-zA-Z]{1,3})"
+    r"\.[ \t\n]+"
+    r"(?=(?:The|They|Their|It|Its|He|She|This|These|Those|We|Our|You|Your|There|However|If|When)\b)"
+)
+_PLAIN_STOP: Final = re.compile(f"{_CLOCK_STOP}|{_WORD_STOP}")
+_MONTH: Final = (
+    r"(?:Januar|J\u00e4nner|Februar|M\u00e4rz|April|Mai|Juni|Juli|August|September|Oktober|November"
+    r"|Dezember)\b"
+)
+# "zum 1. M\u00e4rz": a German ordinal number ends no sentence.
+_ORDINAL: Final = re.compile(rf"\b\d{{1,2}}\.[ \t\n]+(?={_MONTH})")
 
 _ANCHORS_BEHIND_STOP: Final = re.compile(
     rf"(?<=[.!?])[\"')\u201d\u2019]*((?:[ \t]*(?:{ANCHOR}))+)(?=\s*(?:[^\W_a-z]|[\"'(\u201c*]|$))"
@@ -108,7 +139,25 @@ def _cuts_between(text: str, block: _Block, cuts: list[int]) -> list[int]:
     for anchors in _ANCHORS_BEHIND_STOP.finditer(text, block.start, block.end):
         start, end = anchors.span()
         found[bisect_left(found, start) : bisect_right(found, end)] = [end]
-    return found
+    not_a_stop = {each.end() for each in _ORDINAL.finditer(text, block.start, block.end)}
+    added = {each.end() for each in _PLAIN_STOP.finditer(text, block.start, block.end)}
+    added.update(_script_stops(text, block))
+    return sorted(({*found} - not_a_stop) | added) if added or not_a_stop else found
+
+
+def _script_stops(text: str, block: _Block) -> Iterator[int]:
+    """Yield the places behind the full stops of other scripts that stand in no quotation."""
+    opened = 0
+    for mark in _SCRIPT_STOP.finditer(text, block.start, block.end):
+        if mark["opens"]:
+            opened += 1
+            continue
+        opened -= sum(map(mark[0].count, _QUOTE_CLOSES))
+        # Japanese reports speech with the particle "to" behind the quotation.
+        stops = mark["stop"] and not text.startswith("\u3068", mark.end())
+        if stops and opened <= 0 and mark.end() < block.end:
+            opened = 0
+            yield mark.end()
 
 
 def _blocks(text: str) -> Iterator[_Block]:

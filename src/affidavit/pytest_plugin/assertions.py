@@ -120,7 +120,7 @@ def _ledger_explanation(ledger: "Ledger") -> Iterator[str]:
 def _claim(entry: "LedgerEntry") -> Iterator[str]:
     from affidavit.ledger.labels import full_place, verdict_label
 
-    yield f'  {verdict_label(entry.verdict)}: "{entry.claim_text}"'
+    yield f'  {verdict_label(entry.verdict)}: "{entry.shown_text}"'
     for reading in entry.deciding_readings[:1]:
         yield f'      evidence: "{reading.snippet}" ({full_place(reading)})'
     yield f"      why: {entry.notes}"

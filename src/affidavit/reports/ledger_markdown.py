@@ -74,7 +74,7 @@ def _claim(number: int, entry: LedgerEntry) -> Iterator[str]:
     found = entry.deciding_readings
     confidence = percent_rounded_down(entry.confidence_score)
     verdict = f"{verdict_label(entry.verdict)} (Confidence: {confidence})"
-    yield f"#### {number}. {_escaped(entry.claim_text)}"
+    yield f"#### {number}. {_escaped(entry.shown_text)}"
     yield ""
     yield f"- **Type:** {entry.claim_type.capitalize()}"
     yield f"- **Importance:** {entry.importance.capitalize()}"

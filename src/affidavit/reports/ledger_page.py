@@ -155,7 +155,7 @@ def _entry(number: int, entry: LedgerEntry) -> View:
     return {
         "number": number,
         "claim_id": entry.claim_id,
-        "claim_text": entry.claim_text,
+        "claim_text": entry.shown_text,
         "type": entry.claim_type.value,
         "type_words": words.title_case(entry.claim_type),
         "importance": entry.importance.value,

@@ -70,7 +70,7 @@ def ledger_text(
     yield decision_line(ledger)
     for number in expand:
         entry = ledger.entries[number - 1]
-        yield TextPanel(f"Claim #{number}: {entry.claim_text}", "\n".join(_claim_details(entry)))
+        yield TextPanel(f"Claim #{number}: {entry.shown_text}", "\n".join(_claim_details(entry)))
 
 
 def decision_line(ledger: Ledger) -> str:
@@ -92,7 +92,7 @@ def _claim_row(number: int, entry: LedgerEntry) -> tuple[Cell | str, ...]:
     if entry.verdict is Verdict.WEAK:
         source = f"{source} (partial match)"
     verdict = Cell(VERDICT_NAMES[entry.verdict], _VERDICT_TONES[entry.verdict])
-    return str(number), entry.claim_text, words.title_case(entry.claim_type), verdict, source
+    return str(number), entry.shown_text, words.title_case(entry.claim_type), verdict, source
 
 
 def _summary_lines(ledger: Ledger) -> Iterator[str]:
