@@ -120,8 +120,14 @@ def _renamed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def load_network(path: Path) -> CrossEncoder:
-    """Read a network from a safetensors file with our names, or with those of a BERT checkpoint."""
+    """Read a network from a safetensors file with our names, or with those of a BERT checkpoint.
+
+    A sentence encoder has no classifier and leaves the prefix `bert.` out; it gets an empty one.
+    """
     tensors = load_file(path)
+    if "embeddings.word_embeddings.weight" in tensors:
+        tensors = {f"bert.{name}": tensor for name, tensor in tensors.items()}
+        tensors |= {"classifier.weight": torch.zeros(3, WIDTH), "classifier.bias": torch.zeros(3)}
     network = CrossEncoder()
     network.load_state_dict(tensors if "words.weight" in tensors else _renamed(tensors))
     return network
