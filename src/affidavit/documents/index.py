@@ -239,10 +239,11 @@ class SourceIndex:
         return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))[:k])
 
     def _limit_terms(self, terms: dict[str, SearchTerm]) -> dict[str, SearchTerm]:
-        """Return the terms, or only the rarest if there are very many."""
-        if len(terms) <= 4 * _MAX_TERMS:
+        """Return the terms, or only the claim's rarest words if it has very many."""
+        own = [stem for stem, term in terms.items() if term.is_own]
+        if len(own) <= _MAX_TERMS:
             return terms
-        known = (stem for stem, term in terms.items() if term.is_own and self._words.has(stem))
+        known = filter(self._words.has, own)
         rarest = sorted(known, key=lambda stem: (-self._words.rarity(stem), stem))
         return {stem: terms[stem] for stem in rarest[:_MAX_TERMS]}
 

@@ -1,218 +1,14 @@
 """Search terms of a text or a claim: stems, synonyms, and exact keys for numbers and compounds."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from affidavit.documents.thesaurus import load_thesaurus
+
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
-
-# Words that policies, contracts and manuals use for one another.
-#
-# A claim says "vacation requests", the document "leave applications". The groups are written by
-# hand from the vocabulary of such documents, and hold only words that can stand in for each other
-# without a change of what is claimed; the judge decides whether they do. Opposites are never in one
-# group.
-
-_GROUPS: Final = """
-employee staff worker personnel workforce
-employer company organisation organization firm
-manager supervisor superior head
-vacation holiday leave absence
-request application apply ask
-submit file lodge hand send
-approve authorise authorize permit allow consent
-refuse reject deny decline
-forbid prohibit ban disallow
-require need necessary mandatory obligatory compulsory
-entitle eligible qualify right
-receive get obtain
-give grant provide supply offer
-pay salary wage remuneration compensation
-reimburse refund repay
-cost expense price fee charge
-buy purchase acquire
-sell sale
-rent lease hire
-begin start commence
-end finish terminate stop conclude
-continue proceed resume
-cancel revoke withdraw rescind
-delete remove erase purge discard
-add append insert include
-change modify alter amend edit
-replace substitute supersede
-keep retain preserve maintain
-store save archive hold
-move transfer migrate
-carry forward roll carryover rollover
-copy duplicate replicate
-create make produce generate build
-use utilise utilize employ
-choose select pick
-check verify test examine inspect
-find discover detect locate
-show display present
-say state declare express
-tell inform notify announce advise
-answer reply respond response
-discuss talk debate
-explain describe clarify
-report notification notice
-write author compose
-read consult
-recommend advise suggest propose
-must shall obliged
-should ought
-may can might
-limit maximum cap ceiling most
-minimum least floor
-increase raise grow rise
-decrease reduce lower cut
-big large huge major
-small little tiny minor
-quick fast rapid prompt
-slow late delayed
-early advance beforehand prior before
-after later following subsequently
-daily day
-weekly week fortnight
-monthly month
-yearly year annual annually
-often frequent usually normally generally typically commonly
-rare seldom rarely
-always every all each
-several multiple various many numerous
-only solely exclusively merely
-about approximately roughly around
-wrong incorrect invalid improper bad
-right correct valid proper
-error fault mistake failure fail problem
-bug defect issue
-fix repair correct solve resolve
-break damage harm
-safe secure security
-danger risk hazard
-secret confidential private
-public open
-free gratis
-law legal statute legislation
-rule regulation policy guideline
-contract agreement
-breach violation infringement violate
-penalty fine sanction
-licence license
-copyright authorship
-owner proprietor possession
-sign signature signed
-name title called
-word term
-meaning definition define mean
-number count amount quantity
-size length volume
-date day deadline
-time period duration
-place location site
-address mail email e-mail
-person people human individual
-user customer client
-developer author programmer creator
-maintainer responsible
-admin administrator operator
-member participant
-group team committee
-leader chief head
-child dependent minor
-doctor physician medical
-illness sick sickness disease
-accident injury
-insurance cover coverage
-retire retirement pension
-resign quit leave
-dismiss fire terminate
-recruit hire appoint
-training course education
-travel trip journey
-office workplace premises
-home remote telework
-computer machine server host
-program software application
-programme program
-file document
-folder directory
-path location
-list enumeration
-table chart
-field column
-row line entry
-key password credential
-login account
-access entry permission
-install set-up setup
-uninstall remove
-download fetch retrieve
-upload submit
-update upgrade
-version release edition revision
-package bundle
-library module
-depend dependency rely
-conflict clash incompatible
-compatible interoperable
-default standard preset
-option setting parameter
-optional voluntary
-example sample instance illustration
-template form
-symlink link shortcut
-compress gzip zip
-unpack extract decompress
-run execute invoke call
-command instruction
-script program
-shell terminal
-output result
-input entry
-empty blank
-vanish disappear lost silently
-hide hidden conceal
-automatic automatically automated
-manual hand manually
-machine device equipment
-fault blame
-help assist support
-question query
-meeting conference
-vote election ballot
-goal aim purpose objective
-reason cause why
-effect consequence impact
-important critical essential vital
-urgent emergency
-enough sufficient adequate
-missing absent lacking
-different distinct other
-same identical equal
-similar alike comparable
-new recent latest
-old former previous outdated obsolete deprecated
-first initial original
-last final
-"""
-
-
-def synonyms_by_stem(
-    analyze: Callable[[str], Sequence[str]],
-) -> Mapping[str, frozenset[str]]:
-    """Return the synonyms of a stem; `analyze` turns words into stems."""
-    found: dict[str, set[str]] = {}
-    for line in _GROUPS.split("\n"):
-        group = set(analyze(line))
-        for stem in group:
-            found.setdefault(stem, set()).update(group - {stem})
-    return {stem: frozenset(others) for stem, others in found.items()}
-
 
 # Words to search by: stems and their synonyms for meaning, keys for what is exact.
 #
@@ -245,7 +41,6 @@ _SPAN_OF_TIME: Final = re.compile(
 _SAME_TIME: Final = {"week": 7, "year": 12, "hour": 60}
 _INTO_SAME_TIME: Final = {"day": 7, "month": 12, "minute": 60}
 _STOP_WORD_WEIGHT: Final = 0.3
-_SYNONYM_WEIGHT: Final = 0.4
 _STOP_WORDS: Final = """
 a an and any are as at be been being but by can could did do does for from had has have he her his
 how i if in into is it its may might must no nor not of on or our shall she should so some such
@@ -288,13 +83,9 @@ def stems_of(text: str) -> list[str]:
 
 
 @cache
-def _stop_stems() -> frozenset[str]:
+def stop_stems() -> frozenset[str]:
+    """Return the stems of words that say little by themselves."""
     return frozenset(stem_analyzer().analyze(_STOP_WORDS))
-
-
-@cache
-def _synonyms() -> Mapping[str, frozenset[str]]:
-    return synonyms_by_stem(stem_analyzer().analyze)
 
 
 class SearchTerm(NamedTuple):
@@ -307,20 +98,23 @@ class SearchTerm(NamedTuple):
 
 
 def claim_terms(claim: str) -> dict[str, SearchTerm]:
-    """Return the stems to search for: those of the claim, and their synonyms.
+    """Return the stems to search for: those of the claim, and those of words of like meaning.
 
-    Stop words count little, but not nothing: "templates should not say I or we".
+    Stop words count little, but not nothing: "templates should not say I or we". They have no
+    synonyms. A stem that is like several words of the claim stands for the nearest.
     """
-    stems = tuple(dict.fromkeys(filter(None, stems_of(claim))))
-    small, synonyms = _stop_stems(), _synonyms()
+    words = {_stems[word]: word for word in reversed(_WORD.findall(claim.lower()))}
+    written = {stem: words[stem] for stem in stems_of(claim) if stem}
+    small, thesaurus = stop_stems(), load_thesaurus()
     terms = {
-        stem: SearchTerm(word, _STOP_WORD_WEIGHT if stem in small else 1.0)
-        for word, stem in enumerate(stems)
+        stem: SearchTerm(number, _STOP_WORD_WEIGHT if stem in small else 1.0)
+        for number, stem in enumerate(written)
     }
-    for word, stem in enumerate(stems):
-        if stem not in small:
-            for other in sorted(synonyms.get(stem, ())):
-                terms.setdefault(other, SearchTerm(word, _SYNONYM_WEIGHT, is_own=False))
+    for number, (stem, word) in enumerate(written.items()):
+        for other, strength in () if stem in small else thesaurus.synonyms(word):
+            known = terms.get(other)
+            if known is None or (not known.is_own and strength > known.strength):
+                terms[other] = SearchTerm(number, strength, is_own=False)
     return terms
 
 

@@ -224,6 +224,24 @@ ENCODER_CHANGED = Fault(
 )
 
 
+# AF293 and AF294: the thesaurus of the search.
+
+THESAURUS_MISSING = Fault(
+    "AF293",
+    "thesaurus.missing",
+    "the thesaurus of the search is missing or cannot be read",
+    "pip install --force-reinstall affidavit",
+    Exit.UNKNOWN,
+)
+THESAURUS_CHANGED = Fault(
+    "AF294",
+    "thesaurus.changed",
+    "the thesaurus of the search differs from the released one",
+    "pip install --force-reinstall affidavit",
+    Exit.TAMPERED,
+)
+
+
 # AF251 to AF269: external judges: their settings, server, costs and model.
 
 JUDGE_UNKNOWN = Fault(
