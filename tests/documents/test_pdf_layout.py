@@ -76,6 +76,20 @@ TABLES = {
             "row | Region: South; Men Young: 21; Men Old: 22; Women Young: 23; Women Old: 24. |",
         ],
     ),
+    "a column of signs belongs to the next one": (
+        """#table(columns: 3, stroke: none, column-gutter: 20pt,
+  [Name], [], [Sum], [Ada], [\\$], [500], [Bob], [\\$], [70], [Eve], [\\$], [8])""",
+        [
+            "row | Name: Ada; Sum: $ 500. |",
+            "row | Name: Bob; Sum: $ 70. |",
+            "row | Name: Eve; Sum: $ 8. |",
+        ],
+    ),
+    "page numbers make a table of contents": (
+        """#table(columns: 2, stroke: none, column-gutter: 40pt,
+  [Leave], [3], [Pay], [7], [Travel], [7], [Index], [19])""",
+        [],
+    ),
     "running text is no table": (f"{PROSE}\n\n{PROSE}", []),
     "a list with wide marks is no table": (
         "#set enum(body-indent: 30pt)\n+ One of them\n+ Two of them\n+ Three of them",

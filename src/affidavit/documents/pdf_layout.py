@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 from affidavit.documents.model import LineBox, TextBlockKind
-from affidavit.documents.pdf_lines import HYPHEN, PdfLine, Rule, join_line, without_running_lines
+from affidavit.documents.pdf_lines import HYPHEN, PdfLine, PdfRule, join_line, without_running_lines
 from affidavit.documents.pdf_tables import CAPTION, PdfTable, find_tables
 from affidavit.documents.tables import numbered_lines
 from affidavit.documents.text_builder import TextBuilder, clean_line
@@ -35,7 +35,7 @@ class PageLines(NamedTuple):
     number: int
     lines: tuple[PdfLine, ...]
     is_picture: bool
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PdfRule, ...] = ()
     columns: tuple[int, ...] = ()
     """For every line the column of text that it is in, in reading order."""
     tables: Mapping[int, PdfTable] = {}
@@ -157,7 +157,7 @@ def _is_same_line(before: PdfLine, line: PdfLine) -> bool:
     return abs(before.y - line.y) < 0.35 * line.size and line.x > before.right - 0.1 * line.size
 
 
-def _with_tables(lines: Sequence[PdfLine], rules: Sequence[Rule]) -> Iterator[PdfLine | PdfTable]:
+def _with_tables(lines: Sequence[PdfLine], rules: Sequence[PdfRule]) -> Iterator[PdfLine | PdfTable]:
     """Yield the lines of a column in order, with each table in the place of its first line."""
     table_of: dict[int, PdfTable] = {}
     for table in find_tables(lines, rules):

@@ -62,7 +62,7 @@ class PdfLine(NamedTuple):
     font: str = ""
 
 
-class Rule(NamedTuple):
+class PdfRule(NamedTuple):
     """A straight line on a page."""
 
     x: float
@@ -330,13 +330,13 @@ def words_of(line: PdfLine) -> tuple[PdfWord, ...]:
     return line.words or (PdfWord(line.text, line.x, line.right),)
 
 
-def rules_of(page: "PdfPage") -> tuple[Rule, ...]:
+def rules_of(page: "PdfPage") -> tuple[PdfRule, ...]:
     """Return the straight lines that a page draws."""
     from pypdfium2 import raw
 
     places = tuple(c_float() for _ in range(4))
     bounds = tuple(map(byref, places))
-    rules: list[Rule] = []
+    rules: list[PdfRule] = []
     for number in range(raw.FPDFPage_CountObjects(page.raw)):
         item = raw.FPDFPage_GetObject(page.raw, number)
         if raw.FPDFPageObj_GetType(item) == _PATH_OBJECT:
@@ -345,16 +345,16 @@ def rules_of(page: "PdfPage") -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def _edges_of(left: float, bottom: float, right: float, top: float) -> Iterator[Rule]:
+def _edges_of(left: float, bottom: float, right: float, top: float) -> Iterator[PdfRule]:
     """Yield a thin shape as one rule, and a box as the rules above and below it."""
     width, height = right - left, top - bottom
     if max(width, height) < _SHORTEST_RULE:
         return
     if min(width, height) <= _THIN:
-        yield Rule(left, bottom, right, top)
+        yield PdfRule(left, bottom, right, top)
     elif height < 400:
-        yield Rule(left, bottom, right, bottom)
-        yield Rule(left, top, right, top)
+        yield PdfRule(left, bottom, right, bottom)
+        yield PdfRule(left, top, right, top)
 
 
 def _page_text(page: "PdfTextPage") -> str:

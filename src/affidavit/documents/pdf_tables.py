@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Final, NamedTuple
 
-from affidavit.documents.pdf_lines import PdfLine, PdfWord, Rule, rows_by_height, words_of
+from affidavit.documents.pdf_lines import PdfLine, PdfWord, PdfRule, rows_by_height, words_of
 from affidavit.documents.tables import TableCell, is_number
 from affidavit.documents.text_builder import clean_line
 
@@ -23,6 +23,7 @@ _DOTS: Final = re.compile(r"[.\u2026\u00b7]+")
 _LEADERS: Final = re.compile(r"(?:\s?[.\u2026\u00b7]){4,}")
 _ITEM_MARK: Final = re.compile(r"\W{1,2}|\(?\w{1,4}[.)]|\(?\d+(?:\.\d+)*[.)]?")
 CAPTION: Final = re.compile(r"(?:table|figure|fig\.|tab\.|exhibit)\s+[\divxlc]+\b", re.I)
+_SIGN: Final = re.compile(r"[^\w\s\u2013-]{1,2}")
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d\D{0,2}")
 _ROW_DISTANCE: Final = 2.6
@@ -47,7 +48,7 @@ _Printed = list[PdfLine]
 """The parts of a printed line, from left to right."""
 
 
-def find_tables(lines: Sequence[PdfLine], rules: Sequence[Rule]) -> Iterator[PdfTable]:
+def find_tables(lines: Sequence[PdfLine], rules: Sequence[PdfRule]) -> Iterator[PdfTable]:
     """Yield the tables of one column of text, from top to bottom."""
     if not any(line.words for line in lines):
         return
@@ -102,7 +103,7 @@ def _is_prose(row: _Printed, rows: Sequence[_Printed]) -> bool:
     return len(row) == 1 and row[0].right - row[0].x > 0.8 * (right - left)
 
 
-def _with_header_above(printed: Sequence[_Printed], at: int, rules: Sequence[Rule]) -> int:
+def _with_header_above(printed: Sequence[_Printed], at: int, rules: Sequence[PdfRule]) -> int:
     """Return where the header begins that stands between two rules above the first row."""
     for first in range(at - 1, max(-1, at - 1 - _MAX_HEADER_ROWS), -1):
         row = printed[first]
@@ -123,7 +124,7 @@ def _with_header_above(printed: Sequence[_Printed], at: int, rules: Sequence[Rul
     return at
 
 
-def _table(printed: Sequence[_Printed], rules: Sequence[Rule]) -> PdfTable | None:
+def _table(printed: Sequence[_Printed], rules: Sequence[PdfRule]) -> PdfTable | None:
     left = min(row[0].x for row in printed)
     right = max(word.right for row in printed for line in row for word in words_of(line))
     left = min(left, min(word.x for row in printed for word in words_of(row[0])))
@@ -157,7 +158,7 @@ def _cuts_sentences(printed: Sequence[_Printed], boundaries: Sequence[float]) ->
 
 
 def _boundaries(
-    printed: Sequence[_Printed], rules: Sequence[Rule], left: float, right: float
+    printed: Sequence[_Printed], rules: Sequence[PdfRule], left: float, right: float
 ) -> list[float]:
     """Return where one column ends and the next begins."""
     height = printed[0][0].y - printed[-1][0].y
@@ -174,7 +175,22 @@ def _boundaries(
     for at in _rivers(rows, left, right):
         if _divides(rows, at) and all(_is_column(rows, *sorted((at, edge))) for edge in edges):
             edges.append(at)
-    return sorted(edges)
+    return _without_sign_columns(sorted(edges), printed)
+
+
+def _without_sign_columns(edges: list[float], printed: Sequence[_Printed]) -> list[float]:
+    """Return the edges without those behind a column of signs: "$ 5" and "> 5" are one cell."""
+    texts: dict[int, list[str]] = {}
+    for row in printed:
+        for line in row:
+            for word in words_of(line):
+                column = bisect_right(edges, (word.x + word.right) / 2)
+                texts.setdefault(column, []).append(word.text)
+    return [
+        edge
+        for column, edge in enumerate(edges)
+        if not all(_SIGN.fullmatch(text) for text in texts.get(column, ("",)))
+    ]
 
 
 def _is_column(rows: Sequence[_Printed], left: float, right: float) -> bool:
@@ -190,13 +206,13 @@ def _is_column(rows: Sequence[_Printed], left: float, right: float) -> bool:
     return filled > len(rows) / 5
 
 
-def _joined_vertical(rules: Sequence[Rule]) -> list[Rule]:
+def _joined_vertical(rules: Sequence[PdfRule]) -> list[PdfRule]:
     """Return the vertical rules; the pieces of one that is drawn cell by cell are joined."""
-    joined: dict[int, Rule] = {}
+    joined: dict[int, PdfRule] = {}
     for rule in rules:
         if not rule.is_horizontal:
             known = joined.get(round(rule.x), rule)
-            joined[round(rule.x)] = Rule(
+            joined[round(rule.x)] = PdfRule(
                 known.x, min(known.y, rule.y), known.right, max(known.top, rule.top)
             )
     return list(joined.values())
@@ -241,9 +257,9 @@ def _divides(rows: Sequence[_Printed], at: float) -> bool:
     return median(gaps) >= _GAP_BETWEEN_WORDS or (len(gaps) > 2 and numbers >= 0.7 * len(gaps))
 
 
-def _joined_horizontal(rules: Sequence[Rule]) -> list[Rule]:
+def _joined_horizontal(rules: Sequence[PdfRule]) -> list[PdfRule]:
     """Return the horizontal rules from top to bottom; pieces that touch are one rule."""
-    joined: list[Rule] = []
+    joined: list[PdfRule] = []
     flat = (rule for rule in rules if rule.is_horizontal)
     for rule in sorted(flat, key=lambda rule: (-round(rule.y / _SAME_HEIGHT), rule.x)):
         last = joined[-1] if joined else rule
@@ -261,7 +277,7 @@ class _Grid:
         self,
         printed: Sequence[_Printed],
         boundaries: Sequence[float],
-        rules: Sequence[Rule],
+        rules: Sequence[PdfRule],
         width: float,
     ) -> None:
         self._printed = printed

@@ -2,7 +2,7 @@
 
 A row begins with its row header. Every other cell stands behind the name of its column, and a
 semicolon ends it. A row header without a name, and the label of a group of rows, stand before a
-colon: `| Europe: Annual: price: 20 EUR. |`. The rule is in docs/ledger.md and in ADR 21.
+colon: `| Europe: Annual: price: 20 EUR. |`. The rules are in docs/adr/0021.
 """
 
 import re
