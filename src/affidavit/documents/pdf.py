@@ -72,7 +72,8 @@ def _pages(document: "PdfDocument") -> Iterator[PageLines]:
             with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
                 lines = lines_of(text_page)
                 is_picture = not lines and _has_image(page)
-                has_gaps = any(line.words for line in lines)
+                # A running head alone has two parts.
+                has_gaps = sum(bool(line.words) for line in lines) > 2
                 rules = rules_of(page) if has_gaps else ()
         except PdfiumError:
             reason = f"page {index + 1} cannot be loaded"

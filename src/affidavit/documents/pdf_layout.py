@@ -157,7 +157,9 @@ def _is_same_line(before: PdfLine, line: PdfLine) -> bool:
     return abs(before.y - line.y) < 0.35 * line.size and line.x > before.right - 0.1 * line.size
 
 
-def _with_tables(lines: Sequence[PdfLine], rules: Sequence[PdfRule]) -> Iterator[PdfLine | PdfTable]:
+def _with_tables(
+    lines: Sequence[PdfLine], rules: Sequence[PdfRule]
+) -> Iterator[PdfLine | PdfTable]:
     """Yield the lines of a column in order, with each table in the place of its first line."""
     table_of: dict[int, PdfTable] = {}
     for table in find_tables(lines, rules):

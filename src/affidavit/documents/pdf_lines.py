@@ -22,7 +22,7 @@ HYPHEN: Final = "\ufffe"
 """pdfium writes this where a word was broken over two lines, and leaves out the line's end."""
 _WORD: Final = re.compile(r"\S+")
 _SEVERAL_NUMBERS: Final = re.compile(r"\d\S*\s+\S*\d\S*\s+\S*\d")
-_CONTENTS: Final = re.compile(r"(?:\s?[.\u2026\u00b7]){6,}\s*\w{1,5}$")
+_CONTENTS: Final = re.compile(r"(?:\s?[.\u2026\u00b7]){6,}\s*\w{0,5}$")
 _ITEM_MARK: Final = re.compile(r"(?:[^\w\s]|\(?\w{1,3}[.)])\s")
 _CELL_GAP: Final = 1.0
 """In units of the letter size: the space between two words of one justified line is smaller."""
@@ -133,8 +133,16 @@ def _inner_edges(pieces: Sequence[_Piece]) -> list[float]:
     return [3 * at for at, count in counts.items() if count + counts[at - 1] >= _LINES_OF_COLUMN]
 
 
+def _is_contents(text: str) -> bool:
+    # Two substring tests spare most lines the regular expression.
+    has_dots = ". ." in text or ".." in text
+    return has_dots and _CONTENTS.search(text, max(0, len(text) - 20)) is not None
+
+
 def _crosses(line: PdfLine, edges: Sequence[float]) -> bool:
-    return not line.words and any(line.x < edge - line.size < line.right for edge in edges)
+    if line.words or _is_contents(line.text):
+        return False
+    return any(line.x < edge - line.size < line.right for edge in edges)
 
 
 class _LineReader:
@@ -240,10 +248,10 @@ class _LineReader:
     def _is_simple(
         self, text: str, rects: Sequence[tuple[float, float, float, float]], size: float
     ) -> bool:
+        if _is_contents(text):
+            return True
         if rects[-1][2] - rects[0][0] > _WIDE_LETTER * size * len(text):
             return False
-        if len(rects) > 1 and text[-1].isalnum() and _CONTENTS.search(text, len(text) - 20):
-            return True
         widest = 3.0 if len(rects) > 1 and _ITEM_MARK.match(text) else 0.9 * _CELL_GAP
         for (_, bottom, right, top), (left, next_bottom, _, next_top) in pairwise(rects):
             if not -size < left - right < widest * size:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Final, NamedTuple
 
-from affidavit.documents.pdf_lines import PdfLine, PdfWord, PdfRule, rows_by_height, words_of
+from affidavit.documents.pdf_lines import PdfLine, PdfRule, PdfWord, rows_by_height, words_of
 from affidavit.documents.tables import TableCell, is_number
 from affidavit.documents.text_builder import clean_line
 
