@@ -85,6 +85,17 @@ TABLES = {
             "row | Name: Eve; Sum: $ 8. |",
         ],
     ),
+    "dots that lead to a value are not part of its name": (
+        """#table(columns: (150pt, 60pt, 60pt), stroke: none,
+  [Offence], [Men], [Women],
+  [Theft . . . . . . . . . . . . .], [117], [22], [Fraud . . . . . . . . . .], [59], [31],
+  [Arson . . . . . . . . . . . . . . .], [12], [4])""",
+        [
+            "row | Offence: Theft; Men: 117; Women: 22. |",
+            "row | Offence: Fraud; Men: 59; Women: 31. |",
+            "row | Offence: Arson; Men: 12; Women: 4. |",
+        ],
+    ),
     "page numbers make a table of contents": (
         """#table(columns: 2, stroke: none, column-gutter: 40pt,
   [Leave], [3], [Pay], [7], [Travel], [7], [Index], [19])""",

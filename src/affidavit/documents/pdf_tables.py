@@ -147,7 +147,8 @@ def _cuts_sentences(printed: Sequence[_Printed], boundaries: Sequence[float]) ->
     cuts = 0
     for row in printed:
         for line in row:
-            for before, after in pairwise(words_of(line)):
+            words = [word for word in words_of(line) if not _DOTS.fullmatch(word.text)]
+            for before, after in pairwise(words):
                 is_close = after.x - before.right < _GAP_INSIDE_CELL * line.size
                 first, second = (
                     bisect_right(boundaries, (word.x + word.right) / 2) for word in (before, after)
