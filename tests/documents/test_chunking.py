@@ -7,16 +7,19 @@ from hypothesis import strategies as st
 from affidavit.base.digest import chunk_hash
 from affidavit.documents.chunking import chunk_document
 from affidavit.documents.model import ChunkSettings, DocumentLimits, ReadDocument, TextBlockKind
-from affidavit.documents.text_builder import TextBuilder, code_text, row_text
+from affidavit.documents.tables import TableCell, table_lines
+from affidavit.documents.text_builder import TextBuilder, code_text
 from affidavit.ledger.model import Chunk, Document
 
-H, P, ITEM, R, C, T = (
+H, P, ITEM, R, C, T, N, CAP = (
     TextBlockKind.HEADING,
     TextBlockKind.PARAGRAPH,
     TextBlockKind.ITEM,
     TextBlockKind.ROW,
     TextBlockKind.CODE,
     TextBlockKind.CONTENTS,
+    TextBlockKind.NOTE,
+    TextBlockKind.CAPTION,
 )
 Piece = tuple[TextBlockKind, str] | tuple[TextBlockKind, str, int] | int
 
@@ -110,6 +113,18 @@ SPEC = {
         [(H, "Contents", 1), (T, "Leave ... 3"), (P, "One.")],
         ["Contents", "One."],
     ),
+    "a caption goes with its table": (
+        [(P, A), (CAP, "Table 1: Days"), (R, "| Kind: Annual; Days: 15. |")],
+        [A, "Table 1: Days\n\n| Kind: Annual; Days: 15. |"],
+    ),
+    "a footnote is a chunk of its own": (
+        [(P, "One."), (N, "1 A note."), (P, "Two.")],
+        ["One.", "1 A note.", "Two."],
+    ),
+    "a question stays a question": (
+        [(H, "May leave be sold?", 1), (P, "No.")],
+        ["May leave be sold?\n\nNo."],
+    ),
     "a page ends a chunk": ([1, (P, "One."), 2, (P, "Two.")], ["One.", "Two."]),
     "nothing": ([], []),
 }
@@ -140,6 +155,39 @@ def test_paths_follow_the_levels() -> None:
         ("Leave", "Sick"),
         ("Pay",),
     ]
+
+
+INTRODUCED = {
+    "the sentence that introduces a list": (
+        [(P, "It is short. The kinds are:"), (ITEM, f"- {A}"), (ITEM, f"- {B}")],
+        [("Leave",), ("Leave", "The kinds are:")],
+    ),
+    "the caption of a table": (
+        [(CAP, "Table 1: Days"), (R, f"| {A} |"), (R, f"| {B} |")],
+        [("Leave",), ("Leave", "Table 1: Days")],
+    ),
+    "on the next page": (
+        [1, (P, "The kinds are:"), 2, (ITEM, "- annual")],
+        [("Leave",), ("Leave", "The kinds are:")],
+    ),
+    "not behind the list": (
+        [(P, "The kinds are:"), (ITEM, f"- {A}"), (P, B)],
+        [("Leave",), ("Leave",)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("pieces", "wanted"), INTRODUCED.values(), ids=INTRODUCED.keys())
+def test_what_introduces_a_list_is_in_the_path(
+    pieces: list[Piece], wanted: list[tuple[str, ...]]
+) -> None:
+    chunks = cut((H, "Leave", 1), *pieces, target=75)
+    assert [chunk.heading_path for chunk in chunks] == wanted
+
+
+def test_an_introduction_as_long_as_a_chapter_is_in_no_path() -> None:
+    chunks = cut(1, (P, f"{'very ' * 80}long:"), 2, (ITEM, "- annual"), target=600)
+    assert [chunk.heading_path for chunk in chunks] == [(), ()]
 
 
 def test_overlap_repeats_whole_sentences_and_keeps_the_page() -> None:
@@ -174,14 +222,22 @@ WORDS = st.lists(
     min_size=1,
     max_size=30,
 ).map(" ".join)
+
+
+def row_of(text: str) -> str:
+    return next(table_lines([[TableCell(text, 0), TableCell("more", 1)]], header_rows=0))
+
+
 PIECES = st.lists(
     st.one_of(
         st.tuples(st.just(P), WORDS),
         st.tuples(st.just(P), WORDS.map(lambda text: f"{text}:")),
         st.tuples(st.just(ITEM), WORDS.map(lambda text: f"- {text}")),
-        st.tuples(st.just(R), WORDS.map(lambda text: row_text(("Kind",), (text, "more")))),
+        st.tuples(st.just(R), WORDS.map(row_of)),
         st.tuples(st.just(C), WORDS.map(lambda text: code_text(text.replace(" ", "\n")))),
         st.tuples(st.just(T), WORDS),
+        st.tuples(st.just(N), WORDS),
+        st.tuples(st.just(CAP), WORDS),
         st.tuples(st.just(H), WORDS, st.integers(1, 4)),
         st.integers(1, 5),
     ),

@@ -286,16 +286,24 @@ PLACES = {
         [f"paragraph {FULL}", "paragraph end"],
     ),
     "a short line ends a paragraph": (
-        [line("short", 700), line(FULL, 688)],
-        ["paragraph short", f"paragraph {FULL}"],
+        [line("Short", 700), line(f"A{FULL}", 688)],
+        ["paragraph Short", f"paragraph A{FULL}"],
+    ),
+    "a short line in the middle of a sentence does not": (
+        [line("Short", 700), line(FULL, 688)],
+        [f"paragraph Short {FULL}"],
+    ),
+    "the first line of a text may stand out": (
+        [line(f"{FULL} x", 700), line(FULL, 688, x=62), line("end.", 676, x=62)],
+        [f"paragraph {FULL} x {FULL} end."],
     ),
     "a first line may stand in, and the next ones out": (
         [line(FULL, 700, x=70), line(FULL, 688), line("end", 676)],
         [f"paragraph {FULL} {FULL} end"],
     ),
     "a line that stands in begins a paragraph": (
-        [line(FULL, 700), line(FULL, 688, x=70)],
-        [f"paragraph {FULL}", f"paragraph {FULL}"],
+        [line(f"{FULL}.", 700), line(FULL, 688, x=70)],
+        [f"paragraph {FULL}.", f"paragraph {FULL}"],
     ),
     "a line that stands out after others begins one": (
         [line(FULL, 700, x=70), line(FULL, 688, x=70), line(FULL, 676, x=40)],
@@ -319,10 +327,17 @@ PLACES = {
     ),
     "a hyphen that belongs to the word stays": (
         [
-            PdfLine("Half\ufffeInstalled and pro\ufffevides, well\ufffeknown", 50, 700, 400, 10, 4),
+            line("a long line that ends in the word Half\ufffe", 700),
+            line("Installed, and this one ends with a pro\ufffe", 688),
+            line("vides, and the last one of them in well\ufffe", 676),
+            line("known", 664),
             line("well-known text", 600),
         ],
-        ["paragraph Half-Installed and provides, well-known", "paragraph well-known text"],
+        [
+            "paragraph a long line that ends in the word Half-Installed, and this one ends with a"
+            " provides, and the last one of them in well-known",
+            "paragraph well-known text",
+        ],
     ),
 }
 
@@ -336,6 +351,9 @@ class BrokenTextPage:
     """A page whose text pypdfium2 cannot take in one way."""
 
     raw = None
+
+    def count_chars(self) -> int:
+        return 1
 
     def get_text_range(self, errors: str) -> str:
         raise RecursionError(errors)

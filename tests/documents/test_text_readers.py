@@ -27,18 +27,18 @@ HTML = {
         "<table><caption>Days</caption><thead><tr><td>Kind<td>Days</thead>"
         "<tr><td>Annual<td>15<tr><td>Sick<p>Long</p>end<td>30</table>",
         [
-            "paragraph Days",
-            "row | Kind: Annual | Days: 15 |",
-            "row | Kind: Sick Long end | Days: 30 |",
+            "caption Days",
+            "row | Kind: Annual; Days: 15. |",
+            "row | Kind: Sick Long end; Days: 30. |",
         ],
     ),
     "a header of th": (
         "<table><tr><th>Kind<th>Days<tr><td>Annual<td>15</table>",
-        ["row | Kind: Annual | Days: 15 |"],
+        ["row | Kind: Annual; Days: 15. |"],
     ),
     "a table of a header alone still says it": (
         "<table><tr><th>Kind<th>Days</table>",
-        ["row | Kind | Days |"],
+        ["row | Kind: Days. |"],
     ),
     "a table that lays out the page is no data": (
         "<table><tr><td><h2>Leave</h2><td>Text</table><table><tr><td>one</table>",
@@ -100,11 +100,11 @@ MARKDOWN = {
     ),
     "tables": (
         "| Kind | Days |\n|---|---|\n| Annual | 15 |\n| Sick | |\n",
-        ["row | Kind: Annual | Days: 15 |", "row | Kind: Sick |"],
+        ["row | Kind: Annual; Days: 15. |", "row | Kind: Sick. |"],
     ),
     "a table of a header alone still says it": (
         "| Kind | Days |\n|---|---|\n",
-        ["row | Kind | Days |"],
+        ["row | Kind: Days. |"],
     ),
     "code of both kinds": (
         "```py\nx = 1\n```\n\n    y = 2\n",
@@ -259,3 +259,45 @@ def test_limits_hold_for_text_too() -> None:
     assert (
         "characters of text" in refused(b"abcdef", "x.md", DocumentLimits(max_characters=3)).message
     )
+
+
+TABLES = {
+    "a cell over several rows names each of them": (
+        "<table><tr><th>Region<th>Kind<th>Days<tr><td rowspan=2>North<td>Annual<td>15"
+        "<tr><td>Sick<td>30</table>",
+        [
+            "row | Region: North; Kind: Annual; Days: 15. |",
+            "row | Region: North; Kind: Sick; Days: 30. |",
+        ],
+    ),
+    "a header over several columns names each of them": (
+        "<table><thead><tr><th rowspan=2>Region<th colspan=2>Men<tr><th>Young<th>Old</thead>"
+        "<tr><td>North<td>11<td>12</table>",
+        ["row | Region: North; Men Young: 11; Men Old: 12. |"],
+    ),
+    "a value over several columns has all their names": (
+        "<table><tr><th>Kind<th>2023<th>2024<tr><td>Annual<td colspan=2>15</table>",
+        ["row | Kind: Annual; 2023, 2024: 15. |"],
+    ),
+    "cells marked as row headers name the row": (
+        "<table><tr><th>Capital<td>Oslo<tr><th scope=row>Area<td>385,207</table>",
+        ["row | Capital: Oslo. |", "row | Area: 385,207. |"],
+    ),
+    "a wide row names the rows below it": (
+        "<table><tr><th>Kind<th>Days<tr><th colspan=2>Europe<tr><td>Annual<td>25</table>",
+        ["row | Europe |", "row | Europe: Kind: Annual; Days: 25. |"],
+    ),
+    "a header in the middle begins another table": (
+        "<table><tr><th>Kind<th>Days<tr><td>Annual<td>15<tr><th>Grade<th>Pay<tr><td>A<td>9</table>",
+        ["row | Kind: Annual; Days: 15. |", "row | Grade: A; Pay: 9. |"],
+    ),
+    "a span that is no number is one": (
+        "<table><tr><th>Kind<th>Days<tr><td colspan=x>Annual<td rowspan=0>15</table>",
+        ["row | Kind: Annual; Days: 15. |"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "wanted"), TABLES.values(), ids=TABLES.keys())
+def test_html_tables(source: str, wanted: list[str]) -> None:
+    assert shown(read(f"<html><body>{source}".encode(), "x.html")) == wanted

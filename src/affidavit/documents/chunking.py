@@ -6,9 +6,11 @@ The rules, in order of precedence:
    the target is cut, at its sentences; code at its lines; a sentence over the target at its spaces.
 3. A chunk ends before the block that would take it over the target, and where a page ends, so
    that the page that is cited is the page on which the chunk begins.
-4. A sentence that introduces a list ("... are:") goes with the list.
+4. A sentence that introduces a list ("... are:") and the caption of a table go with what follows.
+   Later chunks of the same list or table have it as the last entry of their heading path.
 5. Where a section is cut for its size, the next chunk repeats the last whole blocks or sentences
    up to the overlap.
+6. A footnote is a chunk of its own: it is not part of the text around it.
 A chunk is always one range of the document's text.
 """
 
@@ -27,14 +29,16 @@ from affidavit.ledger.sentences import sentence_spans
 
 
 class _Segment(msgspec.Struct, frozen=True, gc=False):
-    """A range of text that is never cut."""
+    """A range of text that is never cut. `intro` is the range that introduces its list."""
 
     start: int
     end: int
     announces: bool = False
+    intro: Span | None = None
 
 
 _LISTED: Final = (TextBlockKind.ITEM, TextBlockKind.ROW, TextBlockKind.CODE)
+_LONGEST_INTRO: Final = 300
 _SPACE_NEAR_END: Final = re.compile(r"\s(?=\S*$)")
 
 
@@ -56,6 +60,7 @@ class _Chunker:
         self._segments: list[_Segment] = []
         self._repeated = 0
         """How many of the first segments repeat the end of the chunk before."""
+        self._intro: Span | None = None
 
     def chunks(self) -> Iterator[Chunk]:
         blocks = self._read.blocks
@@ -66,9 +71,14 @@ class _Chunker:
             elif block.kind is TextBlockKind.CONTENTS:
                 yield from self._close()
                 yield from self._close_lead(block.start)
+            elif block.kind is TextBlockKind.NOTE:
+                yield from self._note(block)
             else:
+                self._intro = self._intro if block.kind in _LISTED else None
                 for segment in self._segments_of(block):
                     yield from self._add(segment, block.kind)
+                    if segment.announces:
+                        self._intro = self._intro_in(segment)
         yield from self._close()
         yield from self._close_lead(len(self._read.text))
 
@@ -81,14 +91,29 @@ class _Chunker:
         if self._lead is None:
             self._lead = block.start
 
+    def _note(self, block: TextBlock) -> Iterator[Chunk]:
+        yield from self._close()
+        for segment in self._segments_of(block):
+            yield from self._add(segment, block.kind)
+        yield from self._close()
+
+    def _intro_in(self, segment: _Segment) -> Span:
+        """Return the sentence that introduces what follows: the last of its block."""
+        text = self._read.text[segment.start : segment.end]
+        last = sentence_spans(text)[-1:]
+        start = segment.start + (last[0].start if last else 0)
+        return Span(start, segment.end)
+
     def _segments_of(self, block: TextBlock) -> Iterator[_Segment]:
         if block.end - block.start <= self._target:
-            announces = (
-                block.kind is TextBlockKind.PARAGRAPH and self._read.text[block.end - 1] == ":"
-            )
-            yield _Segment(block.start, block.end, announces)
+            yield _Segment(block.start, block.end, self._announces(block), self._intro)
         else:
             yield from self._pieces(block)
+
+    def _announces(self, block: TextBlock) -> bool:
+        return block.kind is TextBlockKind.CAPTION or (
+            block.kind is TextBlockKind.PARAGRAPH and self._read.text[block.end - 1] == ":"
+        )
 
     def _pieces(self, block: TextBlock) -> Iterator[_Segment]:
         text = self._read.text[block.start : block.end]
@@ -99,7 +124,9 @@ class _Chunker:
         for start, end in _split_long(text, (*starts, len(text)), self._target):
             piece = text[start:end].rstrip()
             if piece:
-                yield _Segment(block.start + start, block.start + start + len(piece))
+                is_last = end == len(text) and self._announces(block)
+                at = block.start + start
+                yield _Segment(at, at + len(piece), is_last, self._intro)
 
     def _add(self, segment: _Segment, kind: TextBlockKind) -> Iterator[Chunk]:
         if self._segments:
@@ -127,8 +154,8 @@ class _Chunker:
 
     def _close(self) -> Iterator[Chunk]:
         if len(self._segments) > self._repeated:
-            own = self._segments[self._repeated].start
-            yield self._chunk(self._start(), self._segments[-1].end, own)
+            own = self._segments[self._repeated]
+            yield self._chunk(self._start(), self._segments[-1].end, own.start, own.intro)
             self._lead = None
         self._segments = []
         self._repeated = 0
@@ -140,7 +167,10 @@ class _Chunker:
             stop = start + len(self._read.text[start:end].rstrip())
             yield self._chunk(start, stop, start)
 
-    def _chunk(self, start: int, end: int, own: int) -> Chunk:
+    def _chunk(self, start: int, end: int, own: int, intro: Span | None = None) -> Chunk:
+        path = [title for _, title in self._path]
+        if intro is not None and intro.start < start and intro.end - intro.start <= _LONGEST_INTRO:
+            path.append(self._read.text[intro.start : intro.end])
         text = self._read.text[start:end]
         document = self._read.document
         self._count += 1
@@ -152,7 +182,7 @@ class _Chunker:
             text=text,
             span=Span(start, end),
             page_number=self._page(own),
-            heading_path=tuple(title for _, title in self._path),
+            heading_path=tuple(path),
         )
 
     def _page(self, offset: int) -> int | None:

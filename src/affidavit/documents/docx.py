@@ -1,6 +1,6 @@
 """DOCX through zipfile and lxml: headings by style, lists, tables, notes, title and dates."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from affidavit.documents.docx_archive import DocxArchive
@@ -15,7 +15,8 @@ from affidavit.documents.docx_styles import (
     property_value,
 )
 from affidavit.documents.model import DocumentLimits, ParsedDocument, TextBlockKind
-from affidavit.documents.text_builder import TextBuilder, clean_line, row_text
+from affidavit.documents.tables import TableCell, table_lines
+from affidavit.documents.text_builder import TextBuilder, clean_line
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -45,7 +46,7 @@ def read_docx(data: bytes, limits: DocumentLimits) -> ParsedDocument:
         root = archive.xml(f"{folder}/{notes}.xml")
         for note in () if root is None else root:
             if attribute(note, "type") not in _SEPARATE_NOTES:
-                walk.over(note)
+                walk.over_note(note)
     core = archive.xml("docProps/core.xml")
     return ParsedDocument(
         text=builder.text(),
@@ -79,6 +80,12 @@ class _DocxWalker:
             elif name == "tbl":
                 self._table(element)
 
+    def over_note(self, note: Iterable["_Element"]) -> None:
+        """Add a footnote or an endnote as one block, behind the text."""
+        paragraphs = (element for element in _unwrapped(note) if local_name(element) == "p")
+        text = " ".join("".join(_inline_text(paragraph)) for paragraph in paragraphs)
+        self._builder.add(TextBlockKind.NOTE, clean_line(text))
+
     def _paragraph(self, paragraph: "_Element") -> None:
         style = self._styles.of_paragraph(child(paragraph, "pPr"))
         text = clean_line("".join(_inline_text(paragraph)))
@@ -99,18 +106,19 @@ class _DocxWalker:
             self.over(box)
 
     def _table(self, table: "_Element") -> None:
-        rows = [row for row in _unwrapped(table) if local_name(row) == "tr"]
-        header: tuple[str, ...] = ()
-        above: tuple[str, ...] = ()
-        for index, row in enumerate(rows):
-            cells = tuple(_row_cells(row, above))
-            above = cells
-            if len(cells) == 1:
-                self._builder.add(TextBlockKind.PARAGRAPH, cells[0])
-            elif _is_header(table, row, index) and index < len(rows) - 1:
-                header = cells
-            else:
-                self._builder.add(TextBlockKind.ROW, row_text(header, cells))
+        elements = [row for row in _unwrapped(table) if local_name(row) == "tr"]
+        rows: list[list[TableCell]] = []
+        for element in elements:
+            rows.append(list(_row_cells(element, rows[-1] if rows else ())))
+        if all(len(row) <= 1 for row in rows):
+            for row in rows:
+                for cell in row:
+                    self._builder.add(TextBlockKind.PARAGRAPH, cell.text)
+            return
+        header_rows = 0
+        while header_rows < len(rows) and _is_header(table, elements[header_rows], header_rows):
+            header_rows += 1
+        self._builder.add_rows(table_lines(rows, header_rows))
 
 
 def _unwrapped(elements: Iterable["_Element"]) -> Iterator["_Element"]:
@@ -153,20 +161,18 @@ def _text_boxes(paragraph: "_Element") -> Iterator["_Element"]:
             yield box
 
 
-def _row_cells(row: "_Element", above: tuple[str, ...]) -> Iterator[str]:
-    column = 0
-    for cell in _unwrapped(row):
-        if local_name(cell) != "tc":
+def _row_cells(row: "_Element", above: Sequence[TableCell]) -> Iterator[TableCell]:
+    column = integer(property_value(row, "trPr", "gridBefore")) or 0
+    for element in _unwrapped(row):
+        if local_name(element) != "tc":
             continue
-        merge = child(cell, "tcPr", "vMerge")
-        text = clean_line("".join(_inline_text(cell)))
-        if merge is not None and attribute(merge, "val") != "restart" and column < len(above):
-            text = text or above[column]
-        yield text
-        # A cell over several columns counts for each, so that later cells keep their column names.
-        width = min(integer(property_value(cell, "tcPr", "gridSpan")) or 1, 64)
-        yield from ("",) * (width - 1)
-        column += max(width, 1)
+        merge = child(element, "tcPr", "vMerge")
+        text = clean_line("".join(_inline_text(element)))
+        if merge is not None and attribute(merge, "val") != "restart":
+            text = text or next((cell.text for cell in above if cell.column == column), "")
+        span = min(max(integer(property_value(element, "tcPr", "gridSpan")) or 1, 1), 64)
+        yield TableCell(text, column, span)
+        column += span
 
 
 def _is_header(table: "_Element", row: "_Element", index: int) -> bool:

@@ -1,9 +1,11 @@
 """Reads HTML with selectolax: the visible text, block by block, and its tables row by row."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from affidavit.documents.model import TextBlockKind
-from affidavit.documents.text_builder import TextBuilder, clean_line, row_text
+from affidavit.documents.tables import TableCell, table_lines
+from affidavit.documents.text_builder import TextBuilder, clean_line
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -18,7 +20,9 @@ from affidavit.documents.text_builder import clean_code, code_text
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-# Tables of HTML: one block per row, every cell behind the name of its column.
+# Tables of HTML, with cells that cover several rows or columns.
+
+_WIDEST: Final = 1_000  # The limit of the HTML standard for colspan.
 
 INLINE_TAGS: Final = frozenset(
     {"a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em"}
@@ -42,22 +46,64 @@ def text_under(node: "LexborNode") -> str:
 
 def add_table(table: "LexborNode", builder: TextBuilder) -> bool:
     """Add a table's rows; return False, adding nothing, if it only lays out the page."""
-    rows = table.css("tr")
-    if _is_layout_table(table, rows):
+    nodes = table.css("tr")
+    if _is_layout_table(table, nodes):
         return False
     caption = table.css_first("caption")
     if caption is not None:
-        builder.add(TextBlockKind.PARAGRAPH, clean_line(text_under(caption)))
-    header: tuple[str, ...] = ()
-    for index, row in enumerate(rows):
-        nodes = [node for node in row.iter() if node.tag in {"td", "th"}]
-        cells = tuple(clean_line(text_under(node)) for node in nodes)
-        names = all(node.tag == "th" for node in nodes) or (row.parent or row).tag == "thead"
-        if names and index < len(rows) - 1:
-            header = cells
-        else:
-            builder.add(TextBlockKind.ROW, row_text(header, cells))
+        builder.add(TextBlockKind.CAPTION, clean_line(text_under(caption)))
+    rows: list[list[TableCell]] = []
+    header_rows = 0
+    for node, cells in zip(nodes, _expanded_rows(nodes), strict=True):
+        is_header = _is_header_row(node)
+        if is_header and len(rows) > header_rows:
+            # A header in the middle begins another table below the first.
+            builder.add_rows(table_lines(rows, header_rows))
+            rows, header_rows = [], 0
+        header_rows += is_header
+        rows.append(cells)
+    builder.add_rows(table_lines(rows, header_rows))
     return True
+
+
+def _cell_nodes(row: "LexborNode") -> list["LexborNode"]:
+    return [node for node in row.iter() if node.tag in {"td", "th"}]
+
+
+def _is_header_row(row: "LexborNode") -> bool:
+    if (row.parent or row).tag == "thead":
+        return True
+    cells = _cell_nodes(row)
+    return len(cells) > 1 and all(
+        cell.tag == "th" and (cell.attributes.get("scope") or "") != "row" for cell in cells
+    )
+
+
+def _expanded_rows(rows: list["LexborNode"]) -> Iterator[list[TableCell]]:
+    """Yield the cells of each row; a cell over several rows is in each (HTML 4.9.12)."""
+    open_cells: list[tuple[TableCell, int]] = []  # With the number of rows still to cover.
+    for row in rows:
+        cells = [cell for cell, _ in open_cells]
+        taken = {cell.column + at for cell in cells for at in range(cell.span)}
+        open_cells = [(cell, left - 1) for cell, left in open_cells if left > 1]
+        column = 0
+        for node in _cell_nodes(row):
+            while column in taken:
+                column += 1
+            span = _span_of(node, "colspan")
+            text = clean_line(text_under(node))
+            cell = TableCell(text, column, span, is_header=node.tag == "th")
+            cells.append(cell)
+            below = _span_of(node, "rowspan") - 1
+            if below:
+                open_cells.append((cell, below))
+            column += span
+        yield sorted(cells, key=lambda cell: cell.column)
+
+
+def _span_of(node: "LexborNode", name: str) -> int:
+    written = (node.attributes.get(name) or "").strip()
+    return min(max(int(written), 1), _WIDEST) if written.isdecimal() and len(written) < 6 else 1
 
 
 def _is_layout_table(table: "LexborNode", rows: list["LexborNode"]) -> bool:

@@ -20,6 +20,7 @@ from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.documents.model import (
     DocumentFinding,
     IngestedDocument,
+    LineBox,
     ReadingOutcome,
     RefusedDocument,
 )
@@ -38,11 +39,12 @@ from affidavit.ledger.model import Chunk, Document, Span
 # the rest. The file is written once, in one transaction, and only read after that.
 
 STORE_FILE: Final = "passages.sqlite"
+_BOXES: Final = msgspec.msgpack.Decoder(tuple[tuple[int, LineBox], ...])
 _SCHEMA: Final = """
 CREATE TABLE documents (
   ordinal INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, filename TEXT NOT NULL,
   digest TEXT NOT NULL, media_type TEXT NOT NULL, title TEXT NOT NULL, date TEXT,
-  page_count INTEGER, page_marks BLOB NOT NULL);
+  page_count INTEGER, page_marks BLOB NOT NULL, line_boxes BLOB NOT NULL);
 CREATE TABLE passages (
   ordinal INTEGER PRIMARY KEY, document INTEGER NOT NULL, position INTEGER NOT NULL,
   id TEXT NOT NULL, hash TEXT NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL,
@@ -81,8 +83,8 @@ class PassageStoreWriter:
         document = structs.astuple(ingested.document)
         marks = msgspec.msgpack.encode(ingested.page_marks)
         self._connection.execute(
-            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (self._documents, *document, marks),
+            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (self._documents, *document, marks, msgspec.msgpack.encode(ingested.line_boxes)),
         )
         self._connection.executemany(
             "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -164,6 +166,16 @@ class PassageStore:
         marks: list[tuple[int, int]] = [] if row is None else msgspec.msgpack.decode(row[0])
         at = bisect_right([start for start, _ in marks], offset) - 1
         return marks[at][1] if at >= 0 else None
+
+    def boxes_of(self, document: str, span: Span) -> tuple[LineBox, ...]:
+        """Return where the printed lines of a range of a document's text are on its pages."""
+        row = self._connection.execute(
+            "SELECT line_boxes FROM documents WHERE id = ?", (document,)
+        ).fetchone()
+        boxes = _BOXES.decode(row[0]) if row else ()
+        starts = [start for start, _ in boxes]
+        first = max(bisect_right(starts, span.start) - 1, 0)
+        return tuple(box for start, box in boxes[first:] if start < span.end)
 
 
 def _chunk(row: tuple[int, str, str, str, int, str, int, int, int | None, bytes]) -> Chunk:
@@ -277,6 +289,11 @@ class SourceIndex:
     def page_at(self, chunk: Chunk, offset: int) -> int | None:
         """Return the page of a character of a chunk, which may cover several pages."""
         return self._store.page_at(chunk.document_id, chunk.span.start + offset)
+
+    def boxes_of(self, chunk: Chunk, span: Span) -> tuple[LineBox, ...]:
+        """Return the boxes of the printed lines that a range of a chunk touches."""
+        start = chunk.span.start
+        return self._store.boxes_of(chunk.document_id, Span(start + span.start, start + span.end))
 
     def close(self) -> None:
         """Close the files."""

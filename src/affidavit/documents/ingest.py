@@ -39,7 +39,7 @@ from affidavit.documents.source_files import SourceFile, list_sources
 ReadingProgress = Callable[[int, int, str], None]
 """Called with the number of finished documents, their total, and the name of the last one."""
 
-INDEX_VERSION: Final = 1
+INDEX_VERSION: Final = 2
 """Increased whenever the files of an index change their format."""
 _PACKAGES: Final = ("lxml", "markdown_it", "nupunkt", "pypdfium2", "selectolax", "tantivy")
 _ATTEMPTS: Final = 3

@@ -6,13 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from affidavit.documents.detection import decode_text
 from affidavit.documents.model import DocumentLimits, ParsedDocument, TextBlockKind
-from affidavit.documents.text_builder import (
-    TextBuilder,
-    clean_code,
-    clean_line,
-    code_text,
-    row_text,
-)
+from affidavit.documents.tables import TableCell, table_lines
+from affidavit.documents.text_builder import TextBuilder, clean_code, clean_line, code_text
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -64,8 +59,8 @@ class _MarkdownWalker:
         self._numbers: list[int | None] = []
         self._mark = ""
         self._heading_level = 0
-        self._header: tuple[str, ...] = ()
-        self._cells: list[str] | None = None
+        self._rows: list[list[TableCell]] = []
+        self._in_row = False
 
     def over(self, tokens: Sequence["Token"]) -> None:
         for token in tokens:
@@ -93,30 +88,23 @@ class _MarkdownWalker:
     def close_heading(self, _token: "Token") -> None:
         self._heading_level = 0
 
-    def open_header(self, _token: "Token") -> None:
-        self._header = ()
+    def open_table(self, _token: "Token") -> None:
+        self._rows = []
 
     def open_row(self, _token: "Token") -> None:
-        self._cells = []
+        self._rows.append([])
+        self._in_row = True
 
     def close_row(self, _token: "Token") -> None:
-        cells = tuple(self._cells or ())
-        self._cells = None
-        if not self._header:
-            self._header = cells
-        else:
-            self._builder.add(TextBlockKind.ROW, row_text(self._header, cells))
+        self._in_row = False
 
     def close_table(self, _token: "Token") -> None:
-        # A table with only a header still has content.
-        last = self._builder.last
-        if self._header and (last is None or last.kind is not TextBlockKind.ROW):
-            self._builder.add(TextBlockKind.ROW, row_text((), self._header))
+        self._builder.add_rows(table_lines(self._rows, header_rows=1))
 
     def inline(self, token: "Token") -> None:
         text = clean_line("".join(_inline_text(token.children or ())))
-        if self._cells is not None:
-            self._cells.append(text)
+        if self._in_row:
+            self._rows[-1].append(TableCell(text, len(self._rows[-1])))
         elif self._heading_level:
             self._builder.add(TextBlockKind.HEADING, text, self._heading_level)
         elif self._mark and text:
@@ -165,7 +153,7 @@ _HANDLERS: Final = {
     "list_item_open": _MarkdownWalker.open_item,
     "heading_open": _MarkdownWalker.open_heading,
     "heading_close": _MarkdownWalker.close_heading,
-    "thead_open": _MarkdownWalker.open_header,
+    "table_open": _MarkdownWalker.open_table,
     "tr_open": _MarkdownWalker.open_row,
     "tr_close": _MarkdownWalker.close_row,
     "table_close": _MarkdownWalker.close_table,

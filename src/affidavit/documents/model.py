@@ -14,7 +14,7 @@ from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.faults import evidence as faults
 from affidavit.ledger.model import Chunk, Document
 
-READER_VERSION: Final = 2
+READER_VERSION: Final = 3
 """Increased whenever a reader, date or chunking rule gives another result for the same bytes."""
 
 
@@ -104,8 +104,12 @@ class TextBlockKind(StrEnum):
     HEADING = "heading"
     PARAGRAPH = "paragraph"
     ITEM = "item"
+    CAPTION = "caption"
+    """The title of a table: context of the rows that follow."""
     ROW = "row"
     CODE = "code"
+    NOTE = "note"
+    """A footnote or an endnote: evidence, but apart from the running text."""
     CONTENTS = "contents"
     """A line of a table of contents: part of the text, but no evidence, so in no chunk."""
 
@@ -119,6 +123,16 @@ class TextBlock(Struct, frozen=True, array_like=True, gc=False):
     level: int = 0
 
 
+class LineBox(Struct, frozen=True, array_like=True, gc=False, kw_only=True):
+    """Where a line is printed: page, and left, bottom, right and top in points, y upwards."""
+
+    page: int
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
 class ParsedDocument(Struct, frozen=True, kw_only=True):
     """The result of one format's reader, without the file's name, digest and date."""
 
@@ -128,6 +142,8 @@ class ParsedDocument(Struct, frozen=True, kw_only=True):
     page_count: int | None = None
     page_marks: tuple[tuple[int, int], ...] = ()
     """(offset, page): the text from this offset on is on this page, counted from 1."""
+    line_boxes: tuple[tuple[int, LineBox], ...] = ()
+    """(offset, box): the text from this offset to the next is printed in this box."""
     stated_dates: tuple[str, ...] = ()
     """Dates from the document's metadata, best first, as the format writes them."""
     warnings: tuple[ReaderWarning, ...] = ()
@@ -140,6 +156,7 @@ class ReadDocument(Struct, frozen=True, kw_only=True):
     text: str
     blocks: tuple[TextBlock, ...]
     page_marks: tuple[tuple[int, int], ...] = ()
+    line_boxes: tuple[tuple[int, LineBox], ...] = ()
     findings: tuple[DocumentFinding, ...] = ()
 
 
@@ -150,6 +167,7 @@ class IngestedDocument(Struct, frozen=True, kw_only=True, tag="document"):
     page_marks: tuple[tuple[int, int], ...]
     findings: tuple[DocumentFinding, ...]
     chunks: tuple[Chunk, ...]
+    line_boxes: tuple[tuple[int, LineBox], ...] = ()
 
     is_transient: ClassVar = False
     is_changed: ClassVar = False

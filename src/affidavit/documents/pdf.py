@@ -8,7 +8,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
 from affidavit.documents.model import DocumentLimits, ParsedDocument, ReaderWarning
 from affidavit.documents.pdf_layout import Bookmark, PageLines, analyse_layout, build_blocks
-from affidavit.documents.pdf_lines import lines_of
+from affidavit.documents.pdf_lines import lines_of, rules_of
 from affidavit.documents.text_builder import TextBuilder, clean_line
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def read_pdf(data: bytes, limits: DocumentLimits) -> ParsedDocument:
         title=_plausible_title(clean_line(metadata.get("Title", ""))) or layout.title,
         page_count=page_count,
         page_marks=builder.page_marks(),
+        line_boxes=builder.line_boxes(),
         stated_dates=tuple(
             filter(None, (metadata.get(key) for key in ("ModDate", "CreationDate")))
         ),
@@ -71,10 +72,13 @@ def _pages(document: "PdfDocument") -> Iterator[PageLines]:
             with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
                 lines = lines_of(text_page)
                 is_picture = not lines and _has_image(page)
+                # A running head alone has two parts.
+                has_gaps = sum(bool(line.words) for line in lines) > 2
+                rules = rules_of(page) if has_gaps else ()
         except PdfiumError:
             reason = f"page {index + 1} cannot be loaded"
             raise AffidavitError(faults.DOCUMENT_CORRUPT, reason=reason) from None
-        yield PageLines(index + 1, lines, is_picture)
+        yield PageLines(index + 1, lines, is_picture, rules)
 
 
 def _has_image(page: "PdfPage") -> bool:

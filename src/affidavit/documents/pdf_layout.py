@@ -1,13 +1,16 @@
-"""From the lines of a PDF to headings, paragraphs and list items."""
+"""From the lines of a PDF to headings, paragraphs, list items, tables and footnotes."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
-from affidavit.documents.model import TextBlockKind
-from affidavit.documents.pdf_lines import HYPHEN, PdfLine, without_running_lines
+from affidavit.documents.model import LineBox, TextBlockKind
+from affidavit.documents.pdf_lines import HYPHEN, PdfLine, PdfRule, join_line, without_running_lines
+from affidavit.documents.pdf_tables import CAPTION, PdfTable, find_tables
+from affidavit.documents.tables import numbered_lines
 from affidavit.documents.text_builder import TextBuilder, clean_line
 
 # What the lines of a PDF are: body text of one size, and the headings above it.
@@ -32,6 +35,11 @@ class PageLines(NamedTuple):
     number: int
     lines: tuple[PdfLine, ...]
     is_picture: bool
+    rules: tuple[PdfRule, ...] = ()
+    columns: tuple[int, ...] = ()
+    """For every line the column of text that it is in, in reading order."""
+    tables: Mapping[int, PdfTable] = {}
+    """The tables, each by the index of the line that follows it."""
 
 
 class Bookmark(NamedTuple):
@@ -56,6 +64,7 @@ class PdfLayout(NamedTuple):
     pages: tuple[PageLines, ...]
     pitch: float
     """The usual distance of two lines, in units of the letter size."""
+    body_size: float
     headings: "Headings"
     title: str
 
@@ -68,12 +77,164 @@ def analyse_layout(pages: Sequence[PageLines], bookmarks: Sequence[Bookmark]) ->
     """Return the body of the pages and its headings."""
     bodies = without_running_lines([page.lines for page in pages])
     body_pages = tuple(
-        page._replace(lines=lines) for page, lines in zip(pages, bodies, strict=True)
+        _in_reading_order(page._replace(lines=lines))
+        for page, lines in zip(pages, bodies, strict=True)
     )
     body_size = _body_size(body_pages)
     outlined = _outline_headings(body_pages, bookmarks)
     headings = _with_large_lines(body_pages, body_size, outlined)
-    return PdfLayout(body_pages, _pitch(body_pages), headings, _title(body_pages))
+    return PdfLayout(body_pages, _pitch(body_pages), body_size, headings, _title(body_pages))
+
+
+# The columns of a page. A gutter is an edge at which many lines begin, before which many lines end,
+# and that few lines cross. Lines across a gutter divide the page into bands; in every band one
+# column is read after the other.
+
+_PROSE_LETTERS: Final = 18
+_LINES_OF_COLUMN: Final = 4
+_NARROWEST: Final = 0.15
+"""Of the width of the text on a page."""
+_MOST_CROSSING: Final = 0.4
+
+
+def _in_reading_order(page: PageLines) -> PageLines:
+    """Return a page with its lines column by column, its tables apart."""
+    page = page._replace(lines=_without_raised_marks(page.lines))
+    gutters = _gutters(page.lines)
+    columns = _columns(page.lines, gutters) if gutters else [0] * len(page.lines)
+    order = sorted(range(len(columns)), key=columns.__getitem__)
+    lines: list[PdfLine] = []
+    numbers: list[int] = []
+    tables: dict[int, PdfTable] = {}
+    for column in dict.fromkeys(columns[at] for at in order):
+        found = [page.lines[at] for at in order if columns[at] == column]
+        for item in _with_tables(found, page.rules):
+            if isinstance(item, PdfTable):
+                # Two tables in a row: an empty place between them would lose the first.
+                if len(lines) in tables:
+                    item = _stacked(tables[len(lines)], item)
+                tables[len(lines)] = item
+            elif (
+                lines
+                and numbers[-1] == column
+                and len(lines) not in tables
+                and _is_same_line(lines[-1], item)
+            ):
+                lines[-1] = join_line((lines[-1], item))
+            else:
+                lines.append(item)
+                numbers.append(column)
+    return page._replace(lines=tuple(lines), columns=tuple(numbers), tables=tables)
+
+
+_RAISED_MARK: Final = re.compile(r"\d{1,3}|[*\u2020\u2021\u00a7]{1,2}")
+
+
+def _without_raised_marks(lines: tuple[PdfLine, ...]) -> tuple[PdfLine, ...]:
+    """Put the mark of a note that was drawn apart behind the line that it belongs to."""
+    kept: list[PdfLine] = []
+    for line in lines:
+        last = kept[-1] if kept else line
+        if (
+            len(line.text) < 4
+            and line.size < 0.85 * last.size
+            and last.bottom <= line.y <= last.top
+            and -2 <= line.x - last.right < last.size
+            and _RAISED_MARK.fullmatch(line.text)
+        ):
+            kept[-1] = last._replace(text=f"{last.text} {line.text}")
+        else:
+            kept.append(line)
+    return tuple(kept)
+
+
+def _stacked(first: PdfTable, second: PdfTable) -> PdfTable:
+    rows = (*first.rows, *second.rows)
+    return PdfTable(rows, first.header_rows, (*first.lines, *second.lines))
+
+
+def _is_same_line(before: PdfLine, line: PdfLine) -> bool:
+    return abs(before.y - line.y) < 0.35 * line.size and line.x > before.right - 0.1 * line.size
+
+
+def _with_tables(
+    lines: Sequence[PdfLine], rules: Sequence[PdfRule]
+) -> Iterator[PdfLine | PdfTable]:
+    """Yield the lines of a column in order, with each table in the place of its first line."""
+    table_of: dict[int, PdfTable] = {}
+    for table in find_tables(lines, rules):
+        table_of.update((id(line), table) for row in table.lines for line in row)
+    done: set[int] = set()
+    for line in lines:
+        found = table_of.get(id(line))
+        if found is None:
+            yield line
+        elif id(found) not in done:
+            done.add(id(found))
+            yield found
+
+
+def _gutters(lines: Sequence[PdfLine]) -> list[float]:
+    prose = [line for line in lines if len(line.text) >= _PROSE_LETTERS]
+    if len(prose) < 2 * _LINES_OF_COLUMN:
+        return []
+    left, right = min(line.x for line in prose), max(line.right for line in prose)
+    narrowest = _NARROWEST * (right - left)
+    starts = Counter(round(line.x) for line in prose)
+    gutters: list[float] = []
+    for edge in sorted(starts):
+        last = gutters[-1] if gutters else left
+        count = starts[edge] + starts[edge + 1]
+        if edge - last < narrowest or right - edge < narrowest or count < _LINES_OF_COLUMN:
+            continue
+        if _is_gutter(prose, last, edge - 1.0):
+            gutters.append(edge - 1.0)
+    return gutters
+
+
+def _is_gutter(prose: Sequence[PdfLine], last: float, edge: float) -> bool:
+    before = [line for line in prose if line.x >= last - 2 and line.right <= edge]
+    after = [line for line in prose if line.x >= edge]
+    crossing = sum(
+        line.x < edge - 3 and line.right > edge + 3 for line in prose if line.x >= last - 2
+    )
+    if min(len(before), len(after)) < _LINES_OF_COLUMN:
+        return False
+    if crossing > _MOST_CROSSING * (len(before) + len(after)):
+        return False
+    widths = sorted(line.right - line.x for line in before)
+    if widths[len(widths) // 2] < 0.5 * (edge - last):
+        return False  # Short texts before an edge are the first column of a table.
+    top = min(max(line.y for line in before), max(line.y for line in after))
+    bottom = max(min(line.y for line in before), min(line.y for line in after))
+    return top - bottom > 2 * _LINES_OF_COLUMN
+
+
+def _columns(lines: Sequence[PdfLine], gutters: Sequence[float]) -> list[int]:
+    """Return for every line its place in reading order: its band, and its column in the band."""
+    crossing = [
+        any(line.x < gutter - 3 and line.right > gutter + 3 for gutter in gutters) for line in lines
+    ]
+    heights = sorted((line.y for line, is_across in zip(lines, crossing, strict=True) if is_across))
+    step = len(gutters) + 2
+    places: list[int] = []
+    for line, is_across in zip(lines, crossing, strict=True):
+        above = sum(height > line.y + 1 for height in heights)
+        column = 0 if is_across else 1 + sum(line.x >= gutter for gutter in gutters)
+        places.append(above * step + column)
+    return _merged_bands(places, step)
+
+
+def _merged_bands(places: Sequence[int], step: int) -> list[int]:
+    """Number the places so that lines across the page that follow each other are one column."""
+    used = sorted(set(places))
+    numbers: dict[int, int] = {}
+    number = 0
+    for at, place in enumerate(used):
+        if at and not (place % step == 0 and used[at - 1] % step == 0):
+            number += 1
+        numbers[place] = number
+    return [numbers[place] for place in places]
 
 
 def _body_size(pages: Sequence[PageLines]) -> float:
@@ -88,10 +249,10 @@ def _body_size(pages: Sequence[PageLines]) -> float:
 def _pitch(pages: Sequence[PageLines]) -> float:
     steps: Counter[float] = Counter()
     for page in pages:
-        for above, below in zip(page.lines, page.lines[1:], strict=False):
+        for above, below in pairwise(page.lines):
             gap = above.y - below.y
             if above.size == below.size and 0 < gap < 3 * above.size:
-                steps[round(gap / above.height / above.size, 1)] += 1
+                steps[round(gap / above.size, 1)] += 1
     return max(steps, key=lambda step: (steps[step], -step), default=1.2)
 
 
@@ -209,7 +370,8 @@ def _first_run(lines: Sequence[PdfLine], size: float) -> Iterator[str]:
 #
 # A PDF has no paragraphs, only lines at places. A line goes on with the one above when it stands
 # right below it, in the same size, at the same edge, and its first word would not have fitted
-# above.
+# above. A paragraph that is open at the end of a column or page goes on with the first text behind
+# it that can only be the rest of a sentence.
 
 _LEADERS: Final = re.compile(r"(?:\s?[.\u2026\u00b7]){4,}\s*(?:\d+|[ivxlc]+)$", re.I)
 _BULLETS: Final = "\u2022\u2023\u25aa\u25cf\u25e6\u25a0\u00b7\uf0b7\u2043"
@@ -220,65 +382,202 @@ _ITEM_MARK: Final = re.compile(
 )
 _FIRST_NUMBERS: Final = frozenset({"1", "a", "i"})
 _SENTENCE_END: Final = re.compile(r"[.:;!?][\"'\u2019\u201d)\]]*\d{0,2}$")
-_BROKEN: Final = re.compile(rf"(\w*){HYPHEN}(\w*)")
+_NOTE_MARK: Final = re.compile(r"(?:\d{1,3}|[*\u2020\u2021\u00a7])\s?(?=[^\W\d_]|[\"'\u201c(])")
+_NOTE_SIZE_RATIO: Final = 0.93
 _LETTER_WIDTH: Final = 0.5  # Of the size: an average over the usual text faces.
+_OPENED_BY: Final = (TextBlockKind.PARAGRAPH, TextBlockKind.ITEM)
+_FLOATS: Final = (TextBlockKind.ROW, TextBlockKind.CAPTION, TextBlockKind.NOTE)
 
 
 class _LineRun(NamedTuple):
-    """A run of lines that belong together."""
+    """Lines that belong together, each with its page, or a table."""
 
     kind: TextBlockKind
     level: int
-    lines: list[PdfLine]
+    lines: list[tuple[int, PdfLine]]
+    ends_column: bool = False
+    """Whether the column ends behind it with a full line, so that its sentence may go on."""
+    table: PdfTable | None = None
+
+    @property
+    def text(self) -> str:
+        return " ".join(line.text for _, line in self.lines)
 
 
 def build_blocks(layout: PdfLayout, builder: TextBuilder) -> None:
-    """Put the pages into the builder, and join what a page break tore apart."""
+    """Put the pages into the builder, and join what a column or a page break tore apart."""
     words = _Hyphenation(layout)
-    for page in layout.pages:
-        builder.on_page(page.number)
-        for index, piece in enumerate(_line_runs(page, layout)):
-            text = clean_line(words.joined(" ".join(line.text for line in piece.lines)))
-            if index == 0 and _continues_block(builder, piece, text):
-                builder.extend(f" {text}")
-            else:
-                _add_run(builder, piece, text)
+    runs = [run for page in layout.pages for run in _page_runs(page, layout)]
+    for run in _captions_first(_joined_runs(runs)):
+        if run.table is not None:
+            _add_table(builder, run, run.table)
+        else:
+            _add_run(builder, run, words)
 
 
-def _add_run(builder: TextBuilder, piece: _LineRun, text: str) -> None:
-    mark = _ITEM_MARK.match(text) if piece.kind is TextBlockKind.ITEM else None
+def _add_run(builder: TextBuilder, run: _LineRun, words: "_Hyphenation") -> None:
+    pieces = words.pieces([line.text for _, line in run.lines])
+    mark = _ITEM_MARK.match(pieces[0]) if run.kind is TextBlockKind.ITEM else None
     if mark and not mark["number"]:
-        text = f"- {text[mark.end() :]}"
-    builder.add(piece.kind, text, piece.level)
+        pieces[0] = f"- {pieces[0][mark.end() :]}"
+    boxes = [_box(page, (line,)) for page, line in run.lines]
+    builder.add_lines(run.kind, list(zip(pieces, boxes, strict=True)), run.level)
 
 
-def _continues_block(builder: TextBuilder, piece: _LineRun, text: str) -> bool:
-    last = builder.last
-    return (
-        last is not None
-        and last.kind in (TextBlockKind.PARAGRAPH, TextBlockKind.ITEM)
-        and piece.kind is TextBlockKind.PARAGRAPH
-        and text[:1].islower()
-        and not _SENTENCE_END.search(builder.tail)
+def _add_table(builder: TextBuilder, run: _LineRun, table: PdfTable) -> None:
+    page = run.lines[0][0]
+    for row, text in numbered_lines(table.rows, table.header_rows):
+        box = _box(page, table.lines[row])
+        builder.add_lines(TextBlockKind.ROW, [(text, box)])
+
+
+def _box(page: int, lines: Sequence[PdfLine]) -> LineBox:
+    return LineBox(
+        page=page,
+        x0=round(min(line.x for line in lines), 1),
+        y0=round(min(line.bottom for line in lines), 1),
+        x1=round(max(line.right for line in lines), 1),
+        y1=round(max(line.top for line in lines), 1),
     )
 
 
-def _line_runs(page: PageLines, layout: PdfLayout) -> Iterator[_LineRun]:
-    """Yield the runs of lines of a page."""
-    edges = _right_edges(page.lines)
+def _joined_runs(runs: Sequence[_LineRun]) -> Iterator[_LineRun]:
+    """Yield the runs; one that a column's end left open goes on with its rest."""
+    taken: set[int] = set()
+    for at, run in enumerate(runs):
+        if at in taken:
+            continue
+        rest = _rest_of(runs, at)
+        while rest is not None:
+            taken.add(rest)
+            run = run._replace(lines=[*run.lines, *runs[rest].lines])
+            rest = _rest_of(runs, rest)
+        yield run
+
+
+def _rest_of(runs: Sequence[_LineRun], at: int) -> int | None:
+    """Return the run that goes on with the sentence of a run at the end of its column."""
+    run = runs[at]
+    behind = at + 1
+    # Notes at the foot of a column, and tables and captions at the head of the next, are passed.
+    while behind < len(runs) and runs[behind].kind in _FLOATS:
+        behind += 1
+    if behind == len(runs) or run.kind not in _OPENED_BY or not run.ends_column:
+        return None
+    text, following = run.lines[-1][1].text, runs[behind]
+    if following.kind is not TextBlockKind.PARAGRAPH or _SENTENCE_END.search(text):
+        return None
+    if abs(following.lines[0][1].size - run.lines[-1][1].size) > 0.08 * run.lines[-1][1].size:
+        return None
+    first = following.lines[0][1].text
+    return behind if first[:1].islower() or text.endswith(HYPHEN) or behind == at + 1 else None
+
+
+def _captions_first(runs: Iterable[_LineRun]) -> Iterator[_LineRun]:
+    """Yield a caption that stands below its table before it."""
+    held: _LineRun | None = None
+    last_is_caption = False
+    for run in runs:
+        if held is not None and run.kind is TextBlockKind.CAPTION and not last_is_caption:
+            yield from (run, held)
+            held = None
+            continue
+        if held is not None:
+            yield held
+            held, last_is_caption = None, False
+        if run.table is not None:
+            held = run
+        else:
+            last_is_caption = run.kind is TextBlockKind.CAPTION
+            yield run
+    if held is not None:
+        yield held
+
+
+def _page_runs(page: PageLines, layout: PdfLayout) -> Iterator[_LineRun]:
+    """Yield the runs of lines of a page, its tables and, behind each column, its notes."""
+    edges = _right_edges(page)
+    notes = _note_lines(page, layout.body_size)
+    for column in _ranges(page.columns or (0,) * len(page.lines), page.tables):
+        runs = list(_column_runs(page, layout, column, edges, notes))
+        last = next((run for run in reversed(runs) if run.kind in _OPENED_BY), None)
+        for run in runs:
+            if run is last:
+                line = run.lines[-1][1]
+                is_full = (
+                    line.right >= edges[_edge_key(page, column.stop - 1, line)] - 3 * line.size
+                )
+                yield run._replace(ends_column=is_full or line.text.endswith(HYPHEN))
+            else:
+                yield run
+
+
+def _ranges(columns: Sequence[int], tables: Mapping[int, PdfTable]) -> Iterator[range]:
+    """Yield the range of lines of each column; one of tables only has no lines."""
+    start = 0
+    for at, (column, following) in enumerate(pairwise((*columns, -1))):
+        if column != following:
+            yield range(start, at + 1)
+            start = at + 1
+    if not columns and tables:
+        yield range(0)
+
+
+def _column_runs(
+    page: PageLines,
+    layout: PdfLayout,
+    column: range,
+    edges: Mapping[tuple[int, int], float],
+    notes: frozenset[int],
+) -> Iterator[_LineRun]:
     run: _LineRun | None = None
-    for index, line in enumerate(page.lines):
+    for index in column:
+        if index in page.tables:
+            if run:
+                yield run
+                run = None
+            yield _table_run(page, index)
+        line = page.lines[index]
         heading = layout.headings.get((page.number, index))
-        kind = _run_kind(line, heading)
-        flows = run is not None and _fits_run(run, line, edges, layout.pitch)
+        kind = TextBlockKind.NOTE if index in notes else _run_kind(line, heading)
+        flows = run is not None and _fits_run(run, line, page, index, edges, layout.pitch)
         if run and _continues_run(run, kind, heading, flows=flows, text=line.text):
-            run.lines.append(line)
+            run.lines.append((page.number, line))
             continue
         if run:
-            yield run
-        run = _LineRun(kind, heading.level if heading else 0, [line])
+            yield _as_caption(run)
+        run = _LineRun(kind, heading.level if heading else 0, [(page.number, line)])
     if run:
-        yield run
+        yield _as_caption(run)
+    if column.stop == len(page.lines) and column.stop in page.tables:
+        yield _table_run(page, column.stop)
+
+
+def _table_run(page: PageLines, index: int) -> _LineRun:
+    table = page.tables[index]
+    return _LineRun(TextBlockKind.ROW, 0, [(page.number, table.lines[0][0])], table=table)
+
+
+def _as_caption(run: _LineRun) -> _LineRun:
+    is_caption = run.kind is TextBlockKind.PARAGRAPH and CAPTION.match(run.lines[0][1].text)
+    return run._replace(kind=TextBlockKind.CAPTION) if is_caption else run
+
+
+def _note_lines(page: PageLines, body_size: float) -> frozenset[int]:
+    """Return the lines at the foot of a column that are set small and begin with a mark."""
+    notes: set[int] = set()
+    for column in _ranges(page.columns or (0,) * len(page.lines), {}):
+        small = column.stop
+        while small > column.start and page.lines[small - 1].size <= _NOTE_SIZE_RATIO * body_size:
+            small -= 1
+        if small == column.start:
+            continue  # A page that is set small as a whole.
+        first = next(
+            (at for at in range(small, column.stop) if _NOTE_MARK.match(page.lines[at].text)),
+            column.stop,
+        )
+        notes.update(range(first, column.stop))
+    return frozenset(notes)
 
 
 def _run_kind(line: PdfLine, heading: HeadingLine | None) -> TextBlockKind:
@@ -304,6 +603,8 @@ def _continues_run(
         or kind is TextBlockKind.CONTENTS
     ):
         return False
+    if TextBlockKind.NOTE in (kind, run.kind):
+        return kind is run.kind and not _NOTE_MARK.match(text)
     return flows and (kind is TextBlockKind.PARAGRAPH or not _starts_item(run, text))
 
 
@@ -315,29 +616,44 @@ def _starts_item(run: _LineRun, text: str) -> bool:
     )
 
 
-def _fits_run(run: _LineRun, line: PdfLine, edges: Mapping[int, float], pitch: float) -> bool:
+def _fits_run(
+    run: _LineRun,
+    line: PdfLine,
+    page: PageLines,
+    index: int,
+    edges: Mapping[tuple[int, int], float],
+    pitch: float,
+) -> bool:
     """Whether the place of a line lets it go on with the run above it."""
-    above = run.lines[-1]
+    above = run.lines[-1][1]
     if abs(line.size - above.size) > 0.08 * above.size:
         return False
-    gap = (above.y - line.y) / above.height
-    if not 0 < gap <= 1.25 * pitch * above.size:
-        return False
-    shift = line.x - above.x
-    if shift > 0.6 * above.size and not (run.kind is TextBlockKind.ITEM and len(run.lines) == 1):
-        return False
-    if shift < -0.6 * above.size and len(run.lines) > 1:
+    if not 0 < above.y - line.y <= 1.25 * pitch * above.size:
         return False
     first_word = len(line.text.split(" ", 1)[0]) * _LETTER_WIDTH * line.size
-    edge = max(edges[round(above.x)], edges[round(line.x)])
-    return above.right + first_word >= edge - above.size
+    edge = max(edges[_edge_key(page, index, above)], edges[_edge_key(page, index, line)])
+    is_full = above.right + first_word >= edge - above.size
+    is_open = not _SENTENCE_END.search(above.text)
+    shift = line.x - above.x
+    if shift > 0.6 * above.size:
+        # The second line of an item, or of a text whose first line stands out, is set in.
+        is_second = len(run.lines) == 1
+        return is_second and (is_full if run.kind is TextBlockKind.ITEM else is_full and is_open)
+    if shift < -0.6 * above.size and len(run.lines) > 1:
+        return False
+    return is_full or (is_open and line.text[0].islower())
 
 
-def _right_edges(lines: Iterable[PdfLine]) -> dict[int, float]:
-    """Return how far the lines reach that begin at the same place: the edge of their column."""
-    edges: dict[int, float] = {}
-    for line in lines:
-        edges[round(line.x)] = max(edges.get(round(line.x), 0.0), line.right)
+def _edge_key(page: PageLines, index: int, line: PdfLine) -> tuple[int, int]:
+    return (page.columns[index] if page.columns else 0), round(line.x)
+
+
+def _right_edges(page: PageLines) -> dict[tuple[int, int], float]:
+    """Return how far the lines of a column reach that begin at the same place."""
+    edges: dict[tuple[int, int], float] = {}
+    for index, line in enumerate(page.lines):
+        key = _edge_key(page, index, line)
+        edges[key] = max(edges.get(key, 0.0), line.right)
     return edges
 
 
@@ -352,14 +668,25 @@ class _Hyphenation:
         lines = (line.text for page in self._layout.pages for line in page.lines)
         return frozenset(" ".join(lines).lower().split())
 
-    def joined(self, text: str) -> str:
-        """Return the text with the words whole that were broken at a line's end."""
-        return _BROKEN.sub(self._whole, text) if HYPHEN in text else text
+    def pieces(self, lines: Sequence[str]) -> list[str]:
+        """Return the lines as pieces of one text, with words whole that a line's end broke."""
+        pieces: list[str] = []
+        is_broken = False
+        for line in lines:
+            text = clean_line(line.replace(HYPHEN, ""))
+            if is_broken:
+                text = self._joint(pieces[-1], text) + text
+            elif pieces:
+                text = f" {text}"
+            pieces.append(text)
+            is_broken = line.endswith(HYPHEN)
+        return pieces
 
-    def _whole(self, broken: re.Match[str]) -> str:
-        before, after = broken[1], broken[2]
-        hyphenated = f"{before}-{after}"
-        if f"{before}{after}".lower() in self._known:
-            return f"{before}{after}"
-        keep = after[:1].isupper() or after[:1].isdigit() or hyphenated.lower() in self._known
-        return hyphenated if keep else f"{before}{after}"
+    def _joint(self, before: str, after: str) -> str:
+        """Return the hyphen if it belongs to the word, or nothing."""
+        first, second = before.rpartition(" ")[2], after.partition(" ")[0]
+        bare = second.rstrip(".,;:!?)\"'\u201d\u2019")
+        if f"{first}{bare}".lower() in self._known:
+            return ""
+        keeps = bare[:1].isupper() or bare[:1].isdigit() or f"{first}-{bare}".lower() in self._known
+        return "-" if keeps else ""

@@ -81,6 +81,7 @@ def read_document(
         text=parsed.text,
         blocks=parsed.blocks,
         page_marks=parsed.page_marks,
+        line_boxes=parsed.line_boxes,
         findings=tuple(_warnings(parsed, media_type, filename)),
     )
 
@@ -110,6 +111,7 @@ def read_chunks(
     return IngestedDocument(
         document=read.document,
         page_marks=read.page_marks,
+        line_boxes=read.line_boxes,
         findings=read.findings,
         chunks=chunk_document(read, settings.chunking),
     )

@@ -1,17 +1,18 @@
 """Builds a document's text block by block, so that the sentence rule sees where each block ends.
 
 Every offset of the product counts code points in that text. There is a blank line between blocks, a
-list item follows its mark, a table row is between bars with its header before every cell, and code
-is between fences (see ledger/sentences.py).
+list item follows its mark, a table row is between bars (see tables.py), and code is between fences
+(see ledger/sentences.py).
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
 from affidavit.base.text import to_nfc
-from affidavit.documents.model import DocumentLimits, TextBlock, TextBlockKind
+from affidavit.documents.model import DocumentLimits, LineBox, TextBlock, TextBlockKind
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 # Soft hyphens, joiners and direction marks would split or hide words; a ligature is one glyph for
@@ -56,6 +57,7 @@ class TextBuilder:
         self._parts: list[str] = []
         self._blocks: list[TextBlock] = []
         self._page_marks: list[tuple[int, int]] = []
+        self._line_boxes: list[tuple[int, LineBox]] = []
         self._length = 0
 
     def on_page(self, page: int) -> None:
@@ -74,23 +76,22 @@ class TextBuilder:
         self._blocks.append(TextBlock(kind, start, self._length, level))
         self._check()
 
-    def extend(self, text: str) -> None:
-        """Append `text` to the last block: a paragraph that continues after a page break."""
-        last = self._blocks[-1]
-        self._parts.append(text)
-        self._length += len(text)
-        self._blocks[-1] = TextBlock(last.kind, last.start, self._length, last.level)
-        self._check()
+    def add_rows(self, lines: Iterable[str]) -> None:
+        """Add the rows of a table."""
+        for line in lines:
+            self.add(TextBlockKind.ROW, line)
 
-    @property
-    def last(self) -> TextBlock | None:
-        """The block that was added last."""
-        return self._blocks[-1] if self._blocks else None
-
-    @property
-    def tail(self) -> str:
-        """The piece of text that was added last."""
-        return self._parts[-1] if self._parts else ""
+    def add_lines(
+        self, kind: TextBlockKind, lines: Sequence[tuple[str, LineBox]], level: int = 0
+    ) -> None:
+        """Add a block of printed lines; each is text that continues the one before."""
+        self.add(kind, "".join(text for text, _ in lines), level)
+        at = self._blocks[-1].start
+        for text, box in lines:
+            if not self._page_marks or self._page_marks[-1][1] != box.page:
+                self._page_marks.append((at, box.page))
+            self._line_boxes.append((at, box))
+            at += len(text)
 
     def text(self) -> str:
         """Return the whole text."""
@@ -103,6 +104,10 @@ class TextBuilder:
     def page_marks(self) -> tuple[tuple[int, int], ...]:
         """Return where each page begins; a mark may be on the white space before its page."""
         return tuple(self._page_marks)
+
+    def line_boxes(self) -> tuple[tuple[int, LineBox], ...]:
+        """Return where each printed line begins in the text, and its place on the page."""
+        return tuple(self._line_boxes)
 
     def _separate(self, kind: TextBlockKind) -> int:
         if not self._blocks:
@@ -124,20 +129,6 @@ def _too_large(what: str, limit: int) -> AffidavitError:
 
 # A tuple: comparing members of an enumeration is faster than hashing them.
 _UNSPACED_KINDS: Final = (TextBlockKind.ITEM, TextBlockKind.ROW, TextBlockKind.CONTENTS)
-
-
-def row_text(header: tuple[str, ...], cells: tuple[str, ...]) -> str:
-    """Return a table row that can be read alone: every cell after the name of its column.
-
-    A cell whose column has no name, or the same text, is written without it.
-    """
-    named = (
-        f"{name}: {cell}" if name and name != cell else cell
-        for name, cell in zip((*header, *("",) * (len(cells) - len(header))), cells, strict=False)
-        if cell
-    )
-    body = " | ".join(named)
-    return f"| {body} |" if body else ""
 
 
 def code_text(code: str) -> str:
