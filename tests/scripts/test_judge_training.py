@@ -79,6 +79,16 @@ def test_two_workers_find_the_gradients_of_one() -> None:
     assert all(torch.allclose(one, two, atol=1e-6) for one, two in zip(*found, strict=True))
 
 
+def test_workers_share_the_weights_also_after_steps_and_a_restart(tmp_path: Path) -> None:
+    run, rows = make_run(workers=2), make_rows(32)
+    run.learn(rows, np.arange(32), 1.0)
+    run.save(tmp_path / "state.pt")
+    run.learn(rows, np.arange(32), 1.0)
+    assert not changed(weights_of(run.network), run.replicas[1])
+    run.restore(tmp_path / "state.pt")
+    assert not changed(weights_of(run.network), run.replicas[1])
+
+
 def test_embeddings_and_bottom_layers_stay_as_they_came() -> None:
     run, rows = make_run(frozen=2), make_rows(32)
     before = weights_of(run.network)
