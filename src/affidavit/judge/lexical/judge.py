@@ -27,6 +27,8 @@ _ABOUT_SOURCE: Final = replace(
 class LexicalJudge:
     """Reads chunks by words, numbers, dates, negations and names alone."""
 
+    reads_english_only: Final = True
+
     @property
     def identity(self) -> JudgeIdentity:
         """Name, version of the rules, and the digest of the tables."""
