@@ -9,6 +9,11 @@ class StubJudge:
     """Reads evidence such as "0.8 0.1": support, and contradiction."""
 
     @property
+    def reads_english_only(self) -> bool:
+        """Whether likeness of words in another language would be taken for support."""
+        return False
+
+    @property
     def identity(self) -> JudgeIdentity:
         return JudgeIdentity("stub", "1", "sha256:" + "0" * 64, rederivable=True)
 

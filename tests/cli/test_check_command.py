@@ -45,6 +45,23 @@ def exported(project: Path) -> dict[str, object]:
     return loaded
 
 
+GERMAN = "Der Vertrag kann nicht vor dem Ende der Frist gekündigt werden."
+LANGUAGES = {
+    "a claim in another language is not judged": ("The term may be ended at any time.", 3),
+    "a repetition needs no language": (f"Es gilt: {GERMAN}", 0),
+}
+
+
+@pytest.mark.parametrize(("source", "ended"), LANGUAGES.values(), ids=LANGUAGES.keys())
+def test_an_answer_in_another_language(source: str, ended: int, tmp_path: Path) -> None:
+    (tmp_path / "answer.md").write_text(GERMAN, encoding="utf-8")
+    (tmp_path / "source.txt").write_text(source, encoding="utf-8")
+    answer, sources, project = (str(tmp_path / n) for n in ("answer.md", "source.txt", "project"))
+    where = ("--sources", sources, "--project", project, "--at", AT)
+    result = run("check", answer, *where, "--claim", "clm_001=material")
+    assert result.exit_code == ended, result.output
+
+
 def test_the_example_of_section_8_1(project: Path, golden: Golden) -> None:
     result = check(project, "-q")
     assert result.exit_code == 1

@@ -1,55 +1,95 @@
-"""The prepared rows, cut into padded batches of like length in a seeded order."""
+"""Rows as tokens, cut into padded batches of like length in a seeded order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
+MAX_TOKENS = 256
+PADDING = 1
 BATCH = 32
 POOL = 64
+Array = NDArray[np.int64]
 
 
+def open_tokenizer(path: Path) -> Tokenizer:
+    """The tokenizer as training and judge use it: pairs cut from the longer text, no padding."""
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")
+    return tokenizer
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
-    """The prepared tokens, cut into padded batches."""
+    """Token ids end to end, the places where rows start, and each row's target and head."""
 
-    def __init__(self, path: Path) -> None:
+    ids: NDArray[np.uint16]
+    starts: Array
+    targets: NDArray[np.int8]
+    heads: NDArray[np.int8]
+
+    @classmethod
+    def read(cls, path: Path) -> "Rows":
+        """The rows of a prepared file."""
         with np.load(path) as saved:
-            self.ids, self.starts = saved["ids"], saved["starts"]
-            self.claims, self.targets = saved["claims"], saved["targets"]
+            return cls(**saved)
+
+    def write(self, path: Path) -> None:
+        """Write a prepared file."""
+        np.savez(path, **asdict(self))
 
     def __len__(self) -> int:
-        return len(self.targets)
+        return len(self.starts) - 1
 
-    def batch(self, places: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
-        """Tokens, segments and mask of some rows, padded to the longest of them."""
+    @property
+    def lengths(self) -> Array:
+        """The number of tokens of each row."""
+        return np.diff(self.starts)
+
+    def batch(self, places: Array) -> tuple[Array, Array]:
+        """Tokens and mask of some rows, padded to the longest of them."""
         lengths = self.starts[places + 1] - self.starts[places]
-        width = int(lengths.max())
-        tokens = np.zeros((len(places), width), dtype=np.int64)
-        for row, (place, length) in enumerate(zip(places, lengths, strict=True)):
-            tokens[row, :length] = self.ids[self.starts[place] : self.starts[place] + length]
-        columns = np.arange(width)
-        mask = columns < lengths[:, None]
-        segments = mask & (columns >= self.claims[places][:, None])
-        parts = (tokens, segments.astype(np.int64), mask.astype(np.int64))
-        return torch.from_numpy(parts[0]), torch.from_numpy(parts[1]), torch.from_numpy(parts[2])
+        mask = np.arange(lengths.max()) < lengths[:, None]
+        tokens = np.full(mask.shape, PADDING, dtype=np.int64)
+        tokens[mask] = np.concatenate(
+            [self.ids[self.starts[at] : self.starts[at + 1]] for at in places]
+        )
+        return tokens, mask.astype(np.int64)
 
 
-def batch_order(rows: Rows, seed: int, skip: int) -> Iterator[np.ndarray]:
+def encode(
+    tokenizer: Tokenizer,
+    texts: Sequence[tuple[str, str]],
+    targets: Sequence[int] = (),
+    heads: Sequence[int] = (),
+) -> Rows:
+    """Rows of pairs of premise and claim; rows that are only read need no targets and heads."""
+    encoded = [np.array(row.ids, dtype=np.uint16) for row in tokenizer.encode_batch(texts)]
+    return Rows(
+        np.concatenate(encoded),
+        np.cumsum([0, *map(len, encoded)], dtype=np.int64),
+        np.array(targets, dtype=np.int8),
+        np.array(heads, dtype=np.int8),
+    )
+
+
+def batch_order(lengths: Array, seed: int, skip: int) -> Iterator[Array]:
     """Batches of rows of like length, pass after pass, leaving out the first `skip`.
 
     Rows keep their prepared order in the first pass, so that an original and its edit meet in one
     pool; later passes shuffle whole pools.
     """
-    lengths = np.diff(rows.starts)
     size = BATCH * POOL
     step, epoch = 0, 0
     while True:
         rng = np.random.default_rng([seed, epoch])
-        pools = np.arange(0, len(rows), size)
+        pools = np.arange(0, len(lengths), size)
         for pool in pools if epoch == 0 else rng.permutation(pools):
-            members = np.arange(pool, min(pool + size, len(rows)))
+            members = np.arange(pool, min(pool + size, len(lengths)))
             members = members[np.argsort(lengths[members], kind="stable")]
             cuts = [members[i : i + BATCH] for i in range(0, len(members), BATCH)]
             for index in rng.permutation(len(cuts)):

@@ -7,13 +7,14 @@ tells the label: only the comparison with the source does.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from numpy.random import Generator
 
 from tools.train_judge import edit_names, edit_values, edit_words
 from tools.train_judge.restate import restate
 from tools.train_judge.sources import NOT_ENTAILED, Pair
-from tools.train_judge.windows import content_words, fits, premise_for, sentences
+from tools.train_judge.windows import content_words, is_short, narrow, sentences
 
 Edit = Callable[[str, str, Generator], str | None]
 _ENTAILS, _NEUTRAL, _CONTRADICTS = 0, 1, 2
@@ -42,7 +43,6 @@ KINDS = {
     "roles": Kind(edit_names.swap_roles, NOT_ENTAILED, True, 4500),
     "predicate": Kind(edit_names.swap_predicate, NOT_ENTAILED, False, 1500),
 }
-REMOVED_FAMILIES, PARTIAL_FAMILIES = 3000, 3000
 MIN_CLAIM, MAX_CLAIM = 5, 34
 JOIN_LIMIT = 18
 # A removed sentence whose words the rest still holds may be said twice: no label is certain.
@@ -83,7 +83,7 @@ def read_passage(text: str) -> Passage:
 
 def _premise(claim: str, text: str, rng: Generator) -> str:
     """Mostly the judge's window; now and then a short text whole, for sources without padding."""
-    return text if fits(text) and rng.integers(4) == 0 else premise_for(claim, text)
+    return text if is_short(text) and rng.integers(4) == 0 else narrow(claim, text)
 
 
 def edited_family(name: str, passage: Passage, place: int, rng: Generator) -> list[Pair]:
@@ -159,3 +159,12 @@ def partial_family(passage: Passage, place: int, rng: Generator) -> list[Pair]:
         Pair(_premise(claim, passage.text(), rng), claim, _ENTAILS, "edit_partial"),
         Pair(_premise(claim, rest, rng), claim, NOT_ENTAILED, "edit_partial"),
     ]
+
+
+Maker = Callable[[Passage, int, Generator], list[Pair]]
+MAKERS: dict[str, tuple[Maker, int]] = {
+    "removed": (removed_family, 3000),
+    "partial": (partial_family, 3000),
+    **{name: (partial(edited_family, name), kind.families) for name, kind in KINDS.items()},
+}
+"""Makes a family of a sentence of a passage, and how many families are wanted."""

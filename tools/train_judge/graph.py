@@ -1,8 +1,9 @@
 """The network as an ONNX graph: stored small, every operation computed in fp32.
 
 Built operation by operation with a fixed opset, so that the bytes depend on the weights and this
-file alone, not on an exporter's version. All operations are ONNX's own: the fused ones of one
-runtime were measured and are no faster, because 85% of the time is plain matrix products.
+file alone, not on an exporter's version. All operations are ONNX's own. The word vectors come in
+as an input, one row per token, because their table is a file of its own (see storage.py). There is
+no mask: a pair is read alone, without padding.
 """
 
 import math
@@ -16,7 +17,7 @@ from tools.train_judge.storage import Weights, quantized
 
 OPSET, IR_VERSION = 20, 9
 HEAD_WIDTH = shape.WIDTH // shape.HEADS
-PARTS = ("query", "key", "value")
+FIRST_POSITION = 2  # As in RoBERTa: 0 and 1 are left to padding.
 
 
 class Graph:
@@ -25,113 +26,114 @@ class Graph:
     def __init__(self, weights: Weights) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, onnx.TensorProto] = {}
-        self.weights = dict(weights)
+        self.weights = weights
 
     def add(self, kind: str, *inputs: str, **settings: object) -> str:
-        """One operation; returns the name of its output."""
+        """Add one operation and return the name of its output."""
         name = f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, list(inputs), [name], **settings))
         return name
 
     def constant(self, name: str, value: np.ndarray) -> str:
-        """A stored tensor."""
-        self.constants[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
+        """Add a stored tensor."""
+        self.constants[name] = numpy_helper.from_array(value.copy(order="C"), name)
         return name
 
     def widened(self, value: str) -> str:
-        """The same numbers in fp32."""
+        """Return the same numbers in fp32."""
         return self.add("Cast", value, to=TensorProto.FLOAT)
 
-    def weight(self, name: str) -> str:
-        """A trained tensor, a matrix the way round that it is multiplied."""
-        return self.widened(self.constant(name, self.weights[name].T.astype(np.float16)))
-
-    def rows_of(self, table: str, places: str) -> str:
-        """Rows of a table; only those are widened, never the whole."""
-        return self.widened(self.add("Gather", table, places))
+    def vector(self, name: str) -> str:
+        """Add a trained vector or a small table, stored as fp16."""
+        return self.widened(self.constant(name, self.weights[name].astype(np.float16)))
 
     def linear(self, name: str, value: str) -> str:
-        """`value` times the matrix plus the bias."""
-        product = self.add("MatMul", value, self.weight(f"{name}.weight"))
-        return self.add("Add", product, self.weight(f"{name}.bias"))
+        """Multiply by a matrix, stored as int8, and add the bias."""
+        steps, scales = quantized(self.weights[f"{name}.weight"])
+        matrix = self.add(
+            "Mul",
+            self.widened(self.constant(f"{name}.steps", steps.T)),
+            self.widened(self.constant(f"{name}.scales", scales.T)),
+        )
+        return self.add("Add", self.add("MatMul", value, matrix), self.vector(f"{name}.bias"))
 
     def norm(self, name: str, value: str) -> str:
-        """Layer normalisation over the last axis."""
-        scale, bias = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
+        """Add layer normalisation over the last axis."""
+        scale, bias = self.vector(f"{name}.weight"), self.vector(f"{name}.bias")
         return self.add("LayerNormalization", value, scale, bias, axis=-1, epsilon=shape.EPSILON)
 
-    def part(self, prefix: str, which: int, value: str, *order: int) -> str:
-        """Query (0), key (1) or value (2), a third of the joined matrix, with the heads forward."""
-        rows = slice(which * shape.WIDTH, (which + 1) * shape.WIDTH)
-        for kind in ("weight", "bias"):
-            joined = self.weights[f"{prefix}.query_key_value.{kind}"]
-            self.weights[f"{prefix}.{PARTS[which]}.{kind}"] = joined[rows]
-        made = self.linear(f"{prefix}.{PARTS[which]}", value)
-        return self.add("Transpose", self.add("Reshape", made, "by_head"), perm=list(order))
-
-    def layer(self, prefix: str, hidden: str, bias: str, kept: str) -> str:
-        """One transformer block, as `network.Layer`; `kept` are the rows of `hidden` to go on."""
-        query = self.part(prefix, 0, kept, 0, 2, 1, 3)
-        key = self.part(prefix, 1, hidden, 0, 2, 3, 1)
-        value = self.part(prefix, 2, hidden, 0, 2, 1, 3)
+    def layer(self, prefix: str, hidden: str, bias: str) -> str:
+        """Add one transformer block, as `network.Layer`."""
+        joined = self.linear(f"{prefix}.query_key_value", hidden)
+        parts = self.add("Reshape", joined, "by_part")  # rows, length, part, head, width
+        query, key, value = (
+            self.add("Gather", parts, self.constant(f"part_{at}", np.array(at, np.int64)), axis=2)
+            for at in range(3)
+        )
+        query = self.add("Transpose", query, perm=[0, 2, 1, 3])
+        key = self.add("Transpose", key, perm=[0, 2, 3, 1])
+        value = self.add("Transpose", value, perm=[0, 2, 1, 3])
         scores = self.add("Add", self.add("Mul", self.add("MatMul", query, key), "scale"), bias)
         mixed = self.add("MatMul", self.add("Softmax", scores, axis=-1), value)
         mixed = self.add("Reshape", self.add("Transpose", mixed, perm=[0, 2, 1, 3]), "by_width")
-        attended = self.add("Add", kept, self.linear(f"{prefix}.attended", mixed))
+        attended = self.add("Add", hidden, self.linear(f"{prefix}.attended", mixed))
         hidden = self.norm(f"{prefix}.attended_norm", attended)
         inner = self.add("Gelu", self.linear(f"{prefix}.widen", hidden))
         narrowed = self.add("Add", hidden, self.linear(f"{prefix}.narrow", inner))
         return self.norm(f"{prefix}.output_norm", narrowed)
 
 
-def build(weights: Weights) -> onnx.ModelProto:
-    """The whole network: int64 `tokens`, `segments` and `mask` in, three `logits` per row out."""
+def build(weights: Weights, max_tokens: int) -> onnx.ModelProto:
+    """Return the network: word vectors in, `logits` of rows x heads x three classes out."""
     graph = Graph(weights)
-    for name, number in (("one", 1.0), ("scale", 1 / math.sqrt(HEAD_WIDTH)), ("hide", -10000.0)):
-        graph.constant(name, np.array(number, dtype=np.float32))
+    graph.constant("scale", np.array(1 / math.sqrt(HEAD_WIDTH), dtype=np.float32))
     for name, numbers in (
-        ("by_head", [0, 0, shape.HEADS, HEAD_WIDTH]),
+        ("by_part", [0, 0, 3, shape.HEADS, HEAD_WIDTH]),
         ("by_width", [0, 0, shape.WIDTH]),
+        ("zeros", [0, 0]),
         ("zero", [0]),
+        ("axes", [0, 1]),
         ("axis_1", [1]),
-        ("axes_1_2", [1, 2]),
     ):
         graph.constant(name, np.array(numbers, dtype=np.int64))
-    hidden = _embed(graph)
-    present = graph.widened(graph.add("Unsqueeze", "mask", "axes_1_2"))
-    bias = graph.add("Mul", graph.add("Sub", "one", present), "hide")
-    for index in range(shape.LAYERS - 1):
-        hidden = graph.layer(f"layers.{index}", hidden, bias, hidden)
-    first = graph.add("Gather", hidden, "zero", axis=1)
-    head = graph.layer(f"layers.{shape.LAYERS - 1}", hidden, bias, first)
-    pooled = graph.add("Tanh", graph.linear("pooler", graph.add("Squeeze", head, "axis_1")))
-    logits = graph.linear("classifier", pooled)
-    graph.nodes.append(helper.make_node("Identity", [logits], ["logits"]))
+    length = graph.add("Gather", graph.add("Shape", "words"), "axis_1")
+    hidden = _embed(graph, length, max_tokens)
+    bias = _distance_bias(graph, length, max_tokens)
+    layers = 1 + max(int(n.split(".")[1]) for n in weights if n.startswith("layers."))
+    for index in range(layers):
+        hidden = graph.layer(f"layers.{index}", hidden, bias)
+    mean = graph.add("ReduceMean", hidden, "axis_1", keepdims=0)
+    heads = [
+        graph.linear(f"classify.{at}", graph.add("Tanh", graph.linear(f"pool.{at}", mean)))
+        for at in range(shape.JUDGING_HEADS)
+    ]
+    stacked = graph.add("Concat", *(graph.add("Unsqueeze", h, "axis_1") for h in heads), axis=1)
+    graph.nodes.append(helper.make_node("Identity", [stacked], ["logits"]))
     return _model(graph)
 
 
-def _embed(graph: Graph) -> str:
-    steps, scales = quantized(graph.weights["words.weight"])
-    graph.constant("words.steps", steps)
-    graph.constant("words.scales", scales)
-    for name in ("positions", "segments"):
-        graph.constant(f"{name}.weight", graph.weights[f"{name}.weight"].astype(np.float16))
-    words = graph.add(
-        "Mul", graph.rows_of("words.steps", "tokens"), graph.rows_of("words.scales", "tokens")
-    )
-    segments = graph.rows_of("segments.weight", "segments")
-    length = graph.add("Gather", graph.add("Shape", "tokens"), "axis_1")
-    places = graph.widened(graph.add("Slice", "positions.weight", "zero", length))
-    total = graph.add("Add", graph.add("Add", words, places), segments)
-    return graph.norm("embedding_norm", total)
+def _embed(graph: Graph, length: str, max_tokens: int) -> str:
+    table = graph.weights["positions.weight"][FIRST_POSITION : FIRST_POSITION + max_tokens]
+    stored = graph.widened(graph.constant("positions.weight", table.astype(np.float16)))
+    places = graph.add("Slice", stored, "zero", length, "zero")
+    return graph.norm("embedding_norm", graph.add("Add", "words", places))
+
+
+def _distance_bias(graph: Graph, length: str, max_tokens: int) -> str:
+    """Add the learned bias by distance: rows and columns of tokens, a bucket each, per head."""
+    buckets = shape.distance_buckets(max_tokens).numpy().astype(np.int64)
+    corner = graph.add("Concat", length, length, axis=0)
+    table = graph.constant("buckets", buckets)
+    places = graph.add("Slice", table, "zeros", corner, "axes")
+    gathered = graph.add("Gather", graph.vector("distance.weight"), places)
+    return graph.add("Unsqueeze", graph.add("Transpose", gathered, perm=[2, 0, 1]), "zero")
 
 
 def _model(graph: Graph) -> onnx.ModelProto:
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, ["rows", "length"])
-        for name in ("tokens", "segments", "mask")
-    ]
-    outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["rows", 3])]
+    words = ["rows", "length", shape.WIDTH]
+    inputs = [helper.make_tensor_value_info("words", TensorProto.FLOAT, words)]
+    logits = ["rows", shape.JUDGING_HEADS, 3]
+    outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, logits)]
     made = helper.make_graph(graph.nodes, "judge", inputs, outputs, list(graph.constants.values()))
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)])
     model.ir_version, model.producer_name = IR_VERSION, "affidavit"

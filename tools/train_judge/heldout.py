@@ -1,13 +1,9 @@
 """Rows to measure on, never trained on: developer sets, and rule-made edits of their documents.
 
-    python -m tools.train_judge.heldout DATA/dev OUT.jsonl [--sets N] [--edits N]
-
-The edits use the rules of the training on documents it has not seen; each kind is drawn from the
-sentences of news articles, bills, dialogues and web pages.
+The edits use the rules of the training on documents it has not seen: news articles, bills,
+dialogues and web pages.
 """
 
-import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from zlib import crc32
@@ -15,90 +11,91 @@ from zlib import crc32
 import numpy as np
 
 from tools.train_judge import families
-from tools.train_judge.sources import draw, read_pairs
-from tools.train_judge.windows import premise_for
+from tools.train_judge.sources import Pair, draw, read_pairs
+from tools.train_judge.windows import narrow, wide, without_marks
 
-# Kept for the final measurement only; nothing may be selected on them.
-EVALUATION_ONLY = frozenset({"attributionbench_id", "lfqa_verification", "qags"})
+# How many rows of each set the probe reads, half of them supported.
+SETS = {
+    "wice_dev": 200,
+    "attributionbench_id": 160,
+    "lfqa_verification": 160,
+    "frank": 160,
+    "summedits": 160,
+    "cg2c_doc": 160,
+    "expertqa": 160,
+    "bump": 120,
+    "qags": 120,
+}
 EDITED_DOCUMENTS = ("bump", "frank", "summedits", "cg2c_doc")
+EDITS_PER_KIND = 24
 SEED = 77
+Row = dict[str, str | int]
 
 
-def set_rows(path: Path, limit: int) -> Iterator[dict[str, object]]:
-    """A seeded sample of one set; truth is 1 for supported and 0 for all else."""
-    pairs = sorted(read_pairs(path), key=lambda pair: draw(pair, SEED))
-    for pair in pairs[:limit] if limit else pairs:
-        yield {
-            "group": pair.source,
-            "truth": int(pair.target == 0),
-            "premise": premise_for(pair.hypothesis, pair.premise),
-            "claim": pair.hypothesis,
-        }
+def dev_claims(data: Path) -> frozenset[str]:
+    """Every claim of the developer sets, in the form that `plain` gives."""
+    return frozenset(
+        plain(pair.hypothesis) for path in data.glob("*.jsonl.gz") for pair in read_pairs(path)
+    )
 
 
-def _documents(data: Path) -> list[families.Passage]:
+def plain(claim: str) -> str:
+    """A claim without what does not make it another claim: case and white space."""
+    return " ".join(claim.split()).casefold()
+
+
+def dev_rows(data: Path) -> Iterator[Row]:
+    """The rows of one measurement. Truth is 1 for supported and 0 for all else."""
+    for name, size in SETS.items():
+        pairs = sorted(read_pairs(data / f"{name}.jsonl.gz"), key=lambda pair: draw(pair, SEED))
+        supported = [pair for pair in pairs if pair.target == 0][: size // 2]
+        others = [pair for pair in pairs if pair.target != 0][: size - size // 2]
+        for pair in supported + others:
+            claim = without_marks(pair.hypothesis)
+            row = _row(name, int(pair.target == 0), narrow(claim, pair.premise), claim)
+            yield row | {"wide": wide(claim, pair.premise)}
+    yield from _edit_rows(data)
+
+
+def _row(group: str, truth: int, premise: str, claim: str) -> Row:
+    return {"group": group, "truth": truth, "premise": premise, "claim": claim}
+
+
+def _edit_rows(data: Path) -> Iterator[Row]:
+    """Edits by kind, and the unedited originals, over documents of the developer sets."""
     texts = {p.premise for name in EDITED_DOCUMENTS for p in read_pairs(data / f"{name}.jsonl.gz")}
     ordered = sorted(texts, key=lambda text: (crc32(f"{SEED}|{text}".encode()), text))
-    return [families.read_passage(text) for text in ordered]
-
-
-def edit_rows(data: Path, limit: int) -> Iterator[dict[str, object]]:
-    """Edits by kind, and the unedited originals, over documents of the developer sets."""
-    documents = [document for document in _documents(data) if document.claims()]
-    for name, kind in sorted(families.KINDS.items()):
-        rng = np.random.default_rng([SEED, crc32(name.encode())])
-        made = 0
-        for document in documents:
-            place = int(rng.choice(document.claims()))
-            claim, text = document.parts[place], document.text()
-            window = premise_for(claim, text)
-            edited = kind.edit(claim, text, rng)
-            if edited is None or edited == claim:
-                continue
-            made += 1
-            near = premise_for(edited, text)
-            yield {"group": f"edit_{name}", "truth": 0, "premise": near, "claim": edited}
-            yield {"group": "originals", "truth": 1, "premise": window, "claim": claim}
-            if made == limit:
-                break
-    yield from _removed_rows(documents, limit)
-
-
-def _removed_rows(documents: list[families.Passage], limit: int) -> Iterator[dict[str, object]]:
-    for name, maker in (("removed", families.removed_family), ("partial", families.partial_family)):
+    documents = [families.read_passage(text) for text in ordered]
+    documents = [document for document in documents if document.claims()]
+    makers = {
+        "removed": families.removed_family,
+        "partial": families.partial_family,
+        **{name: _edited(kind) for name, kind in families.KINDS.items()},
+    }
+    for name, maker in sorted(makers.items()):
         rng = np.random.default_rng([SEED, crc32(name.encode())])
         made = 0
         for document in documents:
             family = maker(document, int(rng.choice(document.claims())), rng)
-            if not family:
-                continue
-            made += 1
+            made += bool(family)
             for pair in family:
-                group = f"edit_{name}" if pair.target else f"restated_{name}"
-                row = {"group": group, "truth": int(not pair.target)}
-                yield {**row, "premise": pair.premise, "claim": pair.hypothesis}
-            if made == limit:
+                group = f"edit_{name}" if pair.target else "originals"
+                yield _row(group, int(not pair.target), pair.premise, pair.hypothesis)
+            if made == EDITS_PER_KIND:
                 break
 
 
-def main() -> None:
-    """Write the rows of one measurement."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--sets", type=int, default=0, help="rows per set; 0 is all")
-    parser.add_argument("--edits", type=int, default=300, help="edits per kind")
-    parser.add_argument("--evaluation-only", action="store_true", help="add the sets kept apart")
-    given = parser.parse_args()
-    with given.out.open("w", encoding="utf-8") as out:
-        for path in sorted(given.data.glob("*.jsonl.gz")):
-            name = path.name.removesuffix(".jsonl.gz")
-            if given.evaluation_only or name not in EVALUATION_ONLY:
-                for row in set_rows(path, given.sets):
-                    out.write(json.dumps(row) + "\n")
-        for row in edit_rows(given.data, given.edits):
-            out.write(json.dumps(row) + "\n")
+def _edited(kind: families.Kind) -> families.Maker:
+    """A family of a sentence as it stands, and edited."""
 
+    def make(document: families.Passage, place: int, rng: np.random.Generator) -> list[Pair]:
+        claim, text = document.parts[place], document.text()
+        edited = kind.edit(claim, text, rng)
+        if edited is None or edited == claim:
+            return []
+        return [
+            Pair(narrow(claim, text), claim, 0, "original"),
+            Pair(narrow(edited, text), edited, kind.target, "edit"),
+        ]
 
-if __name__ == "__main__":
-    main()
+    return make

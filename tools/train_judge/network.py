@@ -1,25 +1,43 @@
-"""The cross-encoder: a BERT encoder of 6 layers x 384 with a 3-way head, in plain torch.
+"""The cross-encoder: an MPNet encoder with two 3-way heads, in plain torch.
 
-Written out rather than taken from a model library, so that the training environment stays small
-and the exported graph holds exactly these operations. Tensor names are those of the usual BERT
-checkpoints, so that any of them can be the start.
+Head 0 reads real claims, head 1 near-verbatim edits: the two compete in one head. Written out
+rather than taken from a model library, so that the training environment stays small and the
+exported graph holds exactly these operations.
 """
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
+from torch.nn import functional
 
 ENTAILS, NEUTRAL, CONTRADICTS = 0, 1, 2
-WIDTH, LAYERS, HEADS, INNER = 384, 6, 12, 1536
-VOCABULARY, POSITIONS = 30522, 512
-EPSILON = 1e-12
+CLAIMS, EDITS = 0, 1
+JUDGING_HEADS = 2
+WIDTH, HEADS, INNER = 768, 12, 3072
+VOCABULARY, POSITIONS, PADDING, FIRST_POSITION = 30527, 514, 1, 2
+BUCKETS, FARTHEST = 32, 128
+EPSILON = 1e-5
+
+
+def distance_buckets(length: int) -> Tensor:
+    """Return the bucket of each pair of places: near distances apart, far ones by logarithm."""
+    places = torch.arange(length)
+    distance = places[:, None] - places[None, :]
+    half = BUCKETS // 2
+    exact = half // 2
+    side = (distance < 0).long() * half
+    distance = distance.abs()
+    far = torch.log(distance.clamp(min=1).float() / exact) / math.log(FARTHEST / exact)
+    far = (exact + (far * (half - exact)).long()).clamp(max=half - 1)
+    return side + torch.where(distance < exact, distance, far)
 
 
 class Layer(nn.Module):
-    """One transformer block with normalisation after each residual, as in BERT."""
+    """One transformer block with normalisation after each residual."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,97 +49,88 @@ class Layer(nn.Module):
         self.output_norm = nn.LayerNorm(WIDTH, eps=EPSILON)
 
     def forward(self, hidden: Tensor, bias: Tensor) -> Tensor:
-        """Attend, then transform; `bias` is 0 at real tokens and very negative at padding."""
-        query, key, value = self.query_key_value(hidden).chunk(3, dim=-1)
-        return self._finish(hidden, query, key, value, bias)
-
-    def first_only(self, hidden: Tensor, bias: Tensor) -> Tensor:
-        """The same for the first token alone: the head reads no other, and 1/7 of the work goes."""
-        first = hidden[:, :1]
-        weight, offset = self.query_key_value.weight, self.query_key_value.bias
-        query = nn.functional.linear(first, weight[:WIDTH], offset[:WIDTH])
-        key_value = nn.functional.linear(hidden, weight[WIDTH:], offset[WIDTH:])
-        key, value = key_value.chunk(2, dim=-1)
-        return self._finish(first, query, key, value, bias)
-
-    def _finish(
-        self, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor, bias: Tensor
-    ) -> Tensor:
-        query, key, value = (_by_head(part) for part in (query, key, value))
-        scores = query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS) + bias
-        mixed = (scores.softmax(-1) @ value).transpose(1, 2).flatten(2)
-        hidden = self.attended_norm(hidden + self.attended(mixed))
-        inner = nn.functional.gelu(self.widen(hidden))
-        return self.output_norm(hidden + self.narrow(inner))
-
-
-def _by_head(part: Tensor) -> Tensor:
-    return part.unflatten(-1, (HEADS, WIDTH // HEADS)).transpose(1, 2)
+        """Attend, then transform. `bias` is added to the attention scores."""
+        rows, length, _ = hidden.shape
+        parts = self.query_key_value(hidden).view(rows, length, 3, HEADS, -1)
+        query, key, value = parts.permute(2, 0, 3, 1, 4)
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+        hidden = self.attended_norm(hidden + self.attended(mixed.transpose(1, 2).flatten(2)))
+        return self.output_norm(hidden + self.narrow(functional.gelu(self.widen(hidden))))
 
 
 class CrossEncoder(nn.Module):
-    """Token ids, segments and mask in; logits for entails, neutral, contradicts out."""
+    """Token ids and mask in; logits of rows x heads x (entails, neutral, contradicts) out."""
 
-    def __init__(self) -> None:
+    def __init__(self, layers: int = 12) -> None:
         super().__init__()
         self.words = nn.Embedding(VOCABULARY, WIDTH)
         self.positions = nn.Embedding(POSITIONS, WIDTH)
-        self.segments = nn.Embedding(2, WIDTH)
         self.embedding_norm = nn.LayerNorm(WIDTH, eps=EPSILON)
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
-        self.pooler = nn.Linear(WIDTH, WIDTH)
-        self.classifier = nn.Linear(WIDTH, 3)
+        self.distance = nn.Embedding(BUCKETS, HEADS)
+        self.layers = nn.ModuleList(Layer() for _ in range(layers))
+        self.pool = nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(JUDGING_HEADS))
+        self.classify = nn.ModuleList(nn.Linear(WIDTH, 3) for _ in range(JUDGING_HEADS))
 
-    def forward(self, tokens: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Classify each row of a padded batch (int64 ids; mask 1 at real tokens)."""
-        places = torch.arange(tokens.shape[1], device=tokens.device)
-        hidden = self.words(tokens) + self.positions(places) + self.segments(segments)
-        hidden = self.embedding_norm(hidden)
-        bias = (1.0 - mask[:, None, None, :].to(hidden.dtype)) * -10000.0
-        for layer in self.layers[:-1]:
+        length = tokens.shape[1]
+        places = torch.arange(FIRST_POSITION, FIRST_POSITION + length)
+        hidden = self.embedding_norm(self.words(tokens) + self.positions(places))
+        bias = self.distance(distance_buckets(length)).permute(2, 0, 1)[None]
+        bias = bias + (1.0 - mask[:, None, None, :].float()) * -10000.0
+        for layer in self.layers:
             hidden = layer(hidden, bias)
-        first = self.layers[-1].first_only(hidden, bias)
-        pooled = torch.tanh(self.pooler(first[:, 0]))
-        return self.classifier(pooled)
-
-    def freeze_tables(self) -> None:
-        """Word and position vectors stay as they came: few pairs must not move rare words."""
-        self.words.weight.requires_grad_(False)
-        self.positions.weight.requires_grad_(False)
+        present = mask[..., None].float()
+        mean = (hidden * present).sum(1) / present.sum(1)
+        heads = zip(self.pool, self.classify, strict=True)
+        return torch.stack([classify(torch.tanh(pool(mean))) for pool, classify in heads], 1)
 
 
-def _renamed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Our names and joined query-key-value matrices, from the names of a usual BERT checkpoint."""
-    plain = {
-        "words.weight": "bert.embeddings.word_embeddings.weight",
-        "positions.weight": "bert.embeddings.position_embeddings.weight",
-        "segments.weight": "bert.embeddings.token_type_embeddings.weight",
+_PARTS = {
+    "attended": "attention.attn.o",
+    "attended_norm": "attention.LayerNorm",
+    "widen": "intermediate.dense",
+    "narrow": "output.dense",
+    "output_norm": "output.LayerNorm",
+}
+
+
+def start_from(path: Path, layers: Sequence[int] = range(12)) -> CrossEncoder:
+    """Return a network with the trunk of an all-mpnet-base-v2 file, or of some of its layers."""
+    theirs = load_file(path)
+    state = {
+        "words.weight": theirs["embeddings.word_embeddings.weight"],
+        "positions.weight": theirs["embeddings.position_embeddings.weight"],
+        "embedding_norm.weight": theirs["embeddings.LayerNorm.weight"],
+        "embedding_norm.bias": theirs["embeddings.LayerNorm.bias"],
+        "distance.weight": theirs["encoder.relative_attention_bias.weight"],
     }
-    state = {ours: tensors[theirs] for ours, theirs in plain.items()}
-    pairs = {
-        "embedding_norm": "bert.embeddings.LayerNorm",
-        "pooler": "bert.pooler.dense",
-        "classifier": "classifier",
-    }
-    for index in range(LAYERS):
-        theirs = f"bert.encoder.layer.{index}"
-        pairs[f"layers.{index}.attended"] = f"{theirs}.attention.output.dense"
-        pairs[f"layers.{index}.attended_norm"] = f"{theirs}.attention.output.LayerNorm"
-        pairs[f"layers.{index}.widen"] = f"{theirs}.intermediate.dense"
-        pairs[f"layers.{index}.narrow"] = f"{theirs}.output.dense"
-        pairs[f"layers.{index}.output_norm"] = f"{theirs}.output.LayerNorm"
+    for at, number in enumerate(layers):
+        source = f"encoder.layer.{number}"
         for kind in ("weight", "bias"):
-            names = [f"{theirs}.attention.self.{part}.{kind}" for part in ("query", "key", "value")]
-            state[f"layers.{index}.query_key_value.{kind}"] = torch.cat([tensors[n] for n in names])
-    for ours, theirs in pairs.items():
-        for kind in ("weight", "bias"):
-            state[f"{ours}.{kind}"] = tensors[f"{theirs}.{kind}"]
-    return state
+            joined = [theirs[f"{source}.attention.attn.{part}.{kind}"] for part in "qkv"]
+            state[f"layers.{at}.query_key_value.{kind}"] = torch.cat(joined)
+            for ours, name in _PARTS.items():
+                state[f"layers.{at}.{ours}.{kind}"] = theirs[f"{source}.{name}.{kind}"]
+    torch.manual_seed(1)  # The heads are new.
+    network = CrossEncoder(len(layers))
+    network.load_state_dict(network.state_dict() | state)
+    return network
 
 
-def load_network(path: Path) -> CrossEncoder:
-    """Read a network from a safetensors file with our names, or with those of a BERT checkpoint."""
-    tensors = load_file(path)
-    network = CrossEncoder()
-    network.load_state_dict(tensors if "words.weight" in tensors else _renamed(tensors))
+def load_network(path: Path, layers: Sequence[int] | None = None) -> CrossEncoder:
+    """Read a network of ours from a safetensors file; `layers` keeps only some, for a student."""
+    state = load_file(path)
+    depth = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
+    kept = range(depth) if layers is None else layers
+    chosen = {name: value for name, value in state.items() if not name.startswith("layers.")}
+    for at, number in enumerate(kept):
+        prefix = f"layers.{number}."
+        chosen |= {
+            f"layers.{at}.{name.removeprefix(prefix)}": value
+            for name, value in state.items()
+            if name.startswith(prefix)
+        }
+    network = CrossEncoder(len(kept))
+    network.load_state_dict({name: value.float() for name, value in chosen.items()})
     return network

@@ -1,141 +1,202 @@
 """Make the training file: public pairs, rule-made pairs, their windows, their tokens.
 
-    python -m tools.train_judge.prepare DATA/train MODEL/tokenizer.json OUT
+    python -m tools.train_judge.prepare DATA TOKENIZER OUT [--unlabelled N]
 
-Deterministic: the same data, code and seed give the same bytes. Needs no torch.
+DATA holds `train/` and `dev/`. OUT gets `pairs.npz` (tokens), `pairs.jsonl` (the same as text, to
+be read by people), `held.jsonl` and `dev.jsonl` (rows of the probe). Deterministic: the same data,
+code and seed give the same bytes. Needs no torch.
 """
 
 import argparse
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from zlib import crc32
 
 import numpy as np
-from numpy.random import Generator
-from tokenizers import Tokenizer
 
 from tools.train_judge import families
-from tools.train_judge.families import Passage
-from tools.train_judge.questions import contrasts
-from tools.train_judge.sources import CAPS, Pair, capped_source, read_pairs
-from tools.train_judge.windows import fits, premise_for
+from tools.train_judge.batches import encode, open_tokenizer
+from tools.train_judge.heldout import dev_claims, dev_rows, plain
+from tools.train_judge.joined import QUOTAS, joined_claims
+from tools.train_judge.questions import contrasts, stated
+from tools.train_judge.sources import (
+    CAPS,
+    TWICE,
+    UNLABELLED,
+    Pair,
+    capped,
+    draw,
+    read_pairs,
+    read_source,
+)
+from tools.train_judge.windows import is_short, narrow, wide
 from tools.train_judge.word_lists import words
 
-MAX_TOKENS = 128
+SEED = 11
 QUESTION_FAMILIES = 6000
-Maker = Callable[[Passage, int, Generator], list[Pair]]
+# With a third of the rows made by rule, real claims were read worse.
+HUMAN_SHARE = 0.8
+CLAIMS, EDITS = 0, 1  # The network's heads.
+Family = list[Pair]
 
 
-def running_passages(data: Path, seed: int) -> list[str]:
-    """The distinct source texts of the running-text sets, in a seeded order."""
-    sets = (data / f"{name}.jsonl.gz" for name in words("running_text"))
-    texts = {pair.premise for path in sets for pair in read_pairs(path)}
-    return sorted(texts, key=lambda text: (crc32(f"{seed}|{text}".encode()), text))
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The pairs of each head, in families that stay together, and the pairs held out."""
+
+    human: list[Family]
+    edits: list[Family]
+    held: list[Pair]
+
+    def rows(self, seed: int) -> list[tuple[Pair, int]]:
+        """All pairs with their heads, families in a seeded order."""
+        groups = [(family, CLAIMS) for family in self.human]
+        groups += [(family, EDITS) for family in self.edits]
+        order = np.random.default_rng(seed).permutation(len(groups))
+        return [(pair, groups[at][1]) for at in order for pair in groups[at][0]]
 
 
-def _maker(name: str) -> Maker:
-    def make(passage: Passage, place: int, rng: Generator) -> list[Pair]:
-        return families.edited_family(name, passage, place, rng)
+def prepare(data: Path, seed: int, unlabelled: int = 0) -> Prepared:
+    """What is trained on, and what is held out of it.
 
-    return make
-
-
-def rule_made(texts: list[str], seed: int) -> Iterator[list[Pair]]:
-    """Families of every kind; rare kinds look through all passages, frequent ones through few."""
-    passages = [families.read_passage(text) for text in texts]
-    passages = [passage for passage in passages if passage.claims() and len(passage.parts) > 1]
-    makers: dict[str, tuple[int, Maker]] = {
-        "removed": (families.REMOVED_FAMILIES, families.removed_family),
-        "partial": (families.PARTIAL_FAMILIES, families.partial_family),
-    }
-    for name, kind in families.KINDS.items():
-        makers[name] = (kind.families, _maker(name))
-    for number, (name, (quota, maker)) in enumerate(sorted(makers.items())):
-        rng = np.random.default_rng([seed, crc32(name.encode())])
-        start = number * len(passages) // len(makers)
-        rotated = passages[start:] + passages[:start]
-        yield from _filled(rotated, quota, maker, rng)
-
-
-def _filled(
-    passages: list[Passage], quota: int, maker: Maker, rng: Generator
-) -> Iterator[list[Pair]]:
-    """One family of each passage that has one, until there are enough."""
-    made = 0
-    for passage in passages:
-        if made == quota:
-            return
-        tries = (maker(passage, int(place), rng) for place in rng.permutation(passage.claims()))
-        family = next((found for found in tries if found), None)
-        if family:
-            made += 1
-            yield family
-
-
-def public_families(data: Path, seed: int) -> Iterator[list[Pair]]:
-    """Each public pair as a family of one, its premise cut to the window of its claim.
-
-    Half of the premises that fit are kept whole: their labels were given for the whole.
+    No claim of the developer sets is trained on. `unlabelled` pairs beyond the caps are added
+    without their labels, for a student to learn from its teacher.
     """
-    for source in sorted(CAPS):
-        for pair in capped_source(data / f"{source}.jsonl.gz", seed):
-            whole = fits(pair.premise) and crc32(pair.hypothesis.encode()) % 2
-            premise = pair.premise if whole else premise_for(pair.hypothesis, pair.premise)
-            yield [Pair(premise, pair.hypothesis, pair.target, pair.source)]
+    chosen, joinable, beyond, held = _public_pairs(data / "train", seed)
+    human = [[replace(pair, premise=_premise(pair))] for pair in map(_as_statement, chosen)]
+    human += [[replace(pair, premise=_short(pair))] for pair in joined_claims(joinable, seed)]
+    human += _answers(data / "train")
+    edits = sorted(_edits(data / "train", seed), key=lambda family: _number(family[0].hypothesis))
+    seen = dev_claims(data / "dev")
+    human, edits = _unseen(human, seen), _unseen(edits, seen)
+    most = sum(map(len, human)) * (1 - HUMAN_SHARE) / HUMAN_SHARE
+    sizes = accumulate(map(len, edits))
+    edits = [family for family, size in zip(edits, sizes, strict=True) if size <= most]
+    rest = map(_as_statement, beyond[:unlabelled])
+    human += _unseen(([_unlabelled(pair)] for pair in rest), seen)
+    return Prepared(human, edits, [replace(pair, premise=_short(pair)) for pair in held])
 
 
-def question_families(data: Path) -> Iterator[list[Pair]]:
+def _number(text: str) -> int:
+    return crc32(text.encode())
+
+
+def _public_pairs(data: Path, seed: int) -> tuple[list[Pair], list[Pair], list[Pair], list[Pair]]:
+    """The pairs within the caps, those that can be joined, those beyond the caps, those held."""
+    chosen: list[Pair] = []
+    joinable: list[Pair] = []
+    beyond: list[Pair] = []
+    held: list[Pair] = []
+    for name, cap in CAPS.items():
+        pairs, apart = read_source(data / f"{name}.jsonl.gz", seed)
+        within = capped(pairs, cap, seed)
+        chosen += within * (2 if name in TWICE else 1)
+        joinable += pairs if name in QUOTAS else []
+        taken = set(within)
+        beyond += [pair for pair in pairs if pair not in taken]
+        held += apart
+    beyond.sort(key=lambda pair: draw(pair, seed))
+    return chosen, joinable, beyond, held
+
+
+def _as_statement(pair: Pair) -> Pair:
+    return stated(pair) or pair
+
+
+def _premise(pair: Pair) -> str:
+    """Short premises mostly whole, as they were labelled; a quarter of the long in wide windows."""
+    length = len(pair.premise.split())
+    number = _number(f"{pair.hypothesis}|{pair.premise[:80]}")
+    is_whole = length < 25 or number % 3 if length <= 60 else length <= 90 and number % 2
+    if is_whole:
+        return pair.premise
+    window = wide if length > 90 and number % 4 == 0 else narrow
+    return window(pair.hypothesis, pair.premise)
+
+
+def _short(pair: Pair) -> str:
+    return pair.premise if is_short(pair.premise) else narrow(pair.hypothesis, pair.premise)
+
+
+def _unlabelled(pair: Pair) -> Pair:
+    window = wide if _number(pair.hypothesis) % 2 else narrow
+    return replace(pair, premise=window(pair.hypothesis, pair.premise), target=UNLABELLED)
+
+
+def _answers(data: Path) -> Iterator[Family]:
     """Right and wrong answers as statements, each with its own window."""
     found = list(contrasts(read_pairs(data / "squad_swap.jsonl.gz")))
-    found.sort(key=lambda family: crc32(family[0].hypothesis.encode()))
+    found.sort(key=lambda family: _number(family[0].hypothesis))
     for family in found[:QUESTION_FAMILIES]:
-        yield [
-            Pair(premise_for(p.hypothesis, p.premise), p.hypothesis, p.target, "stated_answers")
-            for p in family
-        ]
+        yield [replace(pair, premise=_premise(pair), source="stated_answers") for pair in family]
 
 
-def encode(tokenizer: Tokenizer, pairs: list[Pair]) -> dict[str, np.ndarray]:
-    """Token ids end to end, with the place where each row and each claim begins."""
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")
-    encoded = tokenizer.encode_batch([(p.premise, p.hypothesis) for p in pairs])
-    lengths = [len(row.ids) for row in encoded]
-    return {
-        "ids": np.concatenate([np.array(row.ids, dtype=np.uint16) for row in encoded]),
-        "starts": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        "claims": np.array([row.type_ids.index(1) for row in encoded], dtype=np.int16),
-        "targets": np.array([p.target for p in pairs], dtype=np.int8),
-    }
+def _edits(data: Path, seed: int) -> Iterator[Family]:
+    """Edits of every kind; rare kinds look through all passages, frequent ones through few."""
+    sets = (data / f"{name}.jsonl.gz" for name in words("running_text"))
+    texts = {pair.premise for path in sets for pair in read_pairs(path)}
+    ordered = sorted(texts, key=lambda text: (_number(f"{seed}|{text}"), text))
+    passages = [families.read_passage(text) for text in ordered]
+    passages = [passage for passage in passages if passage.claims() and len(passage.parts) > 1]
+    for number, (name, (maker, quota)) in enumerate(sorted(families.MAKERS.items())):
+        rng = np.random.default_rng([seed, _number(name)])
+        start = number * len(passages) // len(families.MAKERS)
+        made = 0
+        for passage in passages[start:] + passages[:start]:
+            tries = (maker(passage, int(at), rng) for at in rng.permutation(passage.claims()))
+            family = next(filter(None, tries), [])
+            if family:
+                made += 1
+                yield family
+            if made == quota:
+                break
+
+
+def _unseen(groups: Iterable[Family], seen: frozenset[str]) -> list[Family]:
+    """The families without a claim of the developer sets."""
+    every = list(groups)
+    kept = [f for f in every if not any(plain(pair.hypothesis) in seen for pair in f)]
+    if len(kept) < len(every):
+        print(f"{len(every) - len(kept)} families left out: their claims are in the dev sets")
+    return kept
 
 
 def main() -> None:
-    """Write pairs.npz (tokens) and pairs.jsonl (text, to be read by people)."""
+    """Write the rows to train on and the rows of the probe."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("tokenizer", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--unlabelled", type=int, default=0, help="rows for a teacher to label")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    groups = [
-        *public_families(given.data, given.seed),
-        *question_families(given.data),
-        *rule_made(running_passages(given.data, given.seed), given.seed),
-    ]
-    order = np.random.default_rng(given.seed).permutation(len(groups))
-    pairs = [pair for place in order for pair in groups[place]]
-    rows = encode(Tokenizer.from_file(str(given.tokenizer)), pairs)
-    np.savez(given.out / "pairs.npz", **rows)
-    with (given.out / "pairs.jsonl").open("w", encoding="utf-8") as out:
-        for pair in pairs:
-            out.write(json.dumps([pair.source, pair.target, pair.hypothesis, pair.premise]) + "\n")
-    counts = Counter((pair.source, pair.target) for pair in pairs)
-    for (source, target), number in sorted(counts.items()):
+    prepared = prepare(given.data, given.seed, given.unlabelled)
+    pairs, heads = zip(*prepared.rows(given.seed), strict=True)
+    texts = [(pair.premise, pair.hypothesis) for pair in pairs]
+    rows = encode(open_tokenizer(given.tokenizer), texts, [pair.target for pair in pairs], heads)
+    rows.write(given.out / "pairs.npz")
+    lines = ([*_line(pair), head] for pair, head in zip(pairs, heads, strict=True))
+    _write_lines(given.out / "pairs.jsonl", lines)
+    _write_lines(given.out / "held.jsonl", map(_line, prepared.held))
+    _write_lines(given.out / "dev.jsonl", dev_rows(given.data / "dev"))
+    for (source, target), number in sorted(Counter((p.source, p.target) for p in pairs).items()):
         print(source, target, number)
-    print(f"{len(pairs)} pairs, mean {np.diff(rows['starts']).mean():.1f} tokens")
+    share = heads.count(CLAIMS) / len(heads)
+    print(f"{len(pairs)} pairs, {share:.1%} human, mean {rows.lengths.mean():.1f} tokens")
+
+
+def _line(pair: Pair) -> list[str | int]:
+    return [pair.source, pair.target, pair.hypothesis, pair.premise]
+
+
+def _write_lines(path: Path, rows: Iterable[object]) -> None:
+    with path.open("w", encoding="utf-8") as out:
+        out.writelines(json.dumps(row) + "\n" for row in rows)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,52 @@
-"""Score rows with a network and reduce the scores to figures per group."""
+"""Score held-out rows with a network and reduce the scores to figures.
 
+    python -m tools.train_judge.probe PREPARED TOKENIZER WEIGHTS... [--wide] [--workers N]
+
+Figures are of the network alone at the fixed threshold 0.5; the judge as a whole is measured by
+`tools.judge_bench`.
+"""
+
+import argparse
 import json
-import math
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
+from numpy.typing import NDArray
 
-from tools.train_judge.network import CONTRADICTS, ENTAILS, CrossEncoder
+from tools.train_judge.batches import Array, Rows, encode, open_tokenizer
+from tools.train_judge.network import CLAIMS, EDITS, ENTAILS, CrossEncoder, load_network
+from tools.train_judge.sources import EVALUATION_ONLY
 
-MAX_TOKENS = 128
-BATCH = 32
+BATCH = 8
 THRESHOLD = 0.5
+HELD_STEP = 4  # Every fourth held-out pair: 450, a standard error of about .02.
+Scores = NDArray[np.float64]
 
 
-def area_under_curve(scores: np.ndarray, truth: np.ndarray) -> float:
+def thread_pool(workers: int) -> ThreadPoolExecutor:
+    """Threads that compute on one core each."""
+    return ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+
+
+def score(network: CrossEncoder, rows: Rows, pool: Executor) -> Scores:
+    """Probabilities of the three classes by each head: rows x heads x classes."""
+
+    def read(places: Array) -> Scores:
+        with torch.inference_mode():
+            tokens, mask = map(torch.from_numpy, rows.batch(places))
+            return network(tokens, mask).softmax(-1).numpy()
+
+    order = np.argsort(rows.lengths, kind="stable")
+    parts = [order[begin : begin + BATCH] for begin in range(0, len(order), BATCH)]
+    return np.concatenate(list(pool.map(read, parts)))[np.argsort(order)]
+
+
+def area_under_curve(scores: Scores, truth: Array) -> float:
     """Chance that a supported row scores above another; ties count half (Mann-Whitney)."""
     values, places = np.unique(scores, return_inverse=True)
     counts = np.bincount(places, minlength=len(values))
@@ -26,68 +56,79 @@ def area_under_curve(scores: np.ndarray, truth: np.ndarray) -> float:
     return float((ranks[truth == 1].sum() - yes * (yes + 1) / 2) / (yes * no))
 
 
-def wilson(share: float, number: int) -> tuple[float, float]:
-    """95% interval of a share (Wilson's score interval)."""
-    z = 1.959964
-    centre = share + z * z / (2 * number)
-    spread = z * math.sqrt(share * (1 - share) / number + z * z / (4 * number * number))
-    scale = 1 + z * z / number
-    return (centre - spread) / scale, (centre + spread) / scale
-
-
 class Probe:
-    """A file of rows, tokenised once, measured as often as wanted."""
+    """The probe's rows of a prepared folder, tokenised once, measured as often as wanted."""
 
-    def __init__(self, rows: Path, tokenizer: Path) -> None:
-        lines = rows.read_text(encoding="utf-8").splitlines()
-        self.rows = [json.loads(line) for line in lines]
-        encoder = Tokenizer.from_file(str(tokenizer))
-        encoder.no_padding()
-        encoder.enable_truncation(MAX_TOKENS, strategy="longest_first")
-        self.encoded = encoder.encode_batch([(row["premise"], row["claim"]) for row in self.rows])
+    def __init__(self, prepared: Path, tokenizer: Path, wide: bool = False) -> None:
+        dev = _read_lines(prepared / "dev.jsonl")
+        held = _read_lines(prepared / "held.jsonl")[::HELD_STEP]
+        self.groups = [row["group"] for row in dev]
+        self.truth = np.array([row["truth"] for row in dev])
+        self.sources = [source for source, _, _, _ in held]
+        self.targets = np.array([target for _, target, _, _ in held])
+        premise = "wide" if wide else "premise"
+        texts = [(row.get(premise, row["premise"]), row["claim"]) for row in dev]
+        texts += [(premise, claim) for _, _, claim, premise in held]
+        self.rows = encode(open_tokenizer(tokenizer), texts)
 
-    def scores(self, network: CrossEncoder) -> np.ndarray:
-        """Probabilities of the three classes for every row, in the file's order."""
-        order = sorted(range(len(self.rows)), key=lambda place: len(self.encoded[place].ids))
-        result = np.zeros((len(self.rows), 3))
-        network.eval()
-        for begin in range(0, len(order), BATCH):
-            places = order[begin : begin + BATCH]
-            width = len(self.encoded[places[-1]].ids)
-            tokens, segments, mask = (
-                torch.zeros(len(places), width, dtype=torch.int64) for _ in range(3)
-            )
-            for row, place in enumerate(places):
-                found = self.encoded[place]
-                tokens[row, : len(found.ids)] = torch.tensor(found.ids)
-                segments[row, : len(found.ids)] = torch.tensor(found.type_ids)
-                mask[row, : len(found.ids)] = 1
-            with torch.inference_mode():
-                result[places] = network(tokens, segments, mask).softmax(-1).numpy()
-        network.train()
-        return result
+    def measure(self, network: CrossEncoder, pool: Executor) -> dict[str, Any]:
+        """AUROC and balanced accuracy of sets, shares of edits called supported, NLI accuracy.
 
-    def measure(self, network: CrossEncoder) -> dict[str, dict[str, float]]:
-        """Figures of every group: balanced accuracy and AUROC of sets, shares of edits."""
-        return figures(self.rows, self.scores(network))
+        Sets and held-out pairs are read by the head for claims, edits and their originals by both.
+        `auroc` is the mean of the sets on which a choice may rest, `auroc_apart` of the others.
+        """
+        scores = score(network, self.rows, pool)
+        support, held = scores[: len(self.truth), :, ENTAILS], scores[len(self.truth) :, CLAIMS]
+        sets, edits = {}, {}
+        for name, places in _places(self.groups).items():
+            truth, called = self.truth[places], support[places] >= THRESHOLD
+            if 0 < truth.sum() < len(truth):
+                balanced = np.mean([np.mean(called[truth == t, CLAIMS] == t) for t in (0, 1)])
+                area = area_under_curve(support[places, CLAIMS], truth)
+                sets[name] = {"auroc": round(area, 4), "bacc": round(float(balanced), 4)}
+            else:
+                edits[name] = {"claims": _mean(called[:, CLAIMS]), "edits": _mean(called[:, EDITS])}
+        right = held.argmax(-1) == self.targets
+        return {
+            "auroc": _mean(sets[name]["auroc"] for name in sets.keys() - EVALUATION_ONLY),
+            "auroc_apart": _mean(sets[name]["auroc"] for name in sets.keys() & EVALUATION_ONLY),
+            "accuracy": _mean(right),
+            "sets": sets,
+            "edits": edits,
+            "held": {name: _mean(right[at]) for name, at in _places(self.sources).items()},
+        }
 
 
-def figures(rows: list[dict[str, object]], scores: np.ndarray) -> dict[str, dict[str, float]]:
-    """Per group with both truths: balanced accuracy, AUROC, n. Else: shares called each way."""
-    groups: dict[str, list[int]] = defaultdict(list)
-    for place, row in enumerate(rows):
-        groups[str(row["group"])].append(place)
-    result: dict[str, dict[str, float]] = {}
-    for name, places in groups.items():
-        truth = np.array([rows[place]["truth"] for place in places])
-        support = scores[places, ENTAILS]
-        called = support >= THRESHOLD
-        if 0 < truth.sum() < len(truth):
-            balanced = (called[truth == 1].mean() + (~called[truth == 0]).mean()) / 2
-            area = area_under_curve(support, truth)
-            found = {"bacc": float(balanced), "auroc": area}
-        else:
-            against = scores[places].argmax(-1) == CONTRADICTS
-            found = {"supported": float(called.mean()), "contradicted": float(against.mean())}
-        result[name] = {key: round(value, 4) for key, value in found.items()} | {"n": len(places)}
-    return result
+def _read_lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _places(names: Sequence[str]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for place, name in enumerate(names):
+        found[name].append(place)
+    return found
+
+
+def _mean(values: Iterable[float]) -> float:
+    return round(float(np.mean(list(values))), 4)
+
+
+def main() -> None:
+    """Measure every weights file on the same rows, one line of JSON each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("prepared", type=Path)
+    parser.add_argument("tokenizer", type=Path)
+    parser.add_argument("weights", type=Path, nargs="+")
+    parser.add_argument("--wide", action="store_true", help="read the wide windows of the sets")
+    parser.add_argument("--workers", type=int, default=2)
+    given = parser.parse_args()
+    probe = Probe(given.prepared, given.tokenizer, given.wide)
+    with thread_pool(given.workers) as pool:
+        for path in given.weights:
+            found = probe.measure(load_network(path), pool)
+            print(json.dumps({"weights": str(path), **found}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -155,8 +155,14 @@ def check_answer(
     cited = _cited_chunks(split.claims, context)
     chunks: dict[str, Chunk] = {chunk.id: chunk for chunk in cited}
     readings: dict[str, Sequence[Reading]] = {}
+    unread: set[str] = set()
     for done, claim in enumerate(split.claims, start=1):
         evidence = _evidence_for(claim, cited, context)
+        if context.judge.reads_english_only and not claim.is_in_english:
+            # A repetition needs no language.
+            evidence = tuple(chunk for chunk in evidence if _repeats(claim.statement, chunk.text))
+            if not evidence:
+                unread.add(claim.id)
         chunks.update((chunk.id, chunk) for chunk in evidence)
         readings[claim.id] = tuple(
             structs.replace(reading, page_number=index.page_at(chunk, reading.snippet_span.start))
@@ -178,7 +184,14 @@ def check_answer(
         request=request,
         judge=context.judge.identity,
         rules=context.rules,
+        unread=unread,
     )
+
+
+def _repeats(claim: str, passage: str) -> bool:
+    """Tell whether a claim is in a passage letter for letter, apart from case and white space."""
+    plain = " ".join(claim.casefold().split()).rstrip(".!?\u3002")
+    return plain in " ".join(passage.casefold().split())
 
 
 def save_ledger(ledger: Ledger, project: Project) -> Path:

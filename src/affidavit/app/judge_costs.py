@@ -32,6 +32,11 @@ class PairCollector:
         """The identity of the judge that it replaces."""
         return self._judge.identity
 
+    @property
+    def reads_english_only(self) -> bool:
+        """As the judge that it replaces."""
+        return self._judge.reads_english_only
+
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
         """Record the pair, and return readings without a result."""
         self.pairs.append((claim, tuple(chunks)))

@@ -166,6 +166,11 @@ class HfJudge:
         self._digest = digest
 
     @property
+    def reads_english_only(self) -> bool:
+        """Whether likeness of words in another language would be taken for support."""
+        return False
+
+    @property
     def identity(self) -> JudgeIdentity:
         """Name, version, and the digest of weights, vocabulary, labels and thresholds."""
         return JudgeIdentity("hf", VERSION, self._digest, rederivable=False)

@@ -16,6 +16,11 @@ class Judge(Protocol):
         """Which judge this is, down to the digest of its rules or weights."""
         ...
 
+    @property
+    def reads_english_only(self) -> bool:
+        """Whether likeness of words in another language would be taken for support."""
+        ...
+
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
         """Return one reading per chunk, in the order of the chunks."""
         ...

@@ -33,6 +33,11 @@ class ThresholdedJudge(Struct, frozen=True):
         """The identity of the judge that reads."""
         return self.inner.identity
 
+    @property
+    def reads_english_only(self) -> bool:
+        """As the judge that reads."""
+        return self.inner.reads_english_only
+
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
         """Return one reading per chunk, in the order of the chunks."""
         read = self.inner.read(claim, chunks)

@@ -7,7 +7,7 @@ longer equals its replay. Rules B1 to B4 of docs/ledger.md.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -39,7 +39,7 @@ from affidavit.ledger.gates import (
 )
 from affidavit.ledger.model import (
     BACKED,
-    CITATION_KINDS,
+    DERIVED_KINDS,
     Chunk,
     Claim,
     Document,
@@ -85,6 +85,9 @@ _UNRESOLVED_KINDS: Final = frozenset(
 )
 
 
+NOT_JUDGED: Final = "Not judged: the judge does not read the language of the claim ({language})"
+
+
 class CheckRequest(Struct, frozen=True, kw_only=True):
     """An answer to check, and what is known about it."""
 
@@ -110,11 +113,13 @@ def adjudicate(
     request: CheckRequest,
     judge: JudgeIdentity,
     rules: LedgerRules = DEFAULT_RULES,
+    unread: Collection[str] = (),
 ) -> Ledger:
     """Return the ledger of an answer.
 
-    `readings` are by claim id; a claim without readings is not_found. `chunks` are at least those
-    that were read and those that the answer cites; `documents` are all sources.
+    `readings` are by claim id; a claim without readings is not_found. `unread` are the ids of
+    claims in a language that the judge does not read. `chunks` are at least those that were read
+    and those that the answer cites; `documents` are all sources.
     """
     known = {claim.id for claim in split.claims}
     for name in readings:
@@ -122,7 +127,13 @@ def adjudicate(
             raise AffidavitError(faults.READING_UNKNOWN, what="the claim", name=name)
     index = citation_index(documents, chunks)
     return _decided_ledger(
-        [undecided_entry(claim, readings.get(claim.id, ()), index) for claim in split.claims],
+        [
+            structs.replace(
+                undecided_entry(claim, readings.get(claim.id, ()), index),
+                unread_language=claim.language if claim.id in unread else "",
+            )
+            for claim in split.claims
+        ],
         request=request,
         judge=judge,
         rules=rules,
@@ -153,7 +164,7 @@ def replay_ledger(ledger: Ledger) -> Ledger:
         documents=ledger.documents,
         remarks=ledger.remarks,
         left_out=ledger.left_out,
-        findings=tuple(each for each in ledger.findings if each.kind not in CITATION_KINDS),
+        findings=tuple(each for each in ledger.findings if each.kind not in DERIVED_KINDS),
         schema=ledger.schema_version,
     )
 
@@ -245,7 +256,7 @@ def _decided_ledger(
     by_id = {document.id: document for document in documents}
     entries = tuple(decide_entry(entry, by_id, request.answer_date, rules) for entry in undecided)
     flags = risk_flags(entries, documents, request.answer_date, rules, edition=edition)
-    findings = (*findings, *citation_findings(entries))
+    findings = (*findings, *language_findings(entries), *citation_findings(entries))
     ledger = Ledger(
         ledger_id="",
         session_id=_session_id(
@@ -279,6 +290,8 @@ def decide_entry(
     entry: LedgerEntry, documents: Mapping[str, Document], answer_date: str, rules: LedgerRules
 ) -> LedgerEntry:
     """Return a claim with its verdict. Pure: the same readings give the same verdict."""
+    if entry.unread_language:
+        return structs.replace(entry, notes=NOT_JUDGED.format(language=entry.unread_language))
     assigned = assign_verdict(entry.readings, rules.verdict)
     components = None
     if assigned.verdict in BACKED:
@@ -328,6 +341,20 @@ def _session_id(
     return content_id("ses", jcs(content))
 
 
+def language_findings(entries: Iterable[LedgerEntry]) -> tuple[LedgerFinding, ...]:
+    """Return a finding for every claim that was not judged."""
+    return tuple(
+        LedgerFinding(
+            FindingKind.UNREAD_LANGUAGE,
+            NOT_JUDGED.format(language=entry.unread_language),
+            entry.claim_id,
+            entry.claim_span,
+        )
+        for entry in entries
+        if entry.unread_language
+    )
+
+
 # The summary, and what the gates measure: rules U1 to U3 and G3 of docs/ledger.md.
 
 
@@ -340,7 +367,7 @@ def summarise(
     """
     verdicts = Counter(entry.verdict for entry in entries)
     ranks = Counter(entry.importance for entry in entries)
-    material = [entry for entry in entries if entry.is_material]
+    material = [entry for entry in entries if entry.is_material and not entry.unread_language]
     return LedgerSummary(
         total_claims=len(entries),
         by_verdict=VerdictCounts(*(verdicts[verdict] for verdict in Verdict)),
@@ -361,8 +388,11 @@ def gate_measures(
 
     A claim of any importance counts in some gate, whatever its verdict. A contradicted claim counts
     as unsupported, and an unsupported one as weak: otherwise one more contradiction could turn a
-    failing gate into a passing one (docs/adr/0008).
+    failing gate into a passing one (docs/adr/0008). A claim that was not judged is not measured: it
+    leaves every gate open that it could turn.
     """
+    not_judged = sum(bool(entry.unread_language) for entry in entries)
+    entries = [entry for entry in entries if not entry.unread_language]
     material = [entry for entry in entries if entry.is_material]
     minor = [entry for entry in entries if not entry.is_material]
     unbacked = [entry for entry in material if entry.is_unsupported]
@@ -383,7 +413,12 @@ def gate_measures(
         _share_measure(SUPPORTED, len(material) - len(material_weak), material, material_weak),
         _count_measure(UNRESOLVED_CITATIONS, len(dangling), entries, tuple(cites)),
     )
-    return {measure.metric.name: measure for measure in measures}
+    return {
+        measure.metric.name: structs.replace(
+            measure, not_measured=not_judged, still_open=not_judged
+        )
+        for measure in measures
+    }
 
 
 def _share_measure(

@@ -222,18 +222,21 @@ class FindingKind(StrEnum):
     UNSUPPORTIVE_CITATION = "unsupportive_citation"
     """The cited passage does not support the claim; another one does."""
     LONG_SENTENCE = "long_sentence"
+    UNREAD_LANGUAGE = "unread_language"
+    """A claim in a language that the judge does not read: it was not judged."""
     SOURCE = "source"
     """A problem with a source, found while it was read."""
 
 
-CITATION_KINDS: Final = frozenset(
+DERIVED_KINDS: Final = frozenset(
     {
+        FindingKind.UNREAD_LANGUAGE,
         FindingKind.UNRESOLVED_CITATION,
         FindingKind.AMBIGUOUS_CITATION,
         FindingKind.UNSUPPORTIVE_CITATION,
     }
 )
-"""Found when citations are resolved, not when the answer is split."""
+"""Found when the ledger is decided, not when the answer is split."""
 
 
 class LedgerFinding(Struct, frozen=True, forbid_unknown_fields=True):

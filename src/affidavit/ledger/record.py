@@ -237,6 +237,8 @@ class LedgerEntry(_LedgerStruct, frozen=True, omit_defaults=True):
     """What the judge read, where that is not `claim_text`."""
     sentence_span: Span | None = None
     """The whole sentence, where the claim is a part of one."""
+    unread_language: str = ""
+    """The language of a claim that was not judged, because the judge does not read it."""
 
     @property
     def statement(self) -> str:

@@ -51,6 +51,11 @@ class ChatJudge:
         self._cached = self._unreadable = self._refused = 0
 
     @property
+    def reads_english_only(self) -> bool:
+        """Whether likeness of words in another language would be taken for support."""
+        return False
+
+    @property
     def identity(self) -> JudgeIdentity:
         """Name, version, and the digest of the request; a reply cannot be reproduced."""
         asked = {

@@ -28,6 +28,11 @@ class LayeredJudge:
 
     combiner: Combiner = field(default_factory=shipped_combiner)
 
+    @property
+    def reads_english_only(self) -> bool:
+        """Rules and encoder know English words only."""
+        return True
+
     @cached_property
     def identity(self) -> JudgeIdentity:
         """Name, version, and one digest over the tables, the weights and the combiner."""

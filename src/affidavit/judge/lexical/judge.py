@@ -27,6 +27,8 @@ _ABOUT_SOURCE: Final = replace(
 class LexicalJudge:
     """Reads chunks by words, numbers, dates, negations and names alone."""
 
+    reads_english_only: Final = True
+
     @property
     def identity(self) -> JudgeIdentity:
         """Name, version of the rules, and the digest of the tables."""
@@ -38,9 +40,7 @@ class LexicalJudge:
         ready = claim_of(claim)
         found = [_decide_chunk(ready, chunk) for chunk in chunks]
         supporting = [
-            (one.decision.closeness, one.chunk.document_id)
-            for one in found
-            if one.decision.level is SupportLevel.FULL
+            one.decision.closeness for one in found if one.decision.level is SupportLevel.FULL
         ]
         return tuple(_reading(one, _settled(one, supporting)) for one in found)
 
@@ -78,21 +78,16 @@ def _decide_passage(claim: ClaimText, chunk: Chunk, passage: Passage) -> tuple[D
     return (_ABOUT_SOURCE if claim.is_about_source else decide(examined, passage)), features
 
 
-def _settled(found: _Decided, supporting: Sequence[tuple[float, str]]) -> Decision:
+def _settled(found: _Decided, supporting: Sequence[float]) -> Decision:
     """Let the closest statement win.
 
-    A passage that states the claim outright outweighs one that conflicts with it, if both are of
-    the same document (which then speaks of another case) or the other one is less close to the
-    claim. Two documents that are equally close and disagree stay in conflict.
+    A passage that conflicts with the claim contradicts it, whatever others say, unless it is about
+    something else: unless another passage states the claim and has more of its words.
     """
     decision = found.decision
     if not decision.contradicts:
         return decision
-    outweighed = any(
-        document == found.chunk.document_id or closeness > decision.closeness + _MARGIN
-        for closeness, document in supporting
-    )
-    if not outweighed:
+    if max(supporting, default=0.0) <= decision.closeness + _MARGIN:
         return decision
     note = f"another passage states the claim; here {decision.note}"
     return replace(decision, contradicts=False, contradiction=decision.contradiction / 2, note=note)
