@@ -162,6 +162,22 @@ def test_a_contradiction_is_not_erased_by_another_passage_of_its_document() -> N
     assert conflicts.contradicts
 
 
+QUESTIONS = {
+    "a question asserts nothing": ("Is the tool under the Apache licence? No.", SupportLevel.NONE),
+    "a question without an answer": ("Is the tool under the Apache licence?", SupportLevel.NONE),
+    "an affirmed question": (
+        "Is the tool under the Apache licence? Yes, it is.",
+        SupportLevel.FULL,
+    ),
+    "a statement": ("The tool is under the Apache licence.", SupportLevel.FULL),
+}
+
+
+@pytest.mark.parametrize(("text", "level"), QUESTIONS.values(), ids=QUESTIONS.keys())
+def test_a_question_of_the_source_is_no_statement(text: str, level: SupportLevel) -> None:
+    assert read("The tool is under the Apache licence", text).support_level is level
+
+
 def test_two_documents_that_disagree_stay_in_conflict() -> None:
     other = LEAVE.replace("15", "10")
     readings = LexicalJudge().read(
