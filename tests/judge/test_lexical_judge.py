@@ -1,7 +1,10 @@
 """The judge as the ledger sees it: readings, notes, snippets, several passages at once."""
 
+import re
+
 import pytest
 from tests.judge.reading import chunk_of, read
+from tests.spec.test_claim_evidence_pairs import PAIRS
 
 from affidavit.base.errors import AffidavitError
 from affidavit.judge.lexical.judge import LexicalJudge
@@ -93,7 +96,7 @@ NOTES = {
     "an added only": (
         "Only members may use the pool",
         "Members may use the pool.",
-        '"Only" in the claim, not in the source',
+        '"Only" in the claim, nothing in its place in the source',
     ),
     "a condition": (
         "Unused leave can be carried forward",
@@ -108,7 +111,7 @@ NOTES = {
     "a piece": (
         "Employees receive 15 days of leave and a company car",
         "Employees receive 15 days of leave.",
-        'the source says nothing on "company car"',
+        '"company car" is not in the source',
     ),
     "missing words": ("The lake is deep and cold", "The lake is old.", 'not in the source: "deep"'),
     "agreement": (CLAIM, LEAVE, 'agree on "15 days"'),
@@ -159,6 +162,22 @@ def test_a_contradiction_is_not_erased_by_another_passage_of_its_document() -> N
     assert conflicts.contradicts
 
 
+QUESTIONS = {
+    "a question asserts nothing": ("Is the tool under the Apache licence? No.", SupportLevel.NONE),
+    "a question without an answer": ("Is the tool under the Apache licence?", SupportLevel.NONE),
+    "an affirmed question": (
+        "Is the tool under the Apache licence? Yes, it is.",
+        SupportLevel.FULL,
+    ),
+    "a statement": ("The tool is under the Apache licence.", SupportLevel.FULL),
+}
+
+
+@pytest.mark.parametrize(("text", "level"), QUESTIONS.values(), ids=QUESTIONS.keys())
+def test_a_question_of_the_source_is_no_statement(text: str, level: SupportLevel) -> None:
+    assert read("The tool is under the Apache licence", text).support_level is level
+
+
 def test_two_documents_that_disagree_stay_in_conflict() -> None:
     other = LEAVE.replace("15", "10")
     readings = LexicalJudge().read(
@@ -179,3 +198,24 @@ def test_a_page_is_no_claim() -> None:
     with pytest.raises(AffidavitError) as caught:
         LexicalJudge().read("word " * 3000, [chunk_of(LEAVE)])
     assert caught.value.fault.code == "AF250"
+
+
+QUOTED = re.compile(r'"([^"]+)"')
+NOT_THERE = re.compile(r'"[^"]+" is not in the source|not in the source: .*')
+
+
+def test_every_note_is_true() -> None:
+    """What a note quotes is in the claim or the passage; what it calls missing is not there.
+
+    Each claim is read against its own passage and against those of other claims.
+    """
+    passages = [pair["evidence"] for pair in PAIRS]
+    for number, pair in enumerate(PAIRS):
+        for shift in (0, 3, 17):
+            passage = passages[(number + shift) % len(PAIRS)]
+            notes = read(pair["claim"], passage).notes
+            both = f"{pair['claim']} {passage}".casefold()
+            assert all(quoted.casefold() in both for quoted in QUOTED.findall(notes)), notes
+            for missing in NOT_THERE.findall(notes):
+                for quoted in QUOTED.findall(missing):
+                    assert quoted.casefold() not in passage.casefold(), (notes, passage)

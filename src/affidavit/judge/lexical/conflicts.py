@@ -9,7 +9,14 @@ from affidavit.judge.lexical.examine import PartExamination
 from affidavit.judge.lexical.exchange import Exchange
 from affidavit.judge.lexical.exclusion import Stance
 from affidavit.judge.lexical.factcheck import FactFinding
-from affidavit.judge.lexical.findings import Finding, Kind, both, name_text, shared_rest
+from affidavit.judge.lexical.findings import (
+    Finding,
+    Kind,
+    both,
+    name_text,
+    shared_rest,
+    unmet_note,
+)
 from affidavit.judge.lexical.names import name_around
 from affidavit.judge.lexical.passages import Passage, Sentence
 
@@ -22,7 +29,7 @@ def fact_findings(found: PartExamination, passage: Passage) -> Iterator[Finding]
         is_weak = check.claimed.is_weak
         ours = _said(found.part.sentence, check)
         if check.relation is Relation.UNKNOWN and not is_weak:
-            note = f'"{ours}" is not in the source'
+            note = unmet_note(ours, passage)
             yield Finding(Kind.FACT, False, 1.0, found.number, note)
         elif check.found and check.relation in (Relation.CONFLICT, Relation.LOOSE):
             theirs = _said(passage.sentences[check.sentence], check, of_source=True)
@@ -94,8 +101,10 @@ def _exchanged(claim: Sentence, source: Sentence, exchange: Exchange) -> str:
     if ours and theirs:
         return both(claim.quote(ours.start, ours.stop), source.quote(theirs.start, theirs.stop))
     if ours:
-        return f'"{claim.quote(ours.start, ours.stop)}" in the claim, not in the source'
-    return f'"{source.quote(theirs.start, theirs.stop)}" in the source, not in the claim'
+        said = claim.quote(ours.start, ours.stop)
+        return f'"{said}" in the claim, nothing in its place in the source'
+    said = source.quote(theirs.start, theirs.stop)
+    return f'"{said}" in the source, nothing in its place in the claim'
 
 
 def _with_next(sentence: Sentence, cue: int) -> str:

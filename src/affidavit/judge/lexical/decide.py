@@ -7,7 +7,7 @@ from typing import Final
 from affidavit.judge.lexical.conflicts import conflicts, fact_findings
 from affidavit.judge.lexical.examine import PartExamination
 from affidavit.judge.lexical.features import settled_share
-from affidavit.judge.lexical.findings import Finding, contradicts
+from affidavit.judge.lexical.findings import Finding, contradicts, is_in
 from affidavit.judge.lexical.gaps import gaps
 from affidavit.judge.lexical.passages import Passage
 from affidavit.ledger.model import SupportLevel
@@ -86,7 +86,8 @@ def _decide_part(found: PartExamination, passage: Passage) -> Decision:
     conflict = max((f.strength for f in findings if f.is_conflict), default=0.0)
     return Decision(
         level, False, support, _similarity(level, support), round(conflict / 2, 4),
-        _directness(found), found.number, _note(found, level, findings), found.reading.recall,
+        _directness(found), found.number, _note(found, level, findings, passage),
+        found.reading.recall,
     )  # fmt: skip
 
 
@@ -121,7 +122,9 @@ def _directness(found: PartExamination) -> float:
     return 0.5 + 0.5 * share * found.reading.bigrams
 
 
-def _note(found: PartExamination, level: SupportLevel, findings: Sequence[Finding]) -> str:
+def _note(
+    found: PartExamination, level: SupportLevel, findings: Sequence[Finding], passage: Passage
+) -> str:
     if level is not SupportLevel.FULL and findings:
         return findings[0].note
     part = found.part
@@ -133,5 +136,6 @@ def _note(found: PartExamination, level: SupportLevel, findings: Sequence[Findin
         words = [part.sentence.tokens[at].text for at in part.words if at not in found.unmet]
         agreed = ", ".join(f'"{text}"' for text in (*facts, *words)[:6])
         return f"claim and source agree on {agreed}"
-    shown = ", ".join(f'"{text}"' for text in missing[:6])
-    return f"not in the source: {shown}" if missing else "the words are there, but not together"
+    absent = [text for text in missing if not is_in(text, passage)]
+    shown = ", ".join(f'"{text}"' for text in absent[:6])
+    return f"not in the source: {shown}" if absent else "the words are there, but not together"

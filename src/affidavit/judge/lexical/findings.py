@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from affidavit.judge.lexical.examine import PartExamination
-from affidavit.judge.lexical.passages import Sentence
+from affidavit.judge.lexical.passages import Passage, Sentence
 
 
 class Kind(StrEnum):
@@ -60,6 +60,21 @@ def contradicts(finding: Finding) -> bool:
 def both(ours: str, theirs: str) -> str:
     """Return the note that sets the words of claim and source side by side."""
     return f'"{ours}" in the claim, "{theirs}" in the source'
+
+
+def is_in(text: str, passage: Passage) -> bool:
+    """Say whether a passage has a text letter for letter, whatever its case."""
+    return text.casefold() in passage.text.casefold()
+
+
+def unmet_note(text: str, passage: Passage) -> str:
+    """Return the note on a text of the claim that the rules do not find.
+
+    "Not in the source" is said only after a literal search.
+    """
+    if is_in(text, passage):
+        return f'"{text}" is in the source, but apart from the rest of the claim'
+    return f'"{text}" is not in the source'
 
 
 def name_text(sentence: Sentence, places: set[int]) -> str:

@@ -5,7 +5,14 @@ from typing import Final
 
 from affidavit.judge.lexical.examine import PartExamination
 from affidavit.judge.lexical.exclusion import Stance
-from affidavit.judge.lexical.findings import Finding, Kind, both, name_text, shared_rest
+from affidavit.judge.lexical.findings import (
+    Finding,
+    Kind,
+    both,
+    name_text,
+    shared_rest,
+    unmet_note,
+)
 from affidavit.judge.lexical.names import name_around
 from affidavit.judge.lexical.passages import Passage, Sentence
 from affidavit.judge.lexical.segments import find_unmet_segment
@@ -25,12 +32,10 @@ def gaps(found: PartExamination, passage: Passage) -> Iterator[Finding]:
     piece = find_unmet_segment(part, unmet)
     if piece:
         text = part.sentence.quote(piece[0], piece[-1] + 1)
-        yield Finding(
-            Kind.MISSING, False, 1.0, found.number, f'the source says nothing on "{text}"'
-        )
+        yield Finding(Kind.MISSING, False, 1.0, found.number, unmet_note(text, passage))
     yield from _elsewhere(found, passage.sentences[found.number])
     for at in sorted(unmet & part.names):
-        note = f'"{part.sentence.tokens[at].text}" is not in the source'
+        note = unmet_note(part.sentence.tokens[at].text, passage)
         yield Finding(Kind.MISSING, False, 1.0, found.number, note)
 
 
@@ -61,7 +66,7 @@ def _of_sentence(found: PartExamination, passage: Passage) -> Iterator[Finding]:
         gap = reading.quantifier
         ours_text = claim.tokens[gap.claim_at].text
         note = (
-            f'"{ours_text}" in the claim, not in the source'
+            f'"{ours_text}" in the claim, nothing in its place in the source'
             if gap.evidence_at is None
             else both(ours_text, source.tokens[gap.evidence_at].text)
         )

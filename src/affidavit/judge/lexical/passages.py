@@ -1,7 +1,7 @@
 """Text made ready to be read: sentences, their words, and an index of which stands where."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -107,10 +107,24 @@ def _passage(text: str) -> Passage:
     sentences = tuple(_sentence(text, start, end, acronyms) for start, end in _spans(text))
     places: dict[Key, list[int]] = {}
     for number, sentence in enumerate(sentences):
+        if _asserts_nothing(sentences, number):
+            continue
         for key in sentence.keys:
             places.setdefault(key, []).append(number)
     frozen = {key: tuple(numbers) for key, numbers in places.items()}
     return Passage(text, sentences, MappingProxyType(frozen))
+
+
+def _asserts_nothing(sentences: Sequence[Sentence], number: int) -> bool:
+    """Say whether a sentence is a question that the next sentence does not affirm."""
+    if not sentences[number].text.rstrip(_CLOSING).endswith("?"):
+        return False
+    answer = sentences[number + 1].text if number + 1 < len(sentences) else ""
+    return not _YES.match(answer)
+
+
+_CLOSING: Final = "\"')]\u201d\u2019 "
+_YES: Final = re.compile(r"yes\b", re.IGNORECASE)
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
