@@ -61,8 +61,9 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.FloorDiv: ast.Mult,
     ast.Mod: ast.Mult,
 }
-# How a class or a field is stored, not what it means.
-STORAGE_FLAGS = frozenset({"frozen", "kw_only", "omit_defaults", "slots", "repr", "gc"})
+# How a class or a field is stored, not what it means; `strict` of zip, which guards a length that
+# no caller can get wrong.
+STORAGE_FLAGS = frozenset({"frozen", "kw_only", "omit_defaults", "slots", "repr", "gc", "strict"})
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,8 @@ class SiteFinder(ast.NodeVisitor):
             self._add(node, ast.Constant(node.value + 1))
 
     def visit_Return(self, node: ast.Return) -> None:
-        """Return nothing instead of a value."""
-        if node.value is not None and not _is_none(node.value):
+        """Return nothing instead of a value; a constant is changed by itself."""
+        if node.value is not None and not isinstance(node.value, ast.Constant):
             self._add(node, ast.Return(ast.Constant(None)))
 
     def visit_Expr(self, node: ast.Expr) -> None:
@@ -179,10 +180,6 @@ class SiteFinder(ast.NodeVisitor):
     def _add(self, node: ast.expr | ast.stmt, replacement: ast.AST) -> None:
         self.sites.append((node, replacement))
         self.generic_visit(node)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def mutants_of(package: str, path: Path) -> Iterator[Callable[[], Mutant | None]]:
