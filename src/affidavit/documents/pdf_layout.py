@@ -540,7 +540,9 @@ def _column_runs(
         line = page.lines[index]
         heading = layout.headings.get((page.number, index))
         kind = TextBlockKind.NOTE if index in notes else _run_kind(line, heading)
-        flows = run is not None and _fits_run(run, line, page, index, edges, layout.pitch)
+        flows = run is not None and _fits_run(
+            run, line, page, index, edges=edges, pitch=layout.pitch
+        )
         if run and _continues_run(run, kind, heading, flows=flows, text=line.text):
             run.lines.append((page.number, line))
             continue

@@ -182,7 +182,7 @@ class _LineReader:
             _, bottom, right, top = rects[0]
             for other in rects[1:]:
                 right, bottom, top = other[2], min(bottom, other[1]), max(top, other[3])
-            yield _Piece(PdfLine(text, x, y, right, size, bottom, top), start, end)
+            yield _Piece(PdfLine(text, x, y, right, size, bottom=bottom, top=top), start, end)
             return
         yield from self._measured(start, end, size)
 

@@ -108,8 +108,8 @@ def subject_of(clause: str) -> Subject | None:
         is_plural(head.text, words[verb].text, form) or " and " in text,
         _is_name(named),
         frozenset(nouns),
-        first is not None and (first.text in _ONE_THING or first.is_capital),
-        first is not None and first.is_capital,
+        has_rival=first is not None and (first.text in _ONE_THING or first.is_capital),
+        has_other_name=first is not None and first.is_capital,
     )
 
 

@@ -11,7 +11,7 @@ from affidavit.judge.lexical.exclusion import Stance
 from affidavit.judge.lexical.factcheck import FactFinding
 from affidavit.judge.lexical.findings import (
     Finding,
-    Kind,
+    FindingRule,
     both,
     name_text,
     shared_rest,
@@ -30,7 +30,7 @@ def fact_findings(found: PartExamination, passage: Passage) -> Iterator[Finding]
         ours = _said(found.part.sentence, check)
         if check.relation is Relation.UNKNOWN and not is_weak:
             note = unmet_note(ours, passage)
-            yield Finding(Kind.FACT, False, 1.0, found.number, note)
+            yield Finding(FindingRule.FACT, False, 1.0, found.number, note)
         elif check.found and check.relation in (Relation.CONFLICT, Relation.LOOSE):
             theirs = _said(passage.sentences[check.sentence], check, of_source=True)
             is_conflict = check.relation is Relation.CONFLICT
@@ -39,7 +39,7 @@ def fact_findings(found: PartExamination, passage: Passage) -> Iterator[Finding]
                 if ours != theirs
                 else f'"{ours}" stands in the source, but apart from the rest of the claim'
             )
-            yield Finding(Kind.FACT, is_conflict, check.context, check.sentence, note)
+            yield Finding(FindingRule.FACT, is_conflict, check.context, check.sentence, note)
 
 
 def _said(sentence: Sentence, check: FactFinding, of_source: bool = False) -> str:
@@ -54,21 +54,21 @@ def conflicts(found: PartExamination, passage: Passage) -> Iterator[Finding]:
     source = passage.sentences[found.number]
     if reading.denial:
         note = _denied(claim, source, reading.denial)
-        yield Finding(Kind.DENIAL, True, reading.recall, found.number, note)
+        yield Finding(FindingRule.DENIAL, True, reading.recall, found.number, note)
     if reading.opposition:
         opposed = reading.opposition
         note = both(claim.tokens[opposed.claim_at].text, source.tokens[opposed.evidence_at].text)
         strength = shared_rest(found, {opposed.claim_at}) * (1 if opposed.in_place else _APART)
-        yield Finding(Kind.OPPOSITE, True, strength, found.number, note)
+        yield Finding(FindingRule.OPPOSITE, True, strength, found.number, note)
     if reading.renamed:
         slot = reading.renamed
         name = name_around(found.part.names, slot.claim_at)
         note = both(name_text(claim, name), name_text(source, set(slot.fillers)))
-        yield Finding(Kind.RENAMED, True, shared_rest(found, name), found.number, note)
+        yield Finding(FindingRule.RENAMED, True, shared_rest(found, name), found.number, note)
     if reading.exchange and not reading.denial and not reading.opposition:
         note = _exchanged(claim, source, reading.exchange)
         conflict = reading.exchange.is_conflict
-        yield Finding(Kind.EXCHANGE, conflict, reading.recall, found.number, note)
+        yield Finding(FindingRule.EXCHANGE, conflict, reading.recall, found.number, note)
     yield from _misplaced(found, source)
 
 
@@ -79,15 +79,15 @@ def _misplaced(found: PartExamination, source: Sentence) -> Iterator[Finding]:
         said = reading.exclusion.said
         others = set(reading.exclusion.others)
         note = f'the claim has it of others, the source of "{source.quote(said.start, said.stop)}"'
-        yield Finding(Kind.QUANTIFIER, True, shared_rest(found, others), found.number, note)
+        yield Finding(FindingRule.QUANTIFIER, True, shared_rest(found, others), found.number, note)
     if reading.mixture:
         one, other = (claim.tokens[at].text for at in reading.mixture)
         note = f'"{one}" and "{other}" belong to two statements of the source'
-        yield Finding(Kind.SWAPPED, True, reading.recall, found.number, note)
+        yield Finding(FindingRule.SWAPPED, True, reading.recall, found.number, note)
     if reading.swap:
         first, second = (name_text(claim, name_around(found.part.names, at)) for at in reading.swap)
         note = f'"{first}" and "{second}" have changed places'
-        yield Finding(Kind.SWAPPED, True, reading.recall, found.number, note)
+        yield Finding(FindingRule.SWAPPED, True, reading.recall, found.number, note)
 
 
 def _denied(claim: Sentence, source: Sentence, gap: DenialGap) -> str:

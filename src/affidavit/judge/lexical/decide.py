@@ -20,7 +20,7 @@ _LEAST_ABOVE: Final = 0.001
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class PassageDecision:
     """What one passage says of one claim."""
 
     level: SupportLevel
@@ -36,12 +36,12 @@ class Decision:
     """How much of the claim's words the deciding sentence has; the closest statement wins."""
 
 
-NOTHING_SHARED: Final = Decision(
+NOTHING_SHARED: Final = PassageDecision(
     SupportLevel.NONE, False, 0.0, 0.0, 0.0, 0.5, None, "no word of the claim is in the source"
 )
 
 
-def decide(examined: Sequence[PartExamination | None], passage: Passage) -> Decision:
+def decide(examined: Sequence[PartExamination | None], passage: Passage) -> PassageDecision:
     """Return the decision for a claim: every part must hold, and one false part makes it false."""
     parts = [_decide_part(found, passage) if found else NOTHING_SHARED for found in examined]
     against = [part for part in parts if part.contradicts]
@@ -59,9 +59,9 @@ def decide(examined: Sequence[PartExamination | None], passage: Passage) -> Deci
 _RANK: Final = {SupportLevel.NONE: 0, SupportLevel.PARTIAL: 1, SupportLevel.FULL: 2}
 
 
-def _partial_of(best: Decision, weakest: Decision) -> Decision:
+def _partial_of(best: PassageDecision, weakest: PassageDecision) -> PassageDecision:
     support = min(best.support, FULL)
-    return Decision(
+    return PassageDecision(
         SupportLevel.PARTIAL, False, support, _similarity(SupportLevel.PARTIAL, support),
         max(best.contradiction, weakest.contradiction), best.directness, best.sentence,
         f"one part of the claim is in the source, another is not: {weakest.note}", best.closeness,
@@ -76,7 +76,7 @@ def findings_of(found: PartExamination, passage: Passage) -> tuple[Finding, ...]
     )
 
 
-def _decide_part(found: PartExamination, passage: Passage) -> Decision:
+def _decide_part(found: PartExamination, passage: Passage) -> PassageDecision:
     findings = findings_of(found, passage)
     support = (1 - _ORDER_SHARE) * settled_share(found) + _ORDER_SHARE * found.reading.bigrams
     decided = next((finding for finding in findings if contradicts(finding)), None)
@@ -84,16 +84,16 @@ def _decide_part(found: PartExamination, passage: Passage) -> Decision:
         return _contradicted(found, decided, support)
     level = _level(support, findings)
     conflict = max((f.strength for f in findings if f.is_conflict), default=0.0)
-    return Decision(
+    return PassageDecision(
         level, False, support, _similarity(level, support), round(conflict / 2, 4),
         _directness(found), found.number, _note(found, level, findings, passage),
         found.reading.recall,
     )  # fmt: skip
 
 
-def _contradicted(found: PartExamination, decided: Finding, support: float) -> Decision:
+def _contradicted(found: PartExamination, decided: Finding, support: float) -> PassageDecision:
     level = SupportLevel.NONE
-    return Decision(
+    return PassageDecision(
         level, True, support, _similarity(level, support), 0.5 + decided.strength / 2,
         _directness(found), decided.sentence, decided.note, found.reading.recall,
     )  # fmt: skip

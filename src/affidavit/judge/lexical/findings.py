@@ -12,7 +12,7 @@ from affidavit.judge.lexical.examine import PartExamination
 from affidavit.judge.lexical.passages import Passage, Sentence
 
 
-class Kind(StrEnum):
+class FindingRule(StrEnum):
     """The rule that speaks."""
 
     FACT = "fact"
@@ -32,7 +32,7 @@ class Kind(StrEnum):
 class Finding:
     """One finding: a conflict or a gap, how much else agrees, where, and what was found."""
 
-    kind: Kind
+    kind: FindingRule
     is_conflict: bool
     strength: float
     sentence: int
@@ -42,13 +42,13 @@ class Finding:
 # How much of the claim's other words the sentence must share before a conflict contradicts. Set on
 # rule-made edits of running text against human-labelled supported claims; see docs/judge.md.
 _GATES: Final = {
-    Kind.FACT: 0.5,
-    Kind.DENIAL: 0.7,
-    Kind.OPPOSITE: 0.65,
-    Kind.RENAMED: 0.75,
-    Kind.SWAPPED: 0.7,
-    Kind.QUANTIFIER: 0.6,
-    Kind.EXCHANGE: 0.9,
+    FindingRule.FACT: 0.5,
+    FindingRule.DENIAL: 0.7,
+    FindingRule.OPPOSITE: 0.65,
+    FindingRule.RENAMED: 0.75,
+    FindingRule.SWAPPED: 0.7,
+    FindingRule.QUANTIFIER: 0.6,
+    FindingRule.EXCHANGE: 0.9,
 }
 
 

@@ -7,7 +7,7 @@ from affidavit.judge.lexical.examine import PartExamination
 from affidavit.judge.lexical.exclusion import Stance
 from affidavit.judge.lexical.findings import (
     Finding,
-    Kind,
+    FindingRule,
     both,
     name_text,
     shared_rest,
@@ -32,11 +32,11 @@ def gaps(found: PartExamination, passage: Passage) -> Iterator[Finding]:
     piece = find_unmet_segment(part, unmet)
     if piece:
         text = part.sentence.quote(piece[0], piece[-1] + 1)
-        yield Finding(Kind.MISSING, False, 1.0, found.number, unmet_note(text, passage))
+        yield Finding(FindingRule.MISSING, False, 1.0, found.number, unmet_note(text, passage))
     yield from _elsewhere(found, passage.sentences[found.number])
     for at in sorted(unmet & part.names):
         note = unmet_note(part.sentence.tokens[at].text, passage)
-        yield Finding(Kind.MISSING, False, 1.0, found.number, note)
+        yield Finding(FindingRule.MISSING, False, 1.0, found.number, note)
 
 
 def _of_sentence(found: PartExamination, passage: Passage) -> Iterator[Finding]:
@@ -50,18 +50,18 @@ def _of_sentence(found: PartExamination, passage: Passage) -> Iterator[Finding]:
         mine = f'"{claim.tokens[ours].text}"' if ours is not None else "stated outright"
         other = f'"{source.tokens[theirs].text}"' if theirs is not None else "stated outright"
         note = f"{mine} in the claim, {other} in the source"
-        yield Finding(Kind.MODE, False, reading.recall, found.number, note)
+        yield Finding(FindingRule.MODE, False, reading.recall, found.number, note)
     if reading.condition:
         said = source.quote(
             reading.condition.cue.start,
             max(reading.condition.body.stop, reading.condition.cue.stop),
         )
         note = f'the source adds a condition that the claim leaves out: "{said}"'
-        yield Finding(Kind.CONDITION, False, reading.recall, found.number, note)
+        yield Finding(FindingRule.CONDITION, False, reading.recall, found.number, note)
     if reading.exclusion and reading.exclusion.stance is Stance.APART:
         few = reading.exclusion.said
         note = f'the source says it of "{source.quote(few.start, few.stop)}"'
-        yield Finding(Kind.QUANTIFIER, False, reading.recall, found.number, note)
+        yield Finding(FindingRule.QUANTIFIER, False, reading.recall, found.number, note)
     if reading.quantifier:
         gap = reading.quantifier
         ours_text = claim.tokens[gap.claim_at].text
@@ -70,7 +70,7 @@ def _of_sentence(found: PartExamination, passage: Passage) -> Iterator[Finding]:
             if gap.evidence_at is None
             else both(ours_text, source.tokens[gap.evidence_at].text)
         )
-        yield Finding(Kind.QUANTIFIER, gap.is_conflict, reading.recall, found.number, note)
+        yield Finding(FindingRule.QUANTIFIER, gap.is_conflict, reading.recall, found.number, note)
     yield from _replaced(found, source)
 
 
@@ -82,7 +82,7 @@ def _elsewhere(found: PartExamination, source: Sentence) -> Iterator[Finding]:
         is_away = slot.claim_at in found.part.names and not name & here and slot.fillers
         if is_away and not found.reading.renamed and shared_rest(found, name) >= _RESTS_ON_REST:
             note = both(name_text(found.part.sentence, name), source.tokens[slot.fillers[0]].text)
-            yield Finding(Kind.RENAMED, False, found.reading.recall, found.number, note)
+            yield Finding(FindingRule.RENAMED, False, found.reading.recall, found.number, note)
 
 
 def _replaced(found: PartExamination, source: Sentence) -> Iterator[Finding]:
@@ -100,4 +100,4 @@ def _replaced(found: PartExamination, source: Sentence) -> Iterator[Finding]:
             note = both(
                 part.sentence.tokens[slot.claim_at].text, source.tokens[slot.fillers[0]].text
             )
-            yield Finding(Kind.REPLACED, False, reading.recall, found.number, note)
+            yield Finding(FindingRule.REPLACED, False, reading.recall, found.number, note)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from affidavit.judge.lexical.claims import ClaimText, claim_of
-from affidavit.judge.lexical.decide import NOTHING_SHARED, Decision, decide
+from affidavit.judge.lexical.decide import NOTHING_SHARED, PassageDecision, decide
 from affidavit.judge.lexical.examine import examine_part
 from affidavit.judge.lexical.features import WORD_FOR_WORD, Features, features_of, heading_keys
 from affidavit.judge.lexical.passages import Passage, passage_of
@@ -16,7 +16,7 @@ from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportL
 VERSION: Final = "1"
 _MARGIN: Final = 0.1  # A statement that shares so much less of the claim does not contradict it.
 _NO_WORDS: Final = replace(NOTHING_SHARED, note="the claim has no word that could be checked")
-_VERBATIM: Final = Decision(
+_VERBATIM: Final = PassageDecision(
     SupportLevel.FULL, False, 1.0, 1.0, 0.0, 1.0, 0, "the claim is a sentence of the source", 1.0
 )
 _ABOUT_SOURCE: Final = replace(
@@ -50,7 +50,7 @@ class _Decided:
     """A chunk, what was decided on it alone, and the place of the deciding sentence."""
 
     chunk: Chunk
-    decision: Decision
+    decision: PassageDecision
     features: Features
     span: Span
 
@@ -66,7 +66,9 @@ def _decide_chunk(claim: ClaimText, chunk: Chunk) -> _Decided:
     return _Decided(chunk, decision, features, span)
 
 
-def _decide_passage(claim: ClaimText, chunk: Chunk, passage: Passage) -> tuple[Decision, Features]:
+def _decide_passage(
+    claim: ClaimText, chunk: Chunk, passage: Passage
+) -> tuple[PassageDecision, Features]:
     verbatim = passage.spelled.get(claim.spelling) if claim.spelling else None
     if verbatim is not None:
         return replace(_VERBATIM, sentence=verbatim), WORD_FOR_WORD
@@ -78,7 +80,7 @@ def _decide_passage(claim: ClaimText, chunk: Chunk, passage: Passage) -> tuple[D
     return (_ABOUT_SOURCE if claim.is_about_source else decide(examined, passage)), features
 
 
-def _settled(found: _Decided, supporting: Sequence[float]) -> Decision:
+def _settled(found: _Decided, supporting: Sequence[float]) -> PassageDecision:
     """Let the closest statement win.
 
     A passage that conflicts with the claim contradicts it, whatever others say, unless it is about
@@ -93,7 +95,7 @@ def _settled(found: _Decided, supporting: Sequence[float]) -> Decision:
     return replace(decision, contradicts=False, contradiction=decision.contradiction / 2, note=note)
 
 
-def _reading(found: _Decided, decision: Decision) -> Reading:
+def _reading(found: _Decided, decision: PassageDecision) -> Reading:
     chunk, span = found.chunk, found.span
     scores = (*found.features.as_pairs(), ("support", round(decision.support, 4)))
     return Reading(
