@@ -53,8 +53,7 @@ LINE_LIMITS: Final = JsonLimits(max_bytes=1024 * 1024)
 # members of an Enum (written as their values, as `json.dumps` does for StrEnum and IntEnum).
 
 _CONTAINERS: Final = frozenset({dict, list, tuple})
-_PLAIN: Final = frozenset({str, int, bool, type(None)})  # Every writer writes these alike.
-JSON_TYPES: Final = _CONTAINERS | _PLAIN | {float}
+JSON_TYPES: Final = _CONTAINERS | {str, int, bool, type(None), float}
 _Members: TypeAlias = Iterator[tuple[str | int | None, object]]
 _WRITTEN_PLACE: Final = "in a value to write"
 
@@ -78,7 +77,8 @@ def floats_in(value: object) -> list[float]:
     pending: list[Any] = [value]
     for member in pending:
         kind = type(member)
-        if kind in _PLAIN:
+        # Every writer writes these alike. They are the most frequent, and `is` is the fastest test.
+        if kind is str or kind is int or kind is bool or member is None:
             continue
         if kind is dict:
             pending += member.values()
