@@ -5,7 +5,7 @@ from tests.checks.builders import AT, PYTHON, TOOLS, body, reread, table
 
 from affidavit.checks.facts import fact_digest
 from affidavit.checks.operators import OPERATORS
-from affidavit.checks.receipt import ReceiptContext, refusal_body
+from affidavit.checks.receipt import ENGINE_VERSION, ReceiptContext, refusal_body
 from affidavit.checks.routes import QuestionRoute, coverage_manifest
 
 OPTIONAL = {**PYTHON, "id": "b", "required": False, "observe": True}
@@ -53,7 +53,7 @@ def test_the_rules_are_pinned() -> None:
     made = body(PYTHON, {"id": "b", "tool": "plain"}, {"id": "c", "tool": "oracle"})
     assert made["reproduce"] == {
         "evaluator": {
-            "engine_version": "1.0.0",
+            "engine_version": ENGINE_VERSION,
             "rules": ["answer-eval/1", "answer-conf/1", "fact-conf/1"],
         },
         "canonicalization": "json-sorted-compact",

@@ -107,16 +107,15 @@ def test_a_fresh_body_replays(make: Callable[[], ReceiptBody]) -> None:
     made = make()
     found = replay_body(made)
     assert found.differences == ()
-    assert found.differences == ()
     assert found.rebuilt == made
 
 
 def test_what_the_engine_writes(golden: Golden) -> None:
     # Old receipts are replayed with these texts. If the file changes, change ENGINE_VERSION too.
     answer = json.dumps(mixed(), indent=1, sort_keys=True, ensure_ascii=False)
-    golden.check("answer-1.0.0.json", answer + "\n")
+    golden.check("answer.json", answer + "\n")
     refused = json.dumps(refusal(), indent=1, sort_keys=True, ensure_ascii=False)
-    golden.check("refusal-1.0.0.json", refused + "\n")
+    golden.check("refusal.json", refused + "\n")
 
 
 def test_the_canonical_form_may_be_given() -> None:

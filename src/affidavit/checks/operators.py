@@ -86,7 +86,7 @@ def not_evaluable(reason: str) -> OperatorResult:
     return OperatorResult(ExpectationOutcome.NOT_EVALUABLE, reason)
 
 
-# The closed table of the twenty operators, and the pure functions behind them.
+# The closed table of the operators, and the pure functions behind them.
 #
 # Origin: answer-eval.md, section 2; the O rules of docs/checks.md. There is no operator for regular
 # expressions, and none can be added at run time: the meaning of a receipt must not depend on the
