@@ -10,6 +10,8 @@ from tests.cli.gate_files import GOLD, NONE, REFUSED, RIGHT, code_of, lines, rep
 from tests.cli.running import run
 from tests.cli.test_gate_research_command import ABSTAINED, FOUND, GOLDEN, stored
 
+from affidavit.reports.formats import format_names
+
 TABLES = {
     "rag": 'gold = "gold.jsonl"\ntrace = ["trace.jsonl"]\n',
     "latency": 'rows = "latency.jsonl"\n',
@@ -248,7 +250,7 @@ def test_the_config_of_this_folder(project: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_reports_of_every_form(project: Path) -> None:
-    forms = ("report", "junit", "sarif", "markdown", "html")
+    forms = ["report" if name == "json" else name for name in format_names("gate")]
     options = [word for form in forms for word in (f"--{form}", str(project / f"out.{form}"))]
     result = run("gate", "all", *config(project), *options)
     assert result.exit_code == 0, result.output

@@ -468,7 +468,7 @@ def lint(
         severity_from_text,
     )
     from affidavit.base.files import write_atomically
-    from affidavit.reports.formats import render
+    from affidavit.reports.formats import formats_of, render
     from affidavit.reports.lint_text import LintOutput, explanation_text, lint_text
 
     asked = lint_gates_from_texts(gates)
@@ -489,7 +489,7 @@ def lint(
         raise AffidavitError(faults.LINT_BUNDLES_NONE)
     each = lint_bundles(files, packs, bundle_limits, max_results)
     outcomes = list(terminal.progress(each, "Linting", len(files)))
-    if format_name != "sarif":
+    if not any(each.shows_unreadable for each in formats_of("lint") if each.name == format_name):
         require_readable(outcomes)
     found = lint_report(outcomes, packs, severity_from_text(fail_on), max_results, asked)
     output = LintOutput(found, outcomes, packs, asked)

@@ -34,6 +34,8 @@ class Format:
     """The renderer of gate reports also takes the runs of a history."""
     orders_claims: bool = False
     """The renderer of ledgers also takes the `order` of the claims."""
+    shows_unreadable: bool = False
+    """The renderer of lints shows a bundle that cannot be read, so the run does not end there."""
 
     def renderer(self, kind: ResultKind) -> str | None:
         """Return the renderer of one kind of result."""
@@ -55,6 +57,7 @@ FORMATS: Final = (
         *("sarif", (".sarif",), "application/sarif+json", "SARIF"),
         gate="affidavit.reports.sarif:gate_sarif",
         lint="affidavit.reports.sarif:lint_sarif",
+        shows_unreadable=True,
     ),
     Format(
         *("markdown", (".md",), "text/markdown", "Markdown"),
