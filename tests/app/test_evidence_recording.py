@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -384,21 +384,31 @@ def test_a_file_that_is_not_a_log_is_refused(tmp_path: Path, log: bytes, fault: 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def bad_entries() -> Iterator[bytes]:
-    yield b'{"type":"a"}\n'
-    yield b'{"type":"a","time":"noon","data":1}\n'
-    yield b'{"type":"a","time":"2026-01-31T14:30:00Z","data":1,"more":1}\n'
-    yield b"\n"
+INVALID_ENTRIES: dict[str, tuple[bytes, str]] = {
+    "a member is missing": (b'{"type":"a"}', "record.log"),
+    "a time that is none": (b'{"data":1,"time":"noon","type":"a"}', "record.value"),
+    "an unknown member": (
+        b'{"data":1,"more":1,"time":"2026-01-31T14:30:00Z","type":"a"}',
+        "record.log",
+    ),
+    "no type": (b'{"data":1,"time":"2026-01-31T14:30:00Z","type":""}', "record.log"),
+    "keys out of order": (
+        b'{"type":"a","time":"2026-01-31T14:30:00Z","data":1}',
+        "canon.noncanonical",
+    ),
+    "an empty line": (b"", "json.syntax"),
+}
 
 
-@pytest.mark.parametrize("entry", list(bad_entries()))
-def test_an_invalid_line_is_reported(tmp_path: Path, entry: bytes) -> None:
+@pytest.mark.parametrize(("entry", "fault"), INVALID_ENTRIES.values(), ids=INVALID_ENTRIES.keys())
+def test_an_invalid_line_is_reported(tmp_path: Path, entry: bytes, fault: str) -> None:
     with recorder(tmp_path) as run:
         pass
-    run.path.write_bytes(run.path.read_bytes() + entry)
+    run.path.write_bytes(run.path.read_bytes() + entry + b"\n")
     with pytest.raises(AffidavitError) as caught:
         seal_run(run.path, tmp_path / "run.tar.gz")
-    assert caught.value.where.file == str(run.path)
+    assert caught.value.fault.name == fault
+    assert (caught.value.where.file, caught.value.where.line) == (str(run.path), 4)
     assert not (tmp_path / "run.tar.gz").exists()
 
 

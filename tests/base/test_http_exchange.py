@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -119,6 +119,26 @@ def test_a_connection_serves_many_requests() -> None:
             assert isinstance(send_request(line, request, deadline), HttpResponse)
         assert line.sock is plug
         line.close()
+
+
+READ = {
+    "any answer, if no status is named": (503, None, b"1"),
+    "an answer of a named status": (404, (200, 404), b"1"),
+    "no answer of another status": (503, (200, 404), b""),
+}
+
+
+@pytest.mark.parametrize(("status", "read", "body"), READ.values(), ids=READ.keys())
+def test_which_bodies_are_read(status: int, read: Container[int] | None, body: bytes) -> None:
+    deadline = Deadline(10)
+    with serving(answers(status, b"1")) as server:
+        line = connect(address(server.url()), deadline)
+        assert not isinstance(line, HttpFailure)
+        request = HttpRequest(method="GET", target="/0", headers={}, max_bytes=BOUND, read=read)
+        outcome = send_request(line, request, deadline)
+        line.close()
+    assert isinstance(outcome, HttpResponse)
+    assert (outcome.status, outcome.body) == (status, body)
 
 
 def test_an_invalid_header_is_a_failure_value() -> None:

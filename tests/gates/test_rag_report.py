@@ -299,6 +299,7 @@ def test_the_report_that_machines_rely_on() -> None:
         "rows": 2,
         "skipped": 0,
     }
+    assert wire["inputs"]["trace"]["places"] == {"a": {"file": "trace.jsonl", "line": 1}}
     assert {*wire["metrics"]} >= {
         "precision",
         "chr",

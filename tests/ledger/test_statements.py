@@ -4,6 +4,8 @@ import pytest
 from tests.ledger.examples import ledger_of
 
 from affidavit.ledger.claims import split_answer
+from affidavit.ledger.grammar import find_main_verb, words_of
+from affidavit.ledger.languages import language_of
 from affidavit.ledger.model import Exemption, LeftOutKind
 
 STATEMENTS = {
@@ -273,6 +275,28 @@ def test_a_report_shows_what_was_read() -> None:
     assert entries[2].sentence_span == entries[1].sentence_span is not None
 
 
+VERBS = {
+    "after a determiner": ("The app tracks expenses", "tracks"),
+    "after a pronoun": ("It tracks expenses", "tracks"),
+    "after a name of two words": ("Acme Cloud tracks expenses", "tracks"),
+    "one capital may begin any sentence": ("Acme tracks expenses", None),
+    "a singular noun without a determiner": ("App reports expenses", None),
+    "a plural noun shows the verb by itself": ("Users report problems", "report"),
+    "a plural noun and a singular verb": ("The apps reports expenses", None),
+    "neither noun nor verb is singular": ("Apps tracks expenses", None),
+    "a singular name and a plural verb": ("Acme Cloud track expenses", None),
+}
+
+
+@pytest.mark.parametrize(("sentence", "verb"), VERBS.values(), ids=VERBS.keys())
+def test_a_word_that_may_be_a_noun_is_a_verb_after_its_subject(
+    sentence: str, verb: str | None
+) -> None:
+    words = words_of(sentence)
+    found = find_main_verb(words)
+    assert (None if found is None else words[found].text) == verb
+
+
 LANGUAGES = {
     "English": ("The fee is 5 EUR.", "en"),
     "a value": ("Price: 20 EUR", "und-Latn"),
@@ -294,6 +318,41 @@ def test_language(answer: str, wanted: str) -> None:
     (claim,) = split_answer(answer).claims
     assert claim.language == wanted
     assert claim.is_in_english is (wanted in ("en", "und-Latn"))
+
+
+# The first and the last letter of each script that the rule knows, from the charts of Unicode.
+LETTERS = {
+    "Latin": "\u00c0\u024f und-Latn",
+    "Greek": "\u0370\u03ff el",
+    "Cyrillic": "\u0400\u052f und-Cyrl",
+    "Armenian": "\u0531\u0588 hy",
+    "Hebrew": "\u05d0\u05f2 und-Hebr",
+    "Arabic": "\u0620\u06ff und-Arab",
+    "Devanagari": "\u0904\u097f und-Deva",
+    "Bengali": "\u0980\u09fc und-Beng",
+    "Tamil": "\u0b83\u0bd0 ta",
+    "Thai": "\u0e01\u0e46 th",
+    "Lao": "\u0e81\u0edf lo",
+    "Tibetan": "\u0f00\u0f8c bo",
+    "Burmese": "\u1000\u108e my",
+    "Georgian": "\u10a0\u10ff ka",
+    "Hangul letters": "\u1100\u11ff ko",
+    "Ethiopic": "\u1200\u138f und-Ethi",
+    "Khmer": "\u1780\u17dc km",
+    "Latin with marks": "\u1e00\u1eff und-Latn",
+    "Greek with marks": "\u1f00\u1ffc el",
+    "kana": "\u3041\u30ff ja",
+    "Chinese": "\u3400\u9fff zh",
+    "Hangul syllables": "\uac00\ud7a3 ko",
+    "Chinese for compatibility": "\uf900\ufad9 zh",
+    "Chinese beyond the basic plane": "\U00020000\U0003134a zh",
+}
+
+
+@pytest.mark.parametrize("script", LETTERS.values(), ids=LETTERS.keys())
+def test_the_script_of_a_letter(script: str) -> None:
+    letters, tag = script.split()
+    assert [language_of(letter) for letter in letters] == [tag, tag]
 
 
 def test_few_words_in_a_german_answer_are_german() -> None:

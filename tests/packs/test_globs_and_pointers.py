@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.base.validation import nearest_name, suggestion_for
+from affidavit.packs.events import FieldFinder
 from affidavit.packs.globs import GlobError, glob_from
 from affidavit.packs.model import is_version_met, version_numbers
 from affidavit.packs.pointers import ABSENT, child_pointer, commitment_in, pointer_from
@@ -110,6 +111,20 @@ def test_required_bytes_and_members() -> None:
     assert pointer_from("/").required_bytes is None
     assert child_pointer("/a", "b/c~") == "/a/b~1c~0"
     assert repr(ABSENT) == "ABSENT"
+
+
+KEYS = {
+    "a member of the payload": ("/data/x", "x"),
+    "deeper in the payload": ("/data/x/y", None),
+    "the payload itself": ("/data", None),
+    "a member of the event": ("/type", None),
+    "an index or a key": ("/data/1", None),
+}
+
+
+@pytest.mark.parametrize(("text", "key"), KEYS.values(), ids=KEYS.keys())
+def test_only_a_member_of_the_payload_has_a_key(text: str, key: str | None) -> None:
+    assert FieldFinder(pointer_from(text)).key == key
 
 
 COMMITMENTS: dict[str, tuple[object, bool]] = {

@@ -117,8 +117,8 @@ def test_more_events_than_fit_in_a_portion() -> None:
     assert fault_name(sealed(given_drafts)) is None
 
 
-def test_more_events_than_a_portion_of_the_tree() -> None:
-    assert fault_name(sealed([EventDraft("t", AT, number) for number in range(4200)])) is None
+def test_more_events_than_the_writer_adds_at_a_time() -> None:
+    assert fault_name(sealed([EventDraft("t", AT, number) for number in range(1200)])) is None
 
 
 def test_a_change_of_any_byte_is_never_proved() -> None:

@@ -152,7 +152,7 @@ def entry_line(draft: EventDraft) -> bytes:
     if len(line) > MAX_LINE_BYTES:
         raise AffidavitError(faults.RECORD_TOO_LARGE, Where(field="data"), limit=MAX_LINE_BYTES)
     try:
-        require_time(_draft(line, faults.RECORD_VALUE).time)
+        _draft(line, faults.RECORD_VALUE)
     except AffidavitError as error:
         # The caller knows the field, but no line.
         where = Where(field=error.where.field)
@@ -198,9 +198,11 @@ def _drafts(lines: Iterator[bytes], log: OpenLog) -> Iterator[EventDraft]:
 
 def _draft(line: bytes, fault: Fault) -> EventDraft:
     try:
-        return msgspec.convert(require_canonical(line, _LIMITS), EventDraft)
+        draft = msgspec.convert(require_canonical(line, _LIMITS), EventDraft)
     except msgspec.ValidationError as error:
         raise _log_error(error, fault) from None
+    require_time(draft.time)
+    return draft
 
 
 def run_from_header(value: object, fault: Fault = faults.RECORD_VALUE) -> RunIdentity:

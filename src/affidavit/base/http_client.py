@@ -230,20 +230,19 @@ def tls_context() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-ANY_STATUS: Final = range(100, 1000)
 _CHUNK_BYTES: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """A request. The body of the answer is only read if its status is in `read`."""
+    """A request. The body of the answer is read if its status is in `read`, or if that is None."""
 
     method: str
     target: str
     headers: Mapping[str, str] = field(repr=False)
     max_bytes: int
     body: bytes | None = None
-    read: Container[int] = ANY_STATUS
+    read: Container[int] | None = None
 
 
 def connect(address: SplitResult, limit: TimeLimit) -> HTTPConnection | HttpFailure:
@@ -300,9 +299,8 @@ def _response(connection: HTTPConnection, request: HttpRequest) -> HttpResponse 
         connection.request(request.method, request.target, request.body, dict(request.headers))
         # http.client may detach the connection here; then closing the answer closes it.
         with connection.getresponse() as response:
-            body = (
-                _read_body(response, request.max_bytes) if response.status in request.read else b""
-            )
+            is_read = request.read is None or response.status in request.read
+            body = _read_body(response, request.max_bytes) if is_read else b""
     except (OSError, HTTPException, ValueError) as error:
         return failure_from(error, RequestStage.ASKING)
     if isinstance(body, FailureKind):

@@ -19,7 +19,7 @@ from msgspec import structs
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.json_rows import RowReader, raise_error
+from affidavit.base.json_rows import RowReader
 from affidavit.base.statistics import percentile_interval, percentile_of_sorted, rounded
 from affidavit.base.text import excerpt
 from affidavit.decision.evaluation import Measure, decide
@@ -67,10 +67,7 @@ LATENCY_READER: Final = RowReader(
 
 
 def latencies_from_chunk(
-    raw: bytes,
-    first_line: int = 1,
-    file: str | None = None,
-    on_bad: Callable[[AffidavitError], None] = raise_error,
+    raw: bytes, first_line: int, file: str | None, on_bad: Callable[[AffidavitError], None]
 ) -> Iterator[tuple[int, LatencyRow]]:
     """Yield the rows of many lines, each with its line; one without a latency needs a fault."""
     for line, row in LATENCY_READER.from_chunk(raw, first_line, file, on_bad):

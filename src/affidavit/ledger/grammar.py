@@ -300,10 +300,9 @@ def _has_clear_subject(words: tuple[Word, ...], number: int) -> bool:
     before = words[:number]
     is_name = len(before) > 1 and all(word.is_capital for word in before)
     is_clear = is_name or before[0].text in _CLEAR_BEGINNINGS
-    form_fits = _looks_plural(before[-1].text) != words[number].text.endswith("s")
-    return (is_clear and form_fits) or (
-        _looks_plural(before[-1].text) and not words[number].text.endswith("s")
-    )
+    is_plural_subject = _looks_plural(before[-1].text)
+    form_fits = is_plural_subject != words[number].text.endswith("s")
+    return form_fits and (is_clear or is_plural_subject)
 
 
 def _is_followed_by_verb(words: tuple[Word, ...], number: int) -> bool:

@@ -221,10 +221,6 @@ def manifest_bytes(contents: ManifestContents, details: ManifestDetails) -> byte
     return jcs(msgspec.to_builtins(members))
 
 
-# Leaves at a time, because each level of the tree has a fixed cost.
-_TREE_BATCH: Final = 4096
-
-
 class EventTotals:
     """Count, digest and roots of event lines, for writing and verifying alike."""
 
@@ -232,13 +228,12 @@ class EventTotals:
         self._bytes = hashlib.sha256()
         self._hashes = hashlib.sha256()
         self._tree = MerkleTree()
-        self._leaves: list[bytes] = []
         self.size = 0
 
     @property
     def count(self) -> int:
         """The number of events."""
-        return self._tree.size + len(self._leaves)
+        return self._tree.size
 
     def add(self, text: bytes, hashes: Sequence[bytes], lines: Sequence[bytes]) -> None:
         """Add whole lines: their text, their content hashes in hexadecimal digits, and each line.
@@ -248,17 +243,10 @@ class EventTotals:
         self._bytes.update(text)
         self.size += len(text)
         self._hashes.update(b"sha256:%b\n" % b"\nsha256:".join(hashes))
-        self._leaves += leaves_of(lines)
-        if len(self._leaves) >= _TREE_BATCH:
-            self._grow()
-
-    def _grow(self) -> None:
-        self._tree.extend(self._leaves)
-        self._leaves = []
+        self._tree.extend(leaves_of(lines))
 
     def contents(self, run_id: str) -> ManifestContents:
         """Return what a manifest must state about these events."""
-        self._grow()
         return ManifestContents(
             run_id=run_id,
             count=self.count,
