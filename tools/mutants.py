@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -188,9 +189,7 @@ def mutants_of(package: str, path: Path) -> Iterator[Callable[[], Mutant | None]
     finder = SiteFinder()
     finder.visit(ast.parse(source))
     for node, replacement in finder.sites:
-        yield lambda node=node, replacement=replacement: _mutant(  # type: ignore[misc]  # defaults
-            package, path, source, node, replacement
-        )
+        yield partial(_mutant, package, path, source, node, replacement)
 
 
 def _mutant(
@@ -203,7 +202,8 @@ def _mutant(
         text = f"({text})"
     lines = source.encode().splitlines(keepends=True)
     start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
-    assert node.end_lineno is not None and node.end_col_offset is not None  # noqa: PT018 - a pair
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
     end = sum(map(len, lines[: node.end_lineno - 1])) + node.end_col_offset
     raw = source.encode()
     changed = (raw[:start] + text.encode() + raw[end:]).decode()

@@ -10,6 +10,7 @@ from tests.gates.making import gold
 
 from affidavit.app.gate_stability import (
     MAX_FAILURES_IN_A_ROW,
+    ReplyFormat,
     RunFile,
     RunOptions,
     RunRecordV1,
@@ -201,15 +202,15 @@ NO_ANSWERS = {
 
 
 @pytest.mark.parametrize(("raw", "form", "wanted"), ANSWERS.values(), ids=ANSWERS.keys())
-def test_answer(raw: bytes, form: str, wanted: tuple[object, ...]) -> None:
-    answer, retrieved = answer_from(raw, form)  # type: ignore[arg-type] # from a table
+def test_answer(raw: bytes, form: ReplyFormat, wanted: tuple[object, ...]) -> None:
+    answer, retrieved = answer_from(raw, form)
     assert (answer.claim, answer.citations, retrieved) == wanted
 
 
 @pytest.mark.parametrize(("raw", "form", "problem"), NO_ANSWERS.values(), ids=NO_ANSWERS.keys())
-def test_invalid_replies_are_refused(raw: bytes, form: str, problem: str) -> None:
+def test_invalid_replies_are_refused(raw: bytes, form: ReplyFormat, problem: str) -> None:
     with pytest.raises(PipelineError) as caught:
-        answer_from(raw, form)  # type: ignore[arg-type] # from a table
+        answer_from(raw, form)
     assert caught.value.problem.startswith(problem)
     assert not caught.value.in_transport
 

@@ -1,5 +1,6 @@
 """Every check is switched on: a check runs or is deleted, and none is left in place disabled."""
 
+import ast
 import re
 import tomllib
 from typing import Any
@@ -51,7 +52,7 @@ def test_all_of_the_pure_packages_must_be_covered() -> None:
     assert set(listed[1].split()) == pure_packages()
 
 
-# A suppression names its code and its reason: `
+# A suppression names its code and its reason.
 SUPPRESSION = re.compile(r"#\s*(?:noqa|type:\s*ignore|pragma:\s*no\s*cover|nosec)", re.IGNORECASE)
 EXPLAINED = re.compile(
     r"#\s*(?:noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*"
@@ -85,5 +86,20 @@ def test_every_suppression_is_explained() -> None:
         if path.suffix == ".py" and path.name != "test_switches.py"
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
         if SUPPRESSION.search(line) and not EXPLAINED.search(line)
+    ]
+    assert bare == []
+
+
+def test_every_skip_has_a_reason() -> None:
+    # `pytest.skip("...")` has its reason as the first argument; the others need the keyword.
+    bare = [
+        f"{path.relative_to(ROOT)}:{call.lineno}"
+        for path in files_of_the_repository()
+        if path.suffix == ".py"
+        for call in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in {"skipif", "importorskip", "xfail"}
+        and "reason" not in {keyword.arg for keyword in call.keywords}
     ]
     assert bare == []

@@ -27,6 +27,7 @@ from affidavit.base.faults.input import (
     FILE_UNWRITABLE,
 )
 from affidavit.base.files import (
+    FilePath,
     append_line_durably,
     digest_file,
     is_folder,
@@ -315,16 +316,16 @@ def test_a_bare_file_name_is_in_the_current_folder(
     assert names_in() == ["here", "log"]
 
 
-def write(path: object) -> None:
-    write_atomically(path, b"data")  # type: ignore[arg-type]  # paths of any kind
+def write(path: FilePath) -> None:
+    write_atomically(path, b"data")
 
 
-def write_private(path: object) -> None:
-    write_atomically(path, b"data", private=True)  # type: ignore[arg-type]  # paths of any kind
+def write_private(path: FilePath) -> None:
+    write_atomically(path, b"data", private=True)
 
 
-def append(path: object) -> None:
-    append_line_durably(path, b"data")  # type: ignore[arg-type]  # paths of any kind
+def append(path: FilePath) -> None:
+    append_line_durably(path, b"data")
 
 
 WRITERS = {"write": write, "write private": write_private, "append": append}
@@ -346,7 +347,7 @@ NO_PLACE = {
 def test_an_unwritable_path_changes_nothing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    writer: Callable[[object], None],
+    writer: Callable[[FilePath], None],
     path: str,
     fault: Fault,
     reason: str | None,

@@ -1,5 +1,7 @@
 """Binary classification: counts, figures and intervals."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from affidavit.base.label_statistics import (
     BinaryCounts,
     Estimate,
+    agreement,
     agreement_from_counts,
     binary_counts,
     estimated,
@@ -72,8 +75,8 @@ def resampled(counts: BinaryCounts, figure: str) -> Interval:
         + [(False, False)] * counts.true_negative
     )
 
-    def statistic(rows: object) -> float | None:
-        found: Estimate = getattr(binary_counts(rows), figure)  # type: ignore[arg-type]  # rows are pairs
+    def statistic(rows: Sequence[tuple[bool, bool]]) -> float | None:
+        found: Estimate = getattr(binary_counts(rows), figure)
         return found.value
 
     interval = bootstrap(pairs, statistic, seed=3, resamples=1000).interval
@@ -111,10 +114,8 @@ AGREED = {("yes", "yes"): 20, ("yes", "no"): 5, ("no", "yes"): 10, ("no", "no"):
 def test_kappa_is_near_what_resampling_gives() -> None:
     pairs = [pair for pair, count in AGREED.items() for _ in range(count * 8)]
 
-    def statistic(rows: object) -> float | None:
-        from affidavit.base.label_statistics import agreement
-
-        return agreement(rows).kappa  # type: ignore[arg-type]  # rows are pairs
+    def statistic(rows: Sequence[tuple[str, str]]) -> float | None:
+        return agreement(rows).kappa
 
     theirs = bootstrap(pairs, statistic, seed=3, resamples=1000).interval
     ours = kappa_interval({pair: count * 8 for pair, count in AGREED.items()})

@@ -2,7 +2,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -108,7 +108,8 @@ def test_a_closed_generator_leaves_no_process_behind(tmp_path: Path) -> None:
     tasks = tasks_of(tmp_path, *(f"{number}.txt" for number in range(20)))
     outcomes = read_in_processes(tasks, DocumentSettings(), 2)
     assert isinstance(next(outcomes), IngestedDocument)
-    outcomes.close()  # type: ignore[attr-defined]  # a generator
+    assert isinstance(outcomes, Generator)
+    outcomes.close()
 
 
 def test_a_file_that_changed_or_went_since_it_was_planned(tmp_path: Path) -> None:

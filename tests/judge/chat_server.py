@@ -5,6 +5,7 @@ model does is tried in interop/chat.sh.
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.faulty_server import Behaviour, Faulty
 
@@ -48,8 +49,8 @@ class FakeClock:
         self.now += seconds
 
 
-def settings_for(server: Faulty, **changes: object) -> ChatSettings:
-    return ChatSettings(base_url=server.base_url, model="m", **{"timeout_s": 600, **changes})  # type: ignore[arg-type]  # tests pass what the table says
+def settings_for(server: Faulty, **changes: Any) -> ChatSettings:
+    return ChatSettings(base_url=server.base_url, model="m", **{"timeout_s": 600, **changes})
 
 
 def judge_at(

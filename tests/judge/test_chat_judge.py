@@ -188,8 +188,8 @@ REFUSED_SETTINGS = {
 @pytest.mark.parametrize(
     ("changes", "field"), REFUSED_SETTINGS.values(), ids=REFUSED_SETTINGS.keys()
 )
-def test_settings_that_cannot_be_used(changes: dict[str, object], field: str) -> None:
-    wire = ChatSettings(**{"base_url": "https://h/v1", "model": "m", **changes})  # type: ignore[arg-type]  # a table
+def test_settings_that_cannot_be_used(changes: dict[str, Any], field: str) -> None:
+    wire = ChatSettings(**{"base_url": "https://h/v1", "model": "m", **changes})
     with pytest.raises(AffidavitError, match="AF253") as caught:
         chat_settings(wire)
     assert caught.value.where.field == field

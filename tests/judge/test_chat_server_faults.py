@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.faulty_server import (
     Behaviour,
+    Handler,
     answers,
     breaks_off,
     drips,
@@ -178,9 +179,9 @@ def test_a_known_form_is_not_given_up_for_one_refusal(tmp_path: Path) -> None:
 
 
 def test_a_connection_that_was_dropped_between_requests_is_opened_again(tmp_path: Path) -> None:
-    def answers_and_leaves(handler: object) -> None:
-        GOOD(handler)  # type: ignore[arg-type]  # a handler
-        handler.close_connection = True  # type: ignore[attr-defined]  # a handler
+    def answers_and_leaves(handler: Handler) -> None:
+        GOOD(handler)
+        handler.close_connection = True
 
     clock = FakeClock()
     with serving(answers_and_leaves) as server:

@@ -162,6 +162,6 @@ def test_a_folder_without_a_model(tmp_path: Path) -> None:
 
 
 def test_a_name_of_the_hub_is_not_fetched_unless_allowed() -> None:
-    pytest.importorskip("huggingface_hub")
+    pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
     with pytest.raises(AffidavitError, match=r"AF261.*allow_download = true"):
         model_folder(HfSettings(model="nobody/nothing"))

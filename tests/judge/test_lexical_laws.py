@@ -1,5 +1,7 @@
 """Laws of the lexical judge, over texts made by chance."""
 
+from random import Random
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.judge.reading import chunk_of, read
@@ -54,11 +56,11 @@ def test_a_sentence_of_any_text_is_full_support(text: str, data: st.DataObject) 
 @given(sentences, st.lists(texts, min_size=2, max_size=4), st.randoms(use_true_random=False))
 @settings(max_examples=60, deadline=None)
 def test_the_order_of_the_chunks_does_not_matter(
-    claim: str, parts: list[str], order: st.DataObject
+    claim: str, parts: list[str], order: Random
 ) -> None:
     chunks = [chunk_of(text, number, f"doc-{number % 2}") for number, text in enumerate(parts)]
     mixed = list(chunks)
-    order.shuffle(mixed)  # type: ignore[attr-defined]  # a random.Random, drawn by hypothesis
+    order.shuffle(mixed)
     judge = LexicalJudge()
     plain = {reading.chunk_id: reading for reading in judge.read(claim, chunks)}
     assert {reading.chunk_id: reading for reading in judge.read(claim, mixed)} == plain

@@ -17,6 +17,7 @@ from tests.seal.bundle_making import sealed
 from affidavit.app.lint import closure_report, lint_bundles, lint_report
 from affidavit.app.pack_files import built_in_text
 from affidavit.base.config import decode_yaml
+from affidavit.packs.lint import BundleLint
 from affidavit.packs.model import Severity
 from affidavit.packs.report import LintReport
 from affidavit.reports.json_text import json_bytes
@@ -41,9 +42,10 @@ def test_a_lint_report_is_what_its_schema_says(tmp_path: Path) -> None:
     msgspec.convert(wire, LintReport)
     schema("lint-report").validate(wire)
     schema("closure-report").validate(wire["bundles"][0]["closure_report"])
-    assert wire["bundles"][0]["closure_report"] == json.loads(
-        json_bytes(closure_report(outcomes[0]))  # type: ignore[arg-type]  # the first is linted
-    )
+    first = outcomes[0]
+    assert isinstance(first, BundleLint)
+    closure = json.loads(json_bytes(closure_report(first)))
+    assert wire["bundles"][0]["closure_report"] == closure
 
 
 @pytest.mark.parametrize("name", PACKS)
