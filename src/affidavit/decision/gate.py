@@ -95,9 +95,9 @@ def gate_text(key: str, operator: str, threshold: float, percent: float | None) 
     return f"{key}{operator}{threshold_text(threshold)}{confidence}"
 
 
-def parse_default_gates(metrics: MetricTable, *texts: str) -> tuple[Gate, ...]:
-    """Return the default gates of a command."""
-    return override_gates(texts, (), metrics)
+def parse_default_gates(metrics: MetricTable, text: str) -> tuple[Gate, ...]:
+    """Return the default gates of a command, written as a user writes them."""
+    return override_gates([text], (), metrics)
 
 
 def override_gates(

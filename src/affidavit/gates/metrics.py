@@ -99,21 +99,19 @@ METRICS_BY_KIND: Final[Mapping[str, MetricTable]] = MappingProxyType(
 )
 
 RAG_GATES: Final = parse_default_gates(
-    RAG_METRICS, "precision=0.80", "chr=0.75", "under_refusal=0.05", "over_refusal=0.10"
+    RAG_METRICS, "precision=0.80 chr=0.75 under_refusal=0.05 over_refusal=0.10"
 )
 """Origin: the RAG document, section 2, "Ship gates (default)"."""
 SCU_GATE: Final = parse_default_gates(RAG_METRICS, "scu_violations=0")
 """Added if SCU is used."""
 LATENCY_GATES: Final = parse_default_gates(LATENCY_METRICS, "p95_ms=2000")
 AGREEMENT_GATES: Final = parse_default_gates(
-    AGREEMENT_METRICS, "percent_agreement=0.90", "kappa=0.75", "abstain_rate=0.02"
+    AGREEMENT_METRICS, "percent_agreement=0.90 kappa=0.75 abstain_rate=0.02"
 )
 STABILITY_GATES: Final = parse_default_gates(STABILITY_METRICS, "stable=1")
 RESEARCH_GATES: Final = parse_default_gates(
     RESEARCH_METRICS,
-    "evidence_coverage_rate=0.95",
-    "golden_recall=0.80",
-    "abstention_accuracy=0.90",
+    "evidence_coverage_rate=0.95 golden_recall=0.80 abstention_accuracy=0.90 "
     "manifest_integrity=1.00",
 )
 """Origin: the research document, "Pass/fail gates"."""
