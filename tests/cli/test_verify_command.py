@@ -163,6 +163,16 @@ def test_lines_from_a_pipe_and_progress_on_a_terminal(place: Path) -> None:
     assert (end, "Verifying receipts" in shown) == (0, True)
 
 
+def test_a_registry_that_contradicts_itself_is_refused(place: Path) -> None:
+    document: Any = registry_document(KeyRegistry().with_new(KEY.public, MADE))
+    document["lifecycle"][KEY.public.id]["compromised_after"] = "2026-01-03T00:00:00Z"
+    (place / "registry.json").write_text(json.dumps(document))
+    result = run("verify", str(place / "receipt.json"), "-k", str(place / "registry.json"), *LATER)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("AF383")
+    assert "the status is active, with compromised_after" in result.stderr
+
+
 REFUSED: dict[str, tuple[tuple[str, ...], int, str]] = {
     "nothing in the folder": (("empty",), 3, "AF372"),
     "no such file": (("no.json",), 2, "AF01"),

@@ -375,3 +375,9 @@ STAMP_ADDRESS = Fault(
     "this is not the address of a time stamp authority: {problem}",
     "give one such as https://tsa.example.org/tsr, or `self` for the digest only",
 )
+REGISTRY_CONTRADICTION = Fault(
+    "AF383",
+    "registry.contradiction",
+    "the key registry contradicts itself: {problem}",
+    "get the registry from its issuer again, and trust no key of it before that is settled",
+)
