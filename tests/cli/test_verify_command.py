@@ -13,8 +13,10 @@ from tests.cli.running import REAL, run, run_on_terminal, run_process
 from tests.golden_files import Golden
 from tests.seal.samples import FLAT, KEY, MADE, OTHER_KEY
 
+from affidavit.app.answer import with_self_anchor
 from affidavit.cli.program import cli
 from affidavit.seal.keys import KeyRegistry, registry_document
+from affidavit.seal.receipts import canonical_forms, seal_receipt
 
 LATER = ("--at", "2026-02-01")
 COMPACT = json.dumps(RECEIPT).encode()
@@ -70,6 +72,30 @@ STEPS: dict[str, tuple[bytes, object, int, set[str]]] = {
         1,
         {"AF335"},
     ),
+    "3: a signature of another algorithm": (
+        changed(lambda receipt: receipt["signature"].update(alg="ES256")),
+        FLAT,
+        4,
+        {"AF324", "AF378"},
+    ),
+    "5: another engine": (
+        resealed(lambda body: body["reproduce"]["evaluator"].update(engine_version="1.0.1")),
+        FLAT,
+        3,
+        {"AF377"},
+    ),
+    "5: another rule": (
+        resealed(lambda body: body["reproduce"]["evaluator"]["rules"].append("answer-eval/9")),
+        FLAT,
+        3,
+        {"AF377"},
+    ),
+    "5: a verdict that is not known": (
+        resealed(lambda body: body.update(verdict="certified")),
+        FLAT,
+        3,
+        {"AF377"},
+    ),
     "4: a citation of nothing": (
         resealed(lambda body: body["checks"][0].update(evidence=["sha256:" + "0" * 64])),
         FLAT,
@@ -97,6 +123,56 @@ def test_every_step_has_its_line_and_its_code(
     assert [step["number"] for step in receipt["steps"]] == [1, 2, 3, 3, 4, 5]
     assert {step["code"] for step in receipt["steps"]} - {None} == codes
     assert all(code in shown.stdout for code in codes)
+
+
+def public_refusal() -> bytes:
+    """A refusal with the members and the words that the public issuer uses."""
+    body: dict[str, Any] = {
+        "schema": "answer/v1",
+        "generated_at": "2026-01-31T14:30:00Z",
+        "issuer": "feed.example",
+        "verdict": "outside_evidence_coverage",
+        "confidence": 0.0,
+        "confidence_rule": "answer-conf/1: the lowest confidence of the required checks",
+        "unrouted": ["How high is the tower?"],
+        "coverage": {"schema": "answer-coverage/v1", "families": [{"route_id": "a", "ask": ["b"]}]},
+        "note": "There is no route to a source for this text.",
+        "principle": "A signature proves integrity.",
+        "advisory": True,
+        "disclaimer": "Advisory evidence only.",
+        "served_by": {"provider": "feed.example", "url": "https://feed.example"},
+    }
+    receipt: dict[str, Any] = with_self_anchor(seal_receipt(body, KEY))
+    receipt["anchor"]["how"] = "have the digest stamped"
+    receipt["signature"]["ephemeral_key"] = False
+    return json.dumps(receipt).encode()
+
+
+def test_a_genuine_receipt_with_members_that_are_not_known(place: Path) -> None:
+    raw = json.loads(public_refusal())
+    # The remark in the signature block is covered by the anchor.
+    raw["anchor"]["digest_sha256"] = canonical_forms(raw).anchor_digest
+    (place / "r.json").write_text(json.dumps(raw))
+    arguments = ("verify", str(place / "r.json"), "-k", str(place / "keys.json"), *LATER)
+    shown = run(*arguments)
+    assert shown.exit_code == 0, shown.stdout
+    assert "Signed, not interpreted: disclaimer, principle\n" in shown.stdout
+    (receipt,) = json.loads(run(*arguments, "--json").stdout)["receipts"]
+    assert receipt["not_interpreted"] == ["disclaimer", "principle"]
+    replayed = run("replay", str(place / "r.json"))
+    assert (replayed.exit_code, "not interpreted" in replayed.stdout) == (0, True)
+
+
+def test_a_replay_by_rules_that_are_not_known(place: Path) -> None:
+    (place / "r.json").write_bytes(
+        resealed(lambda body: body["reproduce"]["evaluator"].update(engine_version="1.0.1"))
+    )
+    result = run("replay", str(place / "r.json"))
+    assert result.exit_code == 3
+    assert "AF377 cannot replay answer-eval/1.0.1" in result.stdout
+    assert "does not follow" not in result.stdout
+    shown = run("verify", str(place / "r.json"), "-k", str(place / "keys.json"), *LATER)
+    assert "Tampered" not in shown.stdout
 
 
 def test_an_unverified_verdict_is_not_shown(place: Path) -> None:
@@ -176,7 +252,8 @@ def test_a_registry_that_contradicts_itself_is_refused(place: Path) -> None:
 REFUSED: dict[str, tuple[tuple[str, ...], int, str]] = {
     "nothing in the folder": (("empty",), 3, "AF372"),
     "no such file": (("no.json",), 2, "AF01"),
-    "no receipt": (("keys.json",), 2, "AF321"),
+    "no receipt": (("keys.json",), 2, "AF320"),
+    "a receipt of another version": (("next.json",), 3, "AF321"),
     "keys that are none": (("receipt.json", "-k", "receipt.json"), 2, "AF331"),
     "keys that are no JSON": (("receipt.json", "-k", "bad.pem"), 2, "AF0"),
     "roots that are none": (("receipt.json", "--tsa-roots", "bad.pem"), 2, "AF331"),
@@ -190,6 +267,7 @@ def test_refused(
 ) -> None:
     (place / "empty").mkdir()
     (place / "bad.pem").write_text("no certificate")
+    (place / "next.json").write_text(json.dumps({**RECEIPT, "schema": "answer/v2"}))
     monkeypatch.chdir(place)
     result = run("verify", *arguments, "-k", "keys.json")
     assert (result.exit_code, result.stdout) == (end, "")

@@ -223,7 +223,8 @@ def require_receipts(outcomes: Sequence[ReceiptOutcome]) -> None:
 def verify_steps(receipt: Receipt, trust: ReceiptTrust, at: datetime) -> ReceiptVerification:
     """Return all five steps for a receipt. `at` is now."""
     replayed = replay_body(receipt.value, receipt.forms.content)
-    return verify_receipt(receipt, trust, at, steps_of_replay(receipt.value, replayed))
+    steps = steps_of_replay(receipt.value, replayed)
+    return verify_receipt(receipt, trust, at, steps, replayed.not_interpreted)
 
 
 def steps_of_replay(
@@ -232,16 +233,17 @@ def steps_of_replay(
     """Return steps 4 and 5."""
     index = receipt.get("evidence_index")
 
-    def texts(*kinds: ReplayDifferenceKind) -> list[str]:
-        return [str(each) for each in result.differences if each.kind in kinds]
+    def texts(kind: ReplayDifferenceKind) -> list[str]:
+        return [str(each) for each in result.differences if each.kind is kind]
 
     return (
         evidence_step(
             len(index) if isinstance(index, dict) else 0,
             texts(ReplayDifferenceKind.CLOSURE),
             texts(ReplayDifferenceKind.EVIDENCE_DIGEST),
+            result.unknown_evidence,
         ),
-        replay_step(texts(ReplayDifferenceKind.REPLAY, ReplayDifferenceKind.SHAPE)),
+        replay_step(texts(ReplayDifferenceKind.REPLAY), result.unreplayable),
     )
 
 
@@ -272,11 +274,15 @@ class ReplayedReceipt(Struct, frozen=True):
     receipt_id: str
     rows: tuple[ReplayedRow, ...]
     differences: tuple[ReplayDifference, ...]
+    unreplayable: str | None = None
+    not_interpreted: tuple[str, ...] = ()
 
     @property
     def exit(self) -> Exit:
         """Yes if the recomputed receipt equals the signed one."""
-        return Exit.TAMPERED if self.differences else Exit.YES
+        if self.differences:
+            return Exit.TAMPERED
+        return Exit.YES if self.unreplayable is None else Exit.UNKNOWN
 
 
 def replay_receipt(receipt: Receipt, routes: RouteTable | None = None) -> ReplayedReceipt:
@@ -287,13 +293,14 @@ def replay_receipt(receipt: Receipt, routes: RouteTable | None = None) -> Replay
     result = replay_body(receipt.value, receipt.forms.content)
     rebuilt, differences = result.rebuilt, result.differences
     if rebuilt is None:
-        return ReplayedReceipt(receipt.id, (), differences)
+        return ReplayedReceipt(receipt.id, (), differences, result.unreplayable)
     if routes is not None:
         signed = rebuilt["route"]["router_sha256"] if "route" in rebuilt else routes.sha256
         if signed != routes.sha256:
             raise AffidavitError(faults.ROUTES_OTHER, signed=signed, found=routes.sha256)
         differences = (*differences, *replay_route(receipt.value, routes))
-    return ReplayedReceipt(receipt.id, _rows(dict(receipt.value), rebuilt), differences)
+    rows = _rows(dict(receipt.value), rebuilt)
+    return ReplayedReceipt(receipt.id, rows, differences, None, result.not_interpreted)
 
 
 def _rows(signed: ReceiptBody, rebuilt: ReceiptBody) -> tuple[ReplayedRow, ...]:

@@ -216,7 +216,7 @@ class AnswerVerdict(StrEnum):
     OUTSIDE_EVIDENCE_COVERAGE = "outside_evidence_coverage"
 
 
-class CheckResult(Check, frozen=True, kw_only=True):
+class CheckResult(Check, frozen=True, kw_only=True, forbid_unknown_fields=False):
     """A check with its verdict, as the receipt repeats it: no member of the check is left out.
 
     `confidence` is that of the cited fact. `unavailable` says why there is no evidence.

@@ -95,7 +95,7 @@ class SourceStatus(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
-class SourceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One source of a fact, as the fact records it. `agrees` and `fresh` are derived."""
 
     name: str
@@ -112,7 +112,7 @@ class SourceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     fresh: bool | None
 
 
-class FactVerification(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FactVerification(msgspec.Struct, frozen=True, kw_only=True):
     """The assessment of all sources together.
 
     `sources` counts the origins that gave a value. `note` says what keeps the fact from being
@@ -135,7 +135,7 @@ class AgreementPolicy(msgspec.Struct, frozen=True):
     tolerance: Tolerance | None
 
 
-class FactSignals(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FactSignals(msgspec.Struct, frozen=True, kw_only=True):
     """The five signals of fact-conf/1."""
 
     signed: bool
@@ -291,7 +291,7 @@ class EvidenceUnavailable(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """fact/v1: what the sources of a tool said, with provenance and confidence."""
 
     schema: Literal["fact/v1"]

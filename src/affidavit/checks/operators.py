@@ -56,7 +56,7 @@ class ExpectationOutcome(StrEnum):
     __hash__ = str.__hash__
 
 
-class ExpectationResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExpectationResult(msgspec.Struct, frozen=True):
     """The outcome of one expectation. `observed` is left out unless it is a single value."""
 
     outcome: ExpectationOutcome

@@ -168,7 +168,7 @@ class RouteTable(msgspec.Struct, frozen=True):
     sha256: str
 
 
-class QuestionRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class QuestionRoute(msgspec.Struct, frozen=True):
     """The route that compiled a question to checks."""
 
     router_version: str

@@ -47,7 +47,7 @@ MAX_INPUT_BYTES = 256 * 1024 * 1024
     exits={
         Exit.YES: "every receipt is valid: every required check was done and holds",
         Exit.NO: "a signature holds, but its key may not be trusted",
-        Exit.UNKNOWN: "something could not be checked: an unknown key, no time stamp",
+        Exit.UNKNOWN: "something could not be checked: an unknown key or version, no time stamp",
         Exit.TAMPERED: "a digest, an id, a signature, a time stamp or a replay does not hold",
     },
 )
@@ -147,7 +147,7 @@ def require_readable(receipts: Sequence[Path]) -> None:
     ),
     exits={
         Exit.YES: "the recomputed receipt equals the signed one",
-        Exit.UNKNOWN: "the question was routed by another table than the one named",
+        Exit.UNKNOWN: "rules that this version does not have, or another route table",
         Exit.TAMPERED: "the recomputed receipt differs; every difference is named",
     },
 )
@@ -181,7 +181,7 @@ def replay(terminal: Terminal, receipt: Path, routes: Path | None) -> Exit:
         terminal.note("this receipt answers no question, so --routes had nothing to compile again")
     replayed = replay_receipt(signed, table)
     if terminal.json:
-        holds = not replayed.differences
+        holds = replayed.exit is Exit.YES
         terminal.print_json({"exit": int(replayed.exit), "holds": holds, "replay": replayed})
     else:
         terminal.show(_replay_text(replayed, verbose=terminal.verbose))
@@ -190,15 +190,20 @@ def replay(terminal: Terminal, receipt: Path, routes: Path | None) -> Exit:
 
 
 def _replay_text(replayed: "ReplayedReceipt", *, verbose: bool) -> Iterator[TextPart]:
+    from affidavit.reports.verification_text import not_interpreted_text
+
     yield replayed.receipt_id
     if replayed.rows:
         columns = ("Check", "Signed", "Recomputed", *(("Why",) if verbose else ()))
         yield text_table(columns, (_replay_row(row)[: len(columns)] for row in replayed.rows))
     for difference in replayed.differences:
         yield f"AF328 {difference}"
+    yield from not_interpreted_text(replayed.not_interpreted)
+    if replayed.unreplayable is not None:
+        yield f"AF377 cannot replay {replayed.unreplayable}"
     if replayed.differences:
         yield "Does not replay: what it says does not follow from its own evidence"
-    else:
+    elif replayed.unreplayable is None:
         yield "Replays: what it says follows from its own evidence, to the last letter"
 
 
