@@ -303,6 +303,26 @@ def checks_needing_evidence(
     )
 
 
+def require_declared_args(checks: Sequence[Check], tools: Mapping[str, Tool]) -> None:
+    """Raise if a check has an argument that its tool does not declare.
+
+    No source would read it, and the receipt would say that it was asked.
+    """
+    for number, check in enumerate(checks[:MAX_CHECKS]):
+        if tool := tools.get(check.tool):
+            declared = (*tool.required_args, *tool.optional_args)
+            for name in check.args:
+                if name not in declared:
+                    raise AffidavitError(
+                        faults.CHECK_ARGUMENT,
+                        Where(field=f"checks[{number}].args"),
+                        check=repr(check.id),
+                        tool=check.tool,
+                        argument=excerpt(name),
+                        known=", ".join(declared) or "no argument",
+                    )
+
+
 def evaluate(
     checks: Sequence[Check],
     tools: Mapping[str, Tool],

@@ -49,6 +49,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     required_args: tuple[str, ...] = ()
+    optional_args: tuple[str, ...] = ()
     value_path: str | None = None
     unit: str | None = None
     licence: str | None = None

@@ -153,11 +153,12 @@ class RoutesV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class Route(msgspec.Struct, frozen=True):
-    """A row, with its patterns ready to match."""
+    """A row, with its patterns ready to match. `example` is its check before slots are filled."""
 
     row: RouteRowV1
     asks: tuple[RoutePattern, ...]
     says: tuple[RoutePattern, ...]
+    example: Check
 
 
 class RouteTable(msgspec.Struct, frozen=True):
@@ -266,9 +267,8 @@ def _route_of(row: RouteRowV1) -> Route:
         raise AffidavitError(
             faults.ROUTES_FIELD, problem=f"route {row.id} has neither `ask` nor `say`"
         )
-    route = Route(row, _row_patterns(row, "ask"), _row_patterns(row, "say"))
-    _require_check(row)
-    return route
+    asks, says = _row_patterns(row, "ask"), _row_patterns(row, "say")
+    return Route(row, asks, says, _example_check(row))
 
 
 def _row_patterns(row: RouteRowV1, form: Literal["ask", "say"]) -> tuple[RoutePattern, ...]:
@@ -299,12 +299,12 @@ def _placeholder_problem(pattern: RoutePattern, wanted: set[str]) -> str | None:
     return None
 
 
-def _require_check(row: RouteRowV1) -> None:
-    """Raise if the row would compile to an invalid check."""
+def _example_check(row: RouteRowV1) -> Check:
+    """Return the check of the row with unfilled slots, or raise if it would be invalid."""
     try:
-        _check_from_row(row, {})
         if row.say:
             _check_from_row(row, {VALUE_PLACEHOLDER: "1"})
+        return _check_from_row(row, {})
     except AffidavitError as error:
         raise AffidavitError(
             faults.ROUTE_OPERATOR, Where(field="op"), route=row.id, problem=error.message
@@ -333,6 +333,7 @@ class CoveredToolV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     required_args: list[str]
     description: str
     unit: str | None
+    optional_args: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class ChecksModeV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -380,7 +381,13 @@ def coverage_manifest(tools: Mapping[str, Tool], table: RouteTable) -> CoverageV
         checks_mode=ChecksModeV1(
             rule="answer-eval/1",
             tools=[
-                CoveredToolV1(tool.name, list(tool.required_args), tool.description, tool.unit)
+                CoveredToolV1(
+                    tool.name,
+                    list(tool.required_args),
+                    tool.description,
+                    tool.unit,
+                    list(tool.optional_args) or msgspec.UNSET,
+                )
                 for _, tool in sorted(tools.items())
             ],
             operators=list(OPERATORS),

@@ -280,7 +280,8 @@ def _tool_row(entry: "ToolWithSources") -> tuple[str, ...]:
     says = "; ".join(part for part in (tool.description, tool.unit, place) if part)
     return (
         tool.name,
-        ", ".join(tool.required_args) or "nothing",
+        ", ".join((*tool.required_args, *(f"[{name}]" for name in tool.optional_args)))
+        or "nothing",
         says,
         "never" if tool.max_age_s is None else f"{tool.max_age_s:g} s",
         ", ".join(source.feed.source.name for source in entry.sources),

@@ -95,13 +95,19 @@ def _queries(settings: kinds.QueriesSource, source: EvidenceSource, context: Fee
         for name, row in settings.queries.items()
     }
 
+    every = {param for query in by_name.values() for param in query.params}
+
     def select_query(args: CheckArguments) -> SqlQuery:
         name = single_argument("query", args)
         if name not in by_name:
             known = ", ".join(sorted(by_name))
             problem = f"no query is named {display_value(name)}; there are {known}"
             raise SourceFailedError(FailureReason.ARGUMENT, problem)
-        return by_name[name]
+        query = by_name[name]
+        if unread := sorted((every & args.keys()) - set(query.params)):
+            problem = f"the query {name} does not read the argument {unread[0]}"
+            raise SourceFailedError(FailureReason.ARGUMENT, problem)
+        return query
 
     return _database(settings, source, context, select_query)
 

@@ -182,6 +182,7 @@ class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     use: Literal["software_version", "file_fact", "sql_fact", "http_json"] | None = None
     description: Annotated[str, msgspec.Meta(max_length=500)] | None = None
     required_args: tuple[Argument, ...] | None = None
+    optional_args: tuple[Argument, ...] = ()
     value_path: str | None = None
     unit: SingleLine | None = None
     licence: SingleLine | None = None

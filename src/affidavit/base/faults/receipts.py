@@ -397,6 +397,12 @@ ANCHOR_UNKNOWN = Fault(
     "use a version that knows it, or remove the anchor, which the signature does not cover",
     Exit.UNKNOWN,
 )
+CHECK_ARGUMENT = Fault(
+    "AF382",
+    "check.argument",
+    "check {check}: the tool {tool} does not declare the argument {argument!r}",
+    "leave it out, or declare it in required_args or optional_args; the tool takes {known}",
+)
 REGISTRY_CONTRADICTION = Fault(
     "AF383",
     "registry.contradiction",
