@@ -182,7 +182,7 @@ CHECKS: dict[str, Callable[..., None]] = {
 }
 SPECIAL: dict[str, Callable[..., None]] = {
     **dict.fromkeys((f"F{number}" for number in range(13, 18)), partial(require_test, "checks")),
-    **dict.fromkeys(("T8", "T9", "T10", "T11"), check_question),
+    **dict.fromkeys(("T8", "T9", "T10", "T11", "T18"), check_question),
     **dict.fromkeys((f"T{number}" for number in range(12, 18)), check_route),
 }
 ROWS = examples_in(PAGE)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from copy import deepcopy
 from typing import Any
 
 import msgspec
@@ -14,7 +13,6 @@ from tests.checks.builders import (
     MIRROR,
     PYTHON,
     RESULT,
-    ROUTES,
     TOOLS,
     VERSION,
     body,
@@ -39,17 +37,19 @@ from affidavit.checks.receipt import (
     ReceiptContext,
     ReplayDifference,
     ReplayDifferenceKind,
+    RoutingReplay,
     answer_body,
+    asked_question,
     json_differences,
     refusal_body,
     replay_body,
     replay_route,
+    router_digest,
 )
 from affidavit.checks.routes import (
     QuestionRoute,
     compile_question,
     coverage_manifest,
-    routes_from_wire,
 )
 
 OBSERVED = {**PYTHON, "id": "seen", "observe": True, "required": False}
@@ -403,27 +403,38 @@ def test_a_question_gives_the_same_checks_again() -> None:
     made = routed_body("The latest version of python is 3.13.1")
     assert (made["verdict"], made["route"]["form"]) == ("supported", "declarative")
     assert not replay_body(made).differences
-    assert replay_route(made, table()) == ()
+    assert replay_route(made, table()) == RoutingReplay()
     made["checks"][0]["expect"]["value"] = "3.13"
-    (only,) = replay_route(made, table())
+    (only,) = replay_route(made, table()).differences
     assert only.path == "checks[0].expect.value"
 
 
-def test_an_answer_without_a_question_has_no_route() -> None:
-    assert replay_route(body(), table()) == ()
-
-
-def test_another_table_is_found() -> None:
-    other = deepcopy(ROUTES)
-    other["not_covered"] = []
-    made = routed_body("latest version of python?")
-    (only,) = replay_route(made, routes_from_wire(other))
-    assert only.path == "route.router_sha256"
-    none = routes_from_wire({"version": "route/1", "routes": []})
-    (only,) = replay_route(made, none)
+def test_a_question_that_no_route_covers_was_not_routed_by_the_table() -> None:
+    made = {**routed_body("latest version of python?"), "question": "Why is that?"}
+    (only,) = replay_route(made, table()).differences
     assert str(only) == "question: no route of this table matches it"
-    (only,) = replay_route({**made, "question": "?"}, table())
-    assert only.path == "question"
+    assert replay_route({**made, "question": "?"}, table()).unreplayable
+
+
+def test_a_refusal_is_repeated_or_proves_nothing() -> None:
+    assert replay_route(refusal(), table()) == RoutingReplay()
+    asked = {**refusal(), "unrouted": ["Latest version of python"]}
+    found = replay_route(asked, table())
+    assert (found.differences, found.unreplayable) == (
+        (),
+        "the refusal: software.version covers it",
+    )
+
+
+def test_what_a_receipt_says_of_its_question() -> None:
+    assert (asked_question(body()), router_digest(body())) == (None, None)
+    routed = routed_body("latest version of python?")
+    assert (asked_question(routed), router_digest(routed)) == (
+        "latest version of python?",
+        table().sha256,
+    )
+    assert (asked_question(refusal()), router_digest(refusal())) == ("Who?", table().sha256)
+    assert router_digest({"route": {"router_sha256": 1}}) is None
 
 
 DIFFERENCES: dict[str, tuple[Any, Any, list[str]]] = {

@@ -1,5 +1,6 @@
 """`affidavit verify` and `affidavit replay`, through the real command line."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -331,3 +332,92 @@ def test_a_replay_compiles_the_question_again(tmp_path: Path) -> None:
         "other.yaml": 3,
     }
     assert not any("nothing to compile" in result.stderr for result in ends.values())
+
+
+# Routing
+
+
+def routed(place: Path, question: str, stated: str | None = None) -> tuple[str, ...]:
+    """Write the route table, and a receipt for a question that states perhaps another one."""
+    body = json.loads(json.dumps(fresh(question=question)))
+    for member in ("receipt_id", "signature", "anchor"):
+        del body[member]
+    body["question"] = stated or question
+    (place / "asked.json").write_text(json.dumps(seal_receipt(body, KEY)))
+    (place / "routes.yaml").write_text(json.dumps(ROUTES))
+    return ("verify", str(place / "asked.json"), "-k", str(place / "keys.json"), *LATER)
+
+
+def test_a_receipt_says_whether_its_routing_was_replayed(place: Path) -> None:
+    verify = routed(place, "The latest version of Python is 3.13.1")
+    without = run(*verify)
+    assert without.exit_code == 0
+    assert "routing        skipped" in without.stdout
+    replayed = run(*verify, "--routes", str(place / "routes.yaml"))
+    assert replayed.exit_code == 0
+    assert "routing        passed" in replayed.stdout
+    assert "routing" not in run(*verify[:1], str(place / "receipt.json"), *verify[2:]).stdout
+
+
+def test_a_check_of_another_question_is_found(place: Path) -> None:
+    verify = routed(place, "The latest version of Python is 3.13.1", "Is PyPy 3.13.1?")
+    assert run(*verify).exit_code == 0
+    result = run(*verify, "--routes", str(place / "routes.yaml"))
+    assert (result.exit_code, "AF379" in result.stdout) == (4, True)
+    asked = "The latest version of Python is 3.12"
+    verify = routed(place, "The latest version of Python is 3.13.1", asked)
+    result = run(*verify, "--routes", str(place / "routes.yaml"), "--json")
+    (receipt,) = json.loads(result.stdout)["receipts"]
+    assert (result.exit_code, receipt["steps"][-1]["code"]) == (4, "AF379")
+    assert "checks[0].expect.value" in receipt["steps"][-1]["detail"]
+
+
+UNKNOWN_ROUTING: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "another table": (lambda body: body["route"].update(router_sha256="0" * 64), "AF374"),
+    "no table": (lambda body: body.pop("route"), "AF377"),
+    "other rules": (
+        lambda body: body["reproduce"]["evaluator"].update(engine_version="9.0.0"),
+        "AF377",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "code"), UNKNOWN_ROUTING.values(), ids=UNKNOWN_ROUTING.keys())
+def test_routing_that_cannot_be_replayed(
+    place: Path, change: Callable[[dict[str, Any]], object], code: str
+) -> None:
+    verify = routed(place, "latest version of Python")
+    body = json.loads((place / "asked.json").read_text())
+    for member in ("receipt_id", "signature"):
+        del body[member]
+    change(body)
+    (place / "asked.json").write_text(json.dumps(seal_receipt(body, KEY)))
+    result = run(*verify, "--routes", str(place / "routes.yaml"), "--json")
+    (receipt,) = json.loads(result.stdout)["receipts"]
+    line = receipt["steps"][-1]
+    assert (result.exit_code, line["status"], line["code"]) == (3, "not_checked", code)
+
+
+def test_a_refusal_is_routed_again(place: Path) -> None:
+    verify = routed(place, "Who invented Python?")
+    body = json.loads((place / "asked.json").read_text())
+    del body["question"], body["receipt_id"], body["signature"]
+    for question, end in (("Who invented Python?", 0), ("latest version of Python", 3)):
+        body["unrouted"] = [question]
+        (place / "asked.json").write_text(json.dumps(seal_receipt(body, KEY)))
+        assert run(*verify, "--routes", str(place / "routes.yaml")).exit_code == end
+        replayed = run("replay", verify[1], "--routes", str(place / "routes.yaml"))
+        assert replayed.exit_code == end
+
+
+def test_the_digest_of_a_route_table(place: Path) -> None:
+    (place / "routes.yaml").write_text(json.dumps(ROUTES))
+    (place / "affidavit.toml").write_text(
+        "[tools.other]\nuse = 'http_json'\nallow_hosts = ['a.b']\n"
+    )
+    text = json.dumps(ROUTES, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    for options in ((), ("--tools", str(place / "affidavit.toml"))):
+        shown = run("coverage", "--routes", str(place / "routes.yaml"), *options)
+        assert f"Route table: sha256 {digest}" in shown.stdout
+    assert "no route has a declared tool" in shown.stdout

@@ -501,34 +501,56 @@ def _require_distinct_ids(ids: list[str]) -> None:
         seen.add(name)
 
 
-def replay_route(receipt: Mapping[str, Any], table: RouteTable) -> tuple[ReplayDifference, ...]:
-    """Return where a receipt's route and checks differ from those that the table compiles.
+class RoutingReplay(msgspec.Struct, frozen=True):
+    """How the question of a receipt compiles again. `unreplayable` says why that proves nothing."""
 
-    A receipt only has the digest of its table, so the table is an argument. The receipt has passed
-    `replay_body`. One without a question has no route, and so no differences.
+    differences: tuple[ReplayDifference, ...] = ()
+    unreplayable: str | None = None
+
+
+def router_digest(receipt: Mapping[str, Any]) -> str | None:
+    """Return the digest of the route table that a receipt names, or None."""
+    named = receipt.get("route", receipt.get("coverage"))
+    digest = named.get("router_sha256") if isinstance(named, dict) else None
+    return digest if isinstance(digest, str) else None
+
+
+def asked_question(receipt: Mapping[str, Any]) -> str | None:
+    """Return the question that a receipt answers or refuses, or None if it has only checks."""
+    unrouted = receipt.get("unrouted")
+    question = receipt.get("question", unrouted[0] if isinstance(unrouted, list) else None)
+    return question if isinstance(question, str) else None
+
+
+def replay_route(receipt: Mapping[str, Any], table: RouteTable) -> RoutingReplay:
+    """Compile the question of a receipt again, with the table that the receipt names.
+
+    A receipt only has the digest of its table, so the table is an argument. The receipt has a
+    question and has passed `replay_body`. A refusal names no engine, and engine 1.0.0 refused
+    questions in the words of a statement, so a refusal that is not repeated proves nothing.
     """
-    if "route" not in receipt:
-        return ()
+    try:
+        compiled = compile_question(table, asked_question(receipt) or "")
+    except AffidavitError as error:
+        return RoutingReplay(unreplayable=f"question: {error.message}")
+    if "unrouted" in receipt:
+        if compiled is None:
+            return RoutingReplay()
+        return RoutingReplay(unreplayable=f"the refusal: {compiled.route.route_id} covers it")
+    if compiled is None:
+        problem = "no route of this table matches it"
+        return RoutingReplay(
+            (ReplayDifference(ReplayDifferenceKind.REPLAY, "question", problem, None),)
+        )
     signed: ReceiptBody = {
-        "route": {key: receipt["route"][key] for key in ("router_sha256", "route_id", "form")},
+        "route": {key: receipt["route"][key] for key in ("route_id", "form")},
         "checks": [
             {key: check[key] for key in Check.__struct_fields__ if key in check}
             for check in receipt["checks"]
         ],
     }
-    try:
-        compiled = compile_question(table, receipt["question"])
-    except AffidavitError as error:
-        return (ReplayDifference(ReplayDifferenceKind.REPLAY, "question", error.message, None),)
-    if compiled is None:
-        problem = "no route of this table matches it"
-        return (ReplayDifference(ReplayDifferenceKind.REPLAY, "question", problem, None),)
     recomputed: ReceiptBody = {
-        "route": {
-            "router_sha256": table.sha256,
-            "route_id": compiled.route.route_id,
-            "form": compiled.route.form,
-        },
+        "route": {"route_id": compiled.route.route_id, "form": compiled.route.form},
         "checks": [msgspec.to_builtins(check) for check in compiled.checks],
     }
-    return tuple(json_differences(signed, recomputed))
+    return RoutingReplay(tuple(json_differences(signed, recomputed)))

@@ -245,17 +245,21 @@ def _malformed(field: str, problem: str) -> AffidavitError:
     return AffidavitError(faults.RECEIPT_FORMAT, Where(field=field), problem=problem)
 
 
-ANCHOR, RECEIPT_ID, SIGNATURE, KEY, EVIDENCE, REPLAY = (
+ANCHOR, RECEIPT_ID, SIGNATURE, KEY, EVIDENCE, REPLAY, ROUTING = (
     "anchor",
     "receipt_id",
     "signature",
     "key_lifecycle",
     "evidence",
     "replay",
+    "routing",
 )
-STEP_NUMBERS: Final = {ANCHOR: 1, RECEIPT_ID: 2, SIGNATURE: 3, KEY: 3, EVIDENCE: 4, REPLAY: 5}
+STEP_NUMBERS: Final = {
+    **{ANCHOR: 1, RECEIPT_ID: 2, SIGNATURE: 3, KEY: 3},
+    **{EVIDENCE: 4, REPLAY: 5, ROUTING: 5},
+}
 # These may be skipped if the verifier was given nothing to check them with.
-_OPTIONAL: Final = frozenset({ANCHOR, KEY})
+_OPTIONAL: Final = frozenset({ANCHOR, KEY, ROUTING})
 _MAX_LISTED: Final = 5  # Differences that a step names.
 
 
@@ -339,7 +343,8 @@ def exit_of_steps(steps: Sequence[VerificationStep]) -> Exit:
     }
     if failures:
         return worst_exit(failures)
-    status = {step.name: step.status for step in steps}
+    # Only a receipt with a question has the line for its routing.
+    status = {ROUTING: StepStatus.SKIPPED, **{step.name: step.status for step in steps}}
     is_complete = all(
         status.get(name) is StepStatus.PASSED
         or (name in _OPTIONAL and status.get(name) is StepStatus.SKIPPED)
@@ -547,6 +552,17 @@ def replay_step(differences: Sequence[str], unreplayable: str | None = None) -> 
         error = AffidavitError(faults.RECEIPT_UNREPLAYABLE, what=unreplayable)
         return not_checked(REPLAY, error)
     return passed(REPLAY, "verdicts and confidence follow from the evidence")
+
+
+def routing_step(
+    differences: Sequence[str], unreplayable: AffidavitError | None = None
+) -> VerificationStep:
+    """Step 5, second line: the question compiles to the signed checks."""
+    if differences:
+        return failed(ROUTING, AffidavitError(faults.RECEIPT_ROUTING, what=_joined(differences)))
+    if unreplayable is not None:
+        return not_checked(ROUTING, unreplayable)
+    return passed(ROUTING, "the question compiles to these checks again")
 
 
 def _joined(findings: Sequence[str]) -> str:

@@ -390,6 +390,13 @@ SIGNATURE_ALGORITHM = Fault(
     "ask the issuer for the original receipt",
     Exit.TAMPERED,
 )
+RECEIPT_ROUTING = Fault(
+    "AF379",
+    "receipt.routing",
+    "the question does not compile to the checks that were signed: {what}",
+    "rely on the compiled checks, and ask the issuer to explain the signed ones",
+    Exit.TAMPERED,
+)
 ANCHOR_UNKNOWN = Fault(
     "AF380",
     "anchor.unknown",
