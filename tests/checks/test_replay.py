@@ -21,6 +21,7 @@ from tests.checks.builders import (
     table,
 )
 from tests.golden_files import Golden
+from tests.repository import ROOT
 
 from affidavit.base.canonical import sorted_compact
 from affidavit.checks.check import evaluate
@@ -33,6 +34,7 @@ from affidavit.checks.facts import (
     fact_from_answers,
 )
 from affidavit.checks.receipt import (
+    ENGINE_VERSION,
     ReceiptBody,
     ReceiptContext,
     ReplayDifference,
@@ -114,9 +116,23 @@ def test_a_fresh_body_replays(make: Callable[[], ReceiptBody]) -> None:
 def test_what_the_engine_writes(golden: Golden) -> None:
     # Old receipts are replayed with these texts. If the file changes, change ENGINE_VERSION too.
     answer = json.dumps(mixed(), indent=1, sort_keys=True, ensure_ascii=False)
-    golden.check("answer-1.0.0.json", answer + "\n")
+    golden.check(f"answer-{ENGINE_VERSION}.json", answer + "\n")
     refused = json.dumps(refusal(), indent=1, sort_keys=True, ensure_ascii=False)
-    golden.check("refusal-1.0.0.json", refused + "\n")
+    golden.check(f"refusal-{ENGINE_VERSION}.json", refused + "\n")
+
+
+OLD = ROOT / "tests" / "golden" / "checks"
+
+
+@pytest.mark.parametrize("name", ["answer-1.0.0.json", "refusal-1.0.0.json"])
+def test_what_an_older_engine_wrote_is_replayed_by_its_rules(name: str) -> None:
+    old = json.loads((OLD / name).read_text())
+    found = replay_body(old)
+    assert (found.differences, found.unreplayable, found.not_interpreted) == ((), None, ())
+    if "checks" in old:
+        assert replay_body({**old, "confidence": 0.9}).differences
+        old["reproduce"]["evaluator"]["engine_version"] = ENGINE_VERSION
+        assert replay_body(old).unreplayable == f"fact-conf/1 of answer-eval/{ENGINE_VERSION}"
 
 
 def test_the_canonical_form_may_be_given() -> None:
@@ -241,6 +257,13 @@ def test_any_change_is_found(path: str, value: Any, found: str) -> None:
     assert any(found in difference.path for difference in differences_found)
     assert all(difference.kind is ReplayDifferenceKind.REPLAY for difference in differences_found)
     assert all(": the receipt says " in str(difference) for difference in differences_found)
+
+
+def test_the_results_of_other_sources_are_bound() -> None:
+    made = change(sourced(None), "fact.sources.1.raw", 20)
+    paths = [each.path for each in replay_body(made).differences]
+    assert any(path.endswith("sources[1].raw_sha256") for path in paths)
+    assert any(path.endswith("sources[1].value") for path in paths)
 
 
 def test_evidence_of_another_question_is_found() -> None:

@@ -2,6 +2,10 @@
 
 import json
 import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,29 @@ max_age_s = 86400
 sources = [{ kind = "file", path = "events.json", select = ["{day}"], observed_at = "asked" }]
 """
 EVENTS = {"today": {"events": [{"error": None}, {"error": "disk full"}]}}
+
+
+HOSTS = ("localhost", "127.0.0.1")
+
+
+@contextmanager
+def feed_server(says: dict[str, Any]) -> Iterator[int]:
+    """Serve one JSON document on loopback, and yield the port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps(says).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Write nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
 
 
 @pytest.fixture
@@ -108,3 +135,115 @@ def test_an_argument_that_the_chosen_query_does_not_read(project: Path) -> None:
     result = ask(project, {"id": "a", "tool": "hr", "args": {**args, "high": 1}})
     assert result.exit_code == 3
     assert "the query one does not read the argument high" in result.stdout
+
+
+PRICE = """\
+[tools.price]
+value_path = "price"
+max_age_s = 86400
+allow_hosts = ["localhost:{port}", "127.0.0.1:{port}"]
+sources = [
+  {{ name = "one", operator = "One Inc", observed_at = "asked", {one} }},
+  {{ name = "two", {operator} observed_at = "asked", {two} }},
+]
+"""
+SAYS = {"price": 5, "stock": 7}
+PAID = {"id": "a", "tool": "price", "expect": {"op": "eq", "value": 5}}
+OTHER = 'operator = "Two Ltd",'
+
+
+def priced(
+    project: Path, one: str, two: str, operator: str = OTHER, port: int = 1
+) -> dict[str, Any]:
+    """Return the receipt of a check of two sources that state the same price."""
+    text = PRICE.format(one=one, two=two, operator=operator, port=port)
+    (project / "affidavit.toml").write_text(text)
+    (project / "checks.json").write_text(json.dumps([PAID]))
+    result = run("answer", str(project / "checks.json"), "--project", str(project), "--json")
+    assert result.exit_code == 0, result.output
+    receipt: dict[str, Any] = json.loads(result.stdout)
+    return receipt
+
+
+def file(path: str) -> str:
+    return f'kind = "file", path = "{path}"'
+
+
+@pytest.fixture
+def shop(project: Path) -> Path:
+    """A project with a price in two files, and with other names for the first of them."""
+    for name in ("a.json", "b.json"):
+        (project / name).write_text(json.dumps(SAYS))
+    (project / "sub").mkdir()
+    (project / "link.json").symlink_to(project / "a.json")
+    (project / "hard.json").hardlink_to(project / "a.json")
+    return project
+
+
+def test_two_files_of_two_operators_are_two_sources(shop: Path) -> None:
+    receipt = priced(shop, file("a.json"), file("b.json"))
+    (fact,) = receipt["evidence_index"].values()
+    assert (receipt["confidence"], fact["verification"]["verified"]) == (0.95, True)
+    kept = shop / "receipt.json"
+    kept.write_text(json.dumps(receipt))
+    assert run("verify", str(kept), "--project", str(shop)).exit_code == 0
+
+
+@pytest.mark.parametrize("path", ["a.json", "sub/../a.json", "link.json", "hard.json"])
+def test_one_file_by_another_name_is_one_source(shop: Path, path: str) -> None:
+    receipt = priced(shop, file("a.json"), file(path))
+    (fact,) = receipt["evidence_index"].values()
+    assert (receipt["confidence"], fact["verification"]["verified"]) == (0.8, False)
+    assert "two is the same as one" in fact["verification"]["note"]
+
+
+@pytest.mark.parametrize("operator", ["", 'operator = "one inc",'])
+def test_operators_must_be_declared_and_different(shop: Path, operator: str) -> None:
+    receipt = priced(shop, file("a.json"), file("b.json"), operator)
+    assert receipt["confidence"] == 0.8
+
+
+def test_one_server_by_two_names_is_one_source(project: Path) -> None:
+    with feed_server(SAYS) as port:
+        one, two = (f'kind = "http", url = "http://{host}:{port}/"' for host in HOSTS)
+        receipt = priced(project, one, two, port=port)
+    (fact,) = receipt["evidence_index"].values()
+    assert [source["status"] for source in fact["sources"]] == ["ok", "ok"]
+    assert receipt["confidence"] == 0.8
+    assert "two is the same as one" in fact["verification"]["note"]
+
+
+def test_one_database_by_two_names_is_one_source(project: Path) -> None:
+    with closing(sqlite3.connect(project / "shop.db")) as database:
+        database.execute("CREATE TABLE shop (price INTEGER)")
+    (project / "alias.db").symlink_to(project / "shop.db")
+    one, two = (
+        f'kind = "sql", query = "SELECT 5 AS price", sqlite = "{name}"'
+        for name in ("shop.db", "alias.db")
+    )
+    text = PRICE.replace('"price"', '"results.0.price"', 1)
+    (project / "affidavit.toml").write_text(text.format(one=one, two=two, operator=OTHER, port=1))
+    result = ask(project, PAID)
+    assert (result.exit_code, "0.80" in result.stdout) == (0, True)
+
+
+def test_a_field_in_which_the_sources_differ_does_not_gain_by_their_agreement(shop: Path) -> None:
+    (shop / "b.json").write_text(json.dumps({**SAYS, "stock": 0}))
+    priced(shop, file("a.json"), file("b.json"))
+    stocked = {**PAID, "id": "b", "expect": {"op": "gt", "path": "stock", "value": 0}}
+    result = ask(shop, PAID, stocked)
+    assert result.exit_code == 0
+    rows = {line.split()[0]: line for line in result.stdout.splitlines() if line[:1] in "ab"}
+    assert "0.95" in rows["a"]
+    assert "0.40" in rows["b"]
+    assert "sources conflict: two says 0" in " ".join(result.stdout.split())
+    assert "Verdict: supported, confidence 0.40" in result.stdout
+    for kept in receipts(shop):
+        assert run("verify", str(kept), "--project", str(shop)).exit_code == 0
+
+
+def test_a_conflict_is_shown_in_the_table_with_its_reason(shop: Path) -> None:
+    (shop / "b.json").write_text(json.dumps({**SAYS, "price": 6}))
+    priced(shop, file("a.json"), file("b.json"))
+    result = ask(shop, PAID, {"id": "b", "tool": "price"})
+    assert " ".join(result.stdout.split()).count("sources conflict: two says 6") == 2

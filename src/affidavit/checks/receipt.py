@@ -32,6 +32,7 @@ from affidavit.checks.check import (
 )
 from affidavit.checks.facts import (
     FACT_RULE,
+    FIRST_FACT_RULE,
     Evidence,
     EvidenceUnavailable,
     Fact,
@@ -111,9 +112,10 @@ class RefusalV1(_ReceiptPart, frozen=True, kw_only=True):
     served_by: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
-ENGINE_VERSION: Final = "1.0.0"
-_ENGINES: Final = (ENGINE_VERSION,)
-_RULES: Final = frozenset({EVALUATION_RULE, CONFIDENCE_RULE, FACT_RULE, ROUTE_RULE})
+ENGINE_VERSION: Final = "1.1.0"
+# The engines whose receipts are replayed, and how each assesses facts.
+_ENGINES: Final = {"1.0.0": FIRST_FACT_RULE, ENGINE_VERSION: FACT_RULE}
+_RULES: Final = frozenset({EVALUATION_RULE, CONFIDENCE_RULE, ROUTE_RULE, *_ENGINES.values()})
 CANONICALIZATION: Final = "json-sorted-compact"
 # What the issuer says in its own words, or declares as an input. Nothing of it is recomputed.
 _STATED: Final = (
@@ -424,6 +426,10 @@ def _check_closure(body: ReceiptBody) -> tuple[tuple[ReplayDifference, ...], tup
 
 def _rebuild_answer(answer: AnswerV1, moment: int, context: ReceiptContext) -> ReceiptBody:
     _require_distinct_ids([check.id for check in answer.checks])
+    engine = answer.reproduce.evaluator.engine_version
+    for fact in answer.evidence_index.values():
+        if fact.verification.rule != _ENGINES[engine]:
+            raise _UnreplayableError(f"{fact.verification.rule} of answer-eval/{engine}")
     facts = {
         digest: Evidence(digest, _rebuild_fact(digest, fact, answer.generated_at))
         for digest, fact in answer.evidence_index.items()
@@ -483,6 +489,7 @@ def _rebuild_fact(digest: str, fact: Fact, at: str) -> Fact:
         at=at,
         signed=fact.verification.signals.signed,
         attestation=fact.attestation,
+        rule=fact.verification.rule,
     )
 
 
@@ -553,4 +560,8 @@ def replay_route(receipt: Mapping[str, Any], table: RouteTable) -> RoutingReplay
         "route": {"route_id": compiled.route.route_id, "form": compiled.route.form},
         "checks": [msgspec.to_builtins(check) for check in compiled.checks],
     }
-    return RoutingReplay(tuple(json_differences(signed, recomputed)))
+    found = tuple(json_differences(signed, recomputed))
+    engine = receipt["reproduce"]["evaluator"]["engine_version"]
+    if found and engine != ENGINE_VERSION:
+        return RoutingReplay(unreplayable=f"the routing of answer-eval/{engine}: {found[0]}")
+    return RoutingReplay(found)

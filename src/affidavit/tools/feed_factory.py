@@ -33,7 +33,14 @@ def build_feed(settings: kinds.SourceSettings, name: str, context: FeedContext) 
     """Return the feed of a source. Facts refer to it by `name`."""
     origin, url = _provenance(settings)
     kind = str(settings.__struct_config__.tag)
-    source = EvidenceSource(name, settings.origin or origin, kind, url, settings.licence)
+    source = EvidenceSource(
+        name=name,
+        origin=settings.origin or origin,
+        kind=kind,
+        url=url,
+        licence=settings.licence,
+        operator=settings.operator or settings.origin,
+    )
     return _FEED_BUILDERS[type(settings)](settings, source, context)
 
 

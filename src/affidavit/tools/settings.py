@@ -58,6 +58,7 @@ class _SourceSettings(
 
     name: Identifier | None = None
     origin: SingleLine | None = None
+    operator: SingleLine | None = None
     licence: SingleLine | None = None
     timeout_ms: Milliseconds | None = None
 
