@@ -221,7 +221,7 @@ def renamed(source: EvidenceSource, **changes: str | None) -> EvidenceSource:
 
 
 DEPENDENT: dict[str, tuple[EvidenceSource, tuple[str, ...], str]] = {
-    "no operator": (renamed(B, operator=None), (), "b declares no operator"),
+    "no operator": (renamed(B, operator=None), (), "no operator is declared for b"),
     "one operator": (renamed(B, operator=" A INC "), (), "one operator or origin"),
     "one origin": (renamed(B, origin=A.origin), (), "one operator or origin"),
     "one file": (B, ("file:1:2",), "b is the same as a"),

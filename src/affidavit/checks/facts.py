@@ -297,7 +297,7 @@ def _few_sources(agreeing: Sequence[SourceRecord], rule: str) -> str:
         return few
     same = [f"{each.name} is the same as {each.same_as}" for each in agreeing if each.same_as]
     silent = [each.name for each in agreeing if not each.operator]
-    declared = [f"{', '.join(silent)} declares no operator"] if silent else []
+    declared = [f"no operator is declared for {', '.join(silent)}"] if silent else []
     return f"{few}: {'; '.join(same or declared) or 'they have one operator or origin'}"
 
 
