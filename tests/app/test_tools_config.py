@@ -99,13 +99,13 @@ def test_without_a_file_there_is_a_default_tool() -> None:
 def test_two_sources_that_agree(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"n": 100, "at": "2026-01-31T14:29:00Z"}', "utf-8")
     (tmp_path / "b.yaml").write_text("{n: 101, at: '2026-01-31T14:29:30Z'}", "utf-8")
-    source = '{ kind = "file", path = "%s", name = "%s", observed_at_path = "at" }'
+    source = '{ kind = "file", path = "%s", name = "%s", operator = "%s", observed_at_path = "at" }'
     text = f"""
 [tools.t]
 value_path = "n"
 max_age_s = 120
 tolerance = {{ abs = 1 }}
-sources = [{source % ("a.json", "a")}, {source % ("b.yaml", "b")}]
+sources = [{source % ("a.json", "a", "A")}, {source % ("b.yaml", "b", "B")}]
 """
     box = box_of(tmp_path, text)
     checks = checks_from_wire([{"id": "c", "tool": "t"}])

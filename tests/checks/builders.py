@@ -20,8 +20,10 @@ from affidavit.checks.routes import QuestionRoute, RouteTable, routes_from_wire
 
 AT = "2026-01-31T14:30:00Z"
 EARLIER = "2026-01-31T14:29:50Z"
-INDEX = EvidenceSource("index", "example.org", "http", "https://example.org/python.json", "CC0-1.0")
-MIRROR = EvidenceSource("mirror", "example.net", "file")
+INDEX = EvidenceSource(
+    "index", "example.org", "http", "https://example.org/python.json", "CC0-1.0", "example.org"
+)
+MIRROR = EvidenceSource("mirror", "example.net", "file", operator="example.net")
 
 VERSION = Tool(
     name="software_version",

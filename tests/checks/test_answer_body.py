@@ -54,7 +54,7 @@ def test_the_rules_are_pinned() -> None:
     assert made["reproduce"] == {
         "evaluator": {
             "engine_version": ENGINE_VERSION,
-            "rules": ["answer-eval/1", "answer-conf/1", "fact-conf/1"],
+            "rules": ["answer-eval/1", "answer-conf/1", "fact-conf/2"],
         },
         "canonicalization": "json-sorted-compact",
         "max_checks": 20,

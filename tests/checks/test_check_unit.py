@@ -139,6 +139,35 @@ REFUSED: dict[str, tuple[Any, str, str, str]] = {
         "checks[0].expect.path",
         "9 steps",
     ),
+    **{
+        f"a path of another language: {path}": (
+            expecting(op="not_exists", path=path),
+            "AF304",
+            "checks[0].expect.path",
+            said,
+        )
+        for path, said in {
+            "events.-1.error": "has a sign",
+            "events.+1.error": "has a sign",
+            "events.\N{MINUS SIGN}1": "has a sign",
+            "$.events[1].error": "neither a key nor an index",
+            "results[0].v": "neither a key nor an index",
+            "results.[0].v": "neither a key nor an index",
+            "/results/0/v": "neither a key nor an index",
+            "results/0/v": "neither a key nor an index",
+            "#/results/0": "neither a key nor an index",
+            "$": "neither a key nor an index",
+            "@.v": "neither a key nor an index",
+            "friends.#.first": "neither a key nor an index",
+            "events.-": "neither a key nor an index",
+            "results?.0.v": "neither a key nor an index",
+            "a.b*": "no wildcards",
+            "a. b": "neither a key nor an index",
+            "a.b\n": "neither a key nor an index",
+            "a|b": "neither a key nor an index",
+            "a.'b'": "neither a key nor an index",
+        }.items()
+    },
     "a path that is a book": (
         expecting(op="exists", path="a" * 513),
         "AF304",

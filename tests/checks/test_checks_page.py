@@ -123,7 +123,8 @@ def source_of(text: str) -> SourceAnswer | SourceFailure:
     match = SOURCE.fullmatch(text)
     assert match
     name, part, value, age = match.groups()
-    source = EvidenceSource(f"{name}{part or ''}", name, "file")
+    operator = None if name.islower() else name
+    source = EvidenceSource(f"{name}{part or ''}", name, "file", operator=operator)
     if value is None:
         return SourceFailure(source, "no connection")
     return SourceAnswer(source, value_of(value), None if age == "none" else before(int(age)))
@@ -181,8 +182,10 @@ CHECKS: dict[str, Callable[..., None]] = {
     "T": check_pattern,
 }
 SPECIAL: dict[str, Callable[..., None]] = {
-    **dict.fromkeys((f"F{number}" for number in range(13, 18)), partial(require_test, "checks")),
-    **dict.fromkeys(("T8", "T9", "T10", "T11"), check_question),
+    **dict.fromkeys(
+        (f"F{number}" for number in (*range(13, 18), 19, 20, 21)), partial(require_test, "checks")
+    ),
+    **dict.fromkeys(("T8", "T9", "T10", "T11", "T18"), check_question),
     **dict.fromkeys((f"T{number}" for number in range(12, 18)), check_route),
 }
 ROWS = examples_in(PAGE)

@@ -10,12 +10,16 @@ from affidavit.base.canonical import sorted_compact
 from affidavit.base.digest import digest_of
 from affidavit.base.json_values import JsonValue
 from affidavit.checks.facts import (
+    MAX_KEPT_BYTES,
     Evidence,
+    EvidenceSource,
     EvidenceUnavailable,
+    Fact,
     FactSignals,
     SourceAnswer,
     Tolerance,
     Tool,
+    assess_field,
     fact_digest,
     fact_from_answers,
     values_agree,
@@ -45,7 +49,7 @@ def test_a_fact_names_its_sources() -> None:
     assert (second.agrees, second.fresh, second.raw_sha256) == (None, None, None)
     assert found.raw == RESULT
     assert msgspec.to_builtins(found.verification) == {
-        "rule": "fact-conf/1",
+        "rule": "fact-conf/2",
         "confidence": 0.8,
         "sources": 1,
         "verified": False,
@@ -198,3 +202,113 @@ def test_every_combination_of_signals() -> None:
     assert signals_of(True, True, True, True, False).confidence == 0.95
     assert signals_of(True, True, False, True, False).confidence == 0.5
     assert signals_of(False, False, False, False, False).confidence == 0
+
+
+A, B, C = (
+    EvidenceSource(name, f"{name}.example", "file", operator=f"{name} inc") for name in "abc"
+)
+
+
+def agreed(*answers: SourceAnswer) -> Fact:
+    tool = Tool(name="t", value_path="v", max_age_s=60)
+    made = fact_from_answers(tool, {}, answers, AT, signed=True)
+    assert isinstance(made, Evidence)
+    return made.fact
+
+
+def renamed(source: EvidenceSource, **changes: str | None) -> EvidenceSource:
+    return msgspec.structs.replace(source, **changes)
+
+
+DEPENDENT: dict[str, tuple[EvidenceSource, tuple[str, ...], str]] = {
+    "no operator": (renamed(B, operator=None), (), "no operator is declared for b"),
+    "one operator": (renamed(B, operator=" A INC "), (), "one operator or origin"),
+    "one origin": (renamed(B, origin=A.origin), (), "one operator or origin"),
+    "one file": (B, ("file:1:2",), "b is the same as a"),
+}
+
+
+@pytest.mark.parametrize(("other", "identities", "why"), DEPENDENT.values(), ids=DEPENDENT)
+def test_sources_that_are_not_independent(
+    other: EvidenceSource, identities: tuple[str, ...], why: str
+) -> None:
+    raw: JsonValue = {"v": 1}
+    found = agreed(
+        SourceAnswer(A, raw, AT, ("file:1:2",)), SourceAnswer(other, raw, AT, identities)
+    )
+    assert (found.verification.confidence, found.verification.verified) == (0.8, False)
+    assert found.verification.sources == 1
+    assert why in found.verification.note
+
+
+def test_independent_sources_corroborate_each_other() -> None:
+    raw: JsonValue = {"v": 1}
+    both = agreed(SourceAnswer(A, raw, AT, ("file:1:2",)), SourceAnswer(B, raw, AT, ("file:1:3",)))
+    assert (both.verification.confidence, both.verification.sources) == (0.95, 2)
+    # The one in the middle is the first again; the third is not.
+    three = agreed(
+        SourceAnswer(A, raw, AT, ("x",)),
+        SourceAnswer(B, raw, AT, ("x", "y")),
+        SourceAnswer(C, raw, AT, ("y",)),
+    )
+    assert [source.same_as for source in three.sources] == [None, "a", "a"]
+    assert three.verification.confidence == 0.8
+
+
+def test_the_result_of_every_source_is_kept_once_or_by_its_digest() -> None:
+    large: JsonValue = {"v": 1, "text": "x" * MAX_KEPT_BYTES}
+    found = agreed(
+        SourceAnswer(A, {"v": 1}, AT),
+        SourceAnswer(B, {"v": 1}, AT),
+        SourceAnswer(C, {"v": 1, "more": 2}, AT),
+        SourceAnswer(renamed(C, name="d"), large, AT),
+    )
+    kept = [source.raw for source in found.sources]
+    assert kept == [msgspec.UNSET, msgspec.UNSET, {"v": 1, "more": 2}, msgspec.UNSET]
+    assert [source.raw_sha256 for source in found.sources[2:]] == [
+        digest_of(sorted_compact({"v": 1, "more": 2})),
+        digest_of(sorted_compact(large)),
+    ]
+
+
+FIELDS: dict[str, tuple[dict[str, Any], dict[str, Any], Any, float, tuple[str, ...]]] = {
+    "the primary value": ({"w": 1}, {"w": 2}, (None, False, False), 0.95, ()),
+    "the primary value by its path": ({"w": 1}, {"w": 2}, ("v", False, False), 0.95, ()),
+    "another field that agrees": ({"w": 1}, {"w": 1}, ("w", False, False), 0.95, ()),
+    "another field that differs": ({"w": 1}, {"w": 2}, ("w", False, False), 0.4, ("b says 2",)),
+    "a field that one does not have": ({"w": 1}, {}, ("w", False, False), 0.8, ()),
+    "a field that the first does not have": ({}, {"w": 1}, ("w", False, False), 0.8, ()),
+    "absent in both": ({}, {}, ("w", True, False), 0.95, ()),
+    "absent in the first": ({}, {"w": 1}, ("w", True, False), 0.4, ("b says a value",)),
+    "absent in the second": ({"w": 1}, {"x": 1}, ("w", True, False), 0.4, ("b says nothing",)),
+    "the time of observation": ({}, {}, (None, False, True), 0.8, ()),
+    "a result that was not kept": (
+        {"w": 1},
+        {"w": 2, "text": "x" * MAX_KEPT_BYTES},
+        ("w", False, False),
+        0.8,
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "field", "confidence", "others"), FIELDS.values(), ids=FIELDS
+)
+def test_the_confidence_in_a_field(
+    one: dict[str, Any],
+    other: dict[str, Any],
+    field: tuple[str | None, bool, bool],
+    confidence: float,
+    others: tuple[str, ...],
+) -> None:
+    found = agreed(SourceAnswer(A, {"v": 1, **one}, AT), SourceAnswer(B, {"v": 1, **other}, AT))
+    assert found.verification.verified
+    path, presence, is_time = field
+    assert assess_field(found, path, presence=presence, is_time=is_time) == (confidence, others)
+
+
+def test_a_conflict_on_the_primary_value_counts_for_every_field() -> None:
+    found = agreed(SourceAnswer(A, {"v": 1, "w": 1}, AT), SourceAnswer(B, {"v": 2, "w": 1}, AT))
+    assert assess_field(found, "w", presence=False, is_time=False) == (0.4, ())
+    assert assess_field(found, None, presence=False, is_time=False) == (0.4, ("b says 2",))

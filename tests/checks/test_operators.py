@@ -180,6 +180,9 @@ PRESENCE: dict[str, tuple[Any, str, str | None, ExpectationOutcome]] = {
     "a key with a dot is not absent": ({"a.b": 1}, "not_exists", "a.b", N),
     "not there either": ({"x": {"a.b": {"c": 1}}}, "exists", "x.a.b.c", N),
     "a dotted key elsewhere changes nothing": ({"a.b": 1}, "not_exists", "c", H),
+    "a key of a list is neither absent": ({"a": [{"b": 1}]}, "not_exists", "a.b", N),
+    "nor there": ({"a": [{"b": 1}]}, "exists", "a.b", N),
+    "absent beyond the end of a list": ({"a": [{"b": 1}]}, "not_exists", "a.1.b", H),
     "the primary value is there": (5, "exists", None, H),
 }
 

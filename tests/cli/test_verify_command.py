@@ -1,5 +1,6 @@
 """`affidavit verify` and `affidavit replay`, through the real command line."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,10 @@ from tests.cli.running import REAL, run, run_on_terminal, run_process
 from tests.golden_files import Golden
 from tests.seal.samples import FLAT, KEY, MADE, OTHER_KEY
 
+from affidavit.app.answer import with_self_anchor
 from affidavit.cli.program import cli
 from affidavit.seal.keys import KeyRegistry, registry_document
+from affidavit.seal.receipts import canonical_forms, seal_receipt
 
 LATER = ("--at", "2026-02-01")
 COMPACT = json.dumps(RECEIPT).encode()
@@ -70,6 +73,30 @@ STEPS: dict[str, tuple[bytes, object, int, set[str]]] = {
         1,
         {"AF335"},
     ),
+    "3: a signature of another algorithm": (
+        changed(lambda receipt: receipt["signature"].update(alg="ES256")),
+        FLAT,
+        4,
+        {"AF324", "AF378"},
+    ),
+    "5: another engine": (
+        resealed(lambda body: body["reproduce"]["evaluator"].update(engine_version="1.0.1")),
+        FLAT,
+        3,
+        {"AF377"},
+    ),
+    "5: another rule": (
+        resealed(lambda body: body["reproduce"]["evaluator"]["rules"].append("answer-eval/9")),
+        FLAT,
+        3,
+        {"AF377"},
+    ),
+    "5: a verdict that is not known": (
+        resealed(lambda body: body.update(verdict="certified")),
+        FLAT,
+        3,
+        {"AF377"},
+    ),
     "4: a citation of nothing": (
         resealed(lambda body: body["checks"][0].update(evidence=["sha256:" + "0" * 64])),
         FLAT,
@@ -97,6 +124,56 @@ def test_every_step_has_its_line_and_its_code(
     assert [step["number"] for step in receipt["steps"]] == [1, 2, 3, 3, 4, 5]
     assert {step["code"] for step in receipt["steps"]} - {None} == codes
     assert all(code in shown.stdout for code in codes)
+
+
+def public_refusal() -> bytes:
+    """A refusal with the members and the words that the public issuer uses."""
+    body: dict[str, Any] = {
+        "schema": "answer/v1",
+        "generated_at": "2026-01-31T14:30:00Z",
+        "issuer": "feed.example",
+        "verdict": "outside_evidence_coverage",
+        "confidence": 0.0,
+        "confidence_rule": "answer-conf/1: the lowest confidence of the required checks",
+        "unrouted": ["How high is the tower?"],
+        "coverage": {"schema": "answer-coverage/v1", "families": [{"route_id": "a", "ask": ["b"]}]},
+        "note": "There is no route to a source for this text.",
+        "principle": "A signature proves integrity.",
+        "advisory": True,
+        "disclaimer": "Advisory evidence only.",
+        "served_by": {"provider": "feed.example", "url": "https://feed.example"},
+    }
+    receipt: dict[str, Any] = with_self_anchor(seal_receipt(body, KEY))
+    receipt["anchor"]["how"] = "have the digest stamped"
+    receipt["signature"]["ephemeral_key"] = False
+    return json.dumps(receipt).encode()
+
+
+def test_a_genuine_receipt_with_members_that_are_not_known(place: Path) -> None:
+    raw = json.loads(public_refusal())
+    # The remark in the signature block is covered by the anchor.
+    raw["anchor"]["digest_sha256"] = canonical_forms(raw).anchor_digest
+    (place / "r.json").write_text(json.dumps(raw))
+    arguments = ("verify", str(place / "r.json"), "-k", str(place / "keys.json"), *LATER)
+    shown = run(*arguments)
+    assert shown.exit_code == 0, shown.stdout
+    assert "Signed, not interpreted: disclaimer, principle\n" in shown.stdout
+    (receipt,) = json.loads(run(*arguments, "--json").stdout)["receipts"]
+    assert receipt["not_interpreted"] == ["disclaimer", "principle"]
+    replayed = run("replay", str(place / "r.json"))
+    assert (replayed.exit_code, "not interpreted" in replayed.stdout) == (0, True)
+
+
+def test_a_replay_by_rules_that_are_not_known(place: Path) -> None:
+    (place / "r.json").write_bytes(
+        resealed(lambda body: body["reproduce"]["evaluator"].update(engine_version="1.0.1"))
+    )
+    result = run("replay", str(place / "r.json"))
+    assert result.exit_code == 3
+    assert "AF377 cannot replay answer-eval/1.0.1" in result.stdout
+    assert "does not follow" not in result.stdout
+    shown = run("verify", str(place / "r.json"), "-k", str(place / "keys.json"), *LATER)
+    assert "Tampered" not in shown.stdout
 
 
 def test_an_unverified_verdict_is_not_shown(place: Path) -> None:
@@ -163,10 +240,21 @@ def test_lines_from_a_pipe_and_progress_on_a_terminal(place: Path) -> None:
     assert (end, "Verifying receipts" in shown) == (0, True)
 
 
+def test_a_registry_that_contradicts_itself_is_refused(place: Path) -> None:
+    document: Any = registry_document(KeyRegistry().with_new(KEY.public, MADE))
+    document["lifecycle"][KEY.public.id]["compromised_after"] = "2026-01-03T00:00:00Z"
+    (place / "registry.json").write_text(json.dumps(document))
+    result = run("verify", str(place / "receipt.json"), "-k", str(place / "registry.json"), *LATER)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("AF383")
+    assert "the status is active, with compromised_after" in result.stderr
+
+
 REFUSED: dict[str, tuple[tuple[str, ...], int, str]] = {
     "nothing in the folder": (("empty",), 3, "AF372"),
     "no such file": (("no.json",), 2, "AF01"),
-    "no receipt": (("keys.json",), 2, "AF321"),
+    "no receipt": (("keys.json",), 2, "AF320"),
+    "a receipt of another version": (("next.json",), 3, "AF321"),
     "keys that are none": (("receipt.json", "-k", "receipt.json"), 2, "AF331"),
     "keys that are no JSON": (("receipt.json", "-k", "bad.pem"), 2, "AF0"),
     "roots that are none": (("receipt.json", "--tsa-roots", "bad.pem"), 2, "AF331"),
@@ -180,6 +268,7 @@ def test_refused(
 ) -> None:
     (place / "empty").mkdir()
     (place / "bad.pem").write_text("no certificate")
+    (place / "next.json").write_text(json.dumps({**RECEIPT, "schema": "answer/v2"}))
     monkeypatch.chdir(place)
     result = run("verify", *arguments, "-k", "keys.json")
     assert (result.exit_code, result.stdout) == (end, "")
@@ -243,3 +332,92 @@ def test_a_replay_compiles_the_question_again(tmp_path: Path) -> None:
         "other.yaml": 3,
     }
     assert not any("nothing to compile" in result.stderr for result in ends.values())
+
+
+# Routing
+
+
+def routed(place: Path, question: str, stated: str | None = None) -> tuple[str, ...]:
+    """Write the route table, and a receipt for a question that states perhaps another one."""
+    body = json.loads(json.dumps(fresh(question=question)))
+    for member in ("receipt_id", "signature", "anchor"):
+        del body[member]
+    body["question"] = stated or question
+    (place / "asked.json").write_text(json.dumps(seal_receipt(body, KEY)))
+    (place / "routes.yaml").write_text(json.dumps(ROUTES))
+    return ("verify", str(place / "asked.json"), "-k", str(place / "keys.json"), *LATER)
+
+
+def test_a_receipt_says_whether_its_routing_was_replayed(place: Path) -> None:
+    verify = routed(place, "The latest version of Python is 3.13.1")
+    without = run(*verify)
+    assert without.exit_code == 0
+    assert "routing        skipped" in without.stdout
+    replayed = run(*verify, "--routes", str(place / "routes.yaml"))
+    assert replayed.exit_code == 0
+    assert "routing        passed" in replayed.stdout
+    assert "routing" not in run(*verify[:1], str(place / "receipt.json"), *verify[2:]).stdout
+
+
+def test_a_check_of_another_question_is_found(place: Path) -> None:
+    verify = routed(place, "The latest version of Python is 3.13.1", "Is PyPy 3.13.1?")
+    assert run(*verify).exit_code == 0
+    result = run(*verify, "--routes", str(place / "routes.yaml"))
+    assert (result.exit_code, "AF379" in result.stdout) == (4, True)
+    asked = "The latest version of Python is 3.12"
+    verify = routed(place, "The latest version of Python is 3.13.1", asked)
+    result = run(*verify, "--routes", str(place / "routes.yaml"), "--json")
+    (receipt,) = json.loads(result.stdout)["receipts"]
+    assert (result.exit_code, receipt["steps"][-1]["code"]) == (4, "AF379")
+    assert "checks[0].expect.value" in receipt["steps"][-1]["detail"]
+
+
+UNKNOWN_ROUTING: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "another table": (lambda body: body["route"].update(router_sha256="0" * 64), "AF374"),
+    "no table": (lambda body: body.pop("route"), "AF377"),
+    "other rules": (
+        lambda body: body["reproduce"]["evaluator"].update(engine_version="9.0.0"),
+        "AF377",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "code"), UNKNOWN_ROUTING.values(), ids=UNKNOWN_ROUTING.keys())
+def test_routing_that_cannot_be_replayed(
+    place: Path, change: Callable[[dict[str, Any]], object], code: str
+) -> None:
+    verify = routed(place, "latest version of Python")
+    body = json.loads((place / "asked.json").read_text())
+    for member in ("receipt_id", "signature"):
+        del body[member]
+    change(body)
+    (place / "asked.json").write_text(json.dumps(seal_receipt(body, KEY)))
+    result = run(*verify, "--routes", str(place / "routes.yaml"), "--json")
+    (receipt,) = json.loads(result.stdout)["receipts"]
+    line = receipt["steps"][-1]
+    assert (result.exit_code, line["status"], line["code"]) == (3, "not_checked", code)
+
+
+def test_a_refusal_is_routed_again(place: Path) -> None:
+    verify = routed(place, "Who invented Python?")
+    body = json.loads((place / "asked.json").read_text())
+    del body["question"], body["receipt_id"], body["signature"]
+    for question, end in (("Who invented Python?", 0), ("latest version of Python", 3)):
+        body["unrouted"] = [question]
+        (place / "asked.json").write_text(json.dumps(seal_receipt(body, KEY)))
+        assert run(*verify, "--routes", str(place / "routes.yaml")).exit_code == end
+        replayed = run("replay", verify[1], "--routes", str(place / "routes.yaml"))
+        assert replayed.exit_code == end
+
+
+def test_the_digest_of_a_route_table(place: Path) -> None:
+    (place / "routes.yaml").write_text(json.dumps(ROUTES))
+    (place / "affidavit.toml").write_text(
+        "[tools.other]\nuse = 'http_json'\nallow_hosts = ['a.b']\n"
+    )
+    text = json.dumps(ROUTES, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    for options in ((), ("--tools", str(place / "affidavit.toml"))):
+        shown = run("coverage", "--routes", str(place / "routes.yaml"), *options)
+        assert f"Route table: sha256 {digest}" in shown.stdout
+    assert "no route has a declared tool" in shown.stdout

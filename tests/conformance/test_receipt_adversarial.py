@@ -10,17 +10,14 @@ from tests.checks.builders import PYTHON, body
 from tests.conformance.adversarial_table import cases, expected
 from tests.seal.samples import FLAT_KEYS, KEY, anchored
 
+from affidavit.app.verify import verify_steps
 from affidavit.base.errors import AffidavitError
 from affidavit.base.timestamps import find_timestamp
-from affidavit.checks.receipt import ReplayDifferenceKind, replay_body
 from affidavit.seal.receipts import (
     ReceiptTrust,
     ReceiptVerification,
-    evidence_step,
     receipt_from,
-    replay_step,
     seal_receipt,
-    verify_receipt,
 )
 
 SECOND_CHECK = {**PYTHON, "id": "second", "args": {"product": "pypy"}}
@@ -32,20 +29,7 @@ NOW = MADE + timedelta(hours=1)
 
 def verified(receipt: dict[str, Any]) -> ReceiptVerification:
     """Verify all five steps."""
-    differences = replay_body(receipt).differences
-    of_kind = {
-        kind: [str(each) for each in differences if each.kind is kind]
-        for kind in ReplayDifferenceKind
-    }
-    replayed = (
-        evidence_step(
-            len(receipt.get("evidence_index", ())),
-            of_kind[ReplayDifferenceKind.CLOSURE],
-            of_kind[ReplayDifferenceKind.EVIDENCE_DIGEST],
-        ),
-        replay_step([*of_kind[ReplayDifferenceKind.REPLAY], *of_kind[ReplayDifferenceKind.SHAPE]]),
-    )
-    return verify_receipt(receipt_from(receipt), ReceiptTrust(FLAT_KEYS), NOW, replayed)
+    return verify_steps(receipt_from(receipt), ReceiptTrust(FLAT_KEYS), NOW)
 
 
 def sealed(change: Callable[[dict[str, Any]], object] | None = None) -> dict[str, Any]:

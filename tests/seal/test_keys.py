@@ -54,15 +54,20 @@ def test_a_prefix_that_is_no_name(prefix: str) -> None:
         signing_key_from(KEY.seed, prefix)
 
 
-def registry_with(**changes: JsonValue) -> JsonValue:
-    document = registry_document(REGISTRY)
-    lives = document["lifecycle"]
+def life_of(registry: KeyRegistry) -> dict[str, JsonValue]:
+    lives = registry_document(registry)["lifecycle"]
     assert isinstance(lives, dict)
     life = lives[ID]
     assert isinstance(life, dict)
-    return {**document, "lifecycle": {ID: {**life, **changes}}}
+    return life
 
 
+def registry_with(**changes: JsonValue) -> JsonValue:
+    return {**registry_document(REGISTRY), "lifecycle": {ID: {**life_of(REGISTRY), **changes}}}
+
+
+LATER, LONG_AGO = "2026-01-05T00:00:00Z", "2001-01-01T00:00:00Z"
+RENAMED = ID.replace("af-", "xy-", 1)
 WEAK = to_base64url(b"\x01" + bytes(31))
 ACCEPTED: dict[str, JsonValue] = {
     "a flat map": FLAT,
@@ -107,8 +112,30 @@ REFUSED: dict[str, tuple[JsonValue, str]] = {
         "key.id_mismatch",
     ),
     "a life that is unheard of": (registry_with(status="asleep"), "key.format"),
-    "retired, and since when is not said": (registry_with(status="retired"), "key.format"),
-    "compromised, and since when is not said": (registry_with(status="compromised"), "key.format"),
+    **{
+        why: (registry_with(**life), "registry.contradiction")
+        for why, life in {
+            "retired, and since when is not said": {"status": "retired"},
+            "compromised, and since when is not said": {"status": "compromised"},
+            "active, and compromised since some time": {"compromised_after": LATER},
+            "active, and retired since some time": {"retired_at": LATER},
+            "retired, and compromised since some time": {
+                "status": "retired",
+                "retired_at": LATER,
+                "compromised_after": LATER,
+            },
+            "retired before it was made": {"status": "retired", "retired_at": LONG_AGO},
+            "retired, and the one that signs now": {"status": "retired", "retired_at": LATER},
+        }.items()
+    },
+    "one key under two ids": (
+        {
+            **registry_document(REGISTRY),
+            "public_keys": {**FLAT, RENAMED: TEXT},
+            "lifecycle": {ID: life_of(REGISTRY), RENAMED: life_of(REGISTRY)},
+        },
+        "registry.contradiction",
+    ),
     "a day for a time": (registry_with(active_from="2026-01-01"), "key.format"),
 }
 
@@ -140,6 +167,12 @@ def test_the_worse_of_two_lives_counts() -> None:
     for order in (documents, documents[::-1], [FLAT, *documents]):
         record = trusted_keys_from(order).records[ID]
         assert record.compromised_after == MADE - DAY
+
+
+def test_another_prefix_of_the_id_does_not_change_the_lifecycle() -> None:
+    leaked = registry_document(REGISTRY.with_compromised(ID, MADE, "leaked", NOW))
+    keys = trusted_keys_from([{RENAMED: TEXT}, leaked])
+    assert {keys.records[each].status for each in (ID, RENAMED)} == {KeyStatus.COMPROMISED}
 
 
 def test_a_registry_comes_back() -> None:

@@ -81,11 +81,15 @@ def tampered(**changes: JsonValue) -> dict[str, JsonValue]:
     return {**anchored(sealed()), **changes}
 
 
-def with_signature(text: str) -> dict[str, JsonValue]:
+def with_block(**changes: JsonValue) -> dict[str, JsonValue]:
     receipt = sealed()
     block = receipt["signature"]
     assert isinstance(block, dict)
-    return {**receipt, "signature": {**block, "sig": text}}
+    return {**receipt, "signature": {**block, **changes}}
+
+
+def with_signature(text: str) -> dict[str, JsonValue]:
+    return with_block(sig=text)
 
 
 def raw_signature() -> str:
@@ -127,7 +131,31 @@ FAILS: dict[str, tuple[dict[str, JsonValue], ReceiptTrust, set[tuple[str, str, s
     "made in the future": (
         sealed(generated_at="2026-01-03T03:04:11Z"),
         TRUST,
-        {(A, "failed", "receipt.time")},
+        {(A, "not_checked", "receipt.time")},
+        Exit.UNKNOWN,
+    ),
+    "an anchor of another kind": (
+        {**sealed(), "anchor": {"status": "chain", "block": 7}},
+        TRUST,
+        {(A, "not_checked", "anchor.unknown")},
+        Exit.UNKNOWN,
+    ),
+    "another algorithm": (
+        with_block(alg="ES256"),
+        TRUST,
+        {(S, "failed", "signature.algorithm")},
+        Exit.TAMPERED,
+    ),
+    "no algorithm": (
+        with_block(alg=None),
+        ReceiptTrust(TrustedKeys({}, {})),
+        {(S, "failed", "signature.algorithm")},
+        Exit.TAMPERED,
+    ),
+    "another canonical form": (
+        with_block(canonicalization="jcs"),
+        TRUST,
+        {(S, "failed", "signature.algorithm")},
         Exit.TAMPERED,
     ),
     "signed by a key that nobody trusts": (
@@ -183,6 +211,7 @@ HOLDS: dict[str, tuple[dict[str, JsonValue], ReceiptTrust]] = {
     "without an anchor": (sealed(), TRUST),
     "without a registry": (sealed(), FLAT_TRUST),
     "a signature without padding": (with_signature(raw_signature().rstrip("=")), TRUST),
+    "a remark of the public issuer": (with_block(ephemeral_key=False), TRUST),
     "clocks that differ a little": (sealed(generated_at="2026-01-03T03:04:10Z"), TRUST),
 }
 
@@ -228,6 +257,19 @@ LATER_STEPS: dict[str, tuple[VerificationStep, str, str, Exit]] = {
         Exit.TAMPERED,
     ),
 }
+
+
+UNKNOWN_STEPS: dict[str, VerificationStep] = {
+    "rules that are not known": replay_step([], "answer-eval/9"),
+    "evidence without a digest": evidence_step(1, [], [], ["first"]),
+}
+
+
+@pytest.mark.parametrize("step", UNKNOWN_STEPS.values(), ids=UNKNOWN_STEPS.keys())
+def test_what_cannot_be_replayed_is_no_failure(step: VerificationStep) -> None:
+    assert (step.status, step.code) == (StepStatus.NOT_CHECKED, "AF377")
+    kept = [passed(other, "") for other in (A, R, S, K, "evidence", "replay") if other != step.name]
+    assert exit_of_steps((*kept, step)) is Exit.UNKNOWN
 
 
 @pytest.mark.parametrize(

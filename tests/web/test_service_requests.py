@@ -135,7 +135,8 @@ REFUSED: dict[str, tuple[tuple[str, str], bytes, dict[str, str], int, str, str |
         "checks[1].id",
     ),
     "no receipt": (VERIFY, b"[]", JSON, 422, "AF320", None),
-    "another schema": (VERIFY, b"{}", JSON, 422, "AF321", None),
+    "no schema": (VERIFY, b"{}", JSON, 422, "AF320", "schema"),
+    "another schema": (VERIFY, b'{"schema": "answer/v2"}', JSON, 422, "AF321", None),
     "no signature": (VERIFY, json.dumps(RECEIPT).encode(), JSON, 422, "AF320", "signature"),
     "no media type": (ANSWER, b"{}", {}, 415, "AF504", None),
     "a form": (

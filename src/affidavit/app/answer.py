@@ -34,7 +34,13 @@ from affidavit.base.faults import receipts as faults
 from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
-from affidavit.checks.check import AnswerVerdict, Check, checks_from_wire, evaluate
+from affidavit.checks.check import (
+    AnswerVerdict,
+    Check,
+    checks_from_wire,
+    evaluate,
+    require_declared_args,
+)
 from affidavit.checks.receipt import (
     ReceiptBody,
     ReceiptContext,
@@ -165,6 +171,8 @@ def _body_from_checks(
     request: AnswerRequest,
     context: AnswerContext,
 ) -> ReceiptBody:
+    tools = context.toolbox.tools
+    require_declared_args(checks, tools)
     evidence = gather_evidence(
         checks,
         context.toolbox,
@@ -174,7 +182,6 @@ def _body_from_checks(
         threads=context.threads,
         started_at=context.started_at,
     )
-    tools = context.toolbox.tools
     results = evaluate(checks, tools, evidence.by_check, evidence.at)
     about = ReceiptContext(
         issuer=context.issuer,
@@ -297,6 +304,12 @@ def load_answer_setup(tools: Path | None, routes: Path | None, project: Path) ->
     if routes is None and own.routes is not None:
         routes = Path(file or "").parent / own.routes
     table = NO_ROUTES if routes is None else load_routes(routes)
+    for route in table.routes:
+        try:
+            require_declared_args([route.example], toolbox.tools)
+        except AffidavitError as error:
+            where = Where(str(routes), None, f"routes.{route.row.id}.args")
+            raise AffidavitError(error.fault, where, **error.values) from None
     return AnswerSetup(
         toolbox=toolbox,
         routes=table,

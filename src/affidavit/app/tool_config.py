@@ -4,7 +4,7 @@ Every error in a declaration is found here, before any source is queried: an unk
 without its argument, a host that is not allowed. Other tables of the file are ignored.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -27,7 +27,12 @@ from affidavit.tools.feed import SourceFailedError
 from affidavit.tools.feed_factory import FeedContext, build_feed
 from affidavit.tools.file_feed import FILE_FORMATS
 from affidavit.tools.http_feed import fetchable_address
-from affidavit.tools.settings import Identifier, ToolSettings, find_placeholder_problem
+from affidavit.tools.settings import (
+    Identifier,
+    ToolSettings,
+    find_placeholder_problem,
+    placeholders_in,
+)
 
 
 def validate_source(
@@ -117,6 +122,24 @@ _RULES: Final[Mapping[type, Callable[[Any, tuple[str, ...], AllowList], None]]] 
 }
 
 
+_ARGUMENTS: Final[Mapping[type, Callable[[Any], Iterable[str] | None]]] = {
+    kinds.FileSource: lambda own: placeholders_in([*own.select, own.where]),
+    kinds.FolderSource: lambda own: ("file", "key"),
+    kinds.SqlSource: lambda own: own.params,
+    kinds.QueriesSource: lambda own: (
+        "query",
+        *(n for q in own.queries.values() for n in q.params),
+    ),
+    kinds.HttpSource: lambda own: placeholders_in([own.url, *own.query.values()]),
+    kinds.AnyUrlSource: lambda own: ("url",),
+    kinds.McpSource: lambda own: own.arguments and placeholders_in(own.arguments),
+    kinds.PythonSource: lambda own: None,
+    kinds.InstalledSource: lambda own: ("product",),
+    kinds.LockSource: lambda own: ("product",),
+    kinds.IndexSource: lambda own: placeholders_in(own.url),
+}
+"""The arguments that each kind of source reads, or None if it is given all of them."""
+
 _DAY_S: Final = 86_400.0
 
 BUILT_IN: Final[Mapping[str, ToolSettings]] = {
@@ -191,6 +214,8 @@ def _with_defaults(settings: ToolSettings) -> ToolSettings:
 def _tool(name: str, settings: ToolSettings) -> Tool:
     if settings.value_path is not None and (problem := find_path_problem(settings.value_path)):
         raise field_error("value_path", problem)
+    required = settings.required_args or ()
+    optional = _optional_args(settings, required)
     age, tolerance = settings.max_age_s, settings.tolerance
     if tolerance is not None:
         # Receipts have it as a float, however it is written in the config file.
@@ -201,7 +226,8 @@ def _tool(name: str, settings: ToolSettings) -> Tool:
         )
     return Tool(
         name=name,
-        required_args=settings.required_args or (),
+        required_args=required,
+        optional_args=tuple(sorted(optional)),
         value_path=settings.value_path,
         unit=settings.unit,
         licence=settings.licence,
@@ -209,6 +235,24 @@ def _tool(name: str, settings: ToolSettings) -> Tool:
         tolerance=tolerance,
         description=settings.description or "",
     )
+
+
+def _optional_args(settings: ToolSettings, required: tuple[str, ...]) -> set[str]:
+    """Return the optional arguments: the declared ones, and those that a kind of source has.
+
+    An argument that no source reads is refused: a receipt would say that it was asked.
+    """
+    used = [_ARGUMENTS[type(source)](source) for source in settings.sources]
+    read = {name for names in used if names is not None for name in names}
+    if all(names is not None for names in used):
+        for field, names in (
+            ("required_args", required),
+            ("optional_args", settings.optional_args),
+        ):
+            for name in names:
+                if name not in read:
+                    raise field_error(field, f"no source reads the argument {name!r}")
+    return (read | set(settings.optional_args)) - set(required)
 
 
 def _allowed(settings: ToolSettings) -> AllowList:

@@ -20,23 +20,30 @@ from affidavit.base.faults.input import FILE_UNREADABLE
 from affidavit.base.files import is_folder, open_to_read, read_bounded
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
 from affidavit.base.strict_json import decode, read_lines, split_lines
+from affidavit.base.text import excerpt
 from affidavit.checks.receipt import (
     ReceiptBody,
     ReplayDifference,
     ReplayDifferenceKind,
     ReplayResult,
+    RoutingReplay,
+    asked_question,
     replay_body,
     replay_route,
+    router_digest,
 )
 from affidavit.checks.routes import RouteTable
 from affidavit.seal.keys import TrustedKeys, trusted_keys_from
 from affidavit.seal.receipts import (
+    ROUTING,
     Receipt,
     ReceiptTrust,
     ReceiptVerification,
     evidence_step,
     receipt_from_bytes,
     replay_step,
+    routing_step,
+    skipped,
     verify_receipt,
 )
 from affidavit.seal.rfc3161 import TimeStampTrust, roots_from
@@ -187,6 +194,7 @@ class ReceiptVerifier(Struct, frozen=True):
 
     trust: ReceiptTrust
     at: datetime
+    routes: RouteTable | None = None
 
     def __call__(self, inputs: Sequence[ReceiptInput]) -> tuple[ReceiptOutcome, ...]:
         """Verify receipts; their files are read here, in the process that does the work."""
@@ -198,7 +206,7 @@ class ReceiptVerifier(Struct, frozen=True):
             receipt = subject.receipt()
         except AffidavitError as error:
             return UnreadableInput("receipt", subject.name, error)
-        verification = verify_steps(receipt, self.trust, self.at)
+        verification = verify_steps(receipt, self.trust, self.at, self.routes)
         return VerifiedInput("receipt", subject.name, verification)
 
     def verify_all(self, inputs: Iterable[ReceiptInput], jobs: int) -> Iterator[ReceiptOutcome]:
@@ -220,28 +228,55 @@ def require_receipts(outcomes: Sequence[ReceiptOutcome]) -> None:
         raise outcomes[0].error
 
 
-def verify_steps(receipt: Receipt, trust: ReceiptTrust, at: datetime) -> ReceiptVerification:
+def verify_steps(
+    receipt: Receipt, trust: ReceiptTrust, at: datetime, routes: RouteTable | None = None
+) -> ReceiptVerification:
     """Return all five steps for a receipt. `at` is now."""
     replayed = replay_body(receipt.value, receipt.forms.content)
-    return verify_receipt(receipt, trust, at, steps_of_replay(receipt.value, replayed))
+    steps = steps_of_replay(receipt.value, replayed)
+    if asked_question(receipt.value) is not None:
+        steps = (*steps, _routing_step(receipt.value, replayed, routes))
+    return verify_receipt(receipt, trust, at, steps, replayed.not_interpreted)
+
+
+def _routing_step(
+    receipt: Mapping[str, JsonValue], result: ReplayResult, routes: RouteTable | None
+) -> VerificationStep:
+    """Return the line that says whether the question compiles to the checks of the receipt."""
+    if routes is None:
+        return skipped(ROUTING, "how the question became checks was not replayed: name --routes")
+    signed = router_digest(receipt)
+    if signed is not None and signed != routes.sha256:
+        error = AffidavitError(faults.ROUTES_OTHER, signed=excerpt(signed), found=routes.sha256)
+        return routing_step((), error)
+    if signed is None or result.rebuilt is None:
+        problem = "no route table is named" if signed is None else "the receipt is of other rules"
+        replayed = RoutingReplay(unreplayable=f"the question: {problem}")
+    else:
+        replayed = replay_route(receipt, routes)
+    if replayed.unreplayable is not None:
+        error = AffidavitError(faults.RECEIPT_UNREPLAYABLE, what=replayed.unreplayable)
+        return routing_step((), error)
+    return routing_step([str(each) for each in replayed.differences])
 
 
 def steps_of_replay(
     receipt: Mapping[str, JsonValue], result: ReplayResult
-) -> tuple[VerificationStep, VerificationStep]:
+) -> tuple[VerificationStep, ...]:
     """Return steps 4 and 5."""
     index = receipt.get("evidence_index")
 
-    def texts(*kinds: ReplayDifferenceKind) -> list[str]:
-        return [str(each) for each in result.differences if each.kind in kinds]
+    def texts(kind: ReplayDifferenceKind) -> list[str]:
+        return [str(each) for each in result.differences if each.kind is kind]
 
     return (
         evidence_step(
             len(index) if isinstance(index, dict) else 0,
             texts(ReplayDifferenceKind.CLOSURE),
             texts(ReplayDifferenceKind.EVIDENCE_DIGEST),
+            result.unknown_evidence,
         ),
-        replay_step(texts(ReplayDifferenceKind.REPLAY, ReplayDifferenceKind.SHAPE)),
+        replay_step(texts(ReplayDifferenceKind.REPLAY), result.unreplayable),
     )
 
 
@@ -272,11 +307,15 @@ class ReplayedReceipt(Struct, frozen=True):
     receipt_id: str
     rows: tuple[ReplayedRow, ...]
     differences: tuple[ReplayDifference, ...]
+    unreplayable: str | None = None
+    not_interpreted: tuple[str, ...] = ()
 
     @property
     def exit(self) -> Exit:
         """Yes if the recomputed receipt equals the signed one."""
-        return Exit.TAMPERED if self.differences else Exit.YES
+        if self.differences:
+            return Exit.TAMPERED
+        return Exit.YES if self.unreplayable is None else Exit.UNKNOWN
 
 
 def replay_receipt(receipt: Receipt, routes: RouteTable | None = None) -> ReplayedReceipt:
@@ -287,13 +326,17 @@ def replay_receipt(receipt: Receipt, routes: RouteTable | None = None) -> Replay
     result = replay_body(receipt.value, receipt.forms.content)
     rebuilt, differences = result.rebuilt, result.differences
     if rebuilt is None:
-        return ReplayedReceipt(receipt.id, (), differences)
-    if routes is not None:
-        signed = rebuilt["route"]["router_sha256"] if "route" in rebuilt else routes.sha256
+        return ReplayedReceipt(receipt.id, (), differences, result.unreplayable)
+    unreplayable = None
+    if routes is not None and asked_question(receipt.value) is not None:
+        signed = router_digest(receipt.value) or ""
         if signed != routes.sha256:
             raise AffidavitError(faults.ROUTES_OTHER, signed=signed, found=routes.sha256)
-        differences = (*differences, *replay_route(receipt.value, routes))
-    return ReplayedReceipt(receipt.id, _rows(dict(receipt.value), rebuilt), differences)
+        routed = replay_route(receipt.value, routes)
+        differences = (*differences, *routed.differences)
+        unreplayable = routed.unreplayable
+    rows = _rows(dict(receipt.value), rebuilt)
+    return ReplayedReceipt(receipt.id, rows, differences, unreplayable, result.not_interpreted)
 
 
 def _rows(signed: ReceiptBody, rebuilt: ReceiptBody) -> tuple[ReplayedRow, ...]:

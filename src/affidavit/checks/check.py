@@ -20,12 +20,14 @@ from affidavit.base.text import excerpt
 from affidavit.base.timestamps import parse_nanoseconds
 from affidavit.base.validation import join_field, problem_and_field
 from affidavit.checks.facts import (
+    FIRST_FACT_RULE,
     Evidence,
     EvidenceUnavailable,
     Fact,
     Tool,
     ToolName,
     UnitInterval,
+    assess_field,
     missing_args,
 )
 from affidavit.checks.operators import (
@@ -216,7 +218,7 @@ class AnswerVerdict(StrEnum):
     OUTSIDE_EVIDENCE_COVERAGE = "outside_evidence_coverage"
 
 
-class CheckResult(Check, frozen=True, kw_only=True):
+class CheckResult(Check, frozen=True, kw_only=True, forbid_unknown_fields=False):
     """A check with its verdict, as the receipt repeats it: no member of the check is left out.
 
     `confidence` is that of the cited fact. `unavailable` says why there is no evidence.
@@ -303,6 +305,26 @@ def checks_needing_evidence(
     )
 
 
+def require_declared_args(checks: Sequence[Check], tools: Mapping[str, Tool]) -> None:
+    """Raise if a check has an argument that its tool does not declare.
+
+    No source would read it, and the receipt would say that it was asked.
+    """
+    for number, check in enumerate(checks[:MAX_CHECKS]):
+        if tool := tools.get(check.tool):
+            declared = (*tool.required_args, *tool.optional_args)
+            for name in check.args:
+                if name not in declared:
+                    raise AffidavitError(
+                        faults.CHECK_ARGUMENT,
+                        Where(field=f"checks[{number}].args"),
+                        check=repr(check.id),
+                        tool=check.tool,
+                        argument=excerpt(name),
+                        known=", ".join(declared) or "no argument",
+                    )
+
+
 def evaluate(
     checks: Sequence[Check],
     tools: Mapping[str, Tool],
@@ -357,6 +379,7 @@ def _result(
     explain: str,
     cited: Evidence | None = None,
     *,
+    confidence: float | None = None,
     results: list[ExpectationResult] | msgspec.UnsetType = msgspec.UNSET,
     value: Any = msgspec.UNSET,
     unavailable: str | msgspec.UnsetType = msgspec.UNSET,
@@ -369,7 +392,7 @@ def _result(
         observe=check.observe,
         required=check.required,
         verdict=verdict,
-        confidence=cited.fact.verification.confidence if cited else None,
+        confidence=confidence,
         explain=explain,
         evidence=[cited.digest] if cited else [],
         results=results,
@@ -391,7 +414,9 @@ def _adjudicate(check: Check, evidence: Evidence, at: int) -> CheckResult:
         verdict = CheckVerdict.CONTRADICTED
     elif ExpectationOutcome.NOT_EVALUABLE in outcomes:
         verdict = CheckVerdict.NOT_EVALUABLE
-    return _result(check, verdict, "; ".join(explanations), evidence, results=results)
+    confidence, conflict = _assess(evidence.fact, check.expectations)
+    explain = "; ".join((*explanations, *conflict))
+    return _result(check, verdict, explain, evidence, confidence=confidence, results=results)
 
 
 def _observe(check: Check, evidence: Evidence) -> CheckResult:
@@ -399,16 +424,42 @@ def _observe(check: Check, evidence: Evidence) -> CheckResult:
     path = next((one.path for one in check.expectations if one.path is not None), None)
     lookup = _look_up(evidence.fact, Expectation("exists", path))
     place = path or "the primary value"
+    confidence, conflict = _assess(evidence.fact, (Expectation("eq", path),))
     if lookup.value is None:
         reason = lookup.reason or "the evidence has null here, which is no value"
-        return _result(check, CheckVerdict.NOT_EVALUABLE, f"{place}: {reason}", evidence)
-    explain = f"{place}: saw {display_value(lookup.value)}; recorded without a verdict"
-    return _result(check, CheckVerdict.VALUE, explain, evidence, value=lookup.value)
+        explain, verdict, value = f"{place}: {reason}", CheckVerdict.NOT_EVALUABLE, msgspec.UNSET
+    else:
+        explain = f"{place}: saw {display_value(lookup.value)}; recorded without a verdict"
+        verdict, value = CheckVerdict.VALUE, lookup.value
+    explain = "; ".join((explain, *conflict))
+    return _result(check, verdict, explain, evidence, confidence=confidence, value=value)
+
+
+def _assess(fact: Fact, expectations: Iterable[Expectation]) -> tuple[float, tuple[str, ...]]:
+    """Return the lowest confidence in the fields that a check reads, and the conflict, if any."""
+    confidences: list[float] = []
+    conflicts: list[str] = []
+    for expectation in expectations:
+        operator = OPERATORS[expectation.op]
+        confidence, found = assess_field(
+            fact,
+            expectation.path,
+            presence=operator.operand is Operand.NOTHING,
+            is_time=operator.reads_time and expectation.path is None,
+        )
+        confidences.append(confidence)
+        conflicts += found
+    others = ", ".join(dict.fromkeys(conflicts))
+    return min(confidences), (f"sources conflict: {others}",) if others else ()
 
 
 def _look_up(fact: Fact, expectation: Expectation) -> PathLookup:
     if expectation.path is not None:
-        return look_up_path(fact.raw, expectation.path)
+        lookup = look_up_path(fact.raw, expectation.path)
+        if lookup.unfit and fact.verification.rule == FIRST_FACT_RULE:
+            # Engine 1.0.0 called a key of a list absent, and its receipts are replayed as such.
+            return msgspec.structs.replace(lookup, unfit=False)
+        return lookup
     if OPERATORS[expectation.op].reads_time:
         if fact.observed_at is None:
             return PathLookup(False, reason="the evidence states no time of observation")

@@ -49,6 +49,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     required_args: tuple[str, ...] = ()
+    optional_args: tuple[str, ...] = ()
     value_path: str | None = None
     unit: str | None = None
     licence: str | None = None
@@ -76,7 +77,12 @@ def _is_blank(value: JsonValue) -> bool:
 # Everything is computed from what the fact records, so that anyone can recompute it.
 # The F rules of docs/checks.md.
 
-FACT_RULE: Final = "fact-conf/1"
+FACT_RULE: Final = "fact-conf/2"
+FIRST_FACT_RULE: Final = "fact-conf/1"
+"""The rule of engine 1.0.0: sources of different origins are independent."""
+
+# Of a source besides the primary one a larger result is not kept, only its digest.
+MAX_KEPT_BYTES: Final = 64 * 1024
 
 # In hundredths, so that sums are exact.
 _SIGNED: Final = 20
@@ -95,7 +101,7 @@ class SourceStatus(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
-class SourceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One source of a fact, as the fact records it. `agrees` and `fresh` are derived."""
 
     name: str
@@ -110,16 +116,22 @@ class SourceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     raw_sha256: str | None
     agrees: bool | None
     fresh: bool | None
+    operator: str | msgspec.UnsetType | None = msgspec.UNSET
+    """Who runs the source, if that is declared. Not in fact-conf/1, like the members below."""
+    same_as: str | msgspec.UnsetType | None = msgspec.UNSET
+    """The earlier source that is the same file, server or database."""
+    raw: Any = msgspec.UNSET
+    """The result, unless it is that of the primary source, or too large to be kept."""
 
 
-class FactVerification(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FactVerification(msgspec.Struct, frozen=True, kw_only=True):
     """The assessment of all sources together.
 
-    `sources` counts the origins that gave a value. `note` says what keeps the fact from being
-    verified, or that nothing does.
+    `sources` counts the independent sources that gave a value. `note` says what keeps the fact from
+    being verified, or that nothing does.
     """
 
-    rule: Literal["fact-conf/1"]
+    rule: Literal["fact-conf/1", "fact-conf/2"]
     confidence: UnitInterval
     sources: int
     verified: bool
@@ -128,14 +140,15 @@ class FactVerification(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
 
 class AgreementPolicy(msgspec.Struct, frozen=True):
-    """The time of the assessment, and the maximum age and tolerance of the tool."""
+    """The time and the rule of the assessment, and the maximum age and tolerance of the tool."""
 
     at: int
     max_age_s: int | float | None
     tolerance: Tolerance | None
+    rule: Literal["fact-conf/1", "fact-conf/2"] = FACT_RULE
 
 
-class FactSignals(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FactSignals(msgspec.Struct, frozen=True, kw_only=True):
     """The five signals of fact-conf/1."""
 
     signed: bool
@@ -204,6 +217,23 @@ def find_staleness(observed_at: str | None, policy: AgreementPolicy) -> str | No
     return None
 
 
+def count_independent(sources: Sequence[SourceRecord], rule: str) -> int:
+    """Return how many sources are independent of each other; one source is one.
+
+    Each needs a declared operator and an origin of its own, and must not be an earlier one again.
+    """
+    if rule == FIRST_FACT_RULE:
+        return len({source.origin for source in sources})
+    operators: set[str] = set()
+    taken: set[str] = set()
+    for source in sources:
+        places = {f"origin {source.origin}", f"source {source.same_as or source.name}"}
+        if source.operator and not places & taken:
+            taken |= places
+            operators.add(source.operator.strip().casefold())
+    return max(len(operators), min(len(sources), 1))
+
+
 def assess_sources(
     sources: Sequence[SourceRecord],
     primary: SourceRecord | None,
@@ -211,10 +241,10 @@ def assess_sources(
     *,
     signed: bool,
 ) -> tuple[list[SourceRecord], FactVerification]:
-    """Return the assessed sources and the assessment. Sources of one origin count as one."""
+    """Return the assessed sources and the assessment."""
     assessed: list[SourceRecord] = []
-    agreeing: set[str] = set()
-    origins: set[str] = set()
+    agreeing: list[SourceRecord] = []
+    valued: list[SourceRecord] = []
     conflicting: list[str] = []
     stale: list[str] = []
     missing: list[str] = []
@@ -228,12 +258,12 @@ def assess_sources(
             if reason is not None:
                 stale.append(f"{source.name} {reason}")
         if source.status is SourceStatus.OK and primary is not None:
-            origins.add(source.origin)
+            valued.append(source)
             agreed = source is primary or values_agree(
                 source.value, primary.value, policy.tolerance
             )
             if agreed:
-                agreeing.add(source.origin)
+                agreeing.append(source)
             else:
                 conflicting.append(
                     f"{source.name} disagrees and says {display_value(source.value)}"
@@ -245,37 +275,101 @@ def assess_sources(
         signed=signed,
         source_present=answered > 0,
         fresh=answered > 0 and not stale,
-        corroborated=len(agreeing) > 1,
+        corroborated=count_independent(agreeing, policy.rule) > 1,
         conflict=bool(conflicting),
     )
-    few = [] if signals.corroborated else ["no second independent source agrees"]
+    few = [] if signals.corroborated else [_few_sources(agreeing, policy.rule)]
     note = "; ".join((*conflicting, *stale, *few, *missing))
     return assessed, FactVerification(
-        rule=FACT_RULE,
+        rule=policy.rule,
         confidence=signals.confidence,
-        sources=len(origins),
+        sources=count_independent(valued, policy.rule),
         verified=signals.verified,
         signals=signals,
         note=note or "independent sources agree, and all are fresh",
     )
 
 
+def _few_sources(agreeing: Sequence[SourceRecord], rule: str) -> str:
+    """Say why the sources that agree do not corroborate each other."""
+    few = "no second independent source agrees"
+    if rule == FIRST_FACT_RULE or len(agreeing) < 2:
+        return few
+    same = [f"{each.name} is the same as {each.same_as}" for each in agreeing if each.same_as]
+    silent = [each.name for each in agreeing if not each.operator]
+    declared = [f"no operator is declared for {', '.join(silent)}"] if silent else []
+    return f"{few}: {'; '.join(same or declared) or 'they have one operator or origin'}"
+
+
+def assess_field(
+    fact: "Fact", path: str | None, *, presence: bool, is_time: bool
+) -> tuple[float, tuple[str, ...]]:
+    """Return the confidence in what a fact says at a path, and who says something else there.
+
+    Sources that agree on the primary value may differ in another field. `presence` is for operators
+    that ask only whether there is a value. The time of observation is each source's own.
+    """
+    block, primary = fact.verification, primary_source(fact.sources)
+    if block.rule == FIRST_FACT_RULE or primary is None or len(fact.sources) < 2:
+        return block.confidence, ()
+    agreeing, conflicts = [primary], []
+    wanted = look_up_path(fact.raw, path if path is not None else fact.value_path)
+    is_primary_value = not presence and path in (None, fact.value_path)
+    for source in fact.sources if not is_time else ():
+        known, raw = _kept_result(fact, source, primary)
+        if source is primary or not known:
+            continue
+        found = look_up_path(raw, path if path is not None else fact.value_path)
+        if presence:
+            same, said = found.found is wanted.found, "a value" if found.found else "nothing"
+        elif found.value is None or wanted.value is None:
+            continue
+        else:
+            tolerance = fact.tolerance if is_primary_value else None
+            same, said = values_agree(found.value, wanted.value, tolerance), ""
+        if same:
+            agreeing.append(source)
+        else:
+            conflicts.append(f"{source.name} says {said or display_value(found.value)}")
+    signals = msgspec.structs.replace(
+        block.signals,
+        corroborated=count_independent(agreeing, block.rule) > 1,
+        conflict=bool(conflicts),
+    )
+    return min(block.confidence, signals.confidence), tuple(conflicts)
+
+
+def _kept_result(
+    fact: "Fact", source: SourceRecord, primary: SourceRecord
+) -> tuple[bool, JsonValue]:
+    """Return whether the result of a source is known, and the result."""
+    if source.raw is not msgspec.UNSET:
+        return True, source.raw
+    return source.raw_sha256 == primary.raw_sha256, fact.raw
+
+
 class EvidenceSource(msgspec.Struct, frozen=True):
-    """A source of evidence. Sources of one `origin` are not independent of each other."""
+    """A source of evidence. Sources of one `origin` or `operator` are not independent."""
 
     name: str
     origin: str
     kind: str
     url: str | None = None
     licence: str | None = None
+    operator: str | None = None
 
 
 class SourceAnswer(msgspec.Struct, frozen=True):
-    """The result of a source, and the time of observation (RFC 3339 with Z) if it states one."""
+    """The result of a source, and the time of observation (RFC 3339 with Z) if it states one.
+
+    `identities` say which file, server or database it was, whatever name led there. Two answers
+    that share one come from the same source. They are compared here, and not published.
+    """
 
     source: EvidenceSource
     raw: JsonValue
     observed_at: str | None = None
+    identities: tuple[str, ...] = ()
 
 
 class SourceFailure(msgspec.Struct, frozen=True):
@@ -291,7 +385,7 @@ class EvidenceUnavailable(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """fact/v1: what the sources of a tool said, with provenance and confidence."""
 
     schema: Literal["fact/v1"]
@@ -334,7 +428,10 @@ def fact_from_answers(
     the primary value. `at` is the time of the answer; `signed` says that the receipt will be
     signed. A result without a canonical form (such as an integer beyond 2^53) is no answer.
     """
-    sources = tuple(_source_record(answer, tool.value_path) for answer in answers)
+    same = _same_sources(answers)
+    sources = tuple(
+        _source_record(answer, tool.value_path, same.get(answer.source.name)) for answer in answers
+    )
     primary = primary_source(sources)
     if primary is None:
         reasons = "; ".join(f"{source.name}: {source.reason}" for source in sources)
@@ -359,14 +456,15 @@ def make_fact(
     at: str,
     signed: bool,
     attestation: JsonValue,
+    rule: Literal["fact-conf/1", "fact-conf/2"] = FACT_RULE,
 ) -> Fact:
     """Return a fact. A replay rebuilds it with the same function.
 
     All arguments have been decoded from JSON, or encoded once, before.
     """
-    policy = AgreementPolicy(parse_nanoseconds(at), tool.max_age_s, tool.tolerance)
+    policy = AgreementPolicy(parse_nanoseconds(at), tool.max_age_s, tool.tolerance, rule)
     value = look_up_path(raw, tool.value_path).value
-    bound, primary = _bind_raw_result(sources, value, raw)
+    bound, primary = _bind_raw_results(sources, value, raw, tool.value_path)
     assessed, verification = assess_sources(bound, primary, policy, signed=signed)
     observed_at = primary.observed_at if primary else None
     identity: dict[str, JsonValue] = {"args": args, "observed_at": observed_at, "tool": tool.name}
@@ -399,23 +497,58 @@ def fact_digest(fact: Mapping[str, JsonValue]) -> str:
     return digest_of(sorted_compact_decoded(covered))
 
 
-def _bind_raw_result(
-    sources: Sequence[SourceRecord], value: JsonValue, raw: JsonValue
+def _bind_raw_results(
+    sources: Sequence[SourceRecord], value: JsonValue, raw: JsonValue, value_path: str | None
 ) -> tuple[list[SourceRecord], SourceRecord | None]:
-    """Return the sources and the primary one, with value and digest taken from the raw result."""
+    """Return the sources and the primary one, with values and digests taken from their results.
+
+    The result of the primary source is that of the fact, and is not repeated.
+    """
     found = primary_source(sources)
     if found is None:
         return list(sources), None
     digest = digest_of(sorted_compact_decoded(raw))
-    primary = msgspec.structs.replace(found, value=value, raw_sha256=digest)
-    return [primary if source is found else source for source in sources], primary
+    primary = msgspec.structs.replace(found, value=value, raw_sha256=digest, raw=msgspec.UNSET)
+    return [
+        primary if source is found else _bind_own_result(source, digest, value_path)
+        for source in sources
+    ], primary
 
 
-def _source_record(answer: SourceAnswer | SourceFailure, value_path: str | None) -> SourceRecord:
+def _bind_own_result(source: SourceRecord, primary: str, value_path: str | None) -> SourceRecord:
+    if source.raw is msgspec.UNSET:
+        return source
+    digest = digest_of(sorted_compact_decoded(source.raw))
+    return msgspec.structs.replace(
+        source,
+        value=look_up_path(source.raw, value_path).value,
+        raw_sha256=digest,
+        raw=msgspec.UNSET if digest == primary else source.raw,
+    )
+
+
+def _same_sources(answers: Sequence[SourceAnswer | SourceFailure]) -> dict[str, str]:
+    """Return the sources that are an earlier one under another name, with the name of that one."""
+    first: dict[str, str] = {}
+    same: dict[str, str] = {}
+    for answer in answers:
+        identities = answer.identities if isinstance(answer, SourceAnswer) else ()
+        name = answer.source.name
+        known = next((first[each] for each in identities if each in first), name)
+        if known != name:
+            same[name] = known
+        for identity in identities:
+            first.setdefault(identity, known)
+    return same
+
+
+def _source_record(
+    answer: SourceAnswer | SourceFailure, value_path: str | None, same_as: str | None
+) -> SourceRecord:
     if isinstance(answer, SourceFailure):
         return _failed_source_record(answer.source, answer.reason)
     try:
-        digest = digest_of(sorted_compact(answer.raw))
+        text = sorted_compact(answer.raw)
     except AffidavitError as error:
         return _failed_source_record(answer.source, error.message)
     lookup = look_up_path(answer.raw, value_path)
@@ -426,7 +559,9 @@ def _source_record(answer: SourceAnswer | SourceFailure, value_path: str | None)
         reason=None if has_value else lookup.reason or "the value is null",
         value=lookup.value,
         observed_at=answer.observed_at,
-        raw_sha256=digest,
+        raw_sha256=digest_of(text),
+        same_as=same_as,
+        raw=answer.raw if len(text) <= MAX_KEPT_BYTES else msgspec.UNSET,
     )
 
 
@@ -444,4 +579,6 @@ def _failed_source_record(source: EvidenceSource, reason: str | None) -> SourceR
         raw_sha256=None,
         agrees=None,
         fresh=None,
+        operator=source.operator,
+        same_as=None,
     )

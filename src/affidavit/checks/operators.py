@@ -56,7 +56,7 @@ class ExpectationOutcome(StrEnum):
     __hash__ = str.__hash__
 
 
-class ExpectationResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExpectationResult(msgspec.Struct, frozen=True):
     """The outcome of one expectation. `observed` is left out unless it is a single value."""
 
     outcome: ExpectationOutcome
@@ -398,7 +398,7 @@ def _tolerance_operator(compare: Callable[[Any, Any, Any], OperatorResult]) -> A
 def _exists(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
     return (
         not_evaluable(lookup.reason)
-        if lookup.dotted
+        if lookup.dotted or lookup.unfit
         else operator_result(lookup.found, lookup.reason)
     )
 
@@ -406,7 +406,7 @@ def _exists(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorRe
 def _not_exists(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
     return (
         not_evaluable(lookup.reason)
-        if lookup.dotted
+        if lookup.dotted or lookup.unfit
         else operator_result(not lookup.found, lookup.reason)
     )
 

@@ -3,17 +3,19 @@
 The package `seal` adds `receipt_id`, `signature` and `anchor`. The B and R rules of docs/checks.md.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from affidavit.base.canonical import sorted_compact_decoded, write_sorted
 from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
+from affidavit.base.text import excerpt
 from affidavit.base.timestamps import parse_nanoseconds
-from affidavit.base.validation import problem_and_field
+from affidavit.base.validation import join_field, problem_and_field
 from affidavit.checks.check import (
     CONFIDENCE_RULE,
     EVALUATION_RULE,
@@ -30,6 +32,7 @@ from affidavit.checks.check import (
 )
 from affidavit.checks.facts import (
     FACT_RULE,
+    FIRST_FACT_RULE,
     Evidence,
     EvidenceUnavailable,
     Fact,
@@ -45,8 +48,8 @@ _Value = TypeVar("_Value")
 ANSWER_SCHEMA: Final = "answer/v1"
 
 
-class _ReceiptPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A part of a receipt."""
+class _ReceiptPart(msgspec.Struct, frozen=True):
+    """A part of a receipt. Other issuers, and later versions, may add members."""
 
 
 class EvaluatorV1(_ReceiptPart, frozen=True):
@@ -66,8 +69,8 @@ class ReproduceV1(_ReceiptPart, frozen=True):
     """What a replay needs besides checks and evidence."""
 
     evaluator: EvaluatorV1
-    canonicalization: str
-    max_checks: int
+    canonicalization: Literal["json-sorted-compact"]
+    max_checks: Literal[20]
     tools: dict[str, ToolRequirementsV1]
 
 
@@ -85,8 +88,8 @@ class AnswerV1(_ReceiptPart, frozen=True, kw_only=True):
     not_checked: list[str]
     evidence_index: dict[str, Fact]
     reproduce: ReproduceV1
-    advisory: bool
-    disclaimers: list[str]
+    advisory: bool | msgspec.UnsetType = msgspec.UNSET
+    disclaimers: list[str] | msgspec.UnsetType = msgspec.UNSET
     question: str | msgspec.UnsetType = msgspec.UNSET
     route: QuestionRoute | msgspec.UnsetType = msgspec.UNSET
     served_by: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
@@ -101,16 +104,24 @@ class RefusalV1(_ReceiptPart, frozen=True, kw_only=True):
     verdict: Literal["outside_evidence_coverage"]
     confidence: UnitInterval
     confidence_rule: str
-    unrouted: list[str]
+    unrouted: Annotated[list[str], msgspec.Meta(min_length=1)]
     coverage: dict[str, Any]
-    note: str
-    advisory: bool
-    disclaimers: list[str]
+    note: str | msgspec.UnsetType = msgspec.UNSET
+    advisory: bool | msgspec.UnsetType = msgspec.UNSET
+    disclaimers: list[str] | msgspec.UnsetType = msgspec.UNSET
     served_by: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
-ENGINE_VERSION: Final = "1.0.0"
+ENGINE_VERSION: Final = "1.1.0"
+# The engines whose receipts are replayed, and how each assesses facts.
+_ENGINES: Final = {"1.0.0": FIRST_FACT_RULE, ENGINE_VERSION: FACT_RULE}
+_RULES: Final = frozenset({EVALUATION_RULE, CONFIDENCE_RULE, ROUTE_RULE, *_ENGINES.values()})
 CANONICALIZATION: Final = "json-sorted-compact"
+# What the issuer says in its own words, or declares as an input. Nothing of it is recomputed.
+_STATED: Final = (
+    *("issuer", "confidence_rule", "advisory", "disclaimers", "note", "served_by"),
+    *("unrouted", "coverage", "question", "route", "reproduce"),
+)
 DISCLAIMERS: Final = (
     "The signature proves integrity, not truth.",
     "Advisory evidence, tamper evident, never a certification.",
@@ -207,7 +218,6 @@ _ABSENT_TEXT: Final = "nothing"
 class ReplayDifferenceKind(StrEnum):
     """Which step of answer-eval.md, section 5, a difference breaks, and how."""
 
-    SHAPE = "shape"
     CLOSURE = "closure"
     EVIDENCE_DIGEST = "evidence_digest"
     REPLAY = "replay"
@@ -265,23 +275,32 @@ def _difference(path: str, signed: str, recomputed: str) -> ReplayDifference:
 # Added by the package `seal` after the body was built.
 NON_BODY_FIELDS: Final = ("receipt_id", "signature", "anchor")
 _WHOLE_RECEIPT: Final = "the receipt"
-_Shape = TypeVar("_Shape", AnswerV1, RefusalV1)
+_DIGEST: Final = re.compile(r"(?:sha256:)?[0-9a-f]{64}")
 
 
 class ReplayResult(msgspec.Struct, frozen=True):
-    """The differences of a replay, and the rebuilt body unless it could not be built."""
+    """The differences of a replay, and the rebuilt body unless it could not be built.
+
+    `unreplayable` says why nothing can be recomputed: a rule or a shape that is not known here.
+    `unknown_evidence` is not kept under its digest. `not_interpreted` are members without a rule.
+    """
 
     differences: tuple[ReplayDifference, ...]
     rebuilt: ReceiptBody | None
+    unreplayable: str | None = None
+    unknown_evidence: tuple[str, ...] = ()
+    not_interpreted: tuple[str, ...] = ()
 
 
-class _UnreadableReceiptError(Exception):
-    """The body cannot be rebuilt from the receipt."""
+class _UnreplayableError(Exception):
+    """The receipt has rules or a shape that are not known here, which proves nothing."""
 
-    def __init__(
-        self, path: str, problem: str, kind: ReplayDifferenceKind = ReplayDifferenceKind.SHAPE
-    ) -> None:
-        self.difference = ReplayDifference(kind, path or _WHOLE_RECEIPT, problem, None)
+
+class _ForeignEvidenceError(Exception):
+    """A check cites evidence that cannot be its own."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.difference = ReplayDifference(ReplayDifferenceKind.REPLAY, path, problem, None)
         super().__init__(str(self.difference))
 
 
@@ -294,62 +313,123 @@ def replay_body(receipt: Mapping[str, Any], content: bytes | None = None) -> Rep
     body = dict(receipt)
     for name in NON_BODY_FIELDS:
         body.pop(name, None)
-    found: tuple[ReplayDifference, ...] = ()
+    found, unknown = _check_closure(body)
     try:
-        if body.get("verdict") == AnswerVerdict.OUTSIDE_EVIDENCE_COVERAGE.value:
-            rebuilt = _rebuild_refusal(_read_body(body, RefusalV1))
-        else:
-            answer = _read_body(body, AnswerV1)
-            found = tuple(_closure_differences(body, answer))
-            rebuilt = _rebuild_answer(answer)
-    except _UnreadableReceiptError as problem:
-        return ReplayResult((*found, problem.difference), None)
+        _require_known_rules(body)
+        answer = _read_body(body)
+        rebuilt = _rebuild(answer)
+    except _UnreplayableError as problem:
+        return ReplayResult(found, None, str(problem), unknown)
+    except _ForeignEvidenceError as problem:
+        return ReplayResult((*found, problem.difference), None, None, unknown)
     signed = sorted_compact_decoded(body) if content is None else content
     # The cheap comparison first: equal text means equal values.
-    if write_sorted(rebuilt) != signed and sorted_compact_decoded(rebuilt) != signed:
-        found = (*found, *json_differences(body, rebuilt))
-    return ReplayResult(found, rebuilt)
+    if write_sorted(rebuilt) == signed:
+        return ReplayResult(found, rebuilt, None, unknown)
+    known = msgspec.to_builtins(answer)
+    return ReplayResult(
+        (*found, *json_differences(known, rebuilt)),
+        rebuilt,
+        None,
+        unknown,
+        tuple(_uninterpreted_members(body, known)),
+    )
 
 
-def _read_body(body: ReceiptBody, shape: type[_Shape]) -> _Shape:
+def _require_known_rules(body: ReceiptBody) -> None:
+    """Raise if the receipt names an engine or a rule that this version does not have."""
+    stated = body.get("confidence_rule")
+    rules = [stated.partition(":")[0]] if isinstance(stated, str) else []
+    reproduce = body.get("reproduce")
+    evaluator = reproduce.get("evaluator") if isinstance(reproduce, dict) else None
+    if isinstance(evaluator, dict):
+        engine, named = evaluator.get("engine_version"), evaluator.get("rules")
+        if isinstance(engine, str) and engine not in _ENGINES:
+            known = ", ".join(f"answer-eval/{each}" for each in _ENGINES)
+            raise _UnreplayableError(f"answer-eval/{excerpt(engine)}; this version has {known}")
+        rules += named if isinstance(named, list) else ()
+    for rule in rules:
+        if rule not in _RULES:
+            known = ", ".join(sorted(_RULES))
+            raise _UnreplayableError(f"{excerpt(str(rule))}; this version has {known}")
+
+
+def _read_body(body: ReceiptBody) -> AnswerV1 | RefusalV1:
     try:
-        return msgspec.convert(body, shape)
+        if body.get("verdict") == AnswerVerdict.OUTSIDE_EVIDENCE_COVERAGE.value:
+            return msgspec.convert(body, RefusalV1)
+        return msgspec.convert(body, AnswerV1)
     except msgspec.ValidationError as error:
         problem, path = problem_and_field(error)
-        raise _UnreadableReceiptError(path or "", problem) from None
+        raise _UnreplayableError(f"{path or _WHOLE_RECEIPT}: {problem}") from None
 
 
-def _rebuild_refusal(refusal: RefusalV1) -> ReceiptBody:
-    _generated_at(refusal.generated_at)
-    question = refusal.unrouted[0] if refusal.unrouted else ""
-    return refusal_body(question, refusal.coverage, _receipt_context(refusal))
-
-
-def _closure_differences(body: ReceiptBody, answer: AnswerV1) -> Iterator[ReplayDifference]:
-    cited: set[str] = set()
-    for number, check in enumerate(answer.checks):
-        for place, digest in enumerate(check.evidence):
-            cited.add(digest)
-            if digest not in answer.evidence_index:
-                path = f"checks[{number}].evidence[{place}]"
-                yield ReplayDifference(
-                    ReplayDifferenceKind.CLOSURE, path, digest, "nothing: it is not in the bundle"
-                )
-    for digest, evidence in body["evidence_index"].items():
-        path = f"evidence_index.{digest}"
-        found = fact_digest(evidence)
-        # Receipts of other issuers may write the digest without its algorithm.
-        if digest not in (found, found.removeprefix("sha256:")):
-            yield ReplayDifference(ReplayDifferenceKind.EVIDENCE_DIGEST, path, digest, found)
-        if digest not in cited:
-            yield ReplayDifference(
-                ReplayDifferenceKind.CLOSURE, path, "evidence", "nothing: no check cites it"
-            )
-
-
-def _rebuild_answer(answer: AnswerV1) -> ReceiptBody:
+def _rebuild(answer: AnswerV1 | RefusalV1) -> ReceiptBody:
     moment = _generated_at(answer.generated_at)
+    context = ReceiptContext(issuer=answer.issuer, at=answer.generated_at)
+    if isinstance(answer, RefusalV1):
+        rebuilt = refusal_body(answer.unrouted[0], answer.coverage, context)
+    else:
+        rebuilt = _rebuild_answer(answer, moment, context)
+    for name in _STATED:
+        stated = getattr(answer, name, msgspec.UNSET)
+        if stated is msgspec.UNSET:
+            rebuilt.pop(name, None)
+        else:
+            rebuilt[name] = msgspec.to_builtins(stated)
+    return rebuilt
+
+
+def _uninterpreted_members(signed: JsonValue, known: JsonValue, path: str = "") -> Iterator[str]:
+    """Yield the members of a receipt that its model does not have. A null states nothing."""
+    if isinstance(signed, dict) and isinstance(known, dict):
+        for key in sorted(signed):
+            place = join_field(path, key)
+            if key in known:
+                yield from _uninterpreted_members(signed[key], known[key], place)
+            elif signed[key] is not None:
+                yield place
+    elif isinstance(signed, list) and isinstance(known, list):
+        for number, (one, other) in enumerate(zip(signed, known, strict=False)):
+            yield from _uninterpreted_members(one, other, f"{path}[{number}]")
+
+
+def _check_closure(body: ReceiptBody) -> tuple[tuple[ReplayDifference, ...], tuple[str, ...]]:
+    """Return the differences of step 4, and the evidence that has no digest to compare.
+
+    It reads the receipt as it is, so that it holds for the evidence of any issuer.
+    """
+    checks, index = body.get("checks"), body.get("evidence_index")
+    facts = index if isinstance(index, dict) else {}
+    found: list[ReplayDifference] = []
+    unknown: list[str] = []
+    for number, check in enumerate(checks if isinstance(checks, list) else ()):
+        cited = check.get("evidence") if isinstance(check, dict) else None
+        for place, digest in enumerate(cited if isinstance(cited, list) else ()):
+            if not isinstance(digest, str) or digest not in facts:
+                path = f"checks[{number}].evidence[{place}]"
+                said = digest if isinstance(digest, str) else display_value(digest)
+                absent = "nothing: it is not in the bundle"
+                found.append(ReplayDifference(ReplayDifferenceKind.CLOSURE, path, said, absent))
+    for digest, evidence in facts.items():
+        path = f"evidence_index.{digest}"
+        if not isinstance(evidence, dict) or not _DIGEST.fullmatch(digest):
+            unknown.append(f"{excerpt(path)}: it is not evidence under its digest")
+            continue
+        expected = fact_digest(evidence)
+        # Receipts of other issuers may write the digest without its algorithm.
+        if digest not in (expected, expected.removeprefix("sha256:")):
+            kind = ReplayDifferenceKind.EVIDENCE_DIGEST
+            found.append(ReplayDifference(kind, path, digest, expected))
+    return tuple(found), tuple(unknown)
+
+
+def _rebuild_answer(answer: AnswerV1, moment: int, context: ReceiptContext) -> ReceiptBody:
     _require_distinct_ids([check.id for check in answer.checks])
+    engine = answer.reproduce.evaluator.engine_version
+    for fact in answer.evidence_index.values():
+        if fact.verification.rule != _ENGINES[engine]:
+            raise _UnreplayableError(f"{fact.verification.rule} of answer-eval/{engine}")
     facts = {
         digest: Evidence(digest, _rebuild_fact(digest, fact, answer.generated_at))
         for digest, fact in answer.evidence_index.items()
@@ -362,7 +442,7 @@ def _rebuild_answer(answer: AnswerV1) -> ReceiptBody:
         _rebuild_result(number, check, facts, tools, moment)
         for number, check in enumerate(answer.checks)
     ]
-    return answer_body(results, facts.values(), tools, _receipt_context(answer))
+    return answer_body(results, facts.values(), tools, context)
 
 
 def _rebuild_result(
@@ -376,13 +456,13 @@ def _rebuild_result(
     try:
         validate_check(check)
     except AffidavitError as error:
-        raise _UnreadableReceiptError(f"{path}.{error.where.field}", error.message) from None
+        raise _UnreplayableError(f"{path}.{error.where.field}: {error.message}") from None
     if number >= MAX_CHECKS:
         return not_checked_result(check)
     cited = facts.get(check.evidence[0]) if check.evidence else None
     if cited is not None and not is_evidence_for(check, cited.fact):
         problem = "it cites evidence of another tool or other arguments"
-        raise _UnreadableReceiptError(f"{path}.evidence", problem, ReplayDifferenceKind.REPLAY)
+        raise _ForeignEvidenceError(f"{path}.evidence", problem)
     lost = None if check.unavailable is msgspec.UNSET else EvidenceUnavailable(check.unavailable)
     tool = tools.get(check.tool)
     return evaluate_check(check, tool.required_args if tool else None, lost or cited, moment)
@@ -392,7 +472,7 @@ def _rebuild_fact(digest: str, fact: Fact, at: str) -> Fact:
     if fact.assessed_at != at:
         path = f"evidence_index.{digest}.assessed_at"
         problem = "the evidence was assessed at another time than the answer's"
-        raise _UnreadableReceiptError(path, problem, ReplayDifferenceKind.REPLAY)
+        raise _ForeignEvidenceError(path, problem)
     tool = Tool(
         name=fact.tool,
         value_path=fact.value_path,
@@ -409,6 +489,7 @@ def _rebuild_fact(digest: str, fact: Fact, at: str) -> Fact:
         at=at,
         signed=fact.verification.signals.signed,
         attestation=fact.attestation,
+        rule=fact.verification.rule,
     )
 
 
@@ -416,60 +497,71 @@ def _generated_at(text: str) -> int:
     try:
         return parse_nanoseconds(text)
     except AffidavitError as error:
-        raise _UnreadableReceiptError("generated_at", error.message) from None
+        raise _UnreplayableError(f"generated_at: {error.message}") from None
 
 
 def _require_distinct_ids(ids: list[str]) -> None:
     seen: set[str] = set()
     for number, name in enumerate(ids):
         if name in seen:
-            raise _UnreadableReceiptError(
-                f"checks[{number}].id", f"two checks have the id {name!r}"
-            )
+            raise _UnreplayableError(f"checks[{number}].id: two checks have the id {name!r}")
         seen.add(name)
 
 
-def _receipt_context(body: AnswerV1 | RefusalV1) -> ReceiptContext:
-    context = ReceiptContext(
-        issuer=body.issuer,
-        at=body.generated_at,
-        served_by=None if body.served_by is msgspec.UNSET else body.served_by,
-        disclaimers=tuple(body.disclaimers),
-    )
-    if isinstance(body, AnswerV1) and body.route is not msgspec.UNSET:
-        route = msgspec.structs.replace(body.route, router_version=ROUTE_RULE)
-        return msgspec.structs.replace(context, question=body.question or "", route=route)
-    return context
+class RoutingReplay(msgspec.Struct, frozen=True):
+    """How the question of a receipt compiles again. `unreplayable` says why that proves nothing."""
+
+    differences: tuple[ReplayDifference, ...] = ()
+    unreplayable: str | None = None
 
 
-def replay_route(receipt: Mapping[str, Any], table: RouteTable) -> tuple[ReplayDifference, ...]:
-    """Return where a receipt's route and checks differ from those that the table compiles.
+def router_digest(receipt: Mapping[str, Any]) -> str | None:
+    """Return the digest of the route table that a receipt names, or None."""
+    named = receipt.get("route", receipt.get("coverage"))
+    digest = named.get("router_sha256") if isinstance(named, dict) else None
+    return digest if isinstance(digest, str) else None
 
-    A receipt only has the digest of its table, so the table is an argument. The receipt has passed
-    `replay_body`. One without a question has no route, and so no differences.
+
+def asked_question(receipt: Mapping[str, Any]) -> str | None:
+    """Return the question that a receipt answers or refuses, or None if it has only checks."""
+    unrouted = receipt.get("unrouted")
+    question = receipt.get("question", unrouted[0] if isinstance(unrouted, list) else None)
+    return question if isinstance(question, str) else None
+
+
+def replay_route(receipt: Mapping[str, Any], table: RouteTable) -> RoutingReplay:
+    """Compile the question of a receipt again, with the table that the receipt names.
+
+    A receipt only has the digest of its table, so the table is an argument. The receipt has a
+    question and has passed `replay_body`. A refusal names no engine, and engine 1.0.0 refused
+    questions in the words of a statement, so a refusal that is not repeated proves nothing.
     """
-    if "route" not in receipt:
-        return ()
+    try:
+        compiled = compile_question(table, asked_question(receipt) or "")
+    except AffidavitError as error:
+        return RoutingReplay(unreplayable=f"question: {error.message}")
+    if "unrouted" in receipt:
+        if compiled is None:
+            return RoutingReplay()
+        return RoutingReplay(unreplayable=f"the refusal: {compiled.route.route_id} covers it")
+    if compiled is None:
+        problem = "no route of this table matches it"
+        return RoutingReplay(
+            (ReplayDifference(ReplayDifferenceKind.REPLAY, "question", problem, None),)
+        )
     signed: ReceiptBody = {
-        "route": {key: receipt["route"][key] for key in ("router_sha256", "route_id", "form")},
+        "route": {key: receipt["route"][key] for key in ("route_id", "form")},
         "checks": [
             {key: check[key] for key in Check.__struct_fields__ if key in check}
             for check in receipt["checks"]
         ],
     }
-    try:
-        compiled = compile_question(table, receipt["question"])
-    except AffidavitError as error:
-        return (ReplayDifference(ReplayDifferenceKind.REPLAY, "question", error.message, None),)
-    if compiled is None:
-        problem = "no route of this table matches it"
-        return (ReplayDifference(ReplayDifferenceKind.REPLAY, "question", problem, None),)
     recomputed: ReceiptBody = {
-        "route": {
-            "router_sha256": table.sha256,
-            "route_id": compiled.route.route_id,
-            "form": compiled.route.form,
-        },
+        "route": {"route_id": compiled.route.route_id, "form": compiled.route.form},
         "checks": [msgspec.to_builtins(check) for check in compiled.checks],
     }
-    return tuple(json_differences(signed, recomputed))
+    found = tuple(json_differences(signed, recomputed))
+    engine = receipt["reproduce"]["evaluator"]["engine_version"]
+    if found and engine != ENGINE_VERSION:
+        return RoutingReplay(unreplayable=f"the routing of answer-eval/{engine}: {found[0]}")
+    return RoutingReplay(found)

@@ -10,8 +10,8 @@ covers the whole text; a slot takes one or more words, as few as the rest allows
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -36,7 +36,9 @@ from affidavit.checks.values import MAX_PATH_DEPTH
 ROUTE_RULE: Final = "route/1"
 MAX_QUESTION_CHARACTERS: Final = 1_000
 _PLACEHOLDER: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
-_END_PUNCTUATION: Final = "?!."
+# With the question marks of other scripts: full-width, Arabic, Greek, Armenian, and combined ones.
+_QUESTION_MARKS: Final = "?\uff1f\u061f\u037e\u055e\u203d\u2047\u2048\u2049"
+_END_PUNCTUATION: Final = f"{_QUESTION_MARKS}!."
 
 
 class RoutePattern(msgspec.Struct, frozen=True):
@@ -87,7 +89,8 @@ def words_of(text: str) -> list[str]:
 
 def is_interrogative(text: str) -> bool:
     """Say whether a text ends in a question mark. It then asserts nothing."""
-    return "?" in text.rstrip()[len(text.rstrip().rstrip(_END_PUNCTUATION)) :]
+    end = text.rstrip()[len(text.rstrip().rstrip(_END_PUNCTUATION)) :]
+    return any(mark in end for mark in _QUESTION_MARKS)
 
 
 def match_pattern(pattern: RoutePattern, words: list[str]) -> dict[str, str] | None:
@@ -153,11 +156,12 @@ class RoutesV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class Route(msgspec.Struct, frozen=True):
-    """A row, with its patterns ready to match."""
+    """A row, with its patterns ready to match. `example` is its check before slots are filled."""
 
     row: RouteRowV1
     asks: tuple[RoutePattern, ...]
     says: tuple[RoutePattern, ...]
+    example: Check
 
 
 class RouteTable(msgspec.Struct, frozen=True):
@@ -168,13 +172,16 @@ class RouteTable(msgspec.Struct, frozen=True):
     sha256: str
 
 
-class QuestionRoute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+QuestionForm: TypeAlias = Literal["declarative", "interrogative"]
+
+
+class QuestionRoute(msgspec.Struct, frozen=True):
     """The route that compiled a question to checks."""
 
     router_version: str
     router_sha256: str
     route_id: str
-    form: Literal["declarative", "interrogative"]
+    form: QuestionForm
 
 
 class CompiledQuestion(msgspec.Struct, frozen=True):
@@ -216,23 +223,35 @@ def compile_question(table: RouteTable, text: str) -> CompiledQuestion | None:
     words = words_of(text)
     if not words:
         raise AffidavitError(faults.QUESTION_SIZE, problem="no words")
-    asks_only = is_interrogative(text)
-    for route in table.routes:
-        # `say` comes first: the slot of an `ask` pattern would swallow the asserted value.
-        for pattern in () if asks_only else route.says:
-            if (slots := match_pattern(pattern, words)) is not None:
-                return _compiled_question(table, route.row, slots, "declarative")
-        for pattern in route.asks:
-            if (slots := match_pattern(pattern, words)) is not None:
-                return _compiled_question(table, route.row, slots, "interrogative")
+    for route, pattern, form in _patterns_for(table, asks_only=is_interrogative(text)):
+        slots = match_pattern(pattern, words)
+        if slots is not None:
+            if form == "interrogative":
+                slots.pop(VALUE_PLACEHOLDER, None)
+            return _compiled_question(table, route.row, slots, form)
     return None
+
+
+def _patterns_for(
+    table: RouteTable, *, asks_only: bool
+) -> Iterator[tuple[Route, RoutePattern, QuestionForm]]:
+    """Yield the patterns in the order in which they are tried, and how a match is read."""
+    for route in table.routes:
+        if not asks_only:
+            # `say` comes first: the slot of an `ask` pattern would swallow the asserted value.
+            yield from ((route, pattern, "declarative") for pattern in route.says)
+        yield from ((route, pattern, "interrogative") for pattern in route.asks)
+    if asks_only:
+        # A question in the words of a statement asserts nothing, so its value is left out.
+        for route in table.routes:
+            yield from ((route, pattern, "interrogative") for pattern in route.says)
 
 
 def _compiled_question(
     table: RouteTable,
     row: RouteRowV1,
     slots: dict[str, str],
-    form: Literal["declarative", "interrogative"],
+    form: QuestionForm,
 ) -> CompiledQuestion:
     route = QuestionRoute(ROUTE_RULE, table.sha256, row.id, form)
     return CompiledQuestion((_check_from_row(row, slots),), route)
@@ -266,9 +285,8 @@ def _route_of(row: RouteRowV1) -> Route:
         raise AffidavitError(
             faults.ROUTES_FIELD, problem=f"route {row.id} has neither `ask` nor `say`"
         )
-    route = Route(row, _row_patterns(row, "ask"), _row_patterns(row, "say"))
-    _require_check(row)
-    return route
+    asks, says = _row_patterns(row, "ask"), _row_patterns(row, "say")
+    return Route(row, asks, says, _example_check(row))
 
 
 def _row_patterns(row: RouteRowV1, form: Literal["ask", "say"]) -> tuple[RoutePattern, ...]:
@@ -299,12 +317,12 @@ def _placeholder_problem(pattern: RoutePattern, wanted: set[str]) -> str | None:
     return None
 
 
-def _require_check(row: RouteRowV1) -> None:
-    """Raise if the row would compile to an invalid check."""
+def _example_check(row: RouteRowV1) -> Check:
+    """Return the check of the row with unfilled slots, or raise if it would be invalid."""
     try:
-        _check_from_row(row, {})
         if row.say:
             _check_from_row(row, {VALUE_PLACEHOLDER: "1"})
+        return _check_from_row(row, {})
     except AffidavitError as error:
         raise AffidavitError(
             faults.ROUTE_OPERATOR, Where(field="op"), route=row.id, problem=error.message
@@ -333,6 +351,7 @@ class CoveredToolV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     required_args: list[str]
     description: str
     unit: str | None
+    optional_args: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class ChecksModeV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -380,7 +399,13 @@ def coverage_manifest(tools: Mapping[str, Tool], table: RouteTable) -> CoverageV
         checks_mode=ChecksModeV1(
             rule="answer-eval/1",
             tools=[
-                CoveredToolV1(tool.name, list(tool.required_args), tool.description, tool.unit)
+                CoveredToolV1(
+                    tool.name,
+                    list(tool.required_args),
+                    tool.description,
+                    tool.unit,
+                    list(tool.optional_args) or msgspec.UNSET,
+                )
                 for _, tool in sorted(tools.items())
             ],
             operators=list(OPERATORS),

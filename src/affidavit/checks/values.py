@@ -105,6 +105,10 @@ def list_keys(keys: Iterable[str]) -> str:
 MAX_PATH_DEPTH: Final = 8
 MAX_PATH_CHARACTERS: Final = 512
 _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
+_SIGNED_INDEX: Final = re.compile(r"[-+\u2212]\d+")
+# Not in a key: the brackets, slashes and operators of other path languages. A key has a letter, a
+# digit or an underscore, so the bare `$`, `@`, `#` and `-` of those languages are no keys.
+_KEY: Final = re.compile(r"(?=.*\w)[^\[\]{}()<>*?/\\|=\"'`,;~^]+")
 
 
 class PathLookup(msgspec.Struct, frozen=True):
@@ -115,10 +119,17 @@ class PathLookup(msgspec.Struct, frozen=True):
     reason: str = ""
     dotted: bool = False
     """The key exists but contains a dot, so no path can address it."""
+    unfit: bool = False
+    """The step is no index of a list, so the path says nothing about its elements."""
 
 
 def find_path_problem(path: str) -> str | None:
-    """Return what is wrong with a path, or None."""
+    """Return what is wrong with a path, or None.
+
+    Origin: answer-eval.md, section 1: keys and non-negative integer indices only. A path of another
+    language (JSONPath, JSON Pointer, an index in brackets or from the end) leads nowhere, so
+    `not_exists` would hold for whatever the evidence says.
+    """
     steps = path.split(".")
     if len(path) > MAX_PATH_CHARACTERS:
         return f"the path has {len(path)} letters, and {MAX_PATH_CHARACTERS} are allowed"
@@ -126,8 +137,13 @@ def find_path_problem(path: str) -> str | None:
         return f"{path!r} has an empty step; omit `path` to mean the primary value"
     if len(steps) > MAX_PATH_DEPTH:
         return f"the path has {len(steps)} steps, and {MAX_PATH_DEPTH} are allowed"
-    if "*" in steps:
+    if any("*" in step for step in steps):
         return "there are no wildcards; name each place with a check of its own"
+    for step in steps:
+        if _SIGNED_INDEX.fullmatch(step):
+            return f"the index {step} has a sign; an index is 0, 1, 2 and so on, from the start"
+        if not step.isprintable() or step != step.strip() or not _KEY.fullmatch(step):
+            return f"{step!r} is neither a key nor an index; brackets and slashes are no path"
     return None
 
 
@@ -146,8 +162,10 @@ def look_up_path(raw: JsonValue, path: str | None) -> PathLookup:
                 return _missing_key(value, steps, number)
             value = value[step]
         elif isinstance(value, list):
-            if not _INDEX.fullmatch(step) or int(step) >= len(value):
-                return PathLookup(False, reason=_missing_element(value, steps, number))
+            is_index = _INDEX.fullmatch(step) is not None
+            if not is_index or int(step) >= len(value):
+                reason = _missing_element(value, steps, number)
+                return PathLookup(False, reason=reason, unfit=not is_index)
             value = value[int(step)]
         else:
             place = _path_prefix(steps, number)

@@ -249,14 +249,14 @@ def coverage(terminal: Terminal, tools: Path | None, routes: Path | None, projec
         ("Tool", "Needs", "What it says", "Fresh for", "Sources"),
         (_tool_row(setup.toolbox.by_name[name]) for name in sorted(setup.toolbox.by_name)),
     )
-    print_routes(terminal, manifest)
+    print_routes(terminal, manifest, has_table=setup.routes_file is not None)
     if setup.config is None:
         terminal.note("there is no --tools option and no affidavit.toml: docs/tools.md")
     return Exit.YES
 
 
-def print_routes(terminal: Terminal, manifest: "CoverageV1") -> None:
-    """Print the questions that are covered, and what is not covered."""
+def print_routes(terminal: Terminal, manifest: "CoverageV1", *, has_table: bool) -> None:
+    """Print the questions that are covered, what is not, and the digest of the route table."""
     if manifest.families:
         terminal.print("")
         terminal.table(
@@ -267,9 +267,11 @@ def print_routes(terminal: Terminal, manifest: "CoverageV1") -> None:
                 for number, text in enumerate((*family.ask, *family.say))
             ),
         )
-        terminal.print(f"Route table: sha256 {manifest.router_sha256}")
     else:
-        terminal.print("No question is covered: there is no route table")
+        why = "no route has a declared tool" if has_table else "there is no route table"
+        terminal.print(f"No question is covered: {why}")
+    if has_table:
+        terminal.print(f"Route table: sha256 {manifest.router_sha256}")
     for each in manifest.not_covered:
         terminal.print(f"Not covered: {each}")
 
@@ -280,7 +282,8 @@ def _tool_row(entry: "ToolWithSources") -> tuple[str, ...]:
     says = "; ".join(part for part in (tool.description, tool.unit, place) if part)
     return (
         tool.name,
-        ", ".join(tool.required_args) or "nothing",
+        ", ".join((*tool.required_args, *(f"[{name}]" for name in tool.optional_args)))
+        or "nothing",
         says,
         "never" if tool.max_age_s is None else f"{tool.max_age_s:g} s",
         ", ".join(source.feed.source.name for source in entry.sources),

@@ -42,12 +42,16 @@ MAX_INPUT_BYTES = 256 * 1024 * 1024
             "affidavit verify receipts.jsonl --keys registry.json --tsa-roots roots.pem",
             "a receipt a line, with key lifecycles and time stamps",
         ),
+        Example(
+            "affidavit verify receipt.json --keys keys.json --routes routes.yaml",
+            "and how its question became checks",
+        ),
         Example("affidavit answer checks.json --json | affidavit verify -", "from a pipe"),
     ),
     exits={
         Exit.YES: "every receipt is valid: every required check was done and holds",
         Exit.NO: "a signature holds, but its key may not be trusted",
-        Exit.UNKNOWN: "something could not be checked: an unknown key, no time stamp",
+        Exit.UNKNOWN: "something could not be checked: an unknown key or version, no time stamp",
         Exit.TAMPERED: "a digest, an id, a signature, a time stamp or a replay does not hold",
     },
 )
@@ -67,6 +71,11 @@ MAX_INPUT_BYTES = 256 * 1024 * 1024
 )
 @tsa_roots_option
 @click.option("--tsa-policy", help="The policy (an object identifier) that time stamps must have.")
+@click.option(
+    "--routes",
+    type=click.Path(path_type=Path),
+    help="The issuer's route table, to replay also how a question became checks.",
+)
 @click.option("--stamp-required", is_flag=True, help="Require an independent time stamp.")
 @click.option("--at", help="The day or time of the verification; by default now.")
 @jobs_option("How many processes verify.")
@@ -77,6 +86,7 @@ def verify(
     keys: tuple[Path, ...],
     tsa_roots: tuple[Path, ...],
     tsa_policy: str | None,
+    routes: Path | None,
     stamp_required: bool,
     at: str | None,
     jobs: int,
@@ -103,7 +113,12 @@ def verify(
         raise
     trust = trust_from(trusted, tsa_roots, tsa_policy, stamp_required=stamp_required)
     inputs, total = find_receipts(receipts)
-    each = ReceiptVerifier(trust, datetime_of(at)).verify_all(inputs, jobs)
+    table = None
+    if routes is not None:
+        from affidavit.app.answer import load_routes
+
+        table = load_routes(routes)
+    each = ReceiptVerifier(trust, datetime_of(at), table).verify_all(inputs, jobs)
     # One receipt is verified before a progress bar could appear.
     outcomes = tuple(each if total == 1 else terminal.progress(each, "Verifying receipts", total))
     require_receipts(outcomes)
@@ -147,7 +162,7 @@ def require_readable(receipts: Sequence[Path]) -> None:
     ),
     exits={
         Exit.YES: "the recomputed receipt equals the signed one",
-        Exit.UNKNOWN: "the question was routed by another table than the one named",
+        Exit.UNKNOWN: "rules that this version does not have, or another route table",
         Exit.TAMPERED: "the recomputed receipt differs; every difference is named",
     },
 )
@@ -168,6 +183,7 @@ def replay(terminal: Terminal, receipt: Path, routes: Path | None) -> Exit:
     no signature; `affidavit verify` does.
     """
     from affidavit.app.verify import ReceiptInput, replay_receipt
+    from affidavit.checks.receipt import asked_question
 
     table = None
     if routes is not None:
@@ -177,11 +193,11 @@ def replay(terminal: Terminal, receipt: Path, routes: Path | None) -> Exit:
     piped = read_input(STDIN_PATH, MAX_INPUT_BYTES) if receipt == STDIN_PATH else None
     name = STDIN_NAME if receipt == STDIN_PATH else str(receipt)
     signed = ReceiptInput(name, raw=piped).receipt()
-    if table is not None and "question" not in signed.value:
+    if table is not None and asked_question(signed.value) is None:
         terminal.note("this receipt answers no question, so --routes had nothing to compile again")
     replayed = replay_receipt(signed, table)
     if terminal.json:
-        holds = not replayed.differences
+        holds = replayed.exit is Exit.YES
         terminal.print_json({"exit": int(replayed.exit), "holds": holds, "replay": replayed})
     else:
         terminal.show(_replay_text(replayed, verbose=terminal.verbose))
@@ -190,15 +206,20 @@ def replay(terminal: Terminal, receipt: Path, routes: Path | None) -> Exit:
 
 
 def _replay_text(replayed: "ReplayedReceipt", *, verbose: bool) -> Iterator[TextPart]:
+    from affidavit.reports.verification_text import not_interpreted_text
+
     yield replayed.receipt_id
     if replayed.rows:
         columns = ("Check", "Signed", "Recomputed", *(("Why",) if verbose else ()))
         yield text_table(columns, (_replay_row(row)[: len(columns)] for row in replayed.rows))
     for difference in replayed.differences:
         yield f"AF328 {difference}"
+    yield from not_interpreted_text(replayed.not_interpreted)
+    if replayed.unreplayable is not None:
+        yield f"AF377 cannot replay {replayed.unreplayable}"
     if replayed.differences:
         yield "Does not replay: what it says does not follow from its own evidence"
-    else:
+    elif replayed.unreplayable is None:
         yield "Replays: what it says follows from its own evidence, to the last letter"
 
 

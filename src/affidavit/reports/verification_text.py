@@ -16,7 +16,7 @@ from affidavit.reports.text_tables import (
     single_line,
     text_table,
 )
-from affidavit.seal.receipts import ReceiptVerification
+from affidavit.seal.receipts import SIGNATURE, ReceiptVerification
 from affidavit.seal.verification import StepStatus, UnreadableInput, VerificationStep, VerifiedInput
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ ReceiptOutcome: TypeAlias = VerifiedInput[ReceiptVerification] | UnreadableInput
 BundleOutcome: TypeAlias = "VerifiedInput[BundleVerification] | UnreadableInput"
 
 MAX_LISTED_RECEIPTS: Final = 20  # They fit on a screen; of more, only failures are listed.
+MAX_LISTED_MEMBERS: Final = 20
 
 _STEP_TONES: Final = {
     StepStatus.PASSED: Tone.GOOD,
@@ -83,6 +84,9 @@ def receipts_text(outcomes: Sequence[ReceiptOutcome], *, verbose: bool) -> Itera
 def _receipt_text(name: str, verification: ReceiptVerification) -> Iterator[TextPart]:
     yield f"{verification.receipt_id} in {name}"
     yield _step_table(verification.steps)
+    passed = {step.name for step in verification.steps if step.status is StepStatus.PASSED}
+    if SIGNATURE in passed:
+        yield from not_interpreted_text(verification.not_interpreted)
     if verification.valid:
         said = verification.said
         yield (
@@ -94,6 +98,14 @@ def _receipt_text(name: str, verification: ReceiptVerification) -> Iterator[Text
     problem = verification.problem
     if problem is not None and problem.fault is not None:
         yield f"Next: {problem.fault.next_step}"
+
+
+def not_interpreted_text(members: Sequence[str]) -> Iterator[str]:
+    """Yield a line that names members without a rule, if there are any."""
+    if members:
+        more = len(members) - MAX_LISTED_MEMBERS
+        names = ", ".join(excerpt(single_line(name)) for name in members[:MAX_LISTED_MEMBERS])
+        yield f"Signed, not interpreted: {names}{f' and {more} more' if more > 0 else ''}"
 
 
 def _receipt_row(outcome: ReceiptOutcome) -> tuple[Cell | str, ...]:

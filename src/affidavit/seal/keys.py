@@ -3,7 +3,7 @@
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -265,16 +265,19 @@ def trusted_keys_from(documents: Iterable[JsonValue]) -> TrustedKeys:
     If two documents disagree on the lifecycle of a key, the less trusting one counts.
     """
     keys: list[PublicKey] = []
-    records: dict[str, KeyRecord] = {}
+    # By the key itself: a receipt chooses the id, so another prefix must not change the lifecycle.
+    records: dict[bytes, KeyRecord] = {}
     for document in documents:
         if isinstance(document, dict) and "schema" in document:
             for record in registry_from(document).records:
                 keys.append(record.key)
-                known = records.get(record.key.id, record)
-                records[record.key.id] = max(known, record, key=_distrust_rank)
+                known = records.get(record.key.raw, record)
+                records[record.key.raw] = max(known, record, key=_distrust_rank)
         else:
             keys.extend(public_keys_from(document))
-    return TrustedKeys(keys_by_id(keys), records)
+    by_id = keys_by_id(keys)
+    lives = {id: records[key.raw] for id, key in by_id.items() if key.raw in records}
+    return TrustedKeys(by_id, lives)
 
 
 def _distrust_rank(record: KeyRecord) -> tuple[int, float]:
@@ -352,6 +355,7 @@ def registry_from(document: JsonValue) -> KeyRegistry:
         _record(_key_of_member(key_id, wire.public_keys[key_id]), life)
         for key_id, life in wire.lifecycle.items()
     ]
+    _require_consistent(records, wire.active_key_id)
     records.sort(key=lambda record: record.active_from)
     updated = None if wire.updated_at is None else _timestamp(wire.updated_at, "updated_at")
     return KeyRegistry(tuple(records), wire.active_key_id, wire.registry_revision, updated)
@@ -407,20 +411,50 @@ def _record(key: PublicKey, life: LifecycleV1) -> KeyRecord:
         None if text is None else _timestamp(text, place)
         for text in (life.retired_at, life.compromised_after)
     )
-    status = KeyStatus(life.status)
-    if (status is KeyStatus.RETIRED and retired is None) or (
-        status is KeyStatus.COMPROMISED and compromised is None
-    ):
-        raise _malformed(f"a key that is {status} says since when", place)
     return KeyRecord(
         key=key,
         active_from=_timestamp(life.active_from, place),
-        status=status,
+        status=KeyStatus(life.status),
         retired_at=retired,
         compromised_after=compromised,
         reason=life.reason,
         use=life.use,
     )
+
+
+def _require_consistent(records: Sequence[KeyRecord], active_key_id: str | None) -> None:
+    """Raise if two statements of a registry cannot both be true."""
+    if len({record.key.raw for record in records}) < len(records):
+        raise _contradiction("one key has two ids, so it would have two lifecycles")
+    for record in records:
+        place = f"lifecycle.{record.key.id}"
+        if problem := _find_contradiction(record):
+            raise _contradiction(problem, place)
+        if record.key.id == active_key_id and record.status is not KeyStatus.ACTIVE:
+            raise _contradiction(f"it is active_key_id, and its status is {record.status}", place)
+
+
+def _find_contradiction(record: KeyRecord) -> str | None:
+    """Return what is contradictory in the lifecycle of a key, or None.
+
+    `compromised_after` may be before `active_from`: issuers round it down to the day.
+    """
+    status = record.status
+    if status is KeyStatus.COMPROMISED and record.compromised_after is None:
+        return "the status is compromised, without compromised_after"
+    if status is KeyStatus.RETIRED and record.retired_at is None:
+        return "the status is retired, without retired_at"
+    if status is not KeyStatus.COMPROMISED and record.compromised_after is not None:
+        return f"the status is {status}, with compromised_after"
+    if status is KeyStatus.ACTIVE and record.retired_at is not None:
+        return "the status is active, with retired_at"
+    if record.retired_at is not None and record.retired_at < record.active_from:
+        return "retired_at is before active_from"
+    return None
+
+
+def _contradiction(problem: str, field: str | None = None) -> AffidavitError:
+    return AffidavitError(faults.REGISTRY_CONTRADICTION, Where(field=field), problem=problem)
 
 
 def _key_of_member(key_id: str, text: object) -> PublicKey:

@@ -51,10 +51,14 @@ _ANCHOR_MEMBERS: Final = {
 
 
 class ReceiptAnchor(msgspec.Struct, frozen=True):
-    """The digest that an anchor covers, and the token over it, if there is one."""
+    """The digest that an anchor covers, and the token over it, if there is one.
+
+    `unknown` is the status of an anchor of another kind, of which nothing can be checked.
+    """
 
     digest: str
     token: bytes | None
+    unknown: str | None = None
 
 
 def anchor_member(digest: str, token: bytes | None = None) -> dict[str, JsonValue]:
@@ -67,8 +71,10 @@ def anchor_member(digest: str, token: bytes | None = None) -> dict[str, JsonValu
 def anchor_from(value: JsonValue) -> ReceiptAnchor:
     """Read the anchor of a receipt."""
     status = value.get("status") if isinstance(value, dict) else None
-    if not isinstance(value, dict) or not isinstance(status, str) or status not in _ANCHOR_MEMBERS:
-        raise _malformed_anchor(f"its status is not {SELF_ANCHOR} or {RFC3161_ANCHOR}")
+    if not isinstance(value, dict) or not isinstance(status, str):
+        raise _malformed_anchor("it has no status")
+    if status not in _ANCHOR_MEMBERS:
+        return ReceiptAnchor("", None, excerpt(status))
     if value.keys() - _UNPROTECTED != _ANCHOR_MEMBERS[status]:
         raise _malformed_anchor(f"it is not {{{', '.join(sorted(_ANCHOR_MEMBERS[status]))}}}")
     digest = value["digest_sha256"]
@@ -97,6 +103,9 @@ ID_PREFIX: Final = "ans"
 # From the outermost to the innermost.
 _SEAL_MEMBERS: Final = ("anchor", "signature", "receipt_id")
 _SIGNATURE_MEMBERS: Final = frozenset({"alg", "key_id", "canonicalization", "sig"})
+# A remark of the public issuer without effect: which keys are trusted is up to the verifier.
+_SIGNATURE_REMARK: Final = "ephemeral_key"
+_SUITE: Final = f"{ALGORITHM} over {CANONICALIZATION}"
 
 
 class CanonicalForms(msgspec.Struct, frozen=True):
@@ -118,10 +127,14 @@ class CanonicalForms(msgspec.Struct, frozen=True):
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """A signature block; `raw` is None if its text is not base64url."""
+    """A signature block; `raw` is None if its text is not base64url.
+
+    `suite` is the algorithm and the canonical form that it names.
+    """
 
     key_id: str
     raw: bytes | None
+    suite: str = _SUITE
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,8 +208,10 @@ def _receipt(value: JsonValue, whole: bytes) -> Receipt:
     if not isinstance(value, dict):
         raise AffidavitError(faults.RECEIPT_FORMAT, problem="it is not a JSON object")
     schema = value.get("schema")
+    if not isinstance(schema, str):
+        raise _malformed("schema", "it is not a text")
     if schema != SCHEMA:
-        raise AffidavitError(faults.RECEIPT_VERSION, found=excerpt(str(schema)), known=SCHEMA)
+        raise AffidavitError(faults.RECEIPT_VERSION, found=excerpt(schema), known=SCHEMA)
     receipt_id = value.get("receipt_id")
     generated_at = find_timestamp(value.get("generated_at"))
     if not isinstance(receipt_id, str):
@@ -217,31 +232,34 @@ def _receipt(value: JsonValue, whole: bytes) -> Receipt:
 
 def signature_from(block: JsonValue) -> Signature:
     """Read a signature block. Nothing protects it, so it may hold only what is checked."""
-    if not isinstance(block, dict) or block.keys() != _SIGNATURE_MEMBERS:
+    if not isinstance(block, dict) or block.keys() - {_SIGNATURE_REMARK} != _SIGNATURE_MEMBERS:
         raise _malformed("signature", "it is not {alg, key_id, canonicalization, sig}")
     key_id, text = block["key_id"], block["sig"]
-    if block["alg"] != ALGORITHM or block["canonicalization"] != CANONICALIZATION:
-        raise _malformed("signature", f"only {ALGORITHM} over {CANONICALIZATION} is verified")
     if not isinstance(key_id, str) or not isinstance(text, str):
         raise _malformed("signature", "key_id and sig are texts")
-    return Signature(key_id, find_base64url(text))
+    suite = f"{block['alg']} over {block['canonicalization']}"
+    return Signature(key_id, find_base64url(text), suite)
 
 
 def _malformed(field: str, problem: str) -> AffidavitError:
     return AffidavitError(faults.RECEIPT_FORMAT, Where(field=field), problem=problem)
 
 
-ANCHOR, RECEIPT_ID, SIGNATURE, KEY, EVIDENCE, REPLAY = (
+ANCHOR, RECEIPT_ID, SIGNATURE, KEY, EVIDENCE, REPLAY, ROUTING = (
     "anchor",
     "receipt_id",
     "signature",
     "key_lifecycle",
     "evidence",
     "replay",
+    "routing",
 )
-STEP_NUMBERS: Final = {ANCHOR: 1, RECEIPT_ID: 2, SIGNATURE: 3, KEY: 3, EVIDENCE: 4, REPLAY: 5}
+STEP_NUMBERS: Final = {
+    **{ANCHOR: 1, RECEIPT_ID: 2, SIGNATURE: 3, KEY: 3},
+    **{EVIDENCE: 4, REPLAY: 5, ROUTING: 5},
+}
 # These may be skipped if the verifier was given nothing to check them with.
-_OPTIONAL: Final = frozenset({ANCHOR, KEY})
+_OPTIONAL: Final = frozenset({ANCHOR, KEY, ROUTING})
 _MAX_LISTED: Final = 5  # Differences that a step names.
 
 
@@ -263,6 +281,8 @@ class ReceiptVerification(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     exit: Exit
     steps: tuple[VerificationStep, ...]
     said: ReceiptStatement
+    not_interpreted: tuple[str, ...] = ()
+    """Members that the signature covers and no rule of ours reads."""
 
     @property
     def problem(self) -> VerificationStep | None:
@@ -270,7 +290,7 @@ class ReceiptVerification(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
         wrong = [(step, step.fault) for step in self.steps if step.fault is not None]
         decisive = (step for step, fault in wrong if fault.exit is self.exit)
         failed = (step for step, _ in wrong if step.status is StepStatus.FAILED)
-        return next(decisive, next(failed, None))
+        return next(decisive, next(failed, wrong[0][0] if wrong else None))
 
 
 class ReceiptTrust(msgspec.Struct, frozen=True):
@@ -282,7 +302,11 @@ class ReceiptTrust(msgspec.Struct, frozen=True):
 
 
 def verify_receipt(
-    receipt: Receipt, trust: ReceiptTrust, at: datetime, replayed: Sequence[VerificationStep]
+    receipt: Receipt,
+    trust: ReceiptTrust,
+    at: datetime,
+    replayed: Sequence[VerificationStep],
+    not_interpreted: tuple[str, ...] = (),
 ) -> ReceiptVerification:
     """Return the verification of a receipt. `at` is now; `replayed` are steps 4 and 5."""
     anchor, stamp = _anchor_step(receipt, trust, at)
@@ -302,6 +326,7 @@ def verify_receipt(
         exit=exit,
         steps=steps,
         said=_statement(receipt.value),
+        not_interpreted=not_interpreted,
     )
 
 
@@ -318,7 +343,8 @@ def exit_of_steps(steps: Sequence[VerificationStep]) -> Exit:
     }
     if failures:
         return worst_exit(failures)
-    status = {step.name: step.status for step in steps}
+    # Only a receipt with a question has the line for its routing.
+    status = {ROUTING: StepStatus.SKIPPED, **{step.name: step.status for step in steps}}
     is_complete = all(
         status.get(name) is StepStatus.PASSED
         or (name in _OPTIONAL and status.get(name) is StepStatus.SKIPPED)
@@ -357,14 +383,20 @@ def _anchor_step(
 ) -> tuple[VerificationStep, TimeStamp | None]:
     """Step 1: the anchor belongs to this receipt, its token holds, and the receipt is not newer."""
     try:
-        _require_not_after(receipt, at + MAX_CLOCK_SKEW, at, "the time now")
         stamp, step = _stamp(receipt, trust, at)
-        if stamp is not None:
-            latest = stamp.latest_at + MAX_CLOCK_SKEW
-            _require_not_after(receipt, latest, stamp.made_at, "the time of its time stamp")
+        if stamp is not None and receipt.generated_at > stamp.latest_at + MAX_CLOCK_SKEW:
+            raise _too_late(receipt, stamp.made_at, "the time of its time stamp")
     except AffidavitError as error:
         return failed(ANCHOR, error), None
+    if receipt.generated_at > at + MAX_CLOCK_SKEW:
+        # The clock of the verifier proves nothing about the receipt.
+        return not_checked(ANCHOR, _too_late(receipt, at, "the time now")), stamp
     return step, stamp
+
+
+def _too_late(receipt: Receipt, limit: datetime, what: str) -> AffidavitError:
+    said, latest = timestamp_text(receipt.generated_at), timestamp_text(limit)
+    return AffidavitError(faults.RECEIPT_TIME, said=said, limit=latest, what=what)
 
 
 def _stamp(
@@ -373,6 +405,9 @@ def _stamp(
     anchor = receipt.anchor
     if anchor is None:
         return None, _unstamped_step(trust, is_anchored=False)
+    if anchor.unknown is not None:
+        error = AffidavitError(faults.ANCHOR_UNKNOWN, found=anchor.unknown)
+        return None, not_checked(ANCHOR, error)
     found = receipt.forms.anchor_digest
     if anchor.digest != found:
         what = "the anchor"
@@ -398,12 +433,6 @@ def _unstamped_step(trust: ReceiptTrust, *, is_anchored: bool) -> VerificationSt
     return skipped(ANCHOR, "there is no anchor, so no time is proved")
 
 
-def _require_not_after(receipt: Receipt, latest: datetime, limit: datetime, what: str) -> None:
-    if receipt.generated_at > latest:
-        said = timestamp_text(receipt.generated_at)
-        raise AffidavitError(faults.RECEIPT_TIME, said=said, limit=timestamp_text(limit), what=what)
-
-
 def _id_step(receipt: Receipt) -> VerificationStep:
     """Step 2: the id is derived from the content. It names; the signature of step 3 binds."""
     found = receipt.forms.receipt_id
@@ -415,6 +444,10 @@ def _id_step(receipt: Receipt) -> VerificationStep:
 
 def signature_step(signature: Signature, signed: bytes, keys: TrustedKeys) -> VerificationStep:
     """Step 3: the signature over these bytes holds under a key that the verifier trusts."""
+    if signature.suite != _SUITE:
+        found = excerpt(signature.suite)
+        error = AffidavitError(faults.SIGNATURE_ALGORITHM, found=found, known=_SUITE)
+        return failed(SIGNATURE, error)
     key = keys.keys.get(signature.key_id)
     shown = excerpt(signature.key_id)
     if key is None:
@@ -494,22 +527,42 @@ def _signed_before(known: str, stamp: TimeStamp) -> VerificationStep:
 
 
 def evidence_step(
-    cited_count: int, absent: Sequence[str], changed: Sequence[str]
+    cited_count: int, absent: Sequence[str], changed: Sequence[str], unknown: Sequence[str] = ()
 ) -> VerificationStep:
-    """Step 4: no cited evidence is absent, and none has another digest."""
+    """Step 4: no cited evidence is absent, and none has another digest.
+
+    `unknown` is evidence that is not kept under a digest, so there is nothing to compare.
+    """
     if absent:
         return failed(EVIDENCE, AffidavitError(faults.RECEIPT_CLOSURE, what=_joined(absent)))
     if changed:
         error = AffidavitError(faults.RECEIPT_EVIDENCE_DIGEST, what=_joined(changed))
         return failed(EVIDENCE, error)
+    if unknown:
+        error = AffidavitError(faults.RECEIPT_UNREPLAYABLE, what=_joined(unknown))
+        return not_checked(EVIDENCE, error)
     return passed(EVIDENCE, f"every citation resolves and every digest holds ({cited_count} cited)")
 
 
-def replay_step(differences: Sequence[str]) -> VerificationStep:
-    """Step 5: the signed answer equals the recomputed one."""
+def replay_step(differences: Sequence[str], unreplayable: str | None = None) -> VerificationStep:
+    """Step 5: the signed answer equals the recomputed one, unless nothing can be recomputed."""
     if differences:
         return failed(REPLAY, AffidavitError(faults.RECEIPT_REPLAY, what=_joined(differences)))
+    if unreplayable is not None:
+        error = AffidavitError(faults.RECEIPT_UNREPLAYABLE, what=unreplayable)
+        return not_checked(REPLAY, error)
     return passed(REPLAY, "verdicts and confidence follow from the evidence")
+
+
+def routing_step(
+    differences: Sequence[str], unreplayable: AffidavitError | None = None
+) -> VerificationStep:
+    """Step 5, second line: the question compiles to the signed checks."""
+    if differences:
+        return failed(ROUTING, AffidavitError(faults.RECEIPT_ROUTING, what=_joined(differences)))
+    if unreplayable is not None:
+        return not_checked(ROUTING, unreplayable)
+    return passed(ROUTING, "the question compiles to these checks again")
 
 
 def _joined(findings: Sequence[str]) -> str:

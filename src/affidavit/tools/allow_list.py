@@ -10,7 +10,7 @@ that a changing answer of the name server (DNS rebinding) has no effect.
 import ipaddress
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -100,6 +100,33 @@ def resolve_allowed(host: str, port: int, allowed: AllowList) -> list[str]:
         ) from None
     require_addresses(allowed, found)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def server_identities(addresses: Iterable[str], port: int) -> tuple[str, ...]:
+    """Return which servers these addresses are. All addresses of this machine are one."""
+    return tuple(dict.fromkeys(f"server:{_machine_at(address)}:{port}" for address in addresses))
+
+
+def _machine_at(text: str) -> str:
+    address = _find_address(text)
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    if address is None:
+        return text
+    return "this machine" if _is_own(address) else str(address)
+
+
+def _is_own(address: Address) -> bool:
+    """Say whether an address is one of this machine: only those can be bound."""
+    if address.is_loopback or address.is_unspecified:
+        return True
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((str(address), 0))
+    except OSError:
+        return False
+    return True
 
 
 def require_addresses(allowed: AllowList, found: Sequence[Any]) -> None:

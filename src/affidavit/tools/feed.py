@@ -5,6 +5,7 @@ in a signed receipt. So its text only has our own words, numbers and names, neve
 server, a driver or a user's function.
 """
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -105,6 +106,11 @@ class Feed(Protocol):
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return the answer of the source, or raise SourceFailedError."""
         ...
+
+
+def file_identity(status: os.stat_result) -> str:
+    """Return what a file is, whatever path, link or hard link led to it."""
+    return f"file:{status.st_dev}:{status.st_ino}"
 
 
 def require_json(value: Any, max_bytes: int) -> JsonValue:

@@ -33,7 +33,14 @@ def build_feed(settings: kinds.SourceSettings, name: str, context: FeedContext) 
     """Return the feed of a source. Facts refer to it by `name`."""
     origin, url = _provenance(settings)
     kind = str(settings.__struct_config__.tag)
-    source = EvidenceSource(name, settings.origin or origin, kind, url, settings.licence)
+    source = EvidenceSource(
+        name=name,
+        origin=settings.origin or origin,
+        kind=kind,
+        url=url,
+        licence=settings.licence,
+        operator=settings.operator or settings.origin,
+    )
     return _FEED_BUILDERS[type(settings)](settings, source, context)
 
 
@@ -95,13 +102,19 @@ def _queries(settings: kinds.QueriesSource, source: EvidenceSource, context: Fee
         for name, row in settings.queries.items()
     }
 
+    every = {param for query in by_name.values() for param in query.params}
+
     def select_query(args: CheckArguments) -> SqlQuery:
         name = single_argument("query", args)
         if name not in by_name:
             known = ", ".join(sorted(by_name))
             problem = f"no query is named {display_value(name)}; there are {known}"
             raise SourceFailedError(FailureReason.ARGUMENT, problem)
-        return by_name[name]
+        query = by_name[name]
+        if unread := sorted((every & args.keys()) - set(query.params)):
+            problem = f"the query {name} does not read the argument {unread[0]}"
+            raise SourceFailedError(FailureReason.ARGUMENT, problem)
+        return query
 
     return _database(settings, source, context, select_query)
 

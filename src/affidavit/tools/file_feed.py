@@ -27,6 +27,7 @@ from affidavit.tools.feed import (
     FailureReason,
     SourceFailedError,
     SourceRequest,
+    file_identity,
     require_json,
     rows_as_result,
 )
@@ -42,10 +43,11 @@ FILE_FORMATS: Final = {".json": "json", ".csv": "csv", ".yaml": "yaml", ".yml": 
 
 @dataclass(frozen=True, slots=True)
 class DecodedFile(Generic[Content]):
-    """A decoded file and its modification time."""
+    """A decoded file, its modification time, and which file it is."""
 
     content: Content
     modified_at: str | None
+    identity: str
 
 
 class CachedFile(Generic[Content]):
@@ -72,9 +74,8 @@ class CachedFile(Generic[Content]):
         cached = self._cached
         if cached is not None and cached[0] == stamp:
             return cached[1]
-        loaded = DecodedFile(
-            self._read(), timestamp_from_seconds(status.st_mtime_ns // NANOSECONDS)
-        )
+        modified_at = timestamp_from_seconds(status.st_mtime_ns // NANOSECONDS)
+        loaded = DecodedFile(self._read(), modified_at, file_identity(status))
         asked = find_nanoseconds(request.asked_at)
         if asked is not None and asked - status.st_mtime_ns >= _STABLE_AFTER_NS:
             self._cached = (stamp, loaded)
@@ -155,7 +156,7 @@ class FileFeed:
             )
         raw = require_json(value, MAX_RAW_BYTES)
         moment = self.timing.moment(raw, request.asked_at, modified=loaded.modified_at)
-        return SourceAnswer(self.source, raw, moment)
+        return SourceAnswer(self.source, raw, moment, (loaded.identity,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ class FolderFeed:
             content = lookup.value
         raw = require_json(content, MAX_RAW_BYTES)
         moment = self.timing.moment(raw, request.asked_at, modified=loaded.modified_at)
-        return SourceAnswer(self.source, raw, moment)
+        return SourceAnswer(self.source, raw, moment, (loaded.identity,))
 
     def _inside(self, name: str) -> Path:
         try:

@@ -29,7 +29,7 @@ from affidavit.base.http_client import (
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.checks.facts import EvidenceSource, SourceAnswer
-from affidavit.tools.allow_list import AllowList, resolve_allowed
+from affidavit.tools.allow_list import AllowList, resolve_allowed, server_identities
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,
@@ -75,8 +75,13 @@ class _RequestDeadline:
         return nullcontext()
 
 
-def fetch(get: GetRequest, allowed: AllowList, request: SourceRequest) -> HttpResponse:
-    """Return the answer with status 200, after redirects, or raise SourceFailedError."""
+def fetch(
+    get: GetRequest, allowed: AllowList, request: SourceRequest
+) -> tuple[HttpResponse, tuple[str, ...]]:
+    """Return the answer with status 200, after redirects, and which server gave it.
+
+    Without one SourceFailedError is raised.
+    """
     first = fetchable_address(get.url)
     current = first
     for _ in range(MAX_REDIRECTS + 1):
@@ -90,9 +95,9 @@ def fetch(get: GetRequest, allowed: AllowList, request: SourceRequest) -> HttpRe
             max_bytes=get.max_bytes,
             read=_READ_STATUSES,
         )
-        answer = _exchange(origin_of(current), http_request, allowed, request)
+        answer, servers = _exchange(origin_of(current), http_request, allowed, request)
         if answer.status == 200:
-            return answer
+            return answer, servers
         if answer.status not in _REDIRECTS or "location" not in answer.headers:
             raise SourceFailedError(FailureReason.STATUS, f"HTTP {answer.status}")
         current = _redirect_address(current, answer.headers["location"])
@@ -121,7 +126,7 @@ def _redirect_address(current: SplitResult, location: str) -> SplitResult:
 
 def _exchange(
     origin: Origin, http_request: HttpRequest, allowed: AllowList, request: SourceRequest
-) -> HttpResponse:
+) -> tuple[HttpResponse, tuple[str, ...]]:
     allowed.require_host(origin)
     addresses = resolve_allowed(origin.host, origin.port, allowed)
     limit = _RequestDeadline(request)
@@ -135,7 +140,7 @@ def _exchange(
     if isinstance(outcome, HttpFailure):
         request.seconds_left()  # A failure after the deadline is reported as late.
         raise _http_failure(outcome, origin, http_request.max_bytes)
-    return outcome
+    return outcome, server_identities(addresses, origin.port)
 
 
 def _http_failure(failure: HttpFailure, origin: Origin, max_bytes: int) -> SourceFailedError:
@@ -186,8 +191,8 @@ class HttpSourceClient:
 
     def get(
         self, url: str, request: SourceRequest, secrets: tuple[str, ...] = ()
-    ) -> tuple[JsonValue, HttpResponse]:
-        """Return the JSON at a URL, and the answer that contained it."""
+    ) -> tuple[JsonValue, HttpResponse, tuple[str, ...]]:
+        """Return the JSON at a URL, the answer that contained it, and which server gave it."""
         headers = resolve_secrets(self.headers, self.environment)
         secret = {
             name: text
@@ -196,10 +201,10 @@ class HttpSourceClient:
         }
         plain = {name: text for name, text in headers.texts.items() if name not in secret}
         get = GetRequest(url, _DEFAULT_HEADERS | plain, secret, self.max_bytes)
-        answer = fetch(get, self.allowed, request)
+        answer, servers = fetch(get, self.allowed, request)
         raw = json_from_answer(answer, self.max_bytes)
         refuse_echo(raw, (*secrets, *headers.secrets))
-        return raw, answer
+        return raw, answer, servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +227,9 @@ class HttpFeed:
         url = fill_url(self.url, args)
         if outgoing.texts:
             url += ("&" if "?" in url else "?") + urlencode(outgoing.texts, quote_via=quote)
-        raw, answer = self.client.get(url, request, outgoing.secrets)
-        return SourceAnswer(
-            self.source, raw, http_observation_time(self.timing, raw, answer, request)
-        )
+        raw, answer, servers = self.client.get(url, request, outgoing.secrets)
+        moment = http_observation_time(self.timing, raw, answer, request)
+        return SourceAnswer(self.source, raw, moment, servers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,10 +242,9 @@ class AnyUrlFeed:
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return the answer of the server."""
-        raw, answer = self.client.get(single_argument("url", args), request)
-        return SourceAnswer(
-            self.source, raw, http_observation_time(self.timing, raw, answer, request)
-        )
+        raw, answer, servers = self.client.get(single_argument("url", args), request)
+        moment = http_observation_time(self.timing, raw, answer, request)
+        return SourceAnswer(self.source, raw, moment, servers)
 
 
 def fill_url(url: str, args: CheckArguments) -> str:

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from shutil import which
 from typing import Any, Final
 
 from affidavit.base.errors import AffidavitError
@@ -18,13 +19,19 @@ from affidavit.base.http_address import origin_of
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.checks.facts import EvidenceSource, SourceAnswer
-from affidavit.tools.allow_list import AllowList, require_addresses
+from affidavit.tools.allow_list import (
+    AllowList,
+    require_addresses,
+    resolve_allowed,
+    server_identities,
+)
 from affidavit.tools.event_loop import run_request
 from affidavit.tools.feed import (
     CheckArguments,
     FailureReason,
     SourceFailedError,
     SourceRequest,
+    file_identity,
     require_json,
 )
 from affidavit.tools.http_feed import fetchable_address
@@ -58,8 +65,12 @@ class McpFeed:
             settings.headers if settings.url else settings.env, self.environment
         )
         arguments = args if settings.arguments is None else fill_arguments(settings.arguments, args)
+        identities: tuple[str, ...] = (self._command_identity(),)
         if settings.url is not None:
-            self.allowed.require_host(origin_of(fetchable_address(settings.url)))
+            origin = origin_of(fetchable_address(settings.url))
+            self.allowed.require_host(origin)
+            addresses = resolve_allowed(origin.host, origin.port, self.allowed)
+            identities = server_identities(addresses, origin.port)
         work = self._call_tool(arguments, outgoing, request)
         check = partial(require_addresses, self.allowed)
         try:
@@ -71,7 +82,18 @@ class McpFeed:
             raise _mcp_failure(error) from None
         raw = json_from_tool_result(result, settings.max_bytes)
         refuse_echo(raw, outgoing.secrets)
-        return SourceAnswer(self.source, raw, settings.moment(raw, request.asked_at))
+        moment = settings.moment(raw, request.asked_at)
+        return SourceAnswer(self.source, raw, moment, identities)
+
+    def _command_identity(self) -> str:
+        """Return what the command starts: its files, whatever names lead to them."""
+        words = []
+        for word in self.settings.command or ():
+            try:
+                words.append(file_identity((self.folder / (which(word) or word)).stat()))
+            except (OSError, ValueError):
+                words.append(word)
+        return f"command:{words}"
 
     async def _call_tool(
         self, arguments: Any, outgoing: OutgoingValues, request: SourceRequest

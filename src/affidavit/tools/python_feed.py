@@ -39,7 +39,10 @@ class PythonFeed:
             problem = f"{self.call} raised {type(error).__name__}"
             raise SourceFailedError(FailureReason.FAILED, problem) from None
         raw = require_json(value, self.max_bytes)
-        return SourceAnswer(self.source, raw, self.timing.moment(raw, request.asked_at))
+        # A function that a second module only imports is the same source.
+        identity = f"python:{getattr(function, '__module__', None) or module}"
+        moment = self.timing.moment(raw, request.asked_at)
+        return SourceAnswer(self.source, raw, moment, (identity,))
 
     def _function(self, module: str, name: str) -> Any:
         try:

@@ -58,6 +58,7 @@ class _SourceSettings(
 
     name: Identifier | None = None
     origin: SingleLine | None = None
+    operator: SingleLine | None = None
     licence: SingleLine | None = None
     timeout_ms: Milliseconds | None = None
 
@@ -182,6 +183,7 @@ class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     use: Literal["software_version", "file_fact", "sql_fact", "http_json"] | None = None
     description: Annotated[str, msgspec.Meta(max_length=500)] | None = None
     required_args: tuple[Argument, ...] | None = None
+    optional_args: tuple[Argument, ...] = ()
     value_path: str | None = None
     unit: SingleLine | None = None
     licence: SingleLine | None = None

@@ -134,7 +134,8 @@ class InstalledFeed:
         timing = self.timing
         if timing.observed_at is None and timing.observed_at_path is None:
             timing = ObservationTime(ObservedAt.ASKED)
-        return SourceAnswer(self.source, raw, timing.moment(raw, request.asked_at))
+        moment = timing.moment(raw, request.asked_at)
+        return SourceAnswer(self.source, raw, moment, ("installed",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ class LockFeed:
             raise SourceFailedError(FailureReason.MALFORMED, problem)
         raw = _version_result(product, versions[0], "locked")
         moment = self.timing.moment(raw, request.asked_at, modified=loaded.modified_at)
-        return SourceAnswer(self.source, raw, moment)
+        return SourceAnswer(self.source, raw, moment, (loaded.identity,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,15 +175,14 @@ class IndexFeed:
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return the latest version of the index."""
         product = single_argument("product", args)
-        answer, response = self.client.get(fill_url(self.url, args), request)
+        answer, response, servers = self.client.get(fill_url(self.url, args), request)
         version = find_latest(answer)
         if version is None:
             problem = "the index answered, but names no latest version where one is known to stand"
             raise SourceFailedError(FailureReason.MALFORMED, problem)
         raw = _version_result(product, version, "latest")
-        return SourceAnswer(
-            self.source, raw, http_observation_time(self.timing, answer, response, request)
-        )
+        moment = http_observation_time(self.timing, answer, response, request)
+        return SourceAnswer(self.source, raw, moment, servers)
 
 
 def find_latest(answer: JsonValue) -> str | None:

@@ -25,6 +25,7 @@ from affidavit.tools.feed import (
     FailureReason,
     SourceFailedError,
     SourceRequest,
+    file_identity,
     require_json,
     rows_as_result,
 )
@@ -132,16 +133,21 @@ class SqliteFeed:
         """Return the rows."""
         query = self.select_query(args)
         values = bound_values(query.params, args)
+        try:
+            identity = file_identity(self.path.stat())
+        except (OSError, ValueError):
+            identity = ""
+        if not identity or not self.path.is_file():
+            raise SourceFailedError(
+                FailureReason.MISSING, f"there is no database {self.source.url}"
+            )
         raw = self._rows(query, values, request)
-        return SourceAnswer(self.source, raw, self.timing.moment(raw, request.asked_at))
+        moment = self.timing.moment(raw, request.asked_at)
+        return SourceAnswer(self.source, raw, moment, (identity,))
 
     def _rows(
         self, query: SqlQuery, values: Sequence[JsonValue], request: SourceRequest
     ) -> JsonValue:
-        if not self.path.is_file():
-            raise SourceFailedError(
-                FailureReason.MISSING, f"there is no database {self.source.url}"
-            )
         try:
             with closing(self._open(query, request)) as database:
                 cursor = database.execute(query.sql, _bindable(values))
@@ -217,13 +223,14 @@ class PostgresFeed:
         query = self.select_query(args)
         values = bound_values(query.params, args)
         address = environment_secret(self.address, self.environment)
-        raw = self._rows(address, query, values, request)
+        raw, identity = self._rows(address, query, values, request)
         refuse_echo(raw, (address,))
-        return SourceAnswer(self.source, raw, self.timing.moment(raw, request.asked_at))
+        moment = self.timing.moment(raw, request.asked_at)
+        return SourceAnswer(self.source, raw, moment, (identity,))
 
     def _rows(
         self, address: str, query: SqlQuery, values: Sequence[JsonValue], request: SourceRequest
-    ) -> JsonValue:
+    ) -> tuple[JsonValue, str]:
         try:
             import asyncpg
         except ImportError:
@@ -244,9 +251,15 @@ class PostgresFeed:
             ) from None
 
 
+# The same for every address, alias and socket of one server, and different for any other one.
+_SERVER_IDENTITY: Final = (
+    "SELECT 'postgres:' || pg_postmaster_start_time()::text || ':' || current_setting('port')"
+)
+
+
 async def _run_query(
     address: str, query: SqlQuery, values: Sequence[JsonValue], request: SourceRequest
-) -> JsonValue:
+) -> tuple[JsonValue, str]:
     import asyncpg
 
     left = request.seconds_left()
@@ -273,7 +286,9 @@ async def _run_query(
             columns = [attribute.name for attribute in statement.get_attributes()]
             cursor = await statement.cursor(*values)
             rows = await cursor.fetch(query.max_rows + 1)
-        return rows_result(columns, [tuple(row) for row in rows], query.max_rows, query.max_bytes)
+            identity = await connection.fetchval(_SERVER_IDENTITY)
+        found = [tuple(row) for row in rows]
+        return rows_result(columns, found, query.max_rows, query.max_bytes), identity
     finally:
         # Closing would wait for the server, and the transaction has only read.
         connection.terminate()

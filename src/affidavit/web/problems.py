@@ -41,6 +41,7 @@ _VALIDATION_FAULTS: Final = (
     receipts.CHECKS_NONE,
     receipts.CHECKS_NOT_A_LIST,
     receipts.CHECK_EXPECTATIONS,
+    receipts.CHECK_ARGUMENT,
     receipts.QUESTION_SIZE,
     receipts.DEADLINE,
     receipts.RECEIPT_FORMAT,

@@ -100,6 +100,7 @@ RECEIPT_VERSION = Fault(
     "receipt.version",
     "the schema {found!r} is not supported; {known} is",
     "use the version of Affidavit that wrote it, or ask its issuer for a current receipt",
+    Exit.UNKNOWN,
 )
 RECEIPT_ID = Fault(
     "AF322",
@@ -126,7 +127,7 @@ RECEIPT_TIME = Fault(
     "AF325",
     "receipt.time",
     "the receipt claims to be issued at {said}, which is after {limit}, {what}",
-    "ask the issuer to explain the time",
+    "check the clock of this machine, and ask the issuer to explain the time",
     Exit.TAMPERED,
 )
 RECEIPT_CLOSURE = Fault(
@@ -374,4 +375,44 @@ STAMP_ADDRESS = Fault(
     "stamp.address",
     "this is not the address of a time stamp authority: {problem}",
     "give one such as https://tsa.example.org/tsr, or `self` for the digest only",
+)
+RECEIPT_UNREPLAYABLE = Fault(
+    "AF377",
+    "receipt.unreplayable",
+    "cannot replay {what}",
+    "use a version of Affidavit that knows these rules, or ask the issuer for a verifier",
+    Exit.UNKNOWN,
+)
+SIGNATURE_ALGORITHM = Fault(
+    "AF378",
+    "signature.algorithm",
+    "the signature is {found}; only {known} is accepted",
+    "ask the issuer for the original receipt",
+    Exit.TAMPERED,
+)
+RECEIPT_ROUTING = Fault(
+    "AF379",
+    "receipt.routing",
+    "the question does not compile to the checks that were signed: {what}",
+    "rely on the compiled checks, and ask the issuer to explain the signed ones",
+    Exit.TAMPERED,
+)
+ANCHOR_UNKNOWN = Fault(
+    "AF380",
+    "anchor.unknown",
+    "the anchor is of a kind that is not known: {found!r}",
+    "use a version that knows it, or remove the anchor, which the signature does not cover",
+    Exit.UNKNOWN,
+)
+CHECK_ARGUMENT = Fault(
+    "AF382",
+    "check.argument",
+    "check {check}: the tool {tool} does not declare the argument {argument!r}",
+    "leave it out, or declare it in required_args or optional_args; the tool takes {known}",
+)
+REGISTRY_CONTRADICTION = Fault(
+    "AF383",
+    "registry.contradiction",
+    "the key registry contradicts itself: {problem}",
+    "get the registry from its issuer again, and trust no key of it before that is settled",
 )
