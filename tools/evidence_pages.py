@@ -7,7 +7,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from affidavit.app.bundle_disclosure import ProofV1, RevealedV1
+from affidavit.app.bundle_disclosure import ProofV2, RevealedV1
 from affidavit.decision.report import Report
 from affidavit.gates import report as gate_report
 from affidavit.packs.closure import score_gain
@@ -56,7 +56,7 @@ def schemas() -> Mapping[Path, str]:
         "closure-report": _schema_of(ClosureReport),
         "bundle-manifest": _schema_of(BundleManifestV1),
         "bundle-event": _schema_of(EventV1),
-        "bundle-proof": _schema_of(ProofV1),
+        "bundle-proof": _schema_of(ProofV2),
         "bundle-revealed": _schema_of(RevealedV1),
         "gate-report": gate_report_schema(),
     }

@@ -140,7 +140,7 @@ def test_a_log_cut_anywhere_is_sealed_or_refused_by_code(tmp_path: Path) -> None
             assert not target.exists()
             continue
         sealed = seal_run(cut, target)
-        assert sealed.contents.count == lines
+        assert sealed.written.contents.count == lines
         assert sealed.torn_bytes == at - whole.rindex(b"\n", 0, at) - 1
         torn = manifest_of(target)["x-affidavit"].get("torn_bytes", 0)
         assert torn == sealed.torn_bytes

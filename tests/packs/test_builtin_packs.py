@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.packs.making import MANIFEST, event, lint
 
-from affidavit.app.bundle_sealing import packs_block
+from affidavit.app.bundle_packs import packs_block
 from affidavit.app.pack_files import BUILT_IN, built_in_pack, built_in_packs
 from affidavit.packs.lint import LintResult
 from affidavit.packs.model import Pack, PackKind

@@ -31,14 +31,13 @@ from affidavit.base.strict_json import decode, read_lines
 from affidavit.base.validation import problem_and_field
 from affidavit.packs.signals import REGISTRY
 from affidavit.seal.bundle.container import DEFAULT_LIMITS
+from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity, require_time
 
 # The event types that Affidavit records; docs/bundles.md shows this table. Bundles hold other
 # types, too, but only these begin with `affidavit.`.
 
 EVENT_PREFIX: Final = "affidavit."
-RUN_STARTED: Final = "affidavit.run.started"
-RUN_FINISHED: Final = "affidavit.run.finished"
 MODEL_CALL: Final = "affidavit.model.call"
 TOOL_CALL: Final = "affidavit.tool.call"
 PROMPT: Final = "affidavit.prompt"

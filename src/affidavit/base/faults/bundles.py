@@ -339,3 +339,28 @@ REPLAY_REPORT = Fault(
     "this is not a lint report of schema {known}",
     "give a file written by `affidavit evidence lint --report`",
 )
+
+
+# AF686 to AF699: statements of a manifest that its events do not bear out.
+
+BUNDLE_STATEMENT = Fault(
+    "AF686",
+    "bundle.statement",
+    "manifest.json says {said}, but the events come to {found}",
+    "do not trust this manifest; " + _GET_AGAIN,
+    Exit.TAMPERED,
+)
+BUNDLE_PACK_RESULT = Fault(
+    "AF687",
+    "bundle.pack_result",
+    "manifest.json says {said} of the pack {pack}, but the events come to {found}",
+    "do not trust this manifest; " + _GET_AGAIN,
+    Exit.TAMPERED,
+)
+BUNDLE_MANIFEST_DIGEST = Fault(
+    "AF688",
+    "bundle.manifest_digest",
+    "the digest of manifest.json is {found}, not {said}",
+    "this is not the manifest that you trust; " + _GET_AGAIN,
+    Exit.TAMPERED,
+)

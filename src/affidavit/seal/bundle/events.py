@@ -23,6 +23,9 @@ from affidavit.seal.bundle.container import EVENTS
 from affidavit.seal.bundle.merkle import LEAF_PREFIX, leaf_prefixed
 
 SPEC_VERSION: Final = "1.0"
+# The first and the last event of a run.
+RUN_STARTED: Final = "affidavit.run.started"
+RUN_FINISHED: Final = "affidavit.run.finished"
 CONTENT_TYPE: Final = "application/json"
 HASHED_FIELDS: Final = ("data", "datacontenttype", "specversion", "subject", "type")
 AwareDatetime = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -216,10 +219,11 @@ def _escaped(text: bytes) -> bytes:
 
 
 class VerifiedBatch(msgspec.Struct, frozen=True):
-    """Verified lines: their content hashes in hexadecimal digits, and their leaves."""
+    """Verified lines: their content hashes in hexadecimal digits, their leaves and their types."""
 
     hashes: list[bytes]
     leaves: list[bytes]
+    types: list[str]
 
 
 def template_of(event: EventV1) -> LineTemplate | None:
@@ -274,7 +278,9 @@ def verify_batch(
             [written[name] for name in types],
         )
     )
-    return VerifiedBatch(hashes, leaves) if b"\n".join(leaves) == leaf_prefixed(text) else None
+    if b"\n".join(leaves) != leaf_prefixed(text):
+        return None
+    return VerifiedBatch(hashes, leaves, types)
 
 
 def _content_hashes(

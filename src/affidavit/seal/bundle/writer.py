@@ -71,6 +71,7 @@ class EventWriter:
         self._count = 0
         self._lines: list[bytes] = []
         self._hashes: list[bytes] = []
+        self._types: list[str] = []
         self._template = LineTemplate.of(
             run_id=run.id,
             source=run.source,
@@ -89,23 +90,24 @@ class EventWriter:
         time = require_time(draft.time).encode()
         flags = FLAGS[draft.personal_data], FLAGS[draft.secrets]
         values = (content, *flags, number, data, number, subject, time, kind)
-        return self._added(self._form % values, content)
+        return self._added(self._form % values, content, draft.type)
 
     def rewrite(self, event: Mapping[str, JsonValue]) -> bytes:
         """Return the line of a whole event, of which only the content hash is computed again."""
         digest = content_hash(event)
         line = jcs({**event, "assaycontenthash": digest}) + b"\n"
-        return self._added(line, digest.removeprefix("sha256:").encode())
+        return self._added(line, digest.removeprefix("sha256:").encode(), str(event["type"]))
 
     def finish(self) -> EventTotals:
         """Return the totals of all lines."""
         self._add_to_totals()
         return self.totals
 
-    def _added(self, line: bytes, content: bytes) -> bytes:
+    def _added(self, line: bytes, content: bytes, kind: str) -> bytes:
         self._count += 1
         self._lines.append(line)
         self._hashes.append(content)
+        self._types.append(kind)
         if len(self._lines) == _BATCH_LINES:
             self._add_to_totals()
         return line
@@ -113,8 +115,8 @@ class EventWriter:
     def _add_to_totals(self) -> None:
         if self._lines:
             text = b"".join(self._lines)
-            self.totals.add(text, self._hashes, leaf_prefixed_lines(text))
-        self._lines, self._hashes = [], []
+            self.totals.add(text, self._hashes, leaf_prefixed_lines(text), self._types)
+        self._lines, self._hashes, self._types = [], [], []
 
 
 def require_time(text: str) -> str:
