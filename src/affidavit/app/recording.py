@@ -29,7 +29,7 @@ from affidavit.base.files import append_line_durably, open_to_read
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode, read_lines
 from affidavit.base.validation import problem_and_field
-from affidavit.packs.signals import REGISTRY
+from affidavit.packs.signals import DECLARED_ABSENT, REGISTRY
 from affidavit.seal.bundle.container import DEFAULT_LIMITS
 from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity, require_time
@@ -298,9 +298,12 @@ class Recorder:
         *,
         output: JsonValue = None,
         error: str | None = None,
-        absent_signals: list[str] | None = None,
+        absent_signals: Mapping[str, str] | None = None,
     ) -> None:
-        """Record the end of the run; `absent_signals` are kinds of evidence that it had none of."""
+        """Record the end of the run.
+
+        `absent_signals` are kinds of evidence that it had none of, each with the reason.
+        """
         signals = None if absent_signals is None else _signals(absent_signals)
         data = _without_none(status=status, output=output, error=error, absent_signals=signals)
         self.event(RUN_FINISHED, data)
@@ -397,14 +400,19 @@ def _object(name: str, value: Fields) -> dict[str, JsonValue]:
     return dict(value)
 
 
-def _signals(names: list[str]) -> list[JsonValue]:
-    """Return the names of signals; raise if one is unknown."""
-    for name in names:
+def _signals(reasons: Mapping[str, str]) -> dict[str, JsonValue]:
+    """Return why the run had none of some signals; raise for one that is unknown or not absent."""
+    for name, reason in _object(DECLARED_ABSENT, reasons).items():
+        problem = None
         if name not in REGISTRY:
-            raise _record_error(
-                "absent_signals", f"no signal is called {name!a}; see docs/signals.md"
-            )
-    return list(names)
+            problem = f"no signal is called {name!a}; see docs/signals.md"
+        elif not REGISTRY[name].can_be_absent:
+            problem = f"every run has some {name}"
+        elif not isinstance(reason, str) or not reason.strip():
+            problem = f"why the run had no {name} is not said"
+        if problem is not None:
+            raise _record_error(DECLARED_ABSENT, problem)
+    return dict(reasons)
 
 
 def _record_error(name: str, problem: str) -> AffidavitError:

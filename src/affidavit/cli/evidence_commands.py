@@ -333,6 +333,10 @@ def replay(
             "affidavit evidence lint run.tar.gz --gates 'closure>=0.8' warnings=0",
             "decide by gates as well",
         ),
+        Example(
+            "affidavit evidence lint run.tar.gz --min-closure 0.8 --require-complete",
+            "the run can be reconstructed, and the packs have what they need",
+        ),
         Example("cat run.tar.gz | affidavit evidence lint -", "from a pipe"),
     ),
     exits={
@@ -358,6 +362,16 @@ def replay(
     help="The lowest severity that fails the lint (exit code 1).",
 )
 @gates_option("completeness>=0.9 closure=0.8 warnings<=3")
+@click.option(
+    "--min-closure",
+    type=click.FloatRange(0, 1),
+    help="Fail if the closure score is below this: the gate closure>=X.",
+)
+@click.option(
+    "--require-complete",
+    is_flag=True,
+    help="Fail unless every signal that the packs require is there: the gate completeness>=1.",
+)
 @click.option(
     "--format",
     "format_name",
@@ -393,15 +407,17 @@ def lint(
     max_results: int,
     limits: str | None,
     gates: tuple[str, ...],
+    min_closure: float | None,
+    require_complete: bool,
 ) -> Exit:
     """Lint bundles with packs of rules.
 
     Each bundle is verified first; one that was tampered with is not linted. The rules against
     secrets and personal data are always on. The report has completeness and closure, too.
     """
+    from affidavit.app.bundle_replay import explain_lint
     from affidavit.app.bundles import bundles_in, require_readable
     from affidavit.app.lint import (
-        explain_lint,
         lint_bundles,
         lint_gates_from_texts,
         lint_report,
@@ -412,14 +428,14 @@ def lint(
     from affidavit.reports.formats import render
     from affidavit.reports.lint_text import LintOutput, explanation_text, lint_text
 
-    asked = lint_gates_from_texts(gates)
+    asked = lint_gates_from_texts(gates, min_closure=min_closure, require_complete=require_complete)
     packs = packs_from_texts(pack_names)
     bundle_limits = limits_from_option(limits)
     files = bundles_in(bundles)
     require_single_stdin(files)
     _reject_unused_options(terminal, format_name, explained)
     if explained is not None:
-        explanation = explain_lint(explained, files, packs, bundle_limits, max_results)
+        explanation = explain_lint(explained, files, packs, bundle_limits)
         if terminal.json:
             terminal.print_json(explanation)
         else:
@@ -447,7 +463,7 @@ def lint(
 
 def _reject_unused_options(terminal: Terminal, format_name: str, explained: str | None) -> None:
     if explained is not None:
-        lint_only = ("fail_on", "format_name", "report", "gates")
+        lint_only = ("fail_on", "format_name", "report", "gates", "min_closure", "require_complete")
         reject_options("is for a lint, not for --explain", *lint_only)
     if terminal.json and format_name != "json":
         reject_options("and --json both say what to print", "format_name")
