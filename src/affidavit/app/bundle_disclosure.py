@@ -4,7 +4,8 @@ A commitment replaces a redacted value. Its digest covers 32 random bytes and th
 so nobody can find a short value by trying all of them. The salts are written to a separate file,
 for the owner alone: with a salt and a value anybody can check what was there. The original bundle
 is also named behind a salt: bundles are reproducible, so its digest would allow guessing short
-values until a bundle with that digest comes out.
+values until a bundle with that digest comes out. For the same reason the line of a redacted event
+gets a new salt: with the old one, its leaf in the tree of the original would be such a digest.
 
 An inclusion proof has the number of an event, the size of the tree and some twenty digests. With
 a trusted Merkle root anybody can check one event without seeing the others.
@@ -20,6 +21,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from affidavit.app.bundle_leftovers import EventPlace, Leftover, LeftoverSearch
 from affidavit.app.bundles import WrittenBundle, open_bundle, write_bundle
 from affidavit.base.canonical import jcs, require_canonical
 from affidavit.base.digest import digest_of, hex_from_digest
@@ -30,14 +32,16 @@ from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.packs.pointers import child_pointer, pointer_steps
 from affidavit.seal.bundle.commitments import (
-    REDACTED_KEY,
     SALT_BYTES,
     commitment,
     commitment_holds,
     is_commitment,
+    is_redacted_subject,
     salted_digest,
+    subject_commitment,
 )
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, EVENTS, BundleLimits
+from affidavit.seal.bundle.events import LEAF_SALT, LEAF_SALT_BYTES
 from affidavit.seal.bundle.manifest import (
     AFFIDAVIT_BLOCK,
     MERKLE,
@@ -60,16 +64,21 @@ _ANY: Final = "*"
 _INDEX_DIGITS: Final = 10  # A longer number is no index of any list, and slow to parse.
 
 
+SUBJECT: Final = "/subject"
+
+
 @dataclass(frozen=True, slots=True)
 class RedactionPath:
-    """A JSON pointer into the data of an event; `*` stands for every member."""
+    """The subject of an event, or a JSON pointer into its data; `*` stands for every member."""
 
     text: str
     steps: tuple[str, ...]
 
 
 def redaction_path_from(text: str) -> RedactionPath:
-    """Parse a pointer (RFC 6901); raise if it does not begin with /data."""
+    """Parse a pointer (RFC 6901); raise if it is not /subject and does not begin with /data."""
+    if text == SUBJECT:
+        return RedactionPath(text, ())
     steps = pointer_steps(text.removeprefix("/"))
     if not text.startswith("/data") or steps[0] != "data":
         raise AffidavitError(faults.REDACT_PATH, path=excerpt(text))
@@ -78,6 +87,10 @@ def redaction_path_from(text: str) -> RedactionPath:
 
 def locations_of(event: dict[str, Any], pointer: RedactionPath) -> Iterator[tuple[Any, Any, str]]:
     """Yield each place that a pointer names: the container, the key, and the exact path."""
+    if pointer.text == SUBJECT:
+        if isinstance(event.get("subject"), str):
+            yield event, "subject", SUBJECT
+        return
     places: list[tuple[Any, Any, str]] = [(event, "data", "/data")]
     for step in pointer.steps:
         places = [
@@ -137,6 +150,7 @@ class Redaction:
     wanted: RedactionRequest
     random: RandomBytes
     salts: list[dict[str, JsonValue]] = field(default_factory=list)
+    leftovers: LeftoverSearch = field(default_factory=LeftoverSearch)
 
     def redact(self, event: dict[str, Any]) -> dict[str, Any]:
         """Replace the values of an event, in place."""
@@ -148,15 +162,29 @@ class Redaction:
         if len(self.salts) > before:
             for name in _UNSALTED_DIGESTS:
                 event.pop(name, None)
+            if LEAF_SALT in event:
+                # With the salt of the original line its values could be guessed from a proof.
+                event[LEAF_SALT] = self.random(LEAF_SALT_BYTES).hex()
         return event
 
     def _redact_value(self, event: dict[str, Any], holder: Any, key: Any, path: str) -> None:
         value = holder[key]
-        if is_commitment(value):
+        is_subject = path == SUBJECT
+        if is_redacted_subject(value) if is_subject else is_commitment(value):
             return
         salt = self.random(SALT_BYTES)
-        holder[key] = commitment(value, salt)
+        holder[key] = subject_commitment(value, salt) if is_subject else commitment(value, salt)
+        self.leftovers.expect(value, EventPlace(event["assayseq"], path))
         self.salts.append({"event": event["assayseq"], "path": path, "salt": salt.hex()})
+
+
+class RedactedBundle(msgspec.Struct, frozen=True):
+    """A redacted bundle that was written, and where redacted values still stand in it."""
+
+    written: WrittenBundle
+    redacted_values: int
+    leftovers: tuple[Leftover, ...]
+    leftover_count: int
 
 
 def redaction_request_from(paths: Sequence[str], types: Sequence[str]) -> RedactionRequest:
@@ -172,8 +200,8 @@ def redact_bundle(
     wanted: RedactionRequest,
     random: RandomBytes,
     limits: BundleLimits = DEFAULT_LIMITS,
-) -> tuple[WrittenBundle, int]:
-    """Write the redacted bundle and its salts; return it and the number of values.
+) -> RedactedBundle:
+    """Write the redacted bundle and its salts; return it, and where values still stand in it.
 
     The salts are written first, because without them nothing can be revealed.
     """
@@ -183,6 +211,7 @@ def redact_bundle(
     with open_bundle(source, limits) as reader:
         manifest = reader.manifest.value
         known = reader.manifest.known
+        kept = {key: manifest[key] for key in manifest.keys() - _REWRITTEN_FIELDS}
 
         def details() -> ManifestDetails:
             if not redaction.salts:
@@ -194,7 +223,7 @@ def redact_bundle(
                 origin=salted_digest(origin, origin_salt),
                 torn_bytes=0 if ours is None else ours.torn_bytes,
                 pack_results=() if ours is None else ours.pack_results,
-                kept={key: manifest[key] for key in manifest.keys() - _REWRITTEN_FIELDS},
+                kept=kept,
             )
 
         writer = EventWriter(RunIdentity(known.run_id, "urn:redacted", known.producer.name, ""))
@@ -206,7 +235,12 @@ def redact_bundle(
             with suppress(OSError):
                 salts.unlink()
             raise
-    return written, len(redaction.salts)
+    search = redaction.leftovers
+    search.search_manifest(kept)
+    with open_bundle(target, limits) as reader:
+        for _, event in reader.events():
+            search.search(event)
+    return RedactedBundle(written, len(redaction.salts), tuple(search.found), search.count)
 
 
 def _refuse_known_salts(salts: Path) -> None:
@@ -282,11 +316,12 @@ def _require_value(bundle: Path, read: RevealedV1, limits: BundleLimits) -> None
         for _, event in reader.events():
             if event["assayseq"] == read.event:
                 found = [holder[key] for holder, key, _ in locations_of(event, pointer)]
-    if len(found) != 1 or not is_commitment(found[0]):
+    is_redacted = is_redacted_subject if pointer.text == SUBJECT else is_commitment
+    if len(found) != 1 or not is_redacted(found[0]):
         problem = f"event {read.event} has no redacted value at {excerpt(read.path)}"
         raise AffidavitError(faults.REVEAL_MISMATCH, problem=problem)
     if not commitment_holds(found[0], read.value, bytes.fromhex(read.salt)):
-        problem = f"it says {found[0][REDACTED_KEY]['digest']}"
+        problem = f"it says {excerpt(jcs(found[0]).decode(), 160)}"
         raise AffidavitError(faults.REVEAL_MISMATCH, problem=problem)
 
 
@@ -367,6 +402,11 @@ def prove_event(
         manifest=dict(reader.manifest.value) if with_manifest else msgspec.UNSET,
     )
     return proof, line
+
+
+def is_salted(line: bytes) -> bool:
+    """Return whether the line of an event has a salt, which a canonical line begins with."""
+    return line.startswith(b'{"affidavitsalt":')
 
 
 def check_proof(

@@ -18,6 +18,7 @@ from affidavit.app.recording import (
     open_log,
     receipt_data,
 )
+from affidavit.base.digest import sha256_hex
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
 from affidavit.base.files import open_to_read, read_bounded
@@ -25,6 +26,7 @@ from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
 from affidavit.base.strict_json import decode, decode_lines, read_lines
 from affidavit.base.text import excerpt
 from affidavit.packs.model import Pack
+from affidavit.seal.bundle.commitments import SALT_BYTES
 from affidavit.seal.bundle.manifest import ManifestDetails
 from affidavit.seal.bundle.writer import EventDraft, EventWriter, RunIdentity
 
@@ -64,6 +66,7 @@ def seal_run(log_path: Path, target: Path, packs: Sequence[Pack] = ()) -> Sealed
 
 LINE_ENDINGS: Final = (".jsonl", ".ndjson")
 PROMPTFOO: Final = "promptfoo.result"
+_MAX_SECRET_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +87,23 @@ _DOCUMENTS: Final = (
 )
 
 
-def imported_run(run_id: str | None, source: str, output: Path) -> RunIdentity:
-    """Return the run of an import; by default it has the name of the output."""
+def imported_run(
+    run_id: str | None, source: str, output: Path, salt: Path | None = None
+) -> RunIdentity:
+    """Return the run of an import; by default it has the name of the output.
+
+    `salt` is a file with a secret, from which the lines are salted.
+    """
     name = run_id if run_id is not None else output.name.partition(".")[0]
-    return RunIdentity(name, source, "affidavit", affidavit.__version__)
+    secret = "" if salt is None else _secret_of(salt)
+    return RunIdentity(name, source, "affidavit", affidavit.__version__, salt=secret)
+
+
+def _secret_of(path: Path) -> str:
+    secret = read_bounded(path, _MAX_SECRET_BYTES)
+    if len(secret) < SALT_BYTES:
+        raise AffidavitError(faults.SALT_SHORT, Where(file=str(path)), wanted=SALT_BYTES)
+    return sha256_hex(secret)
 
 
 def import_files(

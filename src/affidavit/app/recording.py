@@ -20,6 +20,7 @@ from typing import Final
 import msgspec
 
 from affidavit.app.clock import now
+from affidavit.app.keys import random_bytes
 from affidavit.base.canonical import jcs, require_canonical, sorted_compact
 from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.faults import bundles as faults
@@ -30,6 +31,7 @@ from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode, read_lines
 from affidavit.base.validation import problem_and_field
 from affidavit.packs.signals import DECLARED_ABSENT, REGISTRY
+from affidavit.seal.bundle.commitments import SALT_BYTES
 from affidavit.seal.bundle.container import DEFAULT_LIMITS
 from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity, require_time
@@ -136,7 +138,10 @@ class OpenLog:
 
 def header_line(run: RunIdentity) -> bytes:
     """Return the first line of a log, without its line feed."""
-    line = jcs({"affidavit_run": LOG_VERSION, **msgspec.structs.asdict(run)})
+    members = msgspec.structs.asdict(run)
+    if not run.salt:
+        del members["salt"]
+    line = jcs({"affidavit_run": LOG_VERSION, **members})
     if len(line) > MAX_HEADER_BYTES:
         problem = f"id, source, producer and git have more than {MAX_HEADER_BYTES} bytes in all"
         raise AffidavitError(faults.RECORD_VALUE, Where(field="run_id"), problem=problem)
@@ -431,14 +436,21 @@ def recorder_for(
     producer: tuple[str, str],
     git: str,
     clock: Clock | None,
+    salt: bytes | None,
 ) -> Recorder:
-    """Return a recorder. `run` is a path that ends in .jsonl, or an id of a run in .affidavit."""
+    """Return a recorder. `run` is a path that ends in .jsonl, or an id of a run in .affidavit.
+
+    The log has a secret, from which its lines are salted when they are sealed. So the same log
+    makes the same bundle, and nobody else can guess its lines. The secret is random unless it is
+    given; with a clock of the caller a log is reproducible, so it has none unless it is given.
+    """
     is_path = isinstance(run, Path) or run.endswith(".jsonl")
     if not is_path and {"/", "\\"} & set(str(run)):
         problem = "a run id holds no slash; a path ends in .jsonl"
         raise AffidavitError(RECORD_VALUE, Where(field="run_id"), problem=problem)
     path = Path(run) if is_path else RUNS_FOLDER / f"{run}.jsonl"
     name = run_id if run_id is not None else path.name.removesuffix(".jsonl")
+    drawn = salt if salt is not None else random_bytes(SALT_BYTES) if clock is None else b""
     described = run_from_header(
         {
             "affidavit_run": LOG_VERSION,
@@ -447,6 +459,7 @@ def recorder_for(
             "producer": producer[0],
             "producer_version": producer[1],
             "git": git,
+            "salt": drawn.hex(),
         }
     )
     try:

@@ -1,6 +1,7 @@
 """The commands `affidavit evidence prove|redact`, which disclose parts of a bundle."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +19,9 @@ from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.json_text import json_bytes
 from affidavit.reports.text_tables import single_line
+
+if TYPE_CHECKING:
+    from affidavit.app.bundle_disclosure import RedactedBundle
 
 
 @command(
@@ -38,7 +42,12 @@ from affidavit.reports.text_tables import single_line
     },
 )
 @click.argument("bundle", type=bundle_path, help="The bundle.")
-@click.option("--path", "paths", multiple=True, help="A JSON pointer like /data/input. Repeatable.")
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    help="A JSON pointer like /data/input, or /subject. Repeatable.",
+)
 @click.option("--type", "types", multiple=True, help="Only events of this type. Repeatable.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The redacted bundle.")
 @click.option(
@@ -60,9 +69,11 @@ def redact(
 ) -> Exit:
     """Replace values of a bundle by commitments.
 
-    Each value becomes a salted digest and its size. The new bundle verifies, and commits to the
-    original behind a salt. The salts go to a separate file that only you can read: with its salt a
-    value can be revealed and checked later; without it, not even a short value can be guessed.
+    Each value becomes a salted digest and a class of sizes. The new bundle verifies, and commits to
+    the original behind a salt. A value that still stands elsewhere in the bundle is reported.
+
+    The salts go to a separate file that only you can read: with its salt a value can be revealed
+    and checked later; without it, not even a short value can be guessed.
     """
     if reveal is not None and not (paths or types or output or salts):
         return _check_revealed(terminal, bundle, reveal, limits)
@@ -73,7 +84,7 @@ def redact(
 
     require_output_paths([output, salts], [bundle])
     wanted = redaction_request_from(paths, types)
-    written, count = redact_bundle(
+    done = redact_bundle(
         bundle,
         output,
         salts=salts,
@@ -85,16 +96,27 @@ def redact(
         terminal.print_json(
             {
                 "bundle": str(output),
-                **written.as_wire(),
-                "redacted_values": count,
+                **done.written.as_wire(),
+                "redacted_values": done.redacted_values,
                 "salts": str(salts),
+                "leftovers": done.leftovers,
+                "leftover_count": done.leftover_count,
             }
         )
     else:
-        terminal.print(f"{output}: {count} values redacted, {written.contents.run_root}")
-        terminal.print(f"Manifest digest: {written.manifest_digest}")
+        values, root = done.redacted_values, done.written.contents.run_root
+        terminal.print(f"{output}: {values} values redacted, {root}")
+        terminal.print(f"Manifest digest: {done.written.manifest_digest}")
+        _warn_of_leftovers(terminal, done)
         terminal.note(f"{salts} reveals them: keep it, and give it to nobody whole")
     return Exit.YES
+
+
+def _warn_of_leftovers(terminal: Terminal, done: "RedactedBundle") -> None:
+    for each in done.leftovers:
+        terminal.note(f"warning: the value of {each.value_of} still stands in {each.place}")
+    if more := done.leftover_count - len(done.leftovers):
+        terminal.note(f"warning: redacted values still stand in {more} more places")
 
 
 def _check_revealed(terminal: Terminal, bundle: Path, reveal: Path, limits: str | None) -> Exit:
@@ -182,13 +204,17 @@ def prove(
     _reject_other_mode(check, root, manifest_digest, event_file)
     if bundle is None or event is None:
         raise click.UsageError(_USAGE)
-    from affidavit.app.bundle_disclosure import prove_event
+    from affidavit.app.bundle_disclosure import is_salted, prove_event
     from affidavit.base.files import write_atomically
 
     require_output_paths([output, event_out], [bundle])
     proof, line = prove_event(
         bundle, event, limits_from_option(limits), with_manifest=with_manifest
     )
+    if not is_salted(line):
+        terminal.note(
+            "warning: the events have no salts, so this proof helps to guess its neighbours"
+        )
     if event_out is not None:
         write_atomically(event_out, line + b"\n")
         terminal.note(f"wrote {event_out}")

@@ -161,6 +161,11 @@ def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...
     "--source", default="urn:affidavit:import", show_default=True, help="The source of the events."
 )
 @click.option("--at", help="The time of documents without one; by default now.")
+@click.option(
+    "--salt",
+    type=click.Path(path_type=Path),
+    help="A file with 32 secret bytes or more, which keep events from being guessed by a proof.",
+)
 def import_evidence(
     terminal: Terminal,
     files: tuple[Path, ...],
@@ -169,6 +174,7 @@ def import_evidence(
     run_id: str | None,
     source: str,
     at: str | None,
+    salt: Path | None,
 ) -> Exit:
     """Seal stored results or events in a bundle.
 
@@ -178,8 +184,8 @@ def import_evidence(
     from affidavit.app.bundle_sealing import import_files, imported_run
     from affidavit.app.clock import time_of
 
-    require_output_paths([output], files)
-    run = imported_run(run_id, source, output)
+    require_output_paths([output], [*files, *([] if salt is None else [salt])])
+    run = imported_run(run_id, source, output, salt)
     written = import_files(files, output, run, time_of(at), applied_packs(pack_names))
     print_limits_hint(terminal, written.contents)
     if terminal.json:

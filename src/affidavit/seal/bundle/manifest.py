@@ -21,7 +21,7 @@ from affidavit.base.faults import bundles as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.validation import problem_and_field
-from affidavit.seal.bundle.commitments import REDACTED_MARK, count_commitments
+from affidavit.seal.bundle.commitments import REDACTED_MARKS, count_commitments
 from affidavit.seal.bundle.container import EVENTS, MANIFEST, BundleLimits
 from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
 from affidavit.seal.bundle.merkle import MerkleTree, leaves_of
@@ -295,9 +295,8 @@ class EventTotals:
         The lines have the leaf prefix, as `merkle.leaf_prefixed_lines` returns them.
         """
         self._watch_bounds(types)
-        if text.find(REDACTED_MARK) >= 0:
-            events = (_decode(line[1:]) for line in lines if REDACTED_MARK in line)
-            self._redacted_values += sum(map(count_commitments, events))
+        if any(text.find(mark) >= 0 for mark in REDACTED_MARKS):
+            self._redacted_values += sum(count_commitments(_decode(line[1:])) for line in lines)
         self._bytes.update(text)
         self.size += len(text)
         self._hashes.update(b"sha256:%b\n" % b"\nsha256:".join(hashes))
