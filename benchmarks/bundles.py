@@ -129,9 +129,7 @@ def write(path: Path, chosen: Iterator[EventDraft]) -> None:
             lines.write(writer.append(draft))
         totals = writer.finish()
         contents = totals.contents(RUN.id)
-        manifest = manifest_bytes(
-            contents, ManifestDetails(producer=RUN.producer_as_wire(), finished=True)
-        )
+        manifest = manifest_bytes(contents, ManifestDetails(producer=RUN.producer_as_wire()))
         lines.seek(0)
         packing = BundlePacker()
         pieces = iter(lambda: lines.read(PORTION), b"")

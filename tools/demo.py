@@ -152,7 +152,7 @@ STEPS: tuple[Step, ...] = (
         ),
     ),
     Step(
-        "Is the bundle what was sealed? Six steps, offline",
+        "Is the bundle what was sealed? Eight steps, offline",
         "Every line and every digest, and nothing else in the archive.",
         ("affidavit", "evidence", "verify", "demo-output/run.tar.gz"),
     ),

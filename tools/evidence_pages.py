@@ -7,7 +7,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from affidavit.app.bundle_disclosure import ProofV1, RevealedV1
+from affidavit.app.bundle_disclosure import ProofV2, RevealedV1
 from affidavit.decision.report import Report
 from affidavit.gates import report as gate_report
 from affidavit.packs.closure import score_gain
@@ -32,20 +32,29 @@ evidence lint` tells which of them a bundle has ([lint.md](lint.md)).
 
 | State | When |
 | --- | --- |
-| captured | every event that must show it does; or the run declares that it had none |
+| captured | every event that must show it does; or the run declares why it had none |
 | redacted | the same, but at least one value is a commitment, `{{"$redacted": ...}}` |
 | missing | an event that must show it does not; or our recorder wrote no event with it |
 | unknown | no event of the bundle could have shown it |
 
-A null counts as present. A run without any tool calls declares so when it finishes:
-`absent_signals: [tool_calls]` in the data of `affidavit.run.finished`. Recorded events outweigh the
-declaration.
+A signal needs content. A null, a blank text, an empty list or object counts as absent, and so does
+one that holds nothing else. Only the input of a tool may be an empty object, because a tool may
+take no arguments.
+
+A run without any tool calls declares so when it finishes, with the reason:
+`absent_signals: {{"tool_calls": "it has no tools"}}` in the data of `affidavit.run.finished`.
+Recorded events outweigh the declaration. It counts for nothing without a reason, in a run that
+shows nothing of what it did, and for what every run has: code and environment.
 
 ## Weights
 
 Closure is the sum of the weights of the captured signals over {total}, the sum of all weights
 (`weighted_ratio_v1`), rounded to six decimals: the shortest decimal text of the number, half to
-even. A signal of weight 0 counts only for completeness."""
+even. A signal of weight 0 counts only for completeness.
+
+The confidence is about the record: high if every run that started has finished and no signal is
+unknown, medium if one of the two holds, low otherwise. If part of the score rests on declarations,
+it is at most medium; if most of the score does, it is low."""
 
 
 def schemas() -> Mapping[Path, str]:
@@ -56,7 +65,7 @@ def schemas() -> Mapping[Path, str]:
         "closure-report": _schema_of(ClosureReport),
         "bundle-manifest": _schema_of(BundleManifestV1),
         "bundle-event": _schema_of(EventV1),
-        "bundle-proof": _schema_of(ProofV1),
+        "bundle-proof": _schema_of(ProofV2),
         "bundle-revealed": _schema_of(RevealedV1),
         "gate-report": gate_report_schema(),
     }

@@ -120,11 +120,13 @@ def record(
     producer_version: str = __version__,
     git: str = "unknown",
     clock: "_Callable[[], str] | None" = None,
+    salt: bytes | None = None,
 ) -> "_Recorder":
     """Record a run: `with affidavit.record("run.jsonl") as run: run.model_call(...)`.
 
     `run` is a path that ends in .jsonl, or a run id, whose log is then kept in .affidavit/runs.
-    `affidavit evidence seal` makes a bundle of the log.
+    `affidavit evidence seal` makes a bundle of the log. `salt` are 32 secret bytes that keep its
+    lines from being guessed; by default they are random, and with `clock` there are none.
     """
     from affidavit.app.recording import recorder_for
 
@@ -136,6 +138,7 @@ def record(
         producer=(producer, producer_version),
         git=git,
         clock=clock,
+        salt=salt,
     )
 
 

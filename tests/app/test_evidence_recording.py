@@ -101,10 +101,10 @@ def test_a_run_that_raises_has_finished_with_an_error(tmp_path: Path) -> None:
 
 def test_a_run_can_state_its_result(tmp_path: Path) -> None:
     with recorder(tmp_path) as run:
-        run.finish("cancelled", output="none", absent_signals=["tool_calls"])
+        run.finish("cancelled", output="none", absent_signals={"tool_calls": "no tools"})
     seal_run(run.path, tmp_path / "run.tar.gz")
     first, last = events_of(tmp_path / "run.tar.gz")
-    assert last["data"]["absent_signals"] == ["tool_calls"]
+    assert last["data"]["absent_signals"] == {"tool_calls": "no tools"}
     assert first["type"] == "affidavit.run.started"
 
 
@@ -140,7 +140,7 @@ def test_a_log_cut_anywhere_is_sealed_or_refused_by_code(tmp_path: Path) -> None
             assert not target.exists()
             continue
         sealed = seal_run(cut, target)
-        assert sealed.contents.count == lines
+        assert sealed.written.contents.count == lines
         assert sealed.torn_bytes == at - whole.rindex(b"\n", 0, at) - 1
         torn = manifest_of(target)["x-affidavit"].get("torn_bytes", 0)
         assert torn == sealed.torn_bytes
@@ -213,7 +213,22 @@ REFUSED: dict[str, tuple[Callable[[Recorder], object], str, str | None]] = {
         "data.parameters",
     ),
     "an unknown signal": (
-        lambda r: r.finish(absent_signals=["tools"]),
+        lambda r: r.finish(absent_signals={"tools": "none"}),
+        "record.value",
+        "data.absent_signals",
+    ),
+    "an absent signal without a reason": (
+        lambda r: r.finish(absent_signals={"tool_calls": " "}),
+        "record.value",
+        "data.absent_signals",
+    ),
+    "absent signals as a list": (
+        lambda r: r.finish(absent_signals=A_LIST),
+        "record.value",
+        "data.absent_signals",
+    ),
+    "an absent signal that every run has": (
+        lambda r: r.finish(absent_signals={"environment": "none"}),
         "record.value",
         "data.absent_signals",
     ),

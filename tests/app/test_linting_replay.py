@@ -298,6 +298,10 @@ def test_a_lint_report_is_compared_with_the_bundle(bundle: Path, tmp_path: Path)
     stored.write_text(json.dumps(value))
     changed = replay(bundle, "--report", stored)
     assert (changed.exit_code, "it differs in closure_report" in changed.stdout) == (4, True)
+    earlier = {key: member for key, member in value.items() if key != "signals"}
+    stored.write_text(json.dumps(earlier))
+    older = replay(bundle, "--report", stored)
+    assert (older.exit_code, "it was made by signals/v0" in older.stdout) == (3, True)
     value["bundles"] = []
     value["max_results"] = "x"
     stored.write_text(json.dumps(value))

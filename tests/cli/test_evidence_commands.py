@@ -167,7 +167,8 @@ def test_the_manifest_names_the_packs_and_what_they_map_to(place: Path, command:
         *("evidence", command, file, "-o", "packed.tar.gz"),
         *("--pack", "eu-ai-act-baseline", "--pack", "cicd-starter"),
     )
-    assert done.exit_code == 0
+    # One event of no run does not satisfy the packs; it is sealed all the same.
+    assert done.exit_code == (Exit.YES if command == "seal" else Exit.NO)
     raw = (place / "packed.tar.gz").read_bytes()
     assert verified(raw).exit is Exit.YES
     block = json.loads(members_of(raw)[0])["x-assay"]
@@ -513,8 +514,8 @@ def test_a_commitment_says_digest_and_size_and_hides_short_values(place: Path) -
     assert first != second
     event = json.loads(second.splitlines()[-2])
     said = event["data"]["$redacted"]
-    assert said["alg"] == "sha256-salted"
-    assert said["size_bytes"] == len(jcs({"score": 0.9, "verdict": "ship"}))
+    assert said["alg"] == "sha256-salted-padded"
+    assert said["size_bytes"] == 64 > len(jcs({"score": 0.9, "verdict": "ship"}))
     assert set(said) == {"alg", "digest", "size_bytes"}
 
 

@@ -15,6 +15,7 @@ from tests.packs.test_sensitive import DRAWN
 from tests.seal.bundle_making import sealed
 
 from affidavit.base.exits import Exit
+from affidavit.packs.signals import REGISTRY
 
 
 @pytest.fixture
@@ -319,3 +320,67 @@ def test_a_pack_is_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert run("packs", "new", "ours").exit_code == Exit.INPUT
     other = run("packs", "new", "ours", "-o", "other.yaml", "--json")
     assert json.loads(other.stdout)["path"] == "other.yaml"
+
+
+NOTHING: dict[str, list[dict[str, Any]]] = {
+    "every text empty, everything else null": [
+        event("affidavit.run.started", {"input": None}),
+        event("affidavit.prompt", {"text": ""}),
+        event("affidavit.rng.seed", {"seed": None}),
+        event("affidavit.retrieval", {"query": "", "results": []}),
+        event("affidavit.code.version", {"version": ""}),
+        event("affidavit.environment", {"values": {}}),
+        event(
+            "affidavit.model.call", {"model": "", "input": "", "output": None, "parameters": None}
+        ),
+        event("affidavit.tool.call", {"tool": "", "input": None, "output": None}),
+        event("affidavit.run.finished", {"status": ""}),
+    ],
+    "start and finish, with a list of what was absent": [
+        event("affidavit.run.started"),
+        event("affidavit.run.finished", {"status": "ok", "absent_signals": sorted(REGISTRY)}),
+    ],
+    "start and finish, with a reason for everything": [
+        event("affidavit.run.started"),
+        event(
+            "affidavit.run.finished",
+            {"status": "ok", "absent_signals": dict.fromkeys(REGISTRY, "there was none")},
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("events", NOTHING.values(), ids=NOTHING.keys())
+def test_a_record_that_holds_nothing_has_no_closure(
+    tmp_path: Path, events: list[dict[str, Any]]
+) -> None:
+    path = written(tmp_path / "empty.tar.gz", events)
+    found = json.loads(linted(path, "--json").stdout)["bundles"][0]["closure_report"]
+    assert (found["closure"]["score"], found["closure"]["captured"]) == (0.0, [])
+    assert found["completeness"]["captured"] == []
+    assert linted(path, "--min-closure", "0.05").exit_code == Exit.NO
+    assert linted(path, "--require-complete").exit_code == Exit.NO
+
+
+def test_closure_and_completeness_are_gates(good: Path, tmp_path: Path) -> None:
+    assert linted(good, "--min-closure", "0.5", "--require-complete").exit_code == Exit.YES
+    failed = linted(good, "--min-closure", "1")
+    assert (failed.exit_code, "Gate: fail: closure" in failed.stdout) == (Exit.NO, True)
+    # The pack requires no signal, so there is nothing to measure.
+    (tmp_path / "mine.yaml").write_text(PACK)
+    unmeasured = linted(good, "--require-complete", "--pack", tmp_path / "mine.yaml")
+    assert unmeasured.exit_code == Exit.UNKNOWN
+    for words in (
+        ("--min-closure", "0.5", "--gates", "closure>=0.4"),
+        ("--min-closure", "2"),
+        ("--require-complete", "--explain", "completeness"),
+    ):
+        assert linted(good, *words).exit_code == Exit.INPUT
+
+
+def test_the_explanation_says_what_a_replay_really_runs(good: Path) -> None:
+    told = linted(good, "--explain", "closure.score").stdout
+    assert "Replay runs again: 0 of the recorded results" in told
+    assert "Replay cannot run again: 1 of them" in told
+    assert "Replay never runs, and only lists: " in told
+    assert "1 affidavit.model.call" in told

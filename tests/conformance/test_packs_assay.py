@@ -16,7 +16,7 @@ from tests.seal.bundle_making import sealed
 from tests.vectors import vector_path
 
 import affidavit
-from affidavit.app.bundle_sealing import packs_block
+from affidavit.app.bundle_packs import packs_block
 from affidavit.app.bundles import open_bundle
 from affidavit.app.lint import closure_report, lint_bundle
 from affidavit.app.pack_files import built_in_pack, built_in_packs, load_pack, load_packs

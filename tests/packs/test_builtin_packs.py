@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.packs.making import MANIFEST, event, lint
 
-from affidavit.app.bundle_sealing import packs_block
+from affidavit.app.bundle_packs import packs_block
 from affidavit.app.pack_files import BUILT_IN, built_in_pack, built_in_packs
 from affidavit.packs.lint import LintResult
 from affidavit.packs.model import Pack, PackKind
@@ -19,12 +19,14 @@ FINISHED = event("affidavit.run.finished", {"status": "ok"})
 APPROVAL = event("affidavit.human.approval", {"approver": "a", "decision": "yes"}, assaypii=True)
 DECISION = event("affidavit.policy.decision", {"decision": "allow", "principal": "p"})
 VERDICT = event("affidavit.verdict", {"verdict": "ship"})
-LEDGER = event("affidavit.ledger", {"ledger": {}})
-RETRIEVAL = event("affidavit.retrieval", {"query": "q", "results": []})
-MODEL_CALL = event("affidavit.model.call", {"model": "m", "output": "a", "parameters": {}})
+LEDGER = event("affidavit.ledger", {"ledger": {"entries": 1}})
+RETRIEVAL = event("affidavit.retrieval", {"query": "q", "results": [{"id": "c-1"}]})
+MODEL_CALL = event(
+    "affidavit.model.call", {"model": "m", "output": "a", "parameters": {"temperature": 0}}
+)
 TOOL_CALL = event("affidavit.tool.call", {"tool": "t", "input": 1, "output": 2})
 PROMPT = event("affidavit.prompt", {"text": "p"})
-ENVIRONMENT = event("affidavit.environment", {"values": {}})
+ENVIRONMENT = event("affidavit.environment", {"values": {"python": "3.11"}})
 VERSION = event("affidavit.code.version", {"version": "1", "commit": "c"})
 
 # A run that has what every rule of every pack asks for.

@@ -37,13 +37,17 @@ def test_the_score_is_written_out_as_a_sum() -> None:
     assert "model_outputs | redacted | 0 of 3 | 1 of 1 are redacted, each with a commitment" in text
     assert "+0.15: reveal what was redacted" in text
     assert "tool_calls | missing | 0 of 1 | no event of the run shows it | +0.05: record" in text
-    assert "Confidence medium: no run is whole, 0 signals are unknown." in text
+    assert (
+        "Confidence medium: no run is whole, 0 signals are unknown, 0 are declared absent." in text
+    )
 
 
 def test_a_whole_score_has_nothing_to_gain() -> None:
     told = explain("closure", [], lint([], [*EVERYTHING, event("assay.net.connect", subject="h")]))
     assert [row[4] for row in told.rows] == [""] * len(told.rows)
     assert told.ending[-1] == "Not held still: network: h"
+    told = explain("closure", [], lint([], EVERYTHING), ["Replay runs again: 0"])
+    assert told.ending[-1] == "Replay runs again: 0"
 
 
 def test_without_a_bundle_the_method_is_explained() -> None:

@@ -18,15 +18,15 @@ STARTED = event("affidavit.run.started", {"input": "q"})
 FINISHED = event("affidavit.run.finished", {"status": "ok"})
 MODEL = {"model": "m", "input": "q", "output": "a", "parameters": {"temperature": 0, "seed": 1}}
 MODEL_CALL = event("affidavit.model.call", MODEL)
-TOOL_CALL = event("affidavit.tool.call", {"tool": "t", "input": 1, "output": None})
+TOOL_CALL = event("affidavit.tool.call", {"tool": "t", "input": {}, "output": "r"})
 # One event for each signal of the registry, so that all are captured.
 EVERYTHING = [
     STARTED,
     event("affidavit.prompt", {"text": "p"}),
     event("affidavit.rng.seed", {"seed": 7}),
-    event("affidavit.retrieval", {"query": "q", "results": []}),
+    event("affidavit.retrieval", {"query": "q", "results": [{"id": "c-1"}]}),
     event("affidavit.code.version", {"version": "1"}),
-    event("affidavit.environment", {"values": {}}),
+    event("affidavit.environment", {"values": {"python": "3.11"}}),
     event("affidavit.policy.decision", {"policy": "p", "decision": "allow"}),
     event("affidavit.human.approval", {"approver": "a", "decision": "yes"}),
     event("affidavit.verdict", {"verdict": "ship"}),
@@ -34,6 +34,10 @@ EVERYTHING = [
     TOOL_CALL,
     FINISHED,
 ]
+
+
+def without_signals(**reasons: str) -> dict[str, Any]:
+    return event("affidavit.run.finished", {"status": "ok", "absent_signals": reasons})
 
 
 def states(events: list[dict[str, Any]]) -> dict[str, SignalState]:
@@ -59,7 +63,36 @@ SPEC: dict[str, tuple[str, list[dict[str, Any]], SignalState, str]] = {
         SignalState.MISSING,
         "1 of 2 events that should show it do not",
     ),
-    "null was recorded": ("tool_io_bodies", [TOOL_CALL], SignalState.CAPTURED, "found"),
+    "a tool that takes no arguments": (
+        "tool_io_bodies",
+        [TOOL_CALL],
+        SignalState.CAPTURED,
+        "found",
+    ),
+    **{
+        f"nothing in it: {output!r}": (
+            "tool_io_bodies",
+            [event("affidavit.tool.call", {"tool": "t", "input": 1, "output": output})],
+            SignalState.MISSING,
+            "1 of 1 events that should show it do not",
+        )
+        for output in (None, "", " \n\t", [], {}, [None, [""]], {"a": {"b": ""}})
+    },
+    **{
+        f"something in it: {output!r}": (
+            "tool_io_bodies",
+            [event("affidavit.tool.call", {"tool": "t", "input": 1, "output": output})],
+            SignalState.CAPTURED,
+            "found",
+        )
+        for output in (0, False, "null", [None, 1], {"a": ["", "x"]}, "\\", " a")
+    },
+    "an empty field that need not be there": (
+        "prompt_lineage",
+        [event("affidavit.model.call", {**MODEL, "input": ""}), STARTED],
+        SignalState.MISSING,
+        "no event of the run shows it",
+    ),
     "redacted": (
         "model_outputs",
         [event("affidavit.model.call", {**MODEL, "output": COMMITMENT})],
@@ -123,15 +156,42 @@ SPEC: dict[str, tuple[str, list[dict[str, Any]], SignalState, str]] = {
     ),
     "the run says that it had none": (
         "tool_calls",
-        [event("affidavit.run.finished", {"absent_signals": ["tool_calls", "unknown", 5]})],
+        [MODEL_CALL, without_signals(tool_calls="it has no tools", unknown="x")],
         SignalState.CAPTURED,
-        "the run says that it had none",
+        "the run says that it had none: it has no tools",
+    ),
+    "the run does not say why it had none": (
+        "tool_calls",
+        [MODEL_CALL, without_signals(tool_calls=" ")],
+        SignalState.MISSING,
+        "and not why",
+    ),
+    "a list, as earlier versions wrote it": (
+        "tool_calls",
+        [
+            MODEL_CALL,
+            event("affidavit.run.finished", {"absent_signals": ["tool_calls", "unknown", 5]}),
+        ],
+        SignalState.MISSING,
+        "and not why",
+    ),
+    "a run that shows nothing of what it did": (
+        "tool_calls",
+        [STARTED, without_signals(tool_calls="it has no tools")],
+        SignalState.MISSING,
+        "shows nothing of what it did",
+    ),
+    "what every run has": (
+        "environment",
+        [MODEL_CALL, without_signals(environment="none")],
+        SignalState.MISSING,
+        "every run has some",
     ),
     "what the run says does not undo what is there": (
         "model_outputs",
         [
             event("affidavit.model.call", without("output")),
-            event("affidavit.run.finished", {"absent_signals": ["model_outputs"]}),
+            without_signals(model_outputs="none"),
         ],
         SignalState.MISSING,
         "1 of 1 events",
@@ -160,7 +220,7 @@ def test_everything_can_be_captured() -> None:
 
 
 def test_the_registry_has_what_was_agreed() -> None:
-    assert REGISTRY_VERSION == "signals/v0"
+    assert REGISTRY_VERSION == "signals/v1"
     assert set(REGISTRY) == {
         "policy_decisions",
         "tool_calls",
@@ -192,10 +252,30 @@ def test_evidence_paths_name_line_and_field_and_are_few() -> None:
     )
 
 
+def test_an_empty_output_is_a_gap_among_many_equal_events() -> None:
+    full, empty = ({"tool": "t", "input": 1, "output": each} for each in ("r", ""))
+    done = LintPass([], MANIFEST)
+    done.feed_lines(
+        1, b"".join(line_of(event("affidavit.tool.call", full)) + b"\n" for _ in "1234")
+    )
+    batch = [line_of(event("affidavit.tool.call", each)) + b"\n" for each in (full, empty, full)]
+    done.feed_lines(5, b"".join(batch))
+    seen = done.finish().signals["tool_io_bodies"]
+    assert seen.reason == "1 of 7 events that should show it do not"
+    assert seen.evidence_paths == ("events.ndjson:6/data/output",)
+
+
 def test_a_commitment_is_carried_into_the_report() -> None:
     redacted = [event("affidavit.model.call", {**MODEL, "output": COMMITMENT})] * 2
     found = lint([], redacted).signals["model_outputs"]
     assert msgspec.to_builtins(found.commitment) == COMMITMENT["$redacted"]
+
+
+def emptied(value: Any) -> Any:
+    """Return the value with every text empty and everything else null."""
+    if isinstance(value, dict):
+        return {key: emptied(member) for key, member in value.items()}
+    return "" if isinstance(value, str) else None
 
 
 # Fixed fixtures of the score: which signals a run records, and what it comes to.
@@ -216,6 +296,31 @@ SCORES: dict[str, tuple[list[dict[str, Any]], float, ClosureConfidence]] = {
         ClosureConfidence.HIGH,
     ),
     "everything": (EVERYTHING, 1.0, ClosureConfidence.HIGH),
+    "every field, and nothing in them": (
+        [event(each["type"], emptied(each["data"])) for each in EVERYTHING],
+        0.0,
+        ClosureConfidence.HIGH,
+    ),
+    # 13 are captured, and 4 are declared: tool_calls and tool_io_bodies.
+    "a model call, and no tools": (
+        [STARTED, MODEL_CALL, without_signals(tool_calls="none", tool_io_bodies="none")],
+        0.85,
+        ClosureConfidence.MEDIUM,
+    ),
+    "most of it declared": (
+        [
+            event("affidavit.run.started"),
+            event("affidavit.prompt", {"text": "p"}),
+            without_signals(**dict.fromkeys(REGISTRY, "none")),
+        ],
+        0.75,
+        ClosureConfidence.LOW,
+    ),
+    "start and finish, and all of it declared": (
+        [event("affidavit.run.started"), without_signals(**dict.fromkeys(REGISTRY, "none"))],
+        0.0,
+        ClosureConfidence.HIGH,
+    ),
 }
 
 
@@ -263,6 +368,10 @@ DEPENDENCIES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a tool without its output": (event("affidavit.tool.call", {"tool": "t"}), ["live tool: t"]),
     "a tool without a name": (event("affidavit.tool.call", {"tool": 5}), ["live tool: unnamed"]),
     "a tool with its output": (TOOL_CALL, []),
+    "a tool with an empty output": (
+        event("affidavit.tool.call", {"tool": "t", "output": ""}),
+        ["live tool: t"],
+    ),
     "a call that is drawn": (
         event("affidavit.model.call", {"model": "m", "parameters": {"temperature": 0.5}}),
         ["sampled model: m"],
@@ -312,6 +421,8 @@ SOME_EVENTS = st.sampled_from(
         event("affidavit.model.call", without("output")),
         event("affidavit.model.call", "text"),
         event("affidavit.tool.call", {"tool": "t"}),
+        event("affidavit.tool.call", {"tool": "t", "input": 1, "output": [None]}),
+        event("affidavit.tool.call", {"tool": "t", "input": 1, "output": " "}),
         event("affidavit.tool.call", {"tool": "t", "input": {"output": 1}}),
         event("assay.tool.decision", {"tool": "t", "decision": "allow"}),
         event("assay.net.connect", subject="h"),

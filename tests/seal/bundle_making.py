@@ -38,7 +38,7 @@ def sealed(drafts: Iterable[EventDraft] = DRAFTS, run: RunIdentity = RUN, **abou
     contents = totals.contents(run.id)
     manifest = manifest_bytes(
         contents,
-        ManifestDetails(producer=run.producer_as_wire(), **{"finished": True, **about}),
+        ManifestDetails(producer=run.producer_as_wire(), **about),
     )
     return archive_of(manifest, b"".join(lines))
 

@@ -186,7 +186,5 @@ def test_an_event_with_a_rare_member_is_looked_at_by_itself(traced: int) -> None
     writer = EventWriter(RUN)
     text = b"".join(map(writer.rewrite, events))
     contents = writer.finish().contents(RUN.id)
-    manifest = manifest_bytes(
-        contents, ManifestDetails(producer=RUN.producer_as_wire(), finished=True)
-    )
+    manifest = manifest_bytes(contents, ManifestDetails(producer=RUN.producer_as_wire()))
     assert fault_name(archive_of(manifest, text)) is None

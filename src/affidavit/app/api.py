@@ -237,10 +237,9 @@ def verify(
 
     A bundle that cannot be opened and a receipt that cannot be read raise their error.
     """
-    from affidavit.app.bundles import bundle_stream
+    from affidavit.app.bundles import bundle_stream, verify_opened
     from affidavit.app.clock import datetime_of
     from affidavit.app.verify import ReceiptInput, key_files, trust_from, verify_steps
-    from affidavit.seal.bundle.reader import verify_bundle
     from affidavit.seal.verification import VerifiedInput
 
     name = "bytes" if isinstance(subject, bytes) else str(subject)
@@ -248,7 +247,7 @@ def verify(
         start = stream.read(len(_GZIP))
         if start == _GZIP:
             stream.seek(0)
-            return VerifiedInput("bundle", name, verify_bundle(stream))
+            return VerifiedInput("bundle", name, verify_opened(stream))
     roots = _paths_of(tsa_roots)
     trust = trust_from(
         key_files(_paths_of(keys), Path(project)), roots, tsa_policy, stamp_required=stamp_required

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from affidavit.app import recording as kinds
-from affidavit.app.bundle_disclosure import is_commitment
 from affidavit.app.bundles import open_bundle
 from affidavit.base.canonical import jcs
 from affidavit.packs.pointers import child_pointer
@@ -25,6 +24,7 @@ from affidavit.reports.bundle_text import (
     BundleSummary,
     ChangedEvent,
 )
+from affidavit.seal.bundle.commitments import is_commitment
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, BundleLimits
 from affidavit.seal.bundle.events import HASHED_FIELDS
 

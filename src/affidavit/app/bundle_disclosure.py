@@ -4,38 +4,50 @@ A commitment replaces a redacted value. Its digest covers 32 random bytes and th
 so nobody can find a short value by trying all of them. The salts are written to a separate file,
 for the owner alone: with a salt and a value anybody can check what was there. The original bundle
 is also named behind a salt: bundles are reproducible, so its digest would allow guessing short
-values until a bundle with that digest comes out.
+values until a bundle with that digest comes out. For the same reason the line of a redacted event
+gets a new salt: with the old one, its leaf in the tree of the original would be such a digest.
 
 An inclusion proof has the number of an event, the size of the tree and some twenty digests. With
 a trusted Merkle root anybody can check one event without seeing the others.
 """
 
-import hashlib
 import hmac
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import msgspec
 
-from affidavit.app.bundles import open_bundle, write_bundle
+from affidavit.app.bundle_leftovers import EventPlace, Leftover, LeftoverSearch
+from affidavit.app.bundles import WrittenBundle, open_bundle, write_bundle
 from affidavit.base.canonical import jcs, require_canonical
-from affidavit.base.digest import hex_from_digest
+from affidavit.base.digest import digest_of, hex_from_digest
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
 from affidavit.base.files import digest_file, write_atomically
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.packs.pointers import child_pointer, pointer_steps
+from affidavit.seal.bundle.commitments import (
+    SALT_BYTES,
+    commitment,
+    commitment_holds,
+    is_commitment,
+    is_redacted_subject,
+    salted_digest,
+    subject_commitment,
+)
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, EVENTS, BundleLimits
+from affidavit.seal.bundle.events import LEAF_SALT, LEAF_SALT_BYTES
 from affidavit.seal.bundle.manifest import (
     AFFIDAVIT_BLOCK,
     MERKLE,
-    ManifestContents,
+    Manifest,
     ManifestDetails,
+    manifest_from_bytes,
 )
 from affidavit.seal.bundle.merkle import (
     DIGEST_BYTES,
@@ -48,74 +60,37 @@ from affidavit.seal.bundle.merkle import (
 from affidavit.seal.bundle.reader import BundleReader
 from affidavit.seal.bundle.writer import EventWriter, RunIdentity
 
-REDACTED_KEY: Final = "$redacted"
-ALGORITHM: Final = "sha256-salted"
-SALT_BYTES: Final = 32
 _ANY: Final = "*"
 _INDEX_DIGITS: Final = 10  # A longer number is no index of any list, and slow to parse.
 
 
-class _CommitmentV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A commitment that we made; one with other members was not."""
-
-    alg: Literal["sha256-salted"]
-    digest: Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}$")]
-    size_bytes: Annotated[int, msgspec.Meta(ge=0)]
+SUBJECT: Final = "/subject"
 
 
 @dataclass(frozen=True, slots=True)
 class RedactionPath:
-    """A JSON pointer into the data of an event; `*` stands for every member."""
+    """The subject of an event, or a JSON pointer into its data; `*` stands for every member."""
 
     text: str
     steps: tuple[str, ...]
 
 
 def redaction_path_from(text: str) -> RedactionPath:
-    """Parse a pointer (RFC 6901); raise if it does not begin with /data."""
+    """Parse a pointer (RFC 6901); raise if it is not /subject and does not begin with /data."""
+    if text == SUBJECT:
+        return RedactionPath(text, ())
     steps = pointer_steps(text.removeprefix("/"))
     if not text.startswith("/data") or steps[0] != "data":
         raise AffidavitError(faults.REDACT_PATH, path=excerpt(text))
     return RedactionPath(text, steps[1:])
 
 
-def commitment(value: JsonValue, salt: bytes) -> dict[str, JsonValue]:
-    """Return the commitment that replaces a value."""
-    members: dict[str, JsonValue] = {
-        "alg": ALGORITHM,
-        "digest": salted_digest(value, salt),
-        "size_bytes": len(jcs(value)),
-    }
-    return {REDACTED_KEY: members}
-
-
-def salted_digest(value: JsonValue, salt: bytes) -> str:
-    """Return the digest of a salt and a value."""
-    return f"sha256:{hashlib.sha256(salt + jcs(value)).hexdigest()}"
-
-
-def is_commitment(value: object) -> bool:
-    """Return whether a value is exactly a commitment as we make them.
-
-    A value that only resembles one may hold anything, so it is redacted like any other value.
-    """
-    if not isinstance(value, dict) or value.keys() != {REDACTED_KEY}:
-        return False
-    try:
-        msgspec.convert(value[REDACTED_KEY], _CommitmentV1)
-    except msgspec.ValidationError:
-        return False
-    return True
-
-
-def commitment_holds(found: Mapping[str, Any], value: JsonValue, salt: bytes) -> bool:
-    """Return whether a commitment belongs to a value and a salt."""
-    wanted = commitment(value, salt)
-    return hmac.compare_digest(jcs(dict(found)), jcs(wanted))
-
-
 def locations_of(event: dict[str, Any], pointer: RedactionPath) -> Iterator[tuple[Any, Any, str]]:
     """Yield each place that a pointer names: the container, the key, and the exact path."""
+    if pointer.text == SUBJECT:
+        if isinstance(event.get("subject"), str):
+            yield event, "subject", SUBJECT
+        return
     places: list[tuple[Any, Any, str]] = [(event, "data", "/data")]
     for step in pointer.steps:
         places = [
@@ -175,6 +150,7 @@ class Redaction:
     wanted: RedactionRequest
     random: RandomBytes
     salts: list[dict[str, JsonValue]] = field(default_factory=list)
+    leftovers: LeftoverSearch = field(default_factory=LeftoverSearch)
 
     def redact(self, event: dict[str, Any]) -> dict[str, Any]:
         """Replace the values of an event, in place."""
@@ -186,15 +162,29 @@ class Redaction:
         if len(self.salts) > before:
             for name in _UNSALTED_DIGESTS:
                 event.pop(name, None)
+            if LEAF_SALT in event:
+                # With the salt of the original line its values could be guessed from a proof.
+                event[LEAF_SALT] = self.random(LEAF_SALT_BYTES).hex()
         return event
 
     def _redact_value(self, event: dict[str, Any], holder: Any, key: Any, path: str) -> None:
         value = holder[key]
-        if is_commitment(value):
+        is_subject = path == SUBJECT
+        if is_redacted_subject(value) if is_subject else is_commitment(value):
             return
         salt = self.random(SALT_BYTES)
-        holder[key] = commitment(value, salt)
+        holder[key] = subject_commitment(value, salt) if is_subject else commitment(value, salt)
+        self.leftovers.expect(value, EventPlace(event["assayseq"], path))
         self.salts.append({"event": event["assayseq"], "path": path, "salt": salt.hex()})
+
+
+class RedactedBundle(msgspec.Struct, frozen=True):
+    """A redacted bundle that was written, and where redacted values still stand in it."""
+
+    written: WrittenBundle
+    redacted_values: int
+    leftovers: tuple[Leftover, ...]
+    leftover_count: int
 
 
 def redaction_request_from(paths: Sequence[str], types: Sequence[str]) -> RedactionRequest:
@@ -210,8 +200,8 @@ def redact_bundle(
     wanted: RedactionRequest,
     random: RandomBytes,
     limits: BundleLimits = DEFAULT_LIMITS,
-) -> tuple[ManifestContents, int]:
-    """Write the redacted bundle and its salts; return its contents and the number of values.
+) -> RedactedBundle:
+    """Write the redacted bundle and its salts; return it, and where values still stand in it.
 
     The salts are written first, because without them nothing can be revealed.
     """
@@ -221,30 +211,36 @@ def redact_bundle(
     with open_bundle(source, limits) as reader:
         manifest = reader.manifest.value
         known = reader.manifest.known
+        kept = {key: manifest[key] for key in manifest.keys() - _REWRITTEN_FIELDS}
 
         def details() -> ManifestDetails:
             if not redaction.salts:
                 raise AffidavitError(faults.REDACT_NOTHING, Where(file=str(source)))
             _write_salts(salts, origin, origin_salt, redaction)
-            earlier = 0 if known.affidavit is None else known.affidavit.redacted_values
+            ours = known.affidavit
             return ManifestDetails(
                 producer=msgspec.to_builtins(known.producer),
-                finished=None if known.affidavit is None else known.affidavit.finished,
                 origin=salted_digest(origin, origin_salt),
-                redacted_values=earlier + len(redaction.salts),
-                kept={key: manifest[key] for key in manifest.keys() - _REWRITTEN_FIELDS},
+                torn_bytes=0 if ours is None else ours.torn_bytes,
+                pack_results=() if ours is None else ours.pack_results,
+                kept=kept,
             )
 
         writer = EventWriter(RunIdentity(known.run_id, "urn:redacted", known.producer.name, ""))
         lines = _lines(reader, writer, redaction, limits)
         try:
-            contents = write_bundle(target, writer, lines, details)
+            written = write_bundle(target, writer, lines, details)
         except BaseException:
             # We wrote the salts, and the bundle that they belong to does not exist.
             with suppress(OSError):
                 salts.unlink()
             raise
-    return contents, len(redaction.salts)
+    search = redaction.leftovers
+    search.search_manifest(kept)
+    with open_bundle(target, limits) as reader:
+        for _, event in reader.events():
+            search.search(event)
+    return RedactedBundle(written, len(redaction.salts), tuple(search.found), search.count)
 
 
 def _refuse_known_salts(salts: Path) -> None:
@@ -320,11 +316,12 @@ def _require_value(bundle: Path, read: RevealedV1, limits: BundleLimits) -> None
         for _, event in reader.events():
             if event["assayseq"] == read.event:
                 found = [holder[key] for holder, key, _ in locations_of(event, pointer)]
-    if len(found) != 1 or not is_commitment(found[0]):
+    is_redacted = is_redacted_subject if pointer.text == SUBJECT else is_commitment
+    if len(found) != 1 or not is_redacted(found[0]):
         problem = f"event {read.event} has no redacted value at {excerpt(read.path)}"
         raise AffidavitError(faults.REVEAL_MISMATCH, problem=problem)
     if not commitment_holds(found[0], read.value, bytes.fromhex(read.salt)):
-        problem = f"it says {found[0][REDACTED_KEY]['digest']}"
+        problem = f"it says {excerpt(jcs(found[0]).decode(), 160)}"
         raise AffidavitError(faults.REVEAL_MISMATCH, problem=problem)
 
 
@@ -340,30 +337,47 @@ def _require_origin(bundle: Path, read: RevealedOriginV1, limits: BundleLimits) 
         raise AffidavitError(faults.REVEAL_MISMATCH, problem=f"its origin is {excerpt(stated, 80)}")
 
 
-PROOF_SCHEMA: Final = "affidavit-proof/1"
+PROOF_SCHEMA: Final = "affidavit-proof/2"
+_FIRST_PROOF_SCHEMA: Final = "affidavit-proof/1"
 
 
-class ProofV1(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A proof file. The ids of bundle and run are for people and prove nothing."""
+class ProofV2(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """A proof file. A Merkle root does not determine the size of its tree; the manifest does.
+
+    The manifest is left out unless it is asked for: it has the run root, a digest without a salt.
+    """
 
     schema: str
-    bundle_id: str
-    run_id: str
     event: int
     tree_size: int
     merkle: str
     merkle_root: str
+    manifest_digest: str
     path: list[str]
+    manifest: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+class CheckedProof(msgspec.Struct, frozen=True, kw_only=True):
+    """What a proof proves. Members are None if only a trusted manifest would prove them."""
+
+    valid: bool = True
+    event: int
+    run_id: str
+    merkle_root: str
+    tree_size: int | None = None
+    bundle_id: str | None = None
+    manifest_digest: str | None = None
 
 
 def prove_event(
-    path: Path, event: int, limits: BundleLimits = DEFAULT_LIMITS
-) -> tuple[ProofV1, bytes]:
+    path: Path, event: int, limits: BundleLimits = DEFAULT_LIMITS, *, with_manifest: bool = False
+) -> tuple[ProofV2, bytes]:
     """Return the proof of an event and its line. The whole bundle is verified."""
     leaves = bytearray()
     line = b""
     with open_bundle(path, limits) as reader:
-        known = reader.manifest.known
         for lines in reader.lines():
             leaves += b"".join(leaves_of(leaf_prefixed_lines(lines.text)))
             for number, each in lines.each():
@@ -377,44 +391,86 @@ def prove_event(
     ]
     nodes = audit_path(each_leaf, event)
     root = root_from_path(each_leaf[event], event, size, nodes)
-    proof = ProofV1(
+    proof = ProofV2(
         schema=PROOF_SCHEMA,
-        bundle_id=known.bundle_id,
-        run_id=known.run_id,
         event=event,
         tree_size=size,
         merkle=MERKLE,
         merkle_root=f"sha256:{(root or b'').hex()}",
+        manifest_digest=reader.manifest.digest,
         path=[f"sha256:{node.hex()}" for node in nodes],
+        manifest=dict(reader.manifest.value) if with_manifest else msgspec.UNSET,
     )
     return proof, line
 
 
-def check_proof(proof: JsonValue, root: str, event: JsonValue) -> ProofV1:
-    """Return the proof if it leads from this event to this root; raise otherwise.
+def is_salted(line: bytes) -> bool:
+    """Return whether the line of an event has a salt, which a canonical line begins with."""
+    return line.startswith(b'{"affidavitsalt":')
 
-    The caller trusts the root; the one in the proof is only compared with it.
+
+def check_proof(
+    proof: JsonValue, event: JsonValue, *, root: str | None, manifest_digest: str | None
+) -> CheckedProof:
+    """Return what a proof proves about an event; raise if it does not hold.
+
+    The caller trusts the root or the digest of the manifest, or both. What the proof itself says
+    is only compared with them.
     """
     read = _proof_from(proof)
-    trusted = bytes.fromhex(hex_from_digest(root))
     if not isinstance(event, Mapping):
         raise AffidavitError(faults.PROOF_FORMAT, problem="the event is not a JSON object")
-    nodes = [bytes.fromhex(hex_from_digest(node)) for node in read.path]
-    found = root_from_path(leaf_of(jcs(event)), read.event, read.tree_size, nodes)
     if event.get("assayseq") != read.event:
         raise _mismatch(f"the event is not number {read.event}")
+    nodes = [bytes.fromhex(hex_from_digest(node)) for node in read.path]
+    found = root_from_path(leaf_of(jcs(event)), read.event, read.tree_size, nodes)
     if found is None:
         raise _mismatch("no tree of this size has such a path")
-    if found != trusted:
+    if root is not None and found.hex() != hex_from_digest(root):
         raise _mismatch(f"event and path lead to sha256:{found.hex()}, not to {root}")
-    if read.merkle_root != root:
+    found_root = f"sha256:{found.hex()}"
+    if read.merkle_root != found_root:
         raise _mismatch("it is a proof for another root")
-    return read
+    proved = CheckedProof(
+        event=read.event, run_id=str(event.get("assayrunid")), merkle_root=found_root
+    )
+    if manifest_digest is None:
+        return proved
+    manifest = _trusted_manifest(read, manifest_digest)
+    ours = manifest.known.affidavit
+    stated = None if ours is None else (ours.merkle_root, ours.tree_size)
+    if stated != (found_root, read.tree_size) or manifest.known.run_id != proved.run_id:
+        raise _mismatch("the manifest is of another bundle")
+    return msgspec.structs.replace(
+        proved,
+        tree_size=read.tree_size,
+        bundle_id=manifest.known.bundle_id,
+        manifest_digest=manifest_digest,
+    )
 
 
-def _proof_from(value: JsonValue) -> ProofV1:
+def _trusted_manifest(proof: ProofV2, digest: str) -> Manifest:
+    hex_from_digest(digest)
+    if proof.manifest is msgspec.UNSET:
+        problem = "it holds no manifest to compare with the digest"
+        raise AffidavitError(faults.PROOF_FORMAT, problem=problem)
+    raw = jcs(proof.manifest)
+    if digest_of(raw) != digest:
+        raise _mismatch(f"the digest of its manifest is {digest_of(raw)}, not {digest}")
+    return manifest_from_bytes(raw, DEFAULT_LIMITS)
+
+
+def _proof_from(value: JsonValue) -> ProofV2:
+    members = dict(value) if isinstance(value, Mapping) else {}
+    if members.get("schema") == _FIRST_PROOF_SCHEMA:
+        # It names a bundle and a run, which nothing proves, and has no digest of a manifest.
+        members = {
+            **{key: members[key] for key in members.keys() - {"bundle_id", "run_id"}},
+            "schema": PROOF_SCHEMA,
+            "manifest_digest": "",
+        }
     try:
-        proof = msgspec.convert(value, ProofV1)
+        proof = msgspec.convert(members, ProofV2)
     except msgspec.ValidationError as error:
         raise AffidavitError(faults.PROOF_FORMAT, problem=str(error)) from None
     if (proof.schema, proof.merkle) != (PROOF_SCHEMA, MERKLE):

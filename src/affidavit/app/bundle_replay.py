@@ -32,9 +32,11 @@ from affidavit.gates.metrics import METRICS_BY_KIND
 from affidavit.ledger.adjudication import replay_ledger
 from affidavit.ledger.record import ledger_from_json
 from affidavit.packs.events import EventHead, decode_head
+from affidavit.packs.explanations import Explanation, explain
 from affidavit.packs.lint import MAX_RESULTS, BundleLint
 from affidavit.packs.model import Pack
 from affidavit.packs.report import LINT_SCHEMA_VERSION
+from affidavit.packs.signals import REGISTRY_VERSION
 from affidavit.reports.bundle_text import BundleReplay, ReplayedItem, ReplayOutcome
 from affidavit.seal.bundle.container import BundleLimits
 from affidavit.seal.receipts import receipt_from, receipt_from_bytes
@@ -229,6 +231,29 @@ def replay_bundle(
     return done, linted
 
 
+def explain_lint(
+    name: str, files: Sequence[Path], packs: Sequence[Pack], limits: BundleLimits
+) -> Explanation:
+    """Explain a figure or a rule, for one bundle or in general."""
+    if len(files) > 1:
+        raise AffidavitError(faults.EXPLAIN_MANY, count=len(files))
+    if not files:
+        return explain(name, packs, None)
+    done, linted = replay_bundle(files[0], packs, limits, None)
+    return explain(name, packs, linted.result, tuple(_replayed_lines(done)))
+
+
+def _replayed_lines(done: BundleReplay) -> Iterator[str]:
+    """Yield what a replay really runs again: a score tells what is recorded, not what runs."""
+    run = sum(done.counts[each] for each in (ReplayOutcome.SAME, ReplayOutcome.DIFFERS))
+    yield f"Replay runs again: {run} of the recorded results (receipts, ledgers, gate reports)."
+    if cannot := done.counts[ReplayOutcome.NOT_RUN]:
+        yield f"Replay cannot run again: {cannot} of them; `affidavit evidence replay` says why."
+    listed = ", ".join(f"{count} {kind}" for kind, count in sorted(done.not_run.items()))
+    if listed:
+        yield f"Replay never runs, and only lists: {listed}."
+
+
 def packs_of_report(report: Path) -> tuple[str, ...]:
     """Return the names or paths of the packs of a lint report."""
     packs = _stored_report(report).get("packs")
@@ -259,6 +284,10 @@ def _lint_row(stored: Mapping[str, Any], linted: BundleLint, what: str) -> Repla
     bundles = stored.get("bundles")
     for bundle in bundles if isinstance(bundles, list) else ():
         if isinstance(bundle, dict) and bundle.get("bundle_digest") == linted.digest:
+            made_by = stored.get("signals", "signals/v0")
+            if made_by != REGISTRY_VERSION:
+                detail = f"it was made by {made_by}, and this is {REGISTRY_VERSION}"
+                return ReplayedItem(None, what, ReplayOutcome.NOT_RUN, detail)
             changed = sorted(
                 key
                 for key in {*bundle, *fresh} - {"path"}

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 import affidavit
 from affidavit.app import recording as kinds
-from affidavit.app.bundles import write_bundle
+from affidavit.app.bundles import WrittenBundle, write_bundle
 from affidavit.app.recording import (
     entry_line,
     header_line,
     open_log,
     receipt_data,
 )
+from affidavit.base.digest import sha256_hex
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
 from affidavit.base.files import open_to_read, read_bounded
@@ -25,93 +26,47 @@ from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
 from affidavit.base.strict_json import decode, decode_lines, read_lines
 from affidavit.base.text import excerpt
 from affidavit.packs.model import Pack
-from affidavit.seal.bundle.manifest import (
-    AssayBlockV1,
-    ManifestContents,
-    ManifestDetails,
-    MappingV1,
-    PackAppliedV1,
-)
+from affidavit.seal.bundle.commitments import SALT_BYTES
+from affidavit.seal.bundle.manifest import ManifestDetails
 from affidavit.seal.bundle.writer import EventDraft, EventWriter, RunIdentity
-
-NO_PACKS: Final = AssayBlockV1()
-
-
-def packs_block(packs: Sequence[Pack]) -> AssayBlockV1:
-    """Return the packs that a run must satisfy, as the manifest names them.
-
-    Origin: ADR-025, data contract 3. A rule without a reference has no mapping.
-    """
-    return AssayBlockV1(
-        tuple(
-            PackAppliedV1(pack.name, pack.version, pack.digest, pack.kind.value, pack.source_url)
-            for pack in packs
-        ),
-        tuple(
-            MappingV1(pack.canonical_id(rule), rule.framework or pack.name, rule.article_ref)
-            for pack in packs
-            for rule in pack.rules
-            if rule.article_ref is not None
-        ),
-    )
 
 
 @dataclass(frozen=True, slots=True)
 class SealedRun:
     """A bundle that was written. It lacks the torn line at the end of the log, if there is one."""
 
-    contents: ManifestContents
-    finished: bool
+    written: WrittenBundle
     torn_bytes: int
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last event says that the run has finished."""
+        return self.written.contents.finished is True
 
     def as_wire(self) -> dict[str, object]:
         """Return the result for `--json`."""
         return {
-            "bundle_id": self.contents.run_root,
-            "run_id": self.contents.run_id,
-            "event_count": self.contents.count,
-            "merkle_root": self.contents.merkle_root,
+            **self.written.as_wire(),
             "finished": self.finished,
             "torn_bytes": self.torn_bytes,
         }
 
 
-@dataclass(slots=True)
-class _RunBounds:
-    """Whether the run has finished; None if the events do not belong to a run."""
-
-    finished: bool | None = None
-
-    def watch(self, drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
-        for draft in drafts:
-            if draft.type == kinds.RUN_FINISHED:
-                self.finished = True
-            elif draft.type == kinds.RUN_STARTED or self.finished is not None:
-                self.finished = False
-            yield draft
-
-
-def seal_run(log_path: Path, target: Path, packs: AssayBlockV1 = NO_PACKS) -> SealedRun:
+def seal_run(log_path: Path, target: Path, packs: Sequence[Pack] = ()) -> SealedRun:
     """Write the bundle of a log. The run is finished if its last event says so."""
     with open_log(log_path) as log:
-        bounds = _RunBounds(finished=False)
         writer = EventWriter(log.run)
 
         def details() -> ManifestDetails:
-            return ManifestDetails(
-                producer=log.run.producer_as_wire(),
-                finished=bounds.finished,
-                torn_bytes=log.torn_bytes,
-                packs=packs,
-            )
+            return ManifestDetails(producer=log.run.producer_as_wire(), torn_bytes=log.torn_bytes)
 
-        lines = map(writer.append, bounds.watch(log.drafts))
-        contents = write_bundle(target, writer, lines, details)
-        return SealedRun(contents, bounds.finished is True, log.torn_bytes)
+        written = write_bundle(target, writer, map(writer.append, log.drafts), details, packs)
+        return SealedRun(written, log.torn_bytes)
 
 
 LINE_ENDINGS: Final = (".jsonl", ".ndjson")
 PROMPTFOO: Final = "promptfoo.result"
+_MAX_SECRET_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,28 +87,34 @@ _DOCUMENTS: Final = (
 )
 
 
-def imported_run(run_id: str | None, source: str, output: Path) -> RunIdentity:
-    """Return the run of an import; by default it has the name of the output."""
+def imported_run(
+    run_id: str | None, source: str, output: Path, salt: Path | None = None
+) -> RunIdentity:
+    """Return the run of an import; by default it has the name of the output.
+
+    `salt` is a file with a secret, from which the lines are salted.
+    """
     name = run_id if run_id is not None else output.name.partition(".")[0]
-    return RunIdentity(name, source, "affidavit", affidavit.__version__)
+    secret = "" if salt is None else _secret_of(salt)
+    return RunIdentity(name, source, "affidavit", affidavit.__version__, salt=secret)
+
+
+def _secret_of(path: Path) -> str:
+    secret = read_bounded(path, _MAX_SECRET_BYTES)
+    if len(secret) < SALT_BYTES:
+        raise AffidavitError(faults.SALT_SHORT, Where(file=str(path)), wanted=SALT_BYTES)
+    return sha256_hex(secret)
 
 
 def import_files(
-    files: Sequence[Path], target: Path, run: RunIdentity, at: str, packs: AssayBlockV1 = NO_PACKS
-) -> ManifestContents:
+    files: Sequence[Path], target: Path, run: RunIdentity, at: str, packs: Sequence[Pack] = ()
+) -> WrittenBundle:
     """Write a bundle of the contents of files; `at` is the time of what has none."""
     header_line(run)
     writer = EventWriter(run)
-    bounds = _RunBounds()
     drafts = (draft for file in files for draft in _placed(file, at))
-    lines = map(writer.append, bounds.watch(drafts))
-
-    def details() -> ManifestDetails:
-        return ManifestDetails(
-            producer=run.producer_as_wire(), finished=bounds.finished, packs=packs
-        )
-
-    return write_bundle(target, writer, lines, details)
+    details = ManifestDetails(producer=run.producer_as_wire())
+    return write_bundle(target, writer, map(writer.append, drafts), lambda: details, packs)
 
 
 def _placed(file: Path, at: str) -> Iterator[EventDraft]:

@@ -13,13 +13,25 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Final, TypeAlias
 
+import msgspec
+from msgspec.structs import replace
+
+from affidavit.app.bundle_packs import ManifestPacks, PackRun, PackRunner, packs_block
+from affidavit.app.pack_files import pack_folder
+from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
 from affidavit.base.faults.input import FILE_UNWRITABLE
 from affidavit.base.files import is_folder, open_to_read, write_atomically
 from affidavit.base.strict_json import decode, read_json_file
+from affidavit.packs.model import Pack
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, MEMBERS, BundleLimits, limits_from_wire
-from affidavit.seal.bundle.manifest import ManifestContents, ManifestDetails, manifest_bytes
+from affidavit.seal.bundle.manifest import (
+    Manifest,
+    ManifestContents,
+    ManifestDetails,
+    manifest_bytes,
+)
 from affidavit.seal.bundle.reader import (
     BundleReader,
     BundleVerification,
@@ -101,16 +113,36 @@ def _below(folder: Path) -> Iterator[Path]:
     yield from closed
 
 
+class WrittenBundle(msgspec.Struct, frozen=True):
+    """A bundle that was written: what it holds, what identifies it, and what its packs found."""
+
+    contents: ManifestContents
+    manifest_digest: str
+    packs: PackRun
+
+    def as_wire(self) -> dict[str, object]:
+        """Return what was written for `--json`."""
+        return {
+            "bundle_id": self.contents.run_root,
+            "run_id": self.contents.run_id,
+            "event_count": self.contents.count,
+            "merkle_root": self.contents.merkle_root,
+            "manifest_digest": self.manifest_digest,
+            "pack_results": self.packs.results,
+        }
+
+
 def write_bundle(
     target: Path,
     writer: EventWriter,
     lines: Iterable[bytes],
     details: Callable[[], ManifestDetails],
-) -> ManifestContents:
-    """Write lines as a bundle; `details` is called after the last line.
+    packs: Sequence[Pack] = (),
+) -> WrittenBundle:
+    """Write lines as a bundle, run the packs over it, and name both in its manifest.
 
-    The manifest precedes the events and holds their digest, so the events go to a temporary file
-    first.
+    `details` is called after the last line. The manifest precedes the events and holds their
+    digest, so the events go to a temporary file first.
     """
     with _temporary_space(), TemporaryFile() as events, TemporaryFile() as body:
         for line in lines:
@@ -119,12 +151,29 @@ def write_bundle(
         if not totals.count:
             raise AffidavitError(faults.BUNDLE_EMPTY)
         contents = totals.contents(writer.run.id)
-        manifest = manifest_bytes(contents, details())
+        manifest, run = _manifest_with_packs(contents, details(), packs, events)
         packer = BundlePacker()
         for piece in packer.body(manifest, _pieces(events), totals.size):
             body.write(piece)
         write_atomically(target, chain((packer.header(),), _pieces(body)))
-    return contents
+    return WrittenBundle(contents, digest_of(manifest), run)
+
+
+def _manifest_with_packs(
+    contents: ManifestContents, details: ManifestDetails, packs: Sequence[Pack], events: IO[bytes]
+) -> tuple[bytes, PackRun]:
+    named = replace(details, packs=packs_block(packs)) if packs else details
+    manifest = manifest_bytes(contents, named)
+    if not packs:
+        return manifest, PackRun()
+    runner = PackRunner(packs, msgspec.json.decode(manifest))
+    first = 1
+    events.seek(0)
+    while lines := events.readlines(_PIECE_BYTES):
+        runner.feed(first, b"".join(lines))
+        first += len(lines)
+    run = runner.finish()
+    return manifest_bytes(contents, replace(named, pack_results=run.results)), run
 
 
 def limits_hint(contents: ManifestContents) -> dict[str, int]:
@@ -159,6 +208,23 @@ def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
         yield piece
 
 
+def verify_opened(
+    stream: IO[bytes],
+    limits: BundleLimits = DEFAULT_LIMITS,
+    manifest_digest: str | None = None,
+    packs: Sequence[Pack] = (),
+) -> BundleVerification:
+    """Verify a bundle from its bytes, and run the packs that its manifest names, if at hand."""
+
+    def checker(manifest: Manifest) -> ManifestPacks | None:
+        known = manifest.known
+        if not (known.is_recomputable and known.packs_applied):
+            return None
+        return ManifestPacks(manifest, packs, pack_folder())
+
+    return verify_bundle(stream, limits, manifest_digest=manifest_digest, packs=checker)
+
+
 VerifiedBundle: TypeAlias = VerifiedInput[BundleVerification]
 BundleOutcome: TypeAlias = VerifiedBundle | UnreadableInput
 
@@ -170,13 +236,22 @@ def require_readable(outcomes: Sequence[object]) -> None:
 
 
 def verify_files(
-    paths: Iterable[Path], limits: BundleLimits = DEFAULT_LIMITS
+    paths: Iterable[Path],
+    limits: BundleLimits = DEFAULT_LIMITS,
+    *,
+    manifest_digest: str | None = None,
+    packs: Sequence[Pack] = (),
 ) -> Iterator[BundleOutcome]:
-    """Verify each bundle; one that cannot be opened is an outcome too."""
+    """Verify each bundle; one that cannot be opened is an outcome too.
+
+    `packs` are at hand besides the built-in ones and those of the config folder.
+    """
     for path in paths:
         name = shown_name(path)
         try:
             with bundle_stream(path) as stream:
-                yield VerifiedInput("bundle", name, verify_bundle(stream, limits))
+                yield VerifiedInput(
+                    "bundle", name, verify_opened(stream, limits, manifest_digest, packs)
+                )
         except AffidavitError as error:
             yield UnreadableInput("bundle", name, error_in_bundle(path, error))

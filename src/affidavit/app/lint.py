@@ -16,9 +16,7 @@ from affidavit.app.bundles import bundle_stream, error_in_bundle, shown_name
 from affidavit.app.pack_files import load_packs, pack_folder, split_names
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
-from affidavit.base.faults import bundles as faults
 from affidavit.decision.gate import Gate, override_gates
-from affidavit.packs.explanations import Explanation, explain
 from affidavit.packs.lint import LINT_METRICS, BundleLint, LintPass, decide_lint
 from affidavit.packs.model import Pack, Severity, disclaimer_of
 from affidavit.packs.report import (
@@ -34,6 +32,7 @@ from affidavit.packs.report import (
     RuleOutcome,
     pack_as,
 )
+from affidavit.packs.signals import REGISTRY_VERSION
 from affidavit.reports.lint_text import LintOutcome
 from affidavit.seal.bundle.container import BundleLimits
 from affidavit.seal.bundle.reader import read_bundle
@@ -106,24 +105,18 @@ def lint_bundles(
             yield UnreadableInput("bundle", shown_name(path), error)
 
 
-def explain_lint(
-    name: str, files: Sequence[Path], packs: Sequence[Pack], limits: BundleLimits, max_results: int
-) -> Explanation:
-    """Explain a figure or a rule, for one bundle or in general."""
-    if len(files) > 1:
-        raise AffidavitError(faults.EXPLAIN_MANY, count=len(files))
-    result = lint_bundle(files[0], packs, limits, max_results).result if files else None
-    return explain(name, packs, result)
-
-
 def packs_from_texts(texts: Sequence[str]) -> tuple[Pack, ...]:
     """Return the packs that the user names, by default `cicd-starter`."""
     return load_packs(split_names(texts), pack_folder())
 
 
-def lint_gates_from_texts(texts: Sequence[str]) -> tuple[Gate, ...]:
+def lint_gates_from_texts(
+    texts: Sequence[str], *, min_closure: float | None = None, require_complete: bool = False
+) -> tuple[Gate, ...]:
     """Return the gates that the user asks for; there are none by default."""
-    return override_gates(texts, (), LINT_METRICS)
+    closure = () if min_closure is None else (f"closure>={min_closure}",)
+    complete = ("completeness>=1",) if require_complete else ()
+    return override_gates([*texts, *closure, *complete], (), LINT_METRICS)
 
 
 def severity_from_text(text: str) -> Severity | None:
@@ -173,6 +166,7 @@ def lint_report(
         max_results=max_results,
         bundles=tuple(map(linted_bundle, outcomes)),
         gates=tuple(_lint_gates(gates, each) for each in linted) if gates else UNSET,
+        signals=REGISTRY_VERSION,
     )
 
 

@@ -76,6 +76,19 @@ def load_pack(name: str, config: Path | None) -> Pack:
     )
 
 
+def find_pack(name: str, config: Path | None) -> Pack | None:
+    """Return a built-in pack or one of the config folder; None if there is none that can be read.
+
+    Unlike `load_pack`, it reads no path, so the name may come from a file that nobody trusts.
+    """
+    try:
+        if name in built_in_packs():
+            return built_in_pack(name)
+        return _in_folder(name, config) if config is not None and _NAME.fullmatch(name) else None
+    except AffidavitError:
+        return None
+
+
 def list_packs(config: Path | None) -> tuple[Pack, ...]:
     """Return the built-in packs and those of the config folder."""
     names = dict.fromkeys((*built_in_packs(), *packs_in(config)))

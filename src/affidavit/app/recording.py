@@ -20,6 +20,7 @@ from typing import Final
 import msgspec
 
 from affidavit.app.clock import now
+from affidavit.app.keys import random_bytes
 from affidavit.base.canonical import jcs, require_canonical, sorted_compact
 from affidavit.base.errors import AffidavitError, Fault, Where
 from affidavit.base.faults import bundles as faults
@@ -29,16 +30,16 @@ from affidavit.base.files import append_line_durably, open_to_read
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode, read_lines
 from affidavit.base.validation import problem_and_field
-from affidavit.packs.signals import REGISTRY
+from affidavit.packs.signals import DECLARED_ABSENT, REGISTRY
+from affidavit.seal.bundle.commitments import SALT_BYTES
 from affidavit.seal.bundle.container import DEFAULT_LIMITS
+from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
 from affidavit.seal.bundle.writer import EventDraft, RunIdentity, require_time
 
 # The event types that Affidavit records; docs/bundles.md shows this table. Bundles hold other
 # types, too, but only these begin with `affidavit.`.
 
 EVENT_PREFIX: Final = "affidavit."
-RUN_STARTED: Final = "affidavit.run.started"
-RUN_FINISHED: Final = "affidavit.run.finished"
 MODEL_CALL: Final = "affidavit.model.call"
 TOOL_CALL: Final = "affidavit.tool.call"
 PROMPT: Final = "affidavit.prompt"
@@ -137,7 +138,10 @@ class OpenLog:
 
 def header_line(run: RunIdentity) -> bytes:
     """Return the first line of a log, without its line feed."""
-    line = jcs({"affidavit_run": LOG_VERSION, **msgspec.structs.asdict(run)})
+    members = msgspec.structs.asdict(run)
+    if not run.salt:
+        del members["salt"]
+    line = jcs({"affidavit_run": LOG_VERSION, **members})
     if len(line) > MAX_HEADER_BYTES:
         problem = f"id, source, producer and git have more than {MAX_HEADER_BYTES} bytes in all"
         raise AffidavitError(faults.RECORD_VALUE, Where(field="run_id"), problem=problem)
@@ -301,9 +305,12 @@ class Recorder:
         *,
         output: JsonValue = None,
         error: str | None = None,
-        absent_signals: list[str] | None = None,
+        absent_signals: Mapping[str, str] | None = None,
     ) -> None:
-        """Record the end of the run; `absent_signals` are kinds of evidence that it had none of."""
+        """Record the end of the run.
+
+        `absent_signals` are kinds of evidence that it had none of, each with the reason.
+        """
         signals = None if absent_signals is None else _signals(absent_signals)
         data = _without_none(status=status, output=output, error=error, absent_signals=signals)
         self.event(RUN_FINISHED, data)
@@ -400,14 +407,19 @@ def _object(name: str, value: Fields) -> dict[str, JsonValue]:
     return dict(value)
 
 
-def _signals(names: list[str]) -> list[JsonValue]:
-    """Return the names of signals; raise if one is unknown."""
-    for name in names:
+def _signals(reasons: Mapping[str, str]) -> dict[str, JsonValue]:
+    """Return why the run had none of some signals; raise for one that is unknown or not absent."""
+    for name, reason in _object(DECLARED_ABSENT, reasons).items():
+        problem = None
         if name not in REGISTRY:
-            raise _record_error(
-                "absent_signals", f"no signal is called {name!a}; see docs/signals.md"
-            )
-    return list(names)
+            problem = f"no signal is called {name!a}; see docs/signals.md"
+        elif not REGISTRY[name].can_be_absent:
+            problem = f"every run has some {name}"
+        elif not isinstance(reason, str) or not reason.strip():
+            problem = f"why the run had no {name} is not said"
+        if problem is not None:
+            raise _record_error(DECLARED_ABSENT, problem)
+    return dict(reasons)
 
 
 def _record_error(name: str, problem: str) -> AffidavitError:
@@ -426,14 +438,21 @@ def recorder_for(
     producer: tuple[str, str],
     git: str,
     clock: Clock | None,
+    salt: bytes | None,
 ) -> Recorder:
-    """Return a recorder. `run` is a path that ends in .jsonl, or an id of a run in .affidavit."""
+    """Return a recorder. `run` is a path that ends in .jsonl, or an id of a run in .affidavit.
+
+    The log has a secret, from which its lines are salted when they are sealed. So the same log
+    makes the same bundle, and nobody else can guess its lines. The secret is random unless it is
+    given; with a clock of the caller a log is reproducible, so it has none unless it is given.
+    """
     is_path = isinstance(run, Path) or run.endswith(".jsonl")
     if not is_path and {"/", "\\"} & set(str(run)):
         problem = "a run id holds no slash; a path ends in .jsonl"
         raise AffidavitError(RECORD_VALUE, Where(field="run_id"), problem=problem)
     path = Path(run) if is_path else RUNS_FOLDER / f"{run}.jsonl"
     name = run_id if run_id is not None else path.name.removesuffix(".jsonl")
+    drawn = salt if salt is not None else random_bytes(SALT_BYTES) if clock is None else b""
     described = run_from_header(
         {
             "affidavit_run": LOG_VERSION,
@@ -442,6 +461,7 @@ def recorder_for(
             "producer": producer[0],
             "producer_version": producer[1],
             "git": git,
+            "salt": drawn.hex(),
         }
     )
     try:

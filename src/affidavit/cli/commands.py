@@ -142,10 +142,10 @@ _EVIDENCE: Final = GroupEntry(
                     "evidence_commands:diff",
                     "Show what differs between two evidence bundles.",
                 ),
-                ("prove", "evidence_commands:prove", "Prove that an event is in a bundle."),
+                ("prove", "disclosure_commands:prove", "Prove that an event is in a bundle."),
                 (
                     "redact",
-                    "evidence_commands:redact",
+                    "disclosure_commands:redact",
                     "Replace values of a bundle by commitments.",
                 ),
             ),

@@ -1,4 +1,4 @@
-"""The commands `affidavit evidence seal|import|verify|lint|replay|show|diff|prove|redact`."""
+"""The commands `affidavit evidence seal|import|verify|lint|replay|show|diff`."""
 
 from collections.abc import Sequence
 from json import dumps
@@ -17,12 +17,13 @@ from affidavit.cli.gate_options import GatedCommand, gates_option
 from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.formats import format_names
-from affidavit.reports.json_text import json_bytes
 from affidavit.reports.text_tables import single_line
 
 if TYPE_CHECKING:
+    from affidavit.app.bundles import WrittenBundle
+    from affidavit.packs.model import Pack
     from affidavit.seal.bundle.container import BundleLimits
-    from affidavit.seal.bundle.manifest import AssayBlockV1, ManifestContents
+    from affidavit.seal.bundle.manifest import ManifestContents
 
 
 # Some commands read a bundle twice, so they cannot take it from a pipe.
@@ -40,16 +41,15 @@ applied_packs_option = click.option(
     "--pack",
     "pack_names",
     multiple=True,
-    help="A pack that the run must satisfy, to name in the manifest. Repeatable.",
+    help="A pack to run; the manifest names it and what it found. Repeatable.",
 )
 
 
-def packs_block_from_option(pack_names: tuple[str, ...]) -> "AssayBlockV1":
-    """Return the block of the packs that the user names; there are none by default."""
-    from affidavit.app.bundle_sealing import NO_PACKS, packs_block
+def applied_packs(pack_names: tuple[str, ...]) -> "tuple[Pack, ...]":
+    """Return the packs that the user names; there are none by default."""
     from affidavit.app.lint import packs_from_texts
 
-    return packs_block(packs_from_texts(pack_names)) if pack_names else NO_PACKS
+    return packs_from_texts(pack_names) if pack_names else ()
 
 
 def limits_from_option(text: str | None) -> "BundleLimits":
@@ -67,10 +67,22 @@ def require_single_stdin(files: Sequence[Path]) -> None:
         raise click.UsageError("standard input can be one bundle only")
 
 
-def print_sealed(terminal: Terminal, output: Path, contents: "ManifestContents") -> None:
-    """Print what was written, in one line."""
+def print_sealed(terminal: Terminal, output: Path, written: "WrittenBundle") -> None:
+    """Print what was written, and what its packs found."""
+    from affidavit.reports.lint_text import findings_text
+
+    contents = written.contents
     named = single_line(excerpt(contents.run_id, 120))
     terminal.print(f"{output}: {contents.count} events of {named}, {contents.run_root}")
+    terminal.print(f"Manifest digest: {written.manifest_digest}")
+    terminal.show(findings_text(written.packs.findings))
+    for result in written.packs.results:
+        terminal.print(f"{result.pack}: {len(result.failed)} of {result.rules} rules failed")
+
+
+def exit_of_packs(written: "WrittenBundle") -> Exit:
+    """Return no if a pack that the run must satisfy found an error."""
+    return Exit.YES if written.packs.is_satisfied else Exit.NO
 
 
 def print_limits_hint(terminal: Terminal, contents: "ManifestContents") -> None:
@@ -95,10 +107,13 @@ pack_option = click.option(
         Example("affidavit evidence seal run.jsonl -o run.tar.gz", "what `affidavit.record` wrote"),
         Example(
             "affidavit evidence seal run.jsonl -o run.tar.gz --pack eu-ai-act-baseline",
-            "and the pack that it must satisfy",
+            "and run the pack that it must satisfy",
         ),
     ),
-    exits={Exit.YES: "sealed; an unfinished run is marked as such"},
+    exits={
+        Exit.YES: "sealed; an unfinished run is marked as such",
+        Exit.NO: "sealed, and a pack found an error",
+    },
 )
 @click.argument("log", type=click.Path(path_type=Path), help="The log of a run.")
 @bundle_output_option
@@ -112,17 +127,17 @@ def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...
     from affidavit.app.bundle_sealing import seal_run
 
     require_output_paths([output], [log])
-    sealed = seal_run(log, output, packs_block_from_option(pack_names))
+    sealed = seal_run(log, output, applied_packs(pack_names))
     if sealed.torn_bytes:
         terminal.note(f"the last line of {log} is torn: its {sealed.torn_bytes} bytes are left out")
     if not sealed.finished:
         terminal.note("the run is unfinished: its last event is not affidavit.run.finished")
-    print_limits_hint(terminal, sealed.contents)
+    print_limits_hint(terminal, sealed.written.contents)
     if terminal.json:
         terminal.print_json({"bundle": str(output), **sealed.as_wire()})
-        return Exit.YES
-    print_sealed(terminal, output, sealed.contents)
-    return Exit.YES
+    else:
+        print_sealed(terminal, output, sealed.written)
+    return exit_of_packs(sealed.written)
 
 
 @command(
@@ -130,7 +145,7 @@ def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...
         Example("affidavit evidence import receipt.json gate.json -o run.tar.gz", "two documents"),
         Example("affidavit evidence import events.jsonl -o run.tar.gz --run-id nightly", "events"),
     ),
-    exits={Exit.YES: "sealed"},
+    exits={Exit.YES: "sealed", Exit.NO: "sealed, and a pack found an error"},
 )
 @click.argument(
     "files",
@@ -146,6 +161,11 @@ def seal(terminal: Terminal, log: Path, output: Path, pack_names: tuple[str, ...
     "--source", default="urn:affidavit:import", show_default=True, help="The source of the events."
 )
 @click.option("--at", help="The time of documents without one; by default now.")
+@click.option(
+    "--salt",
+    type=click.Path(path_type=Path),
+    help="A file with 32 secret bytes or more, which keep events from being guessed by a proof.",
+)
 def import_evidence(
     terminal: Terminal,
     files: tuple[Path, ...],
@@ -154,6 +174,7 @@ def import_evidence(
     run_id: str | None,
     source: str,
     at: str | None,
+    salt: Path | None,
 ) -> Exit:
     """Seal stored results or events in a bundle.
 
@@ -163,121 +184,24 @@ def import_evidence(
     from affidavit.app.bundle_sealing import import_files, imported_run
     from affidavit.app.clock import time_of
 
-    require_output_paths([output], files)
-    run = imported_run(run_id, source, output)
-    contents = import_files(files, output, run, time_of(at), packs_block_from_option(pack_names))
-    print_limits_hint(terminal, contents)
+    require_output_paths([output], [*files, *([] if salt is None else [salt])])
+    run = imported_run(run_id, source, output, salt)
+    written = import_files(files, output, run, time_of(at), applied_packs(pack_names))
+    print_limits_hint(terminal, written.contents)
     if terminal.json:
-        terminal.print_json(
-            {
-                "bundle": str(output),
-                "bundle_id": contents.run_root,
-                "run_id": contents.run_id,
-                "event_count": contents.count,
-            }
-        )
-        return Exit.YES
-    print_sealed(terminal, output, contents)
-    return Exit.YES
+        terminal.print_json({"bundle": str(output), **written.as_wire()})
+    else:
+        print_sealed(terminal, output, written)
+    return exit_of_packs(written)
 
 
 @command(
     examples=(
+        Example("affidavit evidence verify run.tar.gz", "the eight steps"),
         Example(
-            "affidavit evidence redact run.tar.gz --path /data/input -o public.tar.gz"
-            " --salts salts.json",
-            "replace inputs by commitments",
+            "affidavit evidence verify run.tar.gz --manifest-digest sha256:...",
+            "is it the bundle that somebody named by its digest?",
         ),
-        Example(
-            "affidavit evidence redact public.tar.gz --reveal revealed.json",
-            "is this the value that was redacted?",
-        ),
-    ),
-    exits={
-        Exit.YES: "redacted; or the revealed value is the redacted one",
-        Exit.TAMPERED: "the revealed value is another one, or the bundle contradicts itself",
-    },
-)
-@click.argument("bundle", type=bundle_path, help="The bundle.")
-@click.option("--path", "paths", multiple=True, help="A JSON pointer like /data/input. Repeatable.")
-@click.option("--type", "types", multiple=True, help="Only events of this type. Repeatable.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="The redacted bundle.")
-@click.option(
-    "--salts",
-    type=click.Path(path_type=Path),
-    help="The file for the salts. Keep it: without it nothing can be revealed.",
-)
-@click.option("--reveal", type=click.Path(path_type=Path), help="A revealed value to check.")
-@limits_option
-def redact(
-    terminal: Terminal,
-    bundle: Path,
-    paths: tuple[str, ...],
-    types: tuple[str, ...],
-    output: Path | None,
-    salts: Path | None,
-    reveal: Path | None,
-    limits: str | None,
-) -> Exit:
-    """Replace values of a bundle by commitments.
-
-    Each value becomes a salted digest and its size. The new bundle verifies, and commits to the
-    original behind a salt. The salts go to a separate file that only you can read: with its salt a
-    value can be revealed and checked later; without it, not even a short value can be guessed.
-    """
-    if reveal is not None and not (paths or types or output or salts):
-        return _check_revealed(terminal, bundle, reveal, limits)
-    if reveal is not None or output is None or salts is None or not (paths or types):
-        raise click.UsageError("name --path or --type, and --output and --salts; or --reveal alone")
-    from affidavit.app.bundle_disclosure import redact_bundle, redaction_request_from
-    from affidavit.app.keys import random_bytes
-
-    require_output_paths([output, salts], [bundle])
-    wanted = redaction_request_from(paths, types)
-    contents, count = redact_bundle(
-        bundle,
-        output,
-        salts=salts,
-        wanted=wanted,
-        random=random_bytes,
-        limits=limits_from_option(limits),
-    )
-    if terminal.json:
-        terminal.print_json(
-            {
-                "bundle": str(output),
-                "bundle_id": contents.run_root,
-                "redacted_values": count,
-                "salts": str(salts),
-            }
-        )
-    else:
-        terminal.print(f"{output}: {count} values redacted, {contents.run_root}")
-        terminal.note(f"{salts} reveals them: keep it, and give it to nobody whole")
-    return Exit.YES
-
-
-def _check_revealed(terminal: Terminal, bundle: Path, reveal: Path, limits: str | None) -> Exit:
-    from affidavit.app.bundle_disclosure import RevealedV1, check_revealed
-    from affidavit.base.strict_json import read_json_file
-
-    revealed = check_revealed(bundle, read_json_file(reveal), limits_from_option(limits))
-    if isinstance(revealed, RevealedV1):
-        wire = {"event": revealed.event, "path": revealed.path}
-        result = f"It is the value of event {revealed.event} at {revealed.path}"
-    else:
-        wire = {"origin": revealed.origin}
-        result = f"It was made from the bundle with the digest {revealed.origin}"
-    if terminal.json:
-        terminal.print_json({"valid": True, **wire})
-    else:
-        terminal.print(result)
-    return Exit.YES
-
-
-@command(
-    examples=(
-        Example("affidavit evidence verify run.tar.gz", "the six steps"),
         Example("affidavit evidence verify bundles --json", "all of a folder, for machines"),
         Example("cat run.tar.gz | affidavit evidence verify -", "from a pipe"),
         Example(
@@ -288,7 +212,7 @@ def _check_revealed(terminal: Terminal, bundle: Path, reveal: Path, limits: str 
     exits={
         Exit.YES: "every bundle is what was sealed",
         Exit.UNKNOWN: "no bundle was found",
-        Exit.TAMPERED: "a bundle contradicts itself: a digest, a count, a sequence, a checksum",
+        Exit.TAMPERED: "a bundle contradicts itself: a digest, a count, a statement, a checksum",
     },
 )
 @click.argument(
@@ -298,15 +222,29 @@ def _check_revealed(terminal: Terminal, bundle: Path, reveal: Path, limits: str 
     type=piped_bundle_path,
     help="Bundles, and folders of them (.tar.gz); - for standard input.",
 )
+@click.option("--manifest-digest", help="The digest of manifest.json that you trust: sha256:<hex>.")
+@click.option(
+    "--pack",
+    "pack_names",
+    multiple=True,
+    help="A pack of your own that a manifest names, to run it again. Repeatable.",
+)
 @limits_option
-def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) -> Exit:
+def verify(
+    terminal: Terminal,
+    bundles: tuple[Path, ...],
+    manifest_digest: str | None,
+    pack_names: tuple[str, ...],
+    limits: str | None,
+) -> Exit:
     """Verify evidence bundles offline step by step.
 
-    Six steps: container, manifest, events, totals, Merkle root, end. It stops at the first error.
-    Nothing is extracted. A bundle that somebody sealed anew verifies, too: compare its id or its
-    Merkle root with one that you trust.
+    Eight steps: container, manifest, events, totals, Merkle root, end, statements, packs. It stops
+    at the first error. Nothing is extracted. A bundle that somebody sealed anew verifies, too:
+    compare the digest of its manifest with one that you trust.
     """
     from affidavit.app.bundles import bundles_in, require_readable, verify_files
+    from affidavit.base.digest import hex_from_digest
     from affidavit.base.faults.bundles import BUNDLES_NONE
     from affidavit.reports.verification_text import bundles_as_json, bundles_text
 
@@ -314,7 +252,16 @@ def verify(terminal: Terminal, bundles: tuple[Path, ...], limits: str | None) ->
     if not files:
         raise AffidavitError(BUNDLES_NONE)
     require_single_stdin(files)
-    each = verify_files(files, limits_from_option(limits))
+    if manifest_digest is not None:
+        hex_from_digest(manifest_digest)
+        if len(files) > 1:
+            raise click.UsageError("--manifest-digest names one bundle")
+    each = verify_files(
+        files,
+        limits_from_option(limits),
+        manifest_digest=manifest_digest,
+        packs=applied_packs(pack_names),
+    )
     outcomes = tuple(
         each if len(files) == 1 else terminal.progress(each, "Verifying bundles", len(files))
     )
@@ -392,6 +339,10 @@ def replay(
             "affidavit evidence lint run.tar.gz --gates 'closure>=0.8' warnings=0",
             "decide by gates as well",
         ),
+        Example(
+            "affidavit evidence lint run.tar.gz --min-closure 0.8 --require-complete",
+            "the run can be reconstructed, and the packs have what they need",
+        ),
         Example("cat run.tar.gz | affidavit evidence lint -", "from a pipe"),
     ),
     exits={
@@ -417,6 +368,16 @@ def replay(
     help="The lowest severity that fails the lint (exit code 1).",
 )
 @gates_option("completeness>=0.9 closure=0.8 warnings<=3")
+@click.option(
+    "--min-closure",
+    type=click.FloatRange(0, 1),
+    help="Fail if the closure score is below this: the gate closure>=X.",
+)
+@click.option(
+    "--require-complete",
+    is_flag=True,
+    help="Fail unless every signal that the packs require is there: the gate completeness>=1.",
+)
 @click.option(
     "--format",
     "format_name",
@@ -452,15 +413,17 @@ def lint(
     max_results: int,
     limits: str | None,
     gates: tuple[str, ...],
+    min_closure: float | None,
+    require_complete: bool,
 ) -> Exit:
     """Lint bundles with packs of rules.
 
     Each bundle is verified first; one that was tampered with is not linted. The rules against
     secrets and personal data are always on. The report has completeness and closure, too.
     """
+    from affidavit.app.bundle_replay import explain_lint
     from affidavit.app.bundles import bundles_in, require_readable
     from affidavit.app.lint import (
-        explain_lint,
         lint_bundles,
         lint_gates_from_texts,
         lint_report,
@@ -471,14 +434,14 @@ def lint(
     from affidavit.reports.formats import formats_of, render
     from affidavit.reports.lint_text import LintOutput, explanation_text, lint_text
 
-    asked = lint_gates_from_texts(gates)
+    asked = lint_gates_from_texts(gates, min_closure=min_closure, require_complete=require_complete)
     packs = packs_from_texts(pack_names)
     bundle_limits = limits_from_option(limits)
     files = bundles_in(bundles)
     require_single_stdin(files)
     _reject_unused_options(terminal, format_name, explained)
     if explained is not None:
-        explanation = explain_lint(explained, files, packs, bundle_limits, max_results)
+        explanation = explain_lint(explained, files, packs, bundle_limits)
         if terminal.json:
             terminal.print_json(explanation)
         else:
@@ -506,7 +469,7 @@ def lint(
 
 def _reject_unused_options(terminal: Terminal, format_name: str, explained: str | None) -> None:
     if explained is not None:
-        lint_only = ("fail_on", "format_name", "report", "gates")
+        lint_only = ("fail_on", "format_name", "report", "gates", "min_closure", "require_complete")
         reject_options("is for a lint, not for --explain", *lint_only)
     if terminal.json and format_name != "json":
         reject_options("and --json both say what to print", "format_name")
@@ -576,94 +539,3 @@ def diff(terminal: Terminal, left: Path, right: Path, limits: str | None) -> Exi
     else:
         terminal.show(bundle_comparison_text(comparison))
     return Exit.NO if comparison.differences else Exit.YES
-
-
-_USAGE = "name a bundle and --event to make a proof; or --check, --root and --event-file"
-
-
-@command(
-    examples=(
-        Example(
-            "affidavit evidence prove run.tar.gz --event 3 -o proof.json --event-out event.json",
-            "a proof, and the event",
-        ),
-        Example(
-            "affidavit evidence prove --check proof.json --root sha256:... --event-file event.json",
-            "check it without the bundle",
-        ),
-    ),
-    exits={
-        Exit.YES: "the proof was made, or holds",
-        Exit.TAMPERED: "the proof does not hold, or the bundle contradicts itself",
-    },
-)
-@click.argument(
-    "bundle",
-    required=False,
-    type=piped_bundle_path,
-    help="The bundle to prove from; - for standard input.",
-)
-@click.option("--event", type=click.IntRange(0), help="The event's number, from 0.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="The file for the proof.")
-@click.option("--event-out", type=click.Path(path_type=Path), help="The file for the event.")
-@click.option("--check", type=click.Path(path_type=Path), help="A proof to check.")
-@click.option("--root", help="The Merkle root that you trust: sha256:<hex>.")
-@click.option("--event-file", type=click.Path(path_type=Path), help="The event to check.")
-@limits_option
-def prove(
-    terminal: Terminal,
-    bundle: Path | None,
-    event: int | None,
-    output: Path | None,
-    event_out: Path | None,
-    check: Path | None,
-    root: str | None,
-    event_file: Path | None,
-    limits: str | None,
-) -> Exit:
-    """Prove that an event is in a bundle.
-
-    --event makes a proof. --check checks one against the root that you trust and the event alone,
-    without the rest of the bundle.
-    """
-    if check is not None and root is not None and event_file is not None:
-        _reject_other_mode(bundle, event, output, event_out)
-        reject_options("is for a bundle: a proof is checked without one", "limits")
-        return _check_proof(terminal, check, root, event_file)
-    _reject_other_mode(check, root, event_file)
-    if bundle is None or event is None:
-        raise click.UsageError(_USAGE)
-    from affidavit.app.bundle_disclosure import prove_event
-    from affidavit.base.files import write_atomically
-
-    require_output_paths([output, event_out], [bundle])
-    proof, line = prove_event(bundle, event, limits_from_option(limits))
-    if event_out is not None:
-        write_atomically(event_out, line + b"\n")
-        terminal.note(f"wrote {event_out}")
-    if output is not None:
-        write_atomically(output, json_bytes(proof))
-        terminal.note(f"wrote {output}")
-    if terminal.json or output is None:
-        terminal.print_json(proof)
-    else:
-        terminal.print(f"event {event} of {proof.tree_size} under {proof.merkle_root}")
-    return Exit.YES
-
-
-def _reject_other_mode(*others: object) -> None:
-    """Refuse options of the other mode, which would be ignored in silence."""
-    if any(other is not None for other in others):
-        raise click.UsageError(_USAGE)
-
-
-def _check_proof(terminal: Terminal, check: Path, root: str, event_file: Path) -> Exit:
-    from affidavit.app.bundle_disclosure import check_proof
-    from affidavit.base.strict_json import read_json_file
-
-    proof = check_proof(read_json_file(check), root, read_json_file(event_file))
-    if terminal.json:
-        terminal.print_json({"valid": True, "event": proof.event, "merkle_root": root})
-    else:
-        terminal.print(f"The proof holds: event {proof.event} of {proof.tree_size} under {root}")
-    return Exit.YES

@@ -14,7 +14,7 @@ from affidavit.base.text import excerpt
 from affidavit.packs.checks import EventConsumer
 from affidavit.packs.events import Event, FieldProbe
 from affidavit.packs.model import Pack
-from affidavit.packs.pointers import ABSENT, pointer_from
+from affidavit.packs.pointers import ABSENT, has_content, may_lack_content, pointer_from
 from affidavit.packs.report import (
     METHOD,
     Closure,
@@ -96,8 +96,12 @@ def _never_harmless(payloads: bytes) -> bool:
     return False
 
 
+def _have_outputs(payloads: bytes) -> bool:
+    return _OUTPUT.has_all(payloads) and not may_lack_content(payloads)
+
+
 _HARMLESS: Final[Mapping[str, Callable[[bytes], bool]]] = {
-    _TOOL_CALL: _OUTPUT.has_all,
+    _TOOL_CALL: _have_outputs,
     _MODEL_CALL: _have_zero_temperature,
     **dict.fromkeys(_SUBJECT_KINDS, _never_harmless),
 }
@@ -111,7 +115,8 @@ def _dependency(event: Event) -> str | None:
     if not isinstance(data, dict):
         return None
     if kind == _TOOL_CALL:
-        return None if "output" in data else f"live tool: {_name(data, 'tool')}"
+        has_output = has_content(data.get("output"))
+        return None if has_output else f"live tool: {_name(data, 'tool')}"
     temperature = _TEMPERATURE.find(data)
     is_sampled = isinstance(temperature, int | float) and temperature > 0
     has_seed = _SEED.find(data) not in (ABSENT, None)
@@ -145,19 +150,27 @@ def score_gain(signal: str) -> float:
 
 
 def closure_of(
-    signals: Mapping[str, SignalDetail], *, all_finished: bool, dependencies: tuple[str, ...]
+    signals: Mapping[str, SignalDetail],
+    *,
+    all_finished: bool,
+    dependencies: tuple[str, ...],
+    declared: frozenset[str] = frozenset(),
 ) -> Closure:
-    """Return the closure of a bundle.
+    """Return the closure of a bundle; `declared` are the signals that the run says it had none of.
 
     The confidence is high if every run that started has finished and no signal is unknown, medium
-    if one of the two holds, low otherwise.
+    if one of the two holds, low otherwise. It is at most medium if part of the score rests on what
+    the run declares, and low if most of it does.
     """
     states = {signal.name: signals[signal.name].status for signal in REPLAY_CRITICAL}
     captured = [name for name in sorted(states) if states[name] is SignalState.CAPTURED]
     nothing_unknown = SignalState.UNKNOWN not in states.values()
+    weight = sum(REGISTRY[name].weight for name in captured)
+    declared_weight = sum(REGISTRY[name].weight for name in captured if name in declared)
+    at_most = 2 - (declared_weight > 0) - (2 * declared_weight > weight)
     return Closure(
-        score=rounded(sum(REGISTRY[name].weight for name in captured) / TOTAL_WEIGHT),
-        confidence=tuple(ClosureConfidence)[all_finished + nothing_unknown],
+        score=rounded(weight / TOTAL_WEIGHT),
+        confidence=tuple(ClosureConfidence)[min(all_finished + nothing_unknown, at_most)],
         captured=tuple(captured),
         missing=tuple(name for name in sorted(states) if name not in captured),
         uncontrolled_dependencies=dependencies,

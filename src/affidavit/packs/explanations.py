@@ -87,10 +87,15 @@ class Explanation(Struct, frozen=True):
     ending: tuple[str, ...] = ()
 
 
-def explain(name: str, packs: Sequence[Pack], result: LintResult | None) -> Explanation:
-    """Explain closure.score, completeness, or a rule; for a bundle, if one was linted."""
+def explain(
+    name: str, packs: Sequence[Pack], result: LintResult | None, replayed: Sequence[str] = ()
+) -> Explanation:
+    """Explain closure.score, completeness, or a rule; for a bundle, if one was linted.
+
+    `replayed` says what a replay of the bundle really runs again.
+    """
     if name in (CLOSURE, "closure"):
-        return _method() if result is None else _score(result)
+        return _method() if result is None else _score(result, replayed)
     if name == COMPLETENESS:
         return _required(packs) if result is None else _complete(result)
     for always_on in SENSITIVE_RULES:
@@ -118,7 +123,7 @@ def _method() -> Explanation:
     )
 
 
-def _score(result: LintResult) -> Explanation:
+def _score(result: LintResult, replayed: Sequence[str]) -> Explanation:
     closure = result.closure
     rows = []
     for signal in REPLAY_CRITICAL:
@@ -137,6 +142,7 @@ def _score(result: LintResult) -> Explanation:
     weight = sum(REGISTRY[name].weight for name in closure.captured)
     finished = "every run that started has finished" if result.all_finished else "no run is whole"
     unknown = sum(row[1] == SignalState.UNKNOWN for row in rows)
+    declared = len(result.declared.intersection(closure.captured))
     return Explanation(
         f"{CLOSURE} = {closure.score} ({METHOD})",
         (f"{weight} of {TOTAL_WEIGHT} weights are captured.",),
@@ -144,8 +150,10 @@ def _score(result: LintResult) -> Explanation:
         tuple(rows),
         (
             f"Sum: {weight} / {TOTAL_WEIGHT} = {closure.score}",
-            f"Confidence {closure.confidence.value}: {finished}, {unknown} signals are unknown.",
+            f"Confidence {closure.confidence.value}: {finished}, {unknown} signals are unknown,"
+            f" {declared} are declared absent.",
             *(f"Not held still: {each}" for each in closure.uncontrolled_dependencies),
+            *replayed,
         ),
     )
 

@@ -67,6 +67,7 @@ class LintResult(Struct, frozen=True, kw_only=True):
     summary: LintSummary
     truncated: int
     signals: Mapping[str, SignalDetail]
+    declared: frozenset[str]
     all_finished: bool
     completeness: Completeness
     closure: Closure
@@ -240,10 +241,14 @@ class LintPass:
             summary=LintSummary(total, *(self._counts[each] for each in Severity)),
             truncated=total - len(listed),
             signals=signals,
+            declared=self._signals.declared,
             all_finished=all_finished,
             completeness=completeness_of(self._packs, signals),
             closure=closure_of(
-                signals, all_finished=all_finished, dependencies=self._dependencies.finish()
+                signals,
+                all_finished=all_finished,
+                dependencies=self._dependencies.finish(),
+                declared=self._signals.declared,
             ),
         )
 

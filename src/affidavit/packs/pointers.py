@@ -1,7 +1,7 @@
 """JSON pointers (RFC 6901) into events and manifests, parsed once.
 
 Origin: Assay's engine. The leading slash may be left out, and "" and "/" mean the whole document.
-A null counts as present.
+A null counts as present. Whether a value holds anything is another question: `has_content`.
 """
 
 from collections.abc import Mapping
@@ -88,3 +88,30 @@ def commitment_in(value: object) -> Mapping[str, Any] | None:
         return None
     named = (commitment.get("alg"), commitment.get("digest"))
     return commitment if all(isinstance(each, str) and each for each in named) else None
+
+
+_WHITE_SPACE: Final = " \t\r\n\v\f"
+# Every canonical JSON text of a value without content contains one of these.
+_BLANK_HINTS: Final = (b"null", b'""', b"[]", b"{}", b'" ', b'"\\')
+
+
+def has_content(value: object) -> bool:
+    """Return whether a value holds anything: a number, true, false, or a text that is not blank.
+
+    Lists and objects have content if a value in them has. A commitment has, too.
+    """
+    pending = [value]
+    while pending:
+        here = pending.pop()
+        if isinstance(here, dict):
+            pending.extend(here.values())
+        elif isinstance(here, list):
+            pending.extend(here)
+        elif here is not None and not (isinstance(here, str) and not here.strip(_WHITE_SPACE)):
+            return True
+    return False
+
+
+def may_lack_content(text: bytes) -> bool:
+    """Return whether a value somewhere in canonical JSON may have no content."""
+    return any(text.find(hint) >= 0 for hint in _BLANK_HINTS)

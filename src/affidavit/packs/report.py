@@ -237,3 +237,4 @@ class LintReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_results: Annotated[int, Meta(ge=1)]
     bundles: tuple[LintedBundle, ...]
     gates: tuple[LintGates, ...] | UnsetType = UNSET
+    signals: str = "signals/v0"

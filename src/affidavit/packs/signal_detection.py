@@ -1,7 +1,7 @@
 """Detects in one pass which signals a bundle captured, redacted or misses.
 
-What an event shows follows from which fields it has. So it is worked out for the first events with
-each set of fields, and only counted for the others.
+What an event shows follows from which fields it has, unless one of them may have no content. So it
+is worked out for the first events with each set of fields, and only counted for the others.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,17 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
+from affidavit.base.text import excerpt
 from affidavit.packs.checks import EventConsumer
 from affidavit.packs.events import Event, FieldMask, FieldProbe
-from affidavit.packs.pointers import ABSENT, JsonPointer, commitment_in, pointer_from
+from affidavit.packs.pointers import (
+    ABSENT,
+    JsonPointer,
+    commitment_in,
+    has_content,
+    may_lack_content,
+    pointer_from,
+)
 from affidavit.packs.report import Commitment, SignalDetail, SignalState
 from affidavit.packs.signals import (
     DECLARED_ABSENT,
@@ -45,6 +53,7 @@ class SignalRequirement(Struct, frozen=True):
     count: SignalCount
     expected: bool
     groups: tuple[tuple[JsonPointer, ...], ...]
+    may_be_empty: frozenset[str]
 
 
 class _SignalEffect(StrEnum):
@@ -69,6 +78,9 @@ class TypeSignalCounter:
         mask = self._last
         if mask is None or self._seen[mask] < MAX_PATHS or payloads.find(_REDACTED_MARK) >= 0:
             return False
+        if may_lack_content(payloads):
+            # Which of the fields has none is seen in each event alone.
+            return False
         is_same = self._probe.all_have(mask, payloads)
         self._seen[mask] += count * is_same
         return is_same
@@ -77,7 +89,7 @@ class TypeSignalCounter:
         """Count what an event shows."""
         raw = bytes(event.head.data)
         has_redactions = raw.find(_REDACTED_MARK) >= 0
-        mask = None if has_redactions else self._probe.mask(raw)
+        mask = None if has_redactions or may_lack_content(raw) else self._probe.mask(raw)
         if mask is None:
             self._inspect(event, has_redactions=has_redactions)
             return False
@@ -105,7 +117,7 @@ def _count_signal(need: SignalRequirement, event: Event, has_redactions: bool) -
     count, data = need.count, event.data
     commitment, found_at = None, "/data"
     for group in need.groups:
-        pointer, value = _first_found(group, data)
+        pointer, value = _first_found(group, data, need.may_be_empty)
         if pointer is None:
             if not need.expected:
                 return _SignalEffect.NOTHING
@@ -127,10 +139,14 @@ def _count_signal(need: SignalRequirement, event: Event, has_redactions: bool) -
     return _SignalEffect.REDACTED
 
 
-def _first_found(group: tuple[JsonPointer, ...], data: Any) -> tuple[JsonPointer | None, Any]:
+def _first_found(
+    group: tuple[JsonPointer, ...], data: Any, may_be_empty: frozenset[str]
+) -> tuple[JsonPointer | None, Any]:
+    """Return the first pointer to something that has content, and the value there."""
     for pointer in group:
         value = pointer.find(data)
-        if value is not ABSENT:
+        is_given = value == {} and pointer.text in may_be_empty
+        if value is not ABSENT and (is_given or has_content(value)):
             return pointer, value
     return None, ABSENT
 
@@ -161,8 +177,10 @@ class SignalDetector:
     def __init__(self) -> None:
         self._counts = {name: SignalCount() for name in REGISTRY}
         self._counters: dict[str, TypeSignalCounter] = {}
-        self._declared: dict[str, str] = {}
+        # The reason and the location of each declaration; the reason is empty if there is none.
+        self._declared: dict[str, tuple[str, str]] = {}
         self._by_recorder = False
+        self.declared: frozenset[str] = frozenset()
 
     def consumer_for(self, event_type: str) -> EventConsumer | None:
         """Return the consumer of a type's events; None if they carry no signal."""
@@ -180,27 +198,52 @@ class SignalDetector:
 
     def _requirement(self, name: str, carrier: Carrier) -> SignalRequirement:
         groups = (tuple(pointer_from(f"/{path}") for path in group) for group in carrier.needs)
-        return SignalRequirement(self._counts[name], carrier.expected, tuple(groups))
+        may_be_empty = frozenset(f"/{path}" for path in carrier.may_be_empty)
+        return SignalRequirement(self._counts[name], carrier.expected, tuple(groups), may_be_empty)
 
     def feed_batch(self, payloads: bytes, count: int) -> bool:
         """Reject batches: every end of a run is read."""
         return False
 
     def feed(self, event: Event) -> bool:
-        """Read which signals a finished run declares absent."""
+        """Read which signals a finished run declares absent.
+
+        Earlier recorders wrote a list, without reasons.
+        """
         declared = event.data.get(DECLARED_ABSENT) if isinstance(event.data, dict) else None
-        for name in declared if isinstance(declared, list) else ():
-            if isinstance(name, str) and name in REGISTRY:
-                self._declared.setdefault(name, evidence_path(event, f"/data/{DECLARED_ABSENT}"))
+        if isinstance(declared, list):
+            declared = {name: None for name in declared if isinstance(name, str)}
+        for name, reason in declared.items() if isinstance(declared, dict) else ():
+            said = reason.strip() if isinstance(reason, str) else ""
+            path = evidence_path(event, f"/data/{DECLARED_ABSENT}")
+            self._declared.setdefault(name, (said, path))
         return False
 
     def finish(self) -> Mapping[str, SignalDetail]:
-        """Return the state of every signal, in the order of the registry."""
+        """Return the state of every signal, in the order of the registry.
+
+        `declared` are the signals that count as captured because the run says that it had none.
+        """
         for counter in self._counters.values():
             counter.finish()
-        return {name: self._detail(name, count) for name, count in self._counts.items()}
+        # A run that shows nothing of what it did cannot say that there was nothing.
+        shows_work = any(
+            count.captured or count.redacted
+            for name, count in self._counts.items()
+            if name != "run_inputs"
+        )
+        found = {
+            name: self._detail(name, count, shows_work=shows_work)
+            for name, count in self._counts.items()
+        }
+        self.declared = frozenset(
+            name
+            for name, detail in found.items()
+            if detail.status is SignalState.CAPTURED and not self._counts[name].captured
+        )
+        return found
 
-    def _detail(self, name: str, count: SignalCount) -> SignalDetail:
+    def _detail(self, name: str, count: SignalCount, *, shows_work: bool) -> SignalDetail:
         seen = count.captured + count.redacted + count.gaps
         paths = tuple(count.paths)
         if count.gaps:
@@ -213,8 +256,7 @@ class SignalDetector:
             events = "1 event" if seen == 1 else f"{seen} events"
             return SignalDetail(SignalState.CAPTURED, f"found in {events}", paths)
         if name in self._declared:
-            reason = "the run says that it had none"
-            return SignalDetail(SignalState.CAPTURED, reason, (self._declared[name],))
+            return self._declared_detail(name, shows_work=shows_work)
         # The first carrier says where the signal is expected.
         carrier = REGISTRY[name].carriers[0]
         fields = [f"/data/{group[0]}" for group in carrier.needs] or ["/data"]
@@ -222,3 +264,16 @@ class SignalDetector:
         if self._by_recorder:
             return SignalDetail(SignalState.MISSING, "no event of the run shows it", expected)
         return SignalDetail(SignalState.UNKNOWN, "no event could have shown it", expected)
+
+    def _declared_detail(self, name: str, *, shows_work: bool) -> SignalDetail:
+        said, path = self._declared[name]
+        if not REGISTRY[name].can_be_absent:
+            problem = "every run has some, although the run says that it had none"
+        elif not said:
+            problem = "the run says that it had none, and not why"
+        elif not shows_work:
+            problem = "the run says that it had none, and shows nothing of what it did"
+        else:
+            reason = f"the run says that it had none: {excerpt(said)}"
+            return SignalDetail(SignalState.CAPTURED, reason, (path,))
+        return SignalDetail(SignalState.MISSING, problem, (path,))

@@ -3,7 +3,8 @@
 Origin: ADR-025, tracks 2 to 4. A signal is detected by event type and field, never guessed. A
 carrier names the fields that events of its type must have. If a carrier is `expected`, an event
 without these fields is a gap, because the event itself shows that there was something to record. A
-null counts as present. docs/signals.md is generated from this table.
+field without content (null, a blank text, an empty list or object) counts as absent.
+docs/signals.md is generated from this table.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,37 +13,47 @@ from typing import Final
 
 from msgspec import Struct
 
-REGISTRY_VERSION: Final = "signals/v0"
+REGISTRY_VERSION: Final = "signals/v1"
 RECORDER_PREFIX: Final = "affidavit."
 RUN_STARTED: Final = "affidavit.run.started"
 RUN_FINISHED: Final = "affidavit.run.finished"
-# A finished run may list the signals that it had none of.
+# A finished run may name the signals that it had none of, each with the reason.
 DECLARED_ABSENT: Final = "absent_signals"
 
 
 class Carrier(Struct, frozen=True):
     """Events of one type that carry a signal.
 
-    They must have one path of every group in `needs`; the paths start in `data`.
+    They must have one path of every group in `needs`; the paths start in `data`. An empty object
+    at a path of `may_be_empty` is content: a tool that takes no arguments is given none.
     """
 
     event_type: str
     needs: tuple[tuple[str, ...], ...]
     expected: bool = True
+    may_be_empty: tuple[str, ...] = ()
 
 
 class Signal(Struct, frozen=True):
-    """One kind of evidence. `weight` is its share of closure, 0 if a replay does not need it."""
+    """One kind of evidence. `weight` is its share of closure, 0 if a replay does not need it.
+
+    A run can declare that it had none, unless every run has some.
+    """
 
     name: str
     says: str
     weight: int
     carriers: tuple[Carrier, ...]
     advice: str
+    can_be_absent: bool = True
 
 
 def _expected(event_type: str, *needs: str) -> Carrier:
     return Carrier(event_type, tuple(tuple(need.split("|")) for need in needs))
+
+
+def _call(event_type: str) -> Carrier:
+    return Carrier(event_type, (("input",), ("output",)), may_be_empty=("input",))
 
 
 def _optional(event_type: str, *needs: str) -> Carrier:
@@ -68,10 +79,7 @@ _SIGNALS: Final = (
         "tool_io_bodies",
         "what the tools were given and gave back",
         3,
-        (
-            _expected("affidavit.tool.call", "input", "output"),
-            _expected("assay.tool.decision", "input", "output"),
-        ),
+        (_call("affidavit.tool.call"), _call("assay.tool.decision")),
         "record the input and the output of every tool call",
     ),
     Signal(
@@ -128,6 +136,7 @@ _SIGNALS: Final = (
             _optional("assay.profile.started", "version|build_id"),
         ),
         "record the version or commit of the code",
+        can_be_absent=False,
     ),
     Signal(
         "environment",
@@ -135,6 +144,7 @@ _SIGNALS: Final = (
         1,
         (_expected("affidavit.environment", "values"), _optional("assay.env.filtered")),
         "record the environment",
+        can_be_absent=False,
     ),
     Signal(
         "policy_decisions",

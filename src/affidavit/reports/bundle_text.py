@@ -41,6 +41,7 @@ class BundleSummary:
         """Return the summary for `--json`."""
         return {
             "manifest": dict(self.manifest.value),
+            "manifest_digest": self.manifest.digest,
             "first_at": self.first_at,
             "last_at": self.last_at,
             **{name: dict(sorted(counts.items())) for name, counts in self.counts.items()},
@@ -53,6 +54,7 @@ def summary_text(summary: BundleSummary) -> Iterator[TextPart]:
     ours = known.affidavit
     yield f"{known.event_count} events of {single_line_excerpt(known.run_id)}, {known.bundle_id}"
     producer = map(single_line_excerpt, (known.producer.name, known.producer.version))
+    yield f"manifest {summary.manifest.digest}"
     yield f"by {' '.join(producer)}"
     yield f"from {summary.first_at} to {summary.last_at}"
     if ours is not None:

@@ -58,8 +58,7 @@ def lint_text(lint: LintOutput) -> Iterator[TextPart]:
 
 def _bundle_text(linted: BundleLint) -> Iterator[TextPart]:
     result = linted.result
-    if result.findings:
-        yield text_table(("Severity", "Rule", "Line", "Finding"), map(_row, result.findings))
+    yield from findings_text(result.findings)
     if result.truncated:
         yield f"{result.truncated} more findings are not listed; see --max-results"
     counts = ", ".join(
@@ -74,6 +73,12 @@ def _bundle_text(linted: BundleLint) -> Iterator[TextPart]:
         f" {closure.score} (confidence {closure.confidence.value})"
     )
     yield Note("see --explain closure.score, --explain completeness, --explain RULE")
+
+
+def findings_text(findings: Sequence[LintFinding]) -> Iterator[TextPart]:
+    """Yield a table of findings, if there are any."""
+    if findings:
+        yield text_table(("Severity", "Rule", "Line", "Finding"), map(_row, findings))
 
 
 def _row(finding: LintFinding) -> tuple[Cell | str, ...]:

@@ -174,6 +174,9 @@ def _bundle_text(name: str, verification: "BundleVerification") -> Iterator[Text
     yield f"Verified: {verification.event_count} events of {run_id}, {verification.bundle_id}"
     if verification.merkle_root is not None:
         yield f"Merkle root: {verification.merkle_root}"
+    yield f"Manifest digest: {verification.manifest_digest}"
+    for statement in verification.not_covered:
+        yield f"Not covered, except by that digest: {single_line(excerpt(statement, 200))}"
     if verification.finished is False:
         yield f"But {_UNFINISHED}: its last event is not affidavit.run.finished"
 

@@ -230,8 +230,8 @@ IMPORT_UNKNOWN = Fault(
 REDACT_PATH = Fault(
     "AF642",
     "redact.path",
-    "{path!a} does not point to a value in the data of an event",
-    "write a JSON pointer that begins with /data, such as /data/output or /data/results/*/text",
+    "{path!a} does not point to the subject or to a value in the data of an event",
+    "write /subject, or a JSON pointer that begins with /data, such as /data/results/*/text",
 )
 REDACT_NOTHING = Fault(
     "AF643",
@@ -338,4 +338,35 @@ REPLAY_REPORT = Fault(
     "replay.report",
     "this is not a lint report of schema {known}",
     "give a file written by `affidavit evidence lint --report`",
+)
+
+
+# AF686 to AF689: statements of a manifest that its events do not bear out; secrets for salts.
+
+BUNDLE_STATEMENT = Fault(
+    "AF686",
+    "bundle.statement",
+    "manifest.json says {said}, but the events come to {found}",
+    "do not trust this manifest; " + _GET_AGAIN,
+    Exit.TAMPERED,
+)
+BUNDLE_PACK_RESULT = Fault(
+    "AF687",
+    "bundle.pack_result",
+    "manifest.json says {said} of the pack {pack}, but the events come to {found}",
+    "do not trust this manifest; " + _GET_AGAIN,
+    Exit.TAMPERED,
+)
+BUNDLE_MANIFEST_DIGEST = Fault(
+    "AF688",
+    "bundle.manifest_digest",
+    "the digest of manifest.json is {found}, not {said}",
+    "this is not the manifest that you trust; " + _GET_AGAIN,
+    Exit.TAMPERED,
+)
+SALT_SHORT = Fault(
+    "AF689",
+    "salt.short",
+    "a secret for salts has at least {wanted} bytes",
+    "make one with `head -c 32 /dev/urandom > salt.bin`, and keep it secret",
 )

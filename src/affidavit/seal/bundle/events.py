@@ -23,7 +23,14 @@ from affidavit.seal.bundle.container import EVENTS
 from affidavit.seal.bundle.merkle import LEAF_PREFIX, leaf_prefixed
 
 SPEC_VERSION: Final = "1.0"
+# The first and the last event of a run.
+RUN_STARTED: Final = "affidavit.run.started"
+RUN_FINISHED: Final = "affidavit.run.finished"
 CONTENT_TYPE: Final = "application/json"
+# A salt in the line, but not in the content hash: it keeps a leaf of the Merkle tree, which a proof
+# of a neighbour discloses, from being found by guessing the line.
+LEAF_SALT: Final = "affidavitsalt"
+LEAF_SALT_BYTES: Final = 16
 HASHED_FIELDS: Final = ("data", "datacontenttype", "specversion", "subject", "type")
 AwareDatetime = Annotated[datetime, msgspec.Meta(tz=True)]
 
@@ -52,6 +59,7 @@ class EventV1(msgspec.Struct, frozen=True):
     assaypolicyid: str | None = None
     assaysemanticdigest: str | None = None
     assaydigestprofile: str | None = None
+    affidavitsalt: str | None = None
 
 
 class ExpectedPosition(msgspec.Struct, frozen=True):
@@ -138,6 +146,7 @@ def _invalid(problem: str, field: str | None = None) -> AffidavitError:
 _sha256 = hashlib.sha256
 _as_decimal = b"%d".__mod__
 FLAGS: Final = (b"false", b"true")
+_SALT_DIGITS: Final = 2 * LEAF_SALT_BYTES
 
 
 class _Varying(msgspec.Struct, gc=False):
@@ -149,6 +158,7 @@ class _Varying(msgspec.Struct, gc=False):
     time: str
     type: str
     subject: str | None = None
+    affidavitsalt: str = ""
 
 
 _decode_lines = msgspec.json.Decoder(_Varying).decode_lines
@@ -160,11 +170,13 @@ _Column = Sequence[bytes] | bytes
 class LineTemplate(msgspec.Struct, frozen=True):
     """What the events of a run have in common, as the pieces of a canonical line.
 
-    Between the pieces come content hash, two flags, number, data, number, subject, time and type.
+    Between the pieces come content hash, two flags, number, data, number, subject, time and type;
+    before all of them a salt, if the lines have one.
     """
 
     pieces: tuple[bytes, ...]
     hashed: bytes
+    is_salted: bool
 
     @classmethod
     def of(
@@ -176,11 +188,14 @@ class LineTemplate(msgspec.Struct, frozen=True):
         version: str,
         git: str,
         content_type: str = CONTENT_TYPE,
+        is_salted: bool = False,
     ) -> "LineTemplate":
         """Return the template of a run."""
         run, kind = jcs(run_id), jcs(content_type)
+        start = (b'{"affidavitsalt":"', b'","') if is_salted else (b'{"',)
         pieces = (
-            b'{"assaycontenthash":"sha256:',
+            *start[:-1],
+            start[-1] + b'assaycontenthash":"sha256:',
             b'","assaygit":%b,"assaypii":' % jcs(git),
             b',"assayproducer":%b,"assayproducerversion":%b,"assayrunid":%b,"assaysecrets":'
             % (jcs(producer), jcs(version), run),
@@ -192,7 +207,7 @@ class LineTemplate(msgspec.Struct, frozen=True):
             b'","type":',
             b"}",
         )
-        return cls(pieces, b',"datacontenttype":%b,"specversion":"1.0"' % kind)
+        return cls(pieces, b',"datacontenttype":%b,"specversion":"1.0"' % kind, is_salted)
 
     def form(self) -> bytes:
         """Return the line with `%b` in place of each value."""
@@ -216,10 +231,11 @@ def _escaped(text: bytes) -> bytes:
 
 
 class VerifiedBatch(msgspec.Struct, frozen=True):
-    """Verified lines: their content hashes in hexadecimal digits, and their leaves."""
+    """Verified lines: their content hashes in hexadecimal digits, their leaves and their types."""
 
     hashes: list[bytes]
     leaves: list[bytes]
+    types: list[str]
 
 
 def template_of(event: EventV1) -> LineTemplate | None:
@@ -234,6 +250,7 @@ def template_of(event: EventV1) -> LineTemplate | None:
         version=event.assayproducerversion,
         git=event.assaygit,
         content_type=event.datacontenttype,
+        is_salted=event.affidavitsalt is not None,
     )
 
 
@@ -254,7 +271,8 @@ def verify_batch(
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     data = [bytes(event.data) for event in events]
-    if not are_all_canonical(data, limits):
+    salts = [event.affidavitsalt.encode() for event in events] if template.is_salted else []
+    if not are_all_canonical(data, limits) or any(len(salt) != _SALT_DIGITS for salt in salts):
         return None
     subjects = _encoded_subjects([event.subject for event in events])
     types = [event.type for event in events]
@@ -263,6 +281,7 @@ def verify_batch(
     numbers = list(map(_as_decimal, range(first, first + len(events))))
     leaves = template.leaves(
         (
+            *((salts,) if template.is_salted else ()),
             hashes,
             _flag_column([event.assaypii for event in events]),
             _flag_column([event.assaysecrets for event in events]),
@@ -274,7 +293,9 @@ def verify_batch(
             [written[name] for name in types],
         )
     )
-    return VerifiedBatch(hashes, leaves) if b"\n".join(leaves) == leaf_prefixed(text) else None
+    if b"\n".join(leaves) != leaf_prefixed(text):
+        return None
+    return VerifiedBatch(hashes, leaves, types)
 
 
 def _content_hashes(

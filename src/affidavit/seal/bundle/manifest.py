@@ -2,22 +2,28 @@
 
 Origin: Assay's Evidence Contract v1, with two more blocks. `x-assay` names the packs that were
 applied and their mappings (ADR-025, data contract 3). `x-affidavit` has a Merkle root over whole
-lines, and whether the run had finished. Unknown members are kept.
+lines, whether the run had finished, and what the packs found. Unknown members are kept.
+
+No root covers the manifest, so anybody can write another one for the same events. What it states
+about the events is recomputed; the rest is covered by the digest of the manifest alone (ADR 30).
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from affidavit.base.canonical import jcs, require_canonical
+from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.validation import problem_and_field
+from affidavit.seal.bundle.commitments import REDACTED_MARKS, count_commitments
 from affidavit.seal.bundle.container import EVENTS, MANIFEST, BundleLimits
+from affidavit.seal.bundle.events import RUN_FINISHED, RUN_STARTED
 from affidavit.seal.bundle.merkle import MerkleTree, leaves_of
 
 SCHEMA_VERSION: Final = 1
@@ -29,6 +35,10 @@ ALGORITHMS: Final[Mapping[str, str]] = {
 MERKLE: Final = "rfc6962-sha256"
 AFFIDAVIT_BLOCK: Final = "x-affidavit"
 ASSAY_BLOCK: Final = "x-assay"
+PACK_RESULTS: Final = "pack_results"
+# Blocks of version 1 were written before their statements were recomputed, and some did not hold.
+BLOCK_VERSION: Final = 2
+_KNOWN_VERSIONS: Final = (1, BLOCK_VERSION)
 
 
 class ProducerV1(msgspec.Struct, frozen=True):
@@ -72,8 +82,22 @@ class AssayBlockV1(msgspec.Struct, frozen=True):
     mappings: tuple[MappingV1, ...] = ()
 
 
-class AffidavitBlockV1(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The block `x-affidavit`.
+class PackResultV1(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pack found in the events when they were sealed: the ids of the rules that failed.
+
+    `registry_digest` covers the whole pack, also what Assay's digest of it leaves out.
+    """
+
+    pack: str
+    digest: str
+    registry_digest: str
+    engine: str
+    rules: int
+    failed: tuple[str, ...] = ()
+
+
+class AffidavitBlock(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The block `x-affidavit`, of version 1 or 2.
 
     `origin` is a salted commitment to the bundle that a redacted one was made from. `finished` is
     absent if no event says that a run began.
@@ -87,6 +111,7 @@ class AffidavitBlockV1(msgspec.Struct, frozen=True, omit_defaults=True):
     origin: str | None = None
     redacted_values: int = 0
     torn_bytes: int = 0
+    pack_results: tuple[PackResultV1, ...] = ()
 
 
 class BundleManifestV1(
@@ -102,8 +127,18 @@ class BundleManifestV1(
     run_root: str
     algorithms: dict[str, str]
     files: dict[str, ManifestFileV1]
-    affidavit: AffidavitBlockV1 | None = None
+    affidavit: AffidavitBlock | None = None
     assay: AssayBlockV1 | None = None
+
+    @property
+    def packs_applied(self) -> tuple[PackAppliedV1, ...]:
+        """The packs that were applied to the run."""
+        return () if self.assay is None else self.assay.packs_applied
+
+    @property
+    def is_recomputable(self) -> bool:
+        """Whether what it states about the events is recomputed when a bundle is verified."""
+        return self.affidavit is not None and self.affidavit.version == BLOCK_VERSION
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -111,6 +146,11 @@ class Manifest(msgspec.Struct, frozen=True):
 
     value: Mapping[str, JsonValue]
     known: BundleManifestV1
+
+    @property
+    def digest(self) -> str:
+        """The digest of manifest.json, which is canonical."""
+        return digest_of(jcs(dict(self.value)))
 
     @property
     def events(self) -> ManifestFileV1:
@@ -150,12 +190,10 @@ def _manifest(value: JsonValue) -> Manifest:
     for name, wanted in ALGORITHMS.items():
         if known.algorithms.get(name) != wanted:
             raise _unknown_version(f"algorithms.{name}", known.algorithms.get(name), wanted)
-    if known.affidavit is not None and (known.affidavit.version, known.affidavit.merkle) != (
-        1,
-        MERKLE,
-    ):
+    ours = known.affidavit
+    if ours is not None and (ours.version not in _KNOWN_VERSIONS or ours.merkle != MERKLE):
         raise _unknown_version(
-            f"{AFFIDAVIT_BLOCK}.version", known.affidavit.version, f"1 with {MERKLE}"
+            f"{AFFIDAVIT_BLOCK}.version", ours.version, f"1 or {BLOCK_VERSION} with {MERKLE}"
         )
     if EVENTS not in known.files:
         raise AffidavitError(
@@ -178,31 +216,33 @@ class ManifestContents(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     run_root: str
     merkle_root: str
+    finished: bool | None
+    redacted_values: int
 
 
 class ManifestDetails(msgspec.Struct, frozen=True, kw_only=True):
     """What a manifest states besides its events; `kept` are members of another manifest to copy."""
 
     producer: Mapping[str, JsonValue]
-    finished: bool | None
     origin: str | None = None
-    redacted_values: int = 0
     torn_bytes: int = 0
     packs: AssayBlockV1 = AssayBlockV1()
+    pack_results: tuple[PackResultV1, ...] = ()
     kept: Mapping[str, JsonValue] = {}
 
 
 def manifest_bytes(contents: ManifestContents, details: ManifestDetails) -> bytes:
     """Return the canonical bytes of a manifest."""
-    ours = AffidavitBlockV1(
-        version=1,
+    ours = AffidavitBlock(
+        version=BLOCK_VERSION,
         merkle=MERKLE,
         merkle_root=contents.merkle_root,
         tree_size=contents.count,
-        finished=details.finished,
+        finished=contents.finished,
         origin=details.origin,
-        redacted_values=details.redacted_values,
+        redacted_values=contents.redacted_values,
         torn_bytes=details.torn_bytes,
+        pack_results=details.pack_results,
     )
     events = ManifestFileV1(EVENTS, contents.sha256, contents.size)
     members: dict[str, object] = {
@@ -221,6 +261,9 @@ def manifest_bytes(contents: ManifestContents, details: ManifestDetails) -> byte
     return jcs(msgspec.to_builtins(members))
 
 
+_decode = msgspec.json.decode
+
+
 class EventTotals:
     """Count, digest and roots of event lines, for writing and verifying alike."""
 
@@ -228,6 +271,8 @@ class EventTotals:
         self._bytes = hashlib.sha256()
         self._hashes = hashlib.sha256()
         self._tree = MerkleTree()
+        self._finished: bool | None = None
+        self._redacted_values = 0
         self.size = 0
 
     @property
@@ -235,15 +280,33 @@ class EventTotals:
         """The number of events."""
         return self._tree.size
 
-    def add(self, text: bytes, hashes: Sequence[bytes], lines: Sequence[bytes]) -> None:
-        """Add whole lines: their text, their content hashes in hexadecimal digits, and each line.
+    def add(
+        self,
+        text: bytes,
+        hashes: Sequence[bytes],
+        lines: Sequence[bytes],
+        types: Sequence[str],
+    ) -> None:
+        """Add whole lines: their text, content hashes in hexadecimal digits, each line, its type.
 
         The lines have the leaf prefix, as `merkle.leaf_prefixed_lines` returns them.
         """
+        self._watch_bounds(types)
+        if any(text.find(mark) >= 0 for mark in REDACTED_MARKS):
+            self._redacted_values += sum(count_commitments(_decode(line[1:])) for line in lines)
         self._bytes.update(text)
         self.size += len(text)
         self._hashes.update(b"sha256:%b\n" % b"\nsha256:".join(hashes))
         self._tree.extend(leaves_of(lines))
+
+    def _watch_bounds(self, types: Sequence[str]) -> None:
+        """Follow whether the run has finished: whatever comes after its end opens it again."""
+        named = {RUN_STARTED, RUN_FINISHED}.intersection(types)
+        if named:
+            last = next(each for each in reversed(types) if each in named)
+            self._finished = last == RUN_FINISHED == types[-1]
+        elif self._finished is not None:
+            self._finished = False
 
     def contents(self, run_id: str) -> ManifestContents:
         """Return what a manifest must state about these events."""
@@ -254,4 +317,69 @@ class EventTotals:
             sha256=f"sha256:{self._bytes.hexdigest()}",
             run_root=f"sha256:{self._hashes.hexdigest()}",
             merkle_root=f"sha256:{self._tree.root().hex()}",
+            finished=self._finished,
+            redacted_values=self._redacted_values,
         )
+
+
+_EMPTY: Final[tuple[JsonValue, ...]] = ([], {})
+
+
+def uncovered_statements(
+    manifest: Manifest, contents: ManifestContents, producers: Iterable[ProducerV1]
+) -> tuple[str, ...]:
+    """Return the members of a manifest that do not follow from its events.
+
+    Raises if a member contradicts the events. `producers` are those that the events name. The
+    results of packs are left to whoever has the packs.
+    """
+    known, ours = manifest.known, manifest.known.affidavit
+    block: dict[str, object] = dict.fromkeys(("version", "merkle", "merkle_root", "tree_size"))
+    proven: dict[str, object] = {
+        **dict.fromkeys(("schema_version", "bundle_id", "run_id", "event_count", "run_root")),
+        "algorithms": dict.fromkeys(ALGORITHMS),
+        "files": {EVENTS: dict.fromkeys(("path", "sha256", "bytes"))},
+        AFFIDAVIT_BLOCK: block,
+        ASSAY_BLOCK: {},
+    }
+    if ours is None or not known.is_recomputable:
+        return tuple(_uncovered(manifest.value, proven))
+    _require("files", known.files[EVENTS].path, EVENTS)
+    _require("finished", ours.finished, contents.finished)
+    _require("redacted_values", ours.redacted_values, contents.redacted_values)
+    applied = [pack.digest for pack in known.packs_applied]
+    run = [result.digest for result in ours.pack_results]
+    if ours.origin is None:
+        for found in producers:
+            _require("producer", _producer_text(known.producer), _producer_text(found))
+        _require(PACK_RESULTS, run, applied)
+        proven["producer"] = dict.fromkeys(("name", "version", "git"))
+    elif not contents.redacted_values:
+        _require("origin", ours.origin, None)
+    block |= dict.fromkeys(("finished", "redacted_values", PACK_RESULTS))
+    proven[ASSAY_BLOCK] = dict.fromkeys(("packs_applied", "mappings"))
+    return tuple(_uncovered(manifest.value, proven))
+
+
+def _producer_text(producer: ProducerV1) -> str:
+    return excerpt(f"{producer.name} {producer.version}, git {producer.git or 'unknown'}", 120)
+
+
+def _require(field: str, said: object, found: object) -> None:
+    if said != found:
+        where = Where(MANIFEST, field=field)
+        shown = {"said": msgspec.json.encode(said), "found": msgspec.json.encode(found)}
+        values = {name: excerpt(text.decode(), 200) for name, text in shown.items()}
+        raise AffidavitError(faults.BUNDLE_STATEMENT, where, **values)
+
+
+def _uncovered(
+    value: Mapping[str, JsonValue], proven: Mapping[str, object], path: str = ""
+) -> Iterator[str]:
+    """Yield the members that are not proven and not empty, as JSON pointers."""
+    for key, member in value.items():
+        inner = proven.get(key)
+        if isinstance(inner, Mapping) and isinstance(member, dict):
+            yield from _uncovered(member, inner, f"{path}/{key}")
+        elif key not in proven and member not in _EMPTY:
+            yield f"{path}/{key}"

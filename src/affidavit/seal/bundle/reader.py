@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -31,6 +31,7 @@ from affidavit.seal.bundle.container import (
     TarStream,
 )
 from affidavit.seal.bundle.events import (
+    EventV1,
     ExpectedPosition,
     LineTemplate,
     VerifiedBatch,
@@ -43,7 +44,9 @@ from affidavit.seal.bundle.manifest import (
     EventTotals,
     Manifest,
     ManifestContents,
+    ProducerV1,
     manifest_from_bytes,
+    uncovered_statements,
 )
 from affidavit.seal.bundle.merkle import leaf_prefixed_lines
 from affidavit.seal.verification import StepStatus, VerificationStep
@@ -97,6 +100,9 @@ WITHOUT_ASSAY_CODE: Final = (
     "canon.noncanonical",
     "canon.unicode_collision",
     "bundle.merkle_root",
+    "bundle.statement",
+    "bundle.pack_result",
+    "bundle.manifest_digest",
 )
 
 
@@ -109,6 +115,8 @@ class BundleStepName(StrEnum):
     TOTALS = "totals"
     MERKLE = "merkle"
     END = "end"
+    STATEMENTS = "statements"
+    PACKS = "packs"
 
 
 STEP_DESCRIPTIONS: Final = {
@@ -118,8 +126,14 @@ STEP_DESCRIPTIONS: Final = {
     BundleStepName.TOTALS: "size, digest, count, run root and bundle id are those of the manifest",
     BundleStepName.MERKLE: "the Merkle root covers every byte of every line",
     BundleStepName.END: "two members and nothing else, nothing behind them, the checksum holds",
+    BundleStepName.STATEMENTS: "finished, redacted values and producer are those of the events",
+    BundleStepName.PACKS: "the packs that the manifest names find what it says that they found",
 }
-_NO_MERKLE_ROOT: Final = "the bundle has none; times and sources are covered by its digest alone"
+_SKIPPED: Final = {
+    BundleStepName.MERKLE: "the bundle has none; times and sources are covered by its digest alone",
+    BundleStepName.STATEMENTS: "not covered: only newer manifests are compared with their events",
+    BundleStepName.PACKS: "the manifest names none, or not all could be run again",
+}
 _NOT_REACHED: Final = "not looked at, because an earlier step failed"
 
 
@@ -145,26 +159,35 @@ class BundleError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class BundleVerification(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The verification of one bundle; the ids are None if the manifest could not be read.
 
-    The error is the first one found, because nothing after it is checked.
+    The error is the first one found, because nothing after it is checked. `finished` follows from
+    the events. `not_covered` are the members of the manifest that only its digest covers.
     """
 
     bundle_id: str | None
     run_id: str | None
     event_count: int | None
     merkle_root: str | None
+    manifest_digest: str | None
     finished: bool | None
+    not_covered: tuple[str, ...]
     valid: bool
     exit: Exit
     error: BundleError | None
     steps: tuple[VerificationStep, ...]
 
 
-def bundle_verification(
-    done: Mapping[BundleStepName, StepStatus],
-    manifest: Manifest | None,
-    error: AffidavitError | None,
-) -> BundleVerification:
-    """Return the verification, from the steps that were done and the error that ended it."""
+class _Progress(msgspec.Struct):
+    """What a verification has found so far."""
+
+    done: dict[BundleStepName, StepStatus] = {}
+    manifest: Manifest | None = None
+    finished: bool | None = None
+    not_covered: tuple[str, ...] = ()
+
+
+def _bundle_verification(progress: _Progress, error: AffidavitError | None) -> BundleVerification:
+    """Return the verification, from what was found and the error that ended it."""
+    manifest = progress.manifest
     known = None if manifest is None else manifest.known
     ours = None if known is None else known.affidavit
     return BundleVerification(
@@ -172,11 +195,13 @@ def bundle_verification(
         run_id=None if known is None else known.run_id,
         event_count=None if known is None else known.event_count,
         merkle_root=None if ours is None else ours.merkle_root,
-        finished=None if ours is None else ours.finished,
+        manifest_digest=None if manifest is None else manifest.digest,
+        finished=progress.finished,
+        not_covered=progress.not_covered,
         valid=error is None,
         exit=Exit.YES if error is None else error.fault.exit,
         error=None if error is None else _bundle_error(error),
-        steps=tuple(_steps(done, error)),
+        steps=tuple(_steps(progress.done, error)),
     )
 
 
@@ -191,7 +216,7 @@ def _steps(
     for number, name in enumerate(BundleStepName, 1):
         status, code = done.get(name), None
         if status is not None:
-            detail = STEP_DESCRIPTIONS[name] if status is StepStatus.PASSED else _NO_MERKLE_ROOT
+            detail = (STEP_DESCRIPTIONS if status is StepStatus.PASSED else _SKIPPED)[name]
         elif error is not None:
             status, detail, code = StepStatus.FAILED, error.message, error.fault.code
             error = None
@@ -225,6 +250,8 @@ class EventVerifier:
         self._data_limits = replace(self._json_limits, max_depth=limits.max_json_depth - 1)
         self._source: str | None = None
         self._template: LineTemplate | None = None
+        # The first producer that the events name, and the first other one.
+        self.producers: tuple[ProducerV1, ...] = ()
 
     def verify(self, text: bytes) -> VerifiedLines:
         """Verify whole lines, which end with a line feed."""
@@ -234,11 +261,14 @@ class EventVerifier:
         if len(text) <= self._limits.max_line_bytes and self._template is not None:
             proven = verify_batch(text, first, self._template, self._data_limits)
         if proven is None or first + len(proven.hashes) > self._limits.max_events:
-            proven = VerifiedBatch(list(self._one_by_one(text, first)), leaf_prefixed_lines(text))
-        self.totals.add(text, proven.hashes, proven.leaves)
+            each = list(self._one_by_one(text, first))
+            hashes = [event.assaycontenthash.removeprefix("sha256:").encode() for event in each]
+            types = [event.type for event in each]
+            proven = VerifiedBatch(hashes, leaf_prefixed_lines(text), types)
+        self.totals.add(text, proven.hashes, proven.leaves, proven.types)
         return VerifiedLines(text, first + 1)
 
-    def _one_by_one(self, text: bytes, first: int) -> Iterator[bytes]:
+    def _one_by_one(self, text: bytes, first: int) -> Iterator[EventV1]:
         for sequence, line in enumerate(text[:-1].split(b"\n"), first):
             if len(line) > self._limits.max_line_bytes:
                 raise self._long_line(sequence)
@@ -249,8 +279,15 @@ class EventVerifier:
             place = ExpectedPosition(self._run_id, sequence, self._source)
             event = event_from_line(line, sequence + 1, place, self._json_limits)
             self._source = event.source
-            yield event.assaycontenthash.removeprefix("sha256:").encode()
+            self._add_producer(event)
+            yield event
         self._template = template_of(event)
+
+    def _add_producer(self, event: EventV1) -> None:
+        # Events that are verified in a batch have the producer of an event before them.
+        named = ProducerV1(event.assayproducer, event.assayproducerversion, event.assaygit)
+        if len(self.producers) < 2 and named not in self.producers:
+            self.producers += (named,)
 
     def whole_lines(self, portions: Iterable[bytes]) -> Iterator[bytes]:
         """Regroup portions of any size into texts of whole lines.
@@ -297,6 +334,9 @@ class BundleReader:
         self._inflater = Inflater(stream, limits)
         self._content = TarStream(self._inflater.pieces())
         self.manifest = self._read_manifest()
+        # Known when the last line was read: what the events come to, and what they do not prove.
+        self.contents: ManifestContents | None = None
+        self.not_covered: tuple[str, ...] = ()
         self._verifier = EventVerifier(self.manifest.known.run_id, limits)
 
     def events(self) -> Iterator[tuple[int, dict[str, JsonValue]]]:
@@ -311,8 +351,9 @@ class BundleReader:
         for text in self._verifier.whole_lines(self._portions(header)):
             yield self._verifier.verify(text)
         self._on_step(BundleStepName.EVENTS, StepStatus.PASSED)
-        self._check_totals()
+        found = self._check_totals()
         self._check_end(header)
+        self._check_statements(found)
 
     def _portions(self, header: TarHeader) -> Iterator[bytes]:
         missing = header.size
@@ -366,7 +407,7 @@ class BundleReader:
             raise AffidavitError(faults.ARCHIVE_ORDER, name=header.name)
         raise container.refuse_member(header, self._content, self._limits)
 
-    def _check_totals(self) -> None:
+    def _check_totals(self) -> ManifestContents:
         known = self.manifest.known
         found = self._verifier.totals.contents(known.run_id)
         stated = self.manifest.events_sha256
@@ -383,6 +424,7 @@ class BundleReader:
             raise AffidavitError(faults.BUNDLE_ID, said=known.bundle_id, found=found.run_root)
         self._on_step(BundleStepName.TOTALS, StepStatus.PASSED)
         self._check_merkle(found)
+        return found
 
     def _check_merkle(self, found: ManifestContents) -> None:
         ours = self.manifest.known.affidavit
@@ -408,6 +450,13 @@ class BundleReader:
         container.require_end(self._content)
         self._on_step(BundleStepName.END, StepStatus.PASSED)
 
+    def _check_statements(self, found: ManifestContents) -> None:
+        self.not_covered = uncovered_statements(self.manifest, found, self._verifier.producers)
+        self.contents = found
+        is_covered = self.manifest.known.is_recomputable
+        status = StepStatus.PASSED if is_covered else StepStatus.SKIPPED
+        self._on_step(BundleStepName.STATEMENTS, status)
+
 
 def read_bundle(
     stream: ByteStream,
@@ -418,16 +467,56 @@ def read_bundle(
     return BundleReader(stream, limits, on_step)
 
 
-def verify_bundle(stream: ByteStream, limits: BundleLimits = DEFAULT_LIMITS) -> BundleVerification:
-    """Verify a bundle offline, from its bytes alone. Nothing in the stream makes it raise."""
-    done: dict[BundleStepName, StepStatus] = {}
-    manifest: Manifest | None = None
+class PackChecker(Protocol):
+    """Runs the packs that a manifest names over the lines of its bundle."""
+
+    def feed(self, lines: VerifiedLines) -> None:
+        """Read verified lines, in order."""
+        ...
+
+    def finish(self) -> tuple[str, ...]:
+        """Return what could not be run again; raise if a result is not the recorded one."""
+        ...
+
+
+def verify_bundle(
+    stream: ByteStream,
+    limits: BundleLimits = DEFAULT_LIMITS,
+    *,
+    manifest_digest: str | None = None,
+    packs: Callable[[Manifest], PackChecker | None] = lambda manifest: None,
+) -> BundleVerification:
+    """Verify a bundle offline, from its bytes alone. Nothing in the stream makes it raise.
+
+    `manifest_digest` is one that the caller trusts. `packs` returns what runs the packs that a
+    manifest names; None if it names none.
+    """
+    progress = _Progress()
     found: AffidavitError | None = None
     try:
-        reader = read_bundle(stream, limits, done.__setitem__)
-        manifest = reader.manifest
-        for _ in reader.lines():
-            pass
+        reader = read_bundle(stream, limits, progress.done.__setitem__)
+        progress.manifest = reader.manifest
+        _require_digest(progress, manifest_digest)
+        checker = packs(reader.manifest)
+        for lines in reader.lines():
+            if checker is not None:
+                checker.feed(lines)
+        progress.not_covered = reader.not_covered
+        progress.finished = None if reader.contents is None else reader.contents.finished
+        not_run = () if checker is None else checker.finish()
+        progress.not_covered += not_run
+        is_run = checker is not None and not not_run
+        status = StepStatus.PASSED if is_run else StepStatus.SKIPPED
+        progress.done[BundleStepName.PACKS] = status
     except AffidavitError as error:
         found = error
-    return bundle_verification(done, manifest, found)
+    return _bundle_verification(progress, found)
+
+
+def _require_digest(progress: _Progress, trusted: str | None) -> None:
+    found = None if progress.manifest is None else progress.manifest.digest
+    if trusted is not None and found != trusted:
+        del progress.done[BundleStepName.MANIFEST]
+        raise AffidavitError(
+            faults.BUNDLE_MANIFEST_DIGEST, Where(MANIFEST), said=trusted, found=found
+        )

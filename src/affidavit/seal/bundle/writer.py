@@ -5,6 +5,7 @@ compressed bytes also depend on Python's deflate library; the content and its di
 """
 
 import hashlib
+import hmac
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final
@@ -18,6 +19,7 @@ from affidavit.base.json_values import JsonValue
 from affidavit.seal.bundle.container import BLOCK, EVENTS, MANIFEST, gzip_trailer, sealed_header
 from affidavit.seal.bundle.events import (
     FLAGS,
+    LEAF_SALT_BYTES,
     AwareDatetime,
     LineTemplate,
     content_hash,
@@ -38,6 +40,8 @@ class RunIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     producer: str
     producer_version: str
     git: str = "unknown"
+    # A secret of the run, in hexadecimal digits; the salts of its lines are made from it.
+    salt: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")] = ""
 
     def __post_init__(self) -> None:
         if not self.id or ":" in self.id:
@@ -71,13 +75,16 @@ class EventWriter:
         self._count = 0
         self._lines: list[bytes] = []
         self._hashes: list[bytes] = []
+        self._types: list[str] = []
         self._template = LineTemplate.of(
             run_id=run.id,
             source=run.source,
             producer=run.producer,
             version=run.producer_version,
             git=run.git,
+            is_salted=bool(run.salt),
         )
+        self._salt = bytes.fromhex(run.salt)
         self._form = self._template.form() + b"\n"
 
     def append(self, draft: EventDraft) -> bytes:
@@ -89,23 +96,30 @@ class EventWriter:
         time = require_time(draft.time).encode()
         flags = FLAGS[draft.personal_data], FLAGS[draft.secrets]
         values = (content, *flags, number, data, number, subject, time, kind)
-        return self._added(self._form % values, content)
+        salt = (self._leaf_salt(values),) if self._salt else ()
+        return self._added(self._form % (*salt, *values), content, draft.type)
+
+    def _leaf_salt(self, values: tuple[bytes, ...]) -> bytes:
+        """Return the salt of a line, which follows from the secret of the run and the line."""
+        line = jcs(self.run.id) + b"".join(values)
+        return hmac.digest(self._salt, line, "sha256")[:LEAF_SALT_BYTES].hex().encode()
 
     def rewrite(self, event: Mapping[str, JsonValue]) -> bytes:
         """Return the line of a whole event, of which only the content hash is computed again."""
         digest = content_hash(event)
         line = jcs({**event, "assaycontenthash": digest}) + b"\n"
-        return self._added(line, digest.removeprefix("sha256:").encode())
+        return self._added(line, digest.removeprefix("sha256:").encode(), str(event["type"]))
 
     def finish(self) -> EventTotals:
         """Return the totals of all lines."""
         self._add_to_totals()
         return self.totals
 
-    def _added(self, line: bytes, content: bytes) -> bytes:
+    def _added(self, line: bytes, content: bytes, kind: str) -> bytes:
         self._count += 1
         self._lines.append(line)
         self._hashes.append(content)
+        self._types.append(kind)
         if len(self._lines) == _BATCH_LINES:
             self._add_to_totals()
         return line
@@ -113,8 +127,8 @@ class EventWriter:
     def _add_to_totals(self) -> None:
         if self._lines:
             text = b"".join(self._lines)
-            self.totals.add(text, self._hashes, leaf_prefixed_lines(text))
-        self._lines, self._hashes = [], []
+            self.totals.add(text, self._hashes, leaf_prefixed_lines(text), self._types)
+        self._lines, self._hashes, self._types = [], [], []
 
 
 def require_time(text: str) -> str:
