@@ -18,7 +18,7 @@ from affidavit.base.config import ConfigFaults, read_config
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
 from affidavit.judge.chat.settings import ChatSettings, chat_settings
-from affidavit.judge.huggingface_settings import HfSettings
+from affidavit.judge.huggingface_settings import HfSettings, hf_settings
 from affidavit.judge.layered.judge import LayeredJudge
 from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.judge.protocol import Judge
@@ -132,9 +132,16 @@ def _named_judge(file: JudgeFileV1, folder: Path) -> ChatSettings | HfSettings:
     if file.chat is not None and file.hf is None:
         return chat_settings(file.chat)
     if file.hf is not None and file.chat is None:
-        beside = folder / file.hf.model
-        named = str(beside) if beside.is_dir() else file.hf.model
-        return msgspec.structs.replace(file.hf, model=named)
+        settings = hf_settings(file.hf)
+        foundation = settings.foundation and _model_beside(settings.foundation, folder)
+        model = _model_beside(settings.model, folder)
+        return msgspec.structs.replace(settings, model=model, foundation=foundation)
     raise AffidavitError(
         faults.JUDGE_FIELD, problem="the file must have the table [chat] or [hf], and only one"
     )
+
+
+def _model_beside(name: str, folder: Path) -> str:
+    """Return the folder of a model beside the settings file, if there is one; or else the name."""
+    beside = folder / name
+    return str(beside) if beside.is_dir() else name
