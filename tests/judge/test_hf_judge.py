@@ -10,15 +10,15 @@ from affidavit.base.errors import AffidavitError
 from affidavit.judge.huggingface import (
     HfJudge,
     LabelProbabilities,
+    closest_sentence,
     load_classifier,
     model_folder,
+    pieces_for,
     weights_digest,
-    window_for,
-    windows_for,
 )
 from affidavit.judge.huggingface_settings import HfSettings, LabelMeaning, Preset, meanings_of
 from affidavit.judge.verifiers import VerifierForm, evidence_pieces, verifier_form
-from affidavit.ledger.model import SupportLevel
+from affidavit.ledger.model import Span, SupportLevel
 
 CLAIM = "Employees get 15 days of leave"
 CHUNK = chunk_of(
@@ -138,8 +138,10 @@ def test_the_model_reads_the_window_and_a_cut_is_noted() -> None:
 
 
 def test_where_no_word_is_shared_the_model_reads_the_chunk() -> None:
-    shown = window_for(CLAIM, "Wolken ziehen.")
-    assert (shown.text, shown.span.end) == ("Wolken ziehen.", 0)
+    chunk = chunk_of("Wolken ziehen.")
+    (piece,) = pieces_for(CLAIM, chunk, Fixed(1.0))
+    assert piece.text == chunk.text
+    assert closest_sentence(CLAIM, chunk.text, piece.span) == Span(0, 0)
 
 
 def test_a_page_is_no_claim() -> None:
@@ -214,9 +216,9 @@ def test_the_piece_that_supports_the_claim_most_counts() -> None:
 
 def test_a_preset_reads_all_of_a_short_chunk() -> None:
     model = Fixed(0.1, 0.9, preset="hhem")
-    (shown,) = windows_for(CLAIM, CHUNK, model)
-    assert shown.text == CHUNK.text
-    assert CHUNK.text[shown.span.start : shown.span.end] == "Every employee has 15 days of leave."
+    (reading,) = HfJudge(HfSettings(model="m"), model, THREE[1:], "d").read(CLAIM, [CHUNK])
+    assert model.seen == [(CHUNK.text, CLAIM)]
+    assert reading.snippet == "Every employee has 15 days of leave."
 
 
 def test_the_digest_covers_every_file_and_the_labels(tmp_path: Path) -> None:

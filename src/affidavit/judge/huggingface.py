@@ -22,7 +22,13 @@ from affidavit.judge.huggingface_settings import HfSettings, LabelMeaning, meani
 from affidavit.judge.lexical.windows import select_window
 from affidavit.judge.protocol import require_claim
 from affidavit.judge.thresholded import similarity_of
-from affidavit.judge.verifiers import VerifierForm, VerifierHead, evidence_pieces, verifier_form
+from affidavit.judge.verifiers import (
+    EvidencePiece,
+    VerifierForm,
+    VerifierHead,
+    evidence_pieces,
+    verifier_form,
+)
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportLevel
 
 WEIGHTS: Final = "*.safetensors"
@@ -335,13 +341,6 @@ class PairScorer(Protocol):
         ...
 
 
-class ScoredWindow(Struct, frozen=True):
-    """The part of a chunk that the model reads, and the sentence that is shown."""
-
-    text: str
-    span: Span
-
-
 class HfJudge:
     """Reads the window of each chunk that is closest to the claim, or all of it in pieces."""
 
@@ -373,14 +372,16 @@ class HfJudge:
         return tuple(self._reading(claim, chunk) for chunk in chunks)
 
     def _reading(self, claim: str, chunk: Chunk) -> Reading:
-        windows = windows_for(claim, chunk, self._model)
-        found = [(self._shares(scored), scored) for scored in self._scores(claim, windows)]
+        pieces = pieces_for(claim, chunk, self._model)
+        scores = [self._model.score(piece.text, claim) for piece in pieces]
+        found = list(map(self._shares, scores))
         # The piece that supports the claim most, the earlier one on a tie.
-        best = max(range(len(found)), key=lambda place: (found[place][0]["supports"], -place))
-        (shares, scored), shown = found[best], windows[best]
+        best = max(range(len(found)), key=lambda place: (found[place]["supports"], -place))
+        shares = found[best]
+        shown = closest_sentence(claim, chunk.text, pieces[best].span)
         backing = min(round(shares["supports"] + shares["partly"], 4), 1.0)
         contradiction = min(round(shares["contradicts"], 4), 1.0)
-        scores = {name: min(round(share, 4), 1.0) for name, share in shares.items()}
+        kept = {name: min(round(share, 4), 1.0) for name, share in shares.items()}
         return Reading(
             chunk_id=chunk.id,
             support_level=self._level(shares["supports"], backing),
@@ -388,14 +389,11 @@ class HfJudge:
             similarity=similarity_of(backing, self._settings.supported_from),
             contradiction=contradiction,
             directness=1.0,
-            snippet=chunk.text[shown.span.start : shown.span.end],
-            snippet_span=shown.span,
-            notes=_reading_notes(shares, scored, len(windows)),
-            scores=tuple(sorted({**scores, "support": backing}.items())),
+            snippet=chunk.text[shown.start : shown.end],
+            snippet_span=shown,
+            notes=_reading_notes(shares, scores[best], len(pieces)),
+            scores=tuple(sorted({**kept, "support": backing}.items())),
         )
-
-    def _scores(self, claim: str, windows: Sequence[ScoredWindow]) -> list[LabelProbabilities]:
-        return [self._model.score(window.text, claim) for window in windows]
 
     def _shares(self, scored: LabelProbabilities) -> dict[str, float]:
         shares = dict.fromkeys(("supports", "partly", "neither", "contradicts"), 0.0)
@@ -425,23 +423,18 @@ def hf_judge(settings: HfSettings) -> HfJudge:
     return HfJudge(settings, model, meanings, weights_digest(folder, besides))
 
 
-def windows_for(claim: str, chunk: Chunk, model: PairScorer) -> tuple[ScoredWindow, ...]:
-    """Return the parts of a chunk that the model reads, each with its closest sentence."""
-    if model.form.reads_window:
-        return (window_for(claim, chunk.text),)
-    return tuple(
-        ScoredWindow(piece.text, _closest_sentence(claim, chunk.text, piece.span))
-        for piece in evidence_pieces(chunk.text, model.form, model.count_tokens)
-    )
+def pieces_for(claim: str, chunk: Chunk, model: PairScorer) -> tuple[EvidencePiece, ...]:
+    """Return the parts of a chunk that the model reads: its window, or all of it.
+
+    The window is the whole chunk if no word is shared.
+    """
+    if not model.form.reads_window:
+        return evidence_pieces(chunk.text, model.form, model.count_tokens)
+    text = select_window(claim, chunk.text).text or chunk.text
+    return (EvidencePiece(text, Span(0, len(chunk.text))),)
 
 
-def window_for(claim: str, text: str) -> ScoredWindow:
-    """Return the sentences that are closest to a claim; the whole text if no word is shared."""
-    closest = _closest_sentence(claim, text, Span(0, len(text)))
-    return ScoredWindow(select_window(claim, text).text or text, closest)
-
-
-def _closest_sentence(claim: str, text: str, part: Span) -> Span:
+def closest_sentence(claim: str, text: str, part: Span) -> Span:
     """Return the sentence of a part that shares most with a claim; an empty span if none does."""
     within = text[part.start : part.end]
     spans = select_window(claim, within).spans
