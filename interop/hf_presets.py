@@ -185,8 +185,8 @@ def build_lettucedetect(folder: Path) -> tuple[Any, Any]:
 
 def minicheck_t5(tokenizer: Any, network: Any, evidence: str, claim: str) -> float:
     """MiniCheck, inference.py: one step of the decoder, tokens 3 (no) and 209 (yes)."""
-    inputs = tokenizer("predict: " + tokenizer.eos_token.join([evidence, claim]), truncation=True,
-                       max_length=2048, return_tensors="pt")  # fmt: skip
+    text = "predict: " + tokenizer.eos_token.join([evidence, claim])
+    inputs = tokenizer(text, return_tensors="pt")
     start = torch.zeros((1, 1), dtype=torch.long)
     logits = network(**inputs, decoder_input_ids=start).logits.squeeze(1)
     return float(torch.softmax(logits[:, torch.tensor([3, 209])], dim=-1)[0, 1])
@@ -297,8 +297,11 @@ def main(place: str) -> None:
         tokenizer, network = build(project / "model")
         network.eval()
         more = 'foundation = "foundation"' if preset == "hhem" else ""
+        if parted:
+            # These tokens are letters: a piece has more of them than the default.
+            more = "max_tokens = 8192"
         settings = f'[hf]\nmodel = "model"\npreset = "{preset}"\n{more}\n'
-        hostile = f"{SHORT} {tokenizer.eos_token}{CLAIM}"
+        hostile = SHORT.replace("15 days", f"15{tokenizer.eos_token}days")
         given = [row["support"] for row in score(project, settings, SHORT, LONG, hostile)]
         parts = pieces(tokenizer, *parted) if parted else [LONG]
         with torch.no_grad():
