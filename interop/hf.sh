@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The judge of the extra `hf` loads and runs a real classifier, which is built small on the spot.
+# The judge of the extra `hf` loads and runs real models, which are built small on the spot: a
+# classifier, and one of the architecture of each preset.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 home=.interop/hf
@@ -14,3 +15,4 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 # The network guard of the tests: a load that uses the network fails.
 PYTHONPATH=tests/offline "$home/bin/python" interop/hf_check.py "$folder"
+PYTHONPATH=tests/offline "$home/bin/python" interop/hf_presets.py "$folder"

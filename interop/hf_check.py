@@ -59,16 +59,24 @@ def main(place: str) -> None:
     require(ledger["judge"]["name"] == "hf", "the ledger names the judge", ledger["judge"])
     require(ledger["judge"]["rederivable"] is False, "and marks it", ledger["judge"])
     readings = [reading for entry in ledger["entries"] for reading in entry["readings"]]
-    sums = [sum(reading["scores"].values()) for reading in readings]
+    shares = ("supports", "partly", "neither", "contradicts")
+    sums = [sum(reading["scores"][share] for share in shares) for reading in readings]
     require(all(abs(each - 1) < 0.001 for each in sums), f"{len(sums)} readings sum to 1", sums)
     again = json.loads(check(project, '[hf]\nmodel = "nli"').stdout)
     require(again["entries"] == ledger["entries"], "a second run gives the same readings", "")
+    cascade = check(project, '[cascade]\nmargin = 0.5\n[hf]\nmodel = "nli"')
+    told = "claims were uncertain and sent to hf" in cascade.stderr
+    require(told, "a cascade tells how many claims it sent", cascade.stderr)
+    mixed = json.loads(cascade.stdout)
+    require(mixed["judge"]["name"] == "layered+hf", "and names both judges", mixed["judge"])
     build(project / "one", ["LABEL_0"])
     single = check(project, '[hf]\nmodel = "one"\nlabels = { LABEL_0 = "supports" }')
     require(single.returncode in (0, 1, 3), "a model with one output", single.stderr)
     build(project / "two", ["LABEL_0", "LABEL_1"])
     unclear = check(project, '[hf]\nmodel = "two"')
     require(unclear.returncode == 2 and "AF262" in unclear.stderr, "unclear labels", unclear.stderr)
+    preset = check(project, '[hf]\nmodel = "nli"\npreset = "factcg"')
+    require(preset.returncode == 2 and "AF264" in preset.stderr, "another preset", preset.stderr)
     absent = check(project, '[hf]\nmodel = "nobody/nothing"')
     require(absent.returncode == 2 and "AF261" in absent.stderr, "no download", absent.stderr)
 

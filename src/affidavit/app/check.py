@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from affidavit.app.judges import JudgeChoice, is_remote, judge_for, judge_named
+from affidavit.app.judges import JudgeChoice, is_counted, judge_for, judge_named
 from affidavit.app.project import Project
 from affidavit.base.config import MAX_CONFIG_BYTES
 from affidavit.base.digest import digest_of
@@ -51,7 +51,7 @@ class CheckPlan(Struct, frozen=True, kw_only=True):
     @property
     def checking_jobs(self) -> int:
         """How many processes check answers: one if they would share a budget and a rate limit."""
-        return 1 if is_remote(self.judge) else self.jobs
+        return 1 if is_counted(self.judge) else self.jobs
 
 
 class CheckContext(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The estimated and the actual cost of a judge behind a server."""
+"""The estimated and the actual use of a judge behind a server, and of a cascade."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,6 +11,7 @@ from affidavit.app.judge_scoring import STANDARD_INPUT, RowScorer, outcome_of_li
 from affidavit.app.judges import judge_for
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
+from affidavit.judge.cascade import CascadeJudge
 from affidavit.judge.chat.judge import ChatJudge
 from affidavit.judge.protocol import Judge
 from affidavit.ledger.adjudication import CheckRequest
@@ -79,13 +80,25 @@ def estimate_rows(files: Iterable[Path], scorer: RowScorer, *, above_budget: boo
     return estimate_pairs(judge, listing.pairs, above_budget=above_budget)
 
 
-def estimate_pairs(judge: Judge, pairs: Iterable[Pair], *, above_budget: bool) -> str:
+def estimate_pairs(judge: Judge, pairs: Sequence[Pair], *, above_budget: bool) -> str:
     """Return the estimate of a run in words; refuse a run that exceeds its budget.
 
     `above_budget` permits such a run: it stops when the budget is spent.
     """
-    if not isinstance(judge, ChatJudge):
+    if isinstance(judge, ChatJudge):
+        return _chat_estimate(judge, pairs, above_budget=above_budget)
+    if not isinstance(judge, CascadeJudge):
         return ""
+    sent = judge.uncertain_pairs(pairs)
+    name = judge.larger.identity.name
+    text = f"{len(sent)} of {len(pairs)} claims are uncertain"
+    if not isinstance(judge.larger, ChatJudge):
+        count = sum(len(chunks) for _, chunks in sent)
+        return f"{text}; {name} will read {count} passages for them"
+    return f"{text}; {_chat_estimate(judge.larger, sent, above_budget=above_budget)}"
+
+
+def _chat_estimate(judge: ChatJudge, pairs: Iterable[Pair], *, above_budget: bool) -> str:
     settings, estimate = judge.settings, judge.estimate(pairs)
     text = (
         f"{settings.endpoint} will be asked {estimate.pairs - estimate.cached} times"
@@ -105,9 +118,21 @@ def estimate_pairs(judge: Judge, pairs: Iterable[Pair], *, above_budget: bool) -
 
 
 def cost_summary(judge: Judge) -> str:
-    """Return the actual cost in words; "" for a judge without a server."""
-    if not isinstance(judge, ChatJudge):
+    """Return the actual use in words; "" for a judge whose use is not counted."""
+    if isinstance(judge, ChatJudge):
+        return f"judge: {_chat_summary(judge)}"
+    if not isinstance(judge, CascadeJudge):
         return ""
+    counts = judge.counts
+    larger = judge.larger
+    text = (
+        f"judge: {counts.sent_claims} of {counts.claims} claims were uncertain and sent to"
+        f" {larger.identity.name}, {counts.sent_pairs} passages"
+    )
+    return f"{text}; {_chat_summary(larger)}" if isinstance(larger, ChatJudge) else text
+
+
+def _chat_summary(judge: ChatJudge) -> str:
     tally = judge.tally()
     parts = [f"{tally.requests} requests", f"{tally.cached} replies from before"]
     if tally.unreadable:
@@ -116,4 +141,4 @@ def cost_summary(judge: Judge) -> str:
         parts.append(f"{tally.refused} verdicts do not hold and count as nothing")
     if tally.spent is not None:
         parts.append(f"{tally.spent} spent")
-    return f"judge: {', '.join(parts)}"
+    return ", ".join(parts)

@@ -19,7 +19,7 @@ from typing import Final, TypeVar, cast
 import msgspec
 from msgspec import Struct
 
-from affidavit.app.judges import DEFAULT_JUDGE, JudgeChoice, is_remote, judge_for
+from affidavit.app.judges import DEFAULT_JUDGE, JudgeChoice, is_counted, judge_for
 from affidavit.app.project import Project
 from affidavit.base.digest import chunk_hash, sha256_hex
 from affidavit.base.errors import AffidavitError, Where
@@ -341,7 +341,7 @@ def judge_file(path: Path, scorer: RowScorer, jobs: int = 1) -> Iterator[RowOutc
     Memory does not grow with the number of rows. A judge behind a server is used by one process
     only: several would have to share its budget and its rate limit.
     """
-    jobs = 1 if is_remote(scorer.choice) else jobs
+    jobs = 1 if is_counted(scorer.choice) else jobs
     name = _input_name(path)
     try:
         scored = run_in_order(scorer, batches(row_lines(path)), jobs)

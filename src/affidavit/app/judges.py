@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
@@ -18,7 +18,7 @@ from affidavit.base.config import ConfigFaults, read_config
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
 from affidavit.judge.chat.settings import ChatSettings, chat_settings
-from affidavit.judge.huggingface_settings import HfSettings
+from affidavit.judge.huggingface_settings import HfSettings, hf_settings
 from affidavit.judge.layered.judge import LayeredJudge
 from affidavit.judge.lexical.judge import LexicalJudge
 from affidavit.judge.protocol import Judge
@@ -39,14 +39,35 @@ _BUILT_IN: Final[dict[BuiltIn, Callable[[], Judge]]] = {
 
 DEFAULT_JUDGE: Final = BuiltIn.LAYERED
 
-JudgeChoice: TypeAlias = BuiltIn | ChatSettings | HfSettings
+
+class CascadeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[cascade]`: a built-in judge reads first, the judge of the file what is uncertain.
+
+    `margin` is how close to its bound a score is uncertain, and `passages` how many passages of an
+    uncertain claim are sent.
+    """
+
+    first: BuiltIn = DEFAULT_JUDGE
+    margin: Annotated[float, msgspec.Meta(ge=0, le=0.5)] = 0.2
+    passages: Annotated[int, msgspec.Meta(ge=1, le=100)] = 4
+
+
+class CascadeChoice(msgspec.Struct, frozen=True):
+    """A cascade, and the judge that it asks."""
+
+    settings: CascadeSettings
+    larger: ChatSettings | HfSettings
+
+
+JudgeChoice: TypeAlias = BuiltIn | ChatSettings | HfSettings | CascadeChoice
 
 
 class JudgeFileV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A settings file: one table, which determines the kind of judge."""
+    """A settings file: one table for the kind of judge, and `[cascade]` to ask it only in doubt."""
 
     chat: ChatSettings | None = None
     hf: HfSettings | None = None
+    cascade: CascadeSettings | None = None
 
 
 def judge_file_of(text: str | None) -> str | None:
@@ -79,23 +100,48 @@ def judge_for(choice: JudgeChoice, project: Project) -> Judge:
         from affidavit.judge.chat.judge import chat_judge
 
         return chat_judge(choice, project.folder / "judge" / "chat", os.environ)
+    if isinstance(choice, CascadeChoice):
+        from affidavit.judge.cascade import CascadeJudge
+
+        settings = choice.settings
+        return CascadeJudge(
+            judge_for(settings.first, project),
+            judge_for(choice.larger, project),
+            margin=settings.margin,
+            passages=settings.passages,
+        )
     from affidavit.judge.huggingface import hf_judge
 
     return hf_judge(choice)
 
 
-def is_remote(choice: JudgeChoice) -> bool:
-    """Tell whether a judge sends the user's texts to a server, which may cost money."""
-    return isinstance(choice, ChatSettings)
+def is_counted(choice: JudgeChoice) -> bool:
+    """Tell whether the use of a judge is estimated before a run and counted after it.
+
+    It then runs in one process: a budget, a rate limit and the counts are not shared.
+    """
+    return isinstance(choice, ChatSettings | CascadeChoice)
 
 
 def _choice_from(file: JudgeFileV1, folder: Path) -> JudgeChoice:
+    named = _named_judge(file, folder)
+    return named if file.cascade is None else CascadeChoice(file.cascade, named)
+
+
+def _named_judge(file: JudgeFileV1, folder: Path) -> ChatSettings | HfSettings:
     if file.chat is not None and file.hf is None:
         return chat_settings(file.chat)
     if file.hf is not None and file.chat is None:
-        beside = folder / file.hf.model
-        named = str(beside) if beside.is_dir() else file.hf.model
-        return msgspec.structs.replace(file.hf, model=named)
+        settings = hf_settings(file.hf)
+        foundation = settings.foundation and _model_beside(settings.foundation, folder)
+        model = _model_beside(settings.model, folder)
+        return msgspec.structs.replace(settings, model=model, foundation=foundation)
     raise AffidavitError(
         faults.JUDGE_FIELD, problem="the file must have the table [chat] or [hf], and only one"
     )
+
+
+def _model_beside(name: str, folder: Path) -> str:
+    """Return the folder of a model beside the settings file, if there is one; or else the name."""
+    beside = folder / name
+    return str(beside) if beside.is_dir() else name

@@ -113,7 +113,7 @@ _SINGLE_ANSWER_OPTIONS: Final = ("format_name", "expand", "order", "query", "tit
 )
 @click.option(
     "--judge",
-    help="The judge: layered (default), lexical, or a TOML file with [chat] or [hf].",
+    help="The judge: layered (default), lexical, or a TOML file with [chat], [hf] or [cascade].",
 )
 @yes_option
 @click.option("--at", help="The date or time of the answer, for outdated sources; by default now.")

@@ -45,9 +45,9 @@ def printed_check_costs(
     above_budget: bool,
 ) -> Iterator[None]:
     """Print the estimated cost of checking answers, then the actual one, even after an error."""
-    from affidavit.app.judges import is_remote, judge_for
+    from affidavit.app.judges import is_counted, judge_for
 
-    if not is_remote(plan.judge):
+    if not is_counted(plan.judge):
         yield
         return
     from affidavit.app import judge_costs
@@ -65,9 +65,9 @@ def printed_row_costs(
     terminal: Terminal, scorer: "RowScorer", files: Iterable[Path], *, above_budget: bool
 ) -> Iterator[None]:
     """Print the estimated cost of scoring files, then the actual one, even after an error."""
-    from affidavit.app.judges import is_remote, judge_for
+    from affidavit.app.judges import is_counted, judge_for
 
-    if not is_remote(scorer.choice):
+    if not is_counted(scorer.choice):
         yield
         return
     from affidavit.app import judge_costs

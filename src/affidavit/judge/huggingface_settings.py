@@ -6,32 +6,51 @@ from typing import Annotated, Final, Literal, NoReturn
 
 import msgspec
 
-from affidavit.base.errors import AffidavitError
+from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
 
 # The table `[hf]` of a judge's file.
 
 SettingText = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 LabelMeaning = Literal["supports", "partly", "neither", "contradicts"]
+Preset = Literal["nli", "minicheck", "hhem", "factcg", "lettucedetect"]
+"""The published verifiers whose prompt, labels and pieces are known; `nli` is any classifier."""
 
 
 class HfSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The table `[hf]`.
 
     `model` is a folder, relative to the file, or the name of a model on the hub. A model is only
-    downloaded with `allow_download`; otherwise the local copy of the hub is used.
+    downloaded with `allow_download`; otherwise the local copy of the hub is used. `foundation` is
+    the model whose tokenizer and configuration a model without its own uses.
     """
 
     model: SettingText
+    preset: Preset = "nli"
+    foundation: SettingText | None = None
     revision: SettingText | None = None
     allow_download: bool = False
     labels: dict[str, LabelMeaning] = {}
-    max_tokens: Annotated[int, msgspec.Meta(ge=16, le=100_000)] = 512
+    max_tokens: Annotated[int, msgspec.Meta(ge=16, le=100_000)] | None = None
+    """By default what the preset was trained for."""
     supported_from: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.5
     contradicted_from: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.5
 
     def __hash__(self) -> int:
-        return hash((self.model, self.revision, tuple(sorted(self.labels.items()))))
+        return hash((self.model, self.revision, self.preset, tuple(sorted(self.labels.items()))))
+
+
+def hf_settings(wire: HfSettings) -> HfSettings:
+    """Return the settings if they are valid together; otherwise raise the field."""
+    if wire.preset != "nli" and wire.labels:
+        _refuse_field("labels", f"the preset {wire.preset!r} says what the outputs mean")
+    if wire.preset != "hhem" and wire.foundation is not None:
+        _refuse_field("foundation", "only a model of the preset 'hhem' has a foundation")
+    return wire
+
+
+def _refuse_field(field: str, problem: str) -> NoReturn:
+    raise AffidavitError(faults.JUDGE_FIELD, Where(field=f"hf.{field}"), problem=problem)
 
 
 # The meaning of a classifier's labels. An unknown label stops the run: a guess could invert every

@@ -73,3 +73,14 @@ def similarity_of(support: float, supported_from: float) -> float:
     room = 1 - supported_from
     above = (support - supported_from) / room if room else 1.0
     return round(bound + _MIN_ABOVE + (1 - bound - _MIN_ABOVE) * above, 4)
+
+
+def support_from_similarity(similarity: float) -> float:
+    """Return a similarity as a probability, with the bound of full support at 0.5.
+
+    The inverse of `similarity_of`, for a judge whose own threshold is not known.
+    """
+    bound = DEFAULT_RULES.verdict.supported_above
+    if similarity <= bound:
+        return 0.5 * similarity / bound
+    return 0.5 + 0.5 * (similarity - bound) / (1 - bound)

@@ -324,8 +324,14 @@ MODEL_FAILED = Fault(
     "AF263",
     "judge.model_failed",
     "the model failed on a pair of claim and evidence ({problem})",
-    "check that it is a sequence pair classifier",
+    "check that it is a sequence pair classifier, or set its preset",
     Exit.UNKNOWN,
+)
+MODEL_UNFIT = Fault(
+    "AF264",
+    "judge.model_unfit",
+    "the model does not fit the preset {preset!r}: {problem}",
+    "choose the preset of this model; docs/judges.md lists them",
 )
 
 
