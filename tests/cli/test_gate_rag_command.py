@@ -117,6 +117,13 @@ def test_a_gate_with_confidence_needs_enough_items(folder: Folder) -> None:
     assert (code, report["decision"]) == (3, "inconclusive")
     assert report["metrics"]["precision"]["ci95"] == [0.675592, 1.0]
     assert "too few items" in report["reasons"][0]
+    # It was measured: the table shows its figure, and does not call it "not measured" beside that.
+    (row,) = (
+        line
+        for line in folder.gate("--gates", "precision>=0.80@95").stdout.splitlines()
+        if line.startswith("precision")
+    )
+    assert (row.split()[1], row.endswith("could not tell")) == ("1", True)
 
 
 SETTINGS = {

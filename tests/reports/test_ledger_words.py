@@ -1,8 +1,10 @@
 """How values of the ledger are said to people."""
 
+import pytest
 from tests.ledger.examples import located_reading
 from tests.ledger.small_ledgers import ledger
 
+from affidavit.decision.decision import GateStatus, status_words
 from affidavit.ledger.gates import LEDGER_METRICS
 from affidavit.reports import ledger_wording as words
 
@@ -37,9 +39,26 @@ def test_a_failing_share_never_looks_like_its_threshold() -> None:
 def test_a_gate_without_its_claims_says_so() -> None:
     rows = list(words.gate_rows(ledger("material: A full 0.9")))
     (empty,) = (row for row in rows if row.description == "Minor claims unsupported")
-    assert (empty.measured, words.LEDGER_STATUS_NAMES[empty.status]) == ("–", "Nothing to measure")
+    assert (empty.measured, empty.result) == ("–", "Nothing to measure")
 
 
 def test_every_value_has_its_words() -> None:
     assert set(words.LEDGER_METRIC_DESCRIPTIONS) == set(LEDGER_METRICS)
     assert words.title_case("not_found") == "Not Found"
+
+
+# The status of a gate, its figure, and the words in every table.
+STATUS_WORDS = {
+    "a gate that holds": (GateStatus.PASSED, 1.0, "pass"),
+    "a gate that fails": (GateStatus.FAILED, 0.0, "fail"),
+    "nothing was measured": (GateStatus.OPEN, None, "not measured"),
+    "a figure stands beside it": (GateStatus.OPEN, 0.5, "could not tell"),
+    "there is no such claim": (GateStatus.EMPTY, None, "nothing to measure"),
+}
+
+
+@pytest.mark.parametrize(("status", "value", "wanted"), STATUS_WORDS.values(), ids=STATUS_WORDS)
+def test_a_measured_gate_is_never_called_not_measured(
+    status: GateStatus, value: float | None, wanted: str
+) -> None:
+    assert status_words(status, value) == wanted

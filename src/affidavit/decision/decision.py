@@ -22,6 +22,15 @@ class GateStatus(StrEnum):
     pass and stops no decision; without another gate that passes, nothing is decided."""
 
 
+def status_words(status: GateStatus, value: float | None) -> str:
+    """Return the status of a gate in words.
+
+    An open gate with a figure was measured: what is left over, or its interval, could turn it.
+    """
+    is_open = status is GateStatus.OPEN and value is not None
+    return "could not tell" if is_open else status.replace("_", " ")
+
+
 class Decision(StrEnum):
     """The decision over all gates."""
 

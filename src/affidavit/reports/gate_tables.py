@@ -1,12 +1,14 @@
 """The words, numbers and tables of a gate report, the same in every rendering."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from affidavit.decision.counts import Listing
+from affidavit.decision.decision import status_words
 from affidavit.decision.evaluation import Figure, GateResult
 from affidavit.decision.gate import threshold_text
 from affidavit.decision.report import Report, RowLocation
@@ -30,9 +32,6 @@ _LONGEST_LINE: Final = 300
 """A skipped line starts with its path, which may be long, before the problem."""
 DECISION_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {"ship": "Ship", "no_ship": "Do not ship", "inconclusive": "Could not tell"}
-)
-STATUS_NAMES: Final[Mapping[str, str]] = MappingProxyType(
-    {"pass": "pass", "fail": "fail", "not_measured": "not measured"}
 )
 KIND_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -192,14 +191,22 @@ def _title_with_total(title: str, total: int) -> str:
     return f"{title.capitalize()} ({total})"
 
 
+_COUNTED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "pass": "passed",
+        "fail": "failed",
+        "not measured": "not measured",
+        "could not tell": "undecided",
+        "nothing to measure": "with nothing to measure",
+    }
+)
+
+
 def headline(report: Report) -> str:
     """Return the decision and the numbers of gates by status."""
     said = DECISION_NAMES[report.decision]
-    failed = sum(gate.status == "fail" for gate in report.gates)
-    unsure = sum(gate.status == "not_measured" for gate in report.gates)
-    passed = len(report.gates) - failed - unsure
-    counted = ((passed, "passed"), (failed, "failed"), (unsure, "not measured"))
-    parts = ", ".join(f"{count} {word}" for count, word in counted if count)
+    counts = Counter(status_words(gate.status, gate.value) for gate in report.gates)
+    parts = ", ".join(f"{counts[name]} {word}" for name, word in _COUNTED.items() if counts[name])
     return f"{said}: {parts}" if parts else said
 
 
@@ -240,7 +247,7 @@ def gate_table(report: Report) -> ReportTable:
                 format_threshold(gate),
                 ABSENT if gate.n is None else str(gate.n),
                 str(gate.not_measured),
-                STATUS_NAMES[gate.status],
+                status_words(gate.status, gate.value),
             ),
             gate.status,
         )
@@ -450,7 +457,7 @@ def _frontier(tradeoff: Tradeoff) -> ReportTable:
                 format_figure(made.p95_ms, digits=1),
                 format_figure(made.precision),
                 uses.get(made.config, ABSENT),
-                STATUS_NAMES["pass" if made.passes else "fail"],
+                "pass" if made.passes else "fail",
             ),
             "pass" if made.passes else "fail",
         )

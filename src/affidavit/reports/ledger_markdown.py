@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from affidavit.decision.decision import status_words
 from affidavit.ledger.labels import VERDICT_NAMES, long_place, percent_rounded_down, verdict_label
 from affidavit.ledger.model import Verdict
 from affidavit.ledger.record import ClaimOrder, Ledger, LedgerEntry
@@ -110,7 +111,7 @@ def _decision(ledger: Ledger) -> Iterator[str]:
     decision = ledger.gates.decision.replace("_", "-")
     yield from ("### Decision", "", f"**{decision.capitalize()}**", "")
     for result in ledger.gates.results:
-        yield f"- {result.status.replace('_', ' ')}: {_escaped(result.reason)}"
+        yield f"- {status_words(result.status, result.value)}: {_escaped(result.reason)}"
     if not ledger.gates.results:
         yield "No gate was set, so nothing was decided."
     yield ""

@@ -119,7 +119,7 @@ def _gates(ledger: Ledger) -> list[View]:
             "wanted": row.wanted,
             "measured": row.measured,
             "status": row.status.value,
-            "status_words": words.LEDGER_STATUS_NAMES[row.status],
+            "status_words": row.result,
         }
         for row in words.gate_rows(ledger)
     ]

@@ -58,7 +58,7 @@ def ledger_text(
                 row.description,
                 row.wanted,
                 row.measured,
-                Cell(words.LEDGER_STATUS_NAMES[row.status], _STATUS_TONES[row.status]),
+                Cell(row.result, _STATUS_TONES[row.status]),
             )
             for row in words.gate_rows(ledger)
         ),

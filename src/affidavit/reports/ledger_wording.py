@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from affidavit.decision.decision import Decision, GateStatus
+from affidavit.decision.decision import Decision, GateStatus, status_words
 from affidavit.decision.gate import Gate
 from affidavit.decision.metric import Metric, MetricKind
 from affidavit.ledger import labels
@@ -18,14 +18,6 @@ LEDGER_DECISION_NAMES: Final[Mapping[Decision, str]] = MappingProxyType(
         Decision.SHIP: "Ship",
         Decision.NO_SHIP: "Do not ship",
         Decision.INCONCLUSIVE: "Could not tell",
-    }
-)
-LEDGER_STATUS_NAMES: Final[Mapping[GateStatus, str]] = MappingProxyType(
-    {
-        GateStatus.PASSED: "Pass",
-        GateStatus.FAILED: "Fail",
-        GateStatus.OPEN: "Not measured",
-        GateStatus.EMPTY: "Nothing to measure",
     }
 )
 LEDGER_METRIC_DESCRIPTIONS: Final[Mapping[str, str]] = MappingProxyType(
@@ -93,6 +85,7 @@ class GateRow(NamedTuple):
     wanted: str
     measured: str
     status: GateStatus
+    result: str
 
 
 def gate_rows(ledger: Ledger) -> Iterator[GateRow]:
@@ -106,6 +99,7 @@ def gate_rows(ledger: Ledger) -> Iterator[GateRow]:
             wanted + confidence,
             "–" if result.status is GateStatus.EMPTY else format_measure(gate.metric, result.value),
             result.status,
+            status_words(result.status, result.value).capitalize(),
         )
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from affidavit.decision.decision import status_words
 from affidavit.decision.gate import Gate
 from affidavit.packs.explanations import Explanation, describe_check
 from affidavit.packs.lint import BundleLint, decide_lint
@@ -49,7 +50,7 @@ def lint_text(lint: LintOutput) -> Iterator[TextPart]:
         else:
             yield from _bundle_text(outcome)
             for result in decide_lint(lint.gates, outcome.result).results:
-                yield f"Gate: {result.status.replace('_', ' ')}: {result.reason}"
+                yield f"Gate: {status_words(result.status, result.value)}: {result.reason}"
     yield Note(f"packs: {', '.join(f'{pack.label} ({pack.digest[:19]})' for pack in packs)}")
     disclaimer = disclaimer_of(packs)
     if disclaimer is not None:
