@@ -15,7 +15,8 @@ from affidavit.app.keys import create_key, key_folder, random_bytes
 from affidavit.app.service import AnswerService, ServiceConfig, api_key_file, create_api_key
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.application import ServiceDependencies, build_application
-from affidavit.web.middleware import RequestLog, ServiceMiddleware
+from affidavit.web.middleware import ServiceMiddleware
+from affidavit.web.request_log import RequestLog
 from affidavit.web.settings import WebSettings
 
 AT = "2026-01-01T00:00:00Z"
@@ -27,6 +28,9 @@ SLOW_TOOL = """
 [tools.slow]
 description = "Takes its time"
 sources = [{ kind = "python", name = "slow", call = "tests.web.slow_tool:wait" }]
+
+[tools.held]
+sources = [{ kind = "python", name = "held", call = "tests.web.slow_tool:hold" }]
 """
 
 

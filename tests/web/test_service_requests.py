@@ -262,7 +262,7 @@ class Broken(Exception):
 def test_a_defect_is_a_problem_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service = Service(make_project(tmp_path))
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise Broken("secret details")
 
     monkeypatch.setattr("affidavit.app.service.request_from_wire", fail)
@@ -293,3 +293,31 @@ def test_concurrent_requests_are_limited(tmp_path: Path) -> None:
     assert (refused.status, refused.json["code"]) == (503, "AF507")
     assert refused.headers["retry-after"] == "1"
     assert answered.json["verdict"] == "evidenced"
+
+
+LONG = b"[" + b"1," * 20_000
+UNLOCATED = {
+    "not JSON": (LONG + b"x]", "AF020", 1),
+    "a key twice": (LONG + b'{"a":1,"a":2}]', "AF024", None),
+    "an integer beyond 53 bits": (LONG + b"9007199254740993]", "AF025", None),
+    "an integer beyond 64 bits": (LONG + b"1" * 30 + b"]", "AF025", None),
+    "too deep": (LONG + b"[" * 40 + b"]" * 41, "AF026", None),
+    "too deep to be written": (LONG + b"[" * 400 + b"]" * 401, "AF026", None),
+    "invalid UTF-8": (LONG + b'"\xff"]', "AF022", 1),
+}
+
+
+@pytest.mark.parametrize(("body", "code", "line"), UNLOCATED.values(), ids=UNLOCATED.keys())
+def test_long_malformed_bodies_are_refused_without_a_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: bytes, code: str, line: int | None
+) -> None:
+    def search(_: object) -> None:
+        raise Broken("this would take a second per megabyte")
+
+    monkeypatch.setattr("affidavit.base.strict_json._JsonScanner.read_document", search)
+    service = Service(make_project(tmp_path))
+    for path in ("/v1/answer", "/v1/verify"):
+        reply = service.ask("POST", path, body, JSON)
+        if path == "/v1/answer" or code not in ("AF026",):
+            assert (reply.status, reply.json["code"]) == (400, code)
+            assert reply.json.get("line") == line

@@ -20,7 +20,9 @@ from affidavit.app.keys import PROJECT_FOLDER, random_bytes
 from affidavit.app.tool_config import find_config, load_tool_config, load_toolbox
 from affidavit.app.tool_queries import (
     DEFAULT_DEADLINE_MS,
+    MAX_DEADLINE_MS,
     SOURCE_THREADS,
+    CallerThreads,
     DaemonThreadPool,
     ToolSet,
     gather_evidence,
@@ -88,7 +90,7 @@ class AnswerContext:
     routes: RouteTable
     now: Callable[[], str]
     served_by: dict[str, JsonValue] | None = None
-    threads: DaemonThreadPool | None = SOURCE_THREADS
+    threads: DaemonThreadPool | CallerThreads | None = SOURCE_THREADS
     started_at: float | None = None
 
     @property
@@ -106,13 +108,16 @@ def request_from_bytes(raw: bytes, name: str) -> AnswerRequest:
     return request_from_wire(value, name)
 
 
-def request_from_wire(value: JsonValue, file: str | None = None) -> AnswerRequest:
+def request_from_wire(
+    value: JsonValue, file: str | None = None, max_deadline_ms: int = MAX_DEADLINE_MS
+) -> AnswerRequest:
     """Return the request in a decoded document.
 
     It is a bare list of checks, or an object with `checks` or `question` and maybe `deadline_ms`.
     """
+    default_ms = min(DEFAULT_DEADLINE_MS, max_deadline_ms)
     if not isinstance(value, dict):
-        return AnswerRequest(checks_from_wire(value, file))
+        return AnswerRequest(checks_from_wire(value, file), None, default_ms)
     unknown = [name for name in value if name not in _MEMBERS]
     if unknown:
         problem = f"the member {unknown[0][:60]!r} is not known"
@@ -120,13 +125,13 @@ def request_from_wire(value: JsonValue, file: str | None = None) -> AnswerReques
     if ("checks" in value) == ("question" in value):
         problem = "it has to have either `checks` or `question`"
         raise AffidavitError(faults.ANSWER_REQUEST, Where(file), problem=problem)
-    deadline_ms = value.get("deadline_ms", DEFAULT_DEADLINE_MS)
+    deadline_ms = value.get("deadline_ms", default_ms)
     place = Where(file, None, "deadline_ms")
     if not isinstance(deadline_ms, int) or isinstance(deadline_ms, bool):
         problem = "the deadline is not a whole number of milliseconds"
         raise AffidavitError(faults.ANSWER_REQUEST, place, problem=problem)
     # A refused question queries no tool, so the deadline would not be checked later.
-    require_deadline(deadline_ms, place)
+    require_deadline(deadline_ms, place, max_deadline_ms)
     if "checks" in value:
         return AnswerRequest(checks_from_wire(value["checks"], file), None, deadline_ms)
     question = value["question"]

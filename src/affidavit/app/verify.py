@@ -18,7 +18,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import receipts as faults
 from affidavit.base.faults.input import FILE_UNREADABLE
 from affidavit.base.files import is_folder, open_to_read, read_bounded
-from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
+from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode, read_lines, split_lines
 from affidavit.checks.receipt import (
     ReceiptBody,
@@ -105,6 +105,7 @@ class ReceiptInput(Struct, frozen=True):
     file: str
     line: int | None = None
     raw: bytes | None = None
+    limits: JsonLimits = DOCUMENT_LIMITS
 
     @property
     def name(self) -> str:
@@ -115,7 +116,7 @@ class ReceiptInput(Struct, frozen=True):
         """Read the receipt; an error names the file and the line."""
         try:
             raw = read_bounded(self.file, _MAX_BYTES) if self.raw is None else self.raw
-            return receipt_from_bytes(raw)
+            return receipt_from_bytes(raw, self.limits)
         except AffidavitError as error:
             # The decoder counts lines from the start of `raw`.
             line = error.where.line if self.line is None else self.line

@@ -79,6 +79,20 @@ from affidavit.reports.text_tables import Cell, Tone
     help="The largest request body, in bytes.",
 )
 @click.option(
+    "--max-deadline",
+    default=60_000,
+    show_default=True,
+    type=click.IntRange(1, 60_000),
+    help="The longest deadline that a request may ask for, in milliseconds.",
+)
+@click.option(
+    "--idle-seconds",
+    default=5,
+    show_default=True,
+    type=click.IntRange(1, 3600),
+    help="How long a connection stays open without a request.",
+)
+@click.option(
     "--shutdown-seconds",
     default=30,
     show_default=True,
@@ -100,13 +114,16 @@ def serve(
     key_rate: float,
     address_rate: float,
     max_body: int,
+    max_deadline: int,
+    idle_seconds: int,
     shutdown_seconds: int,
     project: Path,
 ) -> Exit:
     """Serve answers and verification over HTTP.
 
-    GET /schema returns the OpenAPI document. The log goes to standard error as one JSON object per
-    line; -q omits the lines about requests. Callers on other machines need an API key.
+    GET /docs describes the service, and GET /schema returns the OpenAPI document. The log goes to
+    standard error as one JSON object per line; -q omits the lines about requests. Callers on other
+    machines need an API key.
     """
     from affidavit.app.service import AnswerService, ServiceConfig
     from affidavit.web.server import ApplicationFactory, ListenAddress, listen_at, require_keys_for
@@ -123,6 +140,7 @@ def serve(
         max_body_bytes=max_body,
         key_rate=key_rate,
         address_rate=address_rate,
+        max_deadline_ms=max_deadline,
     )
     listening = listen_at(ListenAddress(host, port))
     address, bound_port = listening.getsockname()[:2]
@@ -130,9 +148,15 @@ def serve(
     if terminal.json:
         terminal.print_json({"url": url, "anonymous": settings.anonymous})
     else:
-        terminal.print(f"Serving at {url} (OpenAPI: /schema)")
+        terminal.print(f"Serving at {url} (described at {url}/docs)")
     factory = ApplicationFactory(config, settings, log_requests=not terminal.quiet)
-    serve_until_stopped(factory, listening, workers=workers, shutdown_seconds=shutdown_seconds)
+    serve_until_stopped(
+        factory,
+        listening,
+        workers=workers,
+        idle_seconds=idle_seconds,
+        shutdown_seconds=shutdown_seconds,
+    )
     return Exit.YES
 
 

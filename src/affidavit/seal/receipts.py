@@ -24,7 +24,7 @@ from affidavit.base.digest import content_id, sha256_hex
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.faults import receipts as faults
-from affidavit.base.json_values import JsonValue
+from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.timestamps import MAX_CLOCK_SKEW, find_timestamp, timestamp_text
 from affidavit.seal.crypto import (
@@ -181,9 +181,9 @@ def seal_receipt(body: Mapping[str, JsonValue], key: SigningKey) -> dict[str, Js
     return {**named, "signature": signature}
 
 
-def receipt_from_bytes(raw: bytes) -> Receipt:
+def receipt_from_bytes(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> Receipt:
     """Read a receipt from strict JSON."""
-    return _receipt(*decode_sorted_compact(raw))
+    return _receipt(*decode_sorted_compact(raw, limits))
 
 
 def receipt_from(value: JsonValue) -> Receipt:
