@@ -2,6 +2,7 @@
 
 import json
 import threading
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.seal.authority import Authority, found_authority
 from affidavit.app import keys as wiring
 from affidavit.base.errors import AffidavitError
 from affidavit.cli.program import cli
+from affidavit.seal.receipts import receipt_from_bytes
 from affidavit.tools import timestamp_authority
 
 NOW = 1_767_225_600  # 2026-01-01T00:00:00Z
@@ -185,11 +187,67 @@ def test_a_time_stamp_of_a_real_authority(
     assert json.loads(path.read_bytes())["anchor"]["status"] == "rfc3161"
     roots, others = authority.folder / "root.pem", authority.folder / "other.pem"
     later = ("--at", authority.now.replace(year=authority.now.year + 1).strftime("%Y-%m-%d"))
-    for trusted, wanted in ((roots, 0), (others, 4)):
+    for trusted, wanted in ((roots, 0), (others, 1)):
         arguments = ("--tsa-roots", str(trusted), "--stamp-required", "--project", str(project))
         assert run("verify", str(path), *arguments, *later).exit_code == wanted
     policy = ("--tsa-roots", str(roots), "--tsa-policy", "1.2.3", "--project", str(project))
-    assert "AF346" in run("verify", str(path), *policy, *later).stdout
+    refused = run("verify", str(path), *policy, *later)
+    assert refused.exit_code == 1  # The receipt is not tampered with.
+    assert "AF346" in refused.stdout
+    assert "tampered" not in refused.stdout.lower()
+    unchecked = run("verify", str(path), "--project", str(project), *later)
+    assert unchecked.exit_code == 0
+    assert "NOT VALIDATED" in unchecked.stdout
+    required = run("verify", str(path), "--require-timestamp", "--project", str(project), *later)
+    assert (required.exit_code, "AF341" in required.stdout) == (3, True)
+
+
+def test_a_receipt_is_stamped_later_with_a_chain_of_certificates(
+    project: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", str(int(authority.now.timestamp())))
+    path, token = project / "bare.json", project / "bare.json.tst"
+    assert ask(project, CHECKS, "-o", str(path)).exit_code == 1
+    before = path.read_bytes()
+    with serving(lambda request: (200, authority.answer_to(request, with_chain=True))) as url:
+        stamped = run("receipt", "stamp", str(path), "--authority", url)
+    assert (stamped.exit_code, stamped.stderr) == (0, "")
+    assert path.read_bytes() == before
+    at = (authority.now + timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    verify = ("verify", str(path), "--project", str(project), "--at", at, "--require-timestamp")
+    trusted = ("--tsa-roots", str(authority.folder / "root.pem"))
+    held = run(*verify, *trusted, "--time-stamp", str(token))
+    assert held.exit_code == 0, held.stdout
+    assert "CN=Sample TSA stamped it" in held.stdout
+    # The whole response of an authority is read, too.
+    response = authority.folder / "answer.tsr"
+    assert run(*verify, *trusted, "--time-stamp", str(response)).exit_code == 0
+    assert run(*verify, *trusted).exit_code == 3
+    authority.openssl(
+        *("ts", "-verify", "-in", str(token), "-token_in", "-CAfile", "root.pem"),
+        *("-digest", anchor_digest(path)),
+    )
+    other = project / "other.json"
+    ask(project, "--question", QUESTION, "-o", str(other))
+    moved = run("verify", str(other), *verify[2:], *trusted, "--time-stamp", str(token))
+    assert (moved.exit_code, "AF340" in moved.stdout) == (4, True)
+    several = run("verify", str(other), str(path), *verify[2:], "--time-stamp", str(token))
+    assert (several.exit_code, several.stderr[:5]) == (2, "AF001")
+    no_token = run(*verify, "--time-stamp", str(path))
+    assert (no_token.exit_code, no_token.stderr[:5]) == (3, "AF347")
+
+
+def anchor_digest(path: Path) -> str:
+    return receipt_from_bytes(path.read_bytes()).forms.anchor_digest
+
+
+def test_an_authority_that_stamps_nothing_later(project: Path) -> None:
+    path = project / "bare.json"
+    ask(project, CHECKS, "-o", str(path))
+    with serving(lambda request: (503, b"")) as url:
+        result = run("receipt", "stamp", str(path), "--authority", url)
+    assert (result.exit_code, result.stderr[:5]) == (3, "AF371")
+    assert not (project / "bare.json.tst").exists()
 
 
 FAILURES: dict[str, tuple[int, bytes, str]] = {

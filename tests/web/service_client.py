@@ -67,6 +67,7 @@ class Service:
 
     project: Path
     settings: WebSettings = field(default_factory=WebSettings)
+    config: ServiceConfig | None = None
     seconds: float = 0.0
     log: io.StringIO = field(default_factory=io.StringIO)
     app: ServiceMiddleware = field(init=False)
@@ -75,7 +76,7 @@ class Service:
         dependencies = ServiceDependencies(
             api_key_file(self.project), RequestLog(self.log, lambda: AT), lambda: self.seconds
         )
-        use_cases = AnswerService(ServiceConfig(project=self.project))
+        use_cases = AnswerService(self.config or ServiceConfig(project=self.project))
         self.app = build_application(use_cases, self.settings, dependencies)
 
     @property

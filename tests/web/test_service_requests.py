@@ -7,6 +7,8 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
+from tests.cli.stamp_server import serving
+from tests.seal.authority import found_authority
 from tests.web.service_client import (
     CHECKS,
     JSON,
@@ -18,6 +20,7 @@ from tests.web.service_client import (
 )
 
 from affidavit.app.keys import key_folder
+from affidavit.app.service import ServiceConfig
 from affidavit.base.faults import CATALOG
 from affidavit.checks.routes import CoverageV1
 from affidavit.seal.receipts import ReceiptVerification
@@ -321,3 +324,34 @@ def test_long_malformed_bodies_are_refused_without_a_search(
         if path == "/v1/answer" or code not in ("AF026",):
             assert (reply.status, reply.json["code"]) == (400, code)
             assert reply.json.get("line") == line
+
+
+def test_receipts_of_the_service_are_anchored(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    own = Service(project, QUICK, ServiceConfig(project=project, anchor="self"))
+    receipt = own.post("/v1/answer", CHECKS)
+    assert msgspec.convert(receipt.json, AnswerReceiptV1).anchor is not msgspec.UNSET
+    assert own.ask("POST", "/v1/verify", receipt.body, JSON).json["valid"] is True
+    with serving(lambda _: (503, b"")) as url:
+        lenient = Service(project, QUICK, ServiceConfig(project=project, anchor=url))
+        config = ServiceConfig(project=project, anchor=url, anchor_required=True)
+        strict = Service(project, QUICK, config)
+        unstamped, refused = (each.post("/v1/answer", CHECKS) for each in (lenient, strict))
+    assert (unstamped.status, "anchor" in unstamped.json) == (200, False)
+    assert "HTTP 503" in lenient.lines[-1]["anchor_problem"]
+    assert (refused.status, refused.json["code"]) == (503, "AF510")
+    assert "AF371" in strict.lines[-1]["said"]
+
+
+def test_a_time_stamp_of_the_service_holds(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    authority = found_authority(tmp_path_factory.mktemp("authority"))
+    project = make_project(tmp_path)
+    with serving(lambda request: (200, authority.answer_to(request))) as url:
+        roots = (authority.folder / "root.pem",)
+        config = ServiceConfig(project=project, anchor=url, tsa_roots=roots)
+        service = Service(project, QUICK, config)
+        receipt = service.post("/v1/answer", CHECKS)
+    steps = service.ask("POST", "/v1/verify", receipt.body, JSON).json["steps"]
+    assert (steps[0]["name"], steps[0]["status"]) == ("anchor", "passed")

@@ -53,7 +53,7 @@ from affidavit.checks.routes import (
     routes_from_wire,
 )
 from affidavit.seal.keys import SigningKey
-from affidavit.seal.receipts import anchor_member, canonical_forms, seal_receipt
+from affidavit.seal.receipts import Receipt, anchor_member, canonical_forms, seal_receipt
 from affidavit.seal.rfc3161 import NONCE_BYTES, time_stamp_request, token_from_response
 
 SELF_ANCHOR: Final = "self"
@@ -226,15 +226,32 @@ def with_time_stamp(
     authority is trusted is decided by the verifier.
     """
     digest = canonical_forms(receipt).anchor_digest
+    token = time_stamp(digest, authority, send, new_bytes)
+    return {**receipt, "anchor": anchor_member(digest, token)}
+
+
+def time_stamp(
+    digest: str,
+    authority: str,
+    send: Callable[[str, bytes], bytes],
+    new_bytes: Callable[[int], bytes],
+) -> bytes:
+    """Return the token of an authority for a digest, or raise why there is none."""
     nonce = int.from_bytes(new_bytes(NONCE_BYTES))
     response = send(authority, time_stamp_request(digest, nonce))
     try:
-        token = token_from_response(response, digest, nonce)
+        return token_from_response(response, digest, nonce)
     except AffidavitError as error:
         raise AffidavitError(
             faults.STAMP_UNAVAILABLE, url=authority, problem=error.message
         ) from None
-    return {**receipt, "anchor": anchor_member(digest, token)}
+
+
+def stamp_receipt(receipt: Receipt, authority: str) -> bytes:
+    """Return a detached token for a receipt that was issued before."""
+    from affidavit.tools.timestamp_authority import request_token
+
+    return time_stamp(receipt.forms.anchor_digest, authority, request_token, random_bytes)
 
 
 NO_ROUTES: Final = routes_from_wire({"version": "route/1", "routes": []})

@@ -8,7 +8,14 @@ from typing import Final
 
 import msgspec
 
-from affidavit.app.answer import AnswerContext, answer_request, load_answer_setup, request_from_wire
+from affidavit.app.answer import (
+    SELF_ANCHOR,
+    AnswerContext,
+    anchor_receipt,
+    answer_request,
+    load_answer_setup,
+    request_from_wire,
+)
 from affidavit.app.clock import datetime_of
 from affidavit.app.keys import PROJECT_FOLDER, export_keys, find_passphrase, key_folder
 from affidavit.app.tool_queries import (
@@ -161,6 +168,8 @@ class ServiceConfig:
     issuer: str | None = None
     keys: tuple[Path, ...] = ()
     tsa_roots: tuple[Path, ...] = ()
+    anchor: str | None = None
+    anchor_required: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +182,11 @@ class RequestLimits:
 
 @dataclass(frozen=True, slots=True)
 class IssuedReceipt:
-    """A signed receipt as JSON text, and its id for the log."""
+    """A signed receipt as JSON text, and for the log its id and why it has no time stamp."""
 
     id: str
     text: bytes
+    anchor_problem: str | None = None
 
 
 class AnswerService:
@@ -209,6 +219,8 @@ class AnswerService:
         It hangs if reading a file hangs, so the caller needs a timeout.
         """
         try:
+            if self._config.anchor not in (None, SELF_ANCHOR):
+                raise NotImmediateError
             return self._receipt(raw, limits, None, None)
         except NotImmediateError:
             return None
@@ -245,8 +257,16 @@ class AnswerService:
         key = self._signing.get()
         context = replace(self._context(key), threads=threads, started_at=started_at)
         receipt = answer_request(request, context, key)
+        anchor_problem = None
+        try:
+            receipt = anchor_receipt(receipt, self._config.anchor)
+        except AffidavitError as error:
+            if self._config.anchor_required:
+                raise
+            anchor_problem = error.message
         # Signing has encoded the receipt once, so every value in it is known to be JSON.
-        return IssuedReceipt(str(receipt["receipt_id"]), sorted_compact_decoded(receipt))
+        text = sorted_compact_decoded(receipt)
+        return IssuedReceipt(str(receipt["receipt_id"]), text, anchor_problem)
 
     def _context(self, key: SigningKey) -> AnswerContext:
         return self._setup.context(self._config.issuer or self._setup.issuer or key.public.id)

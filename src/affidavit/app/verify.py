@@ -38,8 +38,9 @@ from affidavit.seal.receipts import (
     receipt_from_bytes,
     replay_step,
     verify_receipt,
+    with_token,
 )
-from affidavit.seal.rfc3161 import TimeStampTrust, roots_from
+from affidavit.seal.rfc3161 import TimeStampTrust, roots_from, token_from_file
 from affidavit.seal.verification import UnreadableInput, VerificationStep, VerifiedInput
 
 MAX_TRUST_BYTES: Final = 16 * 1024 * 1024
@@ -88,6 +89,14 @@ def trusted_keys(files: Sequence[Path]) -> TrustedKeys:
         except AffidavitError as error:
             raise error.at(file=str(path)) from None
     return trusted_keys_from(documents)
+
+
+def detached_token(path: Path) -> bytes:
+    """Return the time stamp token in a file."""
+    try:
+        return token_from_file(read_bounded(path, MAX_TRUST_BYTES))
+    except AffidavitError as error:
+        raise error.at(file=str(path)) from None
 
 
 def _timestamp_roots(path: Path) -> bytes:
@@ -184,10 +193,11 @@ def _is_document(line: bytes) -> bool:
 
 
 class ReceiptVerifier(Struct, frozen=True):
-    """Verifies receipts at one time. It is pickled for other processes."""
+    """Verifies receipts at one time, perhaps with a detached token. It is pickled for processes."""
 
     trust: ReceiptTrust
     at: datetime
+    token: bytes | None = None
 
     def __call__(self, inputs: Sequence[ReceiptInput]) -> tuple[ReceiptOutcome, ...]:
         """Verify receipts; their files are read here, in the process that does the work."""
@@ -199,6 +209,8 @@ class ReceiptVerifier(Struct, frozen=True):
             receipt = subject.receipt()
         except AffidavitError as error:
             return UnreadableInput("receipt", subject.name, error)
+        if self.token is not None:
+            receipt = with_token(receipt, self.token)
         verification = verify_steps(receipt, self.trust, self.at)
         return VerifiedInput("receipt", subject.name, verification)
 

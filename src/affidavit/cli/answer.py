@@ -11,6 +11,8 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults.receipts import KEY_NONE
 from affidavit.cli.command import (
+    anchor_option,
+    anchor_required_option,
     command,
     existing_project_option,
     input_name,
@@ -18,6 +20,7 @@ from affidavit.cli.command import (
     read_input,
     reject_folder,
     reject_overwrites,
+    require_authority_option,
     routes_option,
     tools_option,
 )
@@ -75,11 +78,8 @@ _VERDICT_TONES: Final = {
 @click.option("--deadline-ms", type=int, help="The time limit for the answer; by default 6000.")
 @issuer_option
 @click.option("--key", help="The id of the signing key; by default the newest.")
-@click.option(
-    "--anchor",
-    help="`self` for the digest only, or the URL of a time stamp authority (RFC 3161).",
-)
-@click.option("--anchor-required", is_flag=True, help="Write no receipt without a time stamp.")
+@anchor_option
+@anchor_required_option
 @click.option(
     "--output",
     "--out",
@@ -183,16 +183,6 @@ def signing_key(project: Path, key_id: str | None) -> "SigningKey":
     if secret is None and is_locked and sys.stdin is not None and sys.stdin.isatty():
         secret = click.prompt("Passphrase", hide_input=True, err=True)
     return folder.signing_key(secret, key_id)
-
-
-def require_authority_option(anchor: str | None, required: bool) -> None:
-    """Refuse an unusable time stamp authority before any tool is queried."""
-    from affidavit.app.answer import require_authority_url
-
-    if required and anchor in (None, "self"):
-        raise click.UsageError("--anchor-required needs --anchor with the URL of an authority")
-    if anchor not in (None, "self"):
-        require_authority_url(str(anchor))
 
 
 def print_receipt(terminal: Terminal, receipt: dict[str, Any], path: Path) -> None:

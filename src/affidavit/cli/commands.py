@@ -195,6 +195,18 @@ _PACKS: Final = GroupEntry(
     ),
 )
 
+_RECEIPT: Final = GroupEntry(
+    "receipt",
+    "Work with receipts that were issued before.",
+    (
+        Example(
+            "affidavit receipt stamp receipt.json --authority https://tsa.example.org",
+            "a time stamp of an authority, as a file of its own",
+        ),
+    ),
+    (_section("Receipts", (("stamp", "verify:stamp", "Have a receipt time-stamped later."),)),),
+)
+
 _APIKEYS: Final = GroupEntry(
     "apikeys",
     "Manage the API keys of the service.",
@@ -314,6 +326,7 @@ ROOT: Final = GroupEntry(
                     "Verify receipts offline step by step.",
                 ),
                 ("replay", "verify:replay", "Recompute a receipt from its own evidence."),
+                _RECEIPT,
                 _EVIDENCE,
                 _KEYS,
                 _PACKS,

@@ -8,9 +8,12 @@ import click
 from affidavit.base.exits import Exit
 from affidavit.cli.command import (
     FiniteFloatRange,
+    anchor_option,
+    anchor_required_option,
     command,
     existing_project_option,
     issuer_option,
+    require_authority_option,
     routes_option,
     tools_option,
     tsa_roots_option,
@@ -47,6 +50,8 @@ from affidavit.reports.text_tables import Cell, Tone
     help="Keys to trust when verifying, in addition to this project's. Repeatable.",
 )
 @tsa_roots_option
+@anchor_option
+@anchor_required_option
 @click.option(
     "--workers",
     default=1,
@@ -109,6 +114,8 @@ def serve(
     issuer: str | None,
     keys: tuple[Path, ...],
     tsa_roots: tuple[Path, ...],
+    anchor: str | None,
+    anchor_required: bool,
     workers: int,
     require_key: bool,
     key_rate: float,
@@ -130,8 +137,16 @@ def serve(
     from affidavit.web.server import serve as serve_until_stopped
     from affidavit.web.settings import WebSettings, is_loopback
 
+    require_authority_option(anchor, anchor_required)
     config = ServiceConfig(
-        project=project, tools=tools, routes=routes, issuer=issuer, keys=keys, tsa_roots=tsa_roots
+        project=project,
+        tools=tools,
+        routes=routes,
+        issuer=issuer,
+        keys=keys,
+        tsa_roots=tsa_roots,
+        anchor=anchor,
+        anchor_required=anchor_required,
     )
     require_keys_for(host, config)
     AnswerService(config).require_ready()  # Errors are reported now, not at the first request.

@@ -273,6 +273,12 @@ class ReceiptVerification(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
         return next(decisive, next(failed, None))
 
 
+def with_token(receipt: Receipt, token: bytes) -> Receipt:
+    """Return the receipt with a detached token instead of its own, for verification."""
+    digest = receipt.forms.anchor_digest if receipt.anchor is None else receipt.anchor.digest
+    return msgspec.structs.replace(receipt, anchor=ReceiptAnchor(digest, token))
+
+
 class ReceiptTrust(msgspec.Struct, frozen=True):
     """What the verifier trusts. Nothing of it comes from the receipt."""
 
@@ -387,7 +393,13 @@ def _stamp(
     if trust.stamp_required:
         error = AffidavitError(faults.TST_UNTRUSTED, problem="you name no root")
         return None, not_checked(ANCHOR, error)
-    return None, skipped(ANCHOR, "its time stamp covers this receipt; its signer was not checked")
+    return None, skipped(ANCHOR, _UNVALIDATED)
+
+
+_UNVALIDATED: Final = (
+    "it has a time stamp that was NOT VALIDATED, so no time is proved: give the authority's root"
+    " with --tsa-roots"
+)
 
 
 def _unstamped_step(trust: ReceiptTrust, *, is_anchored: bool) -> VerificationStep:

@@ -198,7 +198,7 @@ class Handlers:
             lambda: self.use_cases.answer_immediately(raw, limits),
             lambda: self.use_cases.answer(raw, limits, state.caller.name, started_at),
         )
-        state.receipt_id = receipt.id
+        state.receipt_id, state.anchor_problem = receipt.id, receipt.anchor_problem
         return EncodedJson(receipt.text)
 
     async def coverage(self, request: Request[Any, Any, Any]) -> EncodedJson[CoverageV1]:

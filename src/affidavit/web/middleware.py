@@ -46,6 +46,7 @@ class RequestState(Struct, kw_only=True):
     error: BaseException | None = None
     code: str | None = None
     receipt_id: str | None = None
+    anchor_problem: str | None = None
 
 
 class ServiceMiddleware(Struct, frozen=True, kw_only=True):
@@ -128,6 +129,7 @@ class ServiceMiddleware(Struct, frozen=True, kw_only=True):
             key=None if key is None else key.id,
             code=state.code,
             receipt_id=state.receipt_id,
+            anchor_problem=state.anchor_problem,
         )
         if hidden:
             self.log.write(

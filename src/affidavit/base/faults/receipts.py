@@ -228,28 +228,28 @@ TST_UNTRUSTED = Fault(
     "tst.untrusted",
     "the time stamp does not chain to a trusted root: {problem}",
     "give the root certificates of the time stamp authority with --tsa-roots",
-    Exit.TAMPERED,
+    Exit.NO,
 )
 TST_EKU = Fault(
     "AF342",
     "tst.eku",
     "the certificate that signed the time stamp is not only for time stamping: {problem}",
     "get a time stamp by a certificate whose only purpose is timeStamping, marked critical",
-    Exit.TAMPERED,
+    Exit.NO,
 )
 TST_SIGNER = Fault(
     "AF343",
     "tst.signer",
     "the time stamp is not signed by the expected authority: {problem}",
     "get a time stamp by the authority that you named, with its certificate included",
-    Exit.TAMPERED,
+    Exit.NO,
 )
 TST_TIME = Fault(
     "AF344",
     "tst.time",
     "the time of the time stamp, {found}, is not possible: {problem}",
     "get a new time stamp by an authority with a valid certificate",
-    Exit.TAMPERED,
+    Exit.NO,
 )
 TST_NONCE = Fault(
     "AF345",
@@ -263,27 +263,28 @@ TST_POLICY = Fault(
     "tst.policy",
     "the time stamp was made under the policy {found}, not {wanted}",
     "get a time stamp under the policy that you named",
-    Exit.TAMPERED,
+    Exit.NO,
 )
 TST_ENCODING = Fault(
     "AF347",
     "tst.encoding",
     "this is not a granted time stamp in strict DER: {problem}",
     "request a new time stamp",
-    Exit.TAMPERED,
+    Exit.UNKNOWN,
 )
 TST_HASH = Fault(
     "AF348",
     "tst.hash",
     "the time stamp uses {found}; only {wanted} is accepted",
     "get a time stamp over SHA-256",
-    Exit.TAMPERED,
+    Exit.NO,
 )
 TST_MISSING = Fault(
     "AF349",
     "tst.missing",
     "an independent time stamp is required, and the receipt has none",
-    "ask the issuer for the anchored receipt; an anchor can be removed without a trace",
+    "ask the issuer for the anchored receipt or its token (--time-stamp FILE): an anchor can be"
+    " removed without a trace",
     Exit.UNKNOWN,
 )
 
