@@ -345,6 +345,7 @@ ROOT: Final = GroupEntry(
                 _JUDGE,
                 _SESSIONS,
                 ("doctor", "doctor:doctor", "Show what is installed and what works."),
+                ("help", "setup:help_page", "Print a page of the documentation."),
                 (
                     "completion",
                     "setup:completion",

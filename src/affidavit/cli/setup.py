@@ -52,6 +52,37 @@ def init(terminal: Terminal, folder: Path, force: bool) -> Exit:
     return Exit.YES
 
 
+@command(
+    examples=(
+        Example("affidavit help", "the pages that there are"),
+        Example("affidavit help checks", "the operators and rules of checks"),
+    ),
+    exits={Exit.YES: "printed"},
+)
+@click.argument("topic", required=False, help="The name of a page; without one, all are listed.")
+def help_page(terminal: Terminal, topic: str | None) -> Exit:
+    """Print a page of the documentation.
+
+    The pages are installed with the program, so they describe this version and need no network.
+    """
+    from affidavit.app.help_topics import help_page as page_of
+    from affidavit.app.help_topics import help_topics
+
+    if topic is not None:
+        page = page_of(topic)
+        if terminal.json:
+            terminal.print_json({"topic": topic, "markdown": page})
+        else:
+            terminal.print(page.rstrip())
+        return Exit.YES
+    topics = help_topics()
+    if terminal.json:
+        terminal.print_json({"topics": topics})
+    else:
+        terminal.table(("Topic", "What it is about"), topics.items())
+    return Exit.YES
+
+
 SHELLS: dict[str, type[ShellComplete]] = {
     "bash": BashComplete,
     "zsh": ZshComplete,

@@ -376,3 +376,13 @@ STAMP_ADDRESS = Fault(
     "this is not the address of a time stamp authority: {problem}",
     "give one such as https://tsa.example.org/tsr, or `self` for the digest only",
 )
+
+
+# AF388 to AF399: answers from the command line.
+
+HELP_TOPIC = Fault(
+    "AF388",
+    "help.topic",
+    "there is no page about {topic!r}",
+    "choose one of: {known}",
+)
