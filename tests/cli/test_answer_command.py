@@ -1,6 +1,7 @@
 """`affidavit answer` and `affidavit coverage`, through the real command line."""
 
 import json
+import os
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -96,7 +97,8 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing asked": ((), "AF00"),
     "checks and a question": ((CHECKS, "--question", "why"), "AF00"),
     "no such file": (("no.json",), "AF01"),
-    "no JSON": ((str(SAMPLES / "routes.yaml"),), "AF0"),
+    "no JSON": ((str(SAMPLES / "affidavit.toml"),), "AF0"),
+    "YAML that is no request": ((str(SAMPLES / "routes.yaml"),), "AF370"),
     "an anchor that is not an address": ((CHECKS, "--anchor", "ftp://x"), "AF376"),
     "an address with a secret": ((CHECKS, "--anchor", "http://me:you@localhost"), "AF376"),
     "an address that cannot be read": ((CHECKS, "--anchor", "http://[::1"), "AF376"),
@@ -370,3 +372,67 @@ def test_wrong_routes(tmp_path: Path, text: str, code: str, line: int | None) ->
     assert result.exit_code == 2
     place = f", line {line}" if line else ""
     assert result.stderr.startswith(f"{code}: {path}{place}")
+
+
+ASSERTIONS = {
+    "a sign": ("price <= 10", 0, "lte 10 holds"),
+    "no spaces": ("price>9", 1, "gt 9 fails"),
+    "a text": ("items.0.name = green tea", 0, 'eq "green tea" holds'),
+    "an operator by its name": ("items.0.name starts_with green", 0, "starts_with"),
+    "no value": ("price exists", 0, "exists holds"),
+    "a list": ("price in [8.5, 9]", 0, "holds"),
+    "no such path": ("cost < 1", 3, "cannot be evaluated"),
+}
+
+
+@pytest.mark.parametrize(("text", "code", "said"), ASSERTIONS.values(), ids=ASSERTIONS.keys())
+def test_one_line_about_a_file(project: Path, text: str, code: int, said: str) -> None:
+    data = project / "data.json"
+    data.write_text('{"price": 8.5, "items": [{"name": "green tea"}]}')
+    result = run("answer", "--file", str(data), text, "--project", str(project))
+    assert (result.exit_code, said in result.stdout) == (code, True), result.output
+    (kept,) = receipts(project)
+    assert run("verify", str(kept), "--project", str(project)).exit_code == 0
+
+
+def test_lines_that_assert_nothing_are_refused(project: Path) -> None:
+    data = project / "data.json"
+    data.write_text("1")
+    arguments = ("answer", "--file", str(data), "--project", str(project))
+    wrong = {"price": "AF389", "price is fine": "AF302", "<= 3": "AF389"}
+    for text, fault in wrong.items():
+        result = run(*arguments, text)
+        assert (result.exit_code, result.stderr[:5]) == (2, fault)
+    for more in ((), ("a = 1", "--question", "b"), ("a = 1", *TOOLS)):
+        result = run(*arguments, *more)
+        assert (result.exit_code, result.stderr[:5]) == (2, "AF001")
+    late = run(*arguments, "a = 1", "--deadline-ms", "0")
+    assert (late.exit_code, late.stderr[:5]) == (2, "AF355")
+    assert receipts(project) == []
+
+
+def test_why_a_confidence_is_low_and_how_to_raise_it(project: Path) -> None:
+    data = project / "data.json"
+    data.write_text('{"price": 8.5}')
+    os.utime(data, (NOW, NOW))
+    arguments = ("answer", "--file", str(data), "price <= 10", "--project", str(project))
+    low = run(*arguments, "--min-confidence", "0.8", "--deadline-ms", "5000")
+    assert low.exit_code == 3
+    assert "assertion: 0.50, as file is of a tool that declares no age" in low.stderr
+    assert "`max_age_s`" in low.stderr
+    assert "another `origin`" in low.stderr
+    assert run(*arguments, "--min-confidence", "0.5").exit_code == 0
+    # A contradiction stays one, whatever its confidence is.
+    assert ask(project, CHECKS, "--min-confidence", "0.99").exit_code == 1
+    assert "ledger-version: 0.80" in ask(project, CHECKS, "-v").stderr
+
+
+def test_the_first_tools_and_checks_work(tmp_path: Path) -> None:
+    assert run("init", "--tools", str(tmp_path)).exit_code == 0
+    assert run("keys", "new", "--project", str(tmp_path)).exit_code == 0
+    checks = str(tmp_path / "checks.yaml")
+    result = run("answer", checks, "--project", str(tmp_path), "--min-confidence", "0.95")
+    assert result.exit_code == 0, result.output
+    (tmp_path / "checks.yaml").write_text("checks: [{id: a, id: b}]")
+    wrong = run("answer", checks, "--project", str(tmp_path))
+    assert (wrong.exit_code, "checks.yaml" in wrong.stderr) == (2, True)

@@ -6,18 +6,19 @@ routes and issuer.
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from affidavit import __version__
 from affidavit.app.clock import now
 from affidavit.app.keys import PROJECT_FOLDER, random_bytes
-from affidavit.app.tool_config import find_config, load_tool_config, load_toolbox
+from affidavit.app.tool_config import find_config, load_tool_config, load_toolbox, toolbox_from
 from affidavit.app.tool_queries import (
     DEFAULT_DEADLINE_MS,
     MAX_DEADLINE_MS,
@@ -29,13 +30,20 @@ from affidavit.app.tool_queries import (
     require_deadline,
 )
 from affidavit.base.canonical import sorted_compact
-from affidavit.base.config import MAX_CONFIG_BYTES, ConfigFaults, parse_yaml
+from affidavit.base.config import (
+    MAX_CONFIG_BYTES,
+    YAML_SUFFIXES,
+    ConfigFaults,
+    decode_yaml,
+    parse_yaml,
+)
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import receipts as faults
 from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
+from affidavit.base.text import excerpt
 from affidavit.checks.check import AnswerVerdict, Check, checks_from_wire, evaluate
 from affidavit.checks.receipt import (
     ReceiptBody,
@@ -55,6 +63,7 @@ from affidavit.checks.routes import (
 from affidavit.seal.keys import SigningKey
 from affidavit.seal.receipts import Receipt, anchor_member, canonical_forms, seal_receipt
 from affidavit.seal.rfc3161 import NONCE_BYTES, time_stamp_request, token_from_response
+from affidavit.tools.settings import FileSource, ToolSettings
 
 SELF_ANCHOR: Final = "self"
 _MEMBERS: Final = ("checks", "question", "deadline_ms")
@@ -100,9 +109,9 @@ class AnswerContext:
 
 
 def request_from_bytes(raw: bytes, name: str) -> AnswerRequest:
-    """Return the request in a JSON text. `name` is the file name in errors."""
+    """Return the request in a JSON text, or in YAML if the name says so, which errors repeat."""
     try:
-        value = decode(raw)
+        value = decode_yaml(raw) if name.lower().endswith(YAML_SUFFIXES) else decode(raw)
     except AffidavitError as error:
         raise error.at(file=name) from None
     return request_from_wire(value, name)
@@ -159,9 +168,76 @@ def receipt_body(request: AnswerRequest, context: AnswerContext) -> ReceiptBody:
     return _body_from_checks(compiled.checks, compiled.route, request, context)
 
 
-def exit_for_receipt(receipt: Mapping[str, JsonValue]) -> Exit:
-    """Return the exit code for a receipt."""
-    return EXIT_BY_VERDICT[str(receipt["verdict"])]
+def exit_for_receipt(receipt: Mapping[str, JsonValue], min_confidence: float = 0.0) -> Exit:
+    """Return the exit code for a receipt. A yes needs the confidence, too."""
+    found = EXIT_BY_VERDICT[str(receipt["verdict"])]
+    confidence = receipt["confidence"]
+    is_sure = isinstance(confidence, int | float) and confidence >= min_confidence
+    return Exit.UNKNOWN if found is Exit.YES and not is_sure else found
+
+
+FILE_TOOL: Final = "file"
+_SIGNS: Final = {"<=": "lte", ">=": "gte", "<": "lt", ">": "gt", "==": "eq", "!=": "ne", "=": "eq"}
+_ASSERTION: Final = re.compile(
+    r"\s*(?P<path>[^\s<>=!]+)\s*(?:(?P<sign><=|>=|==|!=|<|>|=)|\s(?P<name>[a-z_]+)(?:\s|$))\s*(?P<value>.*)",
+    re.DOTALL,
+)
+
+
+def assertion_request(text: str, deadline_ms: int | None = None) -> AnswerRequest:
+    """Return the request for one line about a file, such as `price <= 10` or `name exists`.
+
+    The value is JSON if it can be read so, otherwise a text.
+    """
+    found = _ASSERTION.fullmatch(text)
+    if found is None:
+        raise AffidavitError(faults.ASSERTION, text=excerpt(text))
+    expect: dict[str, JsonValue] = {
+        "path": found["path"],
+        "op": _SIGNS.get(found["sign"] or "", found["name"] or ""),
+    }
+    if value := found["value"].strip():
+        try:
+            expect["value"] = decode(value.encode())
+        except AffidavitError:
+            expect["value"] = value
+    check: JsonValue = {"id": "assertion", "tool": FILE_TOOL, "expect": expect}
+    return AnswerRequest(checks_from_wire([check]), None, deadline_ms or DEFAULT_DEADLINE_MS)
+
+
+def file_setup(path: Path) -> "AnswerSetup":
+    """Return a setup whose one tool is a file, without any configuration."""
+    source = FileSource(path=path.name)
+    tools = {FILE_TOOL: ToolSettings(description=f"What {path.name} says", sources=(source,))}
+    return AnswerSetup(
+        toolbox=toolbox_from(tools, path.parent, os.environ),
+        routes=NO_ROUTES,
+        issuer=None,
+        config=None,
+        routes_file=None,
+    )
+
+
+def confidence_advice(receipt: Mapping[str, Any], below: float) -> list[str]:
+    """Return why each cited fact with less confidence than `below` has it, and how to raise it."""
+    advice = []
+    for check in receipt.get("checks", ()):
+        for digest in check["evidence"]:
+            verification = receipt["evidence_index"][digest]["verification"]
+            signals = verification["signals"]
+            steps = [text for name, text in _ADVICE.items() if not signals[name]]
+            if signals["conflict"]:
+                steps = ["find out which source is right"]
+            if steps and verification["confidence"] < below:
+                said = f"{check['id']}: {verification['confidence']:.2f}, as {verification['note']}"
+                advice.append(f"{said}. To raise it: {'; '.join(steps)}")
+    return advice
+
+
+_ADVICE: Final = {
+    "fresh": "give the tool `max_age_s`, and each source a time that is not older (`observed_at`)",
+    "corroborated": "add a second source of another `origin` that agrees",
+}
 
 
 def _body_from_checks(

@@ -309,7 +309,11 @@ ROOT: Final = GroupEntry(
                     "gate_reports:compare",
                     "Show what changed between two reports of a gate.",
                 ),
-                ("init", "setup:init", "Create the first files of a project with gates."),
+                (
+                    "init",
+                    "setup:init",
+                    "Create the first files of a project with gates or tools.",
+                ),
                 (
                     "report",
                     "gate_reports:report",

@@ -386,3 +386,9 @@ HELP_TOPIC = Fault(
     "there is no page about {topic!r}",
     "choose one of: {known}",
 )
+ASSERTION = Fault(
+    "AF389",
+    "answer.assertion",
+    "{text!r} is not an assertion about a file",
+    "write a path, an operator and a value, such as 'price <= 10' or 'items.0.name exists'",
+)
