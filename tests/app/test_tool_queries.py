@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.faulty_server import answers, drips, hangs, serving
 from tests.tools.feed_server import feed_of, feed_to
 
 from affidavit.app.tool_queries import (
+    CallerThreads,
     DaemonThreadPool,
     GatheredEvidence,
     NotImmediateError,
@@ -349,3 +351,20 @@ def test_the_interpreter_exits_while_a_source_hangs(tmp_path: Path) -> None:
     assert "not-installed: time has no function sleep_kw" in run.stdout
     assert "late: no answer within 300 ms" in run.stdout
     assert run.stderr == ""
+
+
+def test_a_caller_leaves_threads_for_others() -> None:
+    threads, released = DaemonThreadPool(max_threads=4), threading.Event()
+    greedy, modest = CallerThreads(threads, "greedy"), CallerThreads(threads, "modest")
+
+    def wait() -> None:
+        released.wait()
+
+    started = [caller.start(wait) for caller in (greedy, greedy, greedy, modest, modest)]
+    assert started == [True, True, False, True, False]
+    assert [threads.start(wait) for _ in range(2)] == [True, False]
+    released.set()
+    done: SimpleQueue[int] = SimpleQueue()
+    while not greedy.start(lambda: done.put(1)):
+        pass
+    assert done.get(timeout=60) == 1

@@ -1,7 +1,9 @@
 """`affidavit answer` and `affidavit coverage`, through the real command line."""
 
 import json
+import os
 import threading
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from tests.seal.authority import Authority, found_authority
 from affidavit.app import keys as wiring
 from affidavit.base.errors import AffidavitError
 from affidavit.cli.program import cli
+from affidavit.seal.receipts import receipt_from_bytes
 from affidavit.tools import timestamp_authority
 
 NOW = 1_767_225_600  # 2026-01-01T00:00:00Z
@@ -94,7 +97,8 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing asked": ((), "AF00"),
     "checks and a question": ((CHECKS, "--question", "why"), "AF00"),
     "no such file": (("no.json",), "AF01"),
-    "no JSON": ((str(SAMPLES / "routes.yaml"),), "AF0"),
+    "no JSON": ((str(SAMPLES / "affidavit.toml"),), "AF0"),
+    "YAML that is no request": ((str(SAMPLES / "routes.yaml"),), "AF370"),
     "an anchor that is not an address": ((CHECKS, "--anchor", "ftp://x"), "AF376"),
     "an address with a secret": ((CHECKS, "--anchor", "http://me:you@localhost"), "AF376"),
     "an address that cannot be read": ((CHECKS, "--anchor", "http://[::1"), "AF376"),
@@ -185,11 +189,67 @@ def test_a_time_stamp_of_a_real_authority(
     assert json.loads(path.read_bytes())["anchor"]["status"] == "rfc3161"
     roots, others = authority.folder / "root.pem", authority.folder / "other.pem"
     later = ("--at", authority.now.replace(year=authority.now.year + 1).strftime("%Y-%m-%d"))
-    for trusted, wanted in ((roots, 0), (others, 4)):
+    for trusted, wanted in ((roots, 0), (others, 1)):
         arguments = ("--tsa-roots", str(trusted), "--stamp-required", "--project", str(project))
         assert run("verify", str(path), *arguments, *later).exit_code == wanted
     policy = ("--tsa-roots", str(roots), "--tsa-policy", "1.2.3", "--project", str(project))
-    assert "AF346" in run("verify", str(path), *policy, *later).stdout
+    refused = run("verify", str(path), *policy, *later)
+    assert refused.exit_code == 1  # The receipt is not tampered with.
+    assert "AF346" in refused.stdout
+    assert "tampered" not in refused.stdout.lower()
+    unchecked = run("verify", str(path), "--project", str(project), *later)
+    assert unchecked.exit_code == 0
+    assert "NOT VALIDATED" in unchecked.stdout
+    required = run("verify", str(path), "--require-timestamp", "--project", str(project), *later)
+    assert (required.exit_code, "AF341" in required.stdout) == (3, True)
+
+
+def test_a_receipt_is_stamped_later_with_a_chain_of_certificates(
+    project: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", str(int(authority.now.timestamp())))
+    path, token = project / "bare.json", project / "bare.json.tst"
+    assert ask(project, CHECKS, "-o", str(path)).exit_code == 1
+    before = path.read_bytes()
+    with serving(lambda request: (200, authority.answer_to(request, with_chain=True))) as url:
+        stamped = run("receipt", "stamp", str(path), "--authority", url)
+    assert (stamped.exit_code, stamped.stderr) == (0, "")
+    assert path.read_bytes() == before
+    at = (authority.now + timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    verify = ("verify", str(path), "--project", str(project), "--at", at, "--require-timestamp")
+    trusted = ("--tsa-roots", str(authority.folder / "root.pem"))
+    held = run(*verify, *trusted, "--time-stamp", str(token))
+    assert held.exit_code == 0, held.stdout
+    assert "CN=Sample TSA stamped it" in held.stdout
+    # The whole response of an authority is read, too.
+    response = authority.folder / "answer.tsr"
+    assert run(*verify, *trusted, "--time-stamp", str(response)).exit_code == 0
+    assert run(*verify, *trusted).exit_code == 3
+    authority.openssl(
+        *("ts", "-verify", "-in", str(token), "-token_in", "-CAfile", "root.pem"),
+        *("-digest", anchor_digest(path)),
+    )
+    other = project / "other.json"
+    ask(project, "--question", QUESTION, "-o", str(other))
+    moved = run("verify", str(other), *verify[2:], *trusted, "--time-stamp", str(token))
+    assert (moved.exit_code, "AF340" in moved.stdout) == (4, True)
+    several = run("verify", str(other), str(path), *verify[2:], "--time-stamp", str(token))
+    assert (several.exit_code, several.stderr[:5]) == (2, "AF001")
+    no_token = run(*verify, "--time-stamp", str(path))
+    assert (no_token.exit_code, no_token.stderr[:5]) == (3, "AF347")
+
+
+def anchor_digest(path: Path) -> str:
+    return receipt_from_bytes(path.read_bytes()).forms.anchor_digest
+
+
+def test_an_authority_that_stamps_nothing_later(project: Path) -> None:
+    path = project / "bare.json"
+    ask(project, CHECKS, "-o", str(path))
+    with serving(lambda request: (503, b"")) as url:
+        result = run("receipt", "stamp", str(path), "--authority", url)
+    assert (result.exit_code, result.stderr[:5]) == (3, "AF371")
+    assert not (project / "bare.json.tst").exists()
 
 
 FAILURES: dict[str, tuple[int, bytes, str]] = {
@@ -312,3 +372,67 @@ def test_wrong_routes(tmp_path: Path, text: str, code: str, line: int | None) ->
     assert result.exit_code == 2
     place = f", line {line}" if line else ""
     assert result.stderr.startswith(f"{code}: {path}{place}")
+
+
+ASSERTIONS = {
+    "a sign": ("price <= 10", 0, "lte 10 holds"),
+    "no spaces": ("price>9", 1, "gt 9 fails"),
+    "a text": ("items.0.name = green tea", 0, 'eq "green tea" holds'),
+    "an operator by its name": ("items.0.name starts_with green", 0, "starts_with"),
+    "no value": ("price exists", 0, "exists holds"),
+    "a list": ("price in [8.5, 9]", 0, "holds"),
+    "no such path": ("cost < 1", 3, "cannot be evaluated"),
+}
+
+
+@pytest.mark.parametrize(("text", "code", "said"), ASSERTIONS.values(), ids=ASSERTIONS.keys())
+def test_one_line_about_a_file(project: Path, text: str, code: int, said: str) -> None:
+    data = project / "data.json"
+    data.write_text('{"price": 8.5, "items": [{"name": "green tea"}]}')
+    result = run("answer", "--file", str(data), text, "--project", str(project))
+    assert (result.exit_code, said in result.stdout) == (code, True), result.output
+    (kept,) = receipts(project)
+    assert run("verify", str(kept), "--project", str(project)).exit_code == 0
+
+
+def test_lines_that_assert_nothing_are_refused(project: Path) -> None:
+    data = project / "data.json"
+    data.write_text("1")
+    arguments = ("answer", "--file", str(data), "--project", str(project))
+    wrong = {"price": "AF389", "price is fine": "AF302", "<= 3": "AF389"}
+    for text, fault in wrong.items():
+        result = run(*arguments, text)
+        assert (result.exit_code, result.stderr[:5]) == (2, fault)
+    for more in ((), ("a = 1", "--question", "b"), ("a = 1", *TOOLS)):
+        result = run(*arguments, *more)
+        assert (result.exit_code, result.stderr[:5]) == (2, "AF001")
+    late = run(*arguments, "a = 1", "--deadline-ms", "0")
+    assert (late.exit_code, late.stderr[:5]) == (2, "AF355")
+    assert receipts(project) == []
+
+
+def test_why_a_confidence_is_low_and_how_to_raise_it(project: Path) -> None:
+    data = project / "data.json"
+    data.write_text('{"price": 8.5}')
+    os.utime(data, (NOW, NOW))
+    arguments = ("answer", "--file", str(data), "price <= 10", "--project", str(project))
+    low = run(*arguments, "--min-confidence", "0.8", "--deadline-ms", "5000")
+    assert low.exit_code == 3
+    assert "assertion: 0.50, as file is of a tool that declares no age" in low.stderr
+    assert "`max_age_s`" in low.stderr
+    assert "another `origin`" in low.stderr
+    assert run(*arguments, "--min-confidence", "0.5").exit_code == 0
+    # A contradiction stays one, whatever its confidence is.
+    assert ask(project, CHECKS, "--min-confidence", "0.99").exit_code == 1
+    assert "ledger-version: 0.80" in ask(project, CHECKS, "-v").stderr
+
+
+def test_the_first_tools_and_checks_work(tmp_path: Path) -> None:
+    assert run("init", "--tools", str(tmp_path)).exit_code == 0
+    assert run("keys", "new", "--project", str(tmp_path)).exit_code == 0
+    checks = str(tmp_path / "checks.yaml")
+    result = run("answer", checks, "--project", str(tmp_path), "--min-confidence", "0.95")
+    assert result.exit_code == 0, result.output
+    (tmp_path / "checks.yaml").write_text("checks: [{id: a, id: b}]")
+    wrong = run("answer", checks, "--project", str(tmp_path))
+    assert (wrong.exit_code, "checks.yaml" in wrong.stderr) == (2, True)

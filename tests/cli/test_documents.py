@@ -1,10 +1,12 @@
 """The generated pages match the code and are complete."""
 
+import json
 import re
 from pathlib import Path
 
 import click
 import pytest
+from tests.cli.running import run
 from tests.cli.test_help import COMMANDS
 from tests.repository import ROOT
 
@@ -99,3 +101,15 @@ def test_an_error_states_its_exit_code(code: str) -> None:
 
 def test_text_is_not_interpreted_as_markup() -> None:
     assert generate_docs._prose("a <b> {c!r} `<d>` *e*") == r"a \<b> {c} `<d>` \*e\*"
+
+
+def test_the_pages_are_printed_by_the_program() -> None:
+    listed = run("help")
+    assert listed.exit_code == 0
+    assert all(page.stem in listed.stdout for page in (ROOT / "docs").glob("[a-z]*.md"))
+    page = run("help", "checks")
+    assert page.stdout.rstrip() == (ROOT / "docs" / "checks.md").read_text("utf-8").rstrip()
+    assert json.loads(run("help", "checks", "--json").stdout)["topic"] == "checks"
+    assert "checks" in json.loads(run("help", "--json").stdout)["topics"]
+    unknown = run("help", "nothing")
+    assert (unknown.exit_code, unknown.stderr[:5]) == (2, "AF388")

@@ -54,7 +54,8 @@ def contents(folder: Path) -> set[str]:
 
 
 def test_it_holds_the_whole_product_and_nothing_else(unpacked: Path) -> None:
-    assert contents(unpacked / "affidavit") == contents(SOURCE)
+    pages = {f"docs/{name}" for name in contents(ROOT / "docs")}
+    assert contents(unpacked / "affidavit") == contents(SOURCE) | pages
     assert len(list(unpacked.iterdir())) == 2, "the package and its metadata"
 
 
@@ -84,7 +85,9 @@ def test_a_second_build_has_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
     assert build("wheel", tmp_path).read_bytes() == wheel.read_bytes()
 
 
-@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("doctor",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [("--version",), ("--help",), ("doctor",), ("help", "checks")], ids=" ".join
+)
 def test_the_program_in_it_runs(arguments: tuple[str, ...], unpacked: Path, tmp_path: Path) -> None:
     program = (
         "import affidavit, sys\n"

@@ -55,6 +55,8 @@ class Authority:
         request: bytes,
         signer: str = "tsa",
         accuracy: str = "accuracy=secs:1,millisecs:500,microsecs:100",
+        *,
+        with_chain: bool = False,
     ) -> bytes:
         """Return the authority's answer to any request, signed with one of its certificates."""
         (self.folder / "query.tsq").write_bytes(request)
@@ -62,7 +64,8 @@ class Authority:
             f"[ts]\nserial=serial\ncrypto_device=builtin\nsigner_cert={signer}.pem\n"
             f"signer_key=tsa.key\nsigner_digest=sha256\ndefault_policy={POLICY}\n"
             f"digests=sha256,sha1\n{accuracy}\n"
-            "ess_cert_id_chain=no\n"
+            f"{'ess_cert_id_chain=yes' if with_chain else 'ess_cert_id_chain=no'}\n"
+            f"{'certs=root.pem' if with_chain else ''}\n"
         )
         self.openssl(
             *("ts", "-reply", "-config", "ts.cnf", "-section", "ts"),

@@ -31,6 +31,7 @@ from affidavit.seal.rfc3161 import (
     require_imprint,
     roots_from,
     time_stamp_request,
+    token_from_file,
     token_from_response,
 )
 
@@ -271,3 +272,13 @@ def test_long_elements_have_long_lengths() -> None:
     assert der_element(4, bytes(127))[:2] == b"\x04\x7f"
     assert der_element(4, bytes(128))[:3] == b"\x04\x81\x80"
     assert der_element(4, bytes(65536))[:5] == b"\x04\x83\x01\x00\x00"
+
+
+def test_the_token_of_a_file(authority: Authority, token: bytes) -> None:
+    answer = authority.answer_to(time_stamp_request(DIGEST, NONCE), with_chain=True)
+    chained = token_from_file(answer)
+    assert token_from_file(chained) == chained == token_from_response(answer, DIGEST, NONCE)
+    require_imprint(chained, DIGEST)
+    # A token that is refused for another reason than its encoding is not read as a response.
+    assert fault_of(lambda: token_from_file(without_signers(token))) == "tst.signer"
+    assert fault_of(lambda: token_from_file(b"text")) == "tst.encoding"

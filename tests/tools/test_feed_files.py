@@ -12,7 +12,7 @@ from affidavit.checks.facts import SourceAnswer
 from affidavit.tools.allow_list import AllowList
 from affidavit.tools.feed import Feed, SourceFailedError
 from affidavit.tools.feed_factory import FeedContext, build_feed
-from affidavit.tools.file_feed import FolderFeed
+from affidavit.tools.file_feed import MAX_CACHED_FILES, FolderFeed
 from affidavit.tools.observation_time import ObservationTime, ObservedAt
 from affidavit.tools.settings import FileSource
 
@@ -173,3 +173,29 @@ def test_a_missing_key_lists_the_existing_keys(tmp_path: Path) -> None:
         SourceFailedError, match=r'missing: the result has no key "x", but the keys'
     ):
         said(folder(tmp_path), file="a.json", key="x")
+
+
+def test_an_argument_names_a_file_and_never_another_folder(tmp_path: Path) -> None:
+    (tmp_path / "prices").mkdir()
+    (tmp_path / "secret.json").write_text("1")
+    for name in ("de", "fr"):
+        (tmp_path / "prices" / f"{name}.json").write_text(f'{{"of": "{name}"}}')
+    settings = FileSource(path="prices/{country}.json")
+    feed = build_feed(settings, "s", FeedContext(tmp_path, AllowList(), {}))
+    for name in ("de", "fr", "de"):
+        assert said(feed, country=name).raw == {"of": name}
+    for name in ("../secret", "..", "a/b", "a\\b", "", ".de", "c:de", "a\0"):
+        with pytest.raises(SourceFailedError, match=r"^forbidden: .* is not one name"):
+            said(feed, country=name)
+    with pytest.raises(SourceFailedError, match=r"^missing: there is no file prices/it\.json"):
+        said(feed, country="it")
+    for number in range(MAX_CACHED_FILES):
+        with pytest.raises(SourceFailedError, match=r"^missing"):
+            said(feed, country=f"x{number}")
+    assert said(feed, country="de").raw == {"of": "de"}
+
+
+def test_a_large_integer_is_named_with_its_path(tmp_path: Path) -> None:
+    feed = made(tmp_path, "a.json", '{"rows": [{"id": 1},\n {"id": 9007199254740993}]}')
+    with pytest.raises(SourceFailedError, match=r"9007199254740993 .* at rows\[1\]\.id \(line 2\)"):
+        said(feed)

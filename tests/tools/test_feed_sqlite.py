@@ -58,12 +58,26 @@ REFUSED = {
     "it changes a setting": ("pragma query_only = off", "forbidden: "),
     "it loads code": ("select load_extension('x')", "refused: "),
     "two statements": ("select 1; select 2", "refused: SQLite refused the query"),
-    "no SQL": ("selekt", "refused: SQLite refused the query (SQLITE_ERROR)"),
-    "no such table": ("select * from nothing", "refused: "),
-    "too few values": ("select ?", "refused: SQLite refused the query (ProgrammingError)"),
+    "no SQL": ("selekt", 'refused: SQLite refused the query (SQLITE_ERROR): near "selekt"'),
+    "no such table": (
+        "select * from holidays",
+        "refused: SQLite refused the query (SQLITE_ERROR): no such table: holidays",
+    ),
+    "no such column": (
+        "select dayz from leave",
+        "refused: SQLite refused the query (SQLITE_ERROR): no such column: dayz",
+    ),
+    "too few values": (
+        "select ?",
+        "refused: SQLite refused the query (ProgrammingError): Incorrect number of bindings",
+    ),
     "bytes": ("select raw from leave", 'malformed: the column "raw" holds bytes'),
     "two columns of one name": ("select 1 as a, 2 as a", "malformed: two columns"),
-    "an integer beyond doubles": ("select 9007199254740993 as n", "malformed: the number"),
+    "an integer beyond doubles": (
+        "select 9007199254740993 as n",
+        "malformed: the number of 54 bits cannot be represented exactly by every JSON reader"
+        " (in a value to write) at results[0].n",
+    ),
     "more rows than allowed": ("select a.days from leave a, leave b", "too-large: the query has"),
     "a value that is too large": ("select zeroblob(5000000) as a", "too-large: a value"),
     "a result that is too large": (

@@ -15,7 +15,8 @@ from affidavit.app.keys import create_key, key_folder, random_bytes
 from affidavit.app.service import AnswerService, ServiceConfig, api_key_file, create_api_key
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.application import ServiceDependencies, build_application
-from affidavit.web.middleware import RequestLog, ServiceMiddleware
+from affidavit.web.middleware import ServiceMiddleware
+from affidavit.web.request_log import RequestLog
 from affidavit.web.settings import WebSettings
 
 AT = "2026-01-01T00:00:00Z"
@@ -27,6 +28,9 @@ SLOW_TOOL = """
 [tools.slow]
 description = "Takes its time"
 sources = [{ kind = "python", name = "slow", call = "tests.web.slow_tool:wait" }]
+
+[tools.held]
+sources = [{ kind = "python", name = "held", call = "tests.web.slow_tool:hold" }]
 """
 
 
@@ -63,6 +67,7 @@ class Service:
 
     project: Path
     settings: WebSettings = field(default_factory=WebSettings)
+    config: ServiceConfig | None = None
     seconds: float = 0.0
     log: io.StringIO = field(default_factory=io.StringIO)
     app: ServiceMiddleware = field(init=False)
@@ -71,7 +76,7 @@ class Service:
         dependencies = ServiceDependencies(
             api_key_file(self.project), RequestLog(self.log, lambda: AT), lambda: self.seconds
         )
-        use_cases = AnswerService(ServiceConfig(project=self.project))
+        use_cases = AnswerService(self.config or ServiceConfig(project=self.project))
         self.app = build_application(use_cases, self.settings, dependencies)
 
     @property

@@ -1,8 +1,10 @@
 """The served OpenAPI document describes exactly what the handlers do."""
 
+import html
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -10,6 +12,7 @@ import pytest
 from tests.web.service_client import CHECKS, Service, make_project
 
 from affidavit.checks.routes import words_of
+from affidavit.web.access import CallerSlots
 from affidavit.web.handlers import Handlers
 from affidavit.web.problems import MEDIA_TYPE, STATUSES
 from affidavit.web.routes import ROUTES, UNLIMITED_PATHS
@@ -73,7 +76,7 @@ def test_every_status_and_code_of_a_route_is_described(document: dict[str, Any])
             assert response["content"].keys() == {MEDIA_TYPE}
         for response in responses.values():
             assert response["headers"]["X-Request-Id"]["schema"] == {"type": "string"}
-        assert responses["200"]["content"].keys() == {"application/json"}
+        assert responses["200"]["content"].keys() == {route.media_type}
 
 
 def test_every_reference_resolves_to_a_component(document: dict[str, Any]) -> None:
@@ -114,7 +117,7 @@ def test_local_callers_need_no_key_only_where_the_service_allows_it() -> None:
     for anonymous in (True, False):
         settings = WebSettings(anonymous=anonymous)
         use_cases: Any = None
-        handlers = Handlers(use_cases, settings, anyio.CapacityLimiter(1))
+        handlers = Handlers(use_cases, settings, anyio.CapacityLimiter(1), CallerSlots(1))
         secured = [route for route in handlers.routes() if route.security]
         assert len(secured) == 3
         for route in secured:
@@ -142,3 +145,29 @@ def test_the_schema_of_a_question_requires_a_word(document: dict[str, Any]) -> N
     pattern = re.compile(request["properties"]["question"]["pattern"])
     for letter in map(chr, (*range(0xD800), *range(0xE000, 0x110000))):
         assert bool(pattern.search(letter)) is bool(words_of(letter)), repr(letter)
+
+
+def test_the_page_shows_every_operation_and_loads_nothing(
+    service: Service, document: dict[str, Any]
+) -> None:
+    reply = service.ask("GET", "/docs")
+    assert (reply.status, reply.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert reply.headers["content-security-policy"].startswith("default-src 'none'")
+    page = html.unescape(reply.body.decode())
+    for method, path, operation in operations(document):
+        assert f'<span class="method">{method}</span> {path}' in page
+        assert operation["summary"] in page
+        assert all(response["description"] in page for response in operation["responses"].values())
+    assert '"op": "semver_gte"' in page
+    assert not re.search(r"src=|@import|url\(|<script", page)
+
+
+def test_the_deadline_that_an_operator_allows(tmp_path: Path) -> None:
+    service = Service(make_project(tmp_path), WebSettings(max_deadline_ms=1000))
+    components = service.ask("GET", "/schema").json["components"]["schemas"]
+    deadline = components["ChecksRequestV1"]["properties"]["deadline_ms"]
+    assert (deadline["maximum"], deadline["default"]) == (1000, 1000)
+    refused = service.post("/v1/answer", {**CHECKS, "deadline_ms": 1001})
+    assert (refused.status, refused.json["code"]) == (422, "AF355")
+    assert refused.json["next"].endswith("from 1 to 1000")
+    assert service.post("/v1/answer", CHECKS["checks"]).status == 200

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -58,14 +59,21 @@ class Process:
         return self.process.returncode, [json.loads(line) for line in lines]
 
 
+def limited(command: list[str], descriptors: int | None) -> list[str]:
+    if descriptors is None:
+        return command
+    return ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh", *command]
+
+
 @contextlib.contextmanager
-def serving(project: Path, *options: str) -> Iterator[Process]:
+def serving(project: Path, *options: str, descriptors: int | None = None) -> Iterator[Process]:
+    """Run the service, optionally with a limit of open descriptors, until the block ends."""
     place = ("--project", str(project), "--port", "0", "--json")
     log = project / "log.jsonl"  # A pipe that nobody reads would fill up.
     with (
         log.open("wb") as stderr,
         subprocess.Popen(
-            command_line(REAL, ("serve", *place, *options)),
+            limited(command_line(REAL, ("serve", *place, *options)), descriptors),
             cwd=ROOT,
             env=environment(),
             stdin=subprocess.DEVNULL,
@@ -122,21 +130,35 @@ def test_running_requests_are_finished_at_shutdown(project: Path) -> None:
     assert (found, code, log) == (["evidenced"], 0, [])
 
 
+def children_of(pid: int) -> list[int]:
+    """Return the child processes of a process."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def sockets_of(pid: int) -> list[str]:
+    """Return the open sockets of a process; none if it has exited."""
+    with contextlib.suppress(OSError):
+        links = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
+        return [link for link in links if link.startswith("socket:")]
+    return []
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="/proc lists the processes")
 def test_two_processes(project: Path) -> None:
     with serving(project, "--workers", "2", "-q") as service:
         assert service.post(CHECKS).status == 200
-        assert service.end() == (0, [])
-
-
-def sockets_of_children(pid: int) -> list[int]:
-    """Return the number of open sockets of each child process."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
-    found = []
-    for child in children:
-        with contextlib.suppress(OSError):
-            links = [link.readlink() for link in Path(f"/proc/{child}/fd").iterdir()]
-            found.append(sum(str(link).startswith("socket:") for link in links))
-    return found
+        children = children_of(service.process.pid)
+        killed = max(children, key=lambda child: len(sockets_of(child)))
+        os.kill(killed, signal.SIGKILL)
+        until = time.monotonic() + START_SECONDS
+        while b"worker_ended" not in service.log.read_bytes() and time.monotonic() < until:
+            time.sleep(0.1)
+        code, log = service.end()
+        assert code == 0
+        assert [(line["event"], line["pid"], line["exit_code"]) for line in log] == [
+            ("worker_ended", killed, -signal.SIGKILL)
+        ]
+        assert log[0]["replaced_by"] not in children
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="/proc tells who has what open")
@@ -148,13 +170,14 @@ def test_simultaneous_connections_are_shared_between_the_processes(project: Path
         # Again until both serve: the second one may be ready later.
         while more != [0, 8, 8] and time.monotonic() < deadline:
             time.sleep(0.2)
-            before = sockets_of_children(service.process.pid)
+            children = children_of(service.process.pid)
+            before = [len(sockets_of(child)) for child in children]
             with contextlib.ExitStack() as clients:
                 for _ in range(16):
                     made = socket.create_connection(("127.0.0.1", port), timeout=10)
                     clients.enter_context(made)
                 time.sleep(0.3)
-                after = sockets_of_children(service.process.pid)
+                after = [len(sockets_of(child)) for child in children]
             more = sorted(b - a for a, b in zip(before, after, strict=False))
         assert more == [0, 8, 8]  # Besides the two, there is one that counts semaphores.
 

@@ -1,13 +1,27 @@
 """Access: API keys and scopes, anonymous local callers, and rate limits."""
 
+import json
+from contextlib import ExitStack
 from pathlib import Path
 
+import anyio
 import pytest
-from tests.web.service_client import CHECKS, JSON, Service, make_api_key, make_project
+from anyio import to_thread
+from tests.web import slow_tool
+from tests.web.service_client import (
+    CHECKS,
+    JSON,
+    Reply,
+    Service,
+    ask_async,
+    make_api_key,
+    make_project,
+)
 
 from affidavit.app.service import api_key_file, revoke_api_key
+from affidavit.base.errors import AffidavitError
 from affidavit.store.api_keys import ApiKeyScope
-from affidavit.web.access import MAX_CALLERS, RateLimiter
+from affidavit.web.access import MAX_CALLERS, CallerSlots, RateLimiter
 from affidavit.web.settings import WebSettings
 
 ELSEWHERE = ("192.0.2.7", 4000)
@@ -118,3 +132,59 @@ def test_no_limit_and_bounded_memory() -> None:
     for number in range(MAX_CALLERS):
         rates.seconds_to_wait(str(number))
     assert rates.seconds_to_wait("a") == 0, "the longest idle caller is dropped"
+
+
+def test_a_key_leaves_slots_for_others(tmp_path: Path) -> None:
+    settings = WebSettings(max_running=4, anonymous=False)
+    service = Service(make_project(tmp_path), settings)
+    greedy, modest = (
+        {**JSON, "authorization": f"Bearer {make_api_key(tmp_path, name, *ApiKeyScope)}"}
+        for name in ("greedy", "modest")
+    )
+    held = json.dumps([{"id": "a", "tool": "held"}]).encode()
+    replies: dict[str, Reply] = {}
+
+    async def ask(name: str, headers: dict[str, str], body: bytes) -> None:
+        replies[name] = await ask_async(
+            service.app, "POST", "/v1/answer", body=body, headers=headers
+        )
+
+    async def run() -> None:
+        slow_tool.RELEASED.clear()
+        async with anyio.create_task_group() as group:
+            for number in range(2):
+                group.start_soon(ask, f"held {number}", greedy, held)
+                await to_thread.run_sync(slow_tool.HELD.acquire)
+            await ask("one too many", greedy, held)
+            await ask("another key", modest, json.dumps(CHECKS).encode())
+            slow_tool.RELEASED.set()
+        await ask("afterwards", greedy, json.dumps(CHECKS).encode())
+
+    anyio.run(run)
+    refused = replies.pop("one too many")
+    assert (refused.status, refused.json["code"]) == (429, "AF528")
+    assert refused.headers["retry-after"] == "1"
+    assert {name: reply.status for name, reply in replies.items()} == dict.fromkeys(replies, 200)
+
+
+def test_the_slots_of_a_caller_are_what_is_left_for_others() -> None:
+    slots = CallerSlots(8)
+    with ExitStack() as running:
+        for caller, count in (("a", 4), ("b", 2), ("c", 1), ("d", 1)):
+            for _ in range(count):
+                running.enter_context(slots.take(caller))
+            with pytest.raises(AffidavitError, match="AF507" if caller == "d" else "AF528"):
+                running.enter_context(slots.take(caller))
+        with pytest.raises(AffidavitError, match="AF507"):
+            running.enter_context(slots.take("e"))
+    with slots.take("a"):
+        pass
+
+
+def test_the_log_has_the_id_of_every_receipt(tmp_path: Path) -> None:
+    service = Service(make_project(tmp_path))
+    receipt = service.post("/v1/answer", CHECKS)
+    service.ask("POST", "/v1/verify", receipt.body, JSON)
+    refusal = service.post("/v1/answer", {"question": "who am I?"})
+    issued, refused = receipt.json["receipt_id"], refusal.json["receipt_id"]
+    assert [line["receipt_id"] for line in service.lines] == [issued, issued, refused]

@@ -7,6 +7,8 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
+from tests.cli.stamp_server import serving
+from tests.seal.authority import found_authority
 from tests.web.service_client import (
     CHECKS,
     JSON,
@@ -18,6 +20,7 @@ from tests.web.service_client import (
 )
 
 from affidavit.app.keys import key_folder
+from affidavit.app.service import ServiceConfig
 from affidavit.base.faults import CATALOG
 from affidavit.checks.routes import CoverageV1
 from affidavit.seal.receipts import ReceiptVerification
@@ -263,7 +266,7 @@ class Broken(Exception):
 def test_a_defect_is_a_problem_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service = Service(make_project(tmp_path))
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise Broken("secret details")
 
     monkeypatch.setattr("affidavit.app.service.request_from_wire", fail)
@@ -294,3 +297,62 @@ def test_concurrent_requests_are_limited(tmp_path: Path) -> None:
     assert (refused.status, refused.json["code"]) == (503, "AF507")
     assert refused.headers["retry-after"] == "1"
     assert answered.json["verdict"] == "evidenced"
+
+
+LONG = b"[" + b"1," * 20_000
+UNLOCATED = {
+    "not JSON": (LONG + b"x]", "AF020", 1),
+    "a key twice": (LONG + b'{"a":1,"a":2}]', "AF024", None),
+    "an integer beyond 53 bits": (LONG + b"9007199254740993]", "AF025", None),
+    "an integer beyond 64 bits": (LONG + b"1" * 30 + b"]", "AF025", None),
+    "too deep": (LONG + b"[" * 40 + b"]" * 41, "AF026", None),
+    "too deep to be written": (LONG + b"[" * 400 + b"]" * 401, "AF026", None),
+    "invalid UTF-8": (LONG + b'"\xff"]', "AF022", 1),
+}
+
+
+@pytest.mark.parametrize(("body", "code", "line"), UNLOCATED.values(), ids=UNLOCATED.keys())
+def test_long_malformed_bodies_are_refused_without_a_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: bytes, code: str, line: int | None
+) -> None:
+    def search(_: object) -> None:
+        raise Broken("this would take a second per megabyte")
+
+    monkeypatch.setattr("affidavit.base.strict_json._JsonScanner.read_document", search)
+    service = Service(make_project(tmp_path))
+    for path in ("/v1/answer", "/v1/verify"):
+        reply = service.ask("POST", path, body, JSON)
+        if path == "/v1/answer" or code not in ("AF026",):
+            assert (reply.status, reply.json["code"]) == (400, code)
+            assert reply.json.get("line") == line
+
+
+def test_receipts_of_the_service_are_anchored(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    own = Service(project, QUICK, ServiceConfig(project=project, anchor="self"))
+    receipt = own.post("/v1/answer", CHECKS)
+    assert msgspec.convert(receipt.json, AnswerReceiptV1).anchor is not msgspec.UNSET
+    assert own.ask("POST", "/v1/verify", receipt.body, JSON).json["valid"] is True
+    with serving(lambda _: (503, b"")) as url:
+        lenient = Service(project, QUICK, ServiceConfig(project=project, anchor=url))
+        config = ServiceConfig(project=project, anchor=url, anchor_required=True)
+        strict = Service(project, QUICK, config)
+        unstamped, refused = (each.post("/v1/answer", CHECKS) for each in (lenient, strict))
+    assert (unstamped.status, "anchor" in unstamped.json) == (200, False)
+    assert "HTTP 503" in lenient.lines[-1]["anchor_problem"]
+    assert (refused.status, refused.json["code"]) == (503, "AF510")
+    assert "AF371" in strict.lines[-1]["said"]
+
+
+def test_a_time_stamp_of_the_service_holds(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    authority = found_authority(tmp_path_factory.mktemp("authority"))
+    project = make_project(tmp_path)
+    with serving(lambda request: (200, authority.answer_to(request))) as url:
+        roots = (authority.folder / "root.pem",)
+        config = ServiceConfig(project=project, anchor=url, tsa_roots=roots)
+        service = Service(project, QUICK, config)
+        receipt = service.post("/v1/answer", CHECKS)
+    steps = service.ask("POST", "/v1/verify", receipt.body, JSON).json["steps"]
+    assert (steps[0]["name"], steps[0]["status"]) == ("anchor", "passed")

@@ -158,11 +158,11 @@ def test_a_file_that_hangs_does_not_block_a_receipt(
 
 def test_local_sources_need_no_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_cases = AnswerService(ServiceConfig(project=make_project(tmp_path)))
-    limits = WebSettings().json_limits
+    limits = WebSettings().request_limits
     monkeypatch.setattr(type(SOURCE_THREADS), "start", lambda *_: pytest.fail("a thread"))
     found = use_cases.answer_immediately(json.dumps(CHECKS).encode(), limits)
     assert found is not None
-    assert json.loads(found)["verdict"] == "contradicted"
+    assert json.loads(found.text)["verdict"] == "contradicted"
     slow = json.dumps([{"id": "a", "tool": "slow"}]).encode()
     assert use_cases.answer_immediately(slow, limits) is None
 

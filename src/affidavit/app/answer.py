@@ -6,34 +6,44 @@ routes and issuer.
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from affidavit import __version__
 from affidavit.app.clock import now
 from affidavit.app.keys import PROJECT_FOLDER, random_bytes
-from affidavit.app.tool_config import find_config, load_tool_config, load_toolbox
+from affidavit.app.tool_config import find_config, load_tool_config, load_toolbox, toolbox_from
 from affidavit.app.tool_queries import (
     DEFAULT_DEADLINE_MS,
+    MAX_DEADLINE_MS,
     SOURCE_THREADS,
+    CallerThreads,
     DaemonThreadPool,
     ToolSet,
     gather_evidence,
     require_deadline,
 )
 from affidavit.base.canonical import sorted_compact
-from affidavit.base.config import MAX_CONFIG_BYTES, ConfigFaults, parse_yaml
+from affidavit.base.config import (
+    MAX_CONFIG_BYTES,
+    YAML_SUFFIXES,
+    ConfigFaults,
+    decode_yaml,
+    parse_yaml,
+)
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import receipts as faults
 from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.json_values import JsonValue
 from affidavit.base.strict_json import decode
+from affidavit.base.text import excerpt
 from affidavit.checks.check import (
     AnswerVerdict,
     Check,
@@ -57,8 +67,9 @@ from affidavit.checks.routes import (
     routes_from_wire,
 )
 from affidavit.seal.keys import SigningKey
-from affidavit.seal.receipts import anchor_member, canonical_forms, seal_receipt
+from affidavit.seal.receipts import Receipt, anchor_member, canonical_forms, seal_receipt
 from affidavit.seal.rfc3161 import NONCE_BYTES, time_stamp_request, token_from_response
+from affidavit.tools.settings import FileSource, ToolSettings
 
 SELF_ANCHOR: Final = "self"
 _MEMBERS: Final = ("checks", "question", "deadline_ms")
@@ -94,7 +105,7 @@ class AnswerContext:
     routes: RouteTable
     now: Callable[[], str]
     served_by: dict[str, JsonValue] | None = None
-    threads: DaemonThreadPool | None = SOURCE_THREADS
+    threads: DaemonThreadPool | CallerThreads | None = SOURCE_THREADS
     started_at: float | None = None
 
     @property
@@ -104,21 +115,24 @@ class AnswerContext:
 
 
 def request_from_bytes(raw: bytes, name: str) -> AnswerRequest:
-    """Return the request in a JSON text. `name` is the file name in errors."""
+    """Return the request in a JSON text, or in YAML if the name says so, which errors repeat."""
     try:
-        value = decode(raw)
+        value = decode_yaml(raw) if name.lower().endswith(YAML_SUFFIXES) else decode(raw)
     except AffidavitError as error:
         raise error.at(file=name) from None
     return request_from_wire(value, name)
 
 
-def request_from_wire(value: JsonValue, file: str | None = None) -> AnswerRequest:
+def request_from_wire(
+    value: JsonValue, file: str | None = None, max_deadline_ms: int = MAX_DEADLINE_MS
+) -> AnswerRequest:
     """Return the request in a decoded document.
 
     It is a bare list of checks, or an object with `checks` or `question` and maybe `deadline_ms`.
     """
+    default_ms = min(DEFAULT_DEADLINE_MS, max_deadline_ms)
     if not isinstance(value, dict):
-        return AnswerRequest(checks_from_wire(value, file))
+        return AnswerRequest(checks_from_wire(value, file), None, default_ms)
     unknown = [name for name in value if name not in _MEMBERS]
     if unknown:
         problem = f"the member {unknown[0][:60]!r} is not known"
@@ -126,13 +140,13 @@ def request_from_wire(value: JsonValue, file: str | None = None) -> AnswerReques
     if ("checks" in value) == ("question" in value):
         problem = "it has to have either `checks` or `question`"
         raise AffidavitError(faults.ANSWER_REQUEST, Where(file), problem=problem)
-    deadline_ms = value.get("deadline_ms", DEFAULT_DEADLINE_MS)
+    deadline_ms = value.get("deadline_ms", default_ms)
     place = Where(file, None, "deadline_ms")
     if not isinstance(deadline_ms, int) or isinstance(deadline_ms, bool):
         problem = "the deadline is not a whole number of milliseconds"
         raise AffidavitError(faults.ANSWER_REQUEST, place, problem=problem)
     # A refused question queries no tool, so the deadline would not be checked later.
-    require_deadline(deadline_ms, place)
+    require_deadline(deadline_ms, place, max_deadline_ms)
     if "checks" in value:
         return AnswerRequest(checks_from_wire(value["checks"], file), None, deadline_ms)
     question = value["question"]
@@ -160,9 +174,76 @@ def receipt_body(request: AnswerRequest, context: AnswerContext) -> ReceiptBody:
     return _body_from_checks(compiled.checks, compiled.route, request, context)
 
 
-def exit_for_receipt(receipt: Mapping[str, JsonValue]) -> Exit:
-    """Return the exit code for a receipt."""
-    return EXIT_BY_VERDICT[str(receipt["verdict"])]
+def exit_for_receipt(receipt: Mapping[str, JsonValue], min_confidence: float = 0.0) -> Exit:
+    """Return the exit code for a receipt. A yes needs the confidence, too."""
+    found = EXIT_BY_VERDICT[str(receipt["verdict"])]
+    confidence = receipt["confidence"]
+    is_sure = isinstance(confidence, int | float) and confidence >= min_confidence
+    return Exit.UNKNOWN if found is Exit.YES and not is_sure else found
+
+
+FILE_TOOL: Final = "file"
+_SIGNS: Final = {"<=": "lte", ">=": "gte", "<": "lt", ">": "gt", "==": "eq", "!=": "ne", "=": "eq"}
+_ASSERTION: Final = re.compile(
+    r"\s*(?P<path>[^\s<>=!]+)\s*(?:(?P<sign><=|>=|==|!=|<|>|=)|\s(?P<name>[a-z_]+)(?:\s|$))\s*(?P<value>.*)",
+    re.DOTALL,
+)
+
+
+def assertion_request(text: str, deadline_ms: int | None = None) -> AnswerRequest:
+    """Return the request for one line about a file, such as `price <= 10` or `name exists`.
+
+    The value is JSON if it can be read so, otherwise a text.
+    """
+    found = _ASSERTION.fullmatch(text)
+    if found is None:
+        raise AffidavitError(faults.ASSERTION, text=excerpt(text))
+    expect: dict[str, JsonValue] = {
+        "path": found["path"],
+        "op": _SIGNS.get(found["sign"] or "", found["name"] or ""),
+    }
+    if value := found["value"].strip():
+        try:
+            expect["value"] = decode(value.encode())
+        except AffidavitError:
+            expect["value"] = value
+    check: JsonValue = {"id": "assertion", "tool": FILE_TOOL, "expect": expect}
+    return AnswerRequest(checks_from_wire([check]), None, deadline_ms or DEFAULT_DEADLINE_MS)
+
+
+def file_setup(path: Path) -> "AnswerSetup":
+    """Return a setup whose one tool is a file, without any configuration."""
+    source = FileSource(path=path.name)
+    tools = {FILE_TOOL: ToolSettings(description=f"What {path.name} says", sources=(source,))}
+    return AnswerSetup(
+        toolbox=toolbox_from(tools, path.parent, os.environ),
+        routes=NO_ROUTES,
+        issuer=None,
+        config=None,
+        routes_file=None,
+    )
+
+
+def confidence_advice(receipt: Mapping[str, Any], below: float) -> list[str]:
+    """Return why each cited fact with less confidence than `below` has it, and how to raise it."""
+    advice = []
+    for check in receipt.get("checks", ()):
+        for digest in check["evidence"]:
+            verification = receipt["evidence_index"][digest]["verification"]
+            signals = verification["signals"]
+            steps = [text for name, text in _ADVICE.items() if not signals[name]]
+            if signals["conflict"]:
+                steps = ["find out which source is right"]
+            if steps and verification["confidence"] < below:
+                said = f"{check['id']}: {verification['confidence']:.2f}, as {verification['note']}"
+                advice.append(f"{said}. To raise it: {'; '.join(steps)}")
+    return advice
+
+
+_ADVICE: Final = {
+    "fresh": "give the tool `max_age_s`, and each source a time that is not older (`observed_at`)",
+    "corroborated": "add a second source of another `origin` that agrees",
+}
 
 
 def _body_from_checks(
@@ -228,15 +309,32 @@ def with_time_stamp(
     authority is trusted is decided by the verifier.
     """
     digest = canonical_forms(receipt).anchor_digest
+    token = time_stamp(digest, authority, send, new_bytes)
+    return {**receipt, "anchor": anchor_member(digest, token)}
+
+
+def time_stamp(
+    digest: str,
+    authority: str,
+    send: Callable[[str, bytes], bytes],
+    new_bytes: Callable[[int], bytes],
+) -> bytes:
+    """Return the token of an authority for a digest, or raise why there is none."""
     nonce = int.from_bytes(new_bytes(NONCE_BYTES))
     response = send(authority, time_stamp_request(digest, nonce))
     try:
-        token = token_from_response(response, digest, nonce)
+        return token_from_response(response, digest, nonce)
     except AffidavitError as error:
         raise AffidavitError(
             faults.STAMP_UNAVAILABLE, url=authority, problem=error.message
         ) from None
-    return {**receipt, "anchor": anchor_member(digest, token)}
+
+
+def stamp_receipt(receipt: Receipt, authority: str) -> bytes:
+    """Return a detached token for a receipt that was issued before."""
+    from affidavit.tools.timestamp_authority import request_token
+
+    return time_stamp(receipt.forms.anchor_digest, authority, request_token, random_bytes)
 
 
 NO_ROUTES: Final = routes_from_wire({"version": "route/1", "routes": []})

@@ -24,6 +24,16 @@ STARTER_FILES: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Maps the path of a file in the project to its name among the starter files."""
 
+TOOL_FILES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "affidavit.toml": "tools/affidavit.toml",
+        "checks.yaml": "tools/checks.yaml",
+        "data/shop.csv": "tools/shop.csv",
+        "data/erp.json": "tools/erp.json",
+    }
+)
+"""The same for a project with tools and checks."""
+
 
 @dataclass(frozen=True, slots=True)
 class CreatedFiles:
@@ -33,20 +43,22 @@ class CreatedFiles:
     kept: tuple[str, ...]
 
 
-def starter_content(name: str) -> bytes:
+def starter_content(name: str, starters: Mapping[str, str] = STARTER_FILES) -> bytes:
     """Return the content of a starter file by its path in the project."""
-    return (files("affidavit.app") / "starter" / STARTER_FILES[name]).read_bytes()
+    return (files("affidavit.app") / "starter" / starters[name]).read_bytes()
 
 
-def create_project_files(folder: Path, *, force: bool = False) -> CreatedFiles:
+def create_project_files(
+    folder: Path, starters: Mapping[str, str] = STARTER_FILES, *, force: bool = False
+) -> CreatedFiles:
     """Write the files that do not exist yet; `force` overwrites existing ones."""
     # A broken link counts as existing.
-    present = tuple(name for name in STARTER_FILES if os.path.lexists(folder / name))
+    present = tuple(name for name in starters if os.path.lexists(folder / name))
     kept = () if force else present
-    written = tuple(name for name in STARTER_FILES if name not in kept)
+    written = tuple(name for name in starters if name not in kept)
     for name in written:
         path = folder / name
         with suppress(OSError):  # Writing raises the error if the folder cannot be created.
             path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, starter_content(name))
+        write_atomically(path, starter_content(name, starters))
     return CreatedFiles(written, kept)

@@ -8,10 +8,22 @@ from typing import Final
 
 import msgspec
 
-from affidavit.app.answer import AnswerContext, answer_request, load_answer_setup, request_from_wire
+from affidavit.app.answer import (
+    SELF_ANCHOR,
+    AnswerContext,
+    anchor_receipt,
+    answer_request,
+    load_answer_setup,
+    request_from_wire,
+)
 from affidavit.app.clock import datetime_of
 from affidavit.app.keys import PROJECT_FOLDER, export_keys, find_passphrase, key_folder
-from affidavit.app.tool_queries import SOURCE_THREADS, DaemonThreadPool, NotImmediateError
+from affidavit.app.tool_queries import (
+    MAX_DEADLINE_MS,
+    SOURCE_THREADS,
+    CallerThreads,
+    NotImmediateError,
+)
 from affidavit.app.verify import ReceiptInput, trust_from, verify_steps
 from affidavit.base.canonical import sorted_compact, sorted_compact_decoded
 from affidavit.base.errors import AffidavitError
@@ -156,6 +168,25 @@ class ServiceConfig:
     issuer: str | None = None
     keys: tuple[Path, ...] = ()
     tsa_roots: tuple[Path, ...] = ()
+    anchor: str | None = None
+    anchor_required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """The limits of a request: of its JSON, and of the deadline that it may ask for."""
+
+    json: JsonLimits
+    max_deadline_ms: int = MAX_DEADLINE_MS
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedReceipt:
+    """A signed receipt as JSON text, and for the log its id and why it has no time stamp."""
+
+    id: str
+    text: bytes
+    anchor_problem: str | None = None
 
 
 class AnswerService:
@@ -173,23 +204,30 @@ class AnswerService:
         self._signing = FileBackedValue(registry, self._signing_key)
         self._trust = FileBackedValue(registry, self._trusted)
 
-    def answer(self, raw: bytes, limits: JsonLimits, started_at: float) -> bytes:
-        """Return the signed receipt for a request. Its deadline counts from `started_at`."""
-        return self._receipt(raw, limits, SOURCE_THREADS, started_at)
+    def answer(
+        self, raw: bytes, limits: RequestLimits, caller: str, started_at: float
+    ) -> IssuedReceipt:
+        """Return the signed receipt for a request. Its deadline counts from `started_at`.
 
-    def answer_immediately(self, raw: bytes, limits: JsonLimits) -> bytes | None:
+        A caller has a share of the threads that query sources.
+        """
+        return self._receipt(raw, limits, CallerThreads(SOURCE_THREADS, caller), started_at)
+
+    def answer_immediately(self, raw: bytes, limits: RequestLimits) -> IssuedReceipt | None:
         """Return the signed receipt, or None if a source may take time to respond.
 
         It hangs if reading a file hangs, so the caller needs a timeout.
         """
         try:
+            if self._config.anchor not in (None, SELF_ANCHOR):
+                raise NotImmediateError
             return self._receipt(raw, limits, None, None)
         except NotImmediateError:
             return None
 
-    def verify(self, raw: bytes, name: str) -> ReceiptVerification:
+    def verify(self, raw: bytes, limits: JsonLimits, name: str) -> ReceiptVerification:
         """Verify a receipt with the keys of the project and the config."""
-        receipt = ReceiptInput(name, raw=raw).receipt()
+        receipt = ReceiptInput(name, raw=raw, limits=limits).receipt()
         return verify_steps(receipt, self._trust.get(), datetime_of(None))
 
     @cached_property
@@ -210,15 +248,25 @@ class AnswerService:
     def _receipt(
         self,
         raw: bytes,
-        limits: JsonLimits,
-        threads: DaemonThreadPool | None,
+        limits: RequestLimits,
+        threads: CallerThreads | None,
         started_at: float | None,
-    ) -> bytes:
-        request = request_from_wire(decode(raw, limits))
+    ) -> IssuedReceipt:
+        value = decode(raw, limits.json)
+        request = request_from_wire(value, max_deadline_ms=limits.max_deadline_ms)
         key = self._signing.get()
         context = replace(self._context(key), threads=threads, started_at=started_at)
+        receipt = answer_request(request, context, key)
+        anchor_problem = None
+        try:
+            receipt = anchor_receipt(receipt, self._config.anchor)
+        except AffidavitError as error:
+            if self._config.anchor_required:
+                raise
+            anchor_problem = error.message
         # Signing has encoded the receipt once, so every value in it is known to be JSON.
-        return sorted_compact_decoded(answer_request(request, context, key))
+        text = sorted_compact_decoded(receipt)
+        return IssuedReceipt(str(receipt["receipt_id"]), text, anchor_problem)
 
     def _context(self, key: SigningKey) -> AnswerContext:
         return self._setup.context(self._config.issuer or self._setup.issuer or key.public.id)

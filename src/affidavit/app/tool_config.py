@@ -55,6 +55,7 @@ def _file(source: kinds.FileSource, required: tuple[str, ...], _: AllowList) -> 
     if source.format is None and Path(source.path).suffix.lower() not in FILE_FORMATS:
         problem = f"the name {source.path!r} does not tell the format: json, csv or yaml"
         raise field_error("format", problem)
+    _require_slots("path", source.path, required)
     _require_slots("select", list(source.select), required)
     _require_slots("where", source.where, required)
 

@@ -7,7 +7,7 @@ later than the answer.
 """
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -39,7 +39,8 @@ from affidavit.tools.feed import (
 Task: TypeAlias = Callable[[], None]
 QueryKey: TypeAlias = tuple[str, bytes]
 
-MAX_THREADS: Final = 256
+MAX_THREADS: Final = 512
+"""Half of them are enough for the largest request: 20 checks of 8 sources."""
 DEFAULT_DEADLINE_MS: Final = 6_000
 MAX_DEADLINE_MS: Final = 60_000
 # Kinds of source on this machine. They usually answer at once, so one thread queries them all; if
@@ -61,29 +62,51 @@ class DaemonThreadPool:
 
     def __init__(self, max_threads: int = MAX_THREADS) -> None:
         self._max_threads = max_threads
-        self._tasks: SimpleQueue[Task] = SimpleQueue()
+        self._tasks: SimpleQueue[tuple[Task, str | None]] = SimpleQueue()
         self._lock = Lock()
         self._threads = 0
         self._idle = 0
+        self._running: Counter[str | None] = Counter()
 
-    def start(self, task: Task) -> bool:
-        """Start the task now, or return False if every thread is busy."""
+    def start(self, task: Task, caller: str | None = None) -> bool:
+        """Start the task now, or return False if every thread is busy.
+
+        A caller of a service may use no more threads than are left for the others.
+        """
         with self._lock:
+            free = self._max_threads - self._threads + self._idle
+            if free < 1 or (caller is not None and self._running[caller] >= free):
+                return False
+            self._running[caller] += 1
             if self._idle:
                 self._idle -= 1
-            elif self._threads < self._max_threads:
+            else:
                 self._threads += 1
                 Thread(target=self._serve, name="affidavit-feed", daemon=True).start()
-            else:
-                return False
-        self._tasks.put(task)
+        self._tasks.put((task, caller))
         return True
 
     def _serve(self) -> None:
         while True:
-            self._tasks.get()()
+            task, caller = self._tasks.get()
+            task()
             with self._lock:
                 self._idle += 1
+                self._running[caller] -= 1
+                if not self._running[caller]:
+                    del self._running[caller]
+
+
+@dataclass(frozen=True, slots=True)
+class CallerThreads:
+    """The share that a caller of a service has of the threads."""
+
+    threads: DaemonThreadPool
+    caller: str
+
+    def start(self, task: Task) -> bool:
+        """Start the task now, or return False if the caller's share is used up."""
+        return self.threads.start(task, self.caller)
 
 
 SOURCE_THREADS: Final = DaemonThreadPool()
@@ -166,10 +189,12 @@ class _SourceQuery:
         return SourceFailure(self.source.feed.source, str(error))
 
 
-def require_deadline(deadline_ms: int, where: Where = NOWHERE) -> None:
+def require_deadline(
+    deadline_ms: int, where: Where = NOWHERE, max_deadline_ms: int = MAX_DEADLINE_MS
+) -> None:
     """Raise unless the deadline is within the limits."""
-    if isinstance(deadline_ms, bool) or not 1 <= deadline_ms <= MAX_DEADLINE_MS:
-        raise AffidavitError(faults.DEADLINE, where, given=deadline_ms, limit=MAX_DEADLINE_MS)
+    if isinstance(deadline_ms, bool) or not 1 <= deadline_ms <= max_deadline_ms:
+        raise AffidavitError(faults.DEADLINE, where, given=deadline_ms, limit=max_deadline_ms)
 
 
 def gather_evidence(
@@ -179,7 +204,7 @@ def gather_evidence(
     now: Callable[[], str],
     signed: bool,
     deadline_ms: int = DEFAULT_DEADLINE_MS,
-    threads: DaemonThreadPool | None = SOURCE_THREADS,
+    threads: DaemonThreadPool | CallerThreads | None = SOURCE_THREADS,
     started_at: float | None = None,
 ) -> GatheredEvidence:
     """Return the evidence for the checks by the deadline. `now` is the clock.
@@ -231,7 +256,9 @@ def _query_in_caller(queries: Sequence[_SourceQuery]) -> None:
         query.answer = reply if time.monotonic() < query.request.deadline else query.timeout()
 
 
-def _query_in_threads(queries: Sequence[_SourceQuery], threads: DaemonThreadPool) -> None:
+def _query_in_threads(
+    queries: Sequence[_SourceQuery], threads: DaemonThreadPool | CallerThreads
+) -> None:
     """Start every query, and wait until each has an answer or its time is over."""
     finished: SimpleQueue[None] = SimpleQueue()
     local = deque(query for query in queries if query.is_local)
@@ -254,7 +281,9 @@ def _query_in_threads(queries: Sequence[_SourceQuery], threads: DaemonThreadPool
 
 
 def _start_queries(
-    queries: deque[_SourceQuery], finished: "SimpleQueue[None]", threads: DaemonThreadPool
+    queries: deque[_SourceQuery],
+    finished: "SimpleQueue[None]",
+    threads: DaemonThreadPool | CallerThreads,
 ) -> None:
     if not threads.start(partial(_run_queries, queries, finished)):
         problem = "too many earlier questions still wait for their sources"

@@ -18,7 +18,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import receipts as faults
 from affidavit.base.faults.input import FILE_UNREADABLE
 from affidavit.base.files import is_folder, open_to_read, read_bounded
-from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
+from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode, read_lines, split_lines
 from affidavit.base.text import excerpt
 from affidavit.checks.receipt import (
@@ -45,8 +45,9 @@ from affidavit.seal.receipts import (
     routing_step,
     skipped,
     verify_receipt,
+    with_token,
 )
-from affidavit.seal.rfc3161 import TimeStampTrust, roots_from
+from affidavit.seal.rfc3161 import TimeStampTrust, roots_from, token_from_file
 from affidavit.seal.verification import UnreadableInput, VerificationStep, VerifiedInput
 
 MAX_TRUST_BYTES: Final = 16 * 1024 * 1024
@@ -97,6 +98,14 @@ def trusted_keys(files: Sequence[Path]) -> TrustedKeys:
     return trusted_keys_from(documents)
 
 
+def detached_token(path: Path) -> bytes:
+    """Return the time stamp token in a file."""
+    try:
+        return token_from_file(read_bounded(path, MAX_TRUST_BYTES))
+    except AffidavitError as error:
+        raise error.at(file=str(path)) from None
+
+
 def _timestamp_roots(path: Path) -> bytes:
     pem = read_bounded(path, MAX_TRUST_BYTES)
     try:
@@ -112,6 +121,7 @@ class ReceiptInput(Struct, frozen=True):
     file: str
     line: int | None = None
     raw: bytes | None = None
+    limits: JsonLimits = DOCUMENT_LIMITS
 
     @property
     def name(self) -> str:
@@ -122,7 +132,7 @@ class ReceiptInput(Struct, frozen=True):
         """Read the receipt; an error names the file and the line."""
         try:
             raw = read_bounded(self.file, _MAX_BYTES) if self.raw is None else self.raw
-            return receipt_from_bytes(raw)
+            return receipt_from_bytes(raw, self.limits)
         except AffidavitError as error:
             # The decoder counts lines from the start of `raw`.
             line = error.where.line if self.line is None else self.line
@@ -190,11 +200,12 @@ def _is_document(line: bytes) -> bool:
 
 
 class ReceiptVerifier(Struct, frozen=True):
-    """Verifies receipts at one time. It is pickled for other processes."""
+    """Verifies receipts at one time, perhaps with a detached token. It is pickled for processes."""
 
     trust: ReceiptTrust
     at: datetime
     routes: RouteTable | None = None
+    token: bytes | None = None
 
     def __call__(self, inputs: Sequence[ReceiptInput]) -> tuple[ReceiptOutcome, ...]:
         """Verify receipts; their files are read here, in the process that does the work."""
@@ -206,6 +217,8 @@ class ReceiptVerifier(Struct, frozen=True):
             receipt = subject.receipt()
         except AffidavitError as error:
             return UnreadableInput("receipt", subject.name, error)
+        if self.token is not None:
+            receipt = with_token(receipt, self.token)
         verification = verify_steps(receipt, self.trust, self.at, self.routes)
         return VerifiedInput("receipt", subject.name, verification)
 

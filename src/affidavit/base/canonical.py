@@ -159,9 +159,11 @@ def sorted_compact_decoded(value: JsonValue) -> bytes:
     return text if _is_sorted_compact(text) else sorted_compact(value)
 
 
-def decode_sorted_compact(raw: bytes) -> tuple[JsonValue, bytes]:
+def decode_sorted_compact(
+    raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS
+) -> tuple[JsonValue, bytes]:
     """Return the value of a strict JSON text, and its sorted compact form."""
-    value, text = decode_and_write(raw)
+    value, text = decode_and_write(raw, limits)
     return value, text if _is_sorted_compact(text) else sorted_compact(value)
 
 

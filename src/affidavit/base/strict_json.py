@@ -35,9 +35,9 @@ from affidavit.base.json_values import (
 from affidavit.base.text import excerpt, field_path, line_and_column
 
 # A hand-written parser of the whole grammar finds the first fault. It is a hundred times slower
-# than orjson (up to 1.5 s of CPU per megabyte before the fault, so a service has to set `max_bytes`
-# accordingly) and runs only after the fast decoder has refused a text. Tests check that the two
-# agree.
+# than orjson (up to 1.5 s of CPU per megabyte before the fault, so a service has to set
+# `max_scan_bytes`) and runs only after the fast decoder has refused a text. Tests check that the
+# two agree.
 
 _SPACE = re.compile(rb"[ \t\n\r]*+")
 _TEXT_START = re.compile(
@@ -58,8 +58,13 @@ _ENCODINGS: Final = (
 )
 
 
-def refusal_error(raw: bytes, limits: JsonLimits, first_line: int = 1) -> AffidavitError:
-    """Return the error for a refused text: its first fault and the position."""
+def refusal_error(
+    raw: bytes, limits: JsonLimits, first_line: int = 1, cause: "_Refusal | None" = None
+) -> AffidavitError:
+    """Return the error for a refused text: its first fault and the position.
+
+    If the text is too long to be searched, it is what the decoder knows, the `cause`.
+    """
     if len(raw) > limits.max_bytes:
         where = Where(line=first_line)
         return AffidavitError(JSON_TOO_LARGE, where, size=len(raw), limit=limits.max_bytes)
@@ -70,11 +75,45 @@ def refusal_error(raw: bytes, limits: JsonLimits, first_line: int = 1) -> Affida
         raw.decode()
     except UnicodeDecodeError as error:
         return reading.refusal(JSON_UNICODE, error.start, problem="the bytes here are not UTF-8")
+    if cause is not None and len(raw) > limits.max_scan_bytes:
+        return cause.error(limits, first_line)
     try:
         reading.read_document()
     except AffidavitError as error:
         return error
     return reading.refusal(JSON_SYNTAX, 0, problem="the decoder does not accept it")
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why the decoder refused a text: a fault that it does not locate, or its own error."""
+
+    fault: Fault
+    error_of_decoder: orjson.JSONDecodeError | None = None
+
+    def error(self, limits: JsonLimits, first_line: int) -> AffidavitError:
+        """Return the error without the exact position."""
+        found, values = self.error_of_decoder, dict(_UNLOCATED_VALUES)
+        where = Where()
+        if found is not None:
+            where = Where(line=first_line + found.lineno - 1)
+            values |= {"problem": found.msg, "place": f"column {found.colno}"}
+        elif self.fault in _LIMITED:
+            values["limit"] = getattr(limits, _LIMITED[self.fault])
+        return AffidavitError(self.fault, where, **values)
+
+
+_UNLOCATED_VALUES: Final[dict[str, object]] = {
+    "place": "the text is too long to say where",
+    "key": "...",
+    "number": "(an integer beyond 2^53 - 1)",
+    "size": "too many",
+}
+_LIMITED: Final = {
+    JSON_DEPTH: "max_depth",
+    JSON_TOO_MANY_KEYS: "max_keys",
+    JSON_LONG_STRING: "max_string",
+}
 
 
 def _foreign_encoding(raw: bytes) -> str | None:
@@ -298,9 +337,20 @@ def _decoded(
     try:
         value: JsonValue = loads(raw)
         written = dumps(value, option=writing)
-    except (ValueError, TypeError):
-        # Not JSON; or (TypeError) an integer beyond 53 bits, or more levels than can be written.
-        raise refusal_error(raw, limits, first_line) from None
+    except orjson.JSONDecodeError as error:
+        raise refusal_error(raw, limits, first_line, _Refusal(JSON_SYNTAX, error)) from None
+    except (ValueError, TypeError) as error:
+        # An integer beyond 53 bits, or more levels than can be written.
+        fault = JSON_NUMBER_DOMAIN if "53-bit" in str(error) else JSON_DEPTH
+        raise refusal_error(raw, limits, first_line, _Refusal(fault)) from None
+    fault_found = _find_fault(raw, value, written, limits)
+    if fault_found is None:
+        return value, written
+    raise refusal_error(raw, limits, first_line, _Refusal(fault_found))
+
+
+def _find_fault(raw: bytes, value: JsonValue, written: bytes, limits: JsonLimits) -> Fault | None:
+    """Return why a text that orjson accepts is refused, or None."""
     # Every member of an object has a colon. A colon within a string is the same in `raw` and
     # `written`, unless it is escaped in `raw`; those are counted separately. A member that orjson
     # dropped for a later one with the same key took its colon with it. So the counts are equal
@@ -308,23 +358,19 @@ def _decoded(
     colons = raw.count(_COLON)
     if _BACKSLASH in raw and _ESCAPED_COLON.search(raw):
         colons += sum(map(bool, _ESCAPE.findall(raw)))
-    if (
-        colons == written.count(_COLON)
-        # An integer beyond 64 bits has become a float of 2^63 or more, and orjson writes every
-        # float from 1e16 on with "e+".
-        and not (_PLUS in written and b"e+" in written and _has_long_integer(raw))
-        # If the whole document is within a limit, so is each of its parts.
-        and (
-            raw.count(_BRACKET) + raw.count(_BRACE) <= limits.max_depth
-            or not _is_deeper(value, limits.max_depth)
-        )
-        and (
-            (colons <= limits.max_keys and size <= limits.max_string)
-            or not _is_larger(value, limits)
-        )
-    ):
-        return value, written
-    raise refusal_error(raw, limits, first_line)
+    if colons != written.count(_COLON):
+        return JSON_DUPLICATE_KEY
+    # An integer beyond 64 bits has become a float of 2^63 or more, and orjson writes every float
+    # from 1e16 on with "e+".
+    if _PLUS in written and b"e+" in written and _has_long_integer(raw):
+        return JSON_NUMBER_DOMAIN
+    # If the whole document is within a limit, so is each of its parts.
+    levels = raw.count(_BRACKET) + raw.count(_BRACE)
+    if levels > limits.max_depth and _is_deeper(value, limits.max_depth):
+        return JSON_DEPTH
+    if colons > limits.max_keys or len(raw) > limits.max_string:
+        return _find_large_part(value, limits)
+    return None
 
 
 def _has_long_integer(raw: bytes) -> bool:
@@ -342,16 +388,16 @@ def _is_deeper(value: JsonValue, max_depth: int) -> bool:
     return bool(level)
 
 
-def _is_larger(value: JsonValue, limits: JsonLimits) -> bool:
+def _find_large_part(value: JsonValue, limits: JsonLimits) -> Fault | None:
     for container in iterate_containers([value]):
         texts = container
         if isinstance(container, dict):
             if len(container) > limits.max_keys:
-                return True
+                return JSON_TOO_MANY_KEYS
             texts = [*container, *container.values()]
         if any(isinstance(text, str) and len(text) > limits.max_string for text in texts):
-            return True
-    return False
+            return JSON_LONG_STRING
+    return None
 
 
 # JSON lines: one strict JSON value per line.

@@ -550,7 +550,8 @@ def _source_record(
     try:
         text = sorted_compact(answer.raw)
     except AffidavitError as error:
-        return _failed_source_record(answer.source, error.message)
+        place = f" at {error.where.field}" if error.where.field else ""
+        return _failed_source_record(answer.source, f"{error.message}{place}")
     lookup = look_up_path(answer.raw, value_path)
     has_value = lookup.value is not None
     return msgspec.structs.replace(

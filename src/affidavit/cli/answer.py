@@ -11,6 +11,9 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults.receipts import KEY_NONE
 from affidavit.cli.command import (
+    FiniteFloatRange,
+    anchor_option,
+    anchor_required_option,
     command,
     existing_project_option,
     input_name,
@@ -18,6 +21,7 @@ from affidavit.cli.command import (
     read_input,
     reject_folder,
     reject_overwrites,
+    require_authority_option,
     routes_option,
     tools_option,
 )
@@ -55,6 +59,7 @@ _VERDICT_TONES: Final = {
             "affidavit answer checks.json --anchor https://tsa.example.org -o receipt.json",
             "with a time stamp of this authority",
         ),
+        Example("affidavit answer --file data.json 'price <= 10'", "one line, no configuration"),
         Example("cat checks.json | affidavit answer - --json", "the receipt itself, for machines"),
     ),
     exits={
@@ -67,7 +72,20 @@ _VERDICT_TONES: Final = {
     "checks",
     required=False,
     type=click.Path(path_type=Path, allow_dash=True),
-    help="Checks as JSON: a list, or an object with `checks` and `deadline_ms`; - for stdin.",
+    help="Checks as JSON or YAML: a list, or an object with `checks` and `deadline_ms`; - for"
+    " JSON from stdin. With --file it is one assertion, such as 'price <= 10'.",
+)
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path),
+    help="A JSON, CSV or YAML file that the assertion is about, instead of tools.",
+)
+@click.option(
+    "--min-confidence",
+    default=0.0,
+    show_default=True,
+    type=FiniteFloatRange(0, 1),
+    help="The confidence that an answer needs; with less the exit code is 3.",
 )
 @click.option("--question", help="A question instead of checks; the route table compiles it.")
 @tools_option
@@ -75,11 +93,8 @@ _VERDICT_TONES: Final = {
 @click.option("--deadline-ms", type=int, help="The time limit for the answer; by default 6000.")
 @issuer_option
 @click.option("--key", help="The id of the signing key; by default the newest.")
-@click.option(
-    "--anchor",
-    help="`self` for the digest only, or the URL of a time stamp authority (RFC 3161).",
-)
-@click.option("--anchor-required", is_flag=True, help="Write no receipt without a time stamp.")
+@anchor_option
+@anchor_required_option
 @click.option(
     "--output",
     "--out",
@@ -91,6 +106,8 @@ _VERDICT_TONES: Final = {
 def answer(
     terminal: Terminal,
     checks: Path | None,
+    file: Path | None,
+    min_confidence: float,
     question: str | None,
     tools: Path | None,
     routes: Path | None,
@@ -108,9 +125,9 @@ def answer(
     says what was observed for each check. It can be verified offline: see `affidavit verify`.
     """
     from affidavit.app.answer import (
-        anchor_receipt,
         answer_request,
         exit_for_receipt,
+        file_setup,
         load_answer_setup,
         receipt_path,
         write_receipt,
@@ -119,12 +136,12 @@ def answer(
 
     require_authority_option(anchor, anchor_required)
     if output is not None:
-        reject_overwrites([output], [checks, tools, routes])
+        reject_overwrites([output], [checks, file, tools, routes])
         reject_folder(output)
-    request = read_request(checks, question, deadline_ms)
+    request = read_request(checks, file, question, deadline_ms)
     if request.question is None:
         reject_options("is for a question: checks name their tools themselves", "routes")
-    setup = load_answer_setup(tools, routes, project)
+    setup = load_answer_setup(tools, routes, project) if file is None else file_setup(file)
     if output is not None:
         # Files of the project that are not on the command line are protected, too.
         keys = key_folder(project).registry_path.parent.glob("*")
@@ -133,13 +150,7 @@ def answer(
     context = setup.context(issuer or setup.issuer or signer.public.id)
     with terminal.watch("Asking the tools"):
         receipt = answer_request(request, context, signer)
-    problem = None
-    try:
-        receipt = anchor_receipt(receipt, anchor)
-    except AffidavitError as error:
-        if anchor_required:
-            raise
-        problem = error
+    receipt, problem = anchored(receipt, anchor, anchor_required)
     path = output or receipt_path(project, str(receipt["receipt_id"]))
     write_receipt(path, receipt)
     if terminal.json:
@@ -149,16 +160,37 @@ def answer(
         print_receipt(terminal, receipt, path)
     if problem is not None:
         terminal.print(f"Written without a time stamp. {problem}")
-    return exit_for_receipt(receipt)
+    return exit_for_receipt(receipt, min_confidence)
+
+
+def anchored(
+    receipt: dict[str, Any], anchor: str | None, required: bool
+) -> tuple[dict[str, Any], AffidavitError | None]:
+    """Return the receipt with its anchor, or without one and the reason, unless it is required."""
+    from affidavit.app.answer import anchor_receipt
+
+    try:
+        return anchor_receipt(receipt, anchor), None
+    except AffidavitError as error:
+        if required:
+            raise
+        return receipt, error
 
 
 def read_request(
-    checks: Path | None, question: str | None, deadline_ms: int | None
+    checks: Path | None, file: Path | None, question: str | None, deadline_ms: int | None
 ) -> "AnswerRequest":
-    """Return the request from a file, standard input or the question."""
-    from affidavit.app.answer import AnswerRequest, request_from_bytes
+    """Return the request from a file, standard input, the question or the assertion."""
+    from affidavit.app.answer import AnswerRequest, assertion_request, request_from_bytes
     from affidavit.app.tool_queries import require_deadline
 
+    if file is not None:
+        if checks is None or question is not None:
+            raise click.UsageError("--file needs one assertion, such as 'price <= 10'")
+        reject_options("is for tools, and --file names the one source", "tools")
+        if deadline_ms is not None:
+            require_deadline(deadline_ms)
+        return assertion_request(str(checks), deadline_ms)
     if (checks is None) == (question is None):
         raise click.UsageError("name a file of checks, or ask with --question")
     if checks is None:
@@ -185,18 +217,10 @@ def signing_key(project: Path, key_id: str | None) -> "SigningKey":
     return folder.signing_key(secret, key_id)
 
 
-def require_authority_option(anchor: str | None, required: bool) -> None:
-    """Refuse an unusable time stamp authority before any tool is queried."""
-    from affidavit.app.answer import require_authority_url
-
-    if required and anchor in (None, "self"):
-        raise click.UsageError("--anchor-required needs --anchor with the URL of an authority")
-    if anchor not in (None, "self"):
-        require_authority_url(str(anchor))
-
-
 def print_receipt(terminal: Terminal, receipt: dict[str, Any], path: Path) -> None:
-    """Print the table of checks, the verdict, and the path of the receipt."""
+    """Print the table of checks, the verdict with its reasons, and the path of the receipt."""
+    from affidavit.app.answer import confidence_advice
+
     if "checks" in receipt:
         columns = ("Check", "Verdict", "Conf.", "What the tool says")
         terminal.table(columns, map(_check_row, receipt["checks"]))
@@ -207,6 +231,9 @@ def print_receipt(terminal: Terminal, receipt: dict[str, Any], path: Path) -> No
     terminal.print(
         f"Verdict: {receipt['verdict']}, confidence {receipt['confidence']:.2f}{degraded}"
     )
+    # One fresh source, 0.80, is the usual case.
+    for why in confidence_advice(receipt, 1.0 if terminal.verbose else 0.8):
+        terminal.note(why)
     terminal.print(f"Receipt: {path}")
 
 

@@ -127,6 +127,24 @@ tsa_roots_option = click.option(
     help="Certificates (PEM) of the time stamp authorities that you trust. Repeatable.",
 )
 
+anchor_option = click.option(
+    "--anchor",
+    help="`self` for the digest only, or the URL of a time stamp authority (RFC 3161).",
+)
+anchor_required_option = click.option(
+    "--anchor-required", is_flag=True, help="Issue no receipt without a time stamp."
+)
+
+
+def require_authority_option(anchor: str | None, required: bool) -> None:
+    """Refuse an unusable time stamp authority before any tool is queried."""
+    from affidavit.app.answer import require_authority_url
+
+    if required and anchor in (None, "self"):
+        raise click.UsageError("--anchor-required needs --anchor with the URL of an authority")
+    if anchor not in (None, "self"):
+        require_authority_url(str(anchor))
+
 
 def jobs_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option for the number of parallel jobs, with the help text of a command."""

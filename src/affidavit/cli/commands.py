@@ -195,6 +195,18 @@ _PACKS: Final = GroupEntry(
     ),
 )
 
+_RECEIPT: Final = GroupEntry(
+    "receipt",
+    "Work with receipts that were issued before.",
+    (
+        Example(
+            "affidavit receipt stamp receipt.json --authority https://tsa.example.org",
+            "a time stamp of an authority, as a file of its own",
+        ),
+    ),
+    (_section("Receipts", (("stamp", "verify:stamp", "Have a receipt time-stamped later."),)),),
+)
+
 _APIKEYS: Final = GroupEntry(
     "apikeys",
     "Manage the API keys of the service.",
@@ -297,7 +309,11 @@ ROOT: Final = GroupEntry(
                     "gate_reports:compare",
                     "Show what changed between two reports of a gate.",
                 ),
-                ("init", "setup:init", "Create the first files of a project with gates."),
+                (
+                    "init",
+                    "setup:init",
+                    "Create the first files of a project with gates or tools.",
+                ),
                 (
                     "report",
                     "gate_reports:report",
@@ -314,6 +330,7 @@ ROOT: Final = GroupEntry(
                     "Verify receipts offline step by step.",
                 ),
                 ("replay", "verify:replay", "Recompute a receipt from its own evidence."),
+                _RECEIPT,
                 _EVIDENCE,
                 _KEYS,
                 _PACKS,
@@ -332,6 +349,7 @@ ROOT: Final = GroupEntry(
                 _JUDGE,
                 _SESSIONS,
                 ("doctor", "doctor:doctor", "Show what is installed and what works."),
+                ("help", "setup:help_page", "Print a page of the documentation."),
                 (
                     "completion",
                     "setup:completion",

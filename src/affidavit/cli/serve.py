@@ -8,9 +8,12 @@ import click
 from affidavit.base.exits import Exit
 from affidavit.cli.command import (
     FiniteFloatRange,
+    anchor_option,
+    anchor_required_option,
     command,
     existing_project_option,
     issuer_option,
+    require_authority_option,
     routes_option,
     tools_option,
     tsa_roots_option,
@@ -47,6 +50,8 @@ from affidavit.reports.text_tables import Cell, Tone
     help="Keys to trust when verifying, in addition to this project's. Repeatable.",
 )
 @tsa_roots_option
+@anchor_option
+@anchor_required_option
 @click.option(
     "--workers",
     default=1,
@@ -79,6 +84,20 @@ from affidavit.reports.text_tables import Cell, Tone
     help="The largest request body, in bytes.",
 )
 @click.option(
+    "--max-deadline",
+    default=60_000,
+    show_default=True,
+    type=click.IntRange(1, 60_000),
+    help="The longest deadline that a request may ask for, in milliseconds.",
+)
+@click.option(
+    "--idle-seconds",
+    default=5,
+    show_default=True,
+    type=click.IntRange(1, 3600),
+    help="How long a connection stays open without a request.",
+)
+@click.option(
     "--shutdown-seconds",
     default=30,
     show_default=True,
@@ -95,26 +114,39 @@ def serve(
     issuer: str | None,
     keys: tuple[Path, ...],
     tsa_roots: tuple[Path, ...],
+    anchor: str | None,
+    anchor_required: bool,
     workers: int,
     require_key: bool,
     key_rate: float,
     address_rate: float,
     max_body: int,
+    max_deadline: int,
+    idle_seconds: int,
     shutdown_seconds: int,
     project: Path,
 ) -> Exit:
     """Serve answers and verification over HTTP.
 
-    GET /schema returns the OpenAPI document. The log goes to standard error as one JSON object per
-    line; -q omits the lines about requests. Callers on other machines need an API key.
+    GET /docs describes the service, and GET /schema returns the OpenAPI document. The log goes to
+    standard error as one JSON object per line; -q omits the lines about requests. Callers on other
+    machines need an API key.
     """
     from affidavit.app.service import AnswerService, ServiceConfig
     from affidavit.web.server import ApplicationFactory, ListenAddress, listen_at, require_keys_for
     from affidavit.web.server import serve as serve_until_stopped
     from affidavit.web.settings import WebSettings, is_loopback
 
+    require_authority_option(anchor, anchor_required)
     config = ServiceConfig(
-        project=project, tools=tools, routes=routes, issuer=issuer, keys=keys, tsa_roots=tsa_roots
+        project=project,
+        tools=tools,
+        routes=routes,
+        issuer=issuer,
+        keys=keys,
+        tsa_roots=tsa_roots,
+        anchor=anchor,
+        anchor_required=anchor_required,
     )
     require_keys_for(host, config)
     AnswerService(config).require_ready()  # Errors are reported now, not at the first request.
@@ -123,6 +155,7 @@ def serve(
         max_body_bytes=max_body,
         key_rate=key_rate,
         address_rate=address_rate,
+        max_deadline_ms=max_deadline,
     )
     listening = listen_at(ListenAddress(host, port))
     address, bound_port = listening.getsockname()[:2]
@@ -130,9 +163,15 @@ def serve(
     if terminal.json:
         terminal.print_json({"url": url, "anonymous": settings.anonymous})
     else:
-        terminal.print(f"Serving at {url} (OpenAPI: /schema)")
+        terminal.print(f"Serving at {url} (described at {url}/docs)")
     factory = ApplicationFactory(config, settings, log_requests=not terminal.quiet)
-    serve_until_stopped(factory, listening, workers=workers, shutdown_seconds=shutdown_seconds)
+    serve_until_stopped(
+        factory,
+        listening,
+        workers=workers,
+        idle_seconds=idle_seconds,
+        shutdown_seconds=shutdown_seconds,
+    )
     return Exit.YES
 
 

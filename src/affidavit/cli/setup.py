@@ -19,6 +19,7 @@ from affidavit.cli.terminal import Terminal
             "a config, a small gold set with answers, and a workflow in this folder",
         ),
         Example("affidavit init my-project", "the same in another folder"),
+        Example("affidavit init --tools", "tools with two sources, and checks that ask them"),
     ),
     exits={Exit.YES: "the files exist"},
 )
@@ -29,18 +30,23 @@ from affidavit.cli.terminal import Terminal
     type=click.Path(path_type=Path),
     help="The project folder; by default the current one.",
 )
+@click.option("--tools", is_flag=True, help="Files for `affidavit answer` instead of gates.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
-def init(terminal: Terminal, folder: Path, force: bool) -> Exit:
-    """Create the first files of a project with gates.
+def init(terminal: Terminal, folder: Path, tools: bool, force: bool) -> Exit:
+    """Create the first files of a project with gates or tools.
 
     They work at once: run the command that is printed last, then replace the questions and answers
     with your own. Existing files are kept.
     """
-    from affidavit.app.init_project import create_project_files
+    from affidavit.app.init_project import STARTER_FILES, TOOL_FILES, create_project_files
 
-    started = create_project_files(folder, force=force)
-    config = str(folder / "affidavit.toml")
-    following = f"affidavit gate all -c {shlex.quote(config)}"
+    started = create_project_files(folder, TOOL_FILES if tools else STARTER_FILES, force=force)
+    config = shlex.quote(str(folder / "affidavit.toml"))
+    following = f"affidavit gate all -c {config}"
+    if tools:
+        place = "" if folder == Path() else f" --project {shlex.quote(str(folder))}"
+        checks = shlex.quote(str(folder / "checks.yaml"))
+        following = f"affidavit keys new{place} && affidavit answer {checks}{place}"
     if terminal.json:
         terminal.print_json({"written": started.written, "kept": started.kept, "next": following})
         return Exit.YES
@@ -49,6 +55,37 @@ def init(terminal: Terminal, folder: Path, force: bool) -> Exit:
     for name in started.kept:
         terminal.print(f"kept  {folder / name} (already exists; --force overwrites it)")
     terminal.print(f"\nNext: {following}")
+    return Exit.YES
+
+
+@command(
+    examples=(
+        Example("affidavit help", "the pages that there are"),
+        Example("affidavit help checks", "the operators and rules of checks"),
+    ),
+    exits={Exit.YES: "printed"},
+)
+@click.argument("topic", required=False, help="The name of a page; without one, all are listed.")
+def help_page(terminal: Terminal, topic: str | None) -> Exit:
+    """Print a page of the documentation.
+
+    The pages are installed with the program, so they describe this version and need no network.
+    """
+    from affidavit.app.help_topics import help_page as page_of
+    from affidavit.app.help_topics import help_topics
+
+    if topic is not None:
+        page = page_of(topic)
+        if terminal.json:
+            terminal.print_json({"topic": topic, "markdown": page})
+        else:
+            terminal.print(page.rstrip())
+        return Exit.YES
+    topics = help_topics()
+    if terminal.json:
+        terminal.print_json({"topics": topics})
+    else:
+        terminal.table(("Topic", "What it is about"), topics.items())
     return Exit.YES
 
 

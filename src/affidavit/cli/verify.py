@@ -1,4 +1,4 @@
-"""The commands `affidavit verify` and `affidavit replay`."""
+"""The commands `affidavit verify`, `affidavit replay` and `affidavit receipt stamp`."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -16,6 +16,7 @@ from affidavit.cli.command import (
     existing_project_option,
     jobs_option,
     read_input,
+    require_output_paths,
     tsa_roots_option,
 )
 from affidavit.cli.commands import Example
@@ -76,7 +77,18 @@ MAX_INPUT_BYTES = 256 * 1024 * 1024
     type=click.Path(path_type=Path),
     help="The issuer's route table, to replay also how a question became checks.",
 )
-@click.option("--stamp-required", is_flag=True, help="Require an independent time stamp.")
+@click.option(
+    "--time-stamp",
+    type=click.Path(path_type=Path),
+    help="A detached time stamp of the one receipt, from `affidavit receipt stamp`.",
+)
+@click.option(
+    "--require-timestamp",
+    "--stamp-required",
+    "stamp_required",
+    is_flag=True,
+    help="Require a valid time stamp of an authority whose root you name.",
+)
 @click.option("--at", help="The day or time of the verification; by default now.")
 @jobs_option("How many processes verify.")
 @existing_project_option
@@ -87,6 +99,7 @@ def verify(
     tsa_roots: tuple[Path, ...],
     tsa_policy: str | None,
     routes: Path | None,
+    time_stamp: Path | None,
     stamp_required: bool,
     at: str | None,
     jobs: int,
@@ -99,7 +112,13 @@ def verify(
     fetched.
     """
     from affidavit.app.clock import datetime_of
-    from affidavit.app.verify import ReceiptVerifier, key_files, require_receipts, trust_from
+    from affidavit.app.verify import (
+        ReceiptVerifier,
+        detached_token,
+        key_files,
+        require_receipts,
+        trust_from,
+    )
     from affidavit.reports.verification_text import receipts_as_json, receipts_text
 
     if not tsa_roots:
@@ -112,13 +131,17 @@ def verify(
         require_readable(receipts)  # An unreadable file is the more useful error.
         raise
     trust = trust_from(trusted, tsa_roots, tsa_policy, stamp_required=stamp_required)
+    token = None if time_stamp is None else detached_token(time_stamp)
     inputs, total = find_receipts(receipts)
+    if token is not None and total != 1:
+        raise click.UsageError("--time-stamp belongs to one receipt, so name one file")
     table = None
     if routes is not None:
         from affidavit.app.answer import load_routes
 
         table = load_routes(routes)
-    each = ReceiptVerifier(trust, datetime_of(at), table).verify_all(inputs, jobs)
+    verifier = ReceiptVerifier(trust, datetime_of(at), routes=table, token=token)
+    each = verifier.verify_all(inputs, jobs)
     # One receipt is verified before a progress bar could appear.
     outcomes = tuple(each if total == 1 else terminal.progress(each, "Verifying receipts", total))
     require_receipts(outcomes)
@@ -236,3 +259,54 @@ def _replay_row(row: "ReplayedRow") -> tuple[Cell | str, ...]:
 def _verdict_text(value: "VerdictAndConfidence") -> str:
     confidence = "" if value.confidence is None else f", {value.confidence}"
     return f"{value.verdict}".replace("_", " ") + confidence
+
+
+@command(
+    examples=(
+        Example(
+            "affidavit receipt stamp receipt.json --authority https://tsa.example.org",
+            "write the token to receipt.json.tst",
+        ),
+        Example(
+            "affidavit verify receipt.json --time-stamp receipt.json.tst --tsa-roots roots.pem",
+            "verify the receipt with it",
+        ),
+    ),
+    exits={
+        Exit.YES: "stamped",
+        Exit.UNKNOWN: "the authority returned no token",
+    },
+)
+@click.argument(
+    "receipt", type=click.Path(path_type=Path), help="The receipt, which stays as it is."
+)
+@click.option("--authority", required=True, help="The URL of the time stamp authority (RFC 3161).")
+@click.option(
+    "--output",
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="Where to write the token; by default beside the receipt, with .tst added.",
+)
+def stamp(terminal: Terminal, receipt: Path, authority: str, output: Path | None) -> Exit:
+    """Have a receipt time-stamped later.
+
+    Only the digest of the signed receipt is sent. The token is a file of its own (DER), which
+    `affidavit verify --time-stamp` and `openssl ts -verify` read.
+    """
+    from affidavit.app.answer import require_authority_url, stamp_receipt
+    from affidavit.app.verify import ReceiptInput
+    from affidavit.base.files import write_atomically
+
+    require_authority_url(authority)
+    path = output or receipt.with_name(f"{receipt.name}.tst")
+    require_output_paths([path], [receipt])
+    subject = ReceiptInput(str(receipt)).receipt()
+    with terminal.watch("Asking the authority"):
+        token = stamp_receipt(subject, authority)
+    write_atomically(path, token)
+    if terminal.json:
+        terminal.print_json({"receipt_id": subject.id, "token": str(path)})
+    else:
+        terminal.print(f"Time stamp of {subject.id}: {path}")
+    return Exit.YES

@@ -24,7 +24,7 @@ from affidavit.base.digest import content_id, sha256_hex
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.faults import receipts as faults
-from affidavit.base.json_values import JsonValue
+from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.timestamps import MAX_CLOCK_SKEW, find_timestamp, timestamp_text
 from affidavit.seal.crypto import (
@@ -194,9 +194,9 @@ def seal_receipt(body: Mapping[str, JsonValue], key: SigningKey) -> dict[str, Js
     return {**named, "signature": signature}
 
 
-def receipt_from_bytes(raw: bytes) -> Receipt:
+def receipt_from_bytes(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> Receipt:
     """Read a receipt from strict JSON."""
-    return _receipt(*decode_sorted_compact(raw))
+    return _receipt(*decode_sorted_compact(raw, limits))
 
 
 def receipt_from(value: JsonValue) -> Receipt:
@@ -291,6 +291,12 @@ class ReceiptVerification(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
         decisive = (step for step, fault in wrong if fault.exit is self.exit)
         failed = (step for step, _ in wrong if step.status is StepStatus.FAILED)
         return next(decisive, next(failed, wrong[0][0] if wrong else None))
+
+
+def with_token(receipt: Receipt, token: bytes) -> Receipt:
+    """Return the receipt with a detached token instead of its own, for verification."""
+    digest = receipt.forms.anchor_digest if receipt.anchor is None else receipt.anchor.digest
+    return msgspec.structs.replace(receipt, anchor=ReceiptAnchor(digest, token))
 
 
 class ReceiptTrust(msgspec.Struct, frozen=True):
@@ -422,7 +428,13 @@ def _stamp(
     if trust.stamp_required:
         error = AffidavitError(faults.TST_UNTRUSTED, problem="you name no root")
         return None, not_checked(ANCHOR, error)
-    return None, skipped(ANCHOR, "its time stamp covers this receipt; its signer was not checked")
+    return None, skipped(ANCHOR, _UNVALIDATED)
+
+
+_UNVALIDATED: Final = (
+    "it has a time stamp that was NOT VALIDATED, so no time is proved: give the authority's root"
+    " with --tsa-roots"
+)
 
 
 def _unstamped_step(trust: ReceiptTrust, *, is_anchored: bool) -> VerificationStep:

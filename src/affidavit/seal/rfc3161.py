@@ -5,6 +5,7 @@ for the first token. Each of our checks runs before the library's, so that each 
 own code. The library checks the signature and the chain of certificates up to a root.
 """
 
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -55,6 +56,8 @@ def time_stamp_request(digest: str, nonce: int, policy: str | None = None) -> by
 
 _GRANTED: Final = 0
 _GRANTED_STATUS: Final = der_element(SEQUENCE, der_integer(_GRANTED))
+_CERTIFICATES: Final = 0xA0
+"""The tag of the certificates among the parts of the signed data (RFC 5652, section 5.1)."""
 _SHA256: Final = "2.16.840.1.101.3.4.2.1"
 _SIGNER_DIGESTS: Final = {
     der_object_id(_SHA256): "sha256",
@@ -146,6 +149,16 @@ def check_token(token: bytes, digest: str, trust: TimeStampTrust, at: datetime) 
     return TimeStamp(made_at, made_at + _accuracy(read), name)
 
 
+def token_from_file(raw: bytes) -> bytes:
+    """Return the token of a file: a token by itself, or the whole response of an authority."""
+    try:
+        return _read_token(raw).time_stamp_token()
+    except AffidavitError as error:
+        if error.fault is not faults.TST_ENCODING:
+            raise
+    return _read(raw).time_stamp_token()
+
+
 def _read_token(token: bytes) -> "TimeStampResponse":
     # Only the token of a response is stored, because nothing protects the rest.
     return _read(der_element(SEQUENCE, _GRANTED_STATUS, token))
@@ -155,7 +168,10 @@ def _read(response: bytes) -> "TimeStampResponse":
     from rfc3161_client import decode_timestamp_response
 
     try:
-        read = decode_timestamp_response(response)
+        try:
+            read = decode_timestamp_response(response)
+        except ValueError:
+            read = decode_timestamp_response(_with_sorted_certificates(response))
         status = read.status
         if status == _GRANTED:
             _require_strict(read)
@@ -166,6 +182,32 @@ def _read(response: bytes) -> "TimeStampResponse":
         raise AffidavitError(faults.TST_ENCODING, problem=problem) from None
     problem = f"the authority answered with status {status}{f', {said}' if said else ''}"
     raise AffidavitError(faults.TST_ENCODING, problem=problem)
+
+
+def _with_sorted_certificates(response: bytes) -> bytes:
+    """Return the response with the certificates of its token in the order that DER requires.
+
+    `openssl ts` writes a chain in the order of its file. The order means nothing and nothing signs
+    it: each certificate is used only if the signature or another certificate needs it.
+    """
+    (whole,) = der_elements(response)
+    status, content_info = whole.members
+    kind, explicit = content_info.members
+    (signed_data,) = explicit.members
+
+    def written(order: Callable[[Iterable[bytes]], Iterable[bytes]]) -> bytes:
+        parts = [
+            der_element(part.tag, *order([member.whole for member in part.members]))
+            if part.tag == _CERTIFICATES
+            else part.whole
+            for part in signed_data.members
+        ]
+        content = der_element(explicit.tag, der_element(SEQUENCE, *parts))
+        return der_element(SEQUENCE, status.whole, der_element(SEQUENCE, kind.whole, content))
+
+    if written(tuple) != response:  # It is not DER for another reason, too.
+        raise ValueError
+    return written(sorted)
 
 
 def _require_strict(read: "TimeStampResponse") -> None:

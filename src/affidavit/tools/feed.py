@@ -118,7 +118,7 @@ def require_json(value: Any, max_bytes: int) -> JsonValue:
     try:
         size = len(sorted_compact(value))
     except AffidavitError as error:
-        raise SourceFailedError(FailureReason.MALFORMED, error.message) from None
+        raise SourceFailedError(FailureReason.MALFORMED, located_message(error)) from None
     except RecursionError:
         raise SourceFailedError(
             FailureReason.MALFORMED, "the result is nested too deeply"
@@ -128,6 +128,14 @@ def require_json(value: Any, max_bytes: int) -> JsonValue:
         raise SourceFailedError(FailureReason.TOO_LARGE, problem)
     checked: JsonValue = value
     return checked
+
+
+def located_message(error: AffidavitError) -> str:
+    """Return the message of an error in a result, with the path and the line that it names."""
+    where = error.where
+    path = f" at {where.field}" if where.field else ""
+    line = f" (line {where.line})" if where.line else ""
+    return f"{error.message}{path}{line}"
 
 
 def rows_as_result(rows: list[JsonValue]) -> JsonValue:

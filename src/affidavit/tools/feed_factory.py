@@ -11,7 +11,7 @@ from affidavit.checks.values import display_value
 from affidavit.tools import settings as kinds
 from affidavit.tools.allow_list import AllowList
 from affidavit.tools.feed import CheckArguments, FailureReason, Feed, SourceFailedError
-from affidavit.tools.file_feed import FILE_FORMATS, CachedFile, FileFeed, FolderFeed, decoder_of
+from affidavit.tools.file_feed import FILE_FORMATS, CachedFile, FileFeed, FileSelector, FolderFeed
 from affidavit.tools.http_feed import AnyUrlFeed, HttpFeed, HttpSourceClient
 from affidavit.tools.mcp_feed import McpFeed
 from affidavit.tools.python_feed import PythonFeed
@@ -78,11 +78,10 @@ def _file_origin(path: str) -> str:
 
 def _file(settings: kinds.FileSource, source: EvidenceSource, context: FeedContext) -> Feed:
     form = settings.format or FILE_FORMATS[Path(settings.path).suffix.lower()]
-    decoder = decoder_of(form, settings.max_bytes)
-    file = CachedFile(context.folder / settings.path, settings.path, settings.max_bytes, decoder)
+    files = FileSelector(context.folder, settings.path, settings.max_bytes, form)
     has_rows = bool(settings.where) or form == "csv"
     where = settings.where if has_rows else None
-    return FileFeed(source, file, settings, settings.select, where)
+    return FileFeed(source, files, settings, settings.select, where)
 
 
 def _lock(settings: kinds.LockSource, source: EvidenceSource, context: FeedContext) -> Feed:

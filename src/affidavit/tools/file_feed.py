@@ -28,16 +28,19 @@ from affidavit.tools.feed import (
     SourceFailedError,
     SourceRequest,
     file_identity,
+    located_message,
     require_json,
     rows_as_result,
 )
 from affidavit.tools.observation_time import ObservationTime, timestamp_from_seconds
-from affidavit.tools.settings import fill_arguments, single_argument
+from affidavit.tools.settings import fill_arguments, fill_text, single_argument
 
 Content = TypeVar("Content")
 
 # A file can be written twice within one tick of its clock, so a recent file is not cached.
 _STABLE_AFTER_NS: Final = 2 * NANOSECONDS
+MAX_CACHED_FILES: Final = 64
+_PATH_MARKS: Final = ("/", "\\", "\0", ":")
 FILE_FORMATS: Final = {".json": "json", ".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
 
 
@@ -86,8 +89,7 @@ class CachedFile(Generic[Content]):
             return self._decoder(read_bounded(self._path, self._max_bytes))
         except AffidavitError as error:
             reason = _FAILURE_REASONS.get(error.fault.code, FailureReason.MALFORMED)
-            line = f" (line {error.where.line})" if error.where.line else ""
-            raise SourceFailedError(reason, f"{self._shown}: {error.message}{line}") from None
+            raise SourceFailedError(reason, f"{self._shown}: {located_message(error)}") from None
 
 
 _FAILURE_REASONS: Final = {
@@ -134,19 +136,50 @@ def csv_rows(raw: bytes) -> Iterator[dict[str, str]]:
         raise SourceFailedError(FailureReason.MALFORMED, problem) from None
 
 
+class FileSelector:
+    """Files whose path has slots, such as `prices/{country}.json`; each is cached.
+
+    An argument is one name: it cannot lead to another folder.
+    """
+
+    def __init__(self, folder: Path, path: str, max_bytes: int, form: str) -> None:
+        self._folder = folder
+        self._path = path
+        self._max_bytes = max_bytes
+        self._form = form
+        self._files: dict[str, CachedFile[JsonValue]] = {}
+
+    def file(self, args: CheckArguments) -> CachedFile[JsonValue]:
+        """Return the file that the arguments name."""
+        name = fill_text(self._path, args, _file_name)
+        if name not in self._files:
+            if len(self._files) >= MAX_CACHED_FILES:
+                self._files.clear()
+            decoder = decoder_of(self._form, self._max_bytes)
+            self._files[name] = CachedFile(self._folder / name, name, self._max_bytes, decoder)
+        return self._files[name]
+
+
+def _file_name(text: str) -> str:
+    if not text or text.startswith(".") or any(mark in text for mark in _PATH_MARKS):
+        problem = f"{display_value(text)} is not one name of a file or folder"
+        raise SourceFailedError(FailureReason.FORBIDDEN, problem)
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class FileFeed:
-    """One file. `select` is a path into it, `where` keeps the rows with equal values."""
+    """One file, or one of several. `select` is a path into it, `where` keeps rows by value."""
 
     source: EvidenceSource
-    file: CachedFile[JsonValue]
+    files: FileSelector
     timing: ObservationTime
     select: tuple[str | int, ...] = ()
     where: Mapping[str, Any] | None = None
 
     def ask(self, args: CheckArguments, request: SourceRequest) -> SourceAnswer:
         """Return what the arguments select."""
-        loaded = self.file.load(request)
+        loaded = self.files.file(args).load(request)
         value = loaded.content
         for step in self.select:
             value = _select_step(value, fill_arguments(step, args))

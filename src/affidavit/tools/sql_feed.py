@@ -4,6 +4,7 @@ Decimals, times and UUIDs become strings, which the operators compare exactly. A
 or other values without a JSON form is refused.
 """
 
+import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -17,6 +18,7 @@ from uuid import UUID
 
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
+from affidavit.base.text import excerpt
 from affidavit.checks.facts import EvidenceSource, SourceAnswer
 from affidavit.checks.values import display_value, is_scalar, kind_of
 from affidavit.tools.event_loop import run_request
@@ -201,7 +203,15 @@ def _sqlite_failure(error: Exception) -> SourceFailedError:
         return SourceFailedError(FailureReason.FORBIDDEN, problem)
     if name == "SQLITE_TOOBIG":
         return SourceFailedError(FailureReason.TOO_LARGE, "a value of the result is too large")
-    return SourceFailedError(FailureReason.REFUSED, f"SQLite refused the query ({name})")
+    # The message names what is wrong with the query: a table, a column, a word, a parameter.
+    said = f": {excerpt(str(error))}" if name in _QUERY_ERRORS else ""
+    return SourceFailedError(FailureReason.REFUSED, f"SQLite refused the query ({name}){said}")
+
+
+_QUERY_ERRORS: Final = frozenset({"SQLITE_ERROR", "ProgrammingError"})
+
+
+_WRONG_COUNT: Final = re.compile(r"the server expects [0-9]+ arguments? for this query")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +219,7 @@ class PostgresFeed:
     """A query of a PostgreSQL database in a read-only transaction.
 
     Its address comes from an environment variable and is never shown. Of an error of the server
-    only the code (SQLSTATE) is shown.
+    the code (SQLSTATE) is shown, and the message if it is about the query.
     """
 
     source: EvidenceSource
@@ -241,9 +251,15 @@ class PostgresFeed:
         except asyncpg.PostgresError as error:
             request.seconds_left()
             code = error.sqlstate or "no code"
-            raise SourceFailedError(FailureReason.REFUSED, f"PostgreSQL refused ({code})") from None
-        except (asyncpg.InterfaceError, asyncpg.InternalClientError, ValueError):
+            # Messages about the query itself (class 42) name the table or the word that is wrong.
+            # Others may hold values or names of the server.
+            said = f": {excerpt(str(error))}" if code.startswith("42") else ""
+            problem = f"PostgreSQL refused ({code}){said}"
+            raise SourceFailedError(FailureReason.REFUSED, problem) from None
+        except (asyncpg.InterfaceError, asyncpg.InternalClientError, ValueError) as error:
             problem = "the arguments or the address do not fit (see docs/tools.md)"
+            if _WRONG_COUNT.match(str(error)):
+                problem = excerpt(str(error))
             raise SourceFailedError(FailureReason.REFUSED, problem) from None
         except OSError:
             raise SourceFailedError(

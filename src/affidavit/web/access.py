@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from msgspec import Struct
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.store.api_keys import ApiKey, ApiKeyFile, ApiKeyScope
+from affidavit.web.problems import RETRY_AFTER_BUSY_SECONDS
 from affidavit.web.settings import is_loopback
 
 BURST_SECONDS: Final = 2.0
@@ -41,6 +43,30 @@ class RateLimiter:
         return wait
 
 
+class CallerSlots:
+    """The slots for concurrent requests. No caller may use more than are left for the others."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._used: Counter[str] = Counter()
+
+    @contextmanager
+    def take(self, caller: str) -> Iterator[None]:
+        """Use a slot within the block, or raise that there is none for this caller."""
+        free = self._count - self._used.total()
+        if self._used[caller] >= free:
+            # A refusal tells the caller more than a wait in a queue that it cannot see.
+            fault = faults.BUSY if free < 1 else faults.SHARE_USED
+            raise AffidavitError(fault, seconds=RETRY_AFTER_BUSY_SECONDS, count=self._used[caller])
+        self._used[caller] += 1
+        try:
+            yield
+        finally:
+            self._used[caller] -= 1
+            if not self._used[caller]:
+                del self._used[caller]
+
+
 # A request that a proxy forwarded does not come from this machine, whatever its address is.
 _PROXY_HEADERS: Final = frozenset({"forwarded", "x-forwarded-for", "x-real-ip", "via"})
 # A web page can make a browser send requests to this machine under another host name (DNS
@@ -57,6 +83,11 @@ class Caller(Struct, frozen=True):
     address: str
     key: ApiKey | None = None
     refusal: AffidavitError | None = None
+
+    @property
+    def name(self) -> str:
+        """The id of the key, or the address of a caller without a valid key."""
+        return self.address if self.key is None else self.key.id
 
     def require(self, scope: ApiKeyScope) -> None:
         """Raise unless the caller has the scope."""
@@ -102,8 +133,7 @@ class AccessControl:
         who, rates = ("address", self._address_rates)
         if caller.key is not None:
             who, rates = ("API key", self._key_rates)
-        name = caller.address if caller.key is None else caller.key.id
-        if seconds := rates.seconds_to_wait(name):
+        if seconds := rates.seconds_to_wait(caller.name):
             raise AffidavitError(faults.TOO_OFTEN, who=who, rate=f"{rates.rate:g}", seconds=seconds)
 
     def _anonymous_refusal(self, address: str, headers: Mapping[str, str]) -> AffidavitError | None:

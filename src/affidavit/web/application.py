@@ -1,6 +1,5 @@
 """Builds the ASGI application of the service: the routes behind the middleware."""
 
-import logging
 import sys
 import time
 from collections.abc import Callable
@@ -19,11 +18,13 @@ from affidavit.app.service import AnswerService, ServiceConfig, api_key_file
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.store.api_keys import ApiKeyFile
-from affidavit.web.access import AccessControl, RateLimiter
+from affidavit.web.access import AccessControl, CallerSlots, RateLimiter
+from affidavit.web.connections import OpenConnections, connection_limit
 from affidavit.web.handlers import Handlers, ServiceRequest, ServiceUseCases, request_state
-from affidavit.web.middleware import RequestLog, RequestLogHandler, ServiceMiddleware
+from affidavit.web.middleware import ServiceMiddleware
 from affidavit.web.openapi import openapi_document
 from affidavit.web.problems import MEDIA_TYPE, problem_from
+from affidavit.web.request_log import RequestLog, log_libraries
 from affidavit.web.routes import methods_at
 from affidavit.web.settings import WebSettings
 
@@ -42,7 +43,7 @@ def application_from_config(
 ) -> ServiceMiddleware:
     """Return the configured service. Messages of libraries go to its log, too."""
     log = RequestLog(sys.stderr, now, requests=log_requests)
-    logging.getLogger().handlers[:] = [RequestLogHandler(log)]
+    log_libraries(log)
     dependencies = ServiceDependencies(api_key_file(config.project), log)
     return build_application(AnswerService(config), settings, dependencies)
 
@@ -51,9 +52,10 @@ def build_application(
     use_cases: ServiceUseCases, settings: WebSettings, dependencies: ServiceDependencies
 ) -> ServiceMiddleware:
     """Return the service over some use cases."""
-    handlers = Handlers(use_cases, settings, anyio.CapacityLimiter(settings.max_running))
+    slots = CallerSlots(settings.max_running)
+    handlers = Handlers(use_cases, settings, anyio.CapacityLimiter(settings.max_running), slots)
     routes = handlers.routes()
-    openapi = cache(lambda: msgspec.json.encode(openapi_document(routes)))
+    openapi = cache(lambda: msgspec.json.encode(openapi_document(routes, settings.max_deadline_ms)))
     app = Litestar(
         routes,
         request_class=ServiceRequest,
@@ -73,6 +75,7 @@ def build_application(
         app=app,
         access=access,
         log=dependencies.log,
+        connections=OpenConnections(connection_limit(), dependencies.log),
         new_id=dependencies.new_id,
         seconds=dependencies.seconds,
     )

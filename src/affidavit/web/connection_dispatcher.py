@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import socket
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -20,6 +21,8 @@ from threading import Thread
 from typing import Any, Final
 
 _MESSAGE: Final = b"!"
+RETRY_SECONDS: Final = 0.1
+"""The wait after a failed accept, which would fail again at once if no descriptor is free."""
 # Connections are not inherited by processes that a worker starts.
 _CLOSE_ON_EXEC: Final = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
@@ -106,7 +109,7 @@ def _dispatch(listening: socket.socket, registry: socket.socket) -> None:
     while True:
         # Without workers, connections wait in the backlog of the listening socket.
         ready, _, _ = select.select([registry, listening] if workers else [registry], [], [])
-        with suppress(OSError):  # The client has gone, or there is no free descriptor.
+        try:
             if registry in ready:
                 descriptor = _receive_descriptor(registry)
                 if descriptor is None:
@@ -116,6 +119,8 @@ def _dispatch(listening: socket.socket, registry: socket.socket) -> None:
                 workers.append(worker)
             if listening in ready:
                 _send_to_worker(listening.accept()[0], workers)
+        except OSError:  # The client has gone, or there is no free descriptor.
+            time.sleep(RETRY_SECONDS)
     for worker in workers:
         worker.close()
 

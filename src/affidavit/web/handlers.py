@@ -12,28 +12,37 @@ from typing import Annotated, Any, Final, Generic, Protocol, TypeVar, cast
 import anyio
 import msgspec
 from anyio.to_thread import run_sync
-from litestar import Request, Response
+from litestar import MediaType, Request, Response
 from litestar.connection import ASGIConnection
 from litestar.datastructures import State
 from litestar.dto import AbstractDTO
+from litestar.exceptions import InternalServerException
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
 from litestar.params import JSONBody, Parameter
 from litestar.types import Guard
 
+from affidavit.app.service import IssuedReceipt, RequestLimits
 from affidavit.base.errors import AffidavitError, Fault
 from affidavit.base.faults import CATALOG
 from affidavit.base.faults import service as faults
 from affidavit.base.json_values import JsonLimits
 from affidavit.checks.routes import CoverageV1
+from affidavit.reports.api_page import api_page
 from affidavit.seal.keys import RegistryV1
 from affidavit.seal.receipts import ReceiptVerification
 from affidavit.store.api_keys import ApiKeyScope
+from affidavit.web.access import Caller, CallerSlots
 from affidavit.web.middleware import REQUEST_STATE_KEY, RequestState
 from affidavit.web.openapi import API_KEY_SCHEME, ServiceOperation
-from affidavit.web.problems import BODY_FIELD, MEDIA_TYPE, STATUSES, ProblemV1
-from affidavit.web.routes import ROUTES, ServiceRoute
+from affidavit.web.problems import (
+    BODY_FIELD,
+    MEDIA_TYPE,
+    STATUSES,
+    ProblemV1,
+)
+from affidavit.web.routes import JSON, ROUTES, ServiceRoute
 from affidavit.web.schemas import (
     AnswerReceiptV1,
     Checks,
@@ -55,8 +64,6 @@ FaultCode = Annotated[
 Result = TypeVar("Result")
 Model = TypeVar("Model")
 
-JSON: Final = "application/json"
-RETRY_AFTER_BUSY_SECONDS: Final = 1
 KEYS_MAX_AGE_SECONDS: Final = 300
 MAX_SHORT_TASK_BYTES: Final = 65_536
 """A longer request is not given to the thread that runs one short task after another."""
@@ -65,15 +72,17 @@ MAX_SHORT_TASK_BYTES: Final = 65_536
 class ServiceUseCases(Protocol):
     """The use cases behind the service. Several threads call them at the same time."""
 
-    def answer(self, raw: bytes, limits: JsonLimits, started_at: float) -> bytes:
+    def answer(
+        self, raw: bytes, limits: RequestLimits, caller: str, started_at: float
+    ) -> IssuedReceipt:
         """Return the signed receipt for a request. Its deadline counts from `started_at`."""
         ...
 
-    def answer_immediately(self, raw: bytes, limits: JsonLimits) -> bytes | None:
+    def answer_immediately(self, raw: bytes, limits: RequestLimits) -> IssuedReceipt | None:
         """Return the signed receipt, or None if a source may take time to respond."""
         ...
 
-    def verify(self, raw: bytes, name: str) -> ReceiptVerification:
+    def verify(self, raw: bytes, limits: JsonLimits, name: str) -> ReceiptVerification:
         """Return the verification of a receipt; raise if it cannot be read."""
         ...
 
@@ -97,6 +106,15 @@ class EncodedJson(Response[Model]):
     def __init__(self, body: bytes, max_age_seconds: int = 0) -> None:
         headers = {"cache-control": f"public, max-age={max_age_seconds}"} if max_age_seconds else {}
         super().__init__(cast(Any, body), media_type=JSON, headers=headers)
+
+
+class PageResponse(Response[str]):
+    """An HTML page, which loads nothing and runs nothing."""
+
+    def __init__(self, page: str) -> None:
+        policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+        headers = {"content-security-policy": policy}
+        super().__init__(page, media_type=MediaType.HTML, headers=headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +166,8 @@ class ServiceRequest(Request[Any, Any, Any]):
                 return await super().body()
         except TimeoutError:
             raise AffidavitError(faults.BODY_LATE, seconds=f"{seconds:g}") from None
+        except InternalServerException:  # Litestar raises it if the client has disconnected.
+            raise AffidavitError(faults.BODY_INCOMPLETE) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +177,7 @@ class Handlers:
     use_cases: ServiceUseCases
     settings: WebSettings
     limiter: anyio.CapacityLimiter
+    slots: CallerSlots
     short_tasks: ShortTaskThread = field(default_factory=ShortTaskThread)
 
     def routes(self) -> list[HTTPRouteHandler]:
@@ -164,45 +185,60 @@ class Handlers:
         return [self._route(route) for route in ROUTES]
 
     async def answer(
-        self, data: JSONBody[RawBody[ChecksRequestV1 | QuestionRequestV1 | Checks]] = NO_BODY
+        self,
+        request: Request[Any, Any, Any],
+        data: JSONBody[RawBody[ChecksRequestV1 | QuestionRequestV1 | Checks]] = NO_BODY,
     ) -> EncodedJson[AnswerReceiptV1 | RefusalReceiptV1]:
         """Evaluate checks, or a question, and sign a receipt."""
-        raw, limits, started_at = data.raw, self.settings.json_limits, time.monotonic()
+        raw, limits, started_at = data.raw, self.settings.request_limits, time.monotonic()
+        state = request_state(request)
         receipt = await self._run_task(
+            state.caller,
             raw,
             lambda: self.use_cases.answer_immediately(raw, limits),
-            lambda: self.use_cases.answer(raw, limits, started_at),
+            lambda: self.use_cases.answer(raw, limits, state.caller.name, started_at),
         )
-        return EncodedJson(receipt)
+        state.receipt_id, state.anchor_problem = receipt.id, receipt.anchor_problem
+        return EncodedJson(receipt.text)
 
-    async def coverage(self) -> EncodedJson[CoverageV1]:
+    async def coverage(self, request: Request[Any, Any, Any]) -> EncodedJson[CoverageV1]:
         """List what can be asked: tools, operators, routes."""
-        return EncodedJson(await self._run_in_thread(lambda: self.use_cases.coverage))
+        return EncodedJson(await self._run_in_thread(request, lambda: self.use_cases.coverage))
 
     async def verify(
-        self, data: JSONBody[RawBody[ReceiptV1]] = NO_BODY
+        self, request: Request[Any, Any, Any], data: JSONBody[RawBody[ReceiptV1]] = NO_BODY
     ) -> EncodedJson[ReceiptVerification]:
         """Verify a receipt in five numbered steps, with the keys that this service trusts."""
 
         def verify() -> ReceiptVerification:
-            return self.use_cases.verify(data.raw, BODY_FIELD)
+            return self.use_cases.verify(data.raw, self.settings.receipt_limits, BODY_FIELD)
 
-        verification = await self._run_task(data.raw, verify, verify)
+        state = request_state(request)
+        verification = await self._run_task(state.caller, data.raw, verify, verify)
+        state.receipt_id = verification.receipt_id
         return EncodedJson(msgspec.json.encode(verification))
 
-    async def keys(self) -> EncodedJson[dict[str, str]]:
+    async def keys(self, request: Request[Any, Any, Any]) -> EncodedJson[dict[str, str]]:
         """Return the public keys by id, for verifiers."""
-        body = await self._run_in_thread(lambda: self.use_cases.public_keys(lifecycles=False))
+        body = await self._run_in_thread(
+            request, lambda: self.use_cases.public_keys(lifecycles=False)
+        )
         return EncodedJson(body, KEYS_MAX_AGE_SECONDS)
 
-    async def registry(self) -> EncodedJson[RegistryV1]:
+    async def registry(self, request: Request[Any, Any, Any]) -> EncodedJson[RegistryV1]:
         """Return the lifecycle of each key: active, retired or compromised, and since when."""
-        body = await self._run_in_thread(lambda: self.use_cases.public_keys(lifecycles=True))
+        body = await self._run_in_thread(
+            request, lambda: self.use_cases.public_keys(lifecycles=True)
+        )
         return EncodedJson(body, KEYS_MAX_AGE_SECONDS)
 
     async def schema(self, state: State) -> EncodedJson[dict[str, Any]]:
         """Return this OpenAPI document."""
         return EncodedJson(await run_sync(state.openapi))
+
+    async def page(self, state: State) -> Response[str]:
+        """Describe the service on a page for people."""
+        return PageResponse(api_page(msgspec.json.decode(await run_sync(state.openapi))))
 
     async def problem(self, code: FaultCode) -> EncodedJson[FaultV1]:
         """Explain the code of a problem."""
@@ -228,25 +264,25 @@ class Handlers:
         return EncodedJson(b'{"status":"ready"}')
 
     async def _run_task(
-        self, raw: bytes, short: Callable[[], Result | None], long: Callable[[], Result]
+        self,
+        caller: Caller,
+        raw: bytes,
+        short: Callable[[], Result | None],
+        long: Callable[[], Result],
     ) -> Result:
         """Run the short version of a task; if it has no result, run the long one in a thread."""
-        if len(raw) <= MAX_SHORT_TASK_BYTES:
-            self._require_capacity()
-            found = await self.short_tasks.run(short)
-            if found is not None:
-                return found
-        return await self._run_in_thread(long)
+        with self.slots.take(caller.name):
+            if len(raw) <= MAX_SHORT_TASK_BYTES:
+                found = await self.short_tasks.run(short)
+                if found is not None:
+                    return found
+            return await run_sync(long, limiter=self.limiter)
 
-    async def _run_in_thread(self, work: Callable[[], Result]) -> Result:
-        self._require_capacity()
-        return await run_sync(work, limiter=self.limiter)
-
-    def _require_capacity(self) -> None:
-        running = self.short_tasks.waiting + self.limiter.borrowed_tokens
-        if running >= self.settings.max_running:
-            # A refusal tells the caller more than a wait in a queue that it cannot see.
-            raise AffidavitError(faults.BUSY, seconds=RETRY_AFTER_BUSY_SECONDS)
+    async def _run_in_thread(
+        self, request: Request[Any, Any, Any], work: Callable[[], Result]
+    ) -> Result:
+        with self.slots.take(request_state(request).caller.name):
+            return await run_sync(work, limiter=self.limiter)
 
     def _route(self, route: ServiceRoute) -> HTTPRouteHandler:
         handler: Callable[..., Awaitable[Response[Any]]] = getattr(self, route.handler)
@@ -262,7 +298,7 @@ class Handlers:
             route.path.replace("{code}", "{code:str}"),
             http_method=route.method,
             status_code=200,
-            media_type=JSON,
+            media_type=route.media_type,
             dto=RawBodyDTO if route.method == "POST" else None,
             guards=guards,
             operation_class=ServiceOperation,

@@ -4,72 +4,22 @@ It gives every request an id, a caller, a rate limit, response headers and one l
 turns every error into a problem document.
 """
 
-import logging
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final
 
-import orjson
 from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.web.access import AccessControl, Caller
+from affidavit.web.connections import OpenConnections
 from affidavit.web.problems import MEDIA_TYPE, problem_from
+from affidavit.web.request_log import RequestLog
 from affidavit.web.routes import UNLIMITED_PATHS, methods_at
 
 if TYPE_CHECKING:
     from litestar.types import ASGIApp, Message, Receive, Scope, Send
-
-MAX_LOGGED_CHARACTERS = 300
-
-
-class RequestLog:
-    """Writes one JSON object per line. It never contains a secret or a body.
-
-    `now` returns the time as text.
-    """
-
-    def __init__(self, stream: TextIO, now: Callable[[], str], *, requests: bool = True) -> None:
-        self._stream = stream
-        self._now = now
-        self._requests = requests
-
-    def request(self, **members: object) -> None:
-        """Write a line about a request, unless the user turned these off."""
-        if self._requests:
-            self.write("request", **members)
-
-    def write(self, event: str, **members: object) -> None:
-        """Write one line. Members that are None are left out, and long strings are truncated."""
-        known = {name: _truncate(value) for name, value in members.items() if value is not None}
-        line = orjson.dumps({"at": self._now(), "event": event, **known}, default=str)
-        self._stream.write(line.decode() + "\n")
-        self._stream.flush()
-
-
-class RequestLogHandler(logging.Handler):
-    """Writes the log records of libraries to the request log."""
-
-    def __init__(self, log: RequestLog) -> None:
-        super().__init__(logging.WARNING)
-        self._log = log
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write the record."""
-        kind = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else None
-        level = record.levelname.lower()
-        self._log.write(
-            "library", level=level, name=record.name, said=record.getMessage(), error=kind
-        )
-
-
-def _truncate(value: object) -> object:
-    if isinstance(value, str):
-        text = value.encode("utf-8", "backslashreplace").decode()
-        return text if len(text) <= MAX_LOGGED_CHARACTERS else f"{text[:MAX_LOGGED_CHARACTERS]} ..."
-    return value
-
 
 REQUEST_STATE_KEY: Final = "affidavit.request_state"
 _REQUEST_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -95,6 +45,8 @@ class RequestState(Struct, kw_only=True):
     sent_bytes: int = 0
     error: BaseException | None = None
     code: str | None = None
+    receipt_id: str | None = None
+    anchor_problem: str | None = None
 
 
 class ServiceMiddleware(Struct, frozen=True, kw_only=True):
@@ -103,8 +55,22 @@ class ServiceMiddleware(Struct, frozen=True, kw_only=True):
     app: "ASGIApp"
     access: AccessControl
     log: RequestLog
+    connections: OpenConnections
     new_id: Callable[[], str]
     seconds: Callable[[], float]
+
+    def refusal(
+        self, error: AffidavitError, address: str, *, is_logged: bool
+    ) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        """Return status, headers and problem document for a connection without a valid request."""
+        request_id = self.new_id()
+        problem = problem_from(error, request_id)
+        if is_logged:
+            self.log.request(
+                request_id=request_id, status=problem.status, client=address, code=problem.code
+            )
+        own = [(name.encode(), value.encode()) for name, value in problem.headers]
+        return problem.status, _with_headers(own, request_id), problem.body
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         """Handle a request. Lifespan events are passed on."""
@@ -162,6 +128,8 @@ class ServiceMiddleware(Struct, frozen=True, kw_only=True):
             client=state.caller.address,
             key=None if key is None else key.id,
             code=state.code,
+            receipt_id=state.receipt_id,
+            anchor_problem=state.anchor_problem,
         )
         if hidden:
             self.log.write(

@@ -102,8 +102,8 @@ def _is_framework_error(status: str, response: OpenAPIResponse) -> bool:
     return status == "400" and "application/json" in (response.content or {})
 
 
-def openapi_document(routes: Sequence[HTTPRouteHandler]) -> dict[str, Any]:
-    """Return the document that describes the routes."""
+def openapi_document(routes: Sequence[HTTPRouteHandler], max_deadline_ms: int) -> dict[str, Any]:
+    """Return the document that describes the routes, with the deadline that this service allows."""
     config = OpenAPIConfig(
         title="Affidavit",
         version=__version__,
@@ -124,7 +124,7 @@ def openapi_document(routes: Sequence[HTTPRouteHandler]) -> dict[str, Any]:
     _, components = msgspec.json.schema_components(
         [*_models_of(routes), ProblemV1], ref_template="#/components/schemas/{name}"
     )
-    document["components"]["schemas"] = _complete_components(components)
+    document["components"]["schemas"] = _complete_components(components, max_deadline_ms)
     return document
 
 
@@ -197,8 +197,12 @@ def _operand_alternative(operand: Operand) -> dict[str, Any]:
     }
 
 
-def _complete_components(components: dict[str, Any]) -> dict[str, Any]:
+def _complete_components(components: dict[str, Any], max_deadline_ms: int) -> dict[str, Any]:
     """Add what the structs cannot express, and use the regular expressions of JSON Schema."""
+    for name in ("ChecksRequestV1", "QuestionRequestV1"):
+        deadline = components[name]["properties"]["deadline_ms"]
+        deadline["maximum"] = max_deadline_ms
+        deadline["default"] = min(deadline["default"], max_deadline_ms)
     components["Expectation"] = expectation_schema()
     for name in ("Check", "CheckResult"):
         for choice in components[name]["properties"]["expect"]["anyOf"]:

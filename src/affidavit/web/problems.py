@@ -16,6 +16,7 @@ from affidavit.base.faults import receipts, service
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "/problems/"
+RETRY_AFTER_BUSY_SECONDS: Final = 1
 BODY_FIELD: Final = "body"
 """The file name in errors of a request body. Every other file is on our side."""
 
@@ -54,6 +55,8 @@ STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
     **dict.fromkeys(_SYNTAX_FAULTS, HTTPStatus.BAD_REQUEST),
     **dict.fromkeys(_VALIDATION_FAULTS, HTTPStatus.UNPROCESSABLE_ENTITY),
     service.BAD_REQUEST: HTTPStatus.BAD_REQUEST,
+    service.FRAMING: HTTPStatus.BAD_REQUEST,
+    service.BODY_INCOMPLETE: HTTPStatus.BAD_REQUEST,
     service.KEY_NEEDED: HTTPStatus.UNAUTHORIZED,
     service.SCOPE_NEEDED: HTTPStatus.FORBIDDEN,
     service.NO_SUCH_ADDRESS: HTTPStatus.NOT_FOUND,
@@ -63,6 +66,7 @@ STATUSES: Final[Mapping[Fault, HTTPStatus]] = {
     service.NOT_JSON: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     service.WRONG_HOST: HTTPStatus.MISDIRECTED_REQUEST,
     service.TOO_OFTEN: HTTPStatus.TOO_MANY_REQUESTS,
+    service.SHARE_USED: HTTPStatus.TOO_MANY_REQUESTS,
     service.BUSY: HTTPStatus.SERVICE_UNAVAILABLE,
     service.NOT_READY: HTTPStatus.SERVICE_UNAVAILABLE,
     input_faults.DEFECT: HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -127,6 +131,6 @@ def _headers(error: AffidavitError) -> list[tuple[str, str]]:
         return [("www-authenticate", 'Bearer realm="affidavit"')]
     if error.fault is service.NO_SUCH_METHOD:
         return [("allow", str(error.values["allowed"]))]
-    if error.fault in (service.TOO_OFTEN, service.BUSY):
+    if error.fault in (service.TOO_OFTEN, service.SHARE_USED, service.BUSY):
         return [("retry-after", str(error.values["seconds"]))]
     return []

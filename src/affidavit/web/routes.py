@@ -11,12 +11,14 @@ from affidavit.base.faults import service
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.problems import STATUSES
 
+JSON: Final = "application/json"
 _INVALID_BODY_STATUSES: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 _BODY_FAULTS: Final = (
     *(fault for fault, status in STATUSES.items() if status in _INVALID_BODY_STATUSES),
     service.BODY_TOO_LARGE,
     service.BODY_LATE,
     service.NOT_JSON,
+    service.SHARE_USED,
     service.BUSY,
 )
 
@@ -29,6 +31,7 @@ class ServiceRoute(Struct, frozen=True, kw_only=True):
     handler: str
     scope: ApiKeyScope | None = None
     faults: tuple[Fault, ...] = (service.NOT_READY,)
+    media_type: str = JSON
 
     def possible_faults(self, *, anonymous: bool) -> Iterator[Fault]:
         """Yield every fault that a caller may receive."""
@@ -54,6 +57,7 @@ ROUTES: Final = (
     ServiceRoute(method="GET", path="/.well-known/keys", handler="keys"),
     ServiceRoute(method="GET", path="/.well-known/signing-key-registry.json", handler="registry"),
     ServiceRoute(method="GET", path="/schema", handler="schema", faults=()),
+    ServiceRoute(method="GET", path="/docs", handler="page", faults=(), media_type="text/html"),
     ServiceRoute(
         method="GET",
         path="/problems/{code}",

@@ -97,6 +97,7 @@ class AnswerReceiptV1(AnswerV1, frozen=True, kw_only=True):
 
     receipt_id: str
     signature: SignatureV1
+    anchor: SelfAnchorV1 | StampAnchorV1 | msgspec.UnsetType = msgspec.UNSET
 
 
 class RefusalReceiptV1(RefusalV1, frozen=True, kw_only=True):
@@ -104,6 +105,7 @@ class RefusalReceiptV1(RefusalV1, frozen=True, kw_only=True):
 
     receipt_id: str
     signature: SignatureV1
+    anchor: SelfAnchorV1 | StampAnchorV1 | msgspec.UnsetType = msgspec.UNSET
 
 
 class StatusV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,6 +5,7 @@ import errno
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -12,14 +13,18 @@ import uvicorn
 from msgspec import Struct
 from uvicorn.supervisors import Multiprocess
 
+from affidavit.app.clock import now
 from affidavit.app.service import ServiceConfig, api_key_file
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
 from affidavit.web.connection_dispatcher import dispatch_connections
+from affidavit.web.connections import ACCEPTS_PER_TURN, ListeningSocket, ServiceProtocol
+from affidavit.web.request_log import RequestLog, log_libraries
 from affidavit.web.settings import WebSettings, is_loopback
 
-BACKLOG: Final = 1024
-KEEP_ALIVE_SECONDS: Final = 5
+WORKER_SECONDS: Final = 30
+"""A worker that does not respond for so long is replaced. On a busy machine it takes long to start,
+and must not be killed before it has."""
 
 
 class ListenAddress(Struct, frozen=True):
@@ -51,12 +56,12 @@ def listen_at(address: ListenAddress) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # asyncio only sets TCP_NODELAY if the protocol is given; without it, every response would wait
     # 40 ms for the acknowledgement of the client.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening = ListeningSocket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":  # To reuse a recently closed port; on Windows it means more.
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((address.host, address.port))
-        listening.listen(BACKLOG)
+        listening.listen()
         return listening
     except (TypeError, UnicodeError):
         listening.close()
@@ -86,6 +91,7 @@ def serve(
     listening: socket.socket,
     *,
     workers: int,
+    idle_seconds: int,
     shutdown_seconds: int,
 ) -> None:
     """Serve until a signal arrives; running requests are finished, within a time limit."""
@@ -93,7 +99,7 @@ def serve(
         factory,
         factory=True,
         workers=workers,
-        http="h11",  # The tested implementation, whatever else is installed.
+        http=ServiceProtocol,
         loop="asyncio",
         ws="none",
         lifespan="off",
@@ -101,9 +107,10 @@ def serve(
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        backlog=BACKLOG,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        backlog=ACCEPTS_PER_TURN,
+        timeout_keep_alive=idle_seconds,
         timeout_graceful_shutdown=shutdown_seconds,
+        timeout_worker_healthcheck=WORKER_SECONDS,
     )
     with _ignore_stop_signals(), contextlib.closing(listening):
         if workers == 1:
@@ -112,14 +119,39 @@ def serve(
             serve_in_processes(config, listening)
 
 
+class LoggedProcesses(Multiprocess):
+    """Worker processes whose end is in the log, however they ended. Each is replaced."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[Any], log: RequestLog) -> None:
+        super().__init__(config, sockets=sockets)
+        self._log = log
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace the workers that have exited or do not respond, and log each."""
+        before = [(worker, worker.process.is_alive()) for worker in self.processes]
+        super().keep_subprocess_alive()
+        for (worker, was_alive), current in zip(before, self.processes, strict=True):
+            if worker is not current:
+                reason = "it did not respond, and was killed" if was_alive else "it exited"
+                self._log.write(
+                    "worker_ended",
+                    pid=worker.pid,
+                    reason=reason,
+                    exit_code=worker.exitcode,
+                    replaced_by=current.pid,
+                )
+
+
 def serve_in_processes(config: uvicorn.Config, listening: socket.socket) -> None:
     """Serve in several processes. Where the system allows it, they get connections in turn."""
+    log = RequestLog(sys.stderr, now)
+    log_libraries(log)
     if not hasattr(socket, "send_fds"):
-        Multiprocess(config, sockets=[listening]).run()
+        LoggedProcesses(config, [listening], log).run()
         return
     with dispatch_connections(listening) as registration:
-        sockets: Any = [registration]  # Unpickled as a socket in the worker.
-        Multiprocess(config, sockets=sockets).run()
+        # The registration is unpickled as a socket in the worker.
+        LoggedProcesses(config, [registration], log).run()
 
 
 @contextlib.contextmanager

@@ -229,28 +229,28 @@ TST_UNTRUSTED = Fault(
     "tst.untrusted",
     "the time stamp does not chain to a trusted root: {problem}",
     "give the root certificates of the time stamp authority with --tsa-roots",
-    Exit.TAMPERED,
+    Exit.NO,
 )
 TST_EKU = Fault(
     "AF342",
     "tst.eku",
     "the certificate that signed the time stamp is not only for time stamping: {problem}",
     "get a time stamp by a certificate whose only purpose is timeStamping, marked critical",
-    Exit.TAMPERED,
+    Exit.NO,
 )
 TST_SIGNER = Fault(
     "AF343",
     "tst.signer",
     "the time stamp is not signed by the expected authority: {problem}",
     "get a time stamp by the authority that you named, with its certificate included",
-    Exit.TAMPERED,
+    Exit.NO,
 )
 TST_TIME = Fault(
     "AF344",
     "tst.time",
     "the time of the time stamp, {found}, is not possible: {problem}",
     "get a new time stamp by an authority with a valid certificate",
-    Exit.TAMPERED,
+    Exit.NO,
 )
 TST_NONCE = Fault(
     "AF345",
@@ -264,27 +264,28 @@ TST_POLICY = Fault(
     "tst.policy",
     "the time stamp was made under the policy {found}, not {wanted}",
     "get a time stamp under the policy that you named",
-    Exit.TAMPERED,
+    Exit.NO,
 )
 TST_ENCODING = Fault(
     "AF347",
     "tst.encoding",
     "this is not a granted time stamp in strict DER: {problem}",
     "request a new time stamp",
-    Exit.TAMPERED,
+    Exit.UNKNOWN,
 )
 TST_HASH = Fault(
     "AF348",
     "tst.hash",
     "the time stamp uses {found}; only {wanted} is accepted",
     "get a time stamp over SHA-256",
-    Exit.TAMPERED,
+    Exit.NO,
 )
 TST_MISSING = Fault(
     "AF349",
     "tst.missing",
     "an independent time stamp is required, and the receipt has none",
-    "ask the issuer for the anchored receipt; an anchor can be removed without a trace",
+    "ask the issuer for the anchored receipt or its token (--time-stamp FILE): an anchor can be"
+    " removed without a trace",
     Exit.UNKNOWN,
 )
 
@@ -415,4 +416,20 @@ REGISTRY_CONTRADICTION = Fault(
     "registry.contradiction",
     "the key registry contradicts itself: {problem}",
     "get the registry from its issuer again, and trust no key of it before that is settled",
+)
+
+
+# AF388 to AF399: answers from the command line.
+
+HELP_TOPIC = Fault(
+    "AF388",
+    "help.topic",
+    "there is no page about {topic!r}",
+    "choose one of: {known}",
+)
+ASSERTION = Fault(
+    "AF389",
+    "answer.assertion",
+    "{text!r} is not an assertion about a file",
+    "write a path, an operator and a value, such as 'price <= 10' or 'items.0.name exists'",
 )

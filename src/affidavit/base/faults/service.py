@@ -38,7 +38,7 @@ NO_SUCH_ADDRESS = Fault(
     "AF505",
     "service.no_such_address",
     "this path does not exist",
-    "GET /schema lists every path of the service",
+    "GET /docs describes every path of the service",
 )
 NO_SUCH_METHOD = Fault(
     "AF506",
@@ -112,4 +112,24 @@ API_KEY_NAME = Fault(
     "apikey.name",
     "{name!r} cannot be the name of an API key: {problem}",
     "use up to 64 letters, digits, spaces and characters such as . _ - @",
+)
+FRAMING = Fault(
+    "AF526",
+    "service.framing",
+    "the length of the request is ambiguous: it has {problem}",
+    "send one Content-Length, or Transfer-Encoding without it, as standard HTTP clients do",
+)
+BODY_INCOMPLETE = Fault(
+    "AF527",
+    "service.body_incomplete",
+    "the connection was closed before the whole request body arrived",
+    "send it again, and wait for the response before closing the connection",
+    Exit.UNKNOWN,
+)
+SHARE_USED = Fault(
+    "AF528",
+    "service.share_used",
+    "this caller has {count} requests running, and the other slots are kept for other callers",
+    "wait {seconds} s (see Retry-After), or for the responses, and try again",
+    Exit.UNKNOWN,
 )
