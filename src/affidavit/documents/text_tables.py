@@ -49,7 +49,7 @@ _MARKUP: Final = (
 )
 
 
-class TextTable(NamedTuple):
+class FoundTable(NamedTuple):
     """A table in the lines from `start` up to `end`."""
 
     start: int
@@ -58,7 +58,7 @@ class TextTable(NamedTuple):
     header_rows: int
 
 
-def find_tables(lines: Sequence[str]) -> Iterator[TextTable]:
+def find_tables(lines: Sequence[str]) -> Iterator[FoundTable]:
     """Yield the tables among the lines, from top to bottom."""
     spaced = [line.expandtabs(_TAB_WIDTH).rstrip() for line in lines]
     at = 0
@@ -69,7 +69,7 @@ def find_tables(lines: Sequence[str]) -> Iterator[TextTable]:
         at = at + 1 if table is None else table.end
 
 
-def _table_at(lines: Sequence[str], spaced: Sequence[str], at: int) -> TextTable | None:
+def _table_at(lines: Sequence[str], spaced: Sequence[str], at: int) -> FoundTable | None:
     found = _grid(spaced, at) or _simple(spaced, at) or _barred(spaced, at)
     if found is not None or not _begins_paragraph(spaced, at):
         return found
@@ -89,7 +89,7 @@ def _begins_paragraph(lines: Sequence[str], at: int) -> bool:
 # Grids.
 
 
-def _grid(lines: Sequence[str], at: int) -> TextTable | None:
+def _grid(lines: Sequence[str], at: int) -> FoundTable | None:
     if not _GRID_START.match(lines[at]) or "".join(lines[at + 1 : at + 2]).lstrip()[:1] != "|":
         return None
     end = at
@@ -108,7 +108,7 @@ def _grid(lines: Sequence[str], at: int) -> TextTable | None:
         above = [*above[:2], *[block[0]] * (len(bands) - 2)]
         header_rows = 1
     rows = _grid_rows(bands, above, edges)
-    return TextTable(at, end, rows, header_rows or _implied_header(rows))
+    return FoundTable(at, end, rows, header_rows or _implied_header(rows))
 
 
 def _bands(block: Sequence[str]) -> tuple[list[list[str]], list[str], int]:
@@ -168,7 +168,7 @@ def _spans(band: Sequence[str], edges: Sequence[int]) -> Iterator[tuple[int, int
 # Simple tables.
 
 
-def _simple(lines: Sequence[str], at: int) -> TextTable | None:
+def _simple(lines: Sequence[str], at: int) -> FoundTable | None:
     rule = lines[at]
     if not _SIMPLE_RULE.match(rule):
         return None
@@ -181,7 +181,7 @@ def _simple(lines: Sequence[str], at: int) -> TextTable | None:
     top = rules[0] if len(rules) == 2 else at
     header = _simple_rows(lines[at + 1 : top], columns, are_names=True)
     body = _simple_rows(lines[top + 1 : rules[-1]], columns, are_names=False)
-    return TextTable(at, rules[-1] + 1, [*header, *body], len(header)) if body else None
+    return FoundTable(at, rules[-1] + 1, [*header, *body], len(header)) if body else None
 
 
 def _closing_rules(lines: Sequence[str], at: int, rule: str) -> list[int]:
@@ -268,7 +268,7 @@ def _joined(above: Sequence[TableCell], more: Sequence[TableCell]) -> list[Table
 # Barred tables.
 
 
-def _barred(lines: Sequence[str], at: int) -> TextTable | None:
+def _barred(lines: Sequence[str], at: int) -> FoundTable | None:
     if at + 2 >= len(lines) or "|" not in lines[at] or not _BARRED_RULE.match(lines[at + 1]):
         return None
     header = _between_bars(lines[at])
@@ -278,7 +278,7 @@ def _barred(lines: Sequence[str], at: int) -> TextTable | None:
         end += 1
     if len(rows) < 2 or len(header) < 2 or any(len(row) != len(header) for row in rows):
         return None
-    return TextTable(at, end, _plain_rows(rows), 1)
+    return FoundTable(at, end, _plain_rows(rows), 1)
 
 
 def _between_bars(line: str) -> list[str]:
@@ -294,14 +294,14 @@ def _plain_rows(rows: Sequence[Sequence[str]]) -> list[TableRow]:
 # Separated values.
 
 
-def _separated(lines: Sequence[str], start: int, end: int) -> TextTable | None:
+def _separated(lines: Sequence[str], start: int, end: int) -> FoundTable | None:
     if end - start <= _FEWEST_ROWS:
         return None
     for separator in _SEPARATORS:
         if separator in lines[start] and separator in lines[start + 1]:
             rows = _values(lines[start:end], separator)
             if rows:
-                return TextTable(start, end, _plain_rows(rows), 1)
+                return FoundTable(start, end, _plain_rows(rows), 1)
     return None
 
 
@@ -325,7 +325,7 @@ def _values(lines: Sequence[str], separator: str) -> list[list[str]]:
 # Aligned columns.
 
 
-def _aligned(lines: Sequence[str], start: int, end: int) -> TextTable | None:
+def _aligned(lines: Sequence[str], start: int, end: int) -> FoundTable | None:
     block = lines[start:end]
     rules = [place for place, line in enumerate(block) if _COLUMN_RULE.match(line)]
     texts = [line for line in block if not _COLUMN_RULE.match(line)]
@@ -345,7 +345,7 @@ def _aligned(lines: Sequence[str], start: int, end: int) -> TextTable | None:
     numbers = _number_columns(body)
     # Two columns without a rule may be a list of words, so they need one row more.
     enough = bool(rules) or (numbers and len(body) >= (_FEWEST_ROWS + (len(columns) == 2)))
-    return TextTable(start, end, _plain_rows(rows), header_rows) if enough else None
+    return FoundTable(start, end, _plain_rows(rows), header_rows) if enough else None
 
 
 def _columns(lines: Sequence[str], header_rows: int, *, is_ruled: bool) -> list[tuple[int, int]]:
