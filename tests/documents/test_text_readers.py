@@ -1,11 +1,15 @@
 """HTML, Markdown and plain text: what stands in the file, block by block."""
 
+import textwrap
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.documents.making import read, refused, shown
 
 from affidavit.documents.model import DocumentLimits
+from affidavit.documents.text_tables import find_tables
 
 HTML = {
     "headings, paragraphs and inline marks": (
@@ -198,6 +202,169 @@ PLAIN = {
 @pytest.mark.parametrize(("source", "wanted"), PLAIN.values(), ids=PLAIN.keys())
 def test_plain(source: str, wanted: list[str]) -> None:
     assert shown(read(source.encode(), "x.txt")) == wanted
+
+
+TEXT_TABLES = {
+    "a simple table of reStructuredText": (
+        "Sizes:\n\n====  =====  ======\nFile  Bytes  Note\n====  =====  ======\n"
+        "a.c     120  *old*\nb.c      80\n             more\n====  =====  ======\n\nafter",
+        [
+            "paragraph Sizes:",
+            "row | File: a.c; Bytes: 120; Note: *old*. |",
+            "row | File: b.c; Bytes: 80; Note: more. |",
+            "paragraph after",
+        ],
+    ),
+    "a simple table without a header": (
+        "====== ====\nNOERR  0x00\nEINVAL 0x16\n====== ====",
+        ["row | NOERR: 0x00. |", "row | EINVAL: 0x16. |"],
+    ),
+    "names of columns that are not exactly above them": (
+        "====== ==== ====\n         Min  Max\n====== ==== ====\nash:   1.3  3.2\n====== ==== ====",
+        ["row | ash: Min: 1.3; Max: 3.2. |"],
+    ),
+    "a header over two columns, underlined": (
+        "=====  =====  ======\n   Inputs     Output\n------------  ------\n  A      B    A or B\n"
+        "=====  =====  ======\nNo     No     No\nNo     Yes    Yes\n=====  =====  ======",
+        [
+            "row | Inputs A: No; Inputs B: No; Output A or B: No. |",
+            "row | Inputs A: No; Inputs B: Yes; Output A or B: Yes. |",
+        ],
+    ),
+    "marks of reStructuredText around words go": (
+        "=======  =======\nName     Value\n=======  =======\n|one|    ``a``\n"
+        ":py:`x`  **b**\n=======  =======",
+        ["row | Name: one; Value: a. |", "row | Name: x; Value: b. |"],
+    ),
+    "a grid": (
+        "+------+-------+\n| Kind | Days  |\n+======+=======+\n| Paid | 15    |\n| time |       |\n"
+        "+------+-------+\n| Sick | 30    |\n+------+-------+",
+        ["row | Kind: Paid time; Days: 15. |", "row | Kind: Sick; Days: 30. |"],
+    ),
+    "a grid with cells over rows and columns": (
+        "+-----+----+----+\n| R   | A  | B  |\n+=====+====+====+\n| one | 1  | 2  |\n"
+        "|     +----+----+\n|     | 3 to 4  |\n+-----+----+----+",
+        ["row | R: one; A: 1; B: 2. |", "row | R: one; A, B: 3 to 4. |"],
+    ),
+    "the grid of a database client": (
+        "+----+-----+\n| id | sum |\n+----+-----+\n| a  |   1 |\n| b  |   2 |\n+----+-----+",
+        ["row | id: a; sum: 1. |", "row | id: b; sum: 2. |"],
+    ),
+    "a grid without a mark for its header": (
+        "+-----+-----+\n| Day | Sum |\n+-----+-----+\n| Mon | 1   |\n+-----+-----+\n| Tue | 2   |\n"
+        "+-----+-----+",
+        ["row | Day: Mon; Sum: 1. |", "row | Day: Tue; Sum: 2. |"],
+    ),
+    "cells between bars": (
+        " name | size\n------+------\n a    | 12\n b    | 13\n(2 rows)",
+        ["row | name: a; size: 12. |", "row | name: b; size: 13. |", "paragraph (2 rows)"],
+    ),
+    "the table of Markdown in plain text": (
+        "| a | b |\n|---|:-:|\n| 1 | 2 |",
+        ["row | a: 1; b: 2. |"],
+    ),
+    "values between commas": (
+        'Year,"Sum, all"\n1999,"1,200"\n2000,1300',
+        ["row | Year: 1999; Sum, all: 1,200. |", "row | Year: 2000; Sum, all: 1300. |"],
+    ),
+    "values between tabs": (
+        "Name\tSize\na\t1\nb\t2",
+        ["row | Name: a; Size: 1. |", "row | Name: b; Size: 2. |"],
+    ),
+    "aligned columns below a title": (
+        "Trains today\nTo       Leaves  Platform\nBern     10:02          4\n"
+        "Zug      10:14         11",
+        [
+            "paragraph Trains today",
+            "row | To: Bern; Leaves: 10:02; Platform: 4. |",
+            "row | To: Zug; Leaves: 10:14; Platform: 11. |",
+        ],
+    ),
+    "aligned columns below a rule": (
+        "Option   Meaning\n------   -------\n-a       all files\n-q       say nothing",
+        ["row | Option: -a; Meaning: all files. |", "row | Option: -q; Meaning: say nothing. |"],
+    ),
+    "columns aligned by tabs": (
+        "\tStart\t\tUse\n\t-------------------\n\t0100\t\tstack\n\tff00\t\theap",
+        ["row | Start: 0100; Use: stack. |", "row | Start: ff00; Use: heap. |"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "wanted"), TEXT_TABLES.values(), ids=TEXT_TABLES.keys())
+def test_tables_of_plain_text(source: str, wanted: list[str]) -> None:
+    assert shown(read(source.encode(), "x.txt")) == wanted
+
+
+@pytest.mark.parametrize(("source", "wanted"), TEXT_TABLES.values(), ids=TEXT_TABLES.keys())
+def test_tables_of_plain_text_inside_markdown(source: str, wanted: list[str]) -> None:
+    rows = [line for line in wanted if line.startswith("row ")]
+    fenced = f"# Title\n\n```\n{source}\n```\n"
+    if len(rows) == len(wanted):
+        assert shown(read(fenced.encode(), "x.md")) == ["heading1 Title", *rows]
+    if not source.startswith("\t"):
+        found = shown(read(f"See [here].\n\n{source}\n\n[here]: x\n".encode(), "x.md"))
+        assert found[0] == "paragraph See here."
+        assert [line for line in found if line.startswith("row ")] == rows
+
+
+NO_TABLES = {
+    "justified prose": (
+        "The  committee  met  in  May  and\nagreed  to  spend  300  euros  on\n"
+        "paper,  pens,  and  a  new  lamp."
+    ),
+    "sentences with as many commas": (
+        "Apples, pears, and plums are sold\nBread, butter, and milk are not\n"
+        "Tea, salt, and 20 eggs are"
+    ),
+    "places and years": "Berlin, Germany, 1990\nParis, France, 1991\nRome, Italy, 1992",
+    "numbers without names": "1,2,3\n4,5,6\n7,8,9",
+    "a numbered list": "1. Restore the first part\n2. Restore the second part\n3. Load the third",
+    "references": "[1] bindings/clock.txt\n[3] bindings/mux.txt\n[4] bindings/pll.txt",
+    "program text": 'emit(fd, KEY, 1);\nemit(fd, SYN, 0);\nemit(fd, KEY, 0);',
+    "definitions": "#define ONE    1\n#define TWO    2\n#define THREE  3",
+    "assignments": " 0 = tclk    (Bus clock)\n 1 = cpuclk  (CPU clock)\n 2 = l2clk   (Cache)",
+    "an address": "Jane Doe          12 Main Street\nExample Ltd.      90210 Springfield",
+    "a heading and its text": "Leave\n=====\nEmployees have   15 days\nand may take     5 more",
+    "a ruler": "one\n\n==== ====\n\ntwo",
+    "a grid that is not closed": "+---+---+\n| a | b |",
+    "a drawing": "+-----+\n| box |----> out\n+-----+",
+    "a letter": (
+        "Dear Ms Smith,\n\nwe send you 3 books, 2 maps, and 1 globe,\n"
+        "as you asked, on 3 May, by post,\nfree of charge, with thanks, and soon."
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", NO_TABLES.values(), ids=NO_TABLES.keys())
+def test_what_is_no_table_stays_text(source: str) -> None:
+    assert list(find_tables(source.splitlines())) == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(
+                ["the", "sum", "of", "12", "dogs,", "and", "3,400", "(see", "p.", "7)", "is:", "5%"]
+            ),
+            min_size=4, max_size=12,
+        ),
+        min_size=1, max_size=8,
+    ),
+    st.integers(min_value=20, max_value=80),
+)  # fmt: skip
+def test_wrapped_sentences_are_never_a_table(sentences: list[list[str]], width: int) -> None:
+    text = textwrap.fill(" ".join(" ".join(words) + "." for words in sentences), width)
+    assert list(find_tables(text.splitlines())) == []
+
+
+def test_rules_without_end_take_no_endless_time() -> None:
+    before = time.process_time()
+    for line in ("=== ===", "+--+--+", "a | b", "a,b", "a  1"):
+        assert len(read(f"{line}\n\n".encode() * 3000, "x.txt").text) > 0
+        assert len(read(f"{line}\n".encode() * 6000, "x.txt").text) > 0
+    assert time.process_time() - before < 10
 
 
 def test_plain_headings_without_end() -> None:

@@ -8,6 +8,7 @@ from affidavit.documents.detection import decode_text
 from affidavit.documents.model import DocumentLimits, ParsedDocument, TextBlockKind
 from affidavit.documents.tables import TableCell, table_lines
 from affidavit.documents.text_builder import TextBuilder, clean_code, clean_line, code_text
+from affidavit.documents.text_tables import find_tables
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -19,6 +20,11 @@ _FIELD: Final = re.compile(
     r"^(title|date|updated|last_modified|lastmod)\s*:\s*(.+?)\s*$", re.I | re.M
 )
 _TAG: Final = re.compile(r"<[^<>]*>")
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+_NOT_RUNNING: Final = frozenset(
+    {"fence", "code_block", "html_block", "table_open", "blockquote_open"}
+    | {"bullet_list_open", "ordered_list_open"}
+)
 _DATE_FIELDS: Final = ("updated", "last_modified", "lastmod", "date")
 
 
@@ -32,9 +38,20 @@ def read_markdown(data: bytes, limits: DocumentLimits) -> ParsedDocument:
         name.lower(): value.strip("\"'")
         for name, value in _FIELD.findall(front[1] if front else "")
     }
-    tokens = MarkdownIt("commonmark").enable("table").parse(source[front.end() if front else 0 :])
+    parser = MarkdownIt("commonmark").enable("table")
+    body = source[front.end() if front else 0 :]
+    # The targets of links: a part of the text may use what another part defines.
+    references: dict[str, object] = {}
+    tokens = parser.parse(body, references)
     builder = TextBuilder(limits)
-    _MarkdownWalker(builder).over(tokens)
+    walker = _MarkdownWalker(builder)
+    lines = _LINE_END.split(body)
+    at = 0
+    for table in find_tables(_running_lines(lines, tokens)):
+        walker.over(parser.parse("\n".join(lines[at : table.start]), references))
+        builder.add_rows(table_lines(table.rows, table.header_rows))
+        at = table.end
+    walker.over(parser.parse("\n".join(lines[at:]), references) if at else tokens)
     return ParsedDocument(
         text=builder.text(),
         blocks=builder.blocks(),
@@ -42,6 +59,16 @@ def read_markdown(data: bytes, limits: DocumentLimits) -> ParsedDocument:
         stated_dates=tuple(fields[name] for name in _DATE_FIELDS if name in fields),
         warnings=warnings,
     )
+
+
+def _running_lines(lines: Sequence[str], tokens: Sequence["Token"]) -> list[str]:
+    """Return the lines that can hold a table of plain text; all others are blank."""
+    running = list(lines)
+    for token in tokens:
+        if token.type in _NOT_RUNNING and token.map:
+            start, end = token.map
+            running[start:end] = [""] * (end - start)
+    return running
 
 
 def _first_heading(builder: TextBuilder) -> str:
@@ -114,7 +141,12 @@ class _MarkdownWalker:
             self._builder.add(TextBlockKind.PARAGRAPH, text)
 
     def code(self, token: "Token") -> None:
-        self._builder.add(TextBlockKind.CODE, code_text(clean_code(token.content)))
+        lines = token.content.splitlines()
+        table = next(find_tables(lines), None)
+        if table is not None and (table.start, table.end) == (0, len(lines)):
+            self._builder.add_rows(table_lines(table.rows, table.header_rows))
+        else:
+            self._builder.add(TextBlockKind.CODE, code_text(clean_code(token.content)))
 
     def html(self, token: "Token") -> None:
         self._builder.add(

@@ -1,12 +1,15 @@
-"""Plain text: paragraphs between blank lines, headings by underline or by number, list items."""
+"""Plain text: paragraphs between blank lines, headings by underline or by number, lists, tables."""
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from affidavit.documents.detection import decode_text
 from affidavit.documents.model import DocumentLimits, ParsedDocument, TextBlockKind
+from affidavit.documents.tables import table_lines
 from affidavit.documents.text_builder import TextBuilder, clean_line
+from affidavit.documents.text_tables import find_tables
 
 _UNDERLINE: Final = re.compile(r"[ \t]*([=\-~^\"'*+#])\1{2,}[ \t]*$")
 _NUMBERED_HEADING: Final = re.compile(r"(\d{1,3}(?:\.\d{1,3})*)\.?[ \t]+[^\W\d_]")
@@ -27,25 +30,23 @@ def read_plain_text(data: bytes, limits: DocumentLimits) -> ParsedDocument:
     """Read plain text."""
     text, warnings = decode_text(data)
     builder = TextBuilder(limits)
-    for paragraph in _paragraphs(text):
-        for piece in _pieces(paragraph):
-            builder.add(piece.kind, clean_line(piece.text), piece.level)
+    lines = text.splitlines()
+    at = 0
+    for table in find_tables(lines):
+        _add_prose(builder, lines[at : table.start])
+        builder.add_rows(table_lines(table.rows, table.header_rows))
+        at = table.end
+    _add_prose(builder, lines[at:])
     headings = (block for block in builder.blocks() if block.kind is TextBlockKind.HEADING)
     built = builder.text()
     title = next((built[block.start : block.end] for block in headings), "")
     return ParsedDocument(text=built, blocks=builder.blocks(), title=title, warnings=warnings)
 
 
-def _paragraphs(text: str) -> Iterator[list[str]]:
-    lines: list[str] = []
-    for line in text.splitlines():
-        if line.strip():
-            lines.append(line)
-        elif lines:
-            yield lines
-            lines = []
-    if lines:
-        yield lines
+def _add_prose(builder: TextBuilder, lines: list[str]) -> None:
+    for is_blank, paragraph in groupby(lines, lambda line: not line.strip()):
+        for piece in () if is_blank else _pieces(list(paragraph)):
+            builder.add(piece.kind, clean_line(piece.text), piece.level)
 
 
 def _pieces(lines: list[str]) -> Iterator[_TextPiece]:

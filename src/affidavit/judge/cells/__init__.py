@@ -1,0 +1,5 @@
+"""Claims about cells of tables, decided by rule (docs/adr/0033)."""
+
+from affidavit.judge.cells.reading import CellFinding, QuotedCell, read_cells
+
+__all__ = ["CellFinding", "QuotedCell", "read_cells"]
