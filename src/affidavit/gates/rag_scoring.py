@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -126,7 +127,7 @@ class RagScorer:
         if answer is None:
             return code | SILENT
         claim = answer.claim
-        if claim == self._refusal:
+        if claim == self._refusal or (answer.passed and not answerable):
             return code | REFUSED
         folded = claim.casefold()
         if self._last_word in folded:
@@ -134,7 +135,9 @@ class RagScorer:
                 return code | REFUSED
             code += NEAR_MISS if self._is_near_miss(folded) else 0
         needles = ready.needles
-        code += C_HOLDS if needles and needles[0] in folded else contained(needles, folded)
+        passed = answer.passed
+        is_held = passed is None and needles and needles[0] in folded
+        code += C_HOLDS if is_held else contained(needles, folded, passed)
         # An unanswerable item has no hit, whatever was recorded.
         if answer.citations_recorded is not False or not answerable:
             cited = answer.citations
@@ -169,8 +172,13 @@ def needles_of(substrings: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def contained(needles: tuple[str, ...], folded_claim: str) -> int:
-    """Return C: the claim contains one of the substrings; None if there are none."""
+def contained(needles: tuple[str, ...], folded_claim: str, passed: bool | None = None) -> int:
+    """Return C: the claim contains one of the substrings; not measured if there are none.
+
+    If the trace has the verdict of another tool's assertions, that is C.
+    """
+    if passed is not None:
+        return C_HOLDS if passed else C_FAILS
     for needle in needles:
         if needle in folded_claim:
             return C_HOLDS
@@ -343,15 +351,27 @@ def codes_from_runs(gold: GoldSet, runs: LastTraces) -> Sequence[int]:
     )
 
 
-def counts_from_runs(gold: GoldSet, runs: LastTraces) -> RagCounts:
-    """Return the counts of a gold set with all its traces; an item without one is MISSING."""
+def counts_from_runs(
+    gold: GoldSet, runs: LastTraces, clusters: Mapping[str, str] = MappingProxyType({})
+) -> RagCounts:
+    """Return the counts of a gold set with all its traces; an item without one is MISSING.
+
+    `clusters` has the qid of the question of each item that asks a question again.
+    """
     found = len(runs.lines) - runs.lines.count(0)
+    codes = codes_from_runs(gold, runs)
+    asked: dict[str, list[int]] = {}
+    for name, qid in clusters.items():
+        if qid in gold and qid not in clusters:
+            asked.setdefault(qid, [codes[gold[qid].number]])
+        asked.setdefault(qid, []).append(codes[gold[name].number])
     return count_codes(
         gold.keys(),
-        codes_from_runs(gold, runs),
+        codes,
         traces=runs.traces,
         duplicates=runs.traces - runs.strays.total - found,
         strays=runs.strays,
+        repeats=tuple(tuple(map(decode_profile, each)) for each in asked.values() if each[1:]),
     )
 
 
