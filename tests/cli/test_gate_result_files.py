@@ -323,3 +323,26 @@ def test_a_comment_with_very_many_offenders_says_how_many_it_leaves_out(tmp_path
     assert len(text) <= 65_000
     assert "Look at these first (1000)" in text
     assert "and 900 more" in text
+
+
+def test_refusals_in_other_words_are_refusals_and_are_listed(tmp_path: Path) -> None:
+    gold = [{"qid": f"u{n}", "answerable": False} for n in range(3)]
+    gold.append({"qid": "a", "answerable": True, "gold_claim_substr": ["a lion"]})
+    said = ("The documents do not mention it.", "not in context", "keine Angabe", "I don't know.")
+    traces = [
+        {"qid": item["qid"], "answer_json": {"claim": claim}, "retrieved_ids": []}
+        for item, claim in zip(gold, said, strict=True)
+    ]
+    files = (
+        *("--gold", lines(tmp_path / "gold.jsonl", gold)),
+        *("--trace", lines(tmp_path / "trace.jsonl", traces)),
+    )
+    _, report = report_of("rag", *files)
+    assert report["listings"]["refused_in_words"]["first"] == ["a", "u0"]
+    assert report["metrics"]["under_refusal"]["numerator"] == 1
+    assert report["metrics"]["over_refusal"]["numerator"] == 1
+    tokens = ("--refusal", "not in context", "--refusal", "keine Angabe")
+    _, report = report_of("rag", *files, *tokens)
+    assert report["counts"]["refused"] == 4
+    _, report = report_of("rag", *files, *tokens, "--refusal-mode", "exact")
+    assert (report["counts"]["refused"], report["settings"]["refusal_mode"]) == (2, "exact")

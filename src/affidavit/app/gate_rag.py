@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -198,7 +198,8 @@ class RagPlan(GatePlan, frozen=True, kw_only=True):
     trace: Name | Annotated[tuple[Name, ...], Meta(min_length=1)]
     gold: Names = ()
     k: Annotated[int, Meta(ge=1, le=10_000)] = DEFAULT_K
-    refusal: Name = REFUSAL
+    refusal: Name | Annotated[tuple[Name, ...], Meta(min_length=1)] = REFUSAL
+    refusal_mode: Literal["words", "exact"] = "words"
     scu_enforced: bool = False
     scu_rules: Name | None = None
     expect_gold_digest: Name | None = None
@@ -211,6 +212,7 @@ def gate_rag(
 ) -> Report:
     """Evaluate a run on an engine and decide; `items` are stored in the report if asked for."""
     rules = DEFAULT_SCU_RULES if plan.scu_rules is None else scu_rules_from_file(plan.scu_rules)
+    tokens = tuple(dict.fromkeys(token.strip() for token in listed(plan.refusal)))
     request = RagRequest(
         gold=listed(plan.gold),
         trace=listed(plan.trace),
@@ -218,7 +220,13 @@ def gate_rag(
             listed(plan.gates),
             plan.scu_enforced,
             plan.allow_missing,
-            RagSettings(plan.k, plan.refusal.strip(), rules),
+            RagSettings(
+                plan.k,
+                tokens[0],
+                rules,
+                more_refusals=tokens[1:],
+                exact_refusals=plan.refusal_mode == "exact",
+            ),
         ),
         skip_bad=plan.skip_bad,
         expect_gold_digest=plan.expect_gold_digest,

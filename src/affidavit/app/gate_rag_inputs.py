@@ -164,7 +164,7 @@ def shards_needed(golds: Iterable[RagSource], sources: Iterable[RagSource]) -> i
 def imported_rows(
     source: RagSource,
     role: Literal["gold", "trace", "both"],
-    refusal: str,
+    refusals: tuple[str, ...],
     on_bad: OnBadLine,
     on_doubt: Callable[[str], None],
 ) -> Iterator[tuple["ImportedRow", GoldItem | None, TraceRow | None]]:
@@ -177,7 +177,7 @@ def imported_rows(
         format=source.format,
         on_bad=on_bad,
         on_doubt=on_doubt,
-        refusal=refusal,
+        refusals=refusals,
         shown=source.shown,
     ):
         try:
@@ -349,7 +349,7 @@ def read_gold(
         blocks = BlockIndex()
         rows = _own_rows(source, gold, on_bad, before, blocks)
         if not source.is_own:
-            rows = _imported_gold(source, settings.refusal, on_bad, on_doubt)
+            rows = _imported_gold(source, settings.refusals, on_bad, on_doubt)
             gold.digests.append(digest_file(source.file))
         for line, item in rows:
             qid = item.qid if isinstance(item.qid, str) else str(item.qid)
@@ -366,9 +366,12 @@ def read_gold(
 
 
 def _imported_gold(
-    source: RagSource, refusal: str, on_bad: OnBadLine, on_doubt: Callable[[str], None]
+    source: RagSource,
+    refusals: tuple[str, ...],
+    on_bad: OnBadLine,
+    on_doubt: Callable[[str], None],
 ) -> Iterator[tuple[int, GoldItem]]:
-    for row, item, _ in imported_rows(source, "gold", refusal, on_bad, on_doubt):
+    for row, item, _ in imported_rows(source, "gold", refusals, on_bad, on_doubt):
         if item is not None:
             yield row.line, item
 

@@ -58,7 +58,7 @@ class ItemProfile(NamedTuple):
     reachable: bool | None = None
     """At least one is."""
     near_miss: bool = False
-    """A shipped answer that contains the refusal token but is not equal to it."""
+    """A shipped answer that contains the refusal token, or a refusal in other words."""
 
 
 # A code is a sum of flags. Each of the three checks takes two bits: 0 not measured, 1 fails, 2
@@ -211,7 +211,12 @@ LISTING_RULES: Final[Mapping[str, Callable[[ItemProfile], bool]]] = MappingProxy
     {
         "missing_traces": lambda profile: profile.answer_state is AnswerState.MISSING,
         "no_answer": lambda profile: profile.answer_state is AnswerState.SILENT,
-        "near_refusals": lambda profile: profile.near_miss,
+        "near_refusals": lambda profile: (
+            profile.near_miss and profile.answer_state is AnswerState.SHIPPED
+        ),
+        "refused_in_words": lambda profile: (
+            profile.near_miss and profile.answer_state is AnswerState.REFUSED
+        ),
         "containment_not_measured": lambda profile: (
             _is_shipped_answer(profile) and profile.contains is None
         ),

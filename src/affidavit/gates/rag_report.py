@@ -363,6 +363,8 @@ def rag_report(
         settings={
             "k": policy.settings.k,
             "refusal": policy.settings.refusal,
+            "more_refusals": list(policy.settings.more_refusals),
+            "refusal_mode": "exact" if policy.settings.exact_refusals else "words",
             "scu_enforced": policy.scu_enforced,
             "allow_missing": policy.allow_missing,
             "scu_rules": [rule.id for rule in policy.settings.scu_rules],
@@ -462,5 +464,10 @@ def _warnings(
         f"answers that hold {policy.settings.refusal!r} but are not exactly it, so they are no"
         f" refusals: {near}": near,
     }
+    in_words = counts.listings.get("refused_in_words", EMPTY_LISTING).total
+    said[
+        "answers that refuse in other words, which count as refusals unless --refusal-mode is"
+        f" exact: {in_words}"
+    ] = in_words
     gaps = _missing_items(counts, inputs) if policy.allow_missing else []
     return (*(text for text, count in said.items() if count), *gaps)

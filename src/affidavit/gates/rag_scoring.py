@@ -41,6 +41,7 @@ from affidavit.gates.rag_counts import (
     decode_profile,
 )
 from affidavit.gates.rag_rows import GoldItem, TraceAnswer, TraceRow, qid_of, trace_without_qid
+from affidavit.gates.refusals import is_refusal_in_words
 
 REFUSAL: Final = "not in context"
 SHORTEST_SUBSTRING: Final = 5
@@ -56,6 +57,14 @@ class RagSettings:
     k: int = DEFAULT_K
     refusal: str = REFUSAL
     scu_rules: tuple[ScuRule, ...] = DEFAULT_SCU_RULES
+    more_refusals: tuple[str, ...] = ()
+    exact_refusals: bool = False
+    """Whether only a token is a refusal, and not the same in other words."""
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """Every refusal token."""
+        return (self.refusal, *self.more_refusals)
 
 
 DEFAULT_SETTINGS: Final = RagSettings()
@@ -83,6 +92,9 @@ class RagScorer:
     def __init__(self, settings: RagSettings = DEFAULT_SETTINGS) -> None:
         self._k = settings.k
         self._refusal = settings.refusal
+        self._refusals = frozenset(settings.refusals)
+        self._in_words = not settings.exact_refusals
+        self._is_in_words = lru_cache(maxsize=4096)(is_refusal_in_words)
         self._folded_refusal = " ".join(settings.refusal.casefold().split())
         self._last_word = self._folded_refusal.rpartition(" ")[2]
         self._locks = Locks(settings.scu_rules)
@@ -127,20 +139,29 @@ class RagScorer:
         if answer is None:
             return code | SILENT
         claim = answer.claim
-        if claim == self._refusal or (answer.passed and not answerable):
+        if claim in self._refusals or (answer.passed and not answerable):
             return code | REFUSED
         folded = claim.casefold()
         if self._last_word in folded:
-            if claim.strip() == self._refusal:
+            if claim.strip() in self._refusals:
                 return code | REFUSED
             code += NEAR_MISS if self._is_near_miss(folded) else 0
         needles = ready.needles
         passed = answer.passed
         is_held = passed is None and needles and needles[0] in folded
-        code += C_HOLDS if is_held else contained(needles, folded, passed)
+        contains = C_HOLDS if is_held else contained(needles, folded, passed)
+        if contains != C_HOLDS and self._in_words and self._is_in_words(claim, self._refusals):
+            return code | REFUSED | NEAR_MISS
+        return code + contains + self._cited_and_kept(ready, trace, answer, folded, found)
+
+    def _cited_and_kept(
+        self, ready: PreparedGold, trace: TraceRow, answer: TraceAnswer, folded: str, found: int
+    ) -> int:
+        """Return H and K of an answer."""
+        code, wanted, answerable = 0, ready.wanted, ready.base & ANSWERABLE
         # An unanswerable item has no hit, whatever was recorded.
         if answer.citations_recorded is not False or not answerable:
-            cited = answer.citations
+            cited, retrieved = answer.citations, trace.retrieved_ids
             is_hit = found == FOUND_ALL and cited == wanted
             code += H_HOLDS if is_hit else cited_among(wanted, cited or (), retrieved, answerable)
         if ready.lock:

@@ -187,7 +187,7 @@ def read_rows(
     format: ToolName | None = None,
     on_bad: OnBad = raise_error,
     on_doubt: Callable[[str], None] = _ignore,
-    refusal: str = REFUSAL,
+    refusals: tuple[str, ...] = (REFUSAL,),
     reference_as_claim: bool = True,
     shown: str | None = None,
 ) -> Iterator[ImportedRow]:
@@ -197,7 +197,7 @@ def read_rows(
     contain the `role` is refused (AF424). Memory does not grow with the rows of JSON lines, CSV and
     Parquet, except where spans have to be grouped. `shown` is the name of the file in messages.
     """
-    choices = ImportOptions(role, refusal, reference_as_claim)
+    choices = ImportOptions(role, refusals, reference_as_claim)
     file = str(path) if shown is None else shown
     with open_to_read(path) as stream:
         container = container_of(stream, file)

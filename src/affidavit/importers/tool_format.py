@@ -109,12 +109,12 @@ class FilePlan(NamedTuple):
 class ImportOptions:
     """Choices of the caller that a format does not settle.
 
-    `refusal` is the reference answer that marks a question as unanswerable. With
+    `refusals` are the reference answers that mark a question as unanswerable. With
     `reference_as_claim` a reference answer is used as the claim that only our own format has.
     """
 
     role: Role = "both"
-    refusal: str = REFUSAL
+    refusals: tuple[str, ...] = (REFUSAL,)
     reference_as_claim: bool = True
 
 
@@ -268,7 +268,7 @@ def _gold(
         field is None for field in (record.answerable, record.claims, record.relevant)
     ):
         return None
-    refused = any(text.strip() == choices.refusal for text in references)
+    refused = any(text.strip() in choices.refusals for text in references)
     answerable = record.answerable if record.answerable is not None else not refused
     gold: dict[str, object] = {"qid": qid, "answerable": answerable}
     if record.question is not None:
