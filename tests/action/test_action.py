@@ -66,6 +66,7 @@ class Runner:
             "GITHUB_REPOSITORY": "some/where",
             **{name: str(path) for name, path in self.files.items()},
             **dict.fromkeys(STEPS[step].get("env", {}), ""),
+            "AFFIDAVIT": str(Path(sys.executable).parent / "affidavit"),
             **given,
         }
         return subprocess.run(
@@ -124,6 +125,14 @@ def test_what_a_project_configures_is_decided(runner: Runner) -> None:
     assert names == {"report.json", "comment.md", "junit.xml", "report.html"}
 
 
+def test_offenders_can_be_written_for_code_scanning(runner: Runner) -> None:
+    create_project_files(runner.work)
+    said = decide(runner, SARIF="out/offenders.sarif")
+    assert said["sarif"] == "out/offenders.sarif"
+    log = json.loads((runner.work / "out" / "offenders.sarif").read_text())
+    assert log["version"] == "2.1.0"
+
+
 def test_the_rag_gates_alone_with_thresholds(runner: Runner) -> None:
     create_project_files(runner.work)
     files = {"GOLD": "eval/gold.jsonl", "TRACE": "eval/trace.jsonl"}
@@ -165,6 +174,11 @@ def test_hostile_inputs_are_values_and_not_code(runner: Runner) -> None:
 INSTALLS = {
     "the checkout of the action": ({"CHECKOUT": "here"}, "here"),
     "a version": ({"CHECKOUT": "here", "VERSION": "1.2"}, "affidavit==1.2"),
+    "extras of the checkout": ({"CHECKOUT": "here", "EXTRAS": "parquet,pdf"}, "here[parquet,pdf]"),
+    "extras of a version": (
+        {"CHECKOUT": "here", "VERSION": "1.2", "EXTRAS": "parquet"},
+        "affidavit[parquet]==1.2",
+    ),
 }
 
 
@@ -174,7 +188,10 @@ def test_what_is_installed(given: dict[str, str], wanted: str, runner: Runner) -
     done = runner.run("Install", **given)
     assert done.returncode == 0, done.stderr
     assert runner.asked()[-1].endswith(f" {wanted}")
-    assert runner.files["GITHUB_PATH"].read_text().strip().endswith("/bin")
+    assert runner.files["GITHUB_PATH"].read_text() == ""
+    command = f"{runner.fake}/affidavit-environment/bin/affidavit"
+    assert runner.outputs() == {"command": command}
+    assert STEPS["Decide"]["env"]["AFFIDAVIT"] == "${{ steps.install.outputs.command }}"
 
 
 def comment(runner: Runner) -> subprocess.CompletedProcess[str]:

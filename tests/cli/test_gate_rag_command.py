@@ -458,7 +458,7 @@ def test_the_order_of_lines_changes_no_byte_but_what_names_the_files(
     assert json.dumps(before) == json.dumps(after)
     assert read != again
     for inputs in (read, again):
-        assert len(inputs["trace"].pop("places")) == len(before["offenders"]) == 10
+        assert len(inputs["trace"].pop("places")) == len(before["offenders"]) > 10
         assert len(inputs["trace"].pop("skipped_lines", ())) == (2 if bad else 0)
         for given in inputs.values():
             given.pop("digest")

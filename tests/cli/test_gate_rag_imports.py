@@ -104,11 +104,11 @@ def test_scores_of_the_file_are_reported_and_decide_nothing(tmp_path: Path) -> N
         outcomes.append((report["decision"], report["details"]))
     summed = {"n": 3, "mean": 0.2, "min": 0.1, "max": 0.3, "not_measured": 1, "labels": 0}
     assert outcomes[0] == outcomes[1]
-    assert outcomes[0][1]["other_scores"]["faithfulness"] == summed
-    assert outcomes[0][1]["other_scores"]["grade"]["labels"] == 4
+    assert outcomes[0][1]["other_scores"]["ragas.faithfulness"] == summed
+    assert outcomes[0][1]["other_scores"]["ragas.grade"]["labels"] == 4
     assert outcomes[2] == (outcomes[0][0], {})
     told = run("gate", "rag", str(tmp_path / "one.jsonl")).stdout
-    said = "scores that the file brings: faithfulness 0.2 (n 3); not used for the decision"
+    said = "scores that the file brings: ragas.faithfulness 0.2 (n 3); not used for the decision"
     assert told.count(said) == 1
 
 
@@ -152,7 +152,7 @@ def test_invalid_rows_are_reported_or_skipped(tmp_path: Path) -> None:
     file.write_text(json.dumps([GOLD[0], trace, *bad]))
     code, report = report_of("rag", "--skip-bad", str(file))
     assert (code, report["counts"]["gold"], report["counts"]["traces"]) == (1, 1, 1)
-    assert [report["inputs"][role]["skipped"] for role in ("gold", "trace")] == [1, 1]
+    assert [report["inputs"][role]["skipped"] for role in ("gold", "trace")] == [0, 2]
     result = run("gate", "rag", str(file))
     assert result.exit_code == 2
     assert "AF406" in result.stderr

@@ -116,6 +116,12 @@ def test_the_report() -> None:
             "auditor": "REJECT",
             "final": "REJECT",
             "why": "auditor_veto",
+            "question": "",
+            "scholar_reason": "because",
+            "auditor_reason": None,
+            "claim": None,
+            "citations": None,
+            "retrieved_ids": None,
         }
     ]
     details = wire["details"]
@@ -177,3 +183,27 @@ def test_parts_merge(first: list[str], second: list[str]) -> None:
     ]
     one, two = agreement_counts(rows[: len(first)]), agreement_counts(rows[len(first) :])
     assert one + two == two + one == agreement_counts(reversed(rows))
+
+
+OVERRULED: dict[str, tuple[str, dict[str, Any], bool]] = {
+    "a flag against both": ("VV", {"flags": {"provenance_violation": True}}, True),
+    "lost constraints": ("VV", {"flags": {"constraints_mismatch": True}}, True),
+    "a citation of what was not retrieved": (
+        "VV",
+        {"answer_json": {"citations": ["p9"]}, "retrieved_ids": ["p1"]},
+        True,
+    ),
+    "a flagged refusal": ("NN", {"flags": {"provenance_violation": True}}, True),
+    "both reject it already": ("RR", {"flags": {"provenance_violation": True}}, False),
+    "a difference is counted as one": ("VR", {"flags": {"provenance_violation": True}}, False),
+    "a veto is not a check": ("AA", {}, False),
+    "nothing is wrong": ("VV", {}, False),
+}
+
+
+@pytest.mark.parametrize(("labels", "fields", "wanted"), OVERRULED.values(), ids=OVERRULED.keys())
+def test_overruled(labels: str, fields: dict[str, Any], wanted: bool) -> None:
+    made = PAIR_READER.from_value(pair(labels, **fields))
+    assert agreement_counts([made]).measures()["overruled"].value == wanted
+    (item,) = agreement_items([made])
+    assert item.outcome is (labels[0] == labels[1] and not wanted)

@@ -269,11 +269,12 @@ def test_wire_forms() -> None:
     (gate,) = override_gates(["precision=0.8@95"], (), metrics.RAG_METRICS)
     measure = measure_from_tally(gate.metric, Tally(2, 1, 1, 0))
     assert msgspec.to_builtins(measure.figure) == {
-        "value": 0.666667,
+        "value": None,
         "numerator": 2,
         "denominator": 3,
-        "ci95": (0.20766, 0.938508),
+        "ci95": None,
         "not_measured": 1,
+        "bounds": (0.5, 0.75),
     }
     made = decide([gate], {"precision": measure})
     (result,) = make_report("rag", made, {"precision": measure}).gates
@@ -284,10 +285,11 @@ def test_wire_forms() -> None:
         "op": ">=",
         "threshold": 0.8,
         "confidence": 95,
-        "value": 0.666667,
+        "value": None,
         "n": 3,
-        "ci95": (0.20766, 0.938508),
+        "ci95": None,
         "not_measured": 1,
+        "bounds": (0.5, 0.75),
         "status": "fail",
     }
     empty = Measure(metric=gate.metric, value=None)

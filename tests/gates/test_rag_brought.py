@@ -22,7 +22,7 @@ from affidavit.gates.rag_report import (
 def summed(rows: Iterable[Mapping[str, ImportedScore]]) -> ImportedScores:
     scores = ImportedScores()
     for row in rows:
-        scores.add(row)
+        scores.add("ragas", row)
     return scores
 
 
@@ -44,7 +44,7 @@ SUMS: dict[str, tuple[list[ImportedScore], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("scores", "expected"), SUMS.values(), ids=SUMS.keys())
 def test_sum(scores: list[ImportedScore], expected: dict[str, Any]) -> None:
-    found = summed([{"s": score} for score in scores]).sums["s"].figures()
+    found = summed([{"s": score} for score in scores]).sums["ragas.s"].figures()
     assert {name: getattr(found, name) for name in expected} == expected
 
 
@@ -53,7 +53,7 @@ def test_the_mean_is_exact_and_no_order_changes_it(values: list[float], random: 
     turned = random.sample(values, len(values))
     one, other = (summed([{"s": value} for value in each]) for each in (values, turned))
     assert one == other
-    mean = one.sums["s"].mean
+    mean = one.sums["ragas.s"].mean
     assert mean is not None
     assert math.isclose(mean * len(values), math.fsum(values), rel_tol=1e-15, abs_tol=1e-300)
 
@@ -61,16 +61,16 @@ def test_the_mean_is_exact_and_no_order_changes_it(values: list[float], random: 
 @given(st.permutations([f"s{n:03}" for n in range(103)]))
 def test_of_very_many_names_the_first_are_kept_in_any_order(names: list[str]) -> None:
     scores = summed([{name: 1.0} for name in names] * 2)
-    assert sorted(scores.sums) == [f"s{n:03}" for n in range(100)]
+    assert sorted(scores.sums) == [f"ragas.s{n:03}" for n in range(100)]
     assert {each.n for each in scores.sums.values()} == {2}
-    assert scores.summary().endswith("s009 1 (n 2), 90 more and further names")
+    assert scores.summary().endswith("ragas.s009 1 (n 2), 90 more and further names")
 
 
 SAID: dict[str, tuple[dict[str, ImportedScore], str]] = {
     "nothing": ({}, ""),
-    "by name": ({"b": 1.0, "a": 0.12345}, "a 0.123 (n 1), b 1 (n 1)"),
+    "by name": ({"b": 1.0, "a": 0.12345}, "ragas.a 0.123 (n 1), ragas.b 1 (n 1)"),
     "labels": ({"a": "C"}, "labels only"),
-    "a figure and one that failed": ({"a": 0.5, "b": None}, "a 0.5 (n 1)"),
+    "a figure and one that failed": ({"a": 0.5, "b": None}, "ragas.a 0.5 (n 1)"),
 }
 
 
@@ -86,9 +86,10 @@ def test_a_report_has_them_beside_the_decision() -> None:
     assert (wire["decision"], wire["gates"]) == (plain["decision"], plain["gates"])
     assert (plain["details"], plain["warnings"]) == ({}, [])
     details: Any = wire["details"]
-    assert details["other_scores"]["faithfulness"]["mean"] == 0
+    assert details["other_scores"]["ragas.faithfulness"]["mean"] == 0
     assert wire["warnings"] == [
-        "scores that the file brings: faithfulness 0 (n 1); not used for the decision",
+        "scores that the file brings: ragas.faithfulness 0 (n 1); not used for the decision, unless"
+        " a gate names them",
         "gold items that have their question in common, so traces that are known by it alone"
         " belong to none of them: 2",
     ]

@@ -144,10 +144,10 @@ METRICS = {
         [trace(qid="a", answer_json=None)],
         {"precision": "0/0+1", "over_refusal": "0/0+1", "recall_at_k": "1/1"},
     ),
-    "a refusal in another case is an answer": (
+    "a refusal in another case is one": (
         [U],
         [trace({"claim": "NOT IN CONTEXT"}, qid="u")],
-        {"under_refusal": "1/1"},
+        {"under_refusal": "0/1"},
     ),
     "SCU speaks of shipped answers with constraints": (
         [gold(qid="a"), gold(qid="b"), B, gold(qid="d")],
@@ -316,6 +316,7 @@ def test_the_report_that_machines_rely_on() -> None:
         "denominator": 0,
         "ci95": None,
         "not_measured": 0,
+        "bounds": None,
     }
     assert [(gate["metric"], gate["status"]) for gate in wire["gates"]] == [
         ("precision", "fail"),
@@ -351,13 +352,17 @@ def test_tallies_add_up() -> None:
 
 
 def test_near_misses_and_duplicates_are_warned_of() -> None:
-    runs = [trace(qid="a"), trace({"claim": "Not in context."}, qid="a")]
-    made = report([A], runs)
+    near = "It is not in context, so no."
+    runs = [trace(qid="a"), trace({"claim": near}, qid="a"), trace({"claim": "Unknown."}, qid="b")]
+    made = report([A, answerable("b")], runs)
     assert made.warnings == (
         "traces that gave way to a later one of the same qid: 1",
         "answers that hold 'not in context' but are not exactly it, so they are no refusals: 1",
+        "answers that refuse in other words, which count as refusals unless --refusal-mode is"
+        " exact: 1",
     )
     assert made.listings["near_refusals"].first == ("a",)
+    assert made.listings["refused_in_words"].first == ("b",)
 
 
 def test_a_regression_refuses_the_ship() -> None:
@@ -375,7 +380,7 @@ def test_a_regression_refuses_the_ship() -> None:
         assert kept.decision == "ship"
 
 
-def test_the_worst_offenders_go_first_and_are_ten() -> None:
+def test_the_worst_offenders_go_first() -> None:
     items = [
         *(answerable(f"r{n}") for n in range(9)),
         answerable("w1"),
@@ -393,7 +398,7 @@ def test_the_worst_offenders_go_first_and_are_ten() -> None:
         trace(qid="a"),
     ]
     ranked = [rank[2] for rank in counts(items, runs).offenders]
-    assert ranked == ["u", "w3", "w2", "w1", "r0", "r1", "r2", "r3", "r4", "r5"]
+    assert ranked == ["u", "w3", "w2", "w1", *(f"r{n}" for n in range(9))]
 
 
 OFFENDERS = {

@@ -169,11 +169,12 @@ def test_a_rule_that_is_none(given: object, field: str | None) -> None:
 REFUSALS = {
     "the exact token": ("not in context", AnswerState.REFUSED, False),
     "white space around it is trimmed": ("  not in context\n", AnswerState.REFUSED, False),
-    "another case is an answer, and listed": ("Not in context", AnswerState.SHIPPED, True),
-    "a full stop is an answer, and listed": ("not in context.", AnswerState.SHIPPED, True),
-    "two spaces are an answer, and listed": ("not  in context", AnswerState.SHIPPED, True),
-    "among other words": ("Sorry, this is not in context", AnswerState.SHIPPED, True),
-    "other words": ("I do not know", AnswerState.SHIPPED, False),
+    "another case is a refusal in other words": ("Not in context", AnswerState.REFUSED, True),
+    "a full stop is one too": ("not in context.", AnswerState.REFUSED, True),
+    "two spaces are one too": ("not  in context", AnswerState.REFUSED, True),
+    "with a courtesy": ("Sorry, this is not in context", AnswerState.REFUSED, True),
+    "other words": ("I do not know", AnswerState.REFUSED, True),
+    "with something else": ("It is not in context, so no", AnswerState.SHIPPED, True),
     "the last word alone": ("It depends on the context", AnswerState.SHIPPED, False),
     "an empty claim is an answer, as the formula says": ("", AnswerState.SHIPPED, False),
 }
@@ -185,11 +186,18 @@ def test_refusal(claim: str, seen: AnswerState, near: bool) -> None:
     assert (made.answer_state, made.near_miss) == (seen, near)
 
 
+@pytest.mark.parametrize("claim", ["Not in context", "not in context.", "I do not know"])
+def test_in_the_strict_reading_only_the_token_is_a_refusal(claim: str) -> None:
+    made = profile(FREE, trace({"claim": claim}), exact_refusals=True)
+    assert made.answer_state is AnswerState.SHIPPED
+
+
 def test_the_refusal_token_can_be_another() -> None:
     assert (
         profile(FREE, trace({"claim": "pass"}), refusal="pass").answer_state is AnswerState.REFUSED
     )
-    assert profile(FREE, trace(REFUSED), refusal="pass").answer_state is AnswerState.SHIPPED
+    other = profile(FREE, trace(REFUSED), refusal="pass", exact_refusals=True)
+    assert other.answer_state is AnswerState.SHIPPED
 
 
 def test_silence_can_be_the_refusal_and_no_answer_comes_near_it() -> None:

@@ -46,7 +46,7 @@ REAL = {
 SCORES = {
     "deepeval_run.json": {"success": False, "Exact Match": 0.0},
     "gen_ai.jsonl": {"grounded": 0.5},
-    "inspect.eval": {"includes": "C"},
+    "inspect.eval": {"includes": 1.0},
     "promptfoo.json": {"success": True, "score": 1, "0 icontains": 1},
     "ragas_result.csv": {"exact_match": 0.0, "string_present": 0.0},
     "ragas_result.parquet": {"exact_match": 0.0, "string_present": 0.0},

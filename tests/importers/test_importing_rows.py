@@ -185,12 +185,26 @@ ROWS: dict[str, tuple[object, str, object]] = {
         SUBSTR,
         ("a", "b"),
     ),
-    "all of several cannot be said": (
+    "all of several cannot be said in one text": (
         promptfoo([{"type": "contains", "value": "a"}, {"type": "contains", "value": "b"}]),
-        "gold",
-        None,
+        SUBSTR,
+        "absent",
     ),
-    "a value that is a function's": (promptfoo({"type": "equals", "value": {}}), "gold", None),
+    "an assertion without a text still has a verdict": (
+        promptfoo({"type": "javascript", "value": {}}, success=False, response={"output": "x"}),
+        "trace.answer_json.passed",
+        False,
+    ),
+    "without an assertion there is no verdict": (
+        promptfoo(success=True, response={"output": "x"}),
+        "trace.answer_json.passed",
+        "absent",
+    ),
+    "a value that is a function's": (
+        promptfoo({"type": "equals", "value": {}}),
+        "gold.answerable",
+        True,
+    ),
     "a variable is the reference": (
         promptfoo(vars={"query": "q", "expected": "five"}),
         SUBSTR,

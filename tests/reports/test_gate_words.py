@@ -185,7 +185,7 @@ def test_a_title_says_how_many_there_are_beside_those_that_are_shown() -> None:
     wire["details"]["disagreements"] = 90
     table = offender_table(parse_report(wire))
     assert table is not None
-    assert table.title == "Where the agents differ (4 of 90)"
+    assert table.title == "Where the agents differ or are overruled (4 of 90)"
 
 
 def test_loads_stand_in_the_order_of_their_numbers() -> None:

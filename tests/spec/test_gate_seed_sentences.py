@@ -110,6 +110,7 @@ RAG_SENTENCES: dict[str, Case] = {
     "answer_json.claim is either a sentence or the exact refusal token": rag(
         [UNANSWERABLE],
         [trace({"claim": "Not in context."}, qid="U0001")],
+        "--refusal-mode exact",
         counts__shipped=1,
         listings__near_refusals__total=1,
     ),
@@ -470,9 +471,10 @@ REFERENCE_DEFECTS: dict[str, Case] = {
         metrics__precision__not_measured=1,
         listings__missing_traces__first=["b"],
     ),
-    "a refusal in another case is an answer": rag(
+    "in the strict reading a refusal in another case is an answer": rag(
         [UNANSWERABLE],
         [trace({"claim": "Not In Context"}, qid="U0001")],
+        "--refusal-mode exact",
         metrics__under_refusal__value=1,
     ),
     "an empty list of substrings is not measured, never true": rag(

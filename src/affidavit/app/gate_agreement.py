@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from msgspec import structs
-
 from affidavit.app.gate_inputs import (
     BadLines,
     GatePlan,
@@ -29,6 +27,7 @@ from affidavit.gates.agreement import (
     agreement_report,
     join_labels,
 )
+from affidavit.gates.report import Disagreement
 from affidavit.reports.gate_tables import escape_controls
 
 KIND = "agreement"
@@ -112,10 +111,14 @@ def disagreements_tsv(counts: AgreementCounts) -> bytes:
     The header is written even without disagreements, so that an older file is not taken for this
     run's.
     """
-    rows = (COLUMNS, *(structs.astuple(made) for made in counts.disagreements))
+    rows = (COLUMNS, *(_fields(made) for made in counts.disagreements))
     return "".join("\t".join(map(_cell, row)) + "\n" for row in rows).encode(
         "utf-8", "backslashreplace"
     )
+
+
+def _fields(made: Disagreement) -> tuple[str, ...]:
+    return made.qid, made.scholar, made.auditor, made.final, made.why
 
 
 def _cell(text: str) -> str:

@@ -195,7 +195,7 @@ def _config(document: ConfigDocument, folder: Path) -> GateConfig:
 def _require_gates(plan: GatePlan, name: str) -> None:
     """Refuse a malformed gate before anything is measured, while its position is known."""
     try:
-        override_gates(listed(plan.gates), (), METRICS_BY_KIND[name])
+        override_gates(listed(plan.gates), (), METRICS_BY_KIND[name], is_open=name == "rag")
     except AffidavitError as error:
         raise error.at(field=f"gates.{name}.gates") from None
     if isinstance(plan, AgreementPlan):

@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -26,16 +26,12 @@ from affidavit.app.gate_rag_inputs import (
     Questions,
     RagRequest,
     RagSource,
-    ScoredTraces,
-    ScoringContext,
     inputs_of,
     read_gold,
-    reread_items,
-    reread_traces,
-    score_traces,
     shards_needed,
     sources_named,
 )
+from affidavit.app.gate_rag_traces import ScoredTraces, score_result_files, score_traces
 from affidavit.base.config import MAX_CONFIG_BYTES, ConfigFaults, parse_toml
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
@@ -121,54 +117,65 @@ def _evaluate(
 ) -> RagResult:
     settings = request.policy.settings
     bad_gold, bad_traces = BadLines(request.skip_bad), BadLines(request.skip_bad)
-    is_beside = golds == sources
-    # Traces in the file of the gold set, and our own traces, always have a qid.
-    is_unnamed = not is_beside and not all(source.is_own for source in sources)
-    questions = Questions() if is_unnamed else None
-    gold = read_gold(golds, settings, bad_gold, beside_traces=is_beside, questions=questions)
+    doubts: dict[str, None] = {}
+    questions = None
+    if golds == sources:
+        gold, traces = score_result_files(sources, settings, bad_traces, doubts.setdefault)
+    else:
+        # Our own traces always have a qid.
+        if not all(source.is_own for source in sources):
+            questions = Questions()
+        gold = read_gold(golds, settings, bad_gold, on_doubt=doubts.setdefault, questions=questions)
     require_digest(gold.digest or "", request.expect_gold_digest, golds[0].shown)
-    context = ScoringContext(gold.ready, settings, request.skip_bad)
-    traces = score_traces(
-        sources=sources,
-        context=context,
-        bad=bad_traces,
-        jobs=request.jobs,
-        run=run,
-        questions=questions,
-    )
-    counts = counts_from_runs(gold.ready, traces.runs)
+    if golds != sources:
+        traces = score_traces(
+            sources,
+            gold,
+            settings,
+            bad_traces,
+            jobs=request.jobs,
+            run=run,
+            on_doubt=doubts.setdefault,
+            questions=questions,
+        )
+    counts = counts_from_runs(gold.ready, traces.runs, gold.clusters)
     return RagResult(
         counts,
         inputs_of(
             request, (golds, gold.digest, bad_gold), (sources, traces.digest, bad_traces), counts
         ),
-        tuple(_offenders(golds, gold, traces, counts, settings.refusal)),
+        tuple(_offenders(gold, traces, counts)),
         ScoredItems(gold.ready, traces.runs) if request.needs_items else None,
         ImportedExtras(
             traces.scores,
             EMPTY_LISTING if questions is None else questions.same(),
             gold.sentences if counts.lacks_texts() else 0,
+            tuple(doubts),
         ),
     )
 
 
 def _offenders(
-    golds: tuple[RagSource, ...],
-    gold: GoldInput,
-    traces: ScoredTraces,
-    counts: RagCounts,
-    refusal: str,
+    gold: GoldInput, traces: ScoredTraces, counts: RagCounts
 ) -> Iterator[PlacedOffender]:
-    """Yield the worst items, with their rows read again."""
+    """Yield the worst items with their rows."""
     qids = [qid for *_, qid in counts.offenders]
     numbers = {qid: gold.ready[qid].number for qid in qids}
     places = {qid: traces.runs.lines[number] for qid, number in numbers.items()}
-    items = reread_items(golds, gold, qids, refusal)
-    found = reread_traces(traces, places.values(), refusal)
+    items = gold.reread(qids)
+    found = traces.reread(list(places.values()))
     for qid in qids:
         again = found[places[qid]]
         profile = decode_profile(traces.runs.codes[numbers[qid]])
-        yield make_offender(items[qid], again.trace, profile, line=again.line, file=again.file)
+        yield make_offender(
+            items[qid],
+            again.trace,
+            profile,
+            line=again.line,
+            file=again.file,
+            expected=again.expected,
+            passages=again.passages,
+        )
 
 
 @contextmanager
@@ -191,7 +198,8 @@ class RagPlan(GatePlan, frozen=True, kw_only=True):
     trace: Name | Annotated[tuple[Name, ...], Meta(min_length=1)]
     gold: Names = ()
     k: Annotated[int, Meta(ge=1, le=10_000)] = DEFAULT_K
-    refusal: Name = REFUSAL
+    refusal: Name | Annotated[tuple[Name, ...], Meta(min_length=1)] = REFUSAL
+    refusal_mode: Literal["words", "exact"] = "words"
     scu_enforced: bool = False
     scu_rules: Name | None = None
     expect_gold_digest: Name | None = None
@@ -204,6 +212,7 @@ def gate_rag(
 ) -> Report:
     """Evaluate a run on an engine and decide; `items` are stored in the report if asked for."""
     rules = DEFAULT_SCU_RULES if plan.scu_rules is None else scu_rules_from_file(plan.scu_rules)
+    tokens = tuple(dict.fromkeys(token.strip() for token in listed(plan.refusal)))
     request = RagRequest(
         gold=listed(plan.gold),
         trace=listed(plan.trace),
@@ -211,7 +220,13 @@ def gate_rag(
             listed(plan.gates),
             plan.scu_enforced,
             plan.allow_missing,
-            RagSettings(plan.k, plan.refusal.strip(), rules),
+            RagSettings(
+                plan.k,
+                tokens[0],
+                rules,
+                more_refusals=tokens[1:],
+                exact_refusals=plan.refusal_mode == "exact",
+            ),
         ),
         skip_bad=plan.skip_bad,
         expect_gold_digest=plan.expect_gold_digest,

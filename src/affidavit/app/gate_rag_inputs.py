@@ -33,8 +33,10 @@ from affidavit.base.files import digest_file, open_to_read
 from affidavit.base.text import excerpt
 from affidavit.decision.counts import Listing, listing_of
 from affidavit.decision.report import ReportInput
-from affidavit.gates.rag_counts import RagCounts
-from affidavit.gates.rag_report import TRACE_ROLE, ImportedScores, RagPolicy, is_sentence
+from affidavit.gates.rag_counts import (
+    RagCounts,
+)
+from affidavit.gates.rag_report import TRACE_ROLE, RagPolicy, is_sentence
 from affidavit.gates.rag_rows import (
     GOLD_READER,
     TRACE_READER,
@@ -44,7 +46,6 @@ from affidavit.gates.rag_rows import (
     gold_from_value,
     gold_without_qid,
     qid_of,
-    trace_from_line,
     trace_from_value,
 )
 from affidavit.gates.rag_scoring import (
@@ -54,7 +55,6 @@ from affidavit.gates.rag_scoring import (
     RagScorer,
     RagSettings,
     TraceScoring,
-    merge_traces,
 )
 
 if TYPE_CHECKING:
@@ -85,6 +85,13 @@ class RagSource:
     format: "ToolName | None" = None
     doubt: AffidavitError | None = None
     is_empty: bool = False
+
+    @property
+    def appends(self) -> bool:
+        """Whether a later row replaces an earlier one of the same qid."""
+        from affidavit.importers.reader import TOOL_FORMATS
+
+        return any(each.appends for each in TOOL_FORMATS if each.format is self.format)
 
 
 @contextmanager
@@ -154,47 +161,32 @@ def shards_needed(golds: Iterable[RagSource], sources: Iterable[RagSource]) -> i
 # importers are loaded only if such a file is read.
 
 
-Imported = TypeVar("Imported", GoldItem, TraceRow)
-
-
-def imported_gold(
-    source: RagSource, refusal: str, on_bad: OnBadLine
-) -> Iterator[tuple["ImportedRow", GoldItem]]:
-    """Yield the gold items of a file; a row without a reference answer has none."""
-    return _imported(source, "gold", gold_from_value, refusal, on_bad)
-
-
-def imported_traces(
-    source: RagSource, refusal: str, on_bad: OnBadLine
-) -> Iterator[tuple["ImportedRow", TraceRow]]:
-    """Yield the traces of a file."""
-    return _imported(source, "trace", trace_from_value, refusal, on_bad)
-
-
-def _imported(
+def imported_rows(
     source: RagSource,
-    role: Literal["gold", "trace"],
-    from_value: Callable[[object, int, str], Imported],
-    refusal: str,
+    role: Literal["gold", "trace", "both"],
+    refusals: tuple[str, ...],
     on_bad: OnBadLine,
-) -> Iterator[tuple["ImportedRow", Imported]]:
+    on_doubt: Callable[[str], None],
+) -> Iterator[tuple["ImportedRow", GoldItem | None, TraceRow | None]]:
+    """Yield each row of a file with its gold item and its trace, if it has them."""
     from affidavit.importers.reader import read_rows
 
     for row in read_rows(
-        source.file, role=role, format=source.format, on_bad=on_bad, refusal=refusal
+        source.file,
+        role=role,
+        format=source.format,
+        on_bad=on_bad,
+        on_doubt=on_doubt,
+        refusals=refusals,
+        shown=source.shown,
     ):
-        value = row.gold if role == "gold" else row.trace
-        if value is not None:
-            try:
-                made = from_value(value, row.line, source.shown)
-            except AffidavitError as error:
-                on_bad(error)
-            else:
-                yield row, made
-
-
-def pass_over(error: AffidavitError) -> None:
-    """Ignore the error: it was reported when the line was first read."""
+        try:
+            gold = row.gold and gold_from_value(row.gold, row.line, source.shown)
+            trace = row.trace and trace_from_value(row.trace, row.line, source.shown)
+        except AffidavitError as error:
+            on_bad(error)
+        else:
+            yield row, gold or None, trace or None
 
 
 @dataclass(slots=True)
@@ -205,17 +197,12 @@ class Questions:
     _same: dict[str, set[str]] = field(default_factory=dict)
     _met: set[str] = field(default_factory=set)
 
-    def noted(
-        self, rows: Iterable[tuple[int, int, GoldItem]]
-    ) -> Iterator[tuple[int, int, GoldItem]]:
-        """Yield the gold items unchanged, and remember their questions."""
+    def note(self, item: GoldItem) -> None:
+        """Remember the question of a gold item."""
         from affidavit.importers.tool_format import qid_from_question
 
-        for row in rows:
-            item = row[2]
-            if item.question.strip():
-                self._note(qid_from_question(item.question), qid_of(item))
-            yield row
+        if item.question.strip():
+            self._note(qid_from_question(item.question), qid_of(item))
 
     def _note(self, name: str, qid: str) -> None:
         first = self._qids.setdefault(name, qid)
@@ -288,12 +275,20 @@ def _shown_input(given: tuple[str, ...], sources: tuple[RagSource, ...]) -> str:
 
 @dataclass(slots=True)
 class GoldInput:
-    """The items by qid, and their lines; `places` counts over all files."""
+    """The items by qid, and their lines; `places` counts over all files.
+
+    A row of a result table that asks a question again is an item of its own, `qid#2`. `repeats` has
+    the qid of its gold item, `clusters` the qid of its question.
+    """
 
     ready: dict[str, PreparedGold] = field(default_factory=dict)
     places: "array[int]" = field(default_factory=lambda: array("q"))
     digests: list[str] = field(default_factory=list)
     index: LineIndex = field(default_factory=LineIndex)
+    items: dict[str, GoldItem] = field(default_factory=dict)
+    """The items of other tools' files, so that each row is imported once."""
+    repeats: dict[str, str] = field(default_factory=dict)
+    clusters: dict[str, str] = field(default_factory=dict)
     sentences: int = 0
     """Items of other tools whose reference is a whole sentence."""
 
@@ -302,18 +297,49 @@ class GoldInput:
         """The digest of the gold set."""
         return digest_of_files(self.digests)
 
+    def keep(self, item: GoldItem) -> None:
+        """Keep an item of another tool's file."""
+        self.items[qid_of(item)] = item
+        self.sentences += is_sentence(item.gold_claim_substr or ())
+
+    def add_repeat(self, qid: str, number: int, item: GoldItem | None) -> str:
+        """Add the item of a row that asks a question for the second time or more."""
+        name = f"{qid}#{number}"
+        while name in self.ready:
+            number += 1
+            name = f"{qid}#{number}"
+        self.ready[name] = structs.replace(self.ready[qid], number=len(self.ready))
+        self.places.append(0)
+        self.repeats[name] = qid
+        self.clusters[name] = self.clusters.get(qid, qid)
+        if item is not None:
+            self.items[name] = structs.replace(item, qid=name)
+        return name
+
+    def reread(self, qids: Collection[str]) -> dict[str, GoldItem]:
+        """Return some gold items; those of our own files are read again."""
+        found = {qid: self.items[qid] for qid in qids if qid in self.items}
+        own = {qid: self.repeats.get(qid, qid) for qid in qids if qid not in found}
+        places = {self.places[self.ready[qid].number] for qid in own.values()}
+        lines = self.index.fetch(places)
+        items = [gold_from_line(line.raw, line.line, line.file) for line in lines]
+        by_qid = {qid_of(item): item for item in items}
+        for name, qid in own.items():
+            item = self.items[qid] if qid in self.items else by_qid[qid]
+            found[name] = structs.replace(item, qid=name)
+        return found
+
 
 def read_gold(
     sources: Collection[RagSource],
     settings: RagSettings,
     on_bad: OnBadLine,
     *,
-    beside_traces: bool = False,
+    on_doubt: Callable[[str], None],
     questions: Questions | None = None,
 ) -> GoldInput:
     """Read a gold set; a duplicate qid is an error.
 
-    In a file that also has the traces, an item may occur once per trace if it is always the same.
     `questions` remembers the questions, for traces without a qid.
     """
     gold, scorer = GoldInput(), RagScorer(settings)
@@ -323,28 +349,57 @@ def read_gold(
         blocks = BlockIndex()
         rows = _own_rows(source, gold, on_bad, before, blocks)
         if not source.is_own:
-            rows = _imported_rows(source, settings.refusal, on_bad, blocks)
+            rows = _imported_gold(source, settings.refusals, on_bad, on_doubt)
             gold.digests.append(digest_file(source.file))
-        if questions is not None:
-            rows = questions.noted(rows)
-        for place, line, row in rows:
-            qid = row.qid if isinstance(row.qid, str) else str(row.qid)
-            item = scorer.prepare(row, len(places))
-            known = ready.setdefault(qid, item)
-            if known is item:
-                places.append(before + place)
-                if not source.is_own and is_sentence(row.gold_claim_substr or ()):
-                    gold.sentences += 1
-            elif not beside_traces or structs.replace(item, number=known.number) != known:
-                where = Where(source.shown, line, "qid")
-                raise AffidavitError(faults.GOLD_TWICE, where, qid=excerpt(qid))
+        for line, item in rows:
+            qid = item.qid if isinstance(item.qid, str) else str(item.qid)
+            prepared = scorer.prepare(item, len(places))
+            if ready.setdefault(qid, prepared) is not prepared:
+                raise _gold_twice(qid, Where(source.shown, line, "qid"))
+            places.append(before + line)
+            if not source.is_own:
+                gold.keep(item)
+            if questions is not None:
+                questions.note(item)
         before += blocks.count
     return gold
 
 
+def _imported_gold(
+    source: RagSource,
+    refusals: tuple[str, ...],
+    on_bad: OnBadLine,
+    on_doubt: Callable[[str], None],
+) -> Iterator[tuple[int, GoldItem]]:
+    for row, item, _ in imported_rows(source, "gold", refusals, on_bad, on_doubt):
+        if item is not None:
+            yield row.line, item
+
+
+def add_item(gold: GoldInput, item: GoldItem, scorer: RagScorer, where: Where) -> PreparedGold:
+    """Add the item of a row, and return it as prepared; an equal one may be there already.
+
+    The passages of a repeated question may differ, because each row has its own retrieval.
+    """
+    prepared = scorer.prepare(item, len(gold.ready))
+    known = gold.ready.setdefault(qid_of(item), prepared)
+    if known is prepared:
+        gold.places.append(0)
+        gold.keep(item)
+        return prepared
+    same = structs.replace(prepared, number=known.number, wanted=known.wanted, only=known.only)
+    if same != known:
+        raise _gold_twice(qid_of(item), where)
+    return prepared
+
+
+def _gold_twice(qid: str, where: Where) -> AffidavitError:
+    return AffidavitError(faults.GOLD_TWICE, where, qid=excerpt(qid))
+
+
 def _own_rows(
     source: RagSource, gold: GoldInput, on_bad: OnBadLine, before: int, blocks: BlockIndex
-) -> Iterator[tuple[int, int, GoldItem]]:
+) -> Iterator[tuple[int, GoldItem]]:
     seen = StreamDigest()
     with open_input(source.file) as stream:
         for block in blocks.watch(blocks_of(stream, source.shown, on_bad, seen)):
@@ -355,33 +410,9 @@ def _own_rows(
                 if row.qid == "":
                     on_bad(gold_without_qid(line, source.shown))
                 else:
-                    yield line, line, row
+                    yield line, row
     gold.digests.append(seen.digest)
     gold.index.ranges.append(LineRange(source.file, source.shown, before, 0, blocks))
-
-
-def _imported_rows(
-    source: RagSource, refusal: str, on_bad: OnBadLine, blocks: BlockIndex
-) -> Iterator[tuple[int, int, GoldItem]]:
-    for row, item in imported_gold(source, refusal, on_bad):
-        blocks.count = row.position
-        yield row.position, row.line, item
-
-
-def reread_items(
-    sources: Collection[RagSource], gold: GoldInput, qids: Collection[str], refusal: str
-) -> dict[str, GoldItem]:
-    """Read some gold items again."""
-    if all(source.is_own for source in sources):
-        lines = gold.index.fetch(gold.places[gold.ready[qid].number] for qid in qids)
-        found = (gold_from_line(line.raw, line.line, line.file) for line in lines)
-        return {qid_of(item): item for item in found}
-    wanted = set(qids)
-    again: dict[str, GoldItem] = {}
-    for source in sources:
-        found = (item for _, item in imported_gold(source, refusal, pass_over))
-        again.update({qid_of(item): item for item in found if qid_of(item) in wanted})
-    return again
 
 
 # A part is a byte range of whole lines that is scored on its own. It knows only its own lines; the
@@ -540,124 +571,3 @@ class ParallelRun(Protocol):
     ) -> Iterator[Result]:
         """Yield the result of each item."""
         ...
-
-
-@dataclass(slots=True)
-class ScoredTraces:
-    """The result of all traces. A place is a line number over all files, or a row of an imported
-    file.
-    """
-
-    runs: LastTraces
-    digests: list[str] = field(default_factory=list)
-    index: LineIndex = field(default_factory=LineIndex)
-    imported: list[tuple[RagSource, int, int]] = field(default_factory=list)
-    """Files of other tools, with the range of places of their rows."""
-    scores: ImportedScores = field(default_factory=ImportedScores)
-    before: int = 0
-
-    @property
-    def digest(self) -> str | None:
-        """The digest of the traces."""
-        return digest_of_files(self.digests)
-
-
-@dataclass(frozen=True, slots=True)
-class FoundTrace:
-    """A trace that was read again, and its location."""
-
-    trace: TraceRow
-    file: str
-    line: int
-
-
-def score_traces(
-    sources: Iterable[RagSource],
-    context: ScoringContext,
-    bad: BadLines,
-    jobs: int,
-    run: ParallelRun,
-    questions: Questions | None = None,
-) -> ScoredTraces:
-    """Score the traces of all sources; the result is the same for any number of processes.
-
-    `questions` gives the item of an imported trace without a qid.
-    """
-    traces = ScoredTraces(LastTraces())
-    for source in sources:
-        if source.is_own:
-            _score_own(source=source, context=context, bad=bad, jobs=jobs, run=run, traces=traces)
-        else:
-            _score_imported(source, context, bad, questions, traces)
-    return traces
-
-
-def _score_own(
-    source: RagSource,
-    context: ScoringContext,
-    bad: BadLines,
-    jobs: int,
-    run: ParallelRun,
-    traces: ScoredTraces,
-) -> None:
-    parts = parts_of(source.file, source.shown, jobs, len(context.gold))
-    found, in_file = [(0, traces.runs)], 0
-    for part, scored in zip(
-        parts, run(context, score_part, parts, min(jobs, len(parts))), strict=True
-    ):
-        merge_bad_lines(scored.bad, scored.error, bad, in_file)
-        if scored.digest is not None:
-            traces.digests.append(scored.digest)
-        if part.scores:
-            found.append((traces.before, scored.runs))
-            traces.index.ranges.append(
-                LineRange(source.file, source.shown, traces.before, in_file, scored.blocks)
-            )
-            in_file += scored.blocks.count
-            traces.before += scored.blocks.count
-    traces.runs = merge_traces(found)
-
-
-def _score_imported(
-    source: RagSource,
-    context: ScoringContext,
-    bad: BadLines,
-    questions: Questions | None,
-    traces: ScoredTraces,
-) -> None:
-    scoring = TraceScoring(context.gold, RagScorer(context.settings))
-    last = 0
-
-    def rows() -> Iterator[tuple[int, TraceRow]]:
-        nonlocal last
-        for row, trace in imported_traces(source, context.settings.refusal, bad):
-            last = row.position
-            traces.scores.add(row.scores)
-            if row.qid_derived and questions is not None and trace.qid not in context.gold:
-                trace = structs.replace(trace, qid=questions.qid_of(qid_of(trace)))
-            yield traces.before + row.position, trace
-
-    scoring.score(rows(), source.shown, bad)
-    traces.runs = merge_traces([(0, traces.runs), (0, scoring.runs())])
-    traces.digests.append(digest_file(source.file))
-    traces.imported.append((source, traces.before, traces.before + last))
-    traces.before += last
-
-
-def reread_traces(
-    traces: ScoredTraces, places: Iterable[int], refusal: str
-) -> dict[int, FoundTrace]:
-    """Read some traces again, by their places."""
-    rest = set(places)
-    again: dict[int, FoundTrace] = {}
-    for source, before, last in traces.imported:
-        wanted = {place for place in rest if before < place <= last}
-        rest -= wanted
-        rows = imported_traces(source, refusal, pass_over) if wanted else ()
-        for row, trace in rows:
-            if before + row.position in wanted:
-                again[before + row.position] = FoundTrace(trace, source.shown, row.line)
-    for found in traces.index.fetch(rest):
-        trace = trace_from_line(found.raw, found.line, found.file)
-        again[found.number] = FoundTrace(trace, found.file, found.line)
-    return again

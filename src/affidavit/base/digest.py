@@ -57,7 +57,9 @@ def chunk_digest(text: str) -> str:
     It distinguishes two chunks with the same hash.
     """
     lowered = text.lower()
-    if any(letter in lowered for letter in _SPACE_IN_ONE_LANGUAGE):
+    if lowered.isascii() and lowered.isprintable() and "  " not in lowered:
+        collapsed = lowered.strip(" ")  # There is nothing to collapse; twice as fast.
+    elif any(letter in lowered for letter in _SPACE_IN_ONE_LANGUAGE):
         collapsed = _WHITE_SPACE.sub(" ", lowered).strip(" ")
     else:
         collapsed = " ".join(lowered.split())  # The same result, ten times faster.

@@ -200,22 +200,46 @@ class Interval:
     high: float
 
 
-def wilson(rate: Rate, confidence: float = 0.95) -> Interval | None:
+def wilson(rate: Rate, confidence: float = 0.95, design_effect: float = 1.0) -> Interval | None:
     """Return Wilson's score interval, without continuity correction; None for no trials.
 
     Origin: Wilson (1927); formula as in Newcombe (1998), method 3. Averaged over
-    the true rate its coverage is the nominal one, and it stays within 0 to 1; reports show it.
+    the true rate its coverage is the nominal one, and it stays within 0 to 1; reports show it. With
+    a design effect the trials count for as many independent ones as they are worth (Dean and
+    Pagano, 2015, the modified Wilson interval).
     """
     if not rate.denominator:
         return None
     z = z_value(confidence)
-    failures = rate.denominator - rate.numerator
-    return Interval(
-        _wilson_low(rate.numerator, failures, z), 1 - _wilson_low(failures, rate.numerator, z)
-    )
+    hits = rate.numerator / design_effect
+    failures = (rate.denominator - rate.numerator) / design_effect
+    return Interval(_wilson_low(hits, failures, z), 1 - _wilson_low(failures, hits, z))
 
 
-def _wilson_low(hits: int, misses: int, z: float) -> float:
+def design_effect(rate: Rate, clusters: Iterable[Rate]) -> float:
+    """Return by which factor clustering raises the variance of a rate; never less than 1.
+
+    `clusters` are the rates of the clusters that have several trials; every other trial is a
+    cluster of its own. Origin: Kish (1965), with the linearised variance of a ratio. If all trials
+    came out alike, the variance within clusters is not known, and each cluster counts once.
+    """
+    seen = [each for each in clusters if each.denominator]
+    hits, trials = rate.numerator, rate.denominator
+    single_hits = hits - sum(each.numerator for each in seen)
+    single = trials - sum(each.denominator for each in seen)
+    count = single + len(seen)
+    if count == trials:
+        return 1.0
+    if count == 1 or hits in (0, trials):
+        return trials / count
+    misses = trials - hits
+    # Multiplied by the number of trials, every distance from the mean is an integer.
+    squares = single_hits * misses**2 + (single - single_hits) * hits**2
+    squares += sum((each.numerator * trials - hits * each.denominator) ** 2 for each in seen)
+    return max(1.0, squares * count / ((count - 1) * trials * hits * misses))
+
+
+def _wilson_low(hits: float, misses: float, z: float) -> float:
     # The limits are the roots of a quadratic. The lower one is computed as their product over the
     # upper one: nothing cancels, and zero hits give exactly 0.
     trials = hits + misses

@@ -80,7 +80,19 @@ ENGINES = ("local", "spark")
     help="How many retrieved ids count for recall_at_k and chr_at_k.",
 )
 @click.option(
-    "--refusal", default="not in context", show_default=True, help="The exact refusal token."
+    "--refusal",
+    "refusals",
+    multiple=True,
+    default=("not in context",),
+    show_default=True,
+    help="A refusal token. Repeatable.",
+)
+@click.option(
+    "--refusal-mode",
+    type=click.Choice(("words", "exact")),
+    default="words",
+    show_default=True,
+    help="Whether a refusal in other words counts, or only a token.",
 )
 @click.option(
     "--scu_enforced",
@@ -116,7 +128,8 @@ def rag(
     gold: tuple[str, ...],
     trace: tuple[str, ...],
     k: int,
-    refusal: str,
+    refusals: tuple[str, ...],
+    refusal_mode: Literal["words", "exact"],
     scu_enforced: bool,
     scu_rules: Path | None,
     expect_gold_digest: str | None,
@@ -135,10 +148,11 @@ def rag(
     traces = (*trace, *files)
     if not traces:
         raise click.UsageError("there are no traces; name a file, or give --gold and --trace")
-    if not refusal.strip():
-        raise click.UsageError("--refusal is empty, so an answer without words would be one")
-    if refusal.encode("utf-8", "replace").decode() != refusal:
-        raise click.UsageError("--refusal is not text in UTF-8, so no answer can be it")
+    for refusal in refusals:
+        if not refusal.strip():
+            raise click.UsageError("--refusal is empty, so an answer without words would be one")
+        if refusal.encode("utf-8", "replace").decode() != refusal:
+            raise click.UsageError("--refusal is not text in UTF-8, so no answer can be it")
     if [*gold, *traces].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
     names_items = terminal.json or "json" in options.report_files
@@ -152,7 +166,8 @@ def rag(
             scu_enforced=scu_enforced,
             scu_rules=None if scu_rules is None else str(scu_rules),
             k=k,
-            refusal=refusal,
+            refusal=refusals,
+            refusal_mode=refusal_mode,
             expect_gold_digest=expect_gold_digest,
             jobs=jobs,
             allow_missing=options.allow_missing,

@@ -116,7 +116,7 @@ class GateOptions:
         from affidavit.decision.gate import override_gates
         from affidavit.gates.metrics import METRICS_BY_KIND
 
-        override_gates(self.gates, (), METRICS_BY_KIND[kind])
+        override_gates(self.gates, (), METRICS_BY_KIND[kind], is_open=kind == "rag")
 
     def refuse_to_replace(self, inputs: Iterable[str | Path], *others: Path) -> None:
         """Refuse, before anything is measured, to overwrite an input or to write where it is

@@ -11,7 +11,14 @@ from typing import Final
 from msgspec import Struct
 
 from affidavit.base.exits import Exit
-from affidavit.base.statistics import Interval, Rate, rounded, wilson, z_value
+from affidavit.base.statistics import (
+    Interval,
+    Rate,
+    design_effect,
+    rounded,
+    wilson,
+    z_value,
+)
 from affidavit.decision.counts import Count, Tally
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.gate import Gate, Operator, gate_text, threshold_text
@@ -23,13 +30,18 @@ _MAX_ITEMS: Final = 10**12
 
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """A value and its counts as a report stores them, rounded."""
+    """A value and its counts as a report stores them, rounded.
+
+    `bounds` are the least and the largest value that the items not measured allow. Where the value
+    would be biased, there are only the bounds.
+    """
 
     value: float | None
     numerator: Count | None = None
     denominator: Count | None = None
     ci95: Ci95 | None = None
     not_measured: Count = 0
+    bounds: Ci95 | None = None
 
 
 class Measure(Struct, frozen=True, kw_only=True):
@@ -49,6 +61,8 @@ class Measure(Struct, frozen=True, kw_only=True):
     still_open: int = 0
     count: int | None = None
     items: tuple[str, ...] | None = None
+    design_effect: float = 1.0
+    """By which factor items that repeat a question raise the variance of the rate."""
 
     @property
     def n(self) -> int | None:
@@ -64,7 +78,18 @@ class Measure(Struct, frozen=True, kw_only=True):
             denominator=self.n,
             ci95=rounded_interval(_bounds(self.ci95)),
             not_measured=self.not_measured,
+            bounds=rounded_interval(self.bounds),
         )
+
+    @property
+    def bounds(self) -> Ci95 | None:
+        """The least and the largest share that the items not measured allow."""
+        if self.metric.kind is not MetricKind.SHARE or self.rate is None:
+            return None
+        if not self.rate.denominator or not self.still_open:
+            return None
+        whole = self.rate.denominator + self.still_open
+        return self.rate.numerator / whole, (self.rate.numerator + self.still_open) / whole
 
 
 def _bounds(interval: Interval | None) -> Ci95 | None:
@@ -76,19 +101,31 @@ def rounded_interval(bounds: Ci95 | None) -> Ci95 | None:
     return None if bounds is None else (rounded(bounds[0]), rounded(bounds[1]))
 
 
-def measure_from_tally(metric: Metric, tally: Tally, *, allow_missing: bool = False) -> Measure:
-    """Return the measure of a tally: the number of hits for a count, their share for a share."""
+def measure_from_tally(
+    metric: Metric,
+    tally: Tally,
+    *,
+    allow_missing: bool = False,
+    clusters: Iterable[Rate] = (),
+) -> Measure:
+    """Return the measure of a tally: the number of hits for a count, their share for a share.
+
+    `clusters` are the rates of questions that have several items: their interval is wider.
+    """
     rate = tally.rate
+    effect = design_effect(rate, clusters)
     is_count = metric.kind is MetricKind.COUNT
     value = float(rate.numerator) if is_count and rate.denominator else rate.value
+    is_biased = metric.selective and tally.unknown > 0
     still_open = tally.unknown if allow_missing else tally.not_measured
     return Measure(
         metric=metric,
-        value=value,
+        value=None if is_biased else value,
         rate=rate,
-        ci95=None if is_count else wilson(rate),
+        ci95=None if is_count or is_biased else wilson(rate, design_effect=effect),
         not_measured=tally.not_measured,
         still_open=still_open,
+        design_effect=effect,
     )
 
 
@@ -103,6 +140,7 @@ class GateResult(Struct, frozen=True, kw_only=True):
     n: Count | None = None
     ci95: Ci95 | None = None
     not_measured: Count = 0
+    bounds: Ci95 | None = None
     status: GateStatus
     reason: str = ""
 
@@ -220,6 +258,7 @@ def _evaluate_gate(gate: Gate, measure: Measure) -> GateResult:
         n=measure.n,
         ci95=_bounds(measure.ci95),
         not_measured=measure.not_measured,
+        bounds=measure.bounds,
         status=status,
         reason=reason,
     )
@@ -228,15 +267,15 @@ def _evaluate_gate(gate: Gate, measure: Measure) -> GateResult:
 def _status_and_reason(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:
     if measure.value is None and gate.metric.may_be_empty and measure.n == 0:
         return GateStatus.EMPTY, f"{gate} has nothing to measure, because {gate.metric.empty}"
-    if measure.value is None:
+    if measure.value is None and measure.bounds is None:
         return GateStatus.OPEN, f"{gate.key} was not measured, {_why_not_measured(gate, measure)}"
-    said = f"{gate.key} is {_format_value(measure.value)}{_format_counts(measure)}"
-    best, worst = _extremes(gate, measure.value, measure)
+    said = f"{gate.key} is {_format_measured(measure)}{_format_counts(measure)}"
+    best, worst = _extremes(gate, measure)
     if not gate.holds(best):
         items = f": {', '.join(measure.items)}" if measure.items else ""
         return GateStatus.FAILED, f"{said}, but {gate} is asked{items}"
     left = measure.still_open
-    if left and (measure.rate is None or not gate.holds(worst)):
+    if left and not (gate.holds(worst) and _has_extremes(measure)):
         return GateStatus.OPEN, f"{said}, but {_format_items(left)} not measured could turn {gate}"
     bound = _bound(gate, measure)
     if bound is not None and not gate.holds(bound):
@@ -256,13 +295,24 @@ def _why_not_measured(gate: Gate, measure: Measure) -> str:
     return f"because {empty}: add what is missing, or leave the gate out with {gate.key}=off"
 
 
-def _extremes(gate: Gate, value: float, measure: Measure) -> tuple[float, float]:
+def _has_extremes(measure: Measure) -> bool:
+    """Tell whether the items not measured can change the value only within known bounds."""
+    is_mean = measure.metric.kind is MetricKind.SCORE and measure.count is not None
+    return measure.rate is not None or is_mean
+
+
+def _extremes(gate: Gate, measure: Measure) -> tuple[float, float]:
     """Return the best and the worst value that the items not measured allow."""
-    if measure.rate is None:
-        return value, value
-    hits, left = measure.rate.numerator, measure.still_open
-    whole = measure.rate.denominator + left if gate.metric.kind is MetricKind.SHARE else 1
-    low, high = hits / whole, (hits + left) / whole
+    left = measure.still_open if _has_extremes(measure) else 0
+    if measure.rate is not None:
+        total, count = float(measure.rate.numerator), measure.rate.denominator
+    else:
+        count = measure.count or 1
+        total = (measure.value or 0.0) * count
+    whole = 1 if gate.metric.kind is MetricKind.COUNT else count + left
+    if measure.rate is None and not left:
+        total, whole = measure.value or 0.0, 1
+    low, high = total / whole, (total + left) / whole
     return (high, low) if gate.metric.more_is_better else (low, high)
 
 
@@ -270,7 +320,8 @@ def _bound(gate: Gate, measure: Measure) -> float | None:
     """Return the worse bound of the interval that the gate asks for, in the worst case."""
     if gate.confidence is None or measure.rate is None:
         return None
-    interval = wilson(_worst_rate(gate, measure), gate.confidence) or Interval(0, 1)
+    worst = _worst_rate(gate, measure)
+    interval = wilson(worst, gate.confidence, measure.design_effect) or Interval(0, 1)
     return interval.low if gate.metric.more_is_better else interval.high
 
 
@@ -291,7 +342,7 @@ def _items_needed(gate: Gate, measure: Measure) -> str:
     if not distance:
         return "no number"
     z = z_value(gate.confidence or 0.0)
-    spread = z * z * gate.threshold * (1 - gate.threshold)
+    spread = z * z * gate.threshold * (1 - gate.threshold) * measure.design_effect
     if spread > _MAX_ITEMS * distance**2:
         return f"more than {_MAX_ITEMS}"
     return str(ceil(spread / distance**2))
@@ -299,6 +350,13 @@ def _items_needed(gate: Gate, measure: Measure) -> str:
 
 def _format_value(value: float) -> str:
     return threshold_text(rounded(value, 4))
+
+
+def _format_measured(measure: Measure) -> str:
+    if measure.value is not None:
+        return _format_value(measure.value)
+    low, high = measure.bounds or (0.0, 1.0)
+    return f"between {_format_value(low)} and {_format_value(high)}"
 
 
 def _format_counts(measure: Measure) -> str:

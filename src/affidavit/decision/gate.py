@@ -11,17 +11,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, NoReturn
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import gates as faults
 from affidavit.base.text import excerpt
 from affidavit.decision.metric import RANGE_DESCRIPTIONS, Metric, MetricKind, MetricTable
 
-# A name may end in "@k", as the seed documents write recall. A part is printed in the report, so a
+# A name may end in "@k", as the seed documents write recall; the score of another tool has the name
+# of the tool before a dot. A part is printed in the report, so a
 # lone surrogate, which a command line can contain, is refused.
 _GATE: Final = re.compile(
-    r"(?P<name>[a-z][a-z0-9_]*(?:@k)?)(?:/(?P<part>[^\s<>=@,/\ud800-\udfff]+))?"
+    r"(?P<name>[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*(?:@k)?)(?:/(?P<part>[^\s<>=@,/\ud800-\udfff]+))?"
     r"\s*(?P<operator>>=|<=|>|<|==|=)\s*(?P<number>[^\s@]+?)(?:@(?P<confidence>[^\s@%]+)%?)?",
 )
 Operator = Literal[">=", ">", "<=", "<"]
@@ -29,6 +30,8 @@ _OPERATORS: Final[Mapping[str, Operator]] = {">=": ">=", ">": ">", "<=": "<=", "
 _SPACED: Final = re.compile(r"\s*(>=|<=|==|=|>|<)\s*")
 _MIN_CONFIDENCE: Final = 50.0
 _MAX_CONFIDENCE: Final = 99.9
+_MIN_MISSPELT: Final = 5
+"""Shorter names are too easily like another."""
 
 
 # A number as people and spreadsheets write it. Python also accepts `1_000`, digits of other
@@ -101,16 +104,21 @@ def parse_default_gates(metrics: MetricTable, text: str) -> tuple[Gate, ...]:
 
 
 def override_gates(
-    overrides: Iterable[str], defaults: Iterable[Gate], metrics: MetricTable
+    overrides: Iterable[str],
+    defaults: Iterable[Gate],
+    metrics: MetricTable,
+    *,
+    is_open: bool = False,
 ) -> tuple[Gate, ...]:
     """Return the default gates with some replaced, added, or removed (`chr=off`).
 
     Each text may hold several gates, separated by commas or spaces. Two gates on one metric are an
-    error: the order of options must not matter.
+    error: the order of options must not matter. With `is_open`, gates on unknown metrics are left
+    out, because a file that was not read yet may have them, unless the name looks misspelt.
     """
     changed: dict[str, Gate | None] = {}
     for text in _split_gates(overrides):
-        key, gate = parse_gate(text, metrics)
+        key, gate = parse_gate(text, metrics, is_open=is_open)
         if key in changed:
             raise AffidavitError(faults.GATE_TWICE, metric=key)
         changed[key] = gate
@@ -125,24 +133,27 @@ def _split_gates(texts: Iterable[str]) -> Iterator[str]:
         yield from _SPACED.sub(r"\1", spaced).replace(",", " ").split()
 
 
-def parse_gate(text: str, metrics: MetricTable) -> tuple[str, Gate | None]:
-    """Return the key of one gate and the gate itself, which is None for `chr=off`."""
+def parse_gate(
+    text: str, metrics: MetricTable, *, is_open: bool = False
+) -> tuple[str, Gate | None]:
+    """Return the key of one gate and the gate itself, which is None for `chr=off`.
+
+    With `is_open` it is also None for a metric that is not known yet.
+    """
     found = _GATE.fullmatch(text.strip())
     if found is None:
         _refuse_syntax(text, metrics)
-    metric = _metric_named(found["name"], metrics)
+    metric = _find_metric(found["name"], metrics)
+    if metric is None and is_open and not _is_misspelt(found["name"], metrics):
+        return found["name"], None
+    if metric is None:
+        _refuse_metric(found["name"], metrics)
     if found["part"] is not None and metric.kind is not MetricKind.AMOUNT:
         _refuse_metric(f"{metric.name}/{found['part']}", metrics)
     if found["operator"] == "=" and found["number"] == "off" and found["confidence"] is None:
         return _key(metric, found["part"]), None
     operator = _OPERATORS.get(found["operator"], metric.operator)
-    if operator[0] != metric.operator[0]:
-        raise AffidavitError(
-            faults.GATE_DIRECTION,
-            text=excerpt(text),
-            metric=metric.name,
-            operator=metric.operator,
-        )
+    metric = _directed(metric, operator, text)
     value = parse_number(found["number"])
     if value is None:
         _refuse_syntax(text, metrics)
@@ -156,6 +167,20 @@ def parse_gate(text: str, metrics: MetricTable) -> tuple[str, Gate | None]:
     return gate.key, gate
 
 
+def _directed(metric: Metric, operator: Operator, text: str) -> Metric:
+    """Return the metric with a direction; a gate in the other direction is refused."""
+    if metric.more_is_better is None:
+        return structs.replace(metric, more_is_better=operator.startswith(">"))
+    if operator[0] != metric.operator[0]:
+        raise AffidavitError(
+            faults.GATE_DIRECTION,
+            text=excerpt(text),
+            metric=metric.name,
+            operator=metric.operator,
+        )
+    return metric
+
+
 def _refuse_syntax(text: str, metrics: MetricTable) -> NoReturn:
     example = next(iter(metrics.values()))
     raise AffidavitError(
@@ -163,11 +188,23 @@ def _refuse_syntax(text: str, metrics: MetricTable) -> NoReturn:
     )
 
 
-def _metric_named(name: str, metrics: MetricTable) -> Metric:
+def _is_misspelt(name: str, metrics: MetricTable) -> bool:
+    """Tell whether a name differs from a known one by a letter or two."""
+    words = _with_a_letter_less(name)
+    return len(name) >= _MIN_MISSPELT and any(
+        not words.isdisjoint(_with_a_letter_less(known)) for known in metrics
+    )
+
+
+def _with_a_letter_less(word: str) -> frozenset[str]:
+    return frozenset({word, *(word[:at] + word[at + 1 :] for at in range(len(word)))})
+
+
+def _find_metric(name: str, metrics: MetricTable) -> Metric | None:
     for metric in metrics.values():
         if name == metric.name or name in metric.aliases:
             return metric
-    _refuse_metric(name, metrics)
+    return None
 
 
 def _refuse_metric(name: str, metrics: MetricTable) -> NoReturn:

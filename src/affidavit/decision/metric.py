@@ -36,21 +36,27 @@ RANGE_DESCRIPTIONS: Final[Mapping[MetricKind, str]] = MappingProxyType(
 class Metric(Struct, frozen=True):
     """A metric: which direction is better, and why it can lack a value (`empty`).
 
+    A direction of None is that of the operator in the gate: scores of other tools may be better
+    either way. A metric is `selective` if an item may be measured only because of how it came out,
+    such as an answer without citations, which counts only if its text is wrong. Where such a metric
+    has items that were not measured, its value would be biased, and it has only bounds.
+
     With `may_be_empty` it is about a class of items that an input need not have. Where there is no
     such item, a gate on it has nothing to measure and leaves the decision to the other gates.
     """
 
     name: str
     kind: MetricKind
-    more_is_better: bool
+    more_is_better: bool | None
     empty: str = ""
     aliases: tuple[str, ...] = ()
     may_be_empty: bool = False
+    selective: bool = False
 
     @property
     def operator(self) -> Literal[">=", "<="]:
         """The operator that `=` stands for."""
-        return ">=" if self.more_is_better else "<="
+        return "<=" if self.more_is_better is False else ">="
 
 
 MetricTable = Mapping[str, Metric]

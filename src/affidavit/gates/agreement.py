@@ -26,6 +26,7 @@ from affidavit.gates.metrics import (
     AGREEMENT_GATES,
     AGREEMENT_METRICS,
 )
+from affidavit.gates.rag_counts import MAX_OFFENDERS
 from affidavit.gates.report import (
     AgentLabelCounts,
     AgreementDetails,
@@ -61,9 +62,10 @@ class CheckFlags(msgspec.Struct, frozen=True):
 
 
 class CitedAnswer(msgspec.Struct, frozen=True):
-    """The part of an answer that arbitration reads."""
+    """The part of an answer that arbitration reads, and its text."""
 
     citations: tuple[str, ...] | None = None
+    claim: str | None = None
 
 
 class LabelPair(msgspec.Struct, frozen=True):
@@ -75,6 +77,7 @@ class LabelPair(msgspec.Struct, frozen=True):
     answer_json: CitedAnswer | None = None
     retrieved_ids: tuple[str, ...] | None = None
     flags: CheckFlags = CheckFlags()
+    q: str = ""
 
 
 class LabelRow(msgspec.Struct, frozen=True):
@@ -124,17 +127,27 @@ def arbitrate(pair: LabelPair) -> tuple[Label, str]:
     return Label.REJECT, "incoherent_pair"
 
 
+_CHECKED: Final = frozenset({"hard_flag", "citation_out_of_scope"})
+
+
+def is_overruled(pair: LabelPair) -> bool:
+    """Tell whether the agents agree and a deterministic check rejects what they agree on."""
+    final, why = arbitrate(pair)
+    return pair.scholar.label is pair.auditor.label is not final and why in _CHECKED
+
+
 @dataclass(frozen=True, slots=True)
 class AgreementCounts:
     """How often each pair of labels was given; counts can be added."""
 
     pairs: Mapping[tuple[str, str], int] = field(default_factory=dict)
     disagreements: tuple[Disagreement, ...] = ()
+    """The pairs that differ, and those that agree on what a check rejects."""
 
     def __add__(self, other: "AgreementCounts") -> "AgreementCounts":
         return AgreementCounts(
             dict(Counter(self.pairs) + Counter(other.pairs)),
-            tuple(sorted((*self.disagreements, *other.disagreements))),
+            tuple(sorted((*self.disagreements, *other.disagreements), key=_by_qid)),
         )
 
     def measures(self) -> dict[str, Measure]:
@@ -151,6 +164,13 @@ class AgreementCounts:
             )
             for name, rate in shares.items()
         }
+        overruled = sum(each.scholar == each.auditor for each in self.disagreements)
+        rate = Rate(overruled, found.observed.denominator)
+        made["overruled"] = Measure(
+            metric=AGREEMENT_METRICS["overruled"],
+            value=float(overruled) if rate.denominator else None,
+            rate=rate,
+        )
         kappa = Measure(
             metric=AGREEMENT_METRICS["kappa"],
             value=found.kappa,
@@ -177,6 +197,10 @@ class AgreementCounts:
         )
 
 
+def _by_qid(disagreement: Disagreement) -> tuple[str, ...]:
+    return disagreement.qid, disagreement.scholar, disagreement.auditor
+
+
 def agreement_counts(pairs: Iterable[LabelPair]) -> AgreementCounts:
     """Return the counts of some pairs, in one pass."""
     counts: Counter[tuple[str, str]] = Counter()
@@ -184,20 +208,35 @@ def agreement_counts(pairs: Iterable[LabelPair]) -> AgreementCounts:
     for pair in pairs:
         first, second = pair.scholar.label.value, pair.auditor.label.value
         counts[first, second] += 1
-        if first != second:
+        if first != second or is_overruled(pair):
             final, why = arbitrate(pair)
+            answer = pair.answer_json or CitedAnswer()
             differing.append(
                 Disagreement(
-                    qid=str(pair.qid), scholar=first, auditor=second, final=final.value, why=why
+                    qid=str(pair.qid),
+                    scholar=first,
+                    auditor=second,
+                    final=final.value,
+                    why=why,
+                    question=pair.q,
+                    scholar_reason=pair.scholar.reason,
+                    auditor_reason=pair.auditor.reason,
+                    claim=answer.claim,
+                    citations=answer.citations,
+                    retrieved_ids=pair.retrieved_ids,
                 )
             )
-    return AgreementCounts(dict(counts), tuple(sorted(differing)))
+    return AgreementCounts(dict(counts), tuple(sorted(differing, key=_by_qid)))
 
 
 def agreement_items(pairs: Iterable[LabelPair]) -> tuple[ReportItem, ...]:
-    """Return whether the agents agree, question by question; kept for later comparisons."""
+    """Return whether the agents agree on what no check rejects; kept for later comparisons."""
     return tuple(
-        ReportItem(str(pair.qid), pair.scholar.label is pair.auditor.label) for pair in pairs
+        ReportItem(
+            str(pair.qid),
+            pair.scholar.label is pair.auditor.label and not is_overruled(pair),
+        )
+        for pair in pairs
     )
 
 
@@ -231,7 +270,7 @@ def agreement_report(
         decision,
         measures,
         inputs=dict(inputs),
-        offenders=counts.disagreements[:10],
+        offenders=counts.disagreements[:MAX_OFFENDERS],
         warnings=(
             *counted_warning("pairs that gave way to a later one of the same qid", duplicates),
             *(gaps if allow_missing else ()),

@@ -12,8 +12,20 @@ _ANSWERABLE: Final = "no answerable gold item could be measured"
 
 RAG_METRICS: Final[MetricTable] = metric_table(
     [
-        Metric("precision", MetricKind.SHARE, True, "no shipped answer could be judged"),
-        Metric("chr", MetricKind.SHARE, True, "no shipped answer's citations could be judged"),
+        Metric(
+            "precision",
+            MetricKind.SHARE,
+            True,
+            "no shipped answer could be judged",
+            selective=True,
+        ),
+        Metric(
+            "chr",
+            MetricKind.SHARE,
+            True,
+            "no shipped answer's citations could be judged",
+            selective=True,
+        ),
         Metric(
             "under_refusal",
             MetricKind.SHARE,
@@ -28,8 +40,15 @@ RAG_METRICS: Final[MetricTable] = metric_table(
         Metric(
             "scu_violations", MetricKind.COUNT, False, "no shipped answer has constraints to keep"
         ),
-        Metric("recall_at_k", MetricKind.SHARE, True, _ANSWERABLE, ("recall", "recall@k")),
-        Metric("chr_at_k", MetricKind.SHARE, True, _ANSWERABLE, ("chr@k",)),
+        Metric(
+            "recall_at_k",
+            MetricKind.SHARE,
+            True,
+            _ANSWERABLE,
+            ("recall", "recall@k"),
+            selective=True,
+        ),
+        Metric("chr_at_k", MetricKind.SHARE, True, _ANSWERABLE, ("chr@k",), selective=True),
         Metric(
             "containment",
             MetricKind.SHARE,
@@ -63,6 +82,7 @@ AGREEMENT_METRICS: Final[MetricTable] = metric_table(
             True,
             "one label is the only one used, or there are none",
         ),
+        Metric("overruled", MetricKind.COUNT, False, "there are no pairs of labels"),
         Metric(
             "abstain_rate", MetricKind.SHARE, False, "there are no pairs of labels", ("abstain",)
         ),
@@ -106,7 +126,7 @@ SCU_GATE: Final = parse_default_gates(RAG_METRICS, "scu_violations=0")
 """Added if SCU is used."""
 LATENCY_GATES: Final = parse_default_gates(LATENCY_METRICS, "p95_ms=2000")
 AGREEMENT_GATES: Final = parse_default_gates(
-    AGREEMENT_METRICS, "percent_agreement=0.90 kappa=0.75 abstain_rate=0.02"
+    AGREEMENT_METRICS, "percent_agreement=0.90 kappa=0.75 abstain_rate=0.02 overruled=0"
 )
 STABILITY_GATES: Final = parse_default_gates(STABILITY_METRICS, "stable=1")
 RESEARCH_GATES: Final = parse_default_gates(
@@ -205,6 +225,11 @@ _BY_METRIC: Final[Mapping[str, Advice]] = MappingProxyType(
                 ("kappa",),
                 "the agents agree little beyond chance: read where they differ, and mind the base"
                 " rate, since with one label almost alone kappa is low",
+            ),
+            Advice(
+                ("overruled",),
+                "both agents accept what a deterministic check rejects: cited passages that were"
+                " not retrieved, or constraints that were lost; mend the pipeline, not the agents",
             ),
             Advice(
                 ("abstain_rate",),

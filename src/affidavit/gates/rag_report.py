@@ -1,18 +1,22 @@
 """The RAG report: the policy, the worst items, scores of other tools, and the decision."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from msgspec import UNSET, structs
 
-from affidavit.base.statistics import rounded
+from affidavit.base.statistics import Rate, rounded, wilson
 from affidavit.base.text import excerpt
 from affidavit.decision.comparison import Comparison, comparison_doubts, regression_reasons
 from affidavit.decision.counts import EMPTY_LISTING, MAX_LISTED, Listing
-from affidavit.decision.evaluation import decide
+from affidavit.decision.evaluation import Measure, decide
 from affidavit.decision.gate import Gate, override_gates
+from affidavit.decision.metric import Metric, MetricKind
 from affidavit.decision.report import (
     Checks,
     ItemGroup,
@@ -40,6 +44,7 @@ MAX_REPEATABLE_WORDS: Final = 8
 _MAX_SHOWN: Final = 10
 # Every double is an integer multiple of this unit, so sums are sums of integers.
 _PARTS_OF_ONE: Final = 1 << 1074
+_NO_LETTERS: Final = re.compile(r"[^a-z0-9.]+")
 
 
 @dataclass(slots=True)
@@ -51,6 +56,8 @@ class ScoreSum:
     least: float | None = None
     most: float | None = None
     not_measured: int = 0
+    flags: int = 0
+    """Scores that are a yes or a no."""
     labels: int = 0
     """Scores that are text and have no mean."""
 
@@ -64,6 +71,7 @@ class ScoreSum:
             value = float(score)
             numerator, denominator = value.as_integer_ratio()
             self.n += 1
+            self.flags += isinstance(score, bool)
             self.parts += numerator * (_PARTS_OF_ONE // denominator)
             self.least = value if self.least is None else min(self.least, value)
             self.most = value if self.most is None else max(self.most, value)
@@ -72,6 +80,29 @@ class ScoreSum:
     def mean(self) -> float | None:
         """The mean of the numbers; None if there are none."""
         return float(Fraction(self.parts, self.n * _PARTS_OF_ONE)) if self.n else None
+
+    @property
+    def kind(self) -> MetricKind:
+        """What kind of metric the scores are."""
+        if self.n and self.flags == self.n:
+            return MetricKind.SHARE
+        is_score = self.least is None or (self.least >= 0 and (self.most or 0) <= 1)
+        return MetricKind.SCORE if is_score else MetricKind.AMOUNT
+
+    def measure(self, metric: Metric, rows: int) -> Measure:
+        """Return the scores as a measure; a row without a number was not measured."""
+        is_share = metric.kind is MetricKind.SHARE
+        rate = Rate(self.parts // _PARTS_OF_ONE, self.n) if is_share else None
+        left = rows - self.n
+        return Measure(
+            metric=metric,
+            value=self.mean,
+            rate=rate,
+            ci95=None if rate is None else wilson(rate),
+            count=self.n,
+            not_measured=left,
+            still_open=left,
+        )
 
     def figures(self) -> ScoreFigures:
         """Return the figures of the scores as a report stores them, rounded."""
@@ -91,27 +122,49 @@ class ImportedScores:
 
     sums: dict[str, ScoreSum] = field(default_factory=dict)
     is_cut: bool = False
+    rows: Counter[str] = field(default_factory=Counter)
+    """The rows of each tool: a row without a score was not measured."""
 
-    def add(self, scores: Mapping[str, ImportedScore]) -> None:
-        """Add the scores of a row."""
+    def add(self, tool: str, scores: Mapping[str, ImportedScore]) -> None:
+        """Add the scores of a row, under the name of the tool."""
+        self.rows[tool] += 1
         for name, score in scores.items():
-            self.sums.setdefault(name, ScoreSum()).add(score)
+            self.sums.setdefault(f"{tool}.{name}", ScoreSum()).add(score)
         while len(self.sums) > MAX_LISTED:
             # The names kept are the first in sorted order, whatever the order of the rows.
             del self.sums[max(self.sums)]
             self.is_cut = True
 
-    def summary(self) -> str:
-        """Return the means in one line; empty if there are no scores."""
+    def measures(self) -> dict[str, Measure]:
+        """Return the scores by the names that gates use, such as `ragas.answer_relevancy`.
+
+        Without the name of the tool, the name of a score is enough where it is not ours.
+        """
+        found: dict[str, Measure] = {}
+        for key, each in sorted(self.sums.items()):
+            tool, _, score = key.partition(".")
+            word = _gate_name(score)
+            name = f"{_gate_name(tool)}.{word}"
+            metric = Metric(name, each.kind, None, "no row has this score", (word,))
+            found[name] = each.measure(metric, self.rows[tool])
+        return found
+
+    def summary(self, used: Collection[str] = ()) -> str:
+        """Return the means of the scores that no gate uses, in one line."""
         means = [
             f"{excerpt(name)} {rounded(mean, 3):g} (n {self.sums[name].n})"
             for name in sorted(self.sums)
-            if (mean := self.sums[name].mean) is not None
+            if (mean := self.sums[name].mean) is not None and _gate_name(name) not in used
         ]
         more = len(means) - _MAX_SHOWN
         shown = [*means[:_MAX_SHOWN], f"{more} more"] if more > 0 else means
         listed = ", ".join(shown) or "labels only" * bool(self.sums)
         return listed + " and further names" * self.is_cut
+
+
+def _gate_name(name: str) -> str:
+    """Return a name in the letters that a gate can have; a dot is kept."""
+    return _NO_LETTERS.sub("_", name.lower()).strip("_")
 
 
 def is_sentence(texts: Iterable[str]) -> bool:
@@ -131,6 +184,8 @@ class ImportedExtras:
     scores: ImportedScores = field(default_factory=ImportedScores)
     same_question: Listing = EMPTY_LISTING
     sentences: int = 0
+    doubts: tuple[str, ...] = ()
+    """Why a file may not have all rows of its run."""
 
     @property
     def details(self) -> RagDetails:
@@ -143,13 +198,12 @@ class ImportedExtras:
         """The listings of the report."""
         return {"same_question": self.same_question} if self.same_question.total else {}
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """The warnings of the report."""
+    def warnings(self, used: Collection[str]) -> tuple[str, ...]:
+        """Return the warnings of the report; `used` are the metrics that have a gate."""
+        others = self.scores.summary(used)
         said = {
-            f"scores that the file brings: {self.scores.summary()}; not used for the decision": (
-                self.scores.sums
-            ),
+            f"scores that the file brings: {others}; not used for the decision, unless"
+            " a gate names them": others,
             "gold items that have their question in common, so traces that are known by it alone"
             f" belong to none of them: {self.same_question.total}": self.same_question.total,
             f"references of more than {MAX_REPEATABLE_WORDS} words: {self.sentences};"
@@ -180,8 +234,13 @@ def make_offender(
     *,
     line: int | None = None,
     file: str | None = None,
+    expected: tuple[str, ...] = (),
+    passages: Mapping[str, str] | None = None,
 ) -> PlacedOffender:
-    """Return an offender from its rows and its profile; the location is the trace's."""
+    """Return an offender from its rows and its profile; the location is the trace's.
+
+    `expected` and `passages` are what only the file of another tool has.
+    """
     answer = trace.answer_json
     offender = RagOffender(
         qid=qid_of(gold),
@@ -193,8 +252,14 @@ def make_offender(
         citations=None if answer is None else _citations(answer),
         retrieved_ids=trace.retrieved_ids,
         gold_citations=gold.gold_citations or (),
+        expected=expected or _expected(gold),
+        passages=dict(passages or {}),
     )
     return PlacedOffender(offender, line, file)
+
+
+def _expected(gold: GoldItem) -> tuple[str, ...]:
+    return (gold.gold_claim_substr or ()) if gold.answerable else ("a refusal",)
 
 
 def _citations(answer: TraceAnswer) -> tuple[str, ...] | None:
@@ -242,12 +307,16 @@ class RagPolicy:
     allow_missing: bool = False
     settings: RagSettings = DEFAULT_SETTINGS
 
-    def gates(self, counts: RagCounts) -> tuple[Gate, ...]:
-        """Return the gates; SCU is used if it is enforced or if a gold item has constraints."""
+    def gates(
+        self, counts: RagCounts, scores: Mapping[str, Measure] = MappingProxyType({})
+    ) -> tuple[Gate, ...]:
+        """Return the gates; SCU is used if it is enforced or if a gold item has constraints.
+
+        `scores` are those that the files of other tools have.
+        """
         used = self.scu_enforced or counts.uses_scu()
-        return override_gates(
-            self.overrides, (*RAG_GATES, *(SCU_GATE if used else ())), RAG_METRICS
-        )
+        known = {**RAG_METRICS, **{name: made.metric for name, made in scores.items()}}
+        return override_gates(self.overrides, (*RAG_GATES, *(SCU_GATE if used else ())), known)
 
 
 def rag_report(
@@ -265,12 +334,17 @@ def rag_report(
     worst = tuple(offenders)
     given = _with_places(inputs, worst)
     imported = extras or ImportedExtras()
-    measures = counts.measures(allow_missing=policy.allow_missing)
+    scores = imported.scores.measures()
+    gates = policy.gates(counts, scores)
+    measures = {
+        **counts.measures(allow_missing=policy.allow_missing),
+        **{gate.key: scores[gate.key] for gate in gates if gate.key in scores},
+    }
     watched = comparison if fail_on_regression else None
     decision = decide(
-        policy.gates(counts),
+        gates,
         measures,
-        doubts=(*_doubts(counts, policy, given), *comparison_doubts(watched)),
+        doubts=(*_doubts(counts, policy, given), *imported.doubts, *comparison_doubts(watched)),
         refusals=regression_reasons(watched),
     )
     return make_report(
@@ -279,7 +353,7 @@ def rag_report(
         measures,
         inputs=given,
         offenders=tuple(each.offender for each in worst),
-        warnings=(*_warnings(counts, policy, given), *imported.warnings),
+        warnings=(*_warnings(counts, policy, given), *imported.warnings(measures)),
         listings={
             **counts.listings,
             "traces_without_gold": counts.strays,
@@ -289,6 +363,8 @@ def rag_report(
         settings={
             "k": policy.settings.k,
             "refusal": policy.settings.refusal,
+            "more_refusals": list(policy.settings.more_refusals),
+            "refusal_mode": "exact" if policy.settings.exact_refusals else "words",
             "scu_enforced": policy.scu_enforced,
             "allow_missing": policy.allow_missing,
             "scu_rules": [rule.id for rule in policy.settings.scu_rules],
@@ -333,6 +409,8 @@ def _checks_of(profile: ItemProfile) -> Checks:
 def _counts(counts: RagCounts) -> dict[str, int]:
     return {
         "gold": counts.items(),
+        "questions": counts.questions,
+        "wrong": counts.wrong,
         "traces": counts.traces,
         "duplicates": counts.duplicates,
         **{f"{seen.value}": counts.items(seen) for seen in AnswerState},
@@ -380,9 +458,16 @@ def _warnings(
         f"traces that gave way to a later one of the same qid: {counts.duplicates}": (
             counts.duplicates
         ),
+        f"rows that ask a question again: {counts.items() - counts.questions}; every row counts,"
+        " and the intervals take into account that rows of one question are alike": counts.repeats,
         f"traces whose qid is not in the gold set: {counts.strays.total}": counts.strays.total,
         f"answers that hold {policy.settings.refusal!r} but are not exactly it, so they are no"
         f" refusals: {near}": near,
     }
+    in_words = counts.listings.get("refused_in_words", EMPTY_LISTING).total
+    said[
+        "answers that refuse in other words, which count as refusals unless --refusal-mode is"
+        f" exact: {in_words}"
+    ] = in_words
     gaps = _missing_items(counts, inputs) if policy.allow_missing else []
     return (*(text for text, count in said.items() if count), *gaps)

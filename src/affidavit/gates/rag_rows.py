@@ -37,6 +37,8 @@ class TraceAnswer(msgspec.Struct, frozen=True, gc=False):
     constraints_echo: Ids | None = None
     citations_recorded: bool | None = None
     """False if the tool that wrote the trace records no citations, so that H is not measured."""
+    passed: bool | None = None
+    """The verdict of the assertions of the tool that wrote the trace; it decides C."""
 
 
 class TraceRow(msgspec.Struct, frozen=True, gc=False):
@@ -58,7 +60,7 @@ TRACE_READER: Final = RowReader(
     TraceRow,
     faults.TRACE_ROW,
     ("qid", "q_id", "answer_json", "retrieved_ids"),
-    ("answer_json", ("claim", "citations", "constraints_echo", "citations_recorded")),
+    ("answer_json", ("claim", "citations", "constraints_echo", "citations_recorded", "passed")),
     LayoutReader(TraceRow, ("answer_json", TraceAnswer)),
 )
 

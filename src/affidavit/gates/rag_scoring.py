@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -40,6 +41,7 @@ from affidavit.gates.rag_counts import (
     decode_profile,
 )
 from affidavit.gates.rag_rows import GoldItem, TraceAnswer, TraceRow, qid_of, trace_without_qid
+from affidavit.gates.refusals import is_refusal_in_words
 
 REFUSAL: Final = "not in context"
 SHORTEST_SUBSTRING: Final = 5
@@ -55,6 +57,14 @@ class RagSettings:
     k: int = DEFAULT_K
     refusal: str = REFUSAL
     scu_rules: tuple[ScuRule, ...] = DEFAULT_SCU_RULES
+    more_refusals: tuple[str, ...] = ()
+    exact_refusals: bool = False
+    """Whether only a token is a refusal, and not the same in other words."""
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """Every refusal token."""
+        return (self.refusal, *self.more_refusals)
 
 
 DEFAULT_SETTINGS: Final = RagSettings()
@@ -82,6 +92,9 @@ class RagScorer:
     def __init__(self, settings: RagSettings = DEFAULT_SETTINGS) -> None:
         self._k = settings.k
         self._refusal = settings.refusal
+        self._refusals = frozenset(settings.refusals)
+        self._in_words = not settings.exact_refusals
+        self._is_in_words = lru_cache(maxsize=4096)(is_refusal_in_words)
         self._folded_refusal = " ".join(settings.refusal.casefold().split())
         self._last_word = self._folded_refusal.rpartition(" ")[2]
         self._locks = Locks(settings.scu_rules)
@@ -126,18 +139,29 @@ class RagScorer:
         if answer is None:
             return code | SILENT
         claim = answer.claim
-        if claim == self._refusal:
+        if claim in self._refusals or (answer.passed and not answerable):
             return code | REFUSED
         folded = claim.casefold()
         if self._last_word in folded:
-            if claim.strip() == self._refusal:
+            if claim.strip() in self._refusals:
                 return code | REFUSED
             code += NEAR_MISS if self._is_near_miss(folded) else 0
         needles = ready.needles
-        code += C_HOLDS if needles and needles[0] in folded else contained(needles, folded)
+        passed = answer.passed
+        is_held = passed is None and needles and needles[0] in folded
+        contains = C_HOLDS if is_held else contained(needles, folded, passed)
+        if contains != C_HOLDS and self._in_words and self._is_in_words(claim, self._refusals):
+            return code | REFUSED | NEAR_MISS
+        return code + contains + self._cited_and_kept(ready, trace, answer, folded, found)
+
+    def _cited_and_kept(
+        self, ready: PreparedGold, trace: TraceRow, answer: TraceAnswer, folded: str, found: int
+    ) -> int:
+        """Return H and K of an answer."""
+        code, wanted, answerable = 0, ready.wanted, ready.base & ANSWERABLE
         # An unanswerable item has no hit, whatever was recorded.
         if answer.citations_recorded is not False or not answerable:
-            cited = answer.citations
+            cited, retrieved = answer.citations, trace.retrieved_ids
             is_hit = found == FOUND_ALL and cited == wanted
             code += H_HOLDS if is_hit else cited_among(wanted, cited or (), retrieved, answerable)
         if ready.lock:
@@ -169,8 +193,13 @@ def needles_of(substrings: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def contained(needles: tuple[str, ...], folded_claim: str) -> int:
-    """Return C: the claim contains one of the substrings; None if there are none."""
+def contained(needles: tuple[str, ...], folded_claim: str, passed: bool | None = None) -> int:
+    """Return C: the claim contains one of the substrings; not measured if there are none.
+
+    If the trace has the verdict of another tool's assertions, that is C.
+    """
+    if passed is not None:
+        return C_HOLDS if passed else C_FAILS
     for needle in needles:
         if needle in folded_claim:
             return C_HOLDS
@@ -343,15 +372,27 @@ def codes_from_runs(gold: GoldSet, runs: LastTraces) -> Sequence[int]:
     )
 
 
-def counts_from_runs(gold: GoldSet, runs: LastTraces) -> RagCounts:
-    """Return the counts of a gold set with all its traces; an item without one is MISSING."""
+def counts_from_runs(
+    gold: GoldSet, runs: LastTraces, clusters: Mapping[str, str] = MappingProxyType({})
+) -> RagCounts:
+    """Return the counts of a gold set with all its traces; an item without one is MISSING.
+
+    `clusters` has the qid of the question of each item that asks a question again.
+    """
     found = len(runs.lines) - runs.lines.count(0)
+    codes = codes_from_runs(gold, runs)
+    asked: dict[str, list[int]] = {}
+    for name, qid in clusters.items():
+        if qid in gold and qid not in clusters:
+            asked.setdefault(qid, [codes[gold[qid].number]])
+        asked.setdefault(qid, []).append(codes[gold[name].number])
     return count_codes(
         gold.keys(),
-        codes_from_runs(gold, runs),
+        codes,
         traces=runs.traces,
         duplicates=runs.traces - runs.strays.total - found,
         strays=runs.strays,
+        repeats=tuple(tuple(map(decode_profile, each)) for each in asked.values() if each[1:]),
     )
 
 

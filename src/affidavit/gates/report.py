@@ -40,20 +40,37 @@ class RagOffender(Struct, frozen=True, kw_only=True):
     citations: tuple[str, ...] | None = None
     retrieved_ids: tuple[str, ...] | None = None
     gold_citations: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
+    """What a right answer contains, or what the other tool asserts of it."""
+    passages: dict[str, str] = {}
+    """The texts of the passages by their ids, as far as the file has them."""
 
 
-class Disagreement(Struct, frozen=True, order=True, kw_only=True):
-    """A question on which two agents differ."""
+class Disagreement(Struct, frozen=True, kw_only=True):
+    """A question on which two agents differ, or agree on what a check rejects."""
 
     qid: str
     scholar: str
     auditor: str
     final: str
     why: str
+    question: str = ""
+    scholar_reason: str | None = None
+    auditor_reason: str | None = None
+    claim: str | None = None
+    citations: tuple[str, ...] | None = None
+    retrieved_ids: tuple[str, ...] | None = None
+
+
+class CountedAnswer(Struct, frozen=True):
+    """An answer, and in how many runs it was given."""
+
+    text: str
+    count: Count
 
 
 class QuestionFigures(Struct, frozen=True, kw_only=True):
-    """A question over its runs."""
+    """A question over its runs; what it asks and what was answered only where it is not stable."""
 
     qid: str
     answerable: bool
@@ -68,6 +85,11 @@ class QuestionFigures(Struct, frozen=True, kw_only=True):
     scu_cons: bool | None = None
     failed: tuple[str, ...] = ()
     not_measured: tuple[str, ...] = ()
+    question: str = ""
+    expected: tuple[str, ...] = ()
+    answers: tuple[CountedAnswer, ...] = ()
+    cited: tuple[str, ...] = ()
+    gold_citations: tuple[str, ...] = ()
 
 
 Offender = RagOffender | Disagreement | QuestionFigures
@@ -250,7 +272,12 @@ def make_report(
         reasons=made.reasons,
         metrics={name: measure.figure for name, measure in measures.items()},
         gates=tuple(
-            structs.replace(result, value=rounded(result.value), ci95=rounded_interval(result.ci95))
+            structs.replace(
+                result,
+                value=rounded(result.value),
+                ci95=rounded_interval(result.ci95),
+                bounds=rounded_interval(result.bounds),
+            )
             for result in made.results
         ),
         listings=listed,
@@ -299,7 +326,7 @@ def _contradictions(report: Report) -> Iterator[tuple[str, str]]:
     for place, gate in enumerate(report.gates):
         if gate.status is GateStatus.EMPTY:
             yield f"gates[{place}].status", "only the gates of a ledger have this status"
-        if gate.status is GateStatus.PASSED and gate.value is None:
+        if gate.status is GateStatus.PASSED and gate.value is None and gate.bounds is None:
             yield f"gates[{place}].status", "what was not measured does not pass"
         if gate.status is not GateStatus.PASSED and report.decision is Decision.SHIP:
             yield "decision", f"it is to ship, although {gate.metric} does not pass"

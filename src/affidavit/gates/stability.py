@@ -34,9 +34,11 @@ from affidavit.decision.gate import override_gates
 from affidavit.decision.report import Report, ReportInput, group_items
 from affidavit.gates.constraints import locked_set
 from affidavit.gates.metrics import STABILITY_GATES, STABILITY_METRICS
+from affidavit.gates.rag_counts import MAX_OFFENDERS
 from affidavit.gates.rag_rows import GoldItem, TraceAnswer, qid_of
 from affidavit.gates.rag_scoring import REFUSAL, SHORTEST_SUBSTRING, cites
 from affidavit.gates.report import (
+    CountedAnswer,
     QuestionFigures,
     StabilityDetails,
     StabilityRunCounts,
@@ -221,6 +223,11 @@ class QuestionStability:
     """Every run echoes the constraints; None without constraints."""
     no_answer: int = 0
     """Runs without an answer."""
+    question: str = ""
+    expected: tuple[str, ...] = ()
+    answers: tuple[CountedAnswer, ...] = ()
+    cited: tuple[str, ...] = ()
+    gold_citations: tuple[str, ...] = ()
 
     @property
     def checks(self) -> tuple[tuple[str, bool | None], ...]:
@@ -285,6 +292,17 @@ class QuestionStability:
             not_measured=tuple(name for name, held in self.checks if held is None),
         )
 
+    def offender(self) -> QuestionFigures:
+        """Return the figures with what was asked, expected and answered."""
+        return msgspec.structs.replace(
+            self.figures(),
+            question=self.question,
+            expected=self.expected,
+            answers=self.answers,
+            cited=self.cited,
+            gold_citations=self.gold_citations,
+        )
+
 
 # Where the reference of the stability page scores nothing to measure as
 # perfect (no pair of answers, no citation), the figure is None here. An unanswerable item passes
@@ -342,7 +360,19 @@ def question_stability(
         refused=refused,
         scu_cons=echoes == {lock} if lock else None,
         no_answer=no_answer,
+        question=gold.question,
+        expected=(gold.gold_claim_substr or ()) if gold.answerable else (refusal,),
+        answers=_counted_answers(answers),
+        cited=tuple(sorted({name for answer in answers for name in answer.citations or ()})),
+        gold_citations=gold.gold_citations or (),
     )
+
+
+def _counted_answers(answers: list[TraceAnswer]) -> tuple[CountedAnswer, ...]:
+    """Return the different answers, the most frequent first."""
+    counts = Counter(answer.claim for answer in answers)
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return tuple(CountedAnswer(text, count) for text, count in ordered)
 
 
 def is_refusal(answer: TraceAnswer, refusal: str = REFUSAL) -> bool:
@@ -486,7 +516,7 @@ def stability_report(
         decision,
         measures,
         inputs=dict(inputs),
-        offenders=tuple(made.figures() for made in each if made.outcome is False)[:10],
+        offenders=tuple(made.offender() for made in each if made.outcome is False)[:MAX_OFFENDERS],
         warnings=(
             *counted_warning("qids of runs that are not in the gold set", unknown.total),
             *counted_warning(

@@ -280,12 +280,18 @@ def values_in(
 
 def _archived(stream: BufferedReader, file: str, on_bad: OnBad) -> Iterator[tuple[int, object]]:
     # Importing zipfile takes a tenth of the start-up time.
-    from affidavit.importers.inspect_archive import SAMPLE, samples_in
+    from affidavit.importers.inspect_archive import SAMPLE, members_in
 
-    for number, (name, raw) in enumerate(samples_in(stream, file), 1):
+    for number, (name, raw) in enumerate(members_in(stream, file)):
         try:
             value = decode_tool_json(raw, SAMPLE)
         except AffidavitError as error:
             on_bad(error.at(file=f"{file}:{name}"))
         else:
-            yield number, value
+            # The first member is the header, whatever it contains.
+            yield number, value if number else {"eval": {}, **as_mapping(value)}
+
+
+def as_mapping(value: JsonValue) -> dict[str, JsonValue]:
+    """Return an object; anything else is an empty one."""
+    return value if isinstance(value, dict) else {}

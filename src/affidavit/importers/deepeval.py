@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from affidavit.importers.fields import chunks, flag, has, rows_in, score_from, text, texts
+from affidavit.importers.fields import chunks, flag, has, row_in, rows_in, score_from, text, texts
 from affidavit.importers.tool_format import (
+    FilePlan,
     Record,
     Row,
     ToolFormat,
@@ -35,6 +36,15 @@ def unfold(value: object) -> Iterable[object] | None:
         cases = run["testCases"]
         return cases if isinstance(cases, list) else None
     return unfold_list(value)
+
+
+def plan_of(value: Row) -> FilePlan | None:
+    """Return how many cases the run says it has tested."""
+    run = row_in(value.get("testRunData", value), "testRunData")
+    passed, failed = run.get("testPassed"), run.get("testFailed")
+    if isinstance(passed, int) and isinstance(failed, int):
+        return FilePlan(passed + failed)
+    return None
 
 
 def record(row: Row) -> Record:
@@ -69,4 +79,5 @@ DEEPEVAL: Final = ToolFormat(
     signatures=tuple(("input", name) for name in (*_ANSWERS, *_REFERENCES, *_RETRIEVED)),
     shape=row_shaper(record),
     unfold=unfold,
+    plan_of=plan_of,
 )

@@ -85,6 +85,8 @@ def _text_of(quoted: str) -> str:
 Converted = TypeVar("Converted")
 
 MAX_LABEL_LENGTH: Final = 64
+_LISTS: Final = (list, tuple)
+_SCORES: Final = (bool, int, float, str)
 _CHUNK_IDS: Final = ("id", "doc_id", "document_id", "chunk_id", "source")
 _CHUNK_TEXTS: Final = ("text", "content", "page_content", "context", "document")
 
@@ -135,11 +137,13 @@ def _each(
     if found is None:
         return None
     name, value = found
-    return tuple(made(one, name) for one in _listed(value, name, separator))
+    return tuple([made(one, name) for one in _listed(value, name, separator)])
 
 
 def chunk_from(value: object, name: str) -> ImportedChunk:
     """Return a passage from a text or from an object."""
+    if type(value) is str:
+        return ImportedChunk(None, value)
     if isinstance(value, Mapping):
         chunk = ImportedChunk(text(value, *_CHUNK_IDS), text(value, *_CHUNK_TEXTS))
         if chunk == ImportedChunk():
@@ -173,17 +177,16 @@ def flag(row: Row, *names: str) -> bool | None:
     raise RowProblem("true or false is needed", name)
 
 
-def scores(row: Row, taken: Iterable[str]) -> dict[str, ToolScore]:
+def scores(row: Row, known: frozenset[str]) -> dict[str, ToolScore]:
     """Return the other fields of a row that are a number, a boolean or a short label.
 
     Tools add a column for each metric beside their own fields. A longer text is not a score.
     """
-    known = frozenset(taken)
     return {
         name: None if value is None else score_from(value)
         for name, value in row.items()
         if name not in known
-        and (value is None or isinstance(value, bool | int | float | str))
+        and (value is None or isinstance(value, _SCORES))
         and len(str(value)) <= MAX_LABEL_LENGTH
     }
 
@@ -230,7 +233,7 @@ def kind_of(value: object) -> str:
 
 
 def _listed(value: object, name: str, separator: str | None) -> Iterable[object]:
-    if isinstance(value, list | tuple):
+    if isinstance(value, _LISTS):
         return value
     if isinstance(value, str):
         listed = find_list(value, name)

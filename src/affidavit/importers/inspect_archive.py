@@ -26,11 +26,15 @@ _ENCRYPTED: Final = 0x1
 _ZSTANDARD: Final = 93
 _LOCAL_HEADER: Final = struct.Struct("<4s22xHH")
 _WORKBOOK_MEMBER: Final = "xl/workbook.xml"
-_LOG_MEMBERS: Final = frozenset({"header.json", "_journal/start.json"})
+_LOG_MEMBERS: Final = ("header.json", "_journal/start.json")
 
 
-def samples_in(stream: BufferedReader, file: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the JSON of each sample of a log, in their order."""
+def members_in(stream: BufferedReader, file: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the JSON of the header, then of each sample of a log, in their order.
+
+    A log without `header.json` belongs to an evaluation that did not end; what it planned is in
+    `_journal/start.json`.
+    """
     for member in _members(stream, file):
         yield member.filename, _unpacked(stream, member, file)
 
@@ -45,14 +49,16 @@ def _members(stream: BufferedReader, file: str) -> list[zipfile.ZipInfo]:
     if _WORKBOOK_MEMBER in names:
         what, remedy = "an Excel workbook", "save the sheet as CSV UTF-8"
         raise AffidavitError(faults.IMPORT_PACKED, Where(file), what=what, remedy=remedy)
-    if not names & _LOG_MEMBERS:
+    if names.isdisjoint(_LOG_MEMBERS):
         raise _broken("it is a zip, but not a log of Inspect", file)
     if len(names) != len(members):
         raise _broken("two members have the same name", file)
-    samples = [one for one in members if one.filename.startswith("samples/")]
-    for sample in samples:
-        _check_members(sample, file)
-    return [one for one in samples if one.filename.endswith(".json")]
+    header = next(name for name in _LOG_MEMBERS if name in names)
+    read = [one for one in members if one.filename == header]
+    read += [one for one in members if one.filename.startswith("samples/")]
+    for member in read:
+        _check_members(member, file)
+    return [one for one in read if one.filename.endswith(".json")]
 
 
 def _check_members(member: zipfile.ZipInfo, file: str) -> None:

@@ -20,6 +20,7 @@ from affidavit.importers.fields import (
     texts,
 )
 from affidavit.importers.tool_format import (
+    FilePlan,
     Record,
     Row,
     ToolFormat,
@@ -31,14 +32,39 @@ from affidavit.importers.tool_format import (
 
 _CONTEXTS: Final = ("retrieved_contexts", "contexts", "context", "documents")
 _ATTACHED: Final = "attachment://"
+# Inspect counts correct, incorrect, partial and no answer so (`value_to_float`).
+_GRADES: Final[Mapping[str, ToolScore]] = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 
 
 def unfold(value: object) -> Iterable[object] | None:
-    """Return the samples of a log."""
+    """Return the samples of a log; the header of an archive has none."""
     if isinstance(value, Mapping) and "eval" in value:
         samples = value.get("samples")
-        return samples if isinstance(samples, list) else None
+        return () if samples is None else samples if isinstance(samples, list) else None
     return unfold_list(value)
+
+
+def plan_of(value: Row) -> FilePlan | None:
+    """Return how many samples the evaluation planned, and why the log is not whole.
+
+    A log is written while the evaluation runs; only the status `success` ends it.
+    """
+    if "eval" not in value:
+        return None
+    spec = row_in(value["eval"] or {}, "eval")
+    config, dataset = spec.get("config") or {}, spec.get("dataset") or {}
+    results = value.get("results") or {}
+    rows = row_in(results, "results").get("total_samples")
+    if not isinstance(rows, int):
+        samples = row_in(dataset, "eval.dataset").get("samples")
+        epochs = row_in(config, "eval.config").get("epochs") or 1
+        is_known = isinstance(samples, int) and isinstance(epochs, int)
+        rows = int(str(samples)) * int(str(epochs)) if is_known else None
+    status = value.get("status", "started")
+    problem = None if status == "success" else f"its status is {status!r}, not 'success'"
+    if problem is None and value.get("invalidated"):
+        problem = "it was marked as invalid"
+    return FilePlan(rows, problem)
 
 
 def record(row: Row) -> Record:
@@ -49,6 +75,7 @@ def record(row: Row) -> Record:
     )
     return Record(
         qid=_qid(row),
+        repeats=text(row, "id") if _qid(row) != text(row, "id") else None,
         question=_attached(row, _question(row)),
         references=texts(row, "target"),
         answerable=flag(metadata, "answerable"),
@@ -95,8 +122,14 @@ def _scores(row: Row) -> dict[str, ToolScore]:
         parts = value.items() if isinstance(value, Mapping) else ((None, value),)
         for part, figure in parts:
             key = name if part is None else f"{name}.{part}"
-            found[key] = score_from(figure) if isinstance(figure, str | int | float) else None
+            found[key] = _score(figure)
     return found
+
+
+def _score(value: object) -> ToolScore:
+    if isinstance(value, str) and value in _GRADES:
+        return _GRADES[value]
+    return score_from(value) if isinstance(value, str | int | float) else None
 
 
 INSPECT: Final = ToolFormat(
@@ -104,4 +137,5 @@ INSPECT: Final = ToolFormat(
     signatures=(("id", "epoch", "input", "target"),),
     shape=row_shaper(record),
     unfold=unfold,
+    plan_of=plan_of,
 )

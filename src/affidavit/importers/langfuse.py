@@ -129,4 +129,5 @@ LANGFUSE: Final = ToolFormat(
     shape=row_shaper(record),
     unfold=unfold,
     regroup=by_trace,
+    appends=True,
 )

@@ -332,6 +332,7 @@ def _otlp_format(name: ToolName, *markers: str, holds: RoleSet = TRACE_ONLY) -> 
         unfold=spans_in_export,
         regroup=group_by_trace,
         holds=holds,
+        appends=True,
     )
 
 

@@ -34,9 +34,11 @@ def native_row(row: Row, position: int, line: int, choices: ImportOptions) -> Im
 
 _SIGNATURES: Final = (("qid", "answerable"), ("qid", "answer_json"), ("q_id", "answer_json"))
 
-NATIVE: Final = ToolFormat(format=ToolName.NATIVE, signatures=_SIGNATURES, shape=native_row)
+NATIVE: Final = ToolFormat(
+    format=ToolName.NATIVE, signatures=_SIGNATURES, shape=native_row, appends=True
+)
 NATIVE_ROWS: Final = ToolFormat(
-    format=ToolName.NATIVE_ROWS, signatures=_SIGNATURES, shape=native_row
+    format=ToolName.NATIVE_ROWS, signatures=_SIGNATURES, shape=native_row, appends=True
 )
 
 
@@ -47,9 +49,11 @@ REFERENCES: Final = ("reference", "expected", "expected_answer", "expected_outpu
 RETRIEVED: Final = ("retrieved_contexts", "contexts", "context", "passages")
 RETRIEVED_IDS: Final = ("retrieved_ids",)
 
-_TAKEN: Final = (
-    *(*IDS, *QUESTIONS, *ANSWERS, *REFERENCES, *RETRIEVED, *RETRIEVED_IDS, "answerable"),
-    *("gold_claim_substr", "gold_citations", "constraints", "citations", "constraints_echo"),
+_TAKEN: Final = frozenset(
+    (
+        *(*IDS, *QUESTIONS, *ANSWERS, *REFERENCES, *RETRIEVED, *RETRIEVED_IDS, "answerable"),
+        *("gold_claim_substr", "gold_citations", "constraints", "citations", "constraints_echo"),
+    )
 )
 # Separates the ids in one cell. Texts may contain it, so only ids are split.
 _BETWEEN_IDS: Final = "|"

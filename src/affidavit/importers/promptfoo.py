@@ -1,8 +1,9 @@
 """promptfoo: results as JSON (versions 2 to 4) and as JSON lines.
 
 Origin: files of promptfoo 0.121.20. The question and the passages are variables of a test; the
-usual names are recognised. If a test has one assertion on what the output contains or equals, that
-is the reference answer. Several must all hold, which a single claim cannot express.
+usual names are recognised. If a test has assertions, promptfoo's own verdict on them decides
+whether the answer is right: `equals` is more than containment, and `not-contains` names no text
+that the answer should contain.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ import orjson
 
 from affidavit.importers.fields import chunks, flag, row_in, rows_in, score_from, text, texts
 from affidavit.importers.tool_format import (
+    FilePlan,
     Record,
     Row,
     ToolFormat,
@@ -46,12 +48,20 @@ def record(row: Row) -> Record:
     metadata = row_in(test.get("metadata") or {}, "testCase.metadata")
     asserts = rows_in(test.get("assert") or [], "testCase.assert")
     question = text(variables, *_QUESTIONS) or _prompt(row)
-    refuses = any(one.get("type") == "is-refusal" for one in asserts)
+    named = text(metadata, "qid") or text(variables, "qid", "id")
+    qid = _qid(row, named, question)
+    answerable = flag({**variables, **metadata}, "answerable")
+    if asserts and answerable is None:
+        answerable = not any(one.get("type") == "is-refusal" for one in asserts)
+    success = row.get("success")
     return Record(
-        qid=_qid(row, text(metadata, "qid") or text(variables, "qid", "id"), question),
+        qid=qid,
+        repeats=None if qid == named else named or (question and qid_from_question(question)),
         question=question,
         references=_asserted(asserts) or texts(variables, *_REFERENCES),
-        answerable=False if refuses else flag({**variables, **metadata}, "answerable"),
+        expected=tuple(map(_described, asserts)) or None,
+        answerable=answerable,
+        passed=success if asserts and isinstance(success, bool) else None,
         is_run=True,
         answer=_answer(row),
         retrieved=chunks(variables, *_CONTEXTS),
@@ -81,6 +91,25 @@ def _asserted(asserts: list[Row]) -> tuple[str, ...] | None:
     if isinstance(value, str) and str(found[0]["type"]).endswith("-any"):
         return tuple(part.strip() for part in value.split(","))
     return texts(found[0], "value") if isinstance(value, str | int | float | list) else None
+
+
+def _described(assertion: Row) -> str:
+    """Return an assertion in words, such as `not-contains: Paris`."""
+    value = assertion.get("value")
+    name = str(assertion.get("type") or "assertion")
+    if value is None:
+        return name
+    return f"{name}: {value if isinstance(value, str) else orjson.dumps(value).decode()}"
+
+
+def plan_of(value: Row) -> FilePlan | None:
+    """Return how many results the file says it has; it may have been cut or filtered."""
+    inner = value.get("results")
+    stats = inner.get("stats") if isinstance(inner, Mapping) else None
+    if not isinstance(stats, Mapping):
+        return None
+    counts = [stats.get(name) for name in ("successes", "failures", "errors")]
+    return FilePlan(sum(count for count in counts if isinstance(count, int)))
 
 
 def _answer(row: Row) -> str | None:
@@ -119,4 +148,5 @@ PROMPTFOO: Final = ToolFormat(
     ),
     shape=row_shaper(record),
     unfold=unfold,
+    plan_of=plan_of,
 )

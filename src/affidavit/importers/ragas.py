@@ -36,9 +36,11 @@ _IGNORED: Final = (
     *("multi_responses", "rubrics", "persona_name", "query_style", "query_length"),
     *("reference_tool_calls", "reference_topics", "synthesizer_name", "episode_done"),
 )
-_TAKEN: Final = (
-    *(*IDS, *QUESTIONS, *ANSWERS, *RETRIEVED, *RETRIEVED_IDS, *RELEVANT, *RELEVANT_IDS),
-    *(*REFERENCES, *_IGNORED, "answerable"),
+_TAKEN: Final = frozenset(
+    (
+        *(*IDS, *QUESTIONS, *ANSWERS, *RETRIEVED, *RETRIEVED_IDS, *RELEVANT, *RELEVANT_IDS),
+        *(*REFERENCES, *_IGNORED, "answerable"),
+    )
 )
 
 

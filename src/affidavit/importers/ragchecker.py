@@ -34,7 +34,7 @@ def record(row: Row) -> Record:
         is_run=has(row, "response", "retrieved_context"),
         answer=text(row, "response"),
         retrieved=chunks(row, "retrieved_context"),
-        scores=scores(row_in(row.get("metrics") or {}, "metrics"), ()),
+        scores=scores(row_in(row.get("metrics") or {}, "metrics"), frozenset()),
     )
 
 

@@ -1,6 +1,6 @@
 """Detects which tool wrote a file, and reads its rows one by one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
@@ -28,10 +28,12 @@ from affidavit.importers.ragas import RAGAS
 from affidavit.importers.ragchecker import RAGCHECKER
 from affidavit.importers.tool_format import (
     REFUSAL,
+    FilePlan,
     ImportedRow,
     ImportOptions,
     Numbered,
     Role,
+    Row,
     RowProblem,
     ToolFormat,
     ToolName,
@@ -157,6 +159,10 @@ def raise_error(error: AffidavitError) -> None:
     raise error
 
 
+def _ignore(doubt: str) -> None:
+    """Ignore what a file says about its completeness."""
+
+
 def _skip(error: AffidavitError) -> None:
     """Ignore a bad line; `read_rows` will report it."""
 
@@ -180,16 +186,19 @@ def read_rows(
     role: Role = "both",
     format: ToolName | None = None,
     on_bad: OnBad = raise_error,
-    refusal: str = REFUSAL,
+    on_doubt: Callable[[str], None] = _ignore,
+    refusals: tuple[str, ...] = (REFUSAL,),
     reference_as_claim: bool = True,
+    shown: str | None = None,
 ) -> Iterator[ImportedRow]:
     """Yield the rows of a file in any format; `on_bad` gets the error of each bad row.
 
-    A file that cannot contain the `role` is refused (AF424). Memory does not grow with the rows of
-    JSON lines, CSV and Parquet, except where spans have to be grouped.
+    `on_doubt` gets the reason why the file may not have all rows of its run. A file that cannot
+    contain the `role` is refused (AF424). Memory does not grow with the rows of JSON lines, CSV and
+    Parquet, except where spans have to be grouped. `shown` is the name of the file in messages.
     """
-    choices = ImportOptions(role, refusal, reference_as_claim)
-    file = str(path)
+    choices = ImportOptions(role, refusals, reference_as_claim)
+    file = str(path) if shown is None else shown
     with open_to_read(path) as stream:
         container = container_of(stream, file)
         values = values_in(stream, container, file, on_bad)
@@ -201,16 +210,48 @@ def read_rows(
                 faults.IMPORT_ROLE, Where(file), format=tool_format.format.value, role=_PLURAL[role]
             )
         by_line = container in (Container.JSON_LINES, Container.CSV)
-        rows = tool_format.regroup(
-            _unfolded(tool_format, chain(sample, values), by_line, file, on_bad)
-        )
+        plans: list[FilePlan] = []
+        found: Iterator[Numbered] = chain(sample, values)
+        if tool_format.plan_of is not None and not by_line:
+            found = _noted(tool_format.plan_of, found, plans)
+        rows = tool_format.regroup(_unfolded(tool_format, found, by_line, file, on_bad))
+        position = 0
         for position, (line, row) in enumerate(rows, 1):
             try:
                 yield _row(tool_format, row, position, line, choices)
             except RowProblem as problem:
-                steps = (problem.name,) if by_line else (line - 1, problem.name)
-                where = Where(file, line if by_line else None, field_path(steps))
-                on_bad(AffidavitError(faults.IMPORT_ROW, where, problem=problem.problem))
+                on_bad(_row_error(problem, line, by_line, file))
+        for doubt in _doubts(plans, position, file):
+            on_doubt(doubt)
+
+
+def _row_error(problem: RowProblem, line: int, by_line: bool, file: str) -> AffidavitError:
+    steps = (problem.name,) if by_line else (line - 1, problem.name)
+    where = Where(file, line if by_line else None, field_path(steps))
+    return AffidavitError(faults.IMPORT_ROW, where, problem=problem.problem)
+
+
+def _doubts(plans: list[FilePlan], rows: int, file: str) -> Iterator[str]:
+    """Yield why a file may not have all rows of its run."""
+    for plan in plans:
+        if plan.problem is not None:
+            yield f"{file} is not the result of a whole run: {plan.problem}"
+        if plan.rows is not None and plan.rows > rows:
+            yield f"{file} has {rows} of the {plan.rows} rows of its run"
+
+
+def _noted(
+    plan_of: Callable[[Row], FilePlan | None], values: Iterator[Numbered], plans: list[FilePlan]
+) -> Iterator[Numbered]:
+    """Yield the values unchanged, and note what they say about the rows of the file."""
+    for line, value in values:
+        try:
+            plan = plan_of(value) if isinstance(value, Mapping) else None
+        except RowProblem as problem:
+            plan = FilePlan(problem=f"{problem.name}: {problem.problem}")
+        if plan is not None:
+            plans.append(plan)
+        yield line, value
 
 
 def _detect_in_stream(

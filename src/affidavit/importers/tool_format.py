@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Literal, TypeAlias
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from affidavit.base.digest import chunk_digest
 from affidavit.gates.rag_scoring import TEXT_ID_PREFIX
@@ -35,16 +38,14 @@ class ToolName(StrEnum):
 REFUSAL: Final = "not in context"
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedChunk:
+class ImportedChunk(Struct, frozen=True, gc=False):
     """A passage that was or should have been retrieved: its id, its text, or both."""
 
     id: str | None = None
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """One question and what a file says about it."""
 
     qid: str | None = None
@@ -63,36 +64,57 @@ class Record:
     retrieved: tuple[ImportedChunk, ...] | None = None
     citations: tuple[str, ...] | None = None
     constraints_echo: tuple[str, ...] | None = None
-    scores: Mapping[str, ToolScore] = field(default_factory=dict)
+    passed: bool | None = None
+    """The verdict of the tool's own assertions on the answer, if the file has them."""
+    expected: tuple[str, ...] | None = None
+    """What the tool expects of the answer, in words; without it, the references."""
+    repeats: str | None = None
+    """The qid of the question that this row asks again, if its own qid is another one."""
+    scores: dict[str, ToolScore] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedRow:
+class ImportedRow(Struct, frozen=True, kw_only=True):
     """One question of a file, in the shapes that `gates.rag_rows.*_from_value` take.
 
     `position` counts the rows of the file from 1. `line` is the line on which a row of a text file
     starts; in other files it is the position. `gold` is None if the file has no right answer,
     `trace` if it has no actual answer. If `qid_derived`, the qid is the digest of the question.
+    `repeats` is the qid of the question that the row asks again under another qid.
     """
 
     position: int
     line: int
     gold: dict[str, object] | None
     trace: dict[str, object] | None
-    scores: Mapping[str, ToolScore] = field(default_factory=dict)
+    scores: dict[str, ToolScore] = {}
     qid_derived: bool = False
+    repeats: str | None = None
+    expected: tuple[str, ...] = ()
+    chunks: tuple[ImportedChunk, ...] = ()
+    """The passages that were retrieved, then those that contain the answer."""
+
+    def passages(self) -> dict[str, str]:
+        """Return the texts of the passages by their ids, as far as the file has them."""
+        return {id_of(chunk): chunk.text for chunk in self.chunks if chunk.text is not None}
+
+
+class FilePlan(NamedTuple):
+    """What a file says about itself: how many rows it should have, and why it is not whole."""
+
+    rows: int | None = None
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
     """Choices of the caller that a format does not settle.
 
-    `refusal` is the reference answer that marks a question as unanswerable. With
+    `refusals` are the reference answers that mark a question as unanswerable. With
     `reference_as_claim` a reference answer is used as the claim that only our own format has.
     """
 
     role: Role = "both"
-    refusal: str = REFUSAL
+    refusals: tuple[str, ...] = (REFUSAL,)
     reference_as_claim: bool = True
 
 
@@ -131,7 +153,9 @@ class ToolFormat:
 
     `signatures` are sets of fields; a row has this format if it has all fields of any set. `unfold`
     returns the rows of a document, or None if the document does not have this format. `shape`
-    converts a row, given its position and line. `regroup` combines rows about one question.
+    converts a row, given its position and line. `regroup` combines rows about one question. A file
+    that `appends` is a record of what a program did: the last row of a qid counts. In any other
+    file every row counts. `plan_of` returns what a document says about the rows it should have.
     """
 
     format: ToolName
@@ -140,6 +164,8 @@ class ToolFormat:
     unfold: Unfold = unfold_list
     regroup: Callable[[Iterable[Numbered]], Iterator[Numbered]] = one_row_each
     holds: RoleSet = GOLD_AND_TRACE
+    appends: bool = False
+    plan_of: Callable[[Row], FilePlan | None] | None = None
 
     def knows(self, row: object) -> bool:
         """Say whether a row has this format."""
@@ -194,6 +220,7 @@ def qid_from_question(question: str) -> str:
     return f"q_{chunk_digest(question)[:16]}"
 
 
+@lru_cache(1024)  # Cached: a relevant passage is usually among the retrieved ones.
 def chunk_id_from_text(text: str) -> str:
     """Return the id of a passage without one; it ignores case and white space."""
     return f"{TEXT_ID_PREFIX}{chunk_digest(text)[:16]}"
@@ -227,6 +254,9 @@ def row_from_record(
         trace=None if choices.role == "gold" else _trace(record, qid, retrieved),
         scores=record.scores,
         qid_derived=not record.qid,
+        repeats=record.repeats,
+        expected=record.expected or record.references or (),
+        chunks=(*(record.retrieved or ()), *(record.relevant or ())),
     )
 
 
@@ -238,7 +268,7 @@ def _gold(
         field is None for field in (record.answerable, record.claims, record.relevant)
     ):
         return None
-    refused = any(text.strip() == choices.refusal for text in references)
+    refused = any(text.strip() in choices.refusals for text in references)
     answerable = record.answerable if record.answerable is not None else not refused
     gold: dict[str, object] = {"qid": qid, "answerable": answerable}
     if record.question is not None:
@@ -305,13 +335,17 @@ def _trace(record: Record, qid: str, retrieved: Ids | None) -> dict[str, object]
     if retrieved is not None:
         trace["retrieved_ids"] = retrieved
     if record.answer is not None:
-        citations = record.citations
-        if citations is None:
-            citations = cited_in(record.answer, retrieved or ())
-        answer: dict[str, object] = {"claim": record.answer, "citations": citations}
-        if citations is None:
-            answer["citations_recorded"] = False
-        if record.constraints_echo is not None:
-            answer["constraints_echo"] = record.constraints_echo
-        trace["answer_json"] = answer
+        trace["answer_json"] = _answer(record, record.answer, retrieved or ())
     return trace
+
+
+def _answer(record: Record, claim: str, retrieved: Ids) -> dict[str, object]:
+    citations = cited_in(claim, retrieved) if record.citations is None else record.citations
+    answer: dict[str, object] = {"claim": claim, "citations": citations}
+    if citations is None:
+        answer["citations_recorded"] = False
+    if record.constraints_echo is not None:
+        answer["constraints_echo"] = record.constraints_echo
+    if record.passed is not None:
+        answer["passed"] = record.passed
+    return answer

@@ -24,8 +24,12 @@ MAX_COMMENT_LENGTH: Final = 65_000
 _SIGNS: Final = {"ship": "✅", "no_ship": "❌", "inconclusive": "❔"}
 _RESULTS: Final = {"pass": "✅ ", "fail": "❌ ", "not_measured": "❔ "}
 _CUT: Final = "\n\n_Cut here, for a comment has its limits. The JSON report has all._\n"
+_ROOM_FOR_NOTES: Final = 1_000
+_MAX_CELL: Final = 2_500
 _MOST_REASONS: Final = 10
 _MOST_ROWS: Final = 100
+_FEWER_ROWS: Final = (10_000, 1_000, 300, 100, 30, 10)
+"""How many offenders are tried, until the comment is short enough."""
 _SPECIAL: Final = re.compile(r"[\\`*_\[\]|~$#]|^[-+=]|^\d+(?=[.)](?:\s|$))")
 _ENTITIES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 # A zero-width space prevents mentions, references and links, and is not visible.
@@ -61,17 +65,25 @@ def marker(kind: str) -> str:
 
 def gate_markdown(report: Report) -> str:
     """Return the report as Markdown, at most `MAX_COMMENT_LENGTH` characters."""
+    for most in _FEWER_ROWS:
+        text = "\n\n".join(block.text for block in _blocks(report, most))
+        if len(text) < MAX_COMMENT_LENGTH - _ROOM_FOR_NOTES:
+            break
+    return _fitted(_blocks(report, most), f"<sub>Made by Affidavit {__version__}.</sub>")
+
+
+def _blocks(report: Report, most: int) -> list[MarkdownSection]:
+    """Return the sections; each has at most so many offenders."""
     blocks = [MarkdownSection("verdict", _verdict(report), needed=True)]
     if report.parts:
         blocks += [
             block
             for part in report.each_part
-            for block in (MarkdownSection(part.kind, _verdict(part, "###")), *_folded(part))
+            for block in (MarkdownSection(part.kind, _verdict(part, "###")), *_folded(part, most))
         ]
     else:
-        blocks += _folded(report)
-    foot = f"<sub>Made by Affidavit {__version__}.</sub>"
-    return _fitted(blocks, foot)
+        blocks += _folded(report, most)
+    return blocks
 
 
 def _fitted(blocks: list[MarkdownSection], foot: str) -> str:
@@ -121,10 +133,10 @@ def _overview(report: Report) -> Iterator[str]:
         yield f"| {escaped(wording.describe_kind(part), 80)} | {_SIGNS[part.decision]} {said} |"
 
 
-def _folded(report: Report) -> Iterator[MarkdownSection]:
+def _folded(report: Report, most: int) -> Iterator[MarkdownSection]:
     offenders = offender_table(report)
     if offenders is not None:
-        yield MarkdownSection("offenders", _details(offenders))
+        yield MarkdownSection("offenders", _details(offenders, most))
     if report.next_steps:
         steps = [
             f"{number}. **{escaped(', '.join(advice.metrics), 80)}**: {escaped(advice.do)}"
@@ -141,22 +153,22 @@ def _folded(report: Report) -> Iterator[MarkdownSection]:
         yield MarkdownSection("inputs", _details(input_table(report)))
 
 
-def _details(table: ReportTable) -> str:
+def _details(table: ReportTable, most: int = _MOST_ROWS) -> str:
     note = ["", escaped(table.note)] if table.note else []
     summary = f"<details><summary>{escaped(table.title, 100)}</summary>"
-    return "\n".join([summary, "", *_table(table), *note, "", "</details>"])
+    return "\n".join([summary, "", *_table(table, most), *note, "", "</details>"])
 
 
-def _table(table: ReportTable) -> Iterator[str]:
+def _table(table: ReportTable, most: int = _MOST_ROWS) -> Iterator[str]:
     yield "| " + " | ".join(escaped(column, 60) for column in table.columns) + " |"
     aligned = ("---:" if n in table.numbers else "---" for n in range(len(table.columns)))
     yield "|" + "|".join(aligned) + "|"
-    for row in table.rows[:_MOST_ROWS]:
-        *others, last = (escaped(cell) for cell in row.cells)
+    for row in table.rows[:most]:
+        *others, last = (escaped(cell, _MAX_CELL) for cell in row.cells)
         result = _RESULTS.get(row.status or "", "")
         yield "| " + " | ".join([*others, result + last]) + " |"
-    if len(table.rows) > _MOST_ROWS:
-        cells = [f"and {len(table.rows) - _MOST_ROWS} more", *[""] * (len(table.columns) - 1)]
+    if len(table.rows) > most:
+        cells = [f"and {len(table.rows) - most} more", *[""] * (len(table.columns) - 1)]
         yield "| " + " | ".join(cells) + " |"
 
 

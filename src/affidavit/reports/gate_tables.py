@@ -61,6 +61,7 @@ METRIC_DESCRIPTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "tail_amplification": "P99 over P50",
         "percent_agreement": "questions with the same label",
         "kappa": "agreement beyond chance",
+        "overruled": "accepted by both agents, rejected by a check",
         "abstain_rate": "questions that an agent abstains from",
         "stable": "questions with the same answer in every run",
         "evidence_coverage_rate": "verified claims with evidence",
@@ -132,6 +133,13 @@ def format_figure(value: float | None, beside: float | None = None, digits: int 
         if beside is None or (short == beside) == (value == beside):
             break
     return threshold_text(short)
+
+
+def format_value(made: Figure | GateResult, beside: float | None = None) -> str:
+    """Return the value of a figure; where it has only bounds, these."""
+    if made.value is None and made.bounds is not None:
+        return format_interval(made.bounds)
+    return format_figure(made.value, beside)
 
 
 def format_interval(ci95: Sequence[float] | None) -> str:
@@ -211,9 +219,12 @@ def headline(report: Report) -> str:
 
 
 _MAX_IDS: Final = 8
-_MOST_OFFENDERS: Final = 50
-"""A gate names ten; a report from elsewhere may name any number."""
-_MAX_TEXT: Final = 160
+OPEN_OFFENDERS: Final = 10
+"""How many offenders every rendering shows openly; all others are folded. Origin: section 6 of the
+RAG document, "the top 10 offenders"."""
+_MAX_TEXT: Final = 600
+_MAX_PASSAGE: Final = 400
+_MAX_PASSAGES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +237,27 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """A table with a title. `numbers` are the columns that are aligned to the right."""
+    """A table with a title. `numbers` are the columns that are aligned to the right.
+
+    Rows from `folded_from` on are folded where a rendering can fold, and in short lines elsewhere.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
     numbers: frozenset[int] = frozenset()
     note: str = ""
+    folded_from: int | None = None
+
+    @property
+    def open_rows(self) -> tuple[TableRow, ...]:
+        """The rows that are not folded."""
+        return self.rows[: self.folded_from]
+
+    @property
+    def folded_rows(self) -> tuple[TableRow, ...]:
+        """The rows that are folded."""
+        return () if self.folded_from is None else self.rows[self.folded_from :]
 
 
 def gate_table(report: Report) -> ReportTable:
@@ -242,7 +267,7 @@ def gate_table(report: Report) -> ReportTable:
         TableRow(
             (
                 gate.metric,
-                format_figure(gate.value, gate.threshold),
+                format_value(gate, gate.threshold),
                 format_interval(gate.ci95),
                 format_threshold(gate),
                 ABSENT if gate.n is None else str(gate.n),
@@ -257,7 +282,7 @@ def gate_table(report: Report) -> ReportTable:
         TableRow(
             (
                 name,
-                format_figure(metric.value),
+                format_value(metric),
                 format_interval(metric.ci95),
                 ABSENT,
                 ABSENT if metric.denominator is None else str(metric.denominator),
@@ -296,27 +321,25 @@ def offender_table(report: Report) -> ReportTable | None:
     offenders = report.offenders
     if not offenders:
         return None
-    first = offenders[0]
+    first, note = offenders[0], ""
+    counted = _shown_of_total(report, len(offenders))
     if isinstance(first, RagOffender):
-        columns: tuple[str, ...] = ("Question", "What is wrong", "Answer", "Passages")
-        title, note = f"Look at these first ({len(offenders)})", CHECKS_LEGEND
+        columns: tuple[str, ...] = ("Question", "What is wrong", "Expected", "Answer", "Passages")
+        title, note = f"Look at these first ({counted})", CHECKS_LEGEND
     elif isinstance(first, Disagreement):
-        columns = ("Question", "Scholar", "Auditor", "Final", "Why")
-        title, note = f"Where the agents differ ({_shown_of_total(report, len(offenders))})", ""
+        columns = ("Question", "Scholar", "Auditor", "Final", "Why", "Answer", "Passages")
+        title = f"Where the agents differ or are overruled ({counted})"
     else:
-        columns = ("Question", "Runs", "Outside its limit", "Not measured")
-        title, note = (
-            f"Questions that are not stable ({_shown_of_total(report, len(offenders))})",
-            "",
-        )
-    rows = tuple(TableRow(_offender(report, each)) for each in offenders[:_MOST_OFFENDERS])
-    return ReportTable(title, columns, rows, note=note)
+        columns = ("Question", "Runs", "Outside its limit", "Expected", "Answers", "Passages")
+        title = f"Questions that are not stable ({counted})"
+    rows = tuple(TableRow(_offender(report, each)) for each in offenders)
+    return ReportTable(title, columns, rows, note=note, folded_from=OPEN_OFFENDERS)
 
 
 def _shown_of_total(report: Report, shown: int) -> str:
     """Return the number shown, and the total if it is larger."""
     details = report.details
-    total = report.listings.get("unstable", Listing()).total
+    total = report.counts.get("wrong", report.listings.get("unstable", Listing()).total)
     if isinstance(details, AgreementDetails):
         total = details.disagreements
     return str(shown) if total <= shown else f"{shown} of {total}"
@@ -326,16 +349,49 @@ def _offender(report: Report, offender: Offender) -> tuple[str, ...]:
     if isinstance(offender, RagOffender):
         return _rag_offender(offender, report.location_of(offender.qid))
     if isinstance(offender, Disagreement):
-        why = describe_reason(offender.why)
-        labels = (offender.scholar, offender.auditor, offender.final)
-        return short_name(offender.qid), *map(short_name, labels), why
+        return _disagreement(offender)
     failed = [_limit(name, offender) for name in offender.failed]
+    failed += [f"{name} not measured" for name in offender.not_measured]
+    answers = [f"{each.count} times: {each.text}" for each in offender.answers]
     return (
-        short_name(offender.qid),
+        _asked(offender.qid, offender.question),
         _runs(offender),
         list_names(failed, _MAX_IDS),
-        list_names(offender.not_measured, _MAX_IDS),
+        _texts(offender.expected),
+        _texts(answers),
+        f"cited {list_names(offender.cited, _MAX_IDS)};"
+        f" gold {list_names(offender.gold_citations, _MAX_IDS)}",
     )
+
+
+def _disagreement(offender: Disagreement) -> tuple[str, ...]:
+    return (
+        _asked(offender.qid, offender.question),
+        _label(offender.scholar, offender.scholar_reason),
+        _label(offender.auditor, offender.auditor_reason),
+        short_name(offender.final),
+        describe_reason(offender.why),
+        shortened(offender.claim or "", _MAX_TEXT) or ABSENT,
+        f"cited {_recorded(offender.citations)}; retrieved {_recorded(offender.retrieved_ids)}",
+    )
+
+
+def _label(label: str, reason: str | None) -> str:
+    said = shortened(reason or "", _MAX_TEXT)
+    return f"{short_name(label)}: {said}" if said else short_name(label)
+
+
+def _asked(name: str, question: str, place: RowLocation | None = None) -> str:
+    line = "" if place is None else f" (line {place.line})"
+    said = shortened(question, _MAX_TEXT)
+    return f"{short_name(name)}{line}: {said}" if said else f"{short_name(name)}{line}"
+
+
+def _texts(texts: Sequence[str]) -> str:
+    """Return some texts in one cell."""
+    said = " | ".join(shortened(text, _MAX_TEXT) for text in texts[:_MAX_IDS])
+    more = len(texts) - _MAX_IDS
+    return f"{said} and {more} more" if more > 0 else said or ABSENT
 
 
 def _runs(question: QuestionFigures) -> str:
@@ -367,16 +423,23 @@ def _rag_offender(offender: RagOffender, place: RowLocation | None) -> tuple[str
         f" gold {list_names(offender.gold_citations, _MAX_IDS)};"
         f" retrieved {_recorded(offender.retrieved_ids)}"
     )
-    line = "" if place is None else f" (line {place.line})"
-    asked = shortened(offender.question, _MAX_TEXT)
-    name = f"{short_name(offender.qid)}{line}"
-    question = f"{name}: {asked}" if asked else name
     return (
-        question,
+        _asked(offender.qid, offender.question, place),
         wrong,
+        _texts(offender.expected),
         shortened(offender.claim, _MAX_TEXT) or ABSENT,
-        passages,
+        "; ".join([passages, *_passage_texts(offender)]),
     )
+
+
+def _passage_texts(offender: RagOffender) -> Iterator[str]:
+    """Yield the texts of the passages that matter most: gold ones, then cited, then retrieved."""
+    named = (*offender.gold_citations, *(offender.citations or ()), *(offender.retrieved_ids or ()))
+    known = [name for name in dict.fromkeys(named) if name in offender.passages]
+    for name in known[:_MAX_PASSAGES]:
+        yield f"{short_name(name)} = {shortened(offender.passages[name], _MAX_PASSAGE)}"
+    if len(known) > _MAX_PASSAGES:
+        yield f"and {len(known) - _MAX_PASSAGES} more passages"
 
 
 # The tables that only one kind of gate has: loads, labels, runs.

@@ -39,6 +39,7 @@ _CHANGE_TONES: Final = {
     Change.REGRESSED: Tone.BAD,
     Change.CANNOT_TELL: Tone.UNSURE,
 }
+_MAX_FOLDED_CELL: Final = 400
 _INTERVAL: Final = re.compile(r"^(-?[\d.]+) to (-?[\d.]+)$")
 
 
@@ -126,7 +127,11 @@ def _without_breaks(cell: str) -> str:
 
 def _table(table: ReportTable, *, on_screen: bool, boxed: bool = False) -> Iterator[TextPart]:
     shown = _for_screen(table) if on_screen else table
-    yield text_table(shown.columns, map(_cells, shown.rows), boxed=boxed)
+    yield text_table(shown.columns, map(_cells, shown.open_rows), boxed=boxed)
+    if table.folded_rows:
+        yield f"and {len(table.folded_rows)} more, in one line each:"
+    for row in table.folded_rows:
+        yield "  " + " | ".join(wording.shortened(cell, _MAX_FOLDED_CELL) for cell in row.cells)
     if table.note:
         yield table.note
 

@@ -1,0 +1,103 @@
+"""Refusals: the exact token, or an answer that says in other words that the sources do not answer.
+
+Origin: decisions.md, "A refusal". An answer in other words is a refusal only if each of its clauses
+says so or is a courtesy: "The documents do not mention a limit, so there is none" is an answer. The
+patterns are English.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+_SOURCE: Final = (
+    r"(?:(?:the|these|those|this|my|our|your|any|all|provided|given|available|retrieved|supplied"
+    r"|above|supporting)\s+)*"
+    r"(?:documents?|documentation|contexts?|sources?|passages?|texts?|information|materials?"
+    r"|excerpts?|articles?|snippets?|knowledge\s+base|search\s+results?|references?|files?)"
+    r"(?:\s+(?:provided|given|above|available|retrieved|supplied|i\s+have|you\s+provided))*"
+)
+_NOT: Final = r"(?:do(?:es)?\s*n[o']t|do(?:es)?\s+not|did\s*n[o']t|did\s+not|cannot|can't|never)"
+_TELLS: Final = (
+    r"(?:mention|contain|include|say|state|specify|provide|discuss|address|describe|cover|give"
+    r"|indicate|answer|reveal|tell|explain|offer|disclose|clarify|identify|have|seem\s+to|appear\s+to)"
+)
+_TOLD: Final = (
+    r"(?:mentioned|specified|stated|found|provided|contained|included|given|discussed|addressed"
+    r"|available|covered|described|disclosed|listed|present|answered)"
+)
+_INFORMATION: Final = (
+    r"(?:mention|information|answer|reference|details?|data|evidence|indication|context)"
+)
+_WHO: Final = r"\b(?:i|we)\s+"
+_UNABLE: Final = (
+    r"(?:cannot|can\s*not|can't|could\s*n[o']t|could\s+not"
+    r"|(?:am|are|was|were|'m|'re)?\s*(?:unable|not\s+able)\s+to)"
+)
+_FIND: Final = r"(?:answer|find|determine|tell|say|locate|provide|know|see|confirm|identify)"
+
+_SAYS_SO: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b{_SOURCE}\s+{_NOT}\s+(?:\w+\s+)?{_TELLS}\b",
+        rf"\b(?:there\s+(?:is|are|was)|there's|(?:i|we)\s+(?:see|found|find|have))\s+(?:no|not\s+any)"
+        rf"\s+(?:\w+\s+){{0,2}}{_INFORMATION}\b",
+        rf"(?:\bnot|n't)\s+(?:\w+\s+)?{_TOLD}\s+(?:\w+\s+)?(?:in|by|within|from)\s+{_SOURCE}\b",
+        rf"^(?:it|this|that|the\s+answer)\s+(?:is|was)(?:\s+not|n't)\s+(?:\w+\s+)?{_TOLD}\W*$",
+        rf"\bnot\s+(?:in|within|part\s+of|among)\s+{_SOURCE}\W*$",
+        rf"{_WHO}{_UNABLE}\s+{_FIND}\b",
+        rf"{_WHO}(?:do\s*n[o']t|do\s+not)\s+(?:know|have\s+(?:\w+\s+){{0,2}}{_INFORMATION})\b",
+        rf"\b(?:no|insufficient|not\s+enough)\s+(?:\w+\s+)?{_INFORMATION}"
+        rf"(?:\s+(?:\w+\s+){{0,6}}?(?:available|provided|found|given|in\s+{_SOURCE}))?\W*$",
+        r"\b(?:unable|not\s+possible|impossible)\s+to\s+(?:answer|determine|find|say|tell)\b",
+        r"\bcannot\s+be\s+(?:answered|determined|found)\b",
+        r"^(?:unknown|not\s+(?:found|stated|specified|mentioned|available|answerable))\W*$",
+    )
+)
+_COURTESY: Final = re.compile(
+    r"^(?:(?:i'?m|i\s+am|we\s+are)\s+)?(?:very\s+|so\s+)?sorry\b.{0,40}$"
+    r"|^(?:unfortunately|(?:my\s+)?apologies|i\s+apologi[sz]e)\b.{0,40}$"
+    r"|^please\s+(?:provide|consult|contact|check|refer|rephrase|clarify|let|share|ask)\b"
+    r"|^(?:let\s+me\s+know|feel\s+free)\b"
+    r"|^you\s+(?:may|might|could|should)\s+(?:want\s+to\s+|need\s+to\s+|wish\s+to\s+)?"
+    r"(?:consult|contact|check|refer|ask)\b"
+    r"|^i\s+(?:recommend|suggest)\s+(?:consulting|contacting|checking|asking|referring)\b"
+    rf"|^(?:based\s+on|according\s+to|from|in)\s+{_SOURCE}\W*$",
+    re.IGNORECASE,
+)
+_CLAUSES: Final = re.compile(
+    r"(?<=[.!?])\s+|\s*;\s*|,?\s+(?:but|however|so|therefore|thus|although|though|because|since"
+    r"|instead|hence|and\s+therefore|which\s+means)\b,?\s*|\n+",
+    re.IGNORECASE,
+)
+# "Sorry, but ..." and "Based on the context, ...": what stands before the comma is a courtesy.
+_LEAD: Final = re.compile(r"^([^,]{1,60}),\s+", re.DOTALL)
+MAX_REFUSAL: Final = 600
+"""A longer text is an answer, whatever it begins with."""
+# Every pattern contains one of these, so that most answers are told from a refusal at once.
+_HINTS: Final = ("no", "n't", "unable", "impossible", "insufficient", "unknown")
+
+
+def is_refusal_in_words(answer: str, tokens: Iterable[str] = ()) -> bool:
+    """Tell whether every clause of an answer says that the sources do not answer.
+
+    A refusal token in other capitals or with a full stop counts too.
+    """
+    text = answer.strip().replace("\u2019", "'")
+    lowered = text.lower()
+    if not text or len(text) > MAX_REFUSAL or not any(hint in lowered for hint in _HINTS):
+        return False
+    known = {" ".join(token.lower().split()) for token in tokens}
+    clauses = [clause.strip() for clause in _CLAUSES.split(text) if clause.strip(" .!?,-*")]
+    said = [_kind_of(clause, known) for clause in clauses]
+    return "refusal" in said and None not in said
+
+
+def _kind_of(clause: str, tokens: set[str]) -> str | None:
+    lead = _LEAD.match(clause)
+    if lead is not None and _COURTESY.search(lead[1]):
+        clause = clause[lead.end() :]
+    if clause.lower().strip(" .!?,-*\"'") in tokens:
+        return "refusal"
+    if any(pattern.search(clause) for pattern in _SAYS_SO):
+        return "refusal"
+    return "courtesy" if _COURTESY.search(clause) else None
