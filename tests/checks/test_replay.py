@@ -17,6 +17,7 @@ from tests.checks.builders import (
     VERSION,
     body,
     checks,
+    fact,
     reread,
     table,
 )
@@ -26,6 +27,7 @@ from tests.repository import ROOT
 from affidavit.base.canonical import sorted_compact
 from affidavit.checks.check import evaluate
 from affidavit.checks.facts import (
+    Evidence,
     SourceAnswer,
     SourceFailure,
     Tolerance,
@@ -478,3 +480,32 @@ def test_a_difference_in_words() -> None:
     (only,) = json_differences({"a": 1}, {})
     assert only == ReplayDifference(ReplayDifferenceKind.REPLAY, "a", "1", "nothing")
     assert str(only) == "a: the receipt says 1, and nothing follows"
+
+
+def test_engine_1_0_0_called_a_key_of_a_list_absent() -> None:
+    (check,) = checks(
+        {"id": "c", "tool": "plain", "expect": {"op": "not_exists", "path": "results.released"}}
+    )
+    made = fact(RESULT)
+    old = msgspec.structs.replace(
+        made.fact,
+        verification=msgspec.structs.replace(made.fact.verification, rule="fact-conf/1"),
+    )
+    verdicts = [
+        evaluate([check], TOOLS, {"c": Evidence(made.digest, each)}, AT)[0].verdict
+        for each in (made.fact, old)
+    ]
+    assert verdicts == ["not_evaluable", "supported"]
+
+
+def test_the_routing_of_an_older_engine_proves_nothing() -> None:
+    made = routed_body("The latest version of python is 3.13.1")
+    made["reproduce"]["evaluator"]["engine_version"] = "1.0.0"
+    made["checks"][0]["expect"]["value"] = "3.13"
+    found = replay_route(made, table())
+    assert found.differences == ()
+    assert str(found.unreplayable).startswith("the routing of answer-eval/1.0.0: checks[0]")
+
+
+def test_a_statement_that_no_route_covers() -> None:
+    assert compile_question(table(), "Nobody knows.") is None

@@ -26,6 +26,7 @@ CHECKS = json.loads((ROOT / "samples" / "answers" / "checks.json").read_bytes())
 
 SLOW_TOOL = """
 [tools.slow]
+optional_args = ["seconds"]
 description = "Takes its time"
 sources = [{ kind = "python", name = "slow", call = "tests.web.slow_tool:wait" }]
 

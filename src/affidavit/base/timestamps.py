@@ -55,7 +55,15 @@ def timestamp_text(time: datetime) -> str:
 
 def find_nanoseconds(value: object) -> int | None:
     """Return a timestamp in nanoseconds since 1970; None if it is malformed."""
-    parts = _split(value)
+    if not isinstance(value, str) or len(value) > _MAX_CHARACTERS:
+        return None
+    return _nanoseconds_of(value)
+
+
+# Every fact of an answer repeats the time of the answer.
+@lru_cache(maxsize=256)
+def _nanoseconds_of(text: str) -> int | None:
+    parts = _split_text(text)
     if parts is None:
         return None
     time, fraction = parts
@@ -78,8 +86,6 @@ def _split(value: object) -> tuple[datetime, str] | None:
     return _split_text(value)
 
 
-# Every fact of an answer repeats the time of the answer.
-@lru_cache(maxsize=256)
 def _split_text(text: str) -> tuple[datetime, str] | None:
     """Return the whole seconds and the digits of the fraction."""
     match = _TIMESTAMP.fullmatch(text)

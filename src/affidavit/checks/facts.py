@@ -270,7 +270,11 @@ def assess_sources(
                 )
         if source.status is not SourceStatus.OK:
             missing.append(f"{source.name} has no value: {source.reason}")
-        assessed.append(msgspec.structs.replace(source, agrees=agreed, fresh=fresh))
+        # A replay finds most records as they have to be.
+        is_same = source.agrees is agreed and source.fresh is fresh
+        assessed.append(
+            source if is_same else msgspec.structs.replace(source, agrees=agreed, fresh=fresh)
+        )
     signals = FactSignals(
         signed=signed,
         source_present=answered > 0,
@@ -312,21 +316,25 @@ def assess_field(
     block, primary = fact.verification, primary_source(fact.sources)
     if block.rule == FIRST_FACT_RULE or primary is None or len(fact.sources) < 2:
         return block.confidence, ()
+    path = fact.value_path if path is None else path
+    if path == fact.value_path and not presence and not is_time:
+        others = (each for each in fact.sources if each.agrees is False)
+        return block.confidence, tuple(
+            f"{each.name} says {display_value(each.value)}" for each in others
+        )
     agreeing, conflicts = [primary], []
-    wanted = look_up_path(fact.raw, path if path is not None else fact.value_path)
-    is_primary_value = not presence and path in (None, fact.value_path)
+    wanted = look_up_path(fact.raw, path)
     for source in fact.sources if not is_time else ():
         known, raw = _kept_result(fact, source, primary)
         if source is primary or not known:
             continue
-        found = look_up_path(raw, path if path is not None else fact.value_path)
+        found = look_up_path(raw, path)
         if presence:
             same, said = found.found is wanted.found, "a value" if found.found else "nothing"
         elif found.value is None or wanted.value is None:
             continue
         else:
-            tolerance = fact.tolerance if is_primary_value else None
-            same, said = values_agree(found.value, wanted.value, tolerance), ""
+            same, said = values_agree(found.value, wanted.value, None), ""
         if same:
             agreeing.append(source)
         else:

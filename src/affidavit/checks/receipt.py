@@ -117,11 +117,6 @@ ENGINE_VERSION: Final = "1.1.0"
 _ENGINES: Final = {"1.0.0": FIRST_FACT_RULE, ENGINE_VERSION: FACT_RULE}
 _RULES: Final = frozenset({EVALUATION_RULE, CONFIDENCE_RULE, ROUTE_RULE, *_ENGINES.values()})
 CANONICALIZATION: Final = "json-sorted-compact"
-# What the issuer says in its own words, or declares as an input. Nothing of it is recomputed.
-_STATED: Final = (
-    *("issuer", "confidence_rule", "advisory", "disclaimers", "note", "served_by"),
-    *("unrouted", "coverage", "question", "route", "reproduce"),
-)
 DISCLAIMERS: Final = (
     "The signature proves integrity, not truth.",
     "Advisory evidence, tamper evident, never a certification.",
@@ -152,21 +147,14 @@ def answer_body(
     context: ReceiptContext,
 ) -> ReceiptBody:
     """Return the body of the receipt for evaluated checks. It holds the evidence that they cite."""
-    composite = compose(results)
-    facts = {found.digest: found.fact for found in evidence if isinstance(found, Evidence)}
     rules = [EVALUATION_RULE, CONFIDENCE_RULE, FACT_RULE, *([ROUTE_RULE] if context.route else [])]
     asked = {result.tool for result in results}
+    facts = {found.digest: found.fact for found in evidence if isinstance(found, Evidence)}
     answer = AnswerV1(
         schema=ANSWER_SCHEMA,
         generated_at=context.at,
         issuer=context.issuer,
-        verdict=composite.verdict,
-        confidence=composite.confidence,
         confidence_rule=CONFIDENCE_RULE,
-        degraded=composite.degraded,
-        checks=list(results),
-        not_checked=[result.id for result in results if result.verdict is CheckVerdict.NOT_CHECKED],
-        evidence_index={digest: facts[digest] for result in results for digest in result.evidence},
         reproduce=ReproduceV1(
             EvaluatorV1(ENGINE_VERSION, rules),
             CANONICALIZATION,
@@ -181,9 +169,25 @@ def answer_body(
         question=_or_unset(context.question),
         route=_or_unset(context.route),
         served_by=_or_unset(context.served_by),
+        **_computed_members(results, facts),
     )
     body: ReceiptBody = msgspec.to_builtins(answer)
     return body
+
+
+def _computed_members(results: Sequence[CheckResult], facts: Mapping[str, Fact]) -> dict[str, Any]:
+    """Return the members of an answer that the rules compute. A replay computes them again."""
+    composite = compose(results)
+    return {
+        "verdict": composite.verdict,
+        "confidence": composite.confidence,
+        "degraded": composite.degraded,
+        "checks": list(results),
+        "not_checked": [each.id for each in results if each.verdict is CheckVerdict.NOT_CHECKED],
+        "evidence_index": {
+            digest: facts[digest] for result in results for digest in result.evidence
+        },
+    }
 
 
 def refusal_body(
@@ -365,18 +369,14 @@ def _read_body(body: ReceiptBody) -> AnswerV1 | RefusalV1:
 
 
 def _rebuild(answer: AnswerV1 | RefusalV1) -> ReceiptBody:
+    """Return the body with its computed members computed again. The others are only stated."""
     moment = _generated_at(answer.generated_at)
-    context = ReceiptContext(issuer=answer.issuer, at=answer.generated_at)
-    if isinstance(answer, RefusalV1):
-        rebuilt = refusal_body(answer.unrouted[0], answer.coverage, context)
-    else:
-        rebuilt = _rebuild_answer(answer, moment, context)
-    for name in _STATED:
-        stated = getattr(answer, name, msgspec.UNSET)
-        if stated is msgspec.UNSET:
-            rebuilt.pop(name, None)
-        else:
-            rebuilt[name] = msgspec.to_builtins(stated)
+    computed = (
+        {"confidence": 0.0}
+        if isinstance(answer, RefusalV1)
+        else _recomputed_members(answer, moment)
+    )
+    rebuilt: ReceiptBody = msgspec.to_builtins(msgspec.structs.replace(answer, **computed))
     return rebuilt
 
 
@@ -424,7 +424,7 @@ def _check_closure(body: ReceiptBody) -> tuple[tuple[ReplayDifference, ...], tup
     return tuple(found), tuple(unknown)
 
 
-def _rebuild_answer(answer: AnswerV1, moment: int, context: ReceiptContext) -> ReceiptBody:
+def _recomputed_members(answer: AnswerV1, moment: int) -> dict[str, Any]:
     _require_distinct_ids([check.id for check in answer.checks])
     engine = answer.reproduce.evaluator.engine_version
     for fact in answer.evidence_index.values():
@@ -442,7 +442,7 @@ def _rebuild_answer(answer: AnswerV1, moment: int, context: ReceiptContext) -> R
         _rebuild_result(number, check, facts, tools, moment)
         for number, check in enumerate(answer.checks)
     ]
-    return answer_body(results, facts.values(), tools, context)
+    return _computed_members(results, {digest: each.fact for digest, each in facts.items()})
 
 
 def _rebuild_result(

@@ -38,7 +38,7 @@ MAX_QUESTION_CHARACTERS: Final = 1_000
 _PLACEHOLDER: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
 # With the question marks of other scripts: full-width, Arabic, Greek, Armenian, and combined ones.
 _QUESTION_MARKS: Final = "?\uff1f\u061f\u037e\u055e\u203d\u2047\u2048\u2049"
-_END_PUNCTUATION: Final = f"{_QUESTION_MARKS}!."
+END_PUNCTUATION: Final = f"{_QUESTION_MARKS}!."
 
 
 class RoutePattern(msgspec.Struct, frozen=True):
@@ -83,13 +83,13 @@ def placeholder_name(given: JsonValue) -> str | None:
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text without its closing punctuation, which alone is no word."""
-    words = text.rstrip().rstrip(_END_PUNCTUATION).split()
-    return words if any(word.strip(_END_PUNCTUATION) for word in words) else []
+    words = text.rstrip().rstrip(END_PUNCTUATION).split()
+    return words if any(word.strip(END_PUNCTUATION) for word in words) else []
 
 
 def is_interrogative(text: str) -> bool:
     """Say whether a text ends in a question mark. It then asserts nothing."""
-    end = text.rstrip()[len(text.rstrip().rstrip(_END_PUNCTUATION)) :]
+    end = text.rstrip()[len(text.rstrip().rstrip(END_PUNCTUATION)) :]
     return any(mark in end for mark in _QUESTION_MARKS)
 
 

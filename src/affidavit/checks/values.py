@@ -7,6 +7,7 @@ tenth and comparisons are exact. The N and P rules of docs/checks.md; answer-eva
 import re
 from collections.abc import Iterable
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -123,6 +124,7 @@ class PathLookup(msgspec.Struct, frozen=True):
     """The step is no index of a list, so the path says nothing about its elements."""
 
 
+@lru_cache(maxsize=1024)
 def find_path_problem(path: str) -> str | None:
     """Return what is wrong with a path, or None.
 

@@ -10,7 +10,7 @@ import msgspec
 from affidavit.app.tool_queries import DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS
 from affidavit.checks.check import Check
 from affidavit.checks.receipt import AnswerV1, RefusalV1
-from affidavit.checks.routes import MAX_QUESTION_CHARACTERS
+from affidavit.checks.routes import END_PUNCTUATION, MAX_QUESTION_CHARACTERS
 
 DeadlineMilliseconds = Annotated[int, msgspec.Meta(ge=1, le=MAX_DEADLINE_MS)]
 Checks = Annotated[list[Check], msgspec.Meta(min_length=1)]
@@ -18,7 +18,10 @@ Checks = Annotated[list[Check], msgspec.Meta(min_length=1)]
 # space is spelled out, because `\s` differs between dialects of regular expressions.
 _WHITE_SPACE: Final = r"\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 QuestionText = Annotated[
-    str, msgspec.Meta(max_length=MAX_QUESTION_CHARACTERS, pattern=rf"[^{_WHITE_SPACE}?!.]")
+    str,
+    msgspec.Meta(
+        max_length=MAX_QUESTION_CHARACTERS, pattern=rf"[^{_WHITE_SPACE}{END_PUNCTUATION}]"
+    ),
 ]
 Timestamp = Annotated[
     str,
