@@ -53,7 +53,7 @@ def test_the_rules_are_pinned() -> None:
     made = body(PYTHON, {"id": "b", "tool": "plain"}, {"id": "c", "tool": "oracle"})
     assert made["reproduce"] == {
         "evaluator": {
-            "engine_version": "1.0.0",
+            "engine_version": "1.1.0",
             "rules": ["answer-eval/1", "answer-conf/1", "fact-conf/1"],
         },
         "canonicalization": "json-sorted-compact",

@@ -23,6 +23,7 @@ from tests.checks.builders import (
     table,
 )
 from tests.golden_files import Golden
+from tests.repository import ROOT
 
 from affidavit.base.canonical import sorted_compact
 from affidavit.checks.check import evaluate
@@ -34,6 +35,7 @@ from affidavit.checks.facts import (
     fact_digest,
     fact_from_answers,
 )
+from affidavit.checks.operators import ENGINE_VERSION
 from affidavit.checks.receipt import (
     ReceiptBody,
     ReceiptContext,
@@ -114,9 +116,36 @@ def test_a_fresh_body_replays(make: Callable[[], ReceiptBody]) -> None:
 def test_what_the_engine_writes(golden: Golden) -> None:
     # Old receipts are replayed with these texts. If the file changes, change ENGINE_VERSION too.
     answer = json.dumps(mixed(), indent=1, sort_keys=True, ensure_ascii=False)
-    golden.check("answer-1.0.0.json", answer + "\n")
+    golden.check(f"answer-{ENGINE_VERSION}.json", answer + "\n")
     refused = json.dumps(refusal(), indent=1, sort_keys=True, ensure_ascii=False)
-    golden.check("refusal-1.0.0.json", refused + "\n")
+    golden.check(f"refusal-{ENGINE_VERSION}.json", refused + "\n")
+
+
+@pytest.mark.parametrize("name", ["answer-1.0.0.json", "refusal-1.0.0.json"])
+def test_receipts_of_an_earlier_engine_replay(name: str) -> None:
+    written = json.loads((ROOT / "tests" / "golden" / "checks" / name).read_bytes())
+    assert replay_body(written).differences == ()
+
+
+def old_receipt(op: str, value: int, seen: str) -> ReceiptBody:
+    """Return a receipt that names engine 1.0.0."""
+    expect = {"op": op, "path": "v", "value": value}
+    asked = checks({"id": "a", "tool": "t", "expect": expect})
+    tool, answers = Tool(name="t"), [SourceAnswer(INDEX, {"v": seen})]
+    evidence = fact_from_answers(tool, {}, answers, AT, signed=True)
+    found = evaluate(asked, {"t": tool}, {"a": evidence}, AT)
+    about = ReceiptContext(issuer="i", at=AT, engine_version="1.0.0")
+    return answer_body(found, [evidence], {"t": tool}, about)
+
+
+def test_an_earlier_engine_keeps_its_rules() -> None:
+    # Engine 1.0.0 did not read an offset, so a receipt of it that did is not its own.
+    offset = "2026-01-31T14:29:30+00:00"
+    assert replay_body(old_receipt("fresh_within_s", 60, "2026-01-31T14:29:30Z")).differences == ()
+    found = replay_body(old_receipt("fresh_within_s", 60, offset)).differences
+    assert any("not_evaluable" in str(difference) for difference in found)
+    (unknown,) = replay_body(old_receipt("length_eq", 3, "tea")).differences
+    assert "unknown operator 'length_eq'" in str(unknown)
 
 
 def test_the_canonical_form_may_be_given() -> None:

@@ -38,6 +38,7 @@ from affidavit.checks.facts import (
     fact_digest,
     make_fact,
 )
+from affidavit.checks.operators import ENGINE_VERSION, ENGINES, Operator
 from affidavit.checks.routes import ROUTE_RULE, QuestionRoute, RouteTable, compile_question
 from affidavit.checks.values import display_value
 
@@ -109,7 +110,6 @@ class RefusalV1(_ReceiptPart, frozen=True, kw_only=True):
     served_by: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
-ENGINE_VERSION: Final = "1.0.0"
 CANONICALIZATION: Final = "json-sorted-compact"
 DISCLAIMERS: Final = (
     "The signature proves integrity, not truth.",
@@ -132,6 +132,7 @@ class ReceiptContext(msgspec.Struct, frozen=True, kw_only=True):
     route: QuestionRoute | None = None
     served_by: dict[str, JsonValue] | None = None
     disclaimers: tuple[str, ...] = DISCLAIMERS
+    engine_version: str = ENGINE_VERSION
 
 
 def answer_body(
@@ -157,7 +158,7 @@ def answer_body(
         not_checked=[result.id for result in results if result.verdict is CheckVerdict.NOT_CHECKED],
         evidence_index={digest: facts[digest] for result in results for digest in result.evidence},
         reproduce=ReproduceV1(
-            EvaluatorV1(ENGINE_VERSION, rules),
+            EvaluatorV1(context.engine_version, rules),
             CANONICALIZATION,
             MAX_CHECKS,
             {
@@ -358,11 +359,13 @@ def _rebuild_answer(answer: AnswerV1) -> ReceiptBody:
         name: Tool(name=name, required_args=tuple(tool.required_args))
         for name, tool in answer.reproduce.tools.items()
     }
+    context = _receipt_context(answer)
+    operators = ENGINES[context.engine_version]
     results = [
-        _rebuild_result(number, check, facts, tools, moment)
+        _rebuild_result(number, check, facts, tools, moment=moment, operators=operators)
         for number, check in enumerate(answer.checks)
     ]
-    return answer_body(results, facts.values(), tools, _receipt_context(answer))
+    return answer_body(results, facts.values(), tools, context)
 
 
 def _rebuild_result(
@@ -370,11 +373,13 @@ def _rebuild_result(
     check: CheckResult,
     facts: Mapping[str, Evidence],
     tools: Mapping[str, Tool],
+    *,
     moment: int,
+    operators: Mapping[str, Operator],
 ) -> CheckResult:
     path = f"checks[{number}]"
     try:
-        validate_check(check)
+        validate_check(check, operators)
     except AffidavitError as error:
         raise _UnreadableReceiptError(f"{path}.{error.where.field}", error.message) from None
     if number >= MAX_CHECKS:
@@ -385,7 +390,8 @@ def _rebuild_result(
         raise _UnreadableReceiptError(f"{path}.evidence", problem, ReplayDifferenceKind.REPLAY)
     lost = None if check.unavailable is msgspec.UNSET else EvidenceUnavailable(check.unavailable)
     tool = tools.get(check.tool)
-    return evaluate_check(check, tool.required_args if tool else None, lost or cited, moment)
+    required = tool.required_args if tool else None
+    return evaluate_check(check, required, lost or cited, moment, operators)
 
 
 def _rebuild_fact(digest: str, fact: Fact, at: str) -> Fact:
@@ -436,6 +442,10 @@ def _receipt_context(body: AnswerV1 | RefusalV1) -> ReceiptContext:
         served_by=None if body.served_by is msgspec.UNSET else body.served_by,
         disclaimers=tuple(body.disclaimers),
     )
+    if isinstance(body, AnswerV1) and body.reproduce.evaluator.engine_version in ENGINES:
+        # A receipt of an earlier engine is replayed by its own rules.
+        engine_version = body.reproduce.evaluator.engine_version
+        context = msgspec.structs.replace(context, engine_version=engine_version)
     if isinstance(body, AnswerV1) and body.route is not msgspec.UNSET:
         route = msgspec.structs.replace(body.route, router_version=ROUTE_RULE)
         return msgspec.structs.replace(context, question=body.question or "", route=route)
