@@ -4,8 +4,8 @@ import msgspec
 from tests.checks.builders import AT, PYTHON, TOOLS, body, reread, table
 
 from affidavit.checks.facts import fact_digest
-from affidavit.checks.operators import OPERATORS
-from affidavit.checks.receipt import ENGINE_VERSION, ReceiptContext, refusal_body
+from affidavit.checks.operators import ENGINE_VERSION, OPERATORS
+from affidavit.checks.receipt import ReceiptContext, refusal_body
 from affidavit.checks.routes import QuestionRoute, coverage_manifest
 
 OPTIONAL = {**PYTHON, "id": "b", "required": False, "observe": True}

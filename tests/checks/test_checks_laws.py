@@ -12,11 +12,20 @@ from tests.json_values import SCALARS, VALUES
 from affidavit.base.json_values import JsonValue
 from affidavit.checks.check import AnswerVerdict, CheckVerdict, checks_from_wire, compose, evaluate
 from affidavit.checks.facts import Evidence, EvidenceUnavailable
-from affidavit.checks.operators import OPERATORS, ExpectationOutcome, Operand, find_equal
+from affidavit.checks.operators import (
+    OPERATORS,
+    TYPES,
+    ExpectationOutcome,
+    Operand,
+    find_equal,
+)
 from affidavit.checks.receipt import ReceiptBody, ReceiptContext, answer_body, replay_body
 from affidavit.checks.routes import match_pattern, parse_pattern, words_of
 
 SIZES = st.integers(0, 1000) | st.floats(0, 1000)
+NESTED = st.fixed_dictionaries(
+    {"op": st.sampled_from(["eq", "ne", "lt", "contains"]), "value": VALUES}
+)
 OPERANDS: dict[Operand, st.SearchStrategy[dict[str, Any]]] = {
     Operand.NOTHING: st.just({}),
     Operand.VALUE: st.fixed_dictionaries({"value": VALUES}),
@@ -24,6 +33,12 @@ OPERANDS: dict[Operand, st.SearchStrategy[dict[str, Any]]] = {
     Operand.MEMBERS: st.fixed_dictionaries({"value": st.lists(SCALARS, min_size=1, max_size=5)}),
     Operand.WITHIN: st.fixed_dictionaries({"value": SCALARS, "tol": SIZES}),
     Operand.SECONDS: st.fixed_dictionaries({"value": SIZES}),
+    Operand.COUNT: st.fixed_dictionaries({"value": st.integers(0, 5)}),
+    Operand.TYPE: st.fixed_dictionaries({"value": st.sampled_from([*TYPES])}),
+    Operand.EXPECTATION: st.fixed_dictionaries({"value": NESTED}),
+    Operand.EXPECTATIONS: st.fixed_dictionaries(
+        {"value": st.lists(NESTED, min_size=1, max_size=3)}
+    ),
 }
 PATHS = st.sampled_from(["a", "a.0", "0", "a.b.c", "1.x"])
 

@@ -35,8 +35,8 @@ from affidavit.checks.facts import (
     fact_digest,
     fact_from_answers,
 )
+from affidavit.checks.operators import ENGINE_VERSION
 from affidavit.checks.receipt import (
-    ENGINE_VERSION,
     ReceiptBody,
     ReceiptContext,
     ReplayDifference,
@@ -134,6 +134,33 @@ def test_what_an_older_engine_wrote_is_replayed_by_its_rules(name: str) -> None:
         assert replay_body({**old, "confidence": 0.9}).differences
         old["reproduce"]["evaluator"]["engine_version"] = ENGINE_VERSION
         assert replay_body(old).unreplayable == f"fact-conf/1 of answer-eval/{ENGINE_VERSION}"
+
+
+def old_receipt(op: str, value: int, seen: str) -> ReceiptBody:
+    """Return a receipt that names engine 1.0.0 and its rules."""
+    expect = {"op": op, "path": "v", "value": value}
+    asked = checks({"id": "a", "tool": "t", "expect": expect})
+    tool, answers = Tool(name="t"), [SourceAnswer(INDEX, {"v": seen})]
+    evidence = fact_from_answers(tool, {}, answers, AT, signed=True)
+    found = evaluate(asked, {"t": tool}, {"a": evidence}, AT)
+    made = answer_body(found, [evidence], {"t": tool}, ReceiptContext(issuer="i", at=AT))
+    old: ReceiptBody = json.loads(json.dumps(made).replace("fact-conf/2", "fact-conf/1"))
+    old["reproduce"]["evaluator"]["engine_version"] = "1.0.0"
+    (fact,) = old["evidence_index"].values()
+    old["evidence_index"] = {fact_digest(fact): fact}
+    old["checks"][0]["evidence"] = [fact_digest(fact)]
+    return old
+
+
+def test_an_earlier_engine_keeps_its_rules() -> None:
+    # Engine 1.0.0 did not read an offset, so a receipt of it that did is not its own.
+    offset = "2026-01-31T14:29:30+00:00"
+    assert replay_body(old_receipt("fresh_within_s", 60, "2026-01-31T14:29:30Z")).differences == ()
+    found = replay_body(old_receipt("fresh_within_s", 60, offset)).differences
+    assert any("not_evaluable" in str(difference) for difference in found)
+    unknown = replay_body(old_receipt("length_eq", 3, "tea")).unreplayable
+    assert unknown is not None
+    assert "unknown operator 'length_eq'" in unknown
 
 
 def test_the_canonical_form_may_be_given() -> None:

@@ -72,6 +72,21 @@ def _nanoseconds_of(text: str) -> int | None:
     return seconds * NANOSECONDS + int(fraction.ljust(9, "0"))
 
 
+_OFFSET: Final = re.compile(r"([^+]+)([+-])([01][0-9]|2[0-3]):([0-5][0-9])", re.DOTALL)
+
+
+def find_offset_nanoseconds(value: object) -> int | None:
+    """Return a timestamp in nanoseconds since 1970; it may have an offset such as +00:00."""
+    offset = _OFFSET.fullmatch(value) if isinstance(value, str) else None
+    if offset is None:
+        return find_nanoseconds(value)
+    local = find_nanoseconds(f"{offset[1]}Z")
+    if local is None:
+        return None
+    seconds = (int(offset[3]) * 60 + int(offset[4])) * 60
+    return local - (seconds if offset[2] == "+" else -seconds) * NANOSECONDS
+
+
 def parse_nanoseconds(text: str) -> int:
     """Return a timestamp in nanoseconds since 1970, or raise."""
     nanoseconds = find_nanoseconds(text)

@@ -31,11 +31,14 @@ from affidavit.checks.facts import (
     missing_args,
 )
 from affidavit.checks.operators import (
+    NESTING,
     OPERATORS,
+    TYPES,
     Expectation,
     ExpectationOutcome,
     ExpectationResult,
     Operand,
+    Operator,
     OperatorResult,
 )
 from affidavit.checks.values import (
@@ -121,7 +124,7 @@ def check_from_wire(value: JsonValue, name: str) -> Check:
     return check
 
 
-def validate_check(check: Check) -> None:
+def validate_check(check: Check, operators: Mapping[str, Operator] = OPERATORS) -> None:
     """Raise if an expectation has an unknown operator or a wrong operand."""
     if isinstance(check.expect, list) and not 1 <= len(check.expect) <= MAX_EXPECTATIONS:
         raise AffidavitError(
@@ -133,18 +136,20 @@ def validate_check(check: Check) -> None:
         )
     for number, expectation in enumerate(check.expectations):
         place = f"expect[{number}]" if isinstance(check.expect, list) else "expect"
-        _validate_expectation(expectation, repr(check.id), place)
+        _validate_expectation(expectation, repr(check.id), place, operators)
 
 
-def _validate_expectation(expectation: Expectation, check: str, place: str) -> None:
-    operator = OPERATORS.get(expectation.op)
+def _validate_expectation(
+    expectation: Expectation, check: str, place: str, operators: Mapping[str, Operator]
+) -> None:
+    operator = operators.get(expectation.op)
     if operator is None:
         raise AffidavitError(
             faults.CHECK_OPERATOR,
             Where(field=f"{place}.op"),
             check=check,
             operator=excerpt(expectation.op),
-            known=", ".join(OPERATORS),
+            known=", ".join(operators),
         )
     if expectation.path is not None and (problem := find_path_problem(expectation.path)):
         raise AffidavitError(
@@ -180,7 +185,33 @@ def _is_scalar_list(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(map(is_scalar, value))
 
 
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_simple_expectation(value: Any) -> bool:
+    """Say whether a value is an expectation that can be applied to a member of a list."""
+    try:
+        expectation = msgspec.convert(value, Expectation)
+        _validate_expectation(expectation, "", "", OPERATORS)
+    except (msgspec.ValidationError, AffidavitError):
+        return False
+    return expectation.op not in NESTING and not OPERATORS[expectation.op].reads_time
+
+
+def _are_simple_expectations(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and 1 <= len(value) <= MAX_EXPECTATIONS
+        and all(map(_is_simple_expectation, value))
+    )
+
+
 _OPERAND_CHECKS: Final = {
+    Operand.COUNT: _is_count,
+    Operand.TYPE: lambda value: isinstance(value, str) and value in TYPES,
+    Operand.EXPECTATION: _is_simple_expectation,
+    Operand.EXPECTATIONS: _are_simple_expectations,
     Operand.NOTHING: lambda value: value is msgspec.UNSET,
     Operand.VALUE: lambda value: value is not msgspec.UNSET,
     Operand.PAIR: lambda value: isinstance(value, list) and len(value) == 2,
@@ -351,6 +382,7 @@ def evaluate_check(
     required_args: tuple[str, ...] | None,
     evidence: Evidence | EvidenceUnavailable | None,
     at: int,
+    operators: Mapping[str, Operator] = OPERATORS,
 ) -> CheckResult:
     """Return the result of a check within the cap. `required_args` is None for an unknown tool."""
     if required_args is None:
@@ -361,7 +393,9 @@ def evaluate_check(
         explain = f"{check.tool} needs the argument {names}, and nothing stands in for it"
         return _result(check, CheckVerdict.NOT_EVALUABLE, explain)
     if isinstance(evidence, Evidence):
-        return _adjudicate(check, evidence, at) if check.adjudicates else _observe(check, evidence)
+        if check.adjudicates:
+            return _adjudicate(check, evidence, at, operators)
+        return _observe(check, evidence)
     reason = evidence.reason if evidence else "the tool was not asked"
     explain = f"no evidence: {reason}"
     return _result(check, CheckVerdict.EVIDENCE_UNAVAILABLE, explain, unavailable=reason)
@@ -401,11 +435,13 @@ def _result(
     )
 
 
-def _adjudicate(check: Check, evidence: Evidence, at: int) -> CheckResult:
+def _adjudicate(
+    check: Check, evidence: Evidence, at: int, operators: Mapping[str, Operator]
+) -> CheckResult:
     results, explanations = [], []
     for expectation in check.expectations:
         lookup = _look_up(evidence.fact, expectation)
-        result = OPERATORS[expectation.op].apply(lookup, expectation, at)
+        result = operators[expectation.op].apply(lookup, expectation, at)
         results.append(ExpectationResult(result.outcome, _observed_value(lookup)))
         explanations.append(_explanation(expectation, lookup, result))
     outcomes = {result.outcome for result in results}

@@ -2,11 +2,11 @@
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, StrEnum
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
@@ -15,6 +15,7 @@ from affidavit.base.timestamps import (
     MAX_CLOCK_SKEW_S,
     NANOSECONDS,
     find_nanoseconds,
+    find_offset_nanoseconds,
     is_older,
     seconds_text,
 )
@@ -27,6 +28,7 @@ from affidavit.checks.values import (
     is_number,
     is_scalar,
     kind_of,
+    look_up_path,
     scalar_text,
 )
 
@@ -350,6 +352,42 @@ def _not_a_version(whose: str, value: JsonValue) -> OperatorResult:
     )
 
 
+# Length and type.
+
+
+def _find_length(value: JsonValue) -> int | None:
+    return len(value) if isinstance(value, str | list | dict) else None
+
+
+def _length_comparison(holds: Callable[[int, int], bool]) -> Comparison:
+    def compare(observed: JsonValue, expected: Any) -> OperatorResult:
+        length = _find_length(observed)
+        if length is None:
+            return not_evaluable(f"the evidence has {kind_of(observed)} here, which has no length")
+        return operator_result(holds(length, expected), f"its length is {length}")
+
+    return compare
+
+
+TYPES: Final[Mapping[str, Callable[[JsonValue], bool]]] = MappingProxyType(
+    {
+        "null": lambda value: value is None,
+        "boolean": lambda value: isinstance(value, bool),
+        "integer": lambda value: is_number(value) and value == int(cast(float, value)),
+        "number": is_number,
+        "string": lambda value: isinstance(value, str),
+        "array": lambda value: isinstance(value, list),
+        "object": lambda value: isinstance(value, dict),
+    }
+)
+"""The types of JSON Schema. A whole number is an integer, also if it is written as 1.0."""
+
+
+def is_type(observed: JsonValue, expected: str) -> OperatorResult:
+    """`is_type`: the value has this type."""
+    return operator_result(TYPES[expected](observed))
+
+
 class Operand(Enum):
     """The operand of an operator."""
 
@@ -359,6 +397,12 @@ class Operand(Enum):
     MEMBERS = "`value`: a list of one or more single values, and no `tol`"
     WITHIN = "`value` and `tol` side by side; `tol` is a number that is not negative"
     SECONDS = "`value`: a number of seconds that is not negative, and no `tol`"
+    COUNT = "`value`: a whole number that is not negative, and no `tol`"
+    TYPE = "`value`: null, boolean, integer, number, string, array or object, and no `tol`"
+    EXPECTATION = (
+        "`value`: one expectation without every, some, any_of, fresh_within_s, and no `tol`"
+    )
+    EXPECTATIONS = "`value`: a list of 1 to 8 expectations as for every, and no `tol`"
 
 
 Apply: TypeAlias = Callable[[PathLookup, Expectation, int], OperatorResult]
@@ -395,6 +439,15 @@ def _tolerance_operator(compare: Callable[[Any, Any, Any], OperatorResult]) -> A
     return apply
 
 
+def _null_operator(wanted: bool) -> Apply:
+    def apply(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
+        if not lookup.found:
+            return not_evaluable(lookup.reason)
+        return operator_result((lookup.value is None) is wanted)
+
+    return apply
+
+
 def _exists(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
     return (
         not_evaluable(lookup.reason)
@@ -411,26 +464,92 @@ def _not_exists(lookup: PathLookup, expectation: Expectation, at: int) -> Operat
     )
 
 
-def _fresh_within_s(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
+def _freshness(find_moment: Callable[[object], int | None]) -> Apply:
+    """Return `fresh_within_s` for a way to read times."""
+
+    def apply(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
+        if not lookup.found:
+            return not_evaluable(lookup.reason)
+        moment = find_moment(lookup.value)
+        if moment is None:
+            return not_evaluable(
+                f"the evidence has {kind_of(lookup.value)} ({display_value(lookup.value)}) here, "
+                "not a time such as 2026-01-31T14:30:00Z"
+            )
+        age = at - moment
+        if age < -MAX_CLOCK_SKEW_S * NANOSECONDS:
+            return operator_result(
+                False, f"FUTURE: the time lies {seconds_text(age)} s ahead of the check"
+            )
+        if is_older(age, expectation.value):
+            return operator_result(False, f"STALE: the evidence is {seconds_text(age)} s old")
+        return operator_result(True)
+
+    return apply
+
+
+# Operators over the members of a list, and over several expectations. They are not nested.
+
+
+def _nested_result(member: JsonValue, wire: Any, at: int) -> OperatorResult:
+    """Apply an expectation to a member; its path is relative to the member."""
+    expectation = msgspec.convert(wire, Expectation)
+    lookup = look_up_path(member, expectation.path)
+    return OPERATORS[expectation.op].apply(lookup, expectation, at)
+
+
+def _members_of(lookup: PathLookup) -> list[JsonValue] | OperatorResult:
     if not lookup.found:
         return not_evaluable(lookup.reason)
-    moment = find_nanoseconds(lookup.value)
-    if moment is None:
-        return not_evaluable(
-            f"the evidence has {kind_of(lookup.value)} ({display_value(lookup.value)}) here, "
-            "not a time such as 2026-01-31T14:30:00Z"
-        )
-    age = at - moment
-    if age < -MAX_CLOCK_SKEW_S * NANOSECONDS:
-        return operator_result(
-            False, f"FUTURE: the time lies {seconds_text(age)} s ahead of the check"
-        )
-    if is_older(age, expectation.value):
-        return operator_result(False, f"STALE: the evidence is {seconds_text(age)} s old")
-    return operator_result(True)
+    if not isinstance(lookup.value, list):
+        return not_evaluable(f"the evidence has {kind_of(lookup.value)} here, not a list")
+    if not lookup.value:
+        return not_evaluable("the list is empty, so nothing was checked")
+    return lookup.value
 
 
-OPERATORS: Final[Mapping[str, Operator]] = MappingProxyType(
+def _every(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
+    members = _members_of(lookup)
+    if isinstance(members, OperatorResult):
+        return members
+    results = [_nested_result(member, expectation.value, at) for member in members]
+    worst = (ExpectationOutcome.FAILED, ExpectationOutcome.NOT_EVALUABLE)
+    return _decisive(results, worst, ExpectationOutcome.HELD)
+
+
+def _some(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
+    members = _members_of(lookup)
+    if isinstance(members, OperatorResult):
+        return members
+    results = [_nested_result(member, expectation.value, at) for member in members]
+    return _decisive(results, _BEST, ExpectationOutcome.FAILED)
+
+
+def _any_of(lookup: PathLookup, expectation: Expectation, at: int) -> OperatorResult:
+    if not lookup.found:
+        return not_evaluable(lookup.reason)
+    results = [_nested_result(lookup.value, wire, at) for wire in expectation.value]
+    return _decisive(results, _BEST, ExpectationOutcome.FAILED)
+
+
+_BEST: Final = (ExpectationOutcome.HELD, ExpectationOutcome.NOT_EVALUABLE)
+
+
+def _decisive(
+    results: Sequence[OperatorResult],
+    first: tuple[ExpectationOutcome, ...],
+    otherwise: ExpectationOutcome,
+) -> OperatorResult:
+    """Return the first of these outcomes that occurs, with its number and note."""
+    for outcome in first:
+        for number, result in enumerate(results):
+            if result.outcome is outcome:
+                note = f": {result.note}" if result.note else ""
+                return OperatorResult(outcome, f"number {number} decides{note}")
+    return OperatorResult(otherwise, f"all {len(results)} alike")
+
+
+_ENGINE_1_0: Final[Mapping[str, Operator]] = MappingProxyType(
     {
         "eq": Operator(Operand.VALUE, _value_operator(equals)),
         "ne": Operator(Operand.VALUE, _value_operator(differs)),
@@ -451,6 +570,31 @@ OPERATORS: Final[Mapping[str, Operator]] = MappingProxyType(
         "semver_prefix": Operator(Operand.VALUE, _value_operator(version_has_prefix)),
         "exists": Operator(Operand.NOTHING, _exists),
         "not_exists": Operator(Operand.NOTHING, _not_exists),
-        "fresh_within_s": Operator(Operand.SECONDS, _fresh_within_s, reads_time=True),
+        "fresh_within_s": Operator(Operand.SECONDS, _freshness(find_nanoseconds), reads_time=True),
     }
 )
+
+OPERATORS: Final[Mapping[str, Operator]] = MappingProxyType(
+    {
+        **_ENGINE_1_0,
+        "fresh_within_s": Operator(
+            Operand.SECONDS, _freshness(find_offset_nanoseconds), reads_time=True
+        ),
+        "length_eq": Operator(Operand.COUNT, _value_operator(_length_comparison(operator.eq))),
+        "length_gte": Operator(Operand.COUNT, _value_operator(_length_comparison(operator.ge))),
+        "length_lte": Operator(Operand.COUNT, _value_operator(_length_comparison(operator.le))),
+        "is_type": Operator(Operand.TYPE, _value_operator(is_type)),
+        "is_null": Operator(Operand.NOTHING, _null_operator(True)),
+        "not_null": Operator(Operand.NOTHING, _null_operator(False)),
+        "any_of": Operator(Operand.EXPECTATIONS, _any_of),
+        "every": Operator(Operand.EXPECTATION, _every),
+        "some": Operator(Operand.EXPECTATION, _some),
+    }
+)
+NESTING: Final = frozenset({"any_of", "every", "some"})
+
+ENGINE_VERSION: Final = "1.1.0"
+ENGINES: Final[Mapping[str, Mapping[str, Operator]]] = MappingProxyType(
+    {"1.0.0": _ENGINE_1_0, ENGINE_VERSION: OPERATORS}
+)
+"""The operators of every engine version, so that old receipts are replayed by their own rules."""

@@ -41,6 +41,7 @@ from affidavit.checks.facts import (
     fact_digest,
     make_fact,
 )
+from affidavit.checks.operators import ENGINE_VERSION, ENGINES, Operator
 from affidavit.checks.routes import ROUTE_RULE, QuestionRoute, RouteTable, compile_question
 from affidavit.checks.values import display_value
 
@@ -112,10 +113,9 @@ class RefusalV1(_ReceiptPart, frozen=True, kw_only=True):
     served_by: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
-ENGINE_VERSION: Final = "1.1.0"
-# The engines whose receipts are replayed, and how each assesses facts.
-_ENGINES: Final = {"1.0.0": FIRST_FACT_RULE, ENGINE_VERSION: FACT_RULE}
-_RULES: Final = frozenset({EVALUATION_RULE, CONFIDENCE_RULE, ROUTE_RULE, *_ENGINES.values()})
+# How each engine assesses facts. Its operators are those of `ENGINES`.
+_FACT_RULES: Final = {"1.0.0": FIRST_FACT_RULE, ENGINE_VERSION: FACT_RULE}
+_RULES: Final = frozenset({EVALUATION_RULE, CONFIDENCE_RULE, ROUTE_RULE, *_FACT_RULES.values()})
 CANONICALIZATION: Final = "json-sorted-compact"
 DISCLAIMERS: Final = (
     "The signature proves integrity, not truth.",
@@ -348,8 +348,8 @@ def _require_known_rules(body: ReceiptBody) -> None:
     evaluator = reproduce.get("evaluator") if isinstance(reproduce, dict) else None
     if isinstance(evaluator, dict):
         engine, named = evaluator.get("engine_version"), evaluator.get("rules")
-        if isinstance(engine, str) and engine not in _ENGINES:
-            known = ", ".join(f"answer-eval/{each}" for each in _ENGINES)
+        if isinstance(engine, str) and engine not in _FACT_RULES:
+            known = ", ".join(f"answer-eval/{each}" for each in _FACT_RULES)
             raise _UnreplayableError(f"answer-eval/{excerpt(engine)}; this version has {known}")
         rules += named if isinstance(named, list) else ()
     for rule in rules:
@@ -428,7 +428,7 @@ def _recomputed_members(answer: AnswerV1, moment: int) -> dict[str, Any]:
     _require_distinct_ids([check.id for check in answer.checks])
     engine = answer.reproduce.evaluator.engine_version
     for fact in answer.evidence_index.values():
-        if fact.verification.rule != _ENGINES[engine]:
+        if fact.verification.rule != _FACT_RULES[engine]:
             raise _UnreplayableError(f"{fact.verification.rule} of answer-eval/{engine}")
     facts = {
         digest: Evidence(digest, _rebuild_fact(digest, fact, answer.generated_at))
@@ -438,8 +438,9 @@ def _recomputed_members(answer: AnswerV1, moment: int) -> dict[str, Any]:
         name: Tool(name=name, required_args=tuple(tool.required_args))
         for name, tool in answer.reproduce.tools.items()
     }
+    operators = ENGINES[engine]
     results = [
-        _rebuild_result(number, check, facts, tools, moment)
+        _rebuild_result(number, check, facts, tools, moment=moment, operators=operators)
         for number, check in enumerate(answer.checks)
     ]
     return _computed_members(results, {digest: each.fact for digest, each in facts.items()})
@@ -450,11 +451,13 @@ def _rebuild_result(
     check: CheckResult,
     facts: Mapping[str, Evidence],
     tools: Mapping[str, Tool],
+    *,
     moment: int,
+    operators: Mapping[str, Operator],
 ) -> CheckResult:
     path = f"checks[{number}]"
     try:
-        validate_check(check)
+        validate_check(check, operators)
     except AffidavitError as error:
         raise _UnreplayableError(f"{path}.{error.where.field}: {error.message}") from None
     if number >= MAX_CHECKS:
@@ -465,7 +468,8 @@ def _rebuild_result(
         raise _ForeignEvidenceError(f"{path}.evidence", problem)
     lost = None if check.unavailable is msgspec.UNSET else EvidenceUnavailable(check.unavailable)
     tool = tools.get(check.tool)
-    return evaluate_check(check, tool.required_args if tool else None, lost or cited, moment)
+    required = tool.required_args if tool else None
+    return evaluate_check(check, required, lost or cited, moment, operators)
 
 
 def _rebuild_fact(digest: str, fact: Fact, at: str) -> Fact:

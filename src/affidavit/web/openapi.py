@@ -27,7 +27,7 @@ from litestar.openapi.spec.enums import OpenAPIType
 
 from affidavit import __version__
 from affidavit.checks.check import MAX_EXPECTATIONS
-from affidavit.checks.operators import OPERATORS, Operand
+from affidavit.checks.operators import OPERATORS, TYPES, Operand
 from affidavit.checks.values import MAX_PATH_CHARACTERS, MAX_PATH_DEPTH
 from affidavit.web.problems import ProblemV1
 
@@ -163,6 +163,15 @@ _OPERAND_SCHEMAS: Final[dict[Operand, Any]] = {
     Operand.MEMBERS: {"type": "array", "minItems": 1, "items": _SINGLE},
     Operand.WITHIN: _NOT_AN_OBJECT,
     Operand.SECONDS: _SIZE,
+    Operand.COUNT: {"type": "integer", "minimum": 0},
+    Operand.TYPE: {"enum": list(TYPES)},
+    Operand.EXPECTATION: {"type": "object"},
+    Operand.EXPECTATIONS: {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MAX_EXPECTATIONS,
+        "items": {"type": "object"},
+    },
 }
 
 
