@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from affidavit.base.statistics import Rate, design_effect, wilson
+from affidavit.base.statistics import Rate, design_effect, mcnemar_worse, wilson
 
 EFFECTS: dict[str, tuple[Rate, list[Rate], float]] = {
     "no clusters": (Rate(3, 10), [], 1.0),
@@ -41,3 +41,16 @@ def test_an_interval_of_clusters_is_never_narrower(clusters: list[Rate], rest: R
     assert effect >= 1
     assert 0 <= wide.low <= plain.low + 1e-12
     assert plain.high - 1e-12 <= wide.high <= 1
+
+
+@pytest.mark.parametrize(
+    ("broken", "mended", "wanted"),
+    [(0, 0, 1.0), (5, 0, 1 / 32), (4, 0, 1 / 16), (0, 3, 1.0), (2, 1, 0.5)],
+)
+def test_the_one_sided_test_for_worse(broken: int, mended: int, wanted: float) -> None:
+    assert mcnemar_worse(only_first=broken, only_second=mended) == wanted
+
+
+def test_negative_counts_of_pairs_are_a_defect() -> None:
+    with pytest.raises(ValueError, match="negative"):
+        mcnemar_worse(only_first=-1, only_second=0)

@@ -346,3 +346,93 @@ def test_refusals_in_other_words_are_refusals_and_are_listed(tmp_path: Path) -> 
     assert report["counts"]["refused"] == 4
     _, report = report_of("rag", *files, *tokens, "--refusal-mode", "exact")
     assert (report["counts"]["refused"], report["settings"]["refusal_mode"]) == (2, "exact")
+
+
+MARKS: dict[str, tuple[str, bool | None]] = {
+    "a number": ("A lion [1].", True),
+    "a source": ("A lion [Source 1].", True),
+    "a document": ("A lion [doc 1].", True),
+    "a footnote": ("A lion.[^1]", True),
+    "brackets of assistants": ("A lion\u30101\u3011.", True),
+    "with a position": ("A lion\u30101:0\u2020source\u3011.", True),
+    "another passage": ("A lion [2].", False),
+    "beyond the passages": ("A lion [7].", False),
+    "a word in brackets is none": ("A lion [sic].", None),
+    "a year is none": ("A lion [2024].", None),
+    "no mark": ("A lion.", None),
+}
+
+
+@pytest.mark.parametrize(("answer", "hit"), MARKS.values(), ids=MARKS.keys())
+def test_marks_of_citations(tmp_path: Path, answer: str, hit: bool | None) -> None:
+    given = {"retrieved_contexts": ["one", "two"], "reference_contexts": ["one"]}
+    _, report = report_of("rag", lines(tmp_path / "r.jsonl", [asked("q?", answer, **given)]))
+    said = {True: "pass", False: "fail", None: "not_measured"}[hit]
+    assert [group["H"] for group in report["items"]] == [said]
+
+
+def test_columns_can_be_mapped(tmp_path: Path) -> None:
+    rows = [{"Frage": "q?", "expected": "a lion", "bot": RIGHT}]
+    file = lines(tmp_path / "rows.jsonl", rows)
+    told = run("gate", "rag", file)
+    assert (told.exit_code, "--map answer=output" in told.stderr) == (2, True)
+    mapped = ("--map", "question=Frage", "--map", "answer=bot")
+    assert report_of("rag", file, *mapped, *BY_TEXT)[0] == 0
+    table = tmp_path / "rows.csv"
+    table.write_text("Frage,expected,bot\nq?,a lion,a dog\n")
+    assert report_of("rag", str(table), *mapped, *BY_TEXT)[0] == 1
+    told = run("gate", "rag", file, "--map", "question=Frage", "--map", "answer=reply")
+    assert (told.exit_code, "no column 'reply' to map" in told.stderr) == (2, True)
+    assert run("gate", "rag", file, "--map", "answer").exit_code == 2
+    assert run("gate", "rag", file, "--map", "a=b", "--map", "a=c").exit_code == 2
+
+
+def test_tables_of_pandas_and_arrow(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    rows = [{"question": f"{n}?", "expected": "a lion", "answer": RIGHT} for n in range(2)]
+    columns = {name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]}
+    by_column, packed = tmp_path / "frame.json", tmp_path / "table.arrow"
+    by_column.write_text(json.dumps(columns))
+    table = pyarrow.Table.from_pylist(rows)
+    with pyarrow.ipc.new_file(str(packed), table.schema) as writer:
+        writer.write_table(table)
+    for file in (by_column, packed):
+        code, report = report_of("rag", str(file), *BY_TEXT)
+        assert (code, report["counts"]["gold"]) == (0, 2)
+
+
+def test_kappa_of_few_pairs_is_uncertain_and_can_be_asked_for(tmp_path: Path) -> None:
+    labels = ("VALID", "VALID", "REJECT", "REJECT")
+    for times, code in ((1, 3), (30, 0)):
+        pairs = [
+            {"qid": f"q{n}", "scholar": {"label": label}, "auditor": {"label": label}}
+            for n, label in enumerate(labels * times)
+        ]
+        file = lines(tmp_path / "pairs.jsonl", pairs)
+        gates = ("--gates", "kappa>=0.75@95", "pa=off")
+        ended, report = report_of("agreement", "--pairs", file, *gates)
+        low, high = report["metrics"]["kappa"]["ci95"]
+        assert (ended, high, low < 0.5) == (code, 1, times == 1)
+
+
+def test_a_percentile_takes_a_confidence(tmp_path: Path) -> None:
+    for count, code in ((40, 3), (400, 0)):
+        rows = [{"qid": str(n), "e2e_ms": 1000 + n % 10} for n in range(count)]
+        file = lines(tmp_path / "latency.jsonl", rows)
+        assert report_of("latency", file, "--gates", "p95_ms<=1010@95")[0] == code
+    assert report_of("latency", file, "--gates", "p95_ms<=1008@95")[0] == 1
+
+
+def test_five_of_five_changed_items_are_a_regression(tmp_path: Path) -> None:
+    before = tmp_path / "before.json"
+    given = {"retrieved_contexts": ["one"], "reference_contexts": ["one"]}
+    cited = [asked(f"{n}?", f"{RIGHT} [1]", **given) for n in range(9)]
+    run("gate", "rag", lines(tmp_path / "old.jsonl", cited), "--report", str(before))
+    for wrong, code in ((4, 3), (5, 1)):
+        now = [
+            {**row, "response": f"{WRONG} [1]"} if n < wrong else row for n, row in enumerate(cited)
+        ]
+        file = lines(tmp_path / "now.jsonl", now)
+        ended = run("gate", "rag", file, "--report", str(tmp_path / "now.json"))
+        compared = run("compare", str(before), str(tmp_path / "now.json"))
+        assert (ended.exit_code, compared.exit_code) == (1, code)

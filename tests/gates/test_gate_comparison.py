@@ -22,7 +22,9 @@ def outcomes(text: str) -> dict[str, bool | None]:
 COMPARED = {
     "six the same way, none the other": ("------", "++++++", "improved"),
     "six became wrong": ("++++++", "------", "regressed"),
-    "five are too few": ("+++++", "-----", "cannot_tell"),
+    "four are too few": ("++++", "----", "cannot_tell"),
+    "five are enough, because the test for worse is one-sided": ("+++++", "-----", "regressed"),
+    "five are too few for better": ("-----+", "+++++-", "cannot_tell"),
     "as many each way": ("+-" * 20, "-+" * 20, "cannot_tell"),
     "nothing changed": ("++--", "++--", "held"),
     "too few became right, but none wrong": ("--+", "+++", "held"),

@@ -699,7 +699,7 @@ def test_a_role_of_our_own_rows(tmp_path: Path) -> None:
 
 def test_what_the_caller_decides(tmp_path: Path) -> None:
     data = json_bytes([{**Q, "reference": "keine Angabe"}])
-    (row,) = rows_from(tmp_path, data, refusal="keine Angabe")
+    (row,) = rows_from(tmp_path, data, refusals=("keine Angabe",))
     assert gold(row)["answerable"] is False
     (row,) = rows_from(tmp_path, data, reference_as_claim=False)
     assert "gold_claim_substr" not in gold(row)

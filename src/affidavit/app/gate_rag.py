@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from affidavit.app.gate_inputs import (
     STANDARD_INPUT,
@@ -89,7 +89,7 @@ def _compared(request: RagRequest, outcome: RagResult) -> Comparison | None:
 def evaluate_locally(request: RagRequest, run: ParallelRun) -> RagResult:
     """Evaluate on this machine; `run` executes the parts, in one process or several."""
     with (
-        sources_named("trace", request.trace) as traces,
+        sources_named("trace", request.trace, request.columns) as traces,
         sources_named("gold", request.gold) as named,
         _garbage_collector_off(),
     ):
@@ -204,6 +204,7 @@ class RagPlan(GatePlan, frozen=True, kw_only=True):
     scu_rules: Name | None = None
     expect_gold_digest: Name | None = None
     allow_missing: bool = False
+    map: dict[Name, Name] = field(default_factory=dict)
     jobs: Annotated[int, Meta(ge=1, le=256)] = 1
 
 
@@ -233,6 +234,7 @@ def gate_rag(
         baseline=baseline_outcomes(plan.fail_on_regression, RAG_KIND),
         items=items,
         jobs=plan.jobs,
+        columns=plan.map,
     )
     if engine == "spark":
         return decide_rag(request, lambda asked: _evaluate_on_spark(asked, master))

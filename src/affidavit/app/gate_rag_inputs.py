@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
 
 from msgspec import UNSET, structs
@@ -85,6 +86,8 @@ class RagSource:
     format: "ToolName | None" = None
     doubt: AffidavitError | None = None
     is_empty: bool = False
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """The names of the file's columns by ours, if the user maps them."""
 
     @property
     def appends(self) -> bool:
@@ -95,15 +98,19 @@ class RagSource:
 
 
 @contextmanager
-def sources_named(role: str, names: Iterable[str]) -> Iterator[tuple[RagSource, ...]]:
-    """Yield the sources of some names.
+def sources_named(
+    role: str, names: Iterable[str], columns: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[tuple[RagSource, ...]]:
+    """Yield the sources of some names; `columns` maps the columns of tables.
 
     Standard input is copied to a temporary file, because rows are read twice.
     """
     files = files_named(names)
     with _standard_input() if STANDARD_INPUT in files else nullcontext("") as kept:
         yield tuple(
-            _detect_source(kept if name == STANDARD_INPUT else name, shown_name(name), role)
+            _detect_source(
+                kept if name == STANDARD_INPUT else name, shown_name(name), role, columns
+            )
             for name in files
         )
 
@@ -121,7 +128,7 @@ def _standard_input() -> Iterator[str]:
         yield str(file)
 
 
-def _detect_source(file: str, shown: str, role: str) -> RagSource:
+def _detect_source(file: str, shown: str, role: str, columns: Mapping[str, str]) -> RagSource:
     """Return a file with its format; our own lines are recognised by the first one.
 
     A .jsonl file that is not recognised is assumed to be ours, so that each bad line is reported.
@@ -135,7 +142,7 @@ def _detect_source(file: str, shown: str, role: str) -> RagSource:
     from affidavit.importers.tool_format import ToolName
 
     try:
-        found = detect(file)
+        found = detect(file, columns=columns)
     except AffidavitError as error:
         where = Where(shown, error.where.line, error.where.field)
         doubt = AffidavitError(error.fault, where, **error.values)
@@ -145,7 +152,7 @@ def _detect_source(file: str, shown: str, role: str) -> RagSource:
         raise doubt from None
     # A byte order mark is harmless, except to the fast reader.
     is_own = found is ToolName.NATIVE and not head.startswith(BOM_UTF8)
-    return RagSource(file, shown, is_own, found)
+    return RagSource(file, shown, is_own, found, columns=columns)
 
 
 def shards_needed(golds: Iterable[RagSource], sources: Iterable[RagSource]) -> int:
@@ -179,6 +186,7 @@ def imported_rows(
         on_doubt=on_doubt,
         refusals=refusals,
         shown=source.shown,
+        columns=source.columns,
     ):
         try:
             gold = row.gold and gold_from_value(row.gold, row.line, source.shown)
@@ -237,6 +245,7 @@ class RagRequest:
     baseline: Mapping[str, bool | None] | None = None
     items: bool = True
     jobs: int = 1
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def needs_items(self) -> bool:

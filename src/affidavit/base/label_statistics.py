@@ -86,7 +86,9 @@ def kappa_interval(
     """Return the large-sample interval of Cohen's kappa; None if kappa is not measured.
 
     Origin: Fleiss, Cohen and Everitt (1969), the variance of kappa when it is not zero. The sums
-    are exact fractions and are rounded once.
+    are exact fractions and are rounded once. For few items this interval is too narrow, and for
+    perfect agreement it has no width. So it reaches at least as far as the kappas of the ends of
+    Wilson's interval for the observed agreement, with the agreement by chance as it is.
     """
     found = agreement_from_counts(counts)
     if found.kappa is None:
@@ -106,7 +108,12 @@ def kappa_interval(
         else:
             total += share * ((second[one] + first[other]) * off) ** 2
     spread = z_value(confidence) * sqrt(total / items) / float(1 - expected)
-    return Interval(max(-1.0, float(kappa) - spread), min(1.0, float(kappa) + spread))
+    agreed = wilson(found.observed, confidence) or Interval(0, 1)
+    by_chance = float(expected)
+    low, high = ((end - by_chance) / (1 - by_chance) for end in (agreed.low, agreed.high))
+    return Interval(
+        max(-1.0, min(low, float(kappa) - spread)), min(1.0, max(high, float(kappa) + spread))
+    )
 
 
 # Quality of binary verdicts and scores: counts, F1, AUROC and calibration.

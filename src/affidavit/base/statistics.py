@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import lru_cache
 from hashlib import shake_256
 from itertools import accumulate
-from math import floor, fsum, isfinite, perm, sqrt
+from math import comb, floor, fsum, isfinite, perm, sqrt
 from struct import unpack
 from typing import Final, TypeVar, overload
 
@@ -427,6 +427,18 @@ def mcnemar_exact(*, only_first: int, only_second: int, agreeing: int) -> float 
         return None
     weights = _weights(0, changed, changed // 2, lambda seen: (changed - seen, seen + 1))
     return _share_no_likelier(weights, only_first)
+
+
+def mcnemar_worse(*, only_first: int, only_second: int) -> float:
+    """Return the one-sided p-value of McNemar's exact test that the second run is worse.
+
+    It is the probability that, of the items that changed, at least `only_first` passed only in the
+    first run, if a change is as likely in either direction. Without a change it is 1.
+    """
+    if min(only_first, only_second) < 0:
+        raise ValueError("counts of pairs must not be negative")
+    changed = only_first + only_second
+    return sum(comb(changed, count) for count in range(only_first, changed + 1)) / 2**changed
 
 
 def fisher_exact(first: Rate, second: Rate) -> float | None:

@@ -108,6 +108,13 @@ ENGINES = ("local", "spark")
 )
 @click.option("--expect-gold-digest", help="Refuse a gold set with another digest: sha256:...")
 @click.option(
+    "--map",
+    "columns",
+    multiple=True,
+    metavar="OURS=THEIRS",
+    help="Read a column of the traces under one of our names: answer=output. Repeatable.",
+)
+@click.option(
     "--items/--no-items",
     default=True,
     help="Whether the report names every item, for --fail-on-regression and compare.",
@@ -133,6 +140,7 @@ def rag(
     scu_enforced: bool,
     scu_rules: Path | None,
     expect_gold_digest: str | None,
+    columns: tuple[str, ...],
     items: bool,
     jobs: int,
     engine: str,
@@ -169,6 +177,7 @@ def rag(
             refusal=refusals,
             refusal_mode=refusal_mode,
             expect_gold_digest=expect_gold_digest,
+            map=_mapped_columns(columns),
             jobs=jobs,
             allow_missing=options.allow_missing,
             **options.shared,
@@ -178,6 +187,16 @@ def rag(
         master=master,
     )
     return finish_gate(terminal, options, report)
+
+
+def _mapped_columns(given: tuple[str, ...]) -> dict[str, str]:
+    """Return the file's columns by our names."""
+    pairs = [text.partition("=") for text in given]
+    if not all(ours and theirs for ours, _, theirs in pairs):
+        raise click.UsageError("--map needs two names, such as answer=output")
+    if len({ours for ours, *_ in pairs}) < len(pairs):
+        raise click.UsageError("--map names a column twice")
+    return {ours: theirs for ours, _, theirs in pairs}
 
 
 def _reject_unused_rag_options(engine: str, *, wants_items: bool) -> None:

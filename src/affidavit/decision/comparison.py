@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from affidavit.base.statistics import mcnemar_exact, rounded
+from affidavit.base.statistics import mcnemar_exact, mcnemar_worse, rounded
 from affidavit.decision.counts import EMPTY_LISTING, Count, Listing, listing_of
 
 SIGNIFICANCE_LEVEL: Final = 0.05
@@ -35,6 +35,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     compared: Count = 0
     p_value: float | None = None
     test: str = "McNemar, exact, two-sided"
+    p_worse: float | None = None
+    """The p-value of the one-sided test, which decides whether the run is worse."""
     broken: Listing = EMPTY_LISTING
     mended: Listing = EMPTY_LISTING
     lost: Listing = EMPTY_LISTING
@@ -57,11 +59,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         """Whether items not measured could make it a regression, or nothing can be compared."""
         if self.change is Change.REGRESSED:
             return False
-        broken, mended = self.broken.total, self.mended.total
-        at_worst = _p_value(broken + self.lost.total, mended, self.compared - broken - mended)
-        if not self.compared or at_worst is None:
+        if not self.compared:
             return True
-        return broken + self.lost.total > mended and at_worst < SIGNIFICANCE_LEVEL
+        at_worst = self.broken.total + self.lost.total
+        return _worse(at_worst, self.mended.total) < SIGNIFICANCE_LEVEL
 
 
 def compare_outcomes(
@@ -102,6 +103,7 @@ def compare_outcomes(
         why=why,
         compared=compared,
         p_value=rounded(p_value),
+        p_worse=rounded(_worse(broken.total, mended.total)) if compared else None,
         broken=broken,
         mended=mended,
         lost=gone,
@@ -113,6 +115,10 @@ def compare_outcomes(
 
 def _p_value(broken: int, mended: int, agreeing: int) -> float | None:
     return mcnemar_exact(only_first=broken, only_second=mended, agreeing=agreeing)
+
+
+def _worse(broken: int, mended: int) -> float:
+    return mcnemar_worse(only_first=broken, only_second=mended)
 
 
 def _classify_change(
@@ -128,9 +134,11 @@ def _classify_change(
     if p_value is None or at_worst is None:
         return Change.CANNOT_TELL, "no item was measured in both runs"
     unseen = f", and {lost} that were right were not measured now" if lost else ""
-    odds = _format_p_value(p_value)
+    worse = _worse(broken, mended)
+    odds = _format_p_value(worse if broken > mended else p_value)
     said = f"of {pairs} items {mended} became right and {broken} wrong ({odds}){unseen}"
-    if broken > mended and p_value < SIGNIFICANCE_LEVEL:
+    # Whether a run is worse is a question about one direction, so its test is one-sided.
+    if worse < SIGNIFICANCE_LEVEL:
         return Change.REGRESSED, f"{said}: chance alone does so in fewer than 1 of 20 runs"
     if mended > broken + lost and at_worst < SIGNIFICANCE_LEVEL:
         return Change.IMPROVED, f"{said}: chance alone does so in fewer than 1 of 20 runs"

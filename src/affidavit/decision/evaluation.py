@@ -4,8 +4,8 @@ Items that were not measured could come out either way. A gate passes only if it
 case, fails only if it would fail in every case, and is not measured otherwise.
 """
 
-from collections.abc import Iterable, Mapping
-from math import ceil
+from collections.abc import Callable, Iterable, Mapping
+from math import ceil, inf, isinf
 from typing import Final
 
 from msgspec import Struct
@@ -61,6 +61,8 @@ class Measure(Struct, frozen=True, kw_only=True):
     still_open: int = 0
     count: int | None = None
     items: tuple[str, ...] | None = None
+    interval_at: Callable[[float], Interval | None] | None = None
+    """The interval of a figure that is not a share, at a confidence."""
     design_effect: float = 1.0
     """By which factor items that repeat a question raise the variance of the rate."""
 
@@ -279,12 +281,17 @@ def _status_and_reason(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:
         return GateStatus.OPEN, f"{said}, but {_format_items(left)} not measured could turn {gate}"
     bound = _bound(gate, measure)
     if bound is not None and not gate.holds(bound):
-        return (
-            GateStatus.OPEN,
-            f"{said}, but its interval reaches to {_format_value(bound)}: too few items for {gate}"
-            f" ({_items_needed(gate, measure)} would do at this rate)",
-        )
+        return GateStatus.OPEN, f"{said}, but {_too_few(gate, measure, bound)}"
     return GateStatus.PASSED, f"{said}, as {gate} asks"
+
+
+def _too_few(gate: Gate, measure: Measure, bound: float) -> str:
+    if isinf(bound):
+        return f"there are too few items for an interval, which {gate} asks for"
+    reaches = f"its interval reaches to {_format_value(bound)}: too few items for {gate}"
+    if measure.rate is None:
+        return reaches
+    return f"{reaches} ({_items_needed(gate, measure)} would do at this rate)"
 
 
 def _why_not_measured(gate: Gate, measure: Measure) -> str:
@@ -318,7 +325,13 @@ def _extremes(gate: Gate, measure: Measure) -> tuple[float, float]:
 
 def _bound(gate: Gate, measure: Measure) -> float | None:
     """Return the worse bound of the interval that the gate asks for, in the worst case."""
-    if gate.confidence is None or measure.rate is None:
+    if gate.confidence is None:
+        return None
+    if measure.interval_at is not None:
+        found = measure.interval_at(gate.confidence)
+        widest = Interval(-inf, inf) if found is None else found
+        return widest.low if gate.metric.more_is_better else widest.high
+    if measure.rate is None:
         return None
     worst = _worst_rate(gate, measure)
     interval = wilson(worst, gate.confidence, measure.design_effect) or Interval(0, 1)

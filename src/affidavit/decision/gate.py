@@ -229,8 +229,8 @@ def _parse_confidence(metric: Metric, percent: str | None, text: str) -> float |
     if percent is None:
         return None
     value = parse_number(percent)
-    if metric.kind is not MetricKind.SHARE:
-        problem = f"{metric.name} is not a share"
+    if metric.kind is not MetricKind.SHARE and not metric.has_interval:
+        problem = f"{metric.name} is not a share and has no interval"
     elif value is None or not _MIN_CONFIDENCE <= value <= _MAX_CONFIDENCE:
         problem = f"{excerpt(percent)} is not a percentage from 50 to 99.9"
     else:

@@ -52,6 +52,8 @@ class Metric(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     may_be_empty: bool = False
     selective: bool = False
+    has_interval: bool = False
+    """Whether a figure that is not a share has an interval, so that a gate can ask for it."""
 
     @property
     def operator(self) -> Literal[">=", "<="]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -175,6 +176,7 @@ class AgreementCounts:
             metric=AGREEMENT_METRICS["kappa"],
             value=found.kappa,
             ci95=kappa_interval(self.pairs),
+            interval_at=partial(kappa_interval, self.pairs),
             count=found.observed.denominator,
         )
         return {"percent_agreement": made["percent_agreement"], "kappa": kappa, **made}

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import accumulate
 from operator import attrgetter
 from typing import Annotated, Final, overload
@@ -116,7 +116,15 @@ class Latencies:
         amplification = tail / middle if middle and tail is not None else None
         values = {**found, "tail_amplification": amplification}
         return {
-            name: Measure(metric=LATENCY_METRICS[name], value=value, ci95=sure.get(name), count=n)
+            name: Measure(
+                metric=LATENCY_METRICS[name],
+                value=value,
+                ci95=sure.get(name),
+                count=n,
+                interval_at=partial(percentile_interval, ordered, PERCENTILES[name])
+                if name in PERCENTILES
+                else None,
+            )
             for name, value in values.items()
         }
 

@@ -59,12 +59,24 @@ RAG_METRICS: Final[MetricTable] = metric_table(
     ]
 )
 
+
+def _percentile(name: str) -> Metric:
+    return Metric(
+        f"{name}_ms",
+        MetricKind.AMOUNT,
+        False,
+        "no latency was measured",
+        (name,),
+        has_interval=True,
+    )
+
+
 LATENCY_METRICS: Final[MetricTable] = metric_table(
     [
-        Metric("p50_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p50",)),
-        Metric("p90_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p90",)),
-        Metric("p95_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p95",)),
-        Metric("p99_ms", MetricKind.AMOUNT, False, "no latency was measured", ("p99",)),
+        _percentile("p50"),
+        _percentile("p90"),
+        _percentile("p95"),
+        _percentile("p99"),
         Metric(
             "tail_amplification", MetricKind.AMOUNT, False, "there is no median above 0", ("tail",)
         ),
@@ -81,6 +93,7 @@ AGREEMENT_METRICS: Final[MetricTable] = metric_table(
             MetricKind.COEFFICIENT,
             True,
             "one label is the only one used, or there are none",
+            has_interval=True,
         ),
         Metric("overruled", MetricKind.COUNT, False, "there are no pairs of labels"),
         Metric(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from io import BufferedReader
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
@@ -189,27 +189,57 @@ def _uneven(cells: int, names: int, file: str, line: int) -> AffidavitError:
 _BATCH_ROWS: Final = 1000
 
 
-def parquet_rows(stream: BufferedReader, file: str) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield each row with its number."""
+def rows_from_columns(value: JsonValue) -> JsonValue:
+    """Return the rows of a table that is stored by columns, as `to_json` of pandas does by default.
+
+    Every column is an object with the same row numbers. Any other value is returned unchanged.
+    """
+    if not isinstance(value, dict) or not value:
+        return value
+    columns = [column for column in value.values() if isinstance(column, dict)]
+    if len(columns) < len(value) or any(column.keys() != columns[0].keys() for column in columns):
+        return value
+    if not all(number.isdecimal() for number in columns[0]):
+        return value
+    return [
+        {name: column[number] for name, column in zip(value, columns, strict=True)}
+        for number in columns[0]
+    ]
+
+
+def parquet_rows(
+    stream: BufferedReader, file: str, *, is_arrow: bool = False
+) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield each row with its number, from Parquet or from an Arrow file."""
     try:
         import pyarrow
-        from pyarrow import parquet
+        from pyarrow import ipc, parquet
     except ImportError:
         raise AffidavitError(
             EXTRA_MISSING, feature="reading Parquet", package="pyarrow", extra="parquet"
         ) from None
     number = 0
     try:
-        opened = parquet.ParquetFile(stream)
-        for batch in opened.iter_batches(batch_size=_BATCH_ROWS):
+        for batch in (
+            _arrow_batches(ipc.open_file(stream))
+            if is_arrow
+            else parquet.ParquetFile(stream).iter_batches(batch_size=_BATCH_ROWS)
+        ):
             for row in batch.to_pylist():
                 number += 1
                 yield number, row
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise AffidavitError(
-            faults.IMPORT_BROKEN, Where(file), reason=f"it cannot be read as Parquet ({reason})"
+            faults.IMPORT_BROKEN,
+            Where(file),
+            reason=f"it cannot be read as {'Arrow' if is_arrow else 'Parquet'} ({reason})",
         ) from None
+
+
+def _arrow_batches(opened: Any) -> Iterator[Any]:
+    for number in range(opened.num_record_batches):
+        yield opened.get_batch(number)
 
 
 OnBad = Callable[[AffidavitError], None]
@@ -237,6 +267,7 @@ class Container(StrEnum):
     JSON_LINES = "JSON lines"
     CSV = "CSV"
     PARQUET = "Parquet"
+    ARROW = "Arrow"
     ARCHIVE = "zip"
 
 
@@ -254,6 +285,8 @@ def container_of(stream: BufferedReader, file: str) -> Container:
         found = Container.ARCHIVE
     elif head.startswith(b"PAR1"):
         found = Container.PARQUET
+    elif head.startswith(b"ARROW1"):
+        found = Container.ARROW
     elif head[:1] in (b"{", b"["):
         found = Container.JSON_LINES if has_lines(stream) else Container.JSON
     else:
@@ -267,13 +300,13 @@ def values_in(
 ) -> Iterator[tuple[int, object]]:
     """Yield the values of a file, each with its line."""
     if container is Container.JSON:
-        yield 1, json_document(stream, file)
+        yield 1, rows_from_columns(json_document(stream, file))
     elif container is Container.JSON_LINES:
         yield from json_lines(stream, file, on_bad)
     elif container is Container.CSV:
         yield from csv_rows(stream, file, on_bad)
-    elif container is Container.PARQUET:
-        yield from parquet_rows(stream, file)
+    elif container in (Container.PARQUET, Container.ARROW):
+        yield from parquet_rows(stream, file, is_arrow=container is Container.ARROW)
     elif container is Container.ARCHIVE:
         yield from _archived(stream, file, on_bad)
 

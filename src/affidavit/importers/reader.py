@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from affidavit.base.errors import AffidavitError, Where
@@ -167,7 +168,35 @@ def _skip(error: AffidavitError) -> None:
     """Ignore a bad line; `read_rows` will report it."""
 
 
-def detect(path: str | Path, format: ToolName | None = None) -> ToolName:
+def _renamed(
+    values: Iterator[Numbered], columns: Mapping[str, str], file: str
+) -> Iterator[Numbered]:
+    """Yield the values with columns renamed; a column that the file does not have is an error."""
+    theirs = {theirs: ours for ours, theirs in columns.items()}
+    for line, value in values:
+        rows = value if isinstance(value, list) else [value]
+        for row in rows:
+            missing = [name for name in theirs if isinstance(row, Mapping) and name not in row]
+            if missing:
+                found = fields_found(row)
+                problem = f"there is no column {excerpt(missing[0])!r} to map; it has {found}"
+                raise AffidavitError(faults.IMPORT_ROW, Where(file, line), problem=problem)
+        named = [_with_names(row, theirs) for row in rows]
+        yield line, named if isinstance(value, list) else named[0]
+
+
+def _with_names(row: object, theirs: Mapping[str, str]) -> object:
+    if not isinstance(row, Mapping):
+        return row
+    kept = {name: value for name, value in row.items() if name not in theirs.values()}
+    return {theirs.get(name, name): value for name, value in kept.items()}
+
+
+def detect(
+    path: str | Path,
+    format: ToolName | None = None,
+    columns: Mapping[str, str] = MappingProxyType({}),
+) -> ToolName:
     """Return the format of a file by its content; an empty file is NATIVE.
 
     AF420 lists the fields that were found; with `format`, AF425 says that it is another format.
@@ -176,6 +205,8 @@ def detect(path: str | Path, format: ToolName | None = None) -> ToolName:
     with open_to_read(path) as stream:
         container = container_of(stream, file)
         values = values_in(stream, container, file, _skip)
+        if columns:
+            values = _renamed(values, columns, file)
         tool_format, _ = _detect_in_stream(stream, container, values, file, format)
     return ToolName.NATIVE if tool_format is None else tool_format.format
 
@@ -190,18 +221,22 @@ def read_rows(
     refusals: tuple[str, ...] = (REFUSAL,),
     reference_as_claim: bool = True,
     shown: str | None = None,
+    columns: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[ImportedRow]:
     """Yield the rows of a file in any format; `on_bad` gets the error of each bad row.
 
     `on_doubt` gets the reason why the file may not have all rows of its run. A file that cannot
     contain the `role` is refused (AF424). Memory does not grow with the rows of JSON lines, CSV and
     Parquet, except where spans have to be grouped. `shown` is the name of the file in messages.
+    `columns` maps names of ours (`answer`) to the names of the file's columns.
     """
     choices = ImportOptions(role, refusals, reference_as_claim)
     file = str(path) if shown is None else shown
     with open_to_read(path) as stream:
         container = container_of(stream, file)
         values = values_in(stream, container, file, on_bad)
+        if columns:
+            values = _renamed(values, columns, file)
         tool_format, sample = _detect_in_stream(stream, container, values, file, format)
         if tool_format is None:
             return

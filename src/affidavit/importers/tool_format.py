@@ -176,22 +176,30 @@ class ToolFormat:
 
 # Citations in the text of an answer, for tools that have no field for them.
 # Two forms are recognised: `[2]`, the second retrieved passage, and `[id]`, a passage by its id;
-# both may be lists (`[1, 3]`). If no mark refers to a retrieved passage, the citations are unknown:
-# the pipeline may not be asked to cite. If one does, a number without a passage is a citation of
-# something that was not retrieved. Not covered: footnotes, and marks without square brackets.
+# both may be lists (`[1, 3]`). The number may have a word before it (`[Source 2]`, `[doc 2]`), be a
+# footnote (`[^2]`), or be in the lenticular brackets of assistants. A number without a passage is a
+# citation of something that was not retrieved. Without any mark the citations are unknown: the
+# pipeline may not be asked to cite. Not covered: marks without brackets.
 
-_MARK: Final = re.compile(r"\[(?:cite:)?([^\[\]\n]{1,200})\]")
+_MARK: Final = re.compile(
+    r"\[\^?(?:cite:)?([^\[\]\n]{1,200})\]|\u3010([^\u3010\u3011\n]{1,200})\u3011"
+)
+_WORD: Final = re.compile(
+    r"(?:sources?|docs?|documents?|passages?|contexts?|chunks?|refs?|references?)\.?\s*[#:]?\s*",
+    re.IGNORECASE,
+)
+_POSITION: Final = re.compile(r"[:\u2020].*", re.DOTALL)
 _BETWEEN: Final = re.compile(r"\s*[,;]\s*")
 # A year in brackets is not a citation, and nobody retrieves a hundred passages.
 _NUMBER: Final = re.compile(r"[0-9]{1,2}")
 
 
 def cited_in(answer: str, retrieved: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the distinct ids that an answer cites, in order; None if it cites no retrieved one."""
-    if not retrieved or "[" not in answer:
+    """Return the distinct ids that an answer cites, in order; None if it has no mark."""
+    if not retrieved or ("[" not in answer and "\u3010" not in answer):
         return None
-    found = dict.fromkeys(name for mark in _MARK.findall(answer) for name in _ids(mark, retrieved))
-    return tuple(found) if any(name in retrieved for name in found) else None
+    marks = (mark[1] or mark[2] for mark in _MARK.finditer(answer))
+    return tuple(dict.fromkeys(name for mark in marks for name in _ids(mark, retrieved))) or None
 
 
 def _ids(mark: str, retrieved: Sequence[str]) -> Iterator[str]:
@@ -202,7 +210,10 @@ def _ids(mark: str, retrieved: Sequence[str]) -> Iterator[str]:
     for part in _BETWEEN.split(whole):
         if part in retrieved:
             yield part
-        elif _NUMBER.fullmatch(part):
+            continue
+        word = _WORD.match(part)
+        part = _POSITION.sub("", part[word.end() :] if word is not None else part).strip()
+        if _NUMBER.fullmatch(part):
             place = int(part)
             yield retrieved[place - 1] if 1 <= place <= len(retrieved) else f"[{part}]"
 

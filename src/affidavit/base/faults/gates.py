@@ -116,7 +116,7 @@ IMPORT_UNKNOWN = Fault(
     "AF420",
     "import.unknown",
     "unknown import format: it has {found}; nearest is {nearest}",
-    "docs/formats.md lists the fields of every format; rename yours, or give the format",
+    "docs/formats.md lists the fields of every format; map yours, such as --map answer=output",
 )
 IMPORT_ROW = Fault(
     "AF421",
