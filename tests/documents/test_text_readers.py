@@ -284,6 +284,14 @@ TEXT_TABLES = {
         "Option   Meaning\n------   -------\n-a       all files\n-q       say nothing",
         ["row | Option: -a; Meaning: all files. |", "row | Option: -q; Meaning: say nothing. |"],
     ),
+    "aligned columns below a title and above a rule": (
+        "By load\nLOAD  N   NOT MEASURED\n----  --  ------------\n5rps  20  0\n9rps  30  1",
+        [
+            "paragraph By load",
+            "row | LOAD: 5rps; N: 20; NOT MEASURED: 0. |",
+            "row | LOAD: 9rps; N: 30; NOT MEASURED: 1. |",
+        ],
+    ),
     "columns aligned by tabs": (
         "\tStart\t\tUse\n\t-------------------\n\t0100\t\tstack\n\tff00\t\theap",
         ["row | Start: 0100; Use: stack. |", "row | Start: ff00; Use: heap. |"],

@@ -334,7 +334,10 @@ def _aligned(lines: Sequence[str], start: int, end: int) -> FoundTable | None:
         header_rows = next((place - 1 for place in rules[1:]), 0)
     if not 0 < header_rows <= _MOST_HEADER_LINES or len(texts) - header_rows < _FEWEST_ROWS:
         return None
-    columns = _columns(texts, header_rows, is_ruled=bool(rules))
+    if any(len(_PIECE.findall(line)) < 2 for line in texts[: header_rows - 1]):
+        return None  # A title: the table begins below it.
+    runs = [found.span() for found in re.finditer(r"\S+", block[rules[0]])] if rules else []
+    columns = _below_runs(texts, runs) or _columns(texts, header_rows, is_ruled=bool(rules))
     if len(columns) < 2:
         return None
     rows = [[line[left:right].strip() for left, right in columns] for line in texts]
@@ -346,6 +349,16 @@ def _aligned(lines: Sequence[str], start: int, end: int) -> FoundTable | None:
     # Two columns without a rule may be a list of words, so they need one row more.
     enough = bool(rules) or (numbers and len(body) >= (_FEWEST_ROWS + (len(columns) == 2)))
     return FoundTable(start, end, _plain_rows(rows), header_rows) if enough else None
+
+
+def _below_runs(lines: Sequence[str], runs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the columns as the runs of a rule divide them, unless text crosses a gap."""
+    starts = [start for start, _ in runs[1:]]
+    gaps = list(zip((end for _, end in runs), starts, strict=False))
+    if len(runs) < 2 or any(line[end:start].strip() for line in lines for end, start in gaps):
+        return []
+    width = max(map(len, lines))
+    return [(start, end) for (start, _), end in zip(runs, (*starts, width), strict=True)]
 
 
 def _columns(lines: Sequence[str], header_rows: int, *, is_ruled: bool) -> list[tuple[int, int]]:
@@ -363,7 +376,10 @@ def _columns(lines: Sequence[str], header_rows: int, *, is_ruled: bool) -> list[
         if columns and start - columns[-1][1] < 2:
             left, before = columns[-1]
             sides = [(line[left:before], line[start:end]) for line in padded[header_rows:]]
-            are_values = all(any(is_number(side.strip()) for side in pair) for pair in sides)
+            are_values = all(
+                all(map(str.strip, pair)) and any(is_number(side.strip()) for side in pair)
+                for pair in sides
+            )
             if not (is_ruled and are_values):
                 columns[-1] = (left, end)
                 continue

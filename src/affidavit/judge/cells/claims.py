@@ -190,6 +190,8 @@ def _amount_at(tokens: Sequence[Token], at: int) -> CellAmount | None:
     if numeral is None or numeral.shape == "ordinal":
         return None
     unit, unit_end = find_unit_at(tokens, numeral.end)
+    if unit is None and _touches_word(tokens, numeral.end):
+        return None  # 0x1F is a code, not the number 0.
     rate = ""
     if unit and norm_at(tokens, unit_end) == "/" and unit_end + 1 < len(tokens):
         rate = "".join(token.text for token in tokens[numeral.end : unit_end + 2])
@@ -234,6 +236,14 @@ def find_unit_at(tokens: Sequence[Token], at: int) -> tuple[Unit | None, int]:
     return known, at + (known is not None)
 
 
+def _touches_word(tokens: Sequence[Token], at: int) -> bool:
+    return (
+        at < len(tokens)
+        and tokens[at].word.kind is Kind.WORD
+        and tokens[at].start == tokens[at - 1].end
+    )
+
+
 def _starts_number(tokens: Sequence[Token], at: int) -> bool:
     norm = tokens[at].word.norm
     return norm[0].isdecimal() or norm not in {"a", "an", "half", "one", "second", "no"}
@@ -270,13 +280,15 @@ def _day(year: int, month: int, day: int) -> Fraction:
     return Fraction(10_000 * year + 100 * month + day)
 
 
+_CODE: Final = re.compile(r"\b\d\w*[A-Za-z_]\w*\d")
+"""Letters between digits, as in 06_7EH2: a name, not a number."""
 _RANGE: Final = re.compile(r"\d\S*\s*(?:\u2013|-|to|\u2026)\s*\d")
 
 
 @lru_cache(maxsize=1 << 14)
 def cell_amount(text: str) -> CellAmount | None:
     """Return the number of a cell that holds one number, with a unit or a few words."""
-    if _RANGE.search(text) and not DATE.match(text):
+    if _CODE.search(text) or (_RANGE.search(text) and not DATE.match(text)):
         return None
     tokens = tokens_of(text)
     amounts = list(find_amounts(tokens))

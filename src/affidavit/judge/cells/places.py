@@ -190,8 +190,8 @@ def locate(
         if len(rows) != 1 or column in rows[0].keys:
             continue
         (found,) = rows
-        cell = next((cell for cell in found.row.cells if cell.column == column), None)
-        if cell is None or (kinds and kind_of(cell.text) not in kinds):
+        cells = [cell for cell in found.row.cells if cell.column == column]
+        if len(cells) != 1 or (kinds and kind_of(cells[0].text) not in kinds):
             continue
         # "The longest leaves" names the row, the length of leaves, and the column, the maximum.
         adjectives = {
@@ -200,9 +200,10 @@ def locate(
         places, score = _column_places(column, claim, own - found.places | adjectives)
         # A row is rather named by its first cell than by another one.
         score += Fraction(bool(score) and found.row.cells[0].column in found.keys, 2)
-        candidates.append(CellPlace(found.row, cell, found.places, places, score))
+        candidates.append(CellPlace(found.row, cells[0], found.places, places, score))
     best = max((candidate.score for candidate in candidates), default=Fraction(0))
     if best or target:
         return [candidate for candidate in candidates if candidate.score == best]
-    # No column is named: only where there is no other column of this kind.
-    return candidates if len(candidates) == 1 and candidates[0].row_places else []
+    # No column is named at all: then only one can have values of this kind.
+    is_named = any(_column_places(column, claim, own)[1] for column in table.columns)
+    return candidates if len(candidates) == 1 and not is_named else []

@@ -116,7 +116,7 @@ def _stated(
         found = [
             _cell_stated(claim, table, at, context)
             for at in ats
-            if _is_covered(claim, [at], context)
+            if _is_covered(claim, table, [at], context)
         ]
         told = [each for each in found if each is not None]
         if len(told) == len(ats) and len({each.agrees for _, each in told}) == 1:
@@ -187,12 +187,17 @@ def _is_scenery(claim: CellClaim, said: CellAmount, context: TableContext) -> bo
     return is_named and (said.kind == "date" or is_part or bool(YEAR.match(said.text)))
 
 
-def _is_covered(claim: CellClaim, ats: Sequence[CellPlace], context: TableContext) -> bool:
-    """Tell whether most words of the claim are in the row, the names of columns or around them."""
-    known = set(context.words)
-    for at in ats:
-        for cell in at.row.cells:
-            known |= word_set(cell.column) | word_set(cell.text)
+def _is_covered(
+    claim: CellClaim, table: ParsedTable, ats: Sequence[CellPlace], context: TableContext
+) -> bool:
+    """Tell whether most words of the claim are in the row, its columns or the text around them."""
+    columns = {at.cell.column for at in ats}
+    known = set(context.words).union(*map(word_set, table.columns))
+    for row in table.rows:
+        is_meant = any(row is at.row for at in ats)
+        for cell in row.cells:
+            if is_meant or cell.column in columns:
+                known |= word_set(cell.text)
     named = NOWHERE.union(*(at.row_places | at.column_places for at in ats))
     units = {place for said in claim.amounts for place in range(said.first, said.unit_end)}
     telling = [
@@ -213,7 +218,7 @@ def _compared(
     cut = norms.index("than")
     word = next(norm for norm in reversed(norms[:cut]) if norm in MORE | LESS)
     pair = _locate_two(claim, table, _all(claim, 0, cut), _all(claim, cut + 1))
-    if pair is None or not _is_covered(claim, pair, context):
+    if pair is None or not _is_covered(claim, table, pair, context):
         return None
     sign = 1 if word in MORE else -1
     if word in FAST | SLOW and word_set(pair[0].cell.column) & LASTS:
@@ -231,7 +236,7 @@ def _apart(
     if len(joints) != 1:
         return None
     pair = _locate_two(claim, table, _all(claim, 0, joints[0]), _all(claim, joints[0] + 1))
-    if pair is None or not _is_covered(claim, pair, context):
+    if pair is None or not _is_covered(claim, table, pair, context):
         return None
     return _difference(claim, context, pair, 0)
 
@@ -246,7 +251,7 @@ def _changed(
         return None
     before = _all(claim, first + 1, cut)
     pair = _locate_two(claim, table, _all(claim, cut + 1), before, _all(claim, 0, first))
-    if pair is None or not _is_covered(claim, pair, context):
+    if pair is None or not _is_covered(claim, table, pair, context):
         return None
     return _difference(claim, context, pair, 1 if ROSE & set(norms) else -1)
 
@@ -256,7 +261,7 @@ def _later(
 ) -> tuple[Fraction, CellFinding] | None:
     """Compare "A comes 20 minutes after B"."""
     pair = _locate_two(claim, table, _all(claim, 0, cut), _all(claim, cut + 1))
-    if pair is None or not _is_covered(claim, pair, context):
+    if pair is None or not _is_covered(claim, table, pair, context):
         return None
     return _difference(claim, context, pair, 1 if norm_at(claim.tokens, cut) == "after" else -1)
 
