@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -50,6 +51,20 @@ def test_a_secret_is_found_and_not_shown(leaky: Path) -> None:
     assert "AFFIDAVIT-S001" in result.stdout
     assert "/data/a/b" in result.stdout
     assert DRAWN[:6] not in result.output
+
+
+def test_a_small_bundle_full_of_secrets_is_linted_in_time(tmp_path: Path) -> None:
+    """A megabyte of secrets in 9 KB took three minutes: each was compared with all others."""
+
+    def seconds(count: int) -> float:
+        text = ("password=" + "Tr0ub4dor3x1 ") * count
+        bundle = written(tmp_path / "b.tar.gz", [event("note", {"a": text})])
+        started = process_time()
+        assert linted(bundle).exit_code == Exit.NO
+        return process_time() - started
+
+    small, large = seconds(10_000), seconds(40_000)
+    assert large < 8 * small  # 16 times would be the square.
 
 
 def test_the_report_for_machines(good: Path, leaky: Path, tmp_path: Path) -> None:
