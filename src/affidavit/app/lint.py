@@ -19,7 +19,13 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import bundles as faults
 from affidavit.decision.gate import Gate, override_gates
 from affidavit.packs.explanations import Explanation, explain
-from affidavit.packs.lint import LINT_METRICS, BundleLint, LintPass, decide_lint
+from affidavit.packs.lint import (
+    LINT_METRICS,
+    BundleLint,
+    LintPass,
+    PreparedPacks,
+    decide_lint,
+)
 from affidavit.packs.model import Pack, Severity, disclaimer_of
 from affidavit.packs.report import (
     CLOSURE_VERSION,
@@ -64,7 +70,7 @@ class _DigestingStream:
 
 def lint_bundle(
     path: Path,
-    packs: Sequence[Pack],
+    packs: Sequence[Pack] | PreparedPacks,
     limits: BundleLimits,
     max_results: int,
     on_line: Callable[[int, bytes], None] | None = None,
@@ -99,9 +105,10 @@ def lint_bundles(
     paths: Iterable[Path], packs: Sequence[Pack], limits: BundleLimits, max_results: int
 ) -> Iterator[LintOutcome]:
     """Lint bundles; one that cannot be linted does not stop the others."""
+    prepared = PreparedPacks(packs)
     for path in paths:
         try:
-            yield lint_bundle(path, packs, limits, max_results)
+            yield lint_bundle(path, prepared, limits, max_results)
         except AffidavitError as error:
             yield UnreadableInput("bundle", shown_name(path), error)
 
@@ -202,7 +209,7 @@ def linted_bundle(outcome: LintOutcome) -> LintedBundle:
         rules=tuple(
             RuleOutcome(
                 each.pack.canonical_id(each.rule),
-                "pass" if each.finding is None else "fail",
+                each.outcome,
                 each.rule.requires_signals,
             )
             for each in result.rules

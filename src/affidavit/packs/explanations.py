@@ -26,6 +26,7 @@ from affidavit.packs.model import (
     TypeExists,
     Unsupported,
 )
+from affidavit.packs.relations import Relation, describe_relation
 from affidavit.packs.report import METHOD, SignalState
 from affidavit.packs.sensitive import SENSITIVE_RULES, SensitiveRule
 from affidavit.packs.signals import REGISTRY, REPLAY_CRITICAL, TOTAL_WEIGHT
@@ -59,7 +60,9 @@ def _describe(check: Check) -> str:
             return _describe_rarer(check)
 
 
-def _describe_rarer(check: ManifestField | Conditional | AuthorizationContext | Unsupported) -> str:
+def _describe_rarer(
+    check: ManifestField | Conditional | AuthorizationContext | Relation | Unsupported,
+) -> str:
     match check:
         case ManifestField(pointer):
             return f"the manifest has {pointer.text}"
@@ -70,10 +73,13 @@ def _describe_rarer(check: ManifestField | Conditional | AuthorizationContext | 
             return f"every event in which {' and '.join(conditions)} has {then.text}"
         case AuthorizationContext():
             return "some tool decision says on whose authority it was made"
-    return f"something holds that this engine does not know ({check.type})"
+        case Unsupported(name):
+            return f"something holds that this engine does not know ({name})"
+    return describe_relation(check)
 
 
 CLOSURE: Final = "closure.score"
+_NOT_EXERCISED: Final = "It was not exercised: no event of the bundle met its condition."
 COMPLETENESS: Final = "completeness"
 
 
@@ -225,7 +231,8 @@ def _rule(
         line = "" if location is None else f" (line {location.line})"
         paragraphs.append(f"It fires: {found.finding.message}{line}.")
     elif found is not None:
-        paragraphs.append("It passes.")
+        passed = "It passes." if found.is_exercised else _NOT_EXERCISED
+        paragraphs.append(passed)
     if rule.help_markdown:
         paragraphs.append(rule.help_markdown.strip())
     if pack.disclaimer:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec import UNSET, Struct, UnsetType
 
 from affidavit.packs.checks import EventConsumer
-from affidavit.packs.events import Event, FieldMask, FieldProbe
+from affidavit.packs.events import Event, FieldMask, field_probe
 from affidavit.packs.pointers import ABSENT, JsonPointer, commitment_in, pointer_from
 from affidavit.packs.report import Commitment, SignalDetail, SignalState
 from affidavit.packs.signals import (
@@ -59,7 +59,7 @@ class TypeSignalCounter:
 
     def __init__(self, needs: tuple[SignalRequirement, ...], paths: frozenset[str]) -> None:
         self._needs = needs
-        self._probe = FieldProbe(paths)
+        self._probe = field_probe(paths)
         self._seen: dict[FieldMask, int] = {}
         self._effects: dict[FieldMask, tuple[_SignalEffect, ...]] = {}
         self._last: FieldMask | None = None

@@ -17,6 +17,7 @@ from affidavit import __version__
 from affidavit.base.digest import digest_of
 from affidavit.decision.report import Report, RowLocation
 from affidavit.gates.report import Disagreement, Offender, RagOffender
+from affidavit.packs.lint import LintResult
 from affidavit.packs.model import Pack, Severity, disclaimer_of
 from affidavit.packs.report import LintFinding
 from affidavit.packs.sensitive import SENSITIVE_RULES
@@ -210,8 +211,17 @@ def _lint_run(
         "appliedCap": max_results,
         "disclaimer": disclaimer_of(packs),
         "truncatedCount": 0 if linted is None else linted.result.truncated,
+        "notExercised": [] if linted is None else _not_exercised(linted.result),
     }
     return {**run, "properties": properties}
+
+
+def _not_exercised(result: LintResult) -> list[str]:
+    return [
+        each.pack.canonical_id(each.rule)
+        for each in result.rules
+        if each.outcome == "not_exercised"
+    ]
 
 
 def _lint_pack(pack: Pack) -> dict[str, Any]:

@@ -339,3 +339,4 @@ REPLAY_REPORT = Fault(
     "this is not a lint report of schema {known}",
     "give a file written by `affidavit evidence lint --report`",
 )
+PACK_EVENT_TYPE = Fault("AF666", "pack.event_type", "no event has the type {type!r}", "{advice}")
