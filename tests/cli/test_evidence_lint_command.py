@@ -256,7 +256,7 @@ def test_sarif_has_the_shape_of_its_schema(good: Path, leaky: Path) -> None:
     log = json.loads(result.stdout)
     Draft202012Validator(SARIF).validate(log)
     first, second = log["runs"]
-    assert len(first["tool"]["driver"]["rules"]) == 23 + 4
+    assert len(first["tool"]["driver"]["rules"]) == 23 + 5
     (found,) = second["results"]
     rules = second["tool"]["driver"]["rules"]
     assert rules[found["ruleIndex"]]["id"] == found["ruleId"]

@@ -158,14 +158,16 @@ def import_evidence(
     """Seal stored results or events in a bundle.
 
     The content of a file determines its kind. A document becomes one event, a promptfoo result one
-    event for each test, and a .jsonl file one event for each line with a type and data.
+    event for each test, and a .jsonl file one event for each line with a type and data. Members
+    that a bundle has no place for are reported; a misspelt one is an error.
     """
     from affidavit.app.bundle_sealing import import_files, imported_run
     from affidavit.app.clock import time_of
 
     require_output_paths([output], files)
     run = imported_run(run_id, source, output)
-    contents = import_files(files, output, run, time_of(at), packs_block_from_option(pack_names))
+    packs = packs_block_from_option(pack_names)
+    contents, changes = import_files(files, output, run, time_of(at), packs)
     print_limits_hint(terminal, contents)
     if terminal.json:
         terminal.print_json(
@@ -174,10 +176,13 @@ def import_evidence(
                 "bundle_id": contents.run_root,
                 "run_id": contents.run_id,
                 "event_count": contents.count,
+                **changes.as_wire(),
             }
         )
         return Exit.YES
     print_sealed(terminal, output, contents)
+    for line in changes.lines():
+        terminal.print(line)
     return Exit.YES
 
 

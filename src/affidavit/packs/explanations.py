@@ -10,6 +10,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import bundles as faults
 from affidavit.base.text import excerpt
 from affidavit.base.validation import nearest_name
+from affidavit.packs.attribution import ALWAYS_ON_RULES
 from affidavit.packs.closure import score_gain
 from affidavit.packs.lint import LintResult, RuleResult
 from affidavit.packs.model import (
@@ -28,7 +29,7 @@ from affidavit.packs.model import (
 )
 from affidavit.packs.relations import Relation, describe_relation
 from affidavit.packs.report import METHOD, SignalState
-from affidavit.packs.sensitive import SENSITIVE_RULES, SensitiveRule
+from affidavit.packs.sensitive import SensitiveRule
 from affidavit.packs.signals import REGISTRY, REPLAY_CRITICAL, TOTAL_WEIGHT
 
 
@@ -99,7 +100,7 @@ def explain(name: str, packs: Sequence[Pack], result: LintResult | None) -> Expl
         return _method() if result is None else _score(result)
     if name == COMPLETENESS:
         return _required(packs) if result is None else _complete(result)
-    for always_on in SENSITIVE_RULES:
+    for always_on in ALWAYS_ON_RULES:
         if always_on.id == name:
             return _sensitive(always_on, result)
     pack, rule = _rule_named(name, packs)
@@ -273,7 +274,7 @@ def _rule_named(name: str, packs: Sequence[Pack]) -> tuple[Pack, Rule]:
         choices = ", ".join(pack.canonical_id(rule) for pack, rule in named)
         raise AffidavitError(faults.EXPLAIN_AMBIGUOUS, name=excerpt(name), choices=choices)
     ids = [f"{pack.name}:{rule.id}" for pack in packs for rule in pack.rules]
-    known = [CLOSURE, COMPLETENESS, *(rule.id for rule in SENSITIVE_RULES), *ids]
+    known = [CLOSURE, COMPLETENESS, *(rule.id for rule in ALWAYS_ON_RULES), *ids]
     nearest = nearest_name(name, known)
     listed = f"write one of: {', '.join(known)}; --pack names more packs"
     advice = listed if nearest is None else f"did you mean {nearest}? If not, {listed}"

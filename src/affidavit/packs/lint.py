@@ -9,6 +9,8 @@ from affidavit.base.statistics import Rate
 from affidavit.decision.evaluation import DecisionSummary, Measure, decide, summarise_decision
 from affidavit.decision.gate import Gate
 from affidavit.decision.metric import Metric, MetricKind, MetricTable, metric_table
+from affidavit.packs.attribution import ALWAYS_ON_RULES, RefusalCheck
+from affidavit.packs.attribution import MARKS as REFUSAL_MARKS
 from affidavit.packs.checks import (
     EventConsumer,
     FixedEvaluator,
@@ -40,7 +42,6 @@ from affidavit.packs.report import (
     finding_fingerprint,
 )
 from affidavit.packs.sensitive import (
-    SENSITIVE_RULES,
     encoded_subjects,
     may_be_sensitive,
     may_hold_sensitive_text,
@@ -227,10 +228,11 @@ class LintPass:
         self._evaluators.append(self._bounds)
         self._clocks = [each for *_, each in self._rules if isinstance(each, TimeOrderEvaluator)]
         self._signals = SignalDetector()
+        self._refusals = RefusalCheck()
         self._dependencies = DependencyCollector()
         self._plans: dict[str, _TypePlan] = {}
         self._max_results = max_results
-        self._kept: dict[str, list[LintFinding]] = {rule.id: [] for rule in SENSITIVE_RULES}
+        self._kept: dict[str, list[LintFinding]] = {rule.id: [] for rule in ALWAYS_ON_RULES}
         self._counts = dict.fromkeys(Severity, 0)
         self._events = 0
 
@@ -248,12 +250,15 @@ class LintPass:
         payloads = b'"'.join([head.data for head in heads])
         remaining = self._feed_batches(heads, text)
         is_suspect = may_hold_sensitive_text(b'"'.join([payloads, *encoded_subjects(heads)]))
-        if remaining or is_suspect:
+        may_refuse = any(payloads.find(mark) >= 0 for mark in REFUSAL_MARKS)
+        if remaining or is_suspect or may_refuse:
             lines = text.split(b"\n")
             events = [Event(first + at, lines[at], head) for at, head in enumerate(heads)]
             self._feed_events(events, remaining)
             if is_suspect:
                 self._search_sensitive(events)
+            for event in events if may_refuse else ():
+                self._refusals.feed(event)
 
     def _feed_batches(
         self, heads: Sequence[EventHead], text: bytes
@@ -327,14 +332,19 @@ class LintPass:
 
     def _keep_sensitive(self, event: Event) -> None:
         for finding in sensitive_findings(event):
-            self._counts[finding.severity] += 1
-            kept = self._kept[finding.rule_id]
-            # The first of each rule are kept, so the most severe are among them.
-            if len(kept) < self._max_results:
-                kept.append(finding)
+            self._keep(finding)
+
+    def _keep(self, finding: LintFinding) -> None:
+        self._counts[finding.severity] += 1
+        kept = self._kept[finding.rule_id]
+        # The first of each rule are kept, so the most severe are among them.
+        if len(kept) < self._max_results:
+            kept.append(finding)
 
     def finish(self) -> LintResult:
         """Return the result of the pass."""
+        for refusal in self._refusals.finish():
+            self._keep(refusal)
         rules = tuple(self._rule_result(*each) for each in self._rules)
         failed = [each.finding for each in rules if each.finding is not None]
         for finding in failed:
