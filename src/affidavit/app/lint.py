@@ -7,7 +7,7 @@ the findings of a bundle that does not verify are discarded.
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from msgspec import UNSET
 
@@ -42,10 +42,14 @@ from affidavit.packs.report import (
 )
 from affidavit.reports.lint_text import LintOutcome
 from affidavit.seal.bundle.container import BundleLimits
-from affidavit.seal.bundle.reader import read_bundle
+from affidavit.seal.bundle.reader import VerifiedLines, read_bundle
 from affidavit.seal.verification import UnreadableInput
 
 _WORST_FIRST = (Exit.TAMPERED, Exit.INPUT, Exit.UNKNOWN, Exit.NO)
+
+
+# A portion has a cost of its own, and the first event of a bundle comes alone.
+_PORTION_BYTES: Final = 1 << 16
 
 
 class _DigestingStream:
@@ -63,9 +67,21 @@ class _DigestingStream:
 
     def digest_of_all(self) -> str:
         """Read the rest and return the digest of the whole stream."""
-        while self.read(1 << 20):
+        while self.read(_PORTION_BYTES):
             pass
         return f"sha256:{self._digest.hexdigest()}"
+
+
+def _joined(portions: Iterable[VerifiedLines]) -> Iterator[VerifiedLines]:
+    """Yield the same lines in portions that are large enough to be worth it."""
+    held: VerifiedLines | None = None
+    for lines in portions:
+        held = lines if held is None else VerifiedLines(held.text + lines.text, held.first)
+        if len(held.text) >= _PORTION_BYTES:
+            yield held
+            held = None
+    if held is not None:
+        yield held
 
 
 def lint_bundle(
@@ -84,7 +100,7 @@ def lint_bundle(
         try:
             reader = read_bundle(stream, limits)
             lint = LintPass(packs, reader.manifest.value, max_results)
-            for lines in reader.lines():
+            for lines in _joined(reader.lines()):
                 lint.feed_lines(lines.first, lines.text)
                 if on_line is not None:
                     for number, line in lines.each():

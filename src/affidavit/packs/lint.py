@@ -1,6 +1,6 @@
 """Lints the events of a run with packs, and measures what lint gates decide by."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, cast
 
 from msgspec import Raw, Struct
@@ -19,7 +19,12 @@ from affidavit.packs.checks import (
     evaluator_for,
     fixed_violation,
 )
-from affidavit.packs.closure import DependencyCollector, closure_of, completeness_of
+from affidavit.packs.closure import (
+    DependencyCollector,
+    closure_of,
+    completeness_of,
+    required_signals,
+)
 from affidavit.packs.events import Event, EventHead, decode_heads, field_probe
 from affidavit.packs.globs import glob_from
 from affidavit.packs.model import (
@@ -181,15 +186,42 @@ _BOUNDS: Final = PairsEvaluator(RUN_BOUNDS, None)
 _NO_MANIFEST: Final[Mapping[str, Any]] = {}
 
 
+def rule_result(prepared: PreparedRule, evaluator: RuleEvaluator) -> RuleResult:
+    """Return the result of a rule whose evaluator has read all events."""
+    pack, rule = prepared.pack, prepared.rule
+    violation = evaluator.finish()
+    if violation is None:
+        return RuleResult(pack, rule, None, evaluator.is_exercised)
+    name = pack.canonical_id(rule)
+    finding = LintFinding(
+        rule_id=name,
+        severity=violation.severity or rule.severity,
+        message=violation.message,
+        location=violation.location,
+        fingerprint=finding_fingerprint(name, violation.location, pack.digest),
+        pack=pack.name,
+    )
+    return RuleResult(pack, rule, finding)
+
+
 class PreparedPacks:
     """Packs with everything that is the same for all bundles that are linted with them."""
 
     def __init__(self, packs: Sequence[Pack]) -> None:
         self.packs = tuple(packs)
+        self.required = required_signals(packs)
         self.rules = tuple(
             PreparedRule(pack, rule, _evaluator_of(rule)) for pack in packs for rule in pack.rules
         )
         self._unused = [*(each.evaluator(_NO_MANIFEST) for each in self.rules), _BOUNDS]
+        # A rule that reads none of the types of a bundle has the same result in every bundle.
+        self.idle_results = tuple(
+            None if isinstance(unused, FixedEvaluator) else rule_result(each, unused)
+            for each, unused in zip(self.rules, self._unused, strict=False)
+        )
+        self.clocks = tuple(
+            at for at, each in enumerate(self._unused) if isinstance(each, TimeOrderEvaluator)
+        )
         self._accepting: dict[str, tuple[tuple[int, bool], ...]] = {}
 
     def accepting(self, event_type: str) -> tuple[tuple[int, bool], ...]:
@@ -220,13 +252,12 @@ class LintPass:
     ) -> None:
         self._prepared = packs if isinstance(packs, PreparedPacks) else PreparedPacks(packs)
         self._packs = self._prepared.packs
-        self._rules = [
-            (each.pack, each.rule, each.evaluator(manifest)) for each in self._prepared.rules
-        ]
+        self._manifest = manifest
         self._bounds = _BOUNDS.fresh()
-        self._evaluators: list[RuleEvaluator | None] = [each for *_, each in self._rules]
-        self._evaluators.append(self._bounds)
-        self._clocks = [each for *_, each in self._rules if isinstance(each, TimeOrderEvaluator)]
+        # By the number of the rule; made when the first event comes that the rule reads.
+        self._evaluators: dict[int, RuleEvaluator] = {len(self._prepared.rules): self._bounds}
+        self._done: set[EventConsumer] = set()
+        self._clocks = [self._evaluator(at) for at in self._prepared.clocks]
         self._signals = SignalDetector()
         self._refusals = RefusalCheck()
         self._dependencies = DependencyCollector()
@@ -245,7 +276,7 @@ class LintPass:
         heads = decode_heads(text)
         self._events += len(heads)
         for clock in self._clocks:
-            clock.feed_heads(first, heads)
+            cast("TimeOrderEvaluator", clock).feed_heads(first, heads)
         # Joined by quotes, so that no word continues from one payload into the next.
         payloads = b'"'.join([head.data for head in heads])
         remaining = self._feed_batches(heads, text)
@@ -302,6 +333,21 @@ class LintPass:
                     if may_be_sensitive([event.head]):
                         self._keep_sensitive(event)
 
+    def _evaluator(self, number: int) -> RuleEvaluator:
+        evaluator = self._evaluators.get(number)
+        if evaluator is None:
+            evaluator = self._prepared.rules[number].evaluator(self._manifest)
+            self._evaluators[number] = evaluator
+        return evaluator
+
+    def _rule_results(self) -> Iterator[RuleResult]:
+        prepared = self._prepared
+        for at, (rule, idle) in enumerate(zip(prepared.rules, prepared.idle_results, strict=True)):
+            if idle is not None and at not in self._evaluators:
+                yield idle
+            else:
+                yield rule_result(rule, self._evaluator(at))
+
     def _plan_of(self, event_type: str) -> _TypePlan:
         plan = self._plans.get(event_type)
         if plan is not None:
@@ -311,7 +357,7 @@ class LintPass:
         accepting = [
             (each, can_batch)
             for at, can_batch in self._prepared.accepting(event_type)
-            if (each := self._evaluators[at]) is not None
+            if (each := self._evaluator(at)) not in self._done
         ]
         others = (each.consumer_for(event_type) for each in (self._signals, self._dependencies))
         plan = self._plans[event_type] = _TypePlan(
@@ -326,7 +372,7 @@ class LintPass:
 
     def _remove(self, done: EventConsumer) -> None:
         """Stop feeding an evaluator that has seen enough."""
-        self._evaluators = [None if each is done else each for each in self._evaluators]
+        self._done.add(done)
         for plan in self._plans.values():
             plan.remove(done)
 
@@ -345,7 +391,7 @@ class LintPass:
         """Return the result of the pass."""
         for refusal in self._refusals.finish():
             self._keep(refusal)
-        rules = tuple(self._rule_result(*each) for each in self._rules)
+        rules = tuple(self._rule_results())
         failed = [each.finding for each in rules if each.finding is not None]
         for finding in failed:
             self._counts[finding.severity] += 1
@@ -364,26 +410,11 @@ class LintPass:
             truncated=total - len(listed),
             signals=signals,
             all_finished=all_finished,
-            completeness=completeness_of(self._packs, signals),
+            completeness=completeness_of(self._prepared.required, signals),
             closure=closure_of(
                 signals, all_finished=all_finished, dependencies=self._dependencies.finish()
             ),
         )
-
-    def _rule_result(self, pack: Pack, rule: Rule, evaluator: RuleEvaluator) -> RuleResult:
-        violation = evaluator.finish()
-        if violation is None:
-            return RuleResult(pack, rule, None, evaluator.is_exercised)
-        name = pack.canonical_id(rule)
-        finding = LintFinding(
-            rule_id=name,
-            severity=violation.severity or rule.severity,
-            message=violation.message,
-            location=violation.location,
-            fingerprint=finding_fingerprint(name, violation.location, pack.digest),
-            pack=pack.name,
-        )
-        return RuleResult(pack, rule, finding)
 
 
 # Gates on a lint result: how complete and how replayable a bundle is, and how many findings.

@@ -8,6 +8,7 @@ first violation is among them: its place has to be found.
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import msgspec
@@ -89,19 +90,33 @@ class _RelationEvaluator(ABC):
 Row = tuple[bytes | bool, ...]
 
 
+def _projection(conditions: Sequence[Condition], keys: Sequence[JsonPointer] = ()) -> "_Projection":
+    """Return the projection to what conditions and keys read; equal ones are shared by rules."""
+    valued, tested = list(keys), list[JsonPointer]()
+    for test in tests_in(conditions):
+        (tested if test.operator is FieldOperator.EXISTS else valued).append(test.pointer)
+        valued += [test.value] if isinstance(test.value, JsonPointer) else []
+    return _shared_projection(tuple(dict.fromkeys(valued)), tuple(dict.fromkeys(tested)))
+
+
+@lru_cache(maxsize=1000)
+def _shared_projection(
+    valued: tuple[JsonPointer, ...], tested: tuple[JsonPointer, ...]
+) -> "_Projection":
+    return _Projection(valued, tested)
+
+
 class _Projection:
     """Decodes the few fields of payloads that a form reads. Fields that are only tested for
     existence are not compared.
     """
 
-    def __init__(self, conditions: Sequence[Condition], keys: Sequence[JsonPointer] = ()) -> None:
-        valued, tested = list(keys), list[JsonPointer]()
-        for test in tests_in(conditions):
-            (tested if test.operator is FieldOperator.EXISTS else valued).append(test.pointer)
-            valued += [test.value] if isinstance(test.value, JsonPointer) else []
+    def __init__(self, valued: tuple[JsonPointer, ...], tested: tuple[JsonPointer, ...]) -> None:
         self._pointers = tuple(dict.fromkeys((*valued, *tested)))
         self._is_valued = tuple(pointer in valued for pointer in self._pointers)
         self._is_possible = all(map(_is_member, self._pointers))
+        # The rules of a type read the same payloads one after the other.
+        self._last: tuple[bytes, list[tuple[Lookup, int]] | None] = b"", None
         if self._is_possible:
             fields = [
                 (f"f{at}", Raw | UnsetType, msgspec.field(default=UNSET, name=pointer.steps[1]))
@@ -117,6 +132,13 @@ class _Projection:
         """
         if not self._is_possible:
             return None
+        last, rows = self._last
+        if last is not payloads:
+            rows = self._rows(payloads)
+            self._last = payloads, rows
+        return rows
+
+    def _rows(self, payloads: bytes) -> list[tuple[Lookup, int]] | None:
         try:
             found = self._decode(payloads)
         except msgspec.MsgspecError:
@@ -159,7 +181,7 @@ class EachPlan:
         self.is_never = isinstance(relation, Never)
         self.subject = relation.selector if isinstance(relation, Never) else relation.subject
         self.has = () if isinstance(relation, Never) else relation.has
-        self.projection = _Projection((*self.subject.where, *self.has))
+        self.projection = _projection((*self.subject.where, *self.has))
 
     def evaluator(self) -> "_EachEvaluator":
         """Return an evaluator for one bundle."""
@@ -253,7 +275,7 @@ class PartnerPlan:
         self.this_actor = None if differ is None else differ.this
         self.that_actor = None if differ is None else differ.that
         own = () if self.this_actor is None else (self.this_actor,)
-        self.projection = _Projection(relation.subject.where, (*self.this, *own))
+        self.projection = _projection(relation.subject.where, (*self.this, *own))
 
     def evaluator(self) -> "_EarlierEvaluator | _LaterEvaluator":
         """Return an evaluator for one bundle."""
@@ -372,6 +394,8 @@ class _EarlierEvaluator(_PartnerEvaluator):
         self._partners[key] = order, kept
 
     def _has_partner(self, lookup: Lookup, time: str) -> bool:
+        if not self._partners:
+            return False
         key = _join_key(self._plan.this, lookup)
         known = [self._partners[each] for each in {key, _ALL} if each in self._partners]
         if self._relation.last and known:
@@ -472,7 +496,7 @@ class CountPlan:
     def __init__(self, relation: CountBounds) -> None:
         self.relation = relation
         keys = [each for each in (relation.per, relation.distinct) if each is not None]
-        self.projection = _Projection(relation.selector.where, keys)
+        self.projection = _projection(relation.selector.where, keys)
 
     def evaluator(self) -> "_CountEvaluator":
         """Return an evaluator for one bundle."""

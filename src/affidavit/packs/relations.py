@@ -5,7 +5,7 @@ all of it in words. A redacted value satisfies no requirement and escapes no pro
 `if_hidden` says which of the two a condition is part of.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -149,9 +149,9 @@ Relation: TypeAlias = Never | EachHas | EachWith | CountBounds | TimeOrder
 Lookup = Callable[[JsonPointer], Any]
 
 
-def meets(conditions: Iterable[Condition], lookup: Lookup, *, if_hidden: bool) -> bool:
+def meets(conditions: Sequence[Condition], lookup: Lookup, *, if_hidden: bool) -> bool:
     """Return whether all conditions hold; a redacted value decides like `if_hidden`."""
-    return all(_meets_one(each, lookup, if_hidden) for each in conditions)
+    return not conditions or all(_meets_one(each, lookup, if_hidden) for each in conditions)
 
 
 def _meets_one(condition: Condition, lookup: Lookup, if_hidden: bool) -> bool:

@@ -19,7 +19,6 @@ from affidavit.packs.signals import (
     RECORDER_PREFIX,
     REGISTRY,
     RUN_FINISHED,
-    Carrier,
     carriers_of,
 )
 
@@ -155,6 +154,50 @@ def evidence_path(event: Event, pointer: str) -> str:
     return f"{EVENTS_FILE}:{event.line}{pointer}"
 
 
+class _Carried(Struct, frozen=True):
+    """What events of one type carry: signals with their pointers, and all paths of these."""
+
+    signals: tuple[tuple[str, bool, tuple[tuple[JsonPointer, ...], ...]], ...]
+    paths: frozenset[str]
+
+
+def _carried_by(event_type: str) -> _Carried:
+    carriers = tuple(carriers_of(event_type))
+    return _Carried(
+        tuple(
+            (
+                name,
+                carrier.expected,
+                tuple(tuple(pointer_from(f"/{path}") for path in group) for group in carrier.needs),
+            )
+            for name, carrier in carriers
+        ),
+        frozenset(path for _, each in carriers for group in each.needs for path in group),
+    )
+
+
+_CARRYING_TYPES: Final = sorted(
+    {carrier.event_type for signal in REGISTRY.values() for carrier in signal.carriers}
+)
+CARRIED: Final[Mapping[str, _Carried]] = {kind: _carried_by(kind) for kind in _CARRYING_TYPES}
+
+
+def _not_found(state: SignalState, reason: str) -> dict[str, SignalDetail]:
+    """Return the detail of each signal that no event shows."""
+    details = {}
+    for name, signal in REGISTRY.items():
+        # The first carrier says where the signal is expected.
+        carrier = signal.carriers[0]
+        fields = [f"/data/{group[0]}" for group in carrier.needs] or ["/data"]
+        expected = tuple(f"{carrier.event_type}{pointer}" for pointer in fields)
+        details[name] = SignalDetail(state, reason, expected)
+    return details
+
+
+_MISSING: Final = _not_found(SignalState.MISSING, "no event of the run shows it")
+_UNKNOWN: Final = _not_found(SignalState.UNKNOWN, "no event could have shown it")
+
+
 class SignalDetector:
     """Counts the signals in the events of a bundle."""
 
@@ -171,16 +214,14 @@ class SignalDetector:
         if event_type == RUN_FINISHED:
             return self
         counter = self._counters.get(event_type)
-        carriers = list(carriers_of(event_type))
-        if counter is None and carriers:
-            needs = tuple(self._requirement(name, carrier) for name, carrier in carriers)
-            paths = (path for _, each in carriers for group in each.needs for path in group)
-            counter = self._counters[event_type] = TypeSignalCounter(needs, frozenset(paths))
+        carried = CARRIED.get(event_type)
+        if counter is None and carried is not None:
+            needs = tuple(
+                SignalRequirement(self._counts[name], expected, groups)
+                for name, expected, groups in carried.signals
+            )
+            counter = self._counters[event_type] = TypeSignalCounter(needs, carried.paths)
         return counter
-
-    def _requirement(self, name: str, carrier: Carrier) -> SignalRequirement:
-        groups = (tuple(pointer_from(f"/{path}") for path in group) for group in carrier.needs)
-        return SignalRequirement(self._counts[name], carrier.expected, tuple(groups))
 
     def feed_batch(self, payloads: bytes, count: int) -> bool:
         """Reject batches: every end of a run is read."""
@@ -215,10 +256,4 @@ class SignalDetector:
         if name in self._declared:
             reason = "the run says that it had none"
             return SignalDetail(SignalState.CAPTURED, reason, (self._declared[name],))
-        # The first carrier says where the signal is expected.
-        carrier = REGISTRY[name].carriers[0]
-        fields = [f"/data/{group[0]}" for group in carrier.needs] or ["/data"]
-        expected = tuple(f"{carrier.event_type}{pointer}" for pointer in fields)
-        if self._by_recorder:
-            return SignalDetail(SignalState.MISSING, "no event of the run shows it", expected)
-        return SignalDetail(SignalState.UNKNOWN, "no event could have shown it", expected)
+        return (_MISSING if self._by_recorder else _UNKNOWN)[name]
