@@ -598,3 +598,28 @@ def test_many_events_of_one_type_are_counted_after_the_first_violation() -> None
         "300 of 300 call events are not preceded by decision of the same /data/tool",
         "There are 300 call, not at most 2",
     ]
+
+
+def test_events_that_are_alike_are_judged_like_those_before_them() -> None:
+    pack = pack_with(
+        {
+            "check": {
+                "type": "relation",
+                "never": {
+                    "type": "call",
+                    "where": [
+                        {"path": "/data/tool", "equals": "v"},
+                        {"path": "/data/n", "exists": False},
+                    ],
+                },
+            }
+        },
+        {"check": {"type": "relation", "count": "call", "max": 99, "per": "/data/id"}},
+    )
+    done = LintPass([pack], {})
+    calls = [call(id=1), call(id=1), call("u", id="a"), call("u", id="a"), call("v", id="a")]
+    for number, one in enumerate(calls):
+        done.feed_lines(number + 1, line_of({**one, "assayseq": number}) + b"\n")
+    assert messages(done.finish()) == [
+        '1 events are forbidden: call with /data/tool is "v" and no /data/n'
+    ]

@@ -95,15 +95,15 @@ class FieldProbe:
             kind: Any = _PRESENT
             if inner:
                 kind = _struct(
-                    [(each, _PRESENT if next(inner_mask) else _ABSENT) for each in inner]
+                    [(each, _PRESENT if next(inner_mask) else IMPOSSIBLE) for each in inner]
                 )
-            fields.append((key, kind if is_present else _ABSENT))
+            fields.append((key, kind if is_present else IMPOSSIBLE))
         return _struct(fields)
 
 
 _PRESENT: Final = Raw
 # No number is at least 1 and at most 0, so a field of this type has to be absent.
-_ABSENT: Final[Any] = Annotated[int, Meta(ge=1, le=0)] | UnsetType
+IMPOSSIBLE: Final[Any] = Annotated[int, Meta(ge=1, le=0)] | UnsetType
 
 
 def _struct(fields: list[tuple[str, Any]]) -> type[msgspec.Struct]:

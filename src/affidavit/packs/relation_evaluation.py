@@ -7,9 +7,9 @@ first violation is among them: its place has to be found.
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from affidavit.base.canonical import jcs
 from affidavit.base.text import excerpt
 from affidavit.packs.checks import RuleViolation, SearchHints
-from affidavit.packs.events import Event, EventHead, can_probe
+from affidavit.packs.events import IMPOSSIBLE, Event, EventHead, can_probe
 from affidavit.packs.pointers import ABSENT, JsonPointer, commitment_in
 from affidavit.packs.relations import (
     Condition,
@@ -106,6 +106,10 @@ def _shared_projection(
     return _Projection(valued, tested)
 
 
+def _decode_nothing(payloads: bytes) -> list[Any]:
+    raise msgspec.DecodeError
+
+
 class _Projection:
     """Decodes the few fields of payloads that a form reads. Fields that are only tested for
     existence are not compared.
@@ -117,6 +121,11 @@ class _Projection:
         self._is_possible = all(map(_is_member, self._pointers))
         # The rules of a type read the same payloads one after the other.
         self._last: tuple[bytes, list[tuple[Lookup, int]] | None] = b"", None
+        nothing: dict[JsonPointer, Any] = {}
+        self._only: tuple[Lookup, Callable[[bytes], list[Any]]] = (
+            nothing.__getitem__,
+            _decode_nothing,
+        )
         if self._is_possible:
             fields = [
                 (f"f{at}", Raw | UnsetType, msgspec.field(default=UNSET, name=pointer.steps[1]))
@@ -139,12 +148,38 @@ class _Projection:
         return rows
 
     def _rows(self, payloads: bytes) -> list[tuple[Lookup, int]] | None:
+        only, decode = self._only
+        try:
+            # Most payloads of a type are alike, which the decoder can tell by itself.
+            return [(only, len(decode(payloads)))]
+        except msgspec.MsgspecError:
+            pass
         try:
             found = self._decode(payloads)
         except msgspec.MsgspecError:
             return None
         counted = Counter(map(self._row, found))
-        return [(self._lookup(row), number) for row, number in counted.items()]
+        rows = [(self._lookup(row), number) for row, number in counted.items()]
+        if len(rows) == 1:
+            self._only = rows[0][0], self._exact_decoder(rows[0][0])
+        return rows
+
+    def _exact_decoder(self, lookup: Lookup) -> Callable[[bytes], list[Any]]:
+        """Return a decoder of payloads that all have these fields, and nothing else in them."""
+        fields: list[Any] = []
+        for at, (pointer, is_valued) in enumerate(
+            zip(self._pointers, self._is_valued, strict=True)
+        ):
+            value, name = lookup(pointer), pointer.steps[1]
+            if value is ABSENT:
+                field = msgspec.field(default=UNSET, name=name)
+                fields.append((f"f{at}", IMPOSSIBLE, field))
+            elif not is_valued or isinstance(value, str):
+                kind: Any = Literal[value] if is_valued else Raw
+                fields.append((f"f{at}", kind, msgspec.field(name=name)))
+            else:
+                return _decode_nothing
+        return msgspec.json.Decoder(msgspec.defstruct("Same", fields, kw_only=True)).decode_lines
 
     def _row(self, found: Struct) -> Row:
         pairs = zip(msgspec.structs.astuple(found), self._is_valued, strict=True)
