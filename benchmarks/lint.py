@@ -9,6 +9,7 @@ from pathlib import Path
 
 from affidavit.app.lint import lint_bundle
 from affidavit.app.pack_files import load_packs
+from affidavit.packs.lint import PreparedPacks
 from affidavit.packs.model import Pack
 from benchmarks.bundles import (
     EVENTS,
@@ -23,6 +24,8 @@ from benchmarks.bundles import (
 from benchmarks.figure import Figure, best_cpu_seconds
 
 PACKS = ("cicd-starter", "owasp-agentic")
+SMALL_EVENTS = 10
+SMALL_BUNDLES = 200
 PEAK = "import sys; from benchmarks.lint import peak; print(peak(sys.argv[1]))"
 
 
@@ -42,6 +45,9 @@ def measure(quick: bool = False) -> list[Figure]:
         done = subprocess.run(
             [sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True
         )
+        write(path, islice(drafts(SMALL_EVENTS), SMALL_EVENTS))
+        prepared = PreparedPacks(packs)
+        (small,) = best_cpu_seconds(5, lambda: linted_often(path, prepared))
     on_top = linting - verifying
     megabytes = int(done.stdout) * 1024 / MEGABYTE
     shown = f"{on_top:.2f} s on top of {verifying:.2f} s, inflating and hashing {least:.2f} s"
@@ -62,7 +68,21 @@ def measure(quick: bool = False) -> list[Figure]:
             200,
             f"peak of a process {megabytes:.0f}",
         ),
+        Figure(
+            f"lint bundles of {SMALL_EVENTS} events with two packs, per CPU-second",
+            "at least 2,000",
+            SMALL_BUNDLES / small,
+            "higher",
+            2000,
+            f"{small / SMALL_BUNDLES * 1e6:.0f} us each",
+        ),
     ]
+
+
+def linted_often(path: Path, packs: PreparedPacks) -> None:
+    """Lint a small bundle as often as a folder has bundles."""
+    for _ in range(SMALL_BUNDLES):
+        assert lint_bundle(path, packs, LIMITS, 500).result.rules
 
 
 def linted(path: Path, packs: tuple[Pack, ...]) -> None:

@@ -56,6 +56,17 @@ def test_a_bundle_is_linted_with_its_digest(bundle: Path) -> None:
     assert done.run_id == "run-1"
 
 
+def test_lines_keep_their_numbers_in_large_bundles(tmp_path: Path) -> None:
+    drafts = [EventDraft("note", AT, {"n": at, "text": "x" * 200}) for at in range(1500)]
+    drafts[1233] = EventDraft("note", AT, {"mail": "ada@mail.org"}, personal_data=True)
+    path = tmp_path / "large.tar.gz"
+    path.write_bytes(sealed(drafts))
+    result = lint_bundle(path, STARTER, DEFAULT_LIMITS, 500).result
+    assert result.events == 1500
+    places = [each.location for each in result.findings if each.rule_id == "AFFIDAVIT-P001"]
+    assert [place and place.line for place in places] == [1234]
+
+
 def test_a_tampered_bundle_is_not_linted(bundle: Path) -> None:
     raw = bytearray(bundle.read_bytes())
     raw[-20] ^= 1

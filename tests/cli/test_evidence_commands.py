@@ -1,6 +1,8 @@
 """`affidavit evidence`: sealing, verifying, showing, comparing, proving, redacting, importing."""
 
 import errno
+import gzip
+import io
 import json
 import stat
 import tempfile
@@ -16,6 +18,7 @@ from tests.golden_files import Golden
 from tests.rights import as_nobody
 from tests.seal.bundle_making import (
     AT,
+    archive_of,
     changed,
     members_of,
     parts,
@@ -51,7 +54,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_seal_reports_the_bundle(place: Path) -> None:
     result = run("evidence", "seal", "run.jsonl", "-o", "two.tar.gz", "--json")
     wire = documents(result)
-    assert (wire["event_count"], wire["finished"], wire["torn_bytes"]) == (17, True, 0)
+    assert (wire["event_count"], wire["finished"], wire["torn_bytes"]) == (19, True, 0)
     assert (place / "two.tar.gz").read_bytes() == (place / "run.tar.gz").read_bytes()
 
 
@@ -61,7 +64,7 @@ def test_seal_prints_the_limits_that_readers_of_a_large_bundle_need(
     assert "limits" not in run("evidence", "seal", "run.jsonl", "-o", "two.tar.gz").stderr
     monkeypatch.setattr("affidavit.app.bundles.DEFAULT_LIMITS", BundleLimits(max_events=16))
     result = run("evidence", "seal", "run.jsonl", "-o", "two.tar.gz")
-    assert "--limits '{\"max_events\": 17}'" in result.stderr
+    assert "--limits '{\"max_events\": 19}'" in result.stderr
 
 
 def test_seal_reports_a_torn_line_and_an_unfinished_run(place: Path) -> None:
@@ -154,7 +157,7 @@ def test_show_counts_and_lists(place: Path, golden: Golden) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     golden.check("evidence_show.txt", result.stdout)
     assert (
-        len(documents(run("evidence", "show", "run.tar.gz", "--json", "--events"))["events"]) == 17
+        len(documents(run("evidence", "show", "run.tar.gz", "--json", "--events"))["events"]) == 19
     )
     assert "events" not in documents(run("evidence", "show", "run.tar.gz", "--json"))
 
@@ -376,7 +379,7 @@ def test_a_wrong_proof_is_refused(
 
 
 def test_a_proof_of_every_event(place: Path) -> None:
-    for event in range(17):
+    for event in range(19):
         proof, root = proof_files(place, event)
         assert checked("--check", proof, "--root", root, "--event-file", "event.json") == 0
     other = "sha256:" + "1" * 64
@@ -384,7 +387,7 @@ def test_a_proof_of_every_event(place: Path) -> None:
     assert checked("--check", proof, "--root", "x", "--event-file", "event.json") == 2
     assert checked("--check", proof) == 2
     assert checked("run.tar.gz") == 2
-    assert checked("run.tar.gz", "--event", "17") == 2
+    assert checked("run.tar.gz", "--event", "19") == 2
     assert json.loads(run("evidence", "prove", "run.tar.gz", "--event", "0").stdout)["event"] == 0
 
 
@@ -732,6 +735,88 @@ def test_lines_of_events_are_imported_with_their_times(place: Path) -> None:
     assert "2 events of in" in plain.stdout
 
 
+def test_an_import_says_what_it_changes(place: Path) -> None:
+    lines = [
+        {"type": "a", "data": 1, "time": AT, "id": "x:1", "source": "urn:x", "traceparent": "00"},
+        {"type": "b", "data": 2, "traceparent": "00", "comexampleowner": "ann"},
+    ]
+    (place / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    wire = documents(imported("events.jsonl"))
+    assert wire["dropped"] == {"comexampleowner": 1, "traceparent": 2}
+    assert wire["replaced"] == {"id": 1, "source": 1}
+    assert wire["stamped"] == 1
+    plain = run("evidence", "import", "events.jsonl", "-o", "in.tar.gz").stdout
+    assert "dropped: comexampleowner (1), traceparent (2)" in plain
+    assert "replaced: id (1), source (1)" in plain
+    assert "stamped with the time of the import: 1" in plain
+    (place / "results.json").write_text(json.dumps({"results": [{"a": 1}], "config": {}}))
+    wire = documents(imported("results.json"))
+    assert (wire["dropped"], wire["stamped"]) == ({"config": 1}, 1)
+
+
+def test_results_state_their_schema(place: Path) -> None:
+    found = {
+        name: documents(run("evidence", name, *["run.tar.gz"] * count, "--json"))["schema_version"]
+        for name, count in (("verify", 1), ("show", 1), ("diff", 2), ("replay", 1))
+    }
+    assert found == {name: f"affidavit-evidence-{name}/1" for name in found}
+
+
+def test_a_bundle_that_gzip_named_is_read(place: Path) -> None:
+    manifest, lines = members_of((place / "run.tar.gz").read_bytes())
+    # Ours has the digest of its compressed bytes in the header, so it cannot be packed again.
+    tar = gzip.decompress(archive_of(jcs(without_ours(json.loads(manifest))), lines))
+    target = io.BytesIO()
+    with gzip.GzipFile("run.tar", "wb", fileobj=target) as packed:
+        packed.write(tar)
+    named = target.getvalue()
+    assert b"run.tar\0" in named[:30]
+    (place / "named.tar.gz").write_bytes(named)
+    assert run("evidence", "verify", "named.tar.gz").exit_code == Exit.YES
+    at = named.index(b"run.tar\0")
+    for name, code in ((b"x" * 300 + b"\0", "AF600"), (b"x" * 10**6, "AF600"), (b"", "AF60")):
+        (place / "named.tar.gz").write_bytes(named[:at] + name + named[at + 8 :])
+        assert code in run("evidence", "verify", "named.tar.gz").output
+    (place / "named.tar.gz").write_bytes(named[: at + 3])
+    assert "AF601" in run("evidence", "verify", "named.tar.gz").output
+
+
+SHAPES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "a number for a type": (lambda event: event.update(type=1), "ContractInvalidJson"),
+    "no time": (lambda event: event.pop("time"), "ContractInvalidJson"),
+    "no hash": (lambda event: event.pop("assaycontenthash"), "ContractSchemaVersion"),
+    "a wrong first number": (lambda event: event.update(assayseq=1), "ContractSequenceStart"),
+    "a run id with a colon": (lambda event: event.update(id="x"), "ContractInvalidEvent"),
+}
+
+
+@pytest.mark.parametrize(("change", "wanted"), SHAPES.values(), ids=SHAPES.keys())
+def test_a_wrong_shape_has_assays_own_code(
+    place: Path, change: Callable[[dict[str, Any]], Any], wanted: str
+) -> None:
+    manifest, lines = members_of((place / "run.tar.gz").read_bytes())
+    first, _, rest = lines.partition(b"\n")
+    event = json.loads(first)
+    change(event)
+    spoilt = jcs(event) + b"\n" + rest
+    value = json.loads(manifest)
+    value["files"]["events.ndjson"]["bytes"] = len(spoilt)
+    (place / "bad.tar.gz").write_bytes(archive_of(jcs(value), spoilt))
+    wire = documents(run("evidence", "verify", "bad.tar.gz", "--json"))
+    assert wire["bundles"][0]["error"]["assay_code"] == wanted
+
+
+def test_a_block_of_assay_with_another_shape_is_kept(place: Path) -> None:
+    manifest, lines = members_of((place / "run.tar.gz").read_bytes())
+    value = json.loads(manifest)
+    del value["x-affidavit"]
+    value["x-assay"] = {"packs_applied": ["cicd-starter@1.0.0"], "mappings_applied": ["x"]}
+    (place / "theirs.tar.gz").write_bytes(archive_of(jcs(value), lines))
+    assert run("evidence", "verify", "theirs.tar.gz").exit_code == Exit.YES
+    shown = documents(run("evidence", "show", "theirs.tar.gz", "--json"))
+    assert shown["manifest"]["x-assay"] == value["x-assay"]
+
+
 STARTED, STEP, FINISHED = (
     {"type": kind, "data": {"status": "ok"}}
     for kind in ("affidavit.run.started", "x", "affidavit.run.finished")
@@ -778,6 +863,12 @@ BAD_IMPORTS: dict[str, tuple[str, bytes, str]] = {
         "AF640",
     ),
     "a subject that is a number": ("a.json", b'{"type":"a","data":1,"subject":1}', "AF641"),
+    "a misspelt member": (
+        "a.json",
+        b'{"type":"a","data":1,"tme":"2026-01-31T00:00:00Z"}',
+        "an event has no member 'tme'. Next: did you mean time?",
+    ),
+    "a flag that is a text": ("a.json", b'{"type":"a","data":1,"assaypii":"yes"}', "AF641"),
     "a bad second line": ("a.jsonl", b'{"type":"a","data":1}\n{"x":1}\n', "line 2"),
     "a very long line": ("a.jsonl", b'{"type":"a","data":"' + b"a" * 2_000_000, "AF030"),
 }

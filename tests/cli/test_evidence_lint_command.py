@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.packs.test_builtin_packs import FINISHED, GOOD, STARTED
 from tests.packs.test_sensitive import DRAWN
 from tests.seal.bundle_making import sealed
 
+import affidavit
 from affidavit.base.exits import Exit
 from affidavit.packs.signals import REGISTRY
 
@@ -42,7 +44,7 @@ def test_a_clean_bundle(good: Path) -> None:
     result = linted(good)
     assert (result.exit_code, "0 errors, 0 warnings, 0 infos" in result.stdout) == (0, True)
     assert "closure 1.0" in result.stdout or "closure 0.9" in result.stdout
-    assert "cicd-starter@2.0.0" in result.stderr
+    assert "cicd-starter@3.0.0" in result.stderr
 
 
 def test_a_secret_is_found_and_not_shown(leaky: Path) -> None:
@@ -51,6 +53,63 @@ def test_a_secret_is_found_and_not_shown(leaky: Path) -> None:
     assert "AFFIDAVIT-S001" in result.stdout
     assert "/data/a/b" in result.stdout
     assert DRAWN[:6] not in result.output
+
+
+def test_a_small_bundle_full_of_secrets_is_linted_in_time(tmp_path: Path) -> None:
+    """A megabyte of secrets in 9 KB took three minutes: each was compared with all others."""
+
+    def seconds(count: int) -> float:
+        text = ("password=" + "Tr0ub4dor3x1 ") * count
+        bundle = written(tmp_path / "b.tar.gz", [event("note", {"a": text})])
+        started = process_time()
+        assert linted(bundle).exit_code == Exit.NO
+        return process_time() - started
+
+    small, large = seconds(10_000), seconds(40_000)
+    assert large < 8 * small  # 16 times would be the square.
+
+
+def test_a_run_that_fails_an_audit_fails_lint(tmp_path: Path) -> None:
+    """A refused transfer was executed, and the run ended with two verdicts: 26 rules passed it."""
+    log, bundle = tmp_path / "run.jsonl", tmp_path / "run.tar.gz"
+    with affidavit.record(log, input="q") as recorded:
+        recorded.policy_decision("p", "deny", tool="transfer", principal="agent")
+        recorded.tool_call("transfer", input={"to": "x"}, output="done")
+        recorded.tool_call("delete_all", input={}, output="done")
+        recorded.approval("agent", "approve", what="transfer")
+        recorded.verdict("ship")
+        recorded.verdict("no-ship")
+    assert run("evidence", "seal", str(log), "-o", str(bundle)).exit_code == 0
+    packs = "cicd-starter,eu-ai-act-baseline,owasp-agentic,soc2-baseline"
+    result = linted(bundle, "--pack", packs, "--json")
+    assert result.exit_code == Exit.NO
+    (wire,) = json.loads(result.stdout)["bundles"]
+    outcomes = {each["rule_id"].partition(":")[2]: each["outcome"] for each in wire["rules"]}
+    failed = {"CICD-006", "EU14-001", "EU14-004", "SOC2-CC6.1-REFUSED", "ASI02-DESTRUCTIVE"}
+    assert {outcomes[rule] for rule in failed} == {"fail"}
+    assert outcomes["EU73-002"] == "not_exercised"
+
+
+def test_what_was_not_exercised_is_said_and_can_be_gated(tmp_path: Path) -> None:
+    bundle = written(tmp_path / "b.tar.gz", [STARTED, event("note"), FINISHED])
+    result = linted(bundle)
+    assert result.exit_code == Exit.YES
+    assert ", 1 not exercised" in result.stdout
+    assert "no event met their condition: CICD-006" in result.stderr
+    assert linted(bundle, "--gate", "not_exercised=0").exit_code == Exit.NO
+    shown = linted(bundle, "--explain", "CICD-006").stdout
+    assert "It was not exercised" in shown
+
+
+def test_a_misspelt_type_is_found_by_validate(tmp_path: Path) -> None:
+    relation = "{type: relation, never: affidavit.tool.cal}"
+    path = tmp_path / "mine.yaml"
+    path.write_text(PACK.replace("{type: event_count, min: 1}", relation))
+    result = run("packs", "validate", str(path))
+    assert result.exit_code == Exit.INPUT
+    assert "AF666" in result.stderr
+    assert f"{path}, line 8, column" in result.stderr
+    assert "did you mean affidavit.tool.call?" in result.stderr
 
 
 def test_the_report_for_machines(good: Path, leaky: Path, tmp_path: Path) -> None:
@@ -74,7 +133,7 @@ def test_the_report_for_machines(good: Path, leaky: Path, tmp_path: Path) -> Non
 
 def test_several_packs_and_their_disclaimers(good: Path) -> None:
     result = linted(good, "--pack", "eu-ai-act-baseline, soc2-baseline", "--pack", "cicd-starter")
-    assert "eu-ai-act-baseline@2.0.0" in result.stderr
+    assert "eu-ai-act-baseline@3.0.0" in result.stderr
     assert "counsel" in result.stdout
     assert "auditor's opinion" in result.stdout
 
@@ -198,7 +257,7 @@ def test_sarif_has_the_shape_of_its_schema(good: Path, leaky: Path) -> None:
     log = json.loads(result.stdout)
     Draft202012Validator(SARIF).validate(log)
     first, second = log["runs"]
-    assert len(first["tool"]["driver"]["rules"]) == 7 + 4
+    assert len(first["tool"]["driver"]["rules"]) == 23 + 5
     (found,) = second["results"]
     rules = second["tool"]["driver"]["rules"]
     assert rules[found["ruleIndex"]]["id"] == found["ruleId"]

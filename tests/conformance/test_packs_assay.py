@@ -77,8 +77,8 @@ def test_packs_of_both_with_one_name_run_side_by_side() -> None:
     packs = load_packs(
         ["cicd-starter", str(vector_path("assay", "packs", "cicd-starter.yaml"))], None
     )
-    assert [pack.version for pack in packs] == ["2.0.0", "1.0.0"]
-    assert len(linted(packs).result.rules) == 9
+    assert [pack.version for pack in packs] == ["3.0.0", "1.0.0"]
+    assert len(linted(packs).result.rules) == 11
 
 
 def test_a_tampered_bundle_is_refused_with_the_event_hash() -> None:

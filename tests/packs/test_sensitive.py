@@ -1,24 +1,29 @@
 """Secrets and personal data: what is found, what is not, and that nothing of it is shown."""
 
 import json
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from time import process_time
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.packs.making import event, line_of, lint
 
-from affidavit.packs.events import decode_head
+from affidavit.packs.events import Event, decode_head
 from affidavit.packs.lint import LintPass
 from affidavit.packs.model import Severity
 from affidavit.packs.report import LintSummary
+from affidavit.packs.secret_formats import find_secrets, is_secret_by_name, looks_random
 from affidavit.packs.sensitive import (
     find_personal_data,
-    find_secrets,
-    is_secret_by_name,
-    looks_random,
     may_be_sensitive,
     may_hold_sensitive_text,
+    sensitive_findings,
 )
 
 # Put together here, so that no scanner takes this file for a leak.
@@ -45,8 +50,63 @@ SECRETS = {
         "postgres://bob:" + "hunter42@db.host/x",
         "password in an address",
     ),
-    "a password in a text": ("password=" + "Tr0ub4dor3x", "assigned secret"),
+    "a password in a text": ("password=" + "Tr0ub4dor3x", "password in a text"),
+    "a password with marks": ("DB_PASSWORD: " + "sup3r-secret!", "password in a text"),
     "a key in a text": ("api_key: '" + DRAWN + "'", "assigned secret"),
+    "a key in a quoted line": ('"signing_key": "' + DRAWN + '"', "assigned secret"),
+    "a key of Anthropic": ("sk-ant-api03-" + DRAWN * 3, "API key"),
+    "a webhook's secret": ("whsec_" + DRAWN * 2, "webhook secret"),
+    "an AWS secret key": (
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG" + "/bPxRfiCYEXAMPLEKEY",
+        "AWS secret key",
+    ),
+    "a Slack app's token": (
+        "xapp-1-" + "A0123456789-1234567890123-" + "0a1b2c3d" * 8,
+        "Slack token",
+    ),
+    "a Slack webhook": (
+        "https://hooks.slack.com/" + "services/T0123ABCD/B0123ABCD/" + DRAWN,
+        "webhook address",
+    ),
+    "a Discord webhook": (
+        "https://discord.com/" + "api/webhooks/123456789012345678/" + "a1" * 34,
+        "webhook address",
+    ),
+    "a Discord bot": (
+        "MTIzNDU2Nzg5MDEyMzQ1Njc4" + ".GabcDe." + "a1B2" * 8,
+        "Discord bot token",
+    ),
+    "a Telegram bot": ("123456789" + ":AA" + "a1B2c3D4e5F" * 3, "Telegram bot token"),
+    "a Google client": ("GOCSPX-" + "a1B2" * 7, "Google client secret"),
+    "a Google session": ("ya29." + DRAWN * 2, "Google access token"),
+    "a SendGrid key": ("SG." + "a1" * 11 + "." + "b2" * 21 + "c", "SendGrid API key"),
+    "a Twilio key": ("SK" + "0a1b2c3d" * 4, "Twilio API key"),
+    "a Mailgun key": ("key-" + "0a1b2c3d" * 4, "Mailgun API key"),
+    "a Mailchimp key": ("0a1b2c3d" * 4 + "-us12", "Mailchimp API key"),
+    "an Azure account": (
+        "AccountName=x;AccountKey=" + "a1B2" * 21 + "cd==" + ";Suffix=y",
+        "Azure account key",
+    ),
+    "an Azure app": ("abc8Q~" + "a1B2c3D4" * 4, "Azure client secret"),
+    "a DigitalOcean token": ("dop_v1_" + "0a1b2c3d" * 8, "DigitalOcean token"),
+    "a Shopify token": ("shpat_" + "0a1b2c3d" * 4, "Shopify token"),
+    "a Databricks token": ("dapi" + "0a1b2c3d" * 4, "Databricks token"),
+    "a Vault token": ("hvs." + DRAWN * 4, "Vault token"),
+    "a Terraform token": ("a" * 14 + ".atlasv1." + "b" * 67, "Terraform token"),
+    "a Doppler token": ("dp.pt." + "a" * 43, "Doppler token"),
+    "an Airtable token": ("pat" + "a" * 14 + "." + "0a1b2c3d" * 8, "Airtable token"),
+    "a Docker token": ("dckr_pat_" + DRAWN + "abcdef", "Docker token"),
+    "an Atlassian token": ("ATATT3" + DRAWN * 8, "Atlassian token"),
+    "a Groq key": ("gsk_" + "a" * 52, "Groq API key"),
+    "a LangSmith key": ("lsv2_pt_" + "0a1b2c3d" * 4 + "_0a1b2c3d4e", "LangSmith API key"),
+    "basic authentication": (
+        "Authorization: Basic " + "YWxhZGRpbjpvcGVuc2VzYW1l",
+        "password in a header",
+    ),
+    "a password without a user": ("redis://:" + "hunter42@cache:6379", "password in an address"),
+    "a PuTTY key": ("PuTTY-User-Key-" + "File-3: ssh-ed25519", "private key"),
+    "an OpenSSH key": ("-----BEGIN OPENSSH " + "PRIVATE KEY-----", "private key"),
+    "a PGP key": ("-----BEGIN PGP " + "PRIVATE KEY BLOCK-----", "private key"),
 }
 
 HARMLESS = {
@@ -71,6 +131,15 @@ HARMLESS = {
     "a uuid": "550e8400-e29b-41d4-a716-446655440000",
     "a hash": "5e25cb9f81c2c955dd323cc28fc56c48c806c146edde23265e25a746e5c3d526",
     "a public key": "-----BEGIN PUBLIC KEY-----",
+    "basic knowledge": "with Basic understanding of YWJjZGVm",
+    "a password to be chosen": "password: at-least-eight-letters",
+    "a call of a function": "token=get_session_token(request)",
+    "a long name behind a dot": "module.a_function_with_a_long_name_2024",
+    "a pod": "checkout-service-7d9f8b6c5d-x2k4z",
+    "a long identifier with a prefix": "glc_configuration_of_the_whole_department_names",
+    "a digest with its name": "aws_key: 5e25cb9f81c2c955dd323cc28fc56c48c806c146",
+    "numbers with a colon": "123456789:abcdefghijklmnopqrstuvwxyz012345678",
+    "three parts that are no bot": "Nabcdefghijklmnopqrstuvwx.abcdef." + "a" * 30,
 }
 
 
@@ -89,7 +158,10 @@ def test_what_is_no_secret(text: str) -> None:
 NAMED: dict[str, tuple[str, str, bool]] = {
     "a password": ("password", "correct-horse", True),
     "a name in another style": ("clientSecret", "abcdefghij", True),
-    "a name with hyphens": ("X-Api-Key", "abcdefghij", False),
+    "a name with hyphens": ("X-Api-Key", "abcdefghij", True),
+    "a name that ends like one": ("STRIPE_API_KEY", DRAWN, True),
+    "a name that ends like one, with a plain word": ("reset_password", "afterwards", False),
+    "a name that is too long": ("a" * 100 + "password", DRAWN, False),
     "an api key": ("api-key", "abcdefghij", True),
     "too short": ("password", "short", False),
     "a sentence": ("secret", "it is a secret to everybody", False),
@@ -216,6 +288,12 @@ def test_a_subject_a_number_and_a_key_are_looked_at() -> None:
     assert ("P001", "info", "/data/…/x") in found
 
 
+def test_what_overlaps_is_found_once_and_what_does_not_each() -> None:
+    text = f"Bearer sk-{DRAWN} then api_key={DRAWN} then glpat-{DRAWN} then Bearer {DRAWN}"
+    kinds = [match.kind for match in find_secrets(text)]
+    assert kinds == ["API key", "GitLab token", "bearer token", "assigned secret"]
+
+
 def test_nothing_of_a_secret_is_shown() -> None:
     data = {"k": "sk-" + DRAWN, "c": "4242424242424242", "m": "ada@mail.org", "t": TOKEN}
     shown = "".join(each.message for each in lint([], [event("t", data)]).findings)
@@ -246,6 +324,67 @@ def test_a_fingerprint_is_of_the_rule_and_the_place() -> None:
     assert len(set(prints)) == len(prints) == 6
     again = [each.fingerprint for each in lint([], [event("t", data)] * 2).findings]
     assert prints == again
+
+
+def test_a_long_key_is_shortened_in_a_place() -> None:
+    ((_, _, pointer), *_) = found_in({"k" * 1000: "sk-" + DRAWN})
+    assert pointer == "/data/" + "k" * 199 + "…"
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def ordinary_texts() -> Iterator[str]:
+    """Yield texts of ordinary work: prose, code, ids, digests, addresses, image names."""
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    # The pages on secrets show what they look like.
+    lines = [line for page in pages for line in page.read_text("utf-8").splitlines() if line]
+    code = sorted((ROOT / "src/affidavit/gates").glob("*.py"))
+    lines += [line for file in code for line in file.read_text("utf-8").splitlines() if line]
+    yield from lines[:: len(lines) // 1500]
+    for at in range(200):
+        drawn = sha256(str(at).encode()).hexdigest()
+        yield f"GET /v1/items/{drawn[:32]}?page={at} 200 {drawn[:8]}"
+        yield str(UUID(drawn[:32]))
+        yield f"registry.test/team/image@sha256:{drawn}"
+        yield b64encode(bytes.fromhex(drawn)).decode()
+        yield f"worker-{drawn[:10]}-{drawn[10:15]} ended task-{at} in 0.{at} s, {drawn[:40]}"
+
+
+def test_no_false_alarm_on_two_thousand_ordinary_events() -> None:
+    texts = list(ordinary_texts())
+    assert len(texts) >= 2000
+    found = [(text, match.kind) for text in texts for match in find_secrets(text)]
+    assert found == []
+
+
+HOSTILE = {
+    "secrets": ("password=" + "Tr0ub4dor3x1 ", ""),
+    "keys": ("sk-" + DRAWN + " ", ""),
+    "starts of tokens": ("eyJaaaaaaaa.", ""),
+    "one long word": ("a1B-", ""),
+    "names with spaces": ("token   ", ""),
+    "addresses": ("a@", ""),
+    "dots": ("a.", ""),
+    "digits": ("+1 23 ", ""),
+    "colons": ("://a:b", ""),
+    "members of a long key": ("x", "k"),
+}
+
+
+@pytest.mark.parametrize(("unit", "key"), HOSTILE.values(), ids=HOSTILE.keys())
+def test_the_time_grows_with_the_size_not_with_its_square(unit: str, key: str) -> None:
+    def seconds(size: int) -> float:
+        data: Any = {key * size: [unit] * size} if key else unit * (size // len(unit))
+        raw = line_of(event("t", {"a@b.cd": data}))
+        one = Event(1, raw, decode_head(raw))
+        started = process_time()
+        list(sensitive_findings(one))
+        return process_time() - started
+
+    small, large = (min(seconds(size) for _ in range(3)) for size in (10_000, 80_000))
+    # Eight times the size; with the square it would be 64 times the time.
+    assert large < 24 * small + 0.05
 
 
 def test_a_text_that_is_made_of_digits_only_is_not_drawn() -> None:

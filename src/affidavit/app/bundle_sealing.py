@@ -4,8 +4,9 @@ An imported file is recognised by its content. A document becomes one event, wit
 document states; results become one event for each test; a file of events, one for each line.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,8 @@ from affidavit.base.files import open_to_read, read_bounded
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
 from affidavit.base.strict_json import decode, decode_lines, read_lines
 from affidavit.base.text import excerpt
+from affidavit.base.validation import nearest_name
+from affidavit.packs.events import ENVELOPE
 from affidavit.packs.model import Pack
 from affidavit.seal.bundle.commitments import SALT_BYTES
 from affidavit.seal.bundle.manifest import ManifestDetails
@@ -106,36 +109,68 @@ def _secret_of(path: Path) -> str:
     return sha256_hex(secret)
 
 
+@dataclass(slots=True)
+class ImportChanges:
+    """What a bundle does not have as the files had it, with the number of events or documents.
+
+    `dropped` members have no place in a bundle, `replaced` ones state the run, the order or the
+    hash of the new bundle, and `stamped` events had no time and got that of the import.
+    """
+
+    dropped: Counter[str] = field(default_factory=Counter)
+    replaced: Counter[str] = field(default_factory=Counter)
+    stamped: int = 0
+
+    def as_wire(self) -> dict[str, object]:
+        """Return the changes for `--json`."""
+        return {
+            "dropped": dict(sorted(self.dropped.items())),
+            "replaced": dict(sorted(self.replaced.items())),
+            "stamped": self.stamped,
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield the changes in words."""
+        for verb, counts in (("dropped", self.dropped), ("replaced", self.replaced)):
+            if counts:
+                named = ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
+                yield f"{verb}: {named}"
+        if self.stamped:
+            yield f"stamped with the time of the import: {self.stamped}"
+
+
 def import_files(
     files: Sequence[Path], target: Path, run: RunIdentity, at: str, packs: Sequence[Pack] = ()
-) -> WrittenBundle:
+) -> tuple[WrittenBundle, ImportChanges]:
     """Write a bundle of the contents of files; `at` is the time of what has none."""
     header_line(run)
     writer = EventWriter(run)
-    drafts = (draft for file in files for draft in _placed(file, at))
+    changes = ImportChanges()
+    drafts = (draft for file in files for draft in _placed(file, at, changes))
     details = ManifestDetails(producer=run.producer_as_wire())
-    return write_bundle(target, writer, map(writer.append, drafts), lambda: details, packs)
+    written = write_bundle(target, writer, map(writer.append, drafts), lambda: details, packs)
+    return written, changes
 
 
-def _placed(file: Path, at: str) -> Iterator[EventDraft]:
+def _placed(file: Path, at: str, changes: ImportChanges) -> Iterator[EventDraft]:
     try:
-        yield from drafts_of_file(file, at)
+        yield from drafts_of_file(file, at, changes)
     except AffidavitError as error:
         raise error.at(file=str(file)) from None
 
 
-def drafts_of_file(file: Path, at: str) -> Iterator[EventDraft]:
+def drafts_of_file(file: Path, at: str, changes: ImportChanges) -> Iterator[EventDraft]:
     """Yield the events of a file."""
     if file.suffix.lower() in LINE_ENDINGS:
         with open_to_read(file) as stream:
             for number, value in decode_lines(read_lines(stream)):
                 try:
-                    yield from _checked(drafts_of_value(value, at))
+                    yield from _checked(drafts_of_value(value, at, changes))
                 except AffidavitError as error:
                     raise error.at(line=number) from None
         return
     value = decode(read_bounded(file, DOCUMENT_LIMITS.max_bytes))
-    yield from _checked(drafts_of_value(value, at))
+    yield from _checked(drafts_of_value(value, at, changes))
 
 
 def _checked(drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
@@ -145,7 +180,7 @@ def _checked(drafts: Iterable[EventDraft]) -> Iterator[EventDraft]:
         yield draft
 
 
-def drafts_of_value(value: JsonValue, at: str) -> Iterator[EventDraft]:
+def drafts_of_value(value: JsonValue, at: str, changes: ImportChanges) -> Iterator[EventDraft]:
     """Yield the events of a document."""
     if not isinstance(value, dict):
         raise _unknown("it is not a JSON object")
@@ -153,37 +188,73 @@ def drafts_of_value(value: JsonValue, at: str) -> Iterator[EventDraft]:
     for kind in _DOCUMENTS:
         if schema == kind.schema:
             time = value.get(kind.time)
+            changes.stamped += not isinstance(time, str)
             data: dict[str, JsonValue] = {kind.field: value}
             if kind.event == kinds.RECEIPT:
                 data = receipt_data(value)
             yield EventDraft(kind.event, time if isinstance(time, str) else at, data)
             return
     if isinstance(value.get("type"), str) and "data" in value:
-        yield _event(value, at)
+        yield _event(value, at, changes)
         return
     tests = _promptfoo_tests(value)
     if tests is None:
         raise _unknown(_described(value))
+    changes.dropped.update(key for key in value if key != "results")
+    changes.stamped += len(tests)
     for test in tests:
         yield EventDraft(PROMPTFOO, at, test)
 
 
-def _event(value: Mapping[str, Any], at: str) -> EventDraft:
-    time, subject = value.get("time", at), value.get("subject")
-    if not isinstance(time, str):
-        raise AffidavitError(faults.IMPORT_UNKNOWN, Where(field="time"), problem="it is not a text")
-    if subject is not None and not isinstance(subject, str):
-        raise AffidavitError(
-            faults.IMPORT_UNKNOWN, Where(field="subject"), problem="it is not a text"
-        )
+# The members of an event that a bundle keeps, and those that it states itself.
+_KEPT: Final = frozenset(("type", "time", "data", "subject", "assaypii", "assaysecrets"))
+_STATED: Final = frozenset(
+    (
+        "specversion",
+        "datacontenttype",
+        "id",
+        "source",
+        "assayrunid",
+        "assayseq",
+        "assayproducer",
+        "assayproducerversion",
+        "assaygit",
+        "assaycontenthash",
+    )
+)
+_KNOWN: Final = ENVELOPE | {"dataschema"}  # An attribute of CloudEvents that bundles do not have.
+
+
+def _event(value: Mapping[str, Any], at: str, changes: ImportChanges) -> EventDraft:
+    for name in value.keys() - _KEPT:
+        if name not in _KNOWN and (nearest := nearest_name(name, _KNOWN)) is not None:
+            advice = f"did you mean {nearest}?"
+            raise AffidavitError(
+                faults.IMPORT_MEMBER, Where(field=excerpt(name)), name=excerpt(name), advice=advice
+            )
+        (changes.replaced if name in _STATED else changes.dropped)[excerpt(name)] += 1
+    changes.stamped += "time" not in value
+    for name, kind in _KINDS.items():
+        if name in value and not isinstance(value[name], kind):
+            wanted = "true or false" if kind is bool else "a text"
+            problem = f"it is not {wanted}"
+            raise AffidavitError(faults.IMPORT_UNKNOWN, Where(field=name), problem=problem)
     return EventDraft(
         value["type"],
-        time,
+        value.get("time", at),
         value["data"],
-        subject,
-        personal_data=value.get("assaypii") is True,
-        secrets=value.get("assaysecrets") is True,
+        value.get("subject"),
+        personal_data=value.get("assaypii", False),
+        secrets=value.get("assaysecrets", False),
     )
+
+
+_KINDS: Final[Mapping[str, Any]] = {
+    "time": str,
+    "subject": str | None,
+    "assaypii": bool,
+    "assaysecrets": bool,
+}
 
 
 def _promptfoo_tests(value: Mapping[str, JsonValue]) -> list[JsonValue] | None:

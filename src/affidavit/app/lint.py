@@ -7,7 +7,7 @@ the findings of a bundle that does not verify are discarded.
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from msgspec import UNSET
 
@@ -17,7 +17,13 @@ from affidavit.app.pack_files import load_packs, pack_folder, split_names
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.decision.gate import Gate, override_gates
-from affidavit.packs.lint import LINT_METRICS, BundleLint, LintPass, decide_lint
+from affidavit.packs.lint import (
+    LINT_METRICS,
+    BundleLint,
+    LintPass,
+    PreparedPacks,
+    decide_lint,
+)
 from affidavit.packs.model import Pack, Severity, disclaimer_of
 from affidavit.packs.report import (
     CLOSURE_VERSION,
@@ -35,10 +41,14 @@ from affidavit.packs.report import (
 from affidavit.packs.signals import REGISTRY_VERSION
 from affidavit.reports.lint_text import LintOutcome
 from affidavit.seal.bundle.container import BundleLimits
-from affidavit.seal.bundle.reader import read_bundle
+from affidavit.seal.bundle.reader import VerifiedLines, read_bundle
 from affidavit.seal.verification import UnreadableInput
 
 _WORST_FIRST = (Exit.TAMPERED, Exit.INPUT, Exit.UNKNOWN, Exit.NO)
+
+
+# A portion has a cost of its own, and the first event of a bundle comes alone.
+_PORTION_BYTES: Final = 1 << 16
 
 
 class _DigestingStream:
@@ -56,14 +66,26 @@ class _DigestingStream:
 
     def digest_of_all(self) -> str:
         """Read the rest and return the digest of the whole stream."""
-        while self.read(1 << 20):
+        while self.read(_PORTION_BYTES):
             pass
         return f"sha256:{self._digest.hexdigest()}"
 
 
+def _joined(portions: Iterable[VerifiedLines]) -> Iterator[VerifiedLines]:
+    """Yield the same lines in portions that are large enough to be worth it."""
+    held: VerifiedLines | None = None
+    for lines in portions:
+        held = lines if held is None else VerifiedLines(held.text + lines.text, held.first)
+        if len(held.text) >= _PORTION_BYTES:
+            yield held
+            held = None
+    if held is not None:
+        yield held
+
+
 def lint_bundle(
     path: Path,
-    packs: Sequence[Pack],
+    packs: Sequence[Pack] | PreparedPacks,
     limits: BundleLimits,
     max_results: int,
     on_line: Callable[[int, bytes], None] | None = None,
@@ -77,7 +99,7 @@ def lint_bundle(
         try:
             reader = read_bundle(stream, limits)
             lint = LintPass(packs, reader.manifest.value, max_results)
-            for lines in reader.lines():
+            for lines in _joined(reader.lines()):
                 lint.feed_lines(lines.first, lines.text)
                 if on_line is not None:
                     for number, line in lines.each():
@@ -98,9 +120,10 @@ def lint_bundles(
     paths: Iterable[Path], packs: Sequence[Pack], limits: BundleLimits, max_results: int
 ) -> Iterator[LintOutcome]:
     """Lint bundles; one that cannot be linted does not stop the others."""
+    prepared = PreparedPacks(packs)
     for path in paths:
         try:
-            yield lint_bundle(path, packs, limits, max_results)
+            yield lint_bundle(path, prepared, limits, max_results)
         except AffidavitError as error:
             yield UnreadableInput("bundle", shown_name(path), error)
 
@@ -196,7 +219,7 @@ def linted_bundle(outcome: LintOutcome) -> LintedBundle:
         rules=tuple(
             RuleOutcome(
                 each.pack.canonical_id(each.rule),
-                "pass" if each.finding is None else "fail",
+                each.outcome,
                 each.rule.requires_signals,
             )
             for each in result.rules

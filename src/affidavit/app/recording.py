@@ -55,6 +55,8 @@ LEDGER: Final = "affidavit.ledger"
 GATE_REPORT: Final = "affidavit.gate.report"
 SOAK_TRIAL: Final = "affidavit.soak.trial"
 VERDICT: Final = "affidavit.verdict"
+INCIDENT: Final = "affidavit.incident"
+INCIDENT_REPORT: Final = "affidavit.incident.report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ EVENT_TYPES: Final = (
     EventType(GATE_REPORT, "the report of a gate", ("report",)),
     EventType(SOAK_TRIAL, "one trial of a soak", ("trial",)),
     EventType(VERDICT, "what was decided", ("verdict",), ("reason", "subject", "score")),
+    EventType(INCIDENT, "something went wrong", ("incident", "severity"), ("what",)),
+    EventType(INCIDENT_REPORT, "an incident was reported", ("incident", "authority"), ("what",)),
 )
 
 
@@ -370,6 +374,14 @@ class Recorder:
     def verdict(self, verdict: str, **others: JsonValue) -> None:
         """Record the verdict on the answer or the run."""
         self.event(VERDICT, {**others, "verdict": verdict})
+
+    def incident(self, incident: str, severity: str, **others: JsonValue) -> None:
+        """Record an incident by its name, and how severe it is, such as `serious`."""
+        self.event(INCIDENT, {**others, "incident": incident, "severity": severity})
+
+    def incident_report(self, incident: str, authority: str, **others: JsonValue) -> None:
+        """Record to whom an incident was reported."""
+        self.event(INCIDENT_REPORT, {**others, "incident": incident, "authority": authority})
 
     def check_run(self, check: Fields) -> None:
         """Record the result of `affidavit check`."""

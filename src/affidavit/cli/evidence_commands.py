@@ -179,19 +179,22 @@ def import_evidence(
     """Seal stored results or events in a bundle.
 
     The content of a file determines its kind. A document becomes one event, a promptfoo result one
-    event for each test, and a .jsonl file one event for each line with a type and data.
+    event for each test, and a .jsonl file one event for each line with a type and data. Members
+    that a bundle has no place for are reported; a misspelt one is an error.
     """
     from affidavit.app.bundle_sealing import import_files, imported_run
     from affidavit.app.clock import time_of
 
     require_output_paths([output], [*files, *([] if salt is None else [salt])])
     run = imported_run(run_id, source, output, salt)
-    written = import_files(files, output, run, time_of(at), applied_packs(pack_names))
+    written, changes = import_files(files, output, run, time_of(at), applied_packs(pack_names))
     print_limits_hint(terminal, written.contents)
     if terminal.json:
-        terminal.print_json({"bundle": str(output), **written.as_wire()})
+        terminal.print_json({"bundle": str(output), **written.as_wire(), **changes.as_wire()})
     else:
         print_sealed(terminal, output, written)
+        for line in changes.lines():
+            terminal.print(line)
     return exit_of_packs(written)
 
 

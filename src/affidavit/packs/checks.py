@@ -8,16 +8,17 @@ Assay's, so that readers of either tool recognise a finding.
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 from msgspec import Struct
 
 from affidavit.base.canonical import jcs
 from affidavit.base.text import excerpt
-from affidavit.packs.events import Event, FieldFinder, FieldProbe, can_probe
+from affidavit.packs.events import Event, FieldFinder, can_probe, field_probe
 from affidavit.packs.model import (
     ENGINE_VERSION,
     AuthorizationContext,
+    Check,
     Conditional,
     EventCount,
     EventPairs,
@@ -31,6 +32,7 @@ from affidavit.packs.model import (
     engine_suffices,
 )
 from affidavit.packs.pointers import ABSENT
+from affidavit.packs.relations import is_equal_json
 from affidavit.packs.report import EventLocation, location_of
 
 EventTypes = frozenset[str] | None
@@ -72,9 +74,14 @@ class RuleEvaluator(EventConsumer, Protocol):
     """
 
     search_hints: SearchHints | None
+    is_exercised: bool  # Whether an event met the condition of the rule.
 
     def accepts(self, event_type: str) -> bool:
         """Return whether events of a type matter to the rule."""
+        ...
+
+    def can_batch(self, event_type: str) -> bool:
+        """Return whether events of a type may be fed as a batch, out of their order."""
         ...
 
     def finish(self) -> RuleViolation | None:
@@ -82,13 +89,32 @@ class RuleEvaluator(EventConsumer, Protocol):
         ...
 
 
+class ReusableEvaluator(RuleEvaluator, Protocol):
+    """An evaluator that can be prepared once for many bundles."""
+
+    def fresh(self) -> RuleEvaluator:
+        """Return an evaluator for another bundle; this one must not have been fed."""
+        ...
+
+
 class ScopedEvaluator:
     """An evaluator for the event types that its rule names, or for all of them."""
 
     search_hints: SearchHints | None = None
+    is_exercised = True
 
     def __init__(self, scope: EventTypes) -> None:
         self.scope = scope
+
+    def fresh(self) -> Self:
+        """Return an evaluator for another bundle; this one must not have been fed."""
+        another = self.__class__.__new__(self.__class__)
+        another.__dict__.update(self.__dict__)
+        return another
+
+    def can_batch(self, event_type: str) -> bool:
+        """Return True: the order of events does not matter."""
+        return True
 
     def accepts(self, event_type: str) -> bool:
         """Return whether events of a type matter to the rule."""
@@ -138,6 +164,12 @@ class PairsEvaluator(ScopedEvaluator):
         self._unstarted = 0
         self._first_unstarted: EventLocation | None = None
         self._overflowed = False
+
+    def fresh(self) -> Self:
+        """Return an evaluator with no open pairs."""
+        another = super().fresh()
+        another._open = {}
+        return another
 
     def accepts(self, event_type: str) -> bool:
         """Return whether a type starts or finishes something."""
@@ -230,21 +262,24 @@ def _is_safe_name(value: Any) -> bool:
 TOOL_DECISION: Final = "assay.tool.decision"
 
 
-def evaluator_for(rule: Rule, manifest: Mapping[str, Any]) -> RuleEvaluator:
-    """Return the evaluator of a rule."""
+def evaluator_for(check: Check, event_types: tuple[str, ...] | None) -> ReusableEvaluator | None:
+    """Return the evaluator of a check on events; None for any other check."""
+    make = _EVALUATORS.get(type(check))
+    scope = None if event_types is None else frozenset(event_types)
+    return None if make is None else make(check, scope)
+
+
+def fixed_violation(rule: Rule, manifest: Mapping[str, Any]) -> RuleViolation | None:
+    """Return what is wrong with a rule whose result does not depend on events."""
     if not engine_suffices(rule):
-        message = (
+        return RuleViolation(
             f"Rule needs pack engine {rule.engine_min_version}, and this is {ENGINE_VERSION}:"
             " it was not checked"
         )
-        return FixedEvaluator(RuleViolation(message))
     if isinstance(rule.check, ManifestField):
-        return FixedEvaluator(_missing_manifest_field(manifest, rule.check))
-    if isinstance(rule.check, Unsupported):
-        named = excerpt(rule.check.type)
-        return FixedEvaluator(RuleViolation(f"No check is called '{named}': it was not checked"))
-    scope = None if rule.event_types is None else frozenset(rule.event_types)
-    return _EVALUATORS[type(rule.check)](rule.check, scope)
+        return _missing_manifest_field(manifest, rule.check)
+    named = excerpt(rule.check.type) if isinstance(rule.check, Unsupported) else ""
+    return RuleViolation(f"No check is called '{named}': it was not checked")
 
 
 def _missing_manifest_field(
@@ -338,6 +373,8 @@ def _search_hints(finders: list[FieldFinder]) -> SearchHints | None:
 
 
 class _ConditionalEvaluator(ScopedEvaluator):
+    is_exercised = False
+
     def __init__(self, check: Conditional, scope: EventTypes) -> None:
         super().__init__(scope)
         # `accepts` tests clauses on the type.
@@ -351,7 +388,7 @@ class _ConditionalEvaluator(ScopedEvaluator):
         steps = check.then.steps
         is_shallow = not self._clauses and steps[:1] == ("data",) and len(steps) in (2, 3)
         can_be_probed = is_shallow and all(map(can_probe, steps))
-        self._probe = FieldProbe(["/".join(steps[1:])]) if can_be_probed else None
+        self._probe = field_probe(frozenset(["/".join(steps[1:])])) if can_be_probed else None
         self._matched = self._missing = 0
         self._first: EventLocation | None = None
 
@@ -363,13 +400,15 @@ class _ConditionalEvaluator(ScopedEvaluator):
         if self._probe is None or not self._probe.has_all(payloads):
             return False
         self._matched += count
+        self.is_exercised = True
         return True
 
     def feed(self, event: Event) -> bool:
         for finder, equals in self._clauses:
-            if not _is_equal_json(finder.find(event), equals):
+            if not is_equal_json(finder.find(event), equals):
                 return False
         self._matched += 1
+        self.is_exercised = True
         if self._then.find(event) is ABSENT:
             self._missing += 1
             self._first = self._first or location_of(event)
@@ -383,11 +422,6 @@ class _ConditionalEvaluator(ScopedEvaluator):
             f" were missing required path: {self._then.text}"
         )
         return RuleViolation(message, self._first)
-
-
-def _is_equal_json(found: Any, wanted: Any) -> bool:
-    # In JSON true is not 1, but 1 equals 1.0.
-    return isinstance(found, bool) is isinstance(wanted, bool) and found == wanted
 
 
 class _AuthorizationEvaluator(ScopedEvaluator):
@@ -411,14 +445,16 @@ class _AuthorizationEvaluator(ScopedEvaluator):
         )
 
 
-_EVALUATORS: Final[Mapping[type, Callable[[Any, EventTypes], RuleEvaluator]]] = MappingProxyType(
-    {
-        EventCount: _CountEvaluator,
-        EventPairs: PairsEvaluator,
-        FieldPresent: _FieldEvaluator,
-        TypeExists: _TypeEvaluator,
-        PathExists: _FieldEvaluator,
-        Conditional: _ConditionalEvaluator,
-        AuthorizationContext: _AuthorizationEvaluator,
-    }
+_EVALUATORS: Final[Mapping[type, Callable[[Any, EventTypes], ReusableEvaluator]]] = (
+    MappingProxyType(
+        {
+            EventCount: _CountEvaluator,
+            EventPairs: PairsEvaluator,
+            FieldPresent: _FieldEvaluator,
+            TypeExists: _TypeEvaluator,
+            PathExists: _FieldEvaluator,
+            Conditional: _ConditionalEvaluator,
+            AuthorizationContext: _AuthorizationEvaluator,
+        }
+    )
 )

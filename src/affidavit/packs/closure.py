@@ -128,18 +128,23 @@ def _name(data: dict[str, Any], key: str) -> str:
     return excerpt(name) if isinstance(name, str) and name else "unnamed"
 
 
-def completeness_of(packs: Iterable[Pack], signals: Mapping[str, SignalDetail]) -> Completeness:
-    """Return which of the signals that the packs require a bundle has."""
-    required = {name: signals[name] for name in sorted({n for pack in packs for n in pack.signals})}
+def required_signals(packs: Iterable[Pack]) -> tuple[str, ...]:
+    """Return the signals that packs require, sorted."""
+    return tuple(sorted({name for pack in packs for name in pack.signals}))
 
-    def names(*states: SignalState) -> tuple[str, ...]:
+
+def completeness_of(names: Iterable[str], signals: Mapping[str, SignalDetail]) -> Completeness:
+    """Return which of the required signals a bundle has."""
+    required = {name: signals[name] for name in names}
+
+    def in_state(*states: SignalState) -> tuple[str, ...]:
         return tuple(name for name, signal in required.items() if signal.status in states)
 
     return Completeness(
         required=tuple(required),
-        captured=names(SignalState.CAPTURED),
-        redacted=names(SignalState.REDACTED),
-        unknown=names(SignalState.MISSING, SignalState.UNKNOWN),
+        captured=in_state(SignalState.CAPTURED),
+        redacted=in_state(SignalState.REDACTED),
+        unknown=in_state(SignalState.MISSING, SignalState.UNKNOWN),
         by_signal=required,
     )
 

@@ -4,6 +4,7 @@ The lines were verified before, so they are strict JSON with the shape of an eve
 """
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -22,6 +23,12 @@ def can_probe(key: str) -> bool:
     """
     is_plain = key.isprintable() and not any(letter in key for letter in '"\\/')
     return bool(key) and is_plain and not key.isdigit()
+
+
+@lru_cache(maxsize=1000)
+def field_probe(paths: frozenset[str], keys: frozenset[str] = frozenset()) -> "FieldProbe":
+    """Return the probe of some paths: packs and signals ask for few, for every bundle again."""
+    return FieldProbe(paths, keys=keys)
 
 
 class FieldProbe:
@@ -88,15 +95,15 @@ class FieldProbe:
             kind: Any = _PRESENT
             if inner:
                 kind = _struct(
-                    [(each, _PRESENT if next(inner_mask) else _ABSENT) for each in inner]
+                    [(each, _PRESENT if next(inner_mask) else IMPOSSIBLE) for each in inner]
                 )
-            fields.append((key, kind if is_present else _ABSENT))
+            fields.append((key, kind if is_present else IMPOSSIBLE))
         return _struct(fields)
 
 
 _PRESENT: Final = Raw
 # No number is at least 1 and at most 0, so a field of this type has to be absent.
-_ABSENT: Final[Any] = Annotated[int, Meta(ge=1, le=0)] | UnsetType
+IMPOSSIBLE: Final[Any] = Annotated[int, Meta(ge=1, le=0)] | UnsetType
 
 
 def _struct(fields: list[tuple[str, Any]]) -> type[msgspec.Struct]:
@@ -148,6 +155,7 @@ class EventHead(msgspec.Struct):
     """The part of EventV1 that every rule may need: only this is decoded from every line."""
 
     type: str
+    time: str
     assayrunid: str
     assayseq: int
     data: msgspec.Raw

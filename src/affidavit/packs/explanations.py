@@ -10,6 +10,7 @@ from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import bundles as faults
 from affidavit.base.text import excerpt
 from affidavit.base.validation import nearest_name
+from affidavit.packs.attribution import ALWAYS_ON_RULES
 from affidavit.packs.closure import score_gain
 from affidavit.packs.lint import LintResult, RuleResult
 from affidavit.packs.model import (
@@ -26,8 +27,9 @@ from affidavit.packs.model import (
     TypeExists,
     Unsupported,
 )
+from affidavit.packs.relations import Relation, describe_relation
 from affidavit.packs.report import METHOD, SignalState
-from affidavit.packs.sensitive import SENSITIVE_RULES, SensitiveRule
+from affidavit.packs.sensitive import SensitiveRule
 from affidavit.packs.signals import REGISTRY, REPLAY_CRITICAL, TOTAL_WEIGHT
 
 
@@ -59,7 +61,9 @@ def _describe(check: Check) -> str:
             return _describe_rarer(check)
 
 
-def _describe_rarer(check: ManifestField | Conditional | AuthorizationContext | Unsupported) -> str:
+def _describe_rarer(
+    check: ManifestField | Conditional | AuthorizationContext | Relation | Unsupported,
+) -> str:
     match check:
         case ManifestField(pointer):
             return f"the manifest has {pointer.text}"
@@ -70,10 +74,13 @@ def _describe_rarer(check: ManifestField | Conditional | AuthorizationContext | 
             return f"every event in which {' and '.join(conditions)} has {then.text}"
         case AuthorizationContext():
             return "some tool decision says on whose authority it was made"
-    return f"something holds that this engine does not know ({check.type})"
+        case Unsupported(name):
+            return f"something holds that this engine does not know ({name})"
+    return describe_relation(check)
 
 
 CLOSURE: Final = "closure.score"
+_NOT_EXERCISED: Final = "It was not exercised: no event of the bundle met its condition."
 COMPLETENESS: Final = "completeness"
 
 
@@ -98,7 +105,7 @@ def explain(
         return _method() if result is None else _score(result, replayed)
     if name == COMPLETENESS:
         return _required(packs) if result is None else _complete(result)
-    for always_on in SENSITIVE_RULES:
+    for always_on in ALWAYS_ON_RULES:
         if always_on.id == name:
             return _sensitive(always_on, result)
     pack, rule = _rule_named(name, packs)
@@ -233,7 +240,8 @@ def _rule(
         line = "" if location is None else f" (line {location.line})"
         paragraphs.append(f"It fires: {found.finding.message}{line}.")
     elif found is not None:
-        paragraphs.append("It passes.")
+        passed = "It passes." if found.is_exercised else _NOT_EXERCISED
+        paragraphs.append(passed)
     if rule.help_markdown:
         paragraphs.append(rule.help_markdown.strip())
     if pack.disclaimer:
@@ -274,7 +282,7 @@ def _rule_named(name: str, packs: Sequence[Pack]) -> tuple[Pack, Rule]:
         choices = ", ".join(pack.canonical_id(rule) for pack, rule in named)
         raise AffidavitError(faults.EXPLAIN_AMBIGUOUS, name=excerpt(name), choices=choices)
     ids = [f"{pack.name}:{rule.id}" for pack in packs for rule in pack.rules]
-    known = [CLOSURE, COMPLETENESS, *(rule.id for rule in SENSITIVE_RULES), *ids]
+    known = [CLOSURE, COMPLETENESS, *(rule.id for rule in ALWAYS_ON_RULES), *ids]
     nearest = nearest_name(name, known)
     listed = f"write one of: {', '.join(known)}; --pack names more packs"
     advice = listed if nearest is None else f"did you mean {nearest}? If not, {listed}"

@@ -5,6 +5,7 @@ letters; `{a,b}` one of several texts, also nested; a backslash escapes the next
 Not covered: `**` between slashes, which event types do not have.
 """
 
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -43,13 +44,28 @@ class Glob(Struct, frozen=True):
 
     def parts(self, text: str) -> tuple[str, ...] | None:
         """Return the text that each `*` matches, or None if the pattern does not match."""
-        found = (_parts(tokens, text) for tokens in self.choices)
-        return next((parts for parts in found if parts is not None), None)
+        if len(text) > _LONGEST_CACHED:
+            return _parts_of_choices(self.choices, text)
+        return _cached_parts(self.text, text)
 
     @property
     def stars(self) -> int:
         """The largest number of `*` in an alternative."""
         return max(tokens.count(None) for tokens in self.choices)
+
+
+_LONGEST_CACHED: Final = 100  # Types are short; a hostile one must not fill the memory.
+
+
+def _parts_of_choices(choices: tuple[tuple[_Token, ...], ...], text: str) -> tuple[str, ...] | None:
+    found = (_parts(tokens, text) for tokens in choices)
+    return next((parts for parts in found if parts is not None), None)
+
+
+@lru_cache(maxsize=10_000)
+def _cached_parts(pattern: str, text: str) -> tuple[str, ...] | None:
+    # Every bundle of a folder has the same few types.
+    return _parts_of_choices(glob_from(pattern).choices, text)
 
 
 def glob_from(text: str) -> Glob:

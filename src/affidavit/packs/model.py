@@ -11,8 +11,9 @@ from msgspec import Struct
 from affidavit.base.json_values import JsonValue
 from affidavit.packs.globs import Glob
 from affidavit.packs.pointers import JsonPointer
+from affidavit.packs.relations import Relation
 
-ENGINE_VERSION: Final = "1.2"
+ENGINE_VERSION: Final = "1.3"
 _VERSION: Final = re.compile(
     r"(?:>=|=)?\s*(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?(?:[-+].*)?", re.ASCII
 )
@@ -134,6 +135,7 @@ Check: TypeAlias = (
     | PathExists
     | Conditional
     | AuthorizationContext
+    | Relation
     | Unsupported
 )
 

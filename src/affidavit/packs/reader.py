@@ -28,7 +28,7 @@ from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.validation import suggestion_for
 from affidavit.packs.events import ENVELOPE
-from affidavit.packs.globs import Glob, GlobError, glob_from
+from affidavit.packs.globs import Glob, glob_from
 from affidavit.packs.model import (
     AuthorizationContext,
     Check,
@@ -51,7 +51,16 @@ from affidavit.packs.model import (
     version_numbers,
 )
 from affidavit.packs.pointers import JsonPointer, pointer_from
-from affidavit.packs.signals import REGISTRY
+from affidavit.packs.relation_reader import (
+    InvalidCheckError,
+    RelationV1,
+    UnknownTypeError,
+    read_glob,
+    relation_from_wire,
+    unknown_type,
+)
+from affidavit.packs.relations import pointers_in
+from affidavit.packs.signals import RECORDED_TYPES, REGISTRY
 
 Text = Annotated[str, Meta(min_length=1)]
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\Z", max_length=100)]
@@ -180,6 +189,7 @@ def _tag_of(struct: type[Struct]) -> str:
     return str(struct.__struct_config__.tag)
 
 
+RELATION: Final = _tag_of(RelationV1)
 CHECKS: Final[dict[str, type[Struct]]] = {
     _tag_of(struct): struct
     for struct in (
@@ -191,6 +201,7 @@ CHECKS: Final[dict[str, type[Struct]]] = {
         JsonPathExistsV1,
         ConditionalV1,
         AuthorizationContextV1,
+        RelationV1,
     )
 }
 
@@ -218,6 +229,9 @@ def _rule_warnings(rule: Rule) -> Iterator[str]:
                 f"{rule.id}: no event has a field {pointer.text}; what a producer adds to the"
                 " envelope itself is covered by no hash and is not seen"
             )
+    for name in filter(None, map(unknown_type, _types_of(rule))):
+        advice = suggestion_for(name, sorted(RECORDED_TYPES))
+        yield f"{rule.id}: no event has the type {name}; {advice}"
 
 
 def pointers_of(check: Check) -> tuple[JsonPointer, ...]:
@@ -227,8 +241,30 @@ def pointers_of(check: Check) -> tuple[JsonPointer, ...]:
             return pointers
         case Conditional(clauses, then):
             return (*(clause.pointer for clause in clauses), then)
-        case _:
+        case EventCount() | EventPairs() | TypeExists() | ManifestField():
             return ()
+        case AuthorizationContext() | Unsupported():
+            return ()
+        case _:
+            return pointers_in(check)
+
+
+def _types_of(rule: Rule) -> Iterator[Glob]:
+    """Yield the types of events that a rule of Assay's language names."""
+    yield from map(_exact_glob, rule.event_types or ())
+    match rule.check:
+        case EventPairs(start, finish):
+            yield from (start, finish)
+        case TypeExists(pattern):
+            yield pattern
+        case Conditional(clauses):
+            named = (each.equals for each in clauses if each.pointer.steps == ("type",))
+            yield from (_exact_glob(name) for name in named if isinstance(name, str))
+
+
+def _exact_glob(text: str) -> Glob:
+    """Return the pattern that only this text matches."""
+    return glob_from(re.sub(r"([\\*?\[\]{}!,])", r"\\\1", text))
 
 
 def refuse_collisions(packs: Sequence[Pack]) -> tuple[Pack, ...]:
@@ -297,14 +333,6 @@ def _check_as_digested(value: dict[str, Any]) -> dict[str, Any]:
     return stated
 
 
-class InvalidCheckError(ValueError):
-    """A malformed check, with the field that is wrong."""
-
-    def __init__(self, field: str, problem: str) -> None:
-        super().__init__(problem)
-        self.field = field
-
-
 def check_from_wire(wire: msgspec.Struct) -> Check:
     """Return the check of a struct of the schema."""
     return _READERS[type(wire)](wire)
@@ -312,8 +340,8 @@ def check_from_wire(wire: msgspec.Struct) -> Check:
 
 def _event_pairs(wire: EventPairsV1) -> EventPairs:
     return EventPairs(
-        _glob_from(wire.start_pattern, "start_pattern"),
-        _glob_from(wire.finish_pattern, "finish_pattern"),
+        read_glob(wire.start_pattern, "start_pattern"),
+        read_glob(wire.finish_pattern, "finish_pattern"),
     )
 
 
@@ -347,23 +375,17 @@ def _pointers_from(texts: tuple[str, ...]) -> tuple[JsonPointer, ...]:
     return tuple(map(pointer_from, texts))
 
 
-def _glob_from(text: str, field: str) -> Glob:
-    try:
-        return glob_from(text)
-    except GlobError as error:
-        raise InvalidCheckError(field, f"{text!r} is no pattern: {error}") from None
-
-
 _READERS: Final[Mapping[type, Callable[[Any], Check]]] = MappingProxyType(
     {
         EventCountV1: lambda wire: EventCount(wire.min),
         EventPairsV1: _event_pairs,
         EventFieldPresentV1: _field_present,
-        EventTypeExistsV1: lambda wire: TypeExists(_glob_from(wire.pattern, "pattern")),
+        EventTypeExistsV1: lambda wire: TypeExists(read_glob(wire.pattern, "pattern")),
         ManifestFieldV1: lambda wire: ManifestField(pointer_from(wire.path), wire.required),
         JsonPathExistsV1: _path_exists,
         ConditionalV1: _conditional,
         AuthorizationContextV1: lambda wire: AuthorizationContext(),
+        RelationV1: relation_from_wire,
     }
 )
 
@@ -440,11 +462,15 @@ class _PackReader:
         if needed is not None and version_numbers(needed) is None:
             problem = f"{excerpt(needed)!r} is no version such as 1.2"
             raise self._document.error(problem, f"{field}.engine_min_version")
+        check = self._check(wire.check, f"{field}.check")
+        if wire.event_types is not None and wire.check.get("type") == RELATION:
+            problem = "a relation names the events that it is about, so event_types has no meaning"
+            raise self._document.error(problem, f"{field}.event_types")
         return Rule(
             id=wire.id,
             severity=severity,
             description=wire.description,
-            check=self._check(wire.check, f"{field}.check"),
+            check=check,
             article_ref=wire.article_ref,
             help_markdown=wire.help_markdown,
             engine_min_version=needed,
@@ -462,6 +488,12 @@ class _PackReader:
             return Unsupported(kind)
         try:
             return check_from_wire(self._converted(value, struct, field))
+        except UnknownTypeError as error:
+            where = self._document.where(f"{field}.{error.field}")
+            name = excerpt(error.name)
+            raise AffidavitError(
+                faults.PACK_EVENT_TYPE, where, type=name, advice=error.advice
+            ) from None
         except InvalidCheckError as error:
             place = f"{field}.{error.field}" if error.field else field
             raise self._document.error(str(error), place) from None

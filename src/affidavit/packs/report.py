@@ -171,10 +171,10 @@ class LintSummary(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RuleOutcome(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether one rule of a pack holds."""
+    """Whether one rule of a pack holds, or whether no event met its condition."""
 
     rule_id: str
-    outcome: Literal["pass", "fail"]
+    outcome: Literal["pass", "fail", "not_exercised"]
     requires_signals: tuple[str, ...]
 
 

@@ -1,186 +1,30 @@
-"""The built-in lint rules for secrets and personal data: patterns, a prefilter and findings.
+"""The built-in lint rules for secrets and personal data: a prefilter, patterns and findings.
 
-Secrets have the form that their issuers define, with boundaries on both sides: "task-1" contains
-`sk-` and is no key. If the form is loose, the rest must also look random: several digits, and
-enough different letters. Personal data are found only in forms that a checksum or a grammar
-confirms. Each match is confirmed by form, entropy or checksum.
+Personal data are found only in forms that a checksum or a grammar confirms.
 """
 
-import base64
-import binascii
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from math import log2
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from string import ascii_letters, ascii_uppercase, digits
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 
+from affidavit.base.text import excerpt
 from affidavit.packs.events import Event, EventHead
 from affidavit.packs.model import Severity
 from affidavit.packs.pointers import child_pointer
 from affidavit.packs.report import EventLocation, LintFinding, finding_fingerprint, location_of
-
-_LEFT: Final = r"(?<![A-Za-z0-9_-])"
-_RIGHT: Final = r"(?![A-Za-z0-9_-])"
-_WORD: Final = r"[A-Za-z0-9_-]"
-MIN_BITS: Final = 3.0  # Per letter. English words have about 2.5 to 3, drawn keys above 3.5.
-
-
-class SensitiveMatch(msgspec.Struct, frozen=True):
-    """A match: its kind, its position, and a text that may be shown for it."""
-
-    kind: str
-    shown: str
-    start: int
-    end: int
-
-
-class _SecretFormat(msgspec.Struct, frozen=True):
-    kind: str
-    shown: str
-    pattern: re.Pattern[str]
-    holds: Callable[[str], bool]
-
-
-def looks_random(text: str) -> bool:
-    """Return whether a text looks random: at least two digits, and many different letters."""
-    if sum(map(str.isdigit, text)) < 2 or not any(map(str.isalpha, text)):
-        return False
-    counts = Counter(text)
-    size = len(text)
-    bits = -sum(count / size * log2(count / size) for count in counts.values())
-    return bits >= MIN_BITS
-
-
-def _is_token(text: str) -> bool:
-    """Return whether a text is a JSON web token: its header is JSON and names an algorithm."""
-    head = text.partition(".")[0]
-    try:
-        decoded = msgspec.json.decode(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
-    except (binascii.Error, ValueError):
-        return False
-    return isinstance(decoded, dict) and "alg" in decoded
-
-
-def _always(text: str) -> bool:
-    return True
-
-
-_PLACEHOLDERS: Final = re.compile(
-    r"[*x.•_-]+|<.*>|\$\{.*|\{\{.*|\$\w+|%\w+%?|sha(?:256|512):.*"
-    r"|(?:your|change|replace|dummy|example|redacted|masked|hidden)[-_]?.*|password|undefined",
-    re.IGNORECASE | re.DOTALL,
+from affidavit.packs.secret_formats import (
+    KEY_START,
+    LONG_WORD,
+    SHORTEST_KEY,
+    WORD,
+    SensitiveMatch,
+    find_secrets,
+    is_secret_by_name,
 )
-
-
-def is_placeholder(text: str) -> bool:
-    """Return whether a text is a placeholder for a secret: stars, a variable, a digest."""
-    return _PLACEHOLDERS.fullmatch(text) is not None
-
-
-def _secret_format(
-    kind: str, shown: str, body: str, holds: Callable[[str], bool] = _always, *, bare: bool = False
-) -> _SecretFormat:
-    text = body if bare else f"{_LEFT}{body}{_RIGHT}"
-    return _SecretFormat(kind, shown, re.compile(text, re.ASCII), holds)
-
-
-_SECRET_FORMATS: Final = (
-    _secret_format("API key", "sk-…", rf"sk-({_WORD}{{20,200}})", looks_random),
-    _secret_format("payment API key", "sk_live_…", r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,200}"),
-    _secret_format("AWS access key", "AKIA…", r"(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}"),
-    _secret_format("GitHub token", "gh…_…", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
-    _secret_format("GitHub token", "github_pat_…", r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}"),
-    _secret_format("GitLab token", "glpat-…", rf"glpat-({_WORD}{{20,200}})", looks_random),
-    _secret_format("Slack token", "xox…", r"xox[abeoprs]-([A-Za-z0-9-]{15,250})", looks_random),
-    _secret_format("Google API key", "AIza…", rf"AIza{_WORD}{{35}}"),
-    _secret_format("Hugging Face token", "hf_…", r"hf_[A-Za-z0-9]{30,60}"),
-    _secret_format("npm token", "npm_…", r"npm_[A-Za-z0-9]{36}"),
-    _secret_format("PyPI token", "pypi-…", rf"pypi-AgE{_WORD}{{50,250}}"),
-    _secret_format(
-        "JSON web token",
-        "eyJ…",
-        rf"eyJ{_WORD}{{6,2000}}\.eyJ{_WORD}{{4,8000}}\.{_WORD}{{20,2000}}",
-        _is_token,
-    ),
-    _secret_format(
-        "private key",
-        "-----BEGIN …",
-        r"-----BEGIN (?:[A-Z]+ ){0,2}PRIVATE KEY(?: BLOCK)?-----",
-        bare=True,
-    ),
-    _secret_format(
-        "bearer token",
-        "Bearer …",
-        r"(?<![A-Za-z0-9])[Bb][Ee][Aa][Rr][Ee][Rr] {1,4}([A-Za-z0-9._~+/-]{16,4000}=*)",
-        looks_random,
-        bare=True,
-    ),
-    _secret_format(
-        "password in an address",
-        "://…:…@",
-        r"(?<=://)[^\s/:@\"'<>]{1,100}:([^\s/@\"'<>]{3,200})@",
-        lambda text: not is_placeholder(text),
-        bare=True,
-    ),
-    _secret_format(
-        "assigned secret",
-        "…=…",
-        r"(?<![A-Za-z0-9])(?i:pass(?:word|wd)|secret|token|api[_-]?key)\s{0,3}[=:]\s{0,3}[\"']?"
-        r"([^\s\"'&,;]{8,500})",
-        lambda text: looks_random(text) and not is_placeholder(text),
-        bare=True,
-    ),
-)
-
-
-def find_secrets(text: str) -> Iterator[SensitiveMatch]:
-    """Yield every secret in a text; of two that overlap, that of the first format."""
-    taken: list[tuple[int, int]] = []
-    for form in _SECRET_FORMATS:
-        for match in form.pattern.finditer(text):
-            body = match[1] if match.re.groups else match[0]
-            start, end = match.span()
-            if form.holds(body) and not any(low < end and start < high for low, high in taken):
-                taken.append((start, end))
-                yield SensitiveMatch(form.kind, form.shown, start, end)
-
-
-# Names of fields whose text is a secret in any form, without case and separators.
-_SECRET_NAMES: Final = frozenset(
-    (
-        "password",
-        "passwd",
-        "secret",
-        "apikey",
-        "accesstoken",
-        "refreshtoken",
-        "authtoken",
-        "clientsecret",
-        "privatekey",
-        "secretkey",
-        "secretaccesskey",
-        "sessiontoken",
-        "bearertoken",
-        "idtoken",
-    )
-)
-_SEPARATORS: Final = str.maketrans("", "", "_-. ")
-MIN_SECRET_LETTERS: Final = 8
-
-
-def is_secret_by_name(name: str, text: str) -> bool:
-    """Return whether the name of a field marks its text as a secret, and the text may be one."""
-    return (
-        name.translate(_SEPARATORS).lower() in _SECRET_NAMES
-        and len(text) >= MIN_SECRET_LETTERS
-        and " " not in text
-        and not is_placeholder(text)
-    )
-
 
 _EMAIL: Final = re.compile(
     r"(?<![\w.%+/:@-])[A-Za-z0-9](?:[\w.%+-]{0,62}[A-Za-z0-9_])?"
@@ -279,27 +123,33 @@ _PERSONAL_DATA_FORMATS: Final = (
 # Every test runs at the speed of C: a literal in a text, or a literal in a text whose letters were
 # replaced by their classes. A property test holds the prefilter to the patterns.
 
-# Every issued key is one long word, so a text without long words has none. In a long text the
-# search for long words would cost more than it saves.
-_LONG_WORD: Final = "w" * 20
-_LONG_TEXT: Final = 500
+_RUN_OF_LETTERS: Final = "w" * SHORTEST_KEY
 _WORDS: Final = bytes.maketrans((ascii_letters + digits + "_-").encode(), b"w" * 64)
-# Each pattern begins with one letter, which memchr finds.
-_PREFIXES: Final = (
-    # Words end in sk, too: no letter precedes a key, except perhaps the n of an escaped line feed.
-    re.compile(
-        r"-(?:(?<=[^\w-]sk-)|(?<=\\[a-z]sk-)|(?<=glpat-)|(?<=xox[abeoprs]-)|(?<=pypi-))", re.ASCII
-    ),
-    re.compile(
-        r"_(?:(?<=[^\w-][sr]k_)|(?<=\\[a-z][sr]k_)|(?<=gh[pousr]_)|(?<=github_pat_)|(?<=hf_)"
-        r"|(?<=npm_))",
-        re.ASCII,
-    ),
-    re.compile(r"A(?:KIA|SIA|ROA|IDA|Iza)"),
+# A long word that begins like a key, perhaps behind the letter of an escape (the n of \\n), or that
+# continues a secret of several words.
+_SUSPECT_WORD: Final = re.compile(
+    rf"(?:(?<=\\)[bfnrt])?(?:{KEY_START.pattern}|eyJ|(?<=:)AA|(?<=\.){WORD}{{24}})", re.ASCII
+)
+_MARKS: Final = (
+    "private key",
+    "putty-user-key-file",
+    "bearer ",
+    "basic ",
+    "hooks.slack.com/",
+    "/api/webhooks/",
+    "q~",
+    "sig=",
+    "aws",
 )
 _NAMES: Final = tuple(
     (name, re.compile(rf"{name}{rest}\\?[\"']?\s*[:=]", re.ASCII))
-    for name, rest in (("token", ""), ("secret", ""), ("passw", "(?:or)?d"), ("key", ""))
+    for name, rest in (
+        ("token", ""),
+        ("secret", ""),
+        ("key", ""),
+        ("pass", "(?:word|wd|phrase)?"),
+        ("pwd", ""),
+    )
 )
 # Digits become 0 and capitals A, and spaces between groups are dropped. Hyphens stay, because every
 # UUID has them.
@@ -329,12 +179,11 @@ def may_hold_sensitive_text(raw: bytes) -> bool:
     text = raw.decode("latin-1")
     return (
         "@" in text
-        or "PRIVATE KEY" in text
         or "\\u" in text  # An escape may spell any of these; canonical JSON seldom has one.
         or ("+" in text and _PHONE_START.search(text) is not None)
-        or _has_prefix(raw, text)
         or _has_number(raw)
-        or _has_name(text.lower())
+        or _has_mark(text.lower())
+        or _has_key(raw, text)
     )
 
 
@@ -344,16 +193,16 @@ def _has_number(raw: bytes) -> bool:
     return one in shapes or _IBAN_START in shapes or grouped in shapes or short in shapes
 
 
-def _has_prefix(raw: bytes, text: str) -> bool:
-    if len(raw) < _LONG_TEXT and _LONG_WORD not in raw.translate(_WORDS).decode("latin-1"):
+def _has_key(raw: bytes, text: str) -> bool:
+    if _RUN_OF_LETTERS not in raw.translate(_WORDS).decode("latin-1"):
         return False
-    return "eyJ" in text or any(pattern.search(text) for pattern in _PREFIXES)
+    return any(_SUSPECT_WORD.match(text, word.start()) for word in LONG_WORD.finditer(text))
 
 
-def _has_name(lowered: str) -> bool:
-    if "bearer " in lowered:
-        return True
-    return any(name in lowered and with_value.search(lowered) for name, with_value in _NAMES)
+def _has_mark(lowered: str) -> bool:
+    return any(mark in lowered for mark in _MARKS) or any(
+        name in lowered and with_value.search(lowered) for name, with_value in _NAMES
+    )
 
 
 # --- The rules: every text and key of a suspect event is searched; matches are never shown. ---
@@ -430,42 +279,66 @@ def _finding(rule: SensitiveRule, message: str, place: EventLocation) -> LintFin
     )
 
 
+_LONGEST_STEP: Final = 200  # Letters of a key in a pointer; a key may have a million.
+
+
+class _Place(Struct, frozen=True):
+    """A value of an event by its parent and its key; rendered only if something is found in it."""
+
+    parent: "_Place | None"
+    step: str | int
+
+    @property
+    def pointer(self) -> str:
+        steps: list[str | int] = []
+        place: _Place | None = self
+        while place is not None:
+            steps.append(
+                place.step if isinstance(place.step, int) else excerpt(place.step, _LONGEST_STEP)
+            )
+            place = place.parent
+        return reduce(child_pointer, reversed(steps), "")
+
+
 def _sensitive_matches(event: Event) -> Iterator[tuple[str, SensitiveMatch, bool]]:
     """Yield each match with its pointer, and whether it is a secret."""
     if event.head.subject is not None:
-        yield from _matches_in_text("/subject", "subject", event.head.subject)
-    pending: list[tuple[str, str, Any]] = [("/data", "data", event.data)]
+        yield from _matches_in_text(_Place(None, "subject"), "subject", event.head.subject)
+    pending: list[tuple[_Place, str, Any]] = [(_Place(None, "data"), "data", event.data)]
     while pending:
-        pointer, name, value = pending.pop()
+        place, name, value = pending.pop()
         if isinstance(value, str):
-            yield from _matches_in_text(pointer, name, value)
+            yield from _matches_in_text(place, name, value)
         elif isinstance(value, int) and value >= _SHORTEST_CARD:
-            yield from _matches_in_text(pointer, name, str(value))
+            yield from _matches_in_text(place, name, str(value))
         elif isinstance(value, list):
-            members = [(child_pointer(pointer, at), name, each) for at, each in enumerate(value)]
+            members = [(_Place(place, at), name, each) for at, each in enumerate(value)]
             pending.extend(reversed(members))
         elif isinstance(value, dict):
             for key in reversed(value):
-                found = list(_matches_in_text(pointer, "", key))
+                found = list(_matches_in_text(place, "", key))
                 yield from found
                 # A key that is itself a secret is not shown in the pointer.
-                pending.append((child_pointer(pointer, "…" if found else key), key, value[key]))
+                pending.append((_Place(place, "…" if found else key), key, value[key]))
 
 
+_SHORTEST_MATCH: Final = 6  # An address: a@b.de.
 _SHORTEST_CARD: Final = 10**12  # 13 digits.
 
 
 def _matches_in_text(
-    pointer: str, name: str, text: str
+    place: _Place, name: str, text: str
 ) -> Iterator[tuple[str, SensitiveMatch, bool]]:
-    has_secret = False
-    for match in find_secrets(text):
-        has_secret = True
-        yield pointer, match, True
-    if not has_secret and is_secret_by_name(name, text):
-        yield pointer, SensitiveMatch("secret, by the name of its field", "…", 0, len(text)), True
-    for match in find_personal_data(text):
-        yield pointer, match, False
+    if len(text) < _SHORTEST_MATCH:
+        return
+    secrets = list(find_secrets(text))
+    if not secrets and is_secret_by_name(name, text):
+        secrets = [SensitiveMatch("secret, by the name of its field", "…", 0, len(text))]
+    personal = list(find_personal_data(text))
+    if secrets or personal:
+        pointer = place.pointer
+        yield from ((pointer, match, True) for match in secrets)
+        yield from ((pointer, match, False) for match in personal)
 
 
 def _article(kind: str) -> str:

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from affidavit.base.text import excerpt
 from affidavit.packs.checks import EventConsumer
-from affidavit.packs.events import Event, FieldMask, FieldProbe
+from affidavit.packs.events import Event, FieldMask, field_probe
 from affidavit.packs.pointers import (
     ABSENT,
     JsonPointer,
@@ -27,7 +27,6 @@ from affidavit.packs.signals import (
     RECORDER_PREFIX,
     REGISTRY,
     RUN_FINISHED,
-    Carrier,
     carriers_of,
 )
 
@@ -47,13 +46,20 @@ class SignalCount(Struct):
     commitment: Commitment | UnsetType = UNSET
 
 
-class SignalRequirement(Struct, frozen=True):
-    """One signal in the events of one type: every group of pointers, by any of its members."""
+class CarriedSignal(Struct, frozen=True):
+    """A signal that events of one type carry: every group of pointers, by any of its members."""
 
-    count: SignalCount
+    name: str
     expected: bool
     groups: tuple[tuple[JsonPointer, ...], ...]
     may_be_empty: frozenset[str]
+
+
+class SignalRequirement(Struct, frozen=True):
+    """A signal that an event can show, and its count in this bundle."""
+
+    count: SignalCount
+    signal: CarriedSignal
 
 
 class _SignalEffect(StrEnum):
@@ -68,7 +74,7 @@ class TypeSignalCounter:
 
     def __init__(self, needs: tuple[SignalRequirement, ...], paths: frozenset[str]) -> None:
         self._needs = needs
-        self._probe = FieldProbe(paths)
+        self._probe = field_probe(paths)
         self._seen: dict[FieldMask, int] = {}
         self._effects: dict[FieldMask, tuple[_SignalEffect, ...]] = {}
         self._last: FieldMask | None = None
@@ -116,10 +122,10 @@ class TypeSignalCounter:
 def _count_signal(need: SignalRequirement, event: Event, has_redactions: bool) -> _SignalEffect:
     count, data = need.count, event.data
     commitment, found_at = None, "/data"
-    for group in need.groups:
-        pointer, value = _first_found(group, data, need.may_be_empty)
+    for group in need.signal.groups:
+        pointer, value = _first_found(group, data, need.signal.may_be_empty)
         if pointer is None:
-            if not need.expected:
+            if not need.signal.expected:
                 return _SignalEffect.NOTHING
             count.gaps += 1
             count.first_gap = count.first_gap or evidence_path(event, f"/data{group[0].text}")
@@ -171,6 +177,51 @@ def evidence_path(event: Event, pointer: str) -> str:
     return f"{EVENTS_FILE}:{event.line}{pointer}"
 
 
+class _Carried(Struct, frozen=True):
+    """What events of one type carry: signals with their pointers, and all paths of these."""
+
+    signals: tuple[CarriedSignal, ...]
+    paths: frozenset[str]
+
+
+def _carried_by(event_type: str) -> _Carried:
+    carriers = tuple(carriers_of(event_type))
+    return _Carried(
+        tuple(
+            CarriedSignal(
+                name,
+                carrier.expected,
+                tuple(tuple(pointer_from(f"/{path}") for path in group) for group in carrier.needs),
+                frozenset(f"/{path}" for path in carrier.may_be_empty),
+            )
+            for name, carrier in carriers
+        ),
+        frozenset(path for _, each in carriers for group in each.needs for path in group),
+    )
+
+
+_CARRYING_TYPES: Final = sorted(
+    {carrier.event_type for signal in REGISTRY.values() for carrier in signal.carriers}
+)
+CARRIED: Final[Mapping[str, _Carried]] = {kind: _carried_by(kind) for kind in _CARRYING_TYPES}
+
+
+def _not_found(state: SignalState, reason: str) -> dict[str, SignalDetail]:
+    """Return the detail of each signal that no event shows."""
+    details = {}
+    for name, signal in REGISTRY.items():
+        # The first carrier says where the signal is expected.
+        carrier = signal.carriers[0]
+        fields = [f"/data/{group[0]}" for group in carrier.needs] or ["/data"]
+        expected = tuple(f"{carrier.event_type}{pointer}" for pointer in fields)
+        details[name] = SignalDetail(state, reason, expected)
+    return details
+
+
+_MISSING: Final = _not_found(SignalState.MISSING, "no event of the run shows it")
+_UNKNOWN: Final = _not_found(SignalState.UNKNOWN, "no event could have shown it")
+
+
 class SignalDetector:
     """Counts the signals in the events of a bundle."""
 
@@ -189,17 +240,13 @@ class SignalDetector:
         if event_type == RUN_FINISHED:
             return self
         counter = self._counters.get(event_type)
-        carriers = list(carriers_of(event_type))
-        if counter is None and carriers:
-            needs = tuple(self._requirement(name, carrier) for name, carrier in carriers)
-            paths = (path for _, each in carriers for group in each.needs for path in group)
-            counter = self._counters[event_type] = TypeSignalCounter(needs, frozenset(paths))
+        carried = CARRIED.get(event_type)
+        if counter is None and carried is not None:
+            needs = tuple(
+                SignalRequirement(self._counts[each.name], each) for each in carried.signals
+            )
+            counter = self._counters[event_type] = TypeSignalCounter(needs, carried.paths)
         return counter
-
-    def _requirement(self, name: str, carrier: Carrier) -> SignalRequirement:
-        groups = (tuple(pointer_from(f"/{path}") for path in group) for group in carrier.needs)
-        may_be_empty = frozenset(f"/{path}" for path in carrier.may_be_empty)
-        return SignalRequirement(self._counts[name], carrier.expected, tuple(groups), may_be_empty)
 
     def feed_batch(self, payloads: bytes, count: int) -> bool:
         """Reject batches: every end of a run is read."""
@@ -257,13 +304,7 @@ class SignalDetector:
             return SignalDetail(SignalState.CAPTURED, f"found in {events}", paths)
         if name in self._declared:
             return self._declared_detail(name, shows_work=shows_work)
-        # The first carrier says where the signal is expected.
-        carrier = REGISTRY[name].carriers[0]
-        fields = [f"/data/{group[0]}" for group in carrier.needs] or ["/data"]
-        expected = tuple(f"{carrier.event_type}{pointer}" for pointer in fields)
-        if self._by_recorder:
-            return SignalDetail(SignalState.MISSING, "no event of the run shows it", expected)
-        return SignalDetail(SignalState.UNKNOWN, "no event could have shown it", expected)
+        return (_MISSING if self._by_recorder else _UNKNOWN)[name]
 
     def _declared_detail(self, name: str, *, shows_work: bool) -> SignalDetail:
         said, path = self._declared[name]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
@@ -15,6 +15,8 @@ from affidavit.packs.lint import BundleLint
 from affidavit.reports.text_tables import Cell, Note, TextPart, Tone, single_line, text_table
 from affidavit.seal.bundle.manifest import Manifest
 
+SHOW_SCHEMA: Final = "affidavit-evidence-show/1"
+REPLAY_SCHEMA: Final = "affidavit-evidence-replay/1"
 _RUN_STATES: Final = {
     True: "the run had finished",
     False: "the run is unfinished",
@@ -40,6 +42,7 @@ class BundleSummary:
     def as_wire(self) -> dict[str, object]:
         """Return the summary for `--json`."""
         return {
+            "schema_version": SHOW_SCHEMA,
             "manifest": dict(self.manifest.value),
             "manifest_digest": self.manifest.digest,
             "first_at": self.first_at,
@@ -110,6 +113,7 @@ class BundleDifference(Struct, frozen=True):
 class BundleComparison(Struct, frozen=True, kw_only=True):
     """The differences between two bundles."""
 
+    schema_version: Literal["affidavit-evidence-diff/1"] = "affidavit-evidence-diff/1"
     bundle_ids: dict[str, str]
     same: bool
     differences: tuple[BundleDifference, ...]
@@ -204,6 +208,7 @@ class BundleReplay:
 def replay_as_json(replayed: BundleReplay) -> dict[str, object]:
     """Return the result of a replay."""
     return {
+        "schema_version": REPLAY_SCHEMA,
         "exit": int(replayed.exit),
         "replayed": [
             {

@@ -68,7 +68,11 @@ def _bundle_text(linted: BundleLint) -> Iterator[TextPart]:
         for count in (result.summary.count(severity),)
     )
     complete, closure = result.completeness, result.closure
+    idle = [each.rule.id for each in result.rules if each.outcome == "not_exercised"]
+    counts += f", {len(idle)} not exercised" if idle else ""
     yield f"{linted.name}: {result.events} events, {len(result.rules)} rules: {counts}"
+    if idle:
+        yield Note(f"not exercised, because no event met their condition: {', '.join(idle)}")
     yield (
         f"Completeness {complete.held} of {len(complete.required)} signals, closure"
         f" {closure.score} (confidence {closure.confidence.value})"

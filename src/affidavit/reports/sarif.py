@@ -17,9 +17,10 @@ from affidavit import __version__
 from affidavit.base.digest import digest_of
 from affidavit.decision.report import Report, RowLocation
 from affidavit.gates.report import Disagreement, Offender, RagOffender
+from affidavit.packs.attribution import ALWAYS_ON_RULES
+from affidavit.packs.lint import LintResult
 from affidavit.packs.model import Pack, Severity, disclaimer_of
 from affidavit.packs.report import LintFinding
-from affidavit.packs.sensitive import SENSITIVE_RULES
 from affidavit.reports import gate_tables as wording
 from affidavit.reports.gate_tables import offender_table
 from affidavit.reports.lint_text import LintOutcome, LintOutput
@@ -172,7 +173,7 @@ def _lint_rules(packs: Sequence[Pack]) -> Iterator[dict[str, Any]]:
             tags = list(dict.fromkeys((pack.kind.value, *rule.requires_signals)))
             described["properties"] = {"tags": tags, "reference": rule.article_ref}
             yield described
-    for always in SENSITIVE_RULES:
+    for always in ALWAYS_ON_RULES:
         described = _lint_rule(always.id, always.description, always.severity)
         described["help"] = {"text": always.help_markdown, "markdown": always.help_markdown}
         described["properties"] = {"tags": ["security"], "reference": None}
@@ -210,8 +211,17 @@ def _lint_run(
         "appliedCap": max_results,
         "disclaimer": disclaimer_of(packs),
         "truncatedCount": 0 if linted is None else linted.result.truncated,
+        "notExercised": [] if linted is None else _not_exercised(linted.result),
     }
     return {**run, "properties": properties}
+
+
+def _not_exercised(result: LintResult) -> list[str]:
+    return [
+        each.pack.canonical_id(each.rule)
+        for each in result.rules
+        if each.outcome == "not_exercised"
+    ]
 
 
 def _lint_pack(pack: Pack) -> dict[str, Any]:

@@ -141,10 +141,14 @@ def _totals(outcomes: "Sequence[ReceiptOutcome | BundleOutcome]", noun: str) -> 
     return f"{len(outcomes)} {noun}: {', '.join(parts)}"
 
 
+BUNDLES_SCHEMA: Final = "affidavit-evidence-verify/1"
+
+
 def bundles_as_json(outcomes: Sequence[BundleOutcome]) -> dict[str, object]:
     """Return all outcomes; the shape is the same for one bundle and for many."""
     exits = {outcome.exit for outcome in outcomes}
     return {
+        "schema_version": BUNDLES_SCHEMA,
         "valid": exits == {Exit.YES},
         "exit": int(worst_exit(exits)),
         "bundles": [outcome.as_wire() for outcome in outcomes],

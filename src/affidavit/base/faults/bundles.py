@@ -339,6 +339,10 @@ REPLAY_REPORT = Fault(
     "this is not a lint report of schema {known}",
     "give a file written by `affidavit evidence lint --report`",
 )
+IMPORT_MEMBER = Fault(
+    "AF667", "evidence.import_member", "an event has no member {name!r}", "{advice}"
+)
+PACK_EVENT_TYPE = Fault("AF666", "pack.event_type", "no event has the type {type!r}", "{advice}")
 
 
 # AF686 to AF689: statements of a manifest that its events do not bear out; secrets for salts.

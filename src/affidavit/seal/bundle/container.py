@@ -83,6 +83,8 @@ MAGIC: Final = b"\x1f\x8b"
 # Deflate; no flags, or the one for an extra field; no time; best compression; no system.
 _PLAIN_HEADER: Final = MAGIC + b"\x08\x00\x00\x00\x00\x00\x02\xff"
 _SEALED: Final = MAGIC + b"\x08\x04\x00\x00\x00\x00\x02\xff"
+_NAMED: Final = b"\x08\x08"  # Deflate, and the flag for a file name.
+MAX_NAME_BYTES: Final = 255
 _FIXED_BYTES: Final = 10
 # The extra field: its length, the name of its only part, and the length of that, a SHA-256.
 _EXTRA: Final = b"\x24\x00AF\x20\x00"
@@ -174,10 +176,21 @@ class Inflater:
             if not held.startswith(_EXTRA, len(_SEALED)):
                 raise _corrupt("the extra field of its gzip header is not the one of a bundle")
             return held[size:]
+        if held[2:4] == _NAMED:
+            return self._after_name(held[_FIXED_BYTES:])
         if held[2:4] != _PLAIN_HEADER[2:4]:
             problem = "its gzip header has a method or flags that a bundle does not have"
             raise AffidavitError(faults.ARCHIVE_FORMAT, problem=problem)
         return held[_FIXED_BYTES:]
+
+    def _after_name(self, held: bytes) -> bytes:
+        """Pass over the name of the file, which `gzip run.tar` writes and no reader interprets."""
+        held = self._more(MAGIC + held, len(MAGIC) + MAX_NAME_BYTES)[len(MAGIC) :]
+        name, end, rest = held.partition(b"\0")
+        if not end or len(name) > MAX_NAME_BYTES:
+            problem = f"the file name in its gzip header has more than {MAX_NAME_BYTES} bytes"
+            raise AffidavitError(faults.ARCHIVE_FORMAT, problem=problem)
+        return rest
 
     def _more(self, held: bytes, size: int) -> bytes:
         while len(held) < size and (piece := self._read()):

@@ -93,7 +93,7 @@ def event_from_line(
             raise _invalid("the line is blank")
         value = require_canonical(line, limits)
         if not isinstance(value, dict):
-            raise _invalid("it is not a JSON object")
+            raise _invalid("it is not a JSON object", assay_code=_ASSAY_SHAPE)
         event = _event_from_value(value)
         found = content_hash(value)
         if event.assaycontenthash != found:
@@ -114,7 +114,10 @@ def _event_from_value(value: JsonValue) -> EventV1:
         problem, field = problem_and_field(error)
         if "RFC3339" in problem or "timezone" in problem:
             field, problem = "time", "it is not a time like 2026-01-31T14:30:00Z"
-        raise _invalid(problem, field) from None
+        # Assay reads an event without a hash, and then asks for the hash.
+        is_unhashed = field == "assaycontenthash" and "missing" in problem
+        code = _ASSAY_VERSION if is_unhashed else _ASSAY_SHAPE
+        raise _invalid(problem, field, assay_code=code) from None
     if event.specversion != SPEC_VERSION:
         found = excerpt(repr(event.specversion))
         raise AffidavitError(
@@ -125,7 +128,13 @@ def _event_from_value(value: JsonValue) -> EventV1:
 
 def _require_position(event: EventV1, place: ExpectedPosition) -> None:
     if event.assayseq != place.sequence:
-        raise AffidavitError(faults.BUNDLE_SEQUENCE, found=event.assayseq, wanted=place.sequence)
+        code = _ASSAY_START if place.sequence == 0 else None
+        raise AffidavitError(
+            faults.BUNDLE_SEQUENCE,
+            found=event.assayseq,
+            wanted=place.sequence,
+            assay_code=code,
+        )
     if event.assayrunid != place.run_id:
         found, wanted = excerpt(event.assayrunid), excerpt(place.run_id)
         raise AffidavitError(faults.BUNDLE_RUN_ID, found=found, wanted=wanted)
@@ -139,8 +148,17 @@ def _require_position(event: EventV1, place: ExpectedPosition) -> None:
         raise _invalid("it is not made of the run id and the number", "id")
 
 
-def _invalid(problem: str, field: str | None = None) -> AffidavitError:
-    return AffidavitError(faults.BUNDLE_EVENT, Where(field=field), problem=problem)
+# Assay has other codes for one fault of ours: a wrong shape, no content hash, a wrong first number.
+_ASSAY_SHAPE: Final = "ContractInvalidJson"
+_ASSAY_VERSION: Final = "ContractSchemaVersion"
+_ASSAY_START: Final = "ContractSequenceStart"
+
+
+def _invalid(
+    problem: str, field: str | None = None, assay_code: str | None = None
+) -> AffidavitError:
+    where = Where(field=field)
+    return AffidavitError(faults.BUNDLE_EVENT, where, problem=problem, assay_code=assay_code)
 
 
 _sha256 = hashlib.sha256

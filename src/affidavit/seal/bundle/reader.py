@@ -206,7 +206,7 @@ def _bundle_verification(progress: _Progress, error: AffidavitError | None) -> B
 
 
 def _bundle_error(error: AffidavitError) -> BundleError:
-    assay_code = ASSAY_CODES.get(error.fault.name)
+    assay_code = error.values.get("assay_code") or ASSAY_CODES.get(error.fault.name)
     return msgspec.convert({**error.as_wire(), "assay_code": assay_code}, BundleError)
 
 
