@@ -438,7 +438,7 @@ def mcnemar_worse(*, only_first: int, only_second: int) -> float:
     if min(only_first, only_second) < 0:
         raise ValueError("counts of pairs must not be negative")
     changed = only_first + only_second
-    return sum(comb(changed, count) for count in range(only_first, changed + 1)) / 2**changed
+    return sum(comb(changed, count) for count in range(only_first, changed + 1)) / (1 << changed)
 
 
 def fisher_exact(first: Rate, second: Rate) -> float | None:

@@ -1,4 +1,4 @@
-"""Claims about cells of tables, decided by rule (docs/adr/0033)."""
+"""Claims about cells of tables, decided by rule (docs/adr/0031)."""
 
 from affidavit.judge.cells.reading import CellFinding, QuotedCell, read_cells
 

@@ -5,7 +5,7 @@ applied and their mappings (ADR-025, data contract 3). `x-affidavit` has a Merkl
 lines, whether the run had finished, and what the packs found. Unknown members are kept.
 
 No root covers the manifest, so anybody can write another one for the same events. What it states
-about the events is recomputed; the rest is covered by the digest of the manifest alone (ADR 30).
+about the events is recomputed; the rest is covered by the digest of the manifest alone (ADR 29).
 """
 
 import hashlib
