@@ -102,7 +102,7 @@ def _key_places(cell: RowCell, claim: CellClaim, within: Places) -> Places:
     for said in claim.amounts:
         near = range(max(said.first - _NEAR, 0), said.end + _NEAR)
         heads = {place for place in near if place in within and claim.words[place : place + 1]}
-        named = {place for place in heads if claim.words[place] & names}
+        named = find_mention(cell.column, claim, frozenset(heads)) if cell.column else NOWHERE
         if said.first in within and said.value == amount.value and said.kind == amount.kind:
             if is_year or not cell.column:
                 found |= {said.first}
