@@ -280,7 +280,7 @@ def _day(year: int, month: int, day: int) -> Fraction:
     return Fraction(10_000 * year + 100 * month + day)
 
 
-_CODE: Final = re.compile(r"\b\d\w*[A-Za-z_]\w*\d")
+_CODE: Final = re.compile(r"\b\d\w*[A-Za-z_]\w*\d|\b\d+_")
 """Letters between digits, as in 06_7EH2: a name, not a number."""
 _RANGE: Final = re.compile(r"\d\S*\s*(?:\u2013|-|to|\u2026)\s*\d")
 

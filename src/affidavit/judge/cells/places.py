@@ -102,7 +102,7 @@ def _key_places(cell: RowCell, claim: CellClaim, within: Places) -> Places:
     for said in claim.amounts:
         near = range(max(said.first - _NEAR, 0), said.end + _NEAR)
         heads = {place for place in near if place in within and claim.words[place : place + 1]}
-        named = {place for place in heads if claim.words[place] & names}
+        named = find_mention(cell.column, claim, frozenset(heads)) if cell.column else NOWHERE
         if said.first in within and said.value == amount.value and said.kind == amount.kind:
             if is_year or not cell.column:
                 found |= {said.first}
@@ -162,6 +162,15 @@ def _best_rows(
     return [each for each in found if not any(each.places < other.places for other in found)]
 
 
+def _text_keys(found: _NamedRow) -> list[str]:
+    """Return the columns that name the row by words, but for the first."""
+    return [
+        cell.column
+        for cell in found.row.cells[1:]
+        if cell.column in found.keys and kind_of(cell.text) == "text"
+    ]
+
+
 class CellPlace(NamedTuple):
     """A cell that the claim speaks of, and how many of the claim's words name it."""
 
@@ -198,6 +207,8 @@ def locate(
             place for place in found.places if claim.tokens[place].word.norm in DIMENSIONS
         } & own
         places, score = _column_places(column, claim, own - found.places | adjectives)
+        if any(_column_places(key, claim, own)[1] > score for key in _text_keys(found)):
+            continue  # The claim names the column of this key: it is what the claim states.
         # A row is rather named by its first cell than by another one.
         score += Fraction(bool(score) and found.row.cells[0].column in found.keys, 2)
         candidates.append(CellPlace(found.row, cells[0], found.places, places, score))

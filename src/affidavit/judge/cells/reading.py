@@ -149,7 +149,9 @@ def _text_stated(
         if cell.column == at.cell.column and cell.text != at.cell.text
     ]
     best = max(others, key=len, default=NOWHERE)
-    if own == best or (own and len(own) <= len(best)):
+    # Words that the row's name shares with the cell may have been said for either.
+    is_shared = not own and bool(find_mention(at.cell.text, claim, _all(claim)))
+    if own == best or is_shared or (own and len(own) <= len(best)):
         return None
     return _finding(bool(own), [at])
 
