@@ -187,3 +187,29 @@ def test_the_identity_names_every_layer() -> None:
 def test_no_passages_give_no_readings() -> None:
     chunks: list[Chunk] = []
     assert LayeredJudge().read("Employees receive leave.", chunks) == ()
+
+
+PLANS = """Prices in EUR
+
+| Plan: Basic; Seats: 5; Price: 19. |
+| Plan: Team; Seats: 20; Price: 49. |"""
+LARGE = "| Plan: Large; Seats: 90; Price: 99. |"
+
+
+@pytest.mark.parametrize(
+    ("claim", "supports"),
+    [
+        pytest.param("The Team plan has 20 seats.", True, id="the cell"),
+        pytest.param("The Team plan has 5 seats.", False, id="a cell of another row"),
+        pytest.param("The Team plan has 49 seats.", False, id="a cell of another column"),
+        pytest.param("The Team plan has more seats than the Basic plan.", True, id="two cells"),
+    ],
+)
+def test_cells_decide_a_claim_about_them(claim: str, supports: bool) -> None:
+    table, other, prose = read(claim, PLANS, LARGE, HISTORY)
+    assert table.support_level is (SupportLevel.FULL if supports else SupportLevel.NONE)
+    assert table.contradicts is not supports
+    assert table.snippet in PLANS.splitlines()
+    assert (other.support_level, other.contradicts) == (SupportLevel.NONE, False)
+    assert other.notes == "these rows speak of something else"
+    assert prose.notes != other.notes

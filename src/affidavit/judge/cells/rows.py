@@ -33,6 +33,11 @@ class ParsedTable(NamedTuple):
     columns: tuple[str, ...]
 
 
+def has_rows(passage: str) -> bool:
+    """Tell whether a passage has rows of a table."""
+    return ROW.search(passage) is not None
+
+
 def parse_tables(passages: Sequence[str]) -> list[ParsedTable]:
     """Return the tables, in order; rows with the columns of an earlier table go on with it."""
     tables: list[list[ParsedRow]] = []
