@@ -135,7 +135,9 @@ def test_the_published_standard_error() -> None:
     assert agreement_from_counts(counts).kappa == pytest.approx(0.676, abs=0.0005)
     interval = kappa_interval(counts)
     assert interval is not None
-    assert (interval.high - interval.low) / 2 / 1.959964 == pytest.approx(0.0877, abs=0.0005)
+    assert (interval.high - 0.6765) / 1.959964 == pytest.approx(0.0877, abs=0.0005)
+    # Below, the interval of the observed agreement reaches further.
+    assert (0.6765 - interval.low) / 1.959964 == pytest.approx(0.1145, abs=0.0005)
 
 
 def test_kappa_without_a_second_label_has_no_interval() -> None:
@@ -143,8 +145,14 @@ def test_kappa_without_a_second_label_has_no_interval() -> None:
     assert kappa_interval({}) is None
 
 
-def test_perfect_agreement_has_no_spread_and_stays_in_bounds() -> None:
-    assert kappa_interval({("a", "a"): 3, ("b", "b"): 3}) == Interval(1.0, 1.0)
+def test_perfect_agreement_on_few_items_is_not_certain_and_stays_in_bounds() -> None:
+    few = kappa_interval({("a", "a"): 3, ("b", "b"): 3})
+    many = kappa_interval({("a", "a"): 3000, ("b", "b"): 3000})
+    assert few is not None
+    assert many is not None
+    assert (few.high, many.high) == (1.0, 1.0)
+    assert few.low < 0.25
+    assert many.low > 0.99
     wide = kappa_interval({("a", "b"): 2, ("b", "a"): 2, ("a", "a"): 1})
     assert wide is not None
     assert -1 <= wide.low <= wide.high <= 1

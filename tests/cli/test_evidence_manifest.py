@@ -296,7 +296,7 @@ def test_a_manifest_in_a_proof_proves_the_rest(place: Path) -> None:
     trusted = ("--manifest-digest", bound["manifest_digest"])
     wire = json.loads(checking(*trusted, "--json").stdout)
     assert (wire["bundle_id"], wire["tree_size"]) == (bound["bundle_id"], bound["event_count"])
-    assert f"one of 17 events of the bundle {bound['bundle_id']}" in checking(*trusted).stdout
+    assert f"one of 19 events of the bundle {bound['bundle_id']}" in checking(*trusted).stdout
     checking(*trusted, "--root", proof["merkle_root"])
     checking(*trusted, "--root", "sha256:" + "0" * 64, exit=4)
     checking("--manifest-digest", "sha256:" + "0" * 64, exit=4)

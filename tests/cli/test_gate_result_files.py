@@ -388,7 +388,7 @@ def test_columns_can_be_mapped(tmp_path: Path) -> None:
 
 
 def test_tables_of_pandas_and_arrow(tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is in the extra parquet")
     rows = [{"question": f"{n}?", "expected": "a lion", "answer": RIGHT} for n in range(2)]
     columns = {name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]}
     by_column, packed = tmp_path / "frame.json", tmp_path / "table.arrow"

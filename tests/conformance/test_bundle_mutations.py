@@ -105,7 +105,7 @@ HEADERS = {
     "no digest of the compressed bytes": (PLAIN, "archive.corrupt"),
     "another extra field": (BUNDLE[:12] + b"XX" + BUNDLE[14:], "archive.corrupt"),
     "another digest": (BUNDLE[:20] + b"\0" + BUNDLE[21:], "archive.corrupt"),
-    "a name": (PLAIN[:3] + b"\x08" + PLAIN[4:10] + b"x\0" + PLAIN[10:], "archive.format"),
+    "a name": (PLAIN[:3] + b"\x08" + PLAIN[4:10] + b"x\0" + PLAIN[10:], "archive.corrupt"),
 }
 
 

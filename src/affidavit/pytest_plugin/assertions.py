@@ -47,9 +47,10 @@ def _gate_explanation(report: "Report") -> Iterator[str]:
     yield from (f"  because {reason}" for reason in report.reasons)
     offenders = offender_table(report)
     for row in () if offenders is None else offenders.rows:
-        question, wrong, answer, passages = row.cells
+        question, wrong, expected, answer, passages = row.cells
         yield f"  {question}"
         yield f'      {wrong}: "{answer}"'
+        yield f"      expected {expected}"
         yield f"      {passages}"
     yield from (f"  warning: {text}" for text in report.warnings)
     yield from (f"  next: {step.do}" for step in report.next_steps)
