@@ -105,6 +105,7 @@ def test_text_is_not_interpreted_as_markup() -> None:
 
 def test_the_pages_are_printed_by_the_program() -> None:
     listed = run("help")
+    assert "<!--" not in listed.stdout
     assert listed.exit_code == 0
     assert all(page.stem in listed.stdout for page in (ROOT / "docs").glob("[a-z]*.md"))
     page = run("help", "checks")

@@ -14,10 +14,15 @@ _FOLDERS = (_PACKAGE / "docs", _PACKAGE.parents[1] / "docs")
 def help_topics() -> dict[str, str]:
     """Return the topics and the title of each page."""
     return {
-        path.stem: path.read_text("utf-8").partition("\n")[0].lstrip("# ")
+        path.stem: _title(path.read_text("utf-8"))
         for path in sorted(_folder().glob("*.md"))
         if path.stem != "README"
     }
+
+
+def _title(page: str) -> str:
+    # A page that is made from the code has a comment above its title.
+    return next(line for line in page.splitlines() if line.startswith("# ")).removeprefix("# ")
 
 
 def help_page(topic: str) -> str:
