@@ -7,25 +7,22 @@ first violation is among them: its place has to be found.
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
 
-import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import Struct
 
 from affidavit.base.canonical import jcs
 from affidavit.base.text import excerpt
 from affidavit.packs.checks import RuleViolation, SearchHints
-from affidavit.packs.events import IMPOSSIBLE, Event, EventHead, can_probe
+from affidavit.packs.events import Event, EventHead
 from affidavit.packs.pointers import ABSENT, JsonPointer, commitment_in
+from affidavit.packs.relation_projection import projection_of
 from affidavit.packs.relations import (
-    Condition,
     CountBounds,
     Direction,
     EachHas,
     EachWith,
-    FieldOperator,
     Lookup,
     Never,
     Relation,
@@ -34,7 +31,6 @@ from affidavit.packs.relations import (
     describe_conditions,
     lookup_in,
     meets,
-    tests_in,
     time_from,
 )
 from affidavit.packs.report import EventLocation, location_of
@@ -87,124 +83,6 @@ class _RelationEvaluator(ABC):
         """Return what is wrong."""
 
 
-Row = tuple[bytes | bool, ...]
-
-
-def _projection(conditions: Sequence[Condition], keys: Sequence[JsonPointer] = ()) -> "_Projection":
-    """Return the projection to what conditions and keys read; equal ones are shared by rules."""
-    valued, tested = list(keys), list[JsonPointer]()
-    for test in tests_in(conditions):
-        (tested if test.operator is FieldOperator.EXISTS else valued).append(test.pointer)
-        valued += [test.value] if isinstance(test.value, JsonPointer) else []
-    return _shared_projection(tuple(dict.fromkeys(valued)), tuple(dict.fromkeys(tested)))
-
-
-@lru_cache(maxsize=1000)
-def _shared_projection(
-    valued: tuple[JsonPointer, ...], tested: tuple[JsonPointer, ...]
-) -> "_Projection":
-    return _Projection(valued, tested)
-
-
-def _decode_nothing(payloads: bytes) -> list[Any]:
-    raise msgspec.DecodeError
-
-
-class _Projection:
-    """Decodes the few fields of payloads that a form reads. Fields that are only tested for
-    existence are not compared.
-    """
-
-    def __init__(self, valued: tuple[JsonPointer, ...], tested: tuple[JsonPointer, ...]) -> None:
-        self._pointers = tuple(dict.fromkeys((*valued, *tested)))
-        self._is_valued = tuple(pointer in valued for pointer in self._pointers)
-        self._is_possible = all(map(_is_member, self._pointers))
-        # The rules of a type read the same payloads one after the other.
-        self._last: tuple[bytes, list[tuple[Lookup, int]] | None] = b"", None
-        nothing: dict[JsonPointer, Any] = {}
-        self._only: tuple[Lookup, Callable[[bytes], list[Any]]] = (
-            nothing.__getitem__,
-            _decode_nothing,
-        )
-        if self._is_possible:
-            fields = [
-                (f"f{at}", Raw | UnsetType, msgspec.field(default=UNSET, name=pointer.steps[1]))
-                for at, pointer in enumerate(self._pointers)
-            ]
-            struct = msgspec.defstruct("Projected", fields)
-            self._decode = msgspec.json.Decoder(struct).decode_lines
-
-    def rows(self, payloads: bytes) -> list[tuple[Lookup, int]] | None:
-        """Return each combination of fields in payloads, one a line, and how often it occurs.
-
-        None if a field is not a member of the payload, or a payload is no object.
-        """
-        if not self._is_possible:
-            return None
-        last, rows = self._last
-        if last is not payloads:
-            rows = self._rows(payloads)
-            self._last = payloads, rows
-        return rows
-
-    def _rows(self, payloads: bytes) -> list[tuple[Lookup, int]] | None:
-        only, decode = self._only
-        try:
-            # Most payloads of a type are alike, which the decoder can tell by itself.
-            return [(only, len(decode(payloads)))]
-        except msgspec.MsgspecError:
-            pass
-        try:
-            found = self._decode(payloads)
-        except msgspec.MsgspecError:
-            return None
-        counted = Counter(map(self._row, found))
-        rows = [(self._lookup(row), number) for row, number in counted.items()]
-        if len(rows) == 1:
-            self._only = rows[0][0], self._exact_decoder(rows[0][0])
-        return rows
-
-    def _exact_decoder(self, lookup: Lookup) -> Callable[[bytes], list[Any]]:
-        """Return a decoder of payloads that all have these fields, and nothing else in them."""
-        fields: list[Any] = []
-        for at, (pointer, is_valued) in enumerate(
-            zip(self._pointers, self._is_valued, strict=True)
-        ):
-            value, name = lookup(pointer), pointer.steps[1]
-            if value is ABSENT:
-                field = msgspec.field(default=UNSET, name=name)
-                fields.append((f"f{at}", IMPOSSIBLE, field))
-            elif not is_valued or isinstance(value, str):
-                kind: Any = Literal[value] if is_valued else Raw
-                fields.append((f"f{at}", kind, msgspec.field(name=name)))
-            else:
-                return _decode_nothing
-        return msgspec.json.Decoder(msgspec.defstruct("Same", fields, kw_only=True)).decode_lines
-
-    def _row(self, found: Struct) -> Row:
-        pairs = zip(msgspec.structs.astuple(found), self._is_valued, strict=True)
-        return tuple(
-            [
-                bytes(value) if is_valued and value is not UNSET else value is not UNSET
-                for value, is_valued in pairs
-            ]
-        )
-
-    def _lookup(self, row: Row) -> Lookup:
-        values = {
-            pointer: msgspec.json.decode(value)
-            if isinstance(value, bytes)
-            else (True if value else ABSENT)
-            for pointer, value in zip(self._pointers, row, strict=True)
-        }
-        return values.__getitem__
-
-
-def _is_member(pointer: JsonPointer) -> bool:
-    steps = pointer.steps
-    return len(steps) == 2 and steps[0] == "data" and can_probe(steps[1])
-
-
 def _named(selector: Selector) -> str:
     return excerpt(selector.text, 200)
 
@@ -216,7 +94,7 @@ class EachPlan:
         self.is_never = isinstance(relation, Never)
         self.subject = relation.selector if isinstance(relation, Never) else relation.subject
         self.has = () if isinstance(relation, Never) else relation.has
-        self.projection = _projection((*self.subject.where, *self.has))
+        self.projection = projection_of((*self.subject.where, *self.has))
 
     def evaluator(self) -> "_EachEvaluator":
         """Return an evaluator for one bundle."""
@@ -310,7 +188,7 @@ class PartnerPlan:
         self.this_actor = None if differ is None else differ.this
         self.that_actor = None if differ is None else differ.that
         own = () if self.this_actor is None else (self.this_actor,)
-        self.projection = _projection(relation.subject.where, (*self.this, *own))
+        self.projection = projection_of(relation.subject.where, (*self.this, *own))
 
     def evaluator(self) -> "_EarlierEvaluator | _LaterEvaluator":
         """Return an evaluator for one bundle."""
@@ -531,7 +409,7 @@ class CountPlan:
     def __init__(self, relation: CountBounds) -> None:
         self.relation = relation
         keys = [each for each in (relation.per, relation.distinct) if each is not None]
-        self.projection = _projection(relation.selector.where, keys)
+        self.projection = projection_of(relation.selector.where, keys)
 
     def evaluator(self) -> "_CountEvaluator":
         """Return an evaluator for one bundle."""
