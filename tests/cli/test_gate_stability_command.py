@@ -40,6 +40,7 @@ def given_files(folder: Path, gold: list[Any], rows: list[Any]) -> list[str]:
 
 STEADY = [*runs("A1", RIGHT, RIGHT), *runs("U1", REFUSED, REFUSED)]
 WRONG = {"claim": "It depends on the version.", "citations": ["p1#1"]}
+IN_WORDS = {"claim": "I'm sorry, but the documents do not mention it."}
 DECIDED: dict[str, tuple[list[Any], list[Any], list[str], int]] = {
     "the same in every run": ([GOLD, NONE], STEADY, [], 0),
     "an answer that flips": ([GOLD], runs("A1", RIGHT, WRONG), [], 1),
@@ -64,11 +65,43 @@ DECIDED: dict[str, tuple[list[Any], list[Any], list[str], int]] = {
         0,
     ),
     "one run is not enough": ([NONE], runs("U1", REFUSED), [], 3),
-    "a refusal in another case is an answer": (
+    "a refusal in another case": ([NONE], runs("U1", *[{"claim": "Not In Context"}] * 2), [], 0),
+    "which is an answer if only the token counts": (
         [NONE],
         runs("U1", {"claim": "Not In Context"}),
-        [],
+        ["--refusal-mode", "exact"],
         1,
+    ),
+    "a refusal in other words": ([NONE], runs("U1", REFUSED, IN_WORDS), [], 0),
+    "which is one answer in the exact mode": (
+        [NONE],
+        runs("U1", REFUSED, IN_WORDS),
+        ["--refusal-mode", "exact"],
+        1,
+    ),
+    "a second token, of another language": (
+        [NONE],
+        runs("U1", REFUSED, {"claim": " Keine Angabe. "}),
+        ["--refusal", "not in context", "--refusal", "keine Angabe"],
+        0,
+    ),
+    "a limit of the user's own": (
+        [GOLD],
+        runs("A1", RIGHT, RIGHT, WRONG),
+        ["--gates", "acr>=0.6", "cghc>=0.6", "css=off", "ned50<=0.9"],
+        0,
+    ),
+    "which is strict": (
+        [GOLD],
+        runs("A1", RIGHT, WRONG),
+        ["--gates", "acr>0.5", "cghc=0.5", "css=off", "ned50=off"],
+        1,
+    ),
+    "without any limit nothing can be told": (
+        [GOLD],
+        runs("A1", RIGHT, RIGHT),
+        ["--gates", "acr=off", "cghc=off", "css=off", "ned50=off"],
+        3,
     ),
 }
 
@@ -80,6 +113,25 @@ def test_decision_of_research_runs(
     ended, report = gate_report("stability", *given_files(tmp_path, gold, rows), *options)
     assert ended == exit
     assert report["decision"] == ["ship", "no_ship", "", "inconclusive"][exit]
+
+
+def test_a_limit_has_no_confidence(tmp_path: Path) -> None:
+    files = given_files(tmp_path, [GOLD], STEADY)
+    assert code_of(run("gate", "stability", *files, "--gates", "acr>=0.9@95")) == "AF405"
+
+
+def test_refusals_in_words_and_limits_are_stated(tmp_path: Path) -> None:
+    files = given_files(tmp_path, [NONE], runs("U1", REFUSED, IN_WORDS))
+    _, report = gate_report("stability", *files, "--gates", "acr=0.9", "css=off")
+    assert report["listings"]["refused_in_words"] == {"total": 1, "first": ["U1#seed=1;j=none"]}
+    assert report["settings"] == {
+        "refusal": "not in context",
+        "more_refusals": [],
+        "refusal_mode": "words",
+        "limits": ["acr>=0.9", "cghc>=0.95", "ned50<=0.2"],
+        "allow_missing": False,
+    }
+    assert "refuse in other words" in report["warnings"][0]
 
 
 def test_the_figures_of_each_question(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """Refusals in other words: which answers say that the sources do not answer, and which do not."""
 
 import pytest
+from tests.gates.making import gold, profile, trace
 
+from affidavit.gates.rag_counts import AnswerState
 from affidavit.gates.refusals import MAX_REFUSAL, is_refusal_in_words
 
 REFUSALS = (
@@ -59,6 +61,17 @@ def test_a_refusal_in_other_words(answer: str) -> None:
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_an_answer_is_no_refusal(answer: str) -> None:
     assert not is_refusal_in_words(answer, ["not in context"])
+
+
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_a_token_between_spaces_is_the_token_also_if_it_is_the_second(is_exact: bool) -> None:
+    run = trace({"claim": " keine Angabe "})
+    found = profile(gold(), run, more_refusals=("keine Angabe",), exact_refusals=is_exact)
+    assert found.answer_state is AnswerState.REFUSED
+
+
+def test_a_token_of_any_language_with_a_full_stop() -> None:
+    assert is_refusal_in_words("Keine Angabe.", ["keine Angabe"])
 
 
 def test_a_long_text_is_an_answer() -> None:

@@ -23,7 +23,7 @@ from affidavit.base.notebook import result_table
 from affidavit.decision.decision import Decision
 from affidavit.decision.gate import override_gates
 from affidavit.decision.report import REPORT_SCHEMA, Report, system_error_report
-from affidavit.gates.metrics import METRICS_BY_KIND
+from affidavit.gates.metrics import GATE_NAMES_BY_KIND
 
 # The worst gate decides. If a gate could not be evaluated, because one of its files is missing or
 # malformed, the decision is never to ship.
@@ -195,7 +195,7 @@ def _config(document: ConfigDocument, folder: Path) -> GateConfig:
 def _require_gates(plan: GatePlan, name: str) -> None:
     """Refuse a malformed gate before anything is measured, while its position is known."""
     try:
-        override_gates(listed(plan.gates), (), METRICS_BY_KIND[name], is_open=name == "rag")
+        override_gates(listed(plan.gates), (), GATE_NAMES_BY_KIND[name], is_open=name == "rag")
     except AffidavitError as error:
         raise error.at(field=f"gates.{name}.gates") from None
     if isinstance(plan, AgreementPlan):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from typing import IO, Annotated, Any, ClassVar, Final, TypeVar
+from typing import IO, Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 from msgspec import UNSET, Meta, Struct, structs
 
@@ -26,6 +26,9 @@ from affidavit.decision.report import ReportInput
 Name = Annotated[str, Meta(min_length=1)]
 Names = Name | tuple[Name, ...]
 """One file or several."""
+Tokens = Name | Annotated[tuple[Name, ...], Meta(min_length=1)]
+"""One refusal token or several."""
+RefusalMode = Literal["words", "exact"]
 Plan = TypeVar("Plan", bound="GatePlan")
 
 

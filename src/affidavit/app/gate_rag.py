@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, field
 
@@ -14,6 +14,8 @@ from affidavit.app.gate_inputs import (
     GatePlan,
     Name,
     Names,
+    RefusalMode,
+    Tokens,
     baseline_outcomes,
     digest_of_files,
     files_named,
@@ -55,11 +57,11 @@ from affidavit.gates.rag_report import (
 from affidavit.gates.rag_rows import require_digest
 from affidavit.gates.rag_scoring import (
     DEFAULT_K,
-    REFUSAL,
     RagSettings,
     ScoredItems,
     counts_from_runs,
 )
+from affidavit.gates.refusals import REFUSAL, RefusalReader
 
 # One pass over the gold set and one over the traces; the rows of offenders are read again.
 
@@ -198,8 +200,8 @@ class RagPlan(GatePlan, frozen=True, kw_only=True):
     trace: Name | Annotated[tuple[Name, ...], Meta(min_length=1)]
     gold: Names = ()
     k: Annotated[int, Meta(ge=1, le=10_000)] = DEFAULT_K
-    refusal: Name | Annotated[tuple[Name, ...], Meta(min_length=1)] = REFUSAL
-    refusal_mode: Literal["words", "exact"] = "words"
+    refusal: Tokens = REFUSAL
+    refusal_mode: RefusalMode = "words"
     scu_enforced: bool = False
     scu_rules: Name | None = None
     expect_gold_digest: Name | None = None
@@ -213,7 +215,7 @@ def gate_rag(
 ) -> Report:
     """Evaluate a run on an engine and decide; `items` are stored in the report if asked for."""
     rules = DEFAULT_SCU_RULES if plan.scu_rules is None else scu_rules_from_file(plan.scu_rules)
-    tokens = tuple(dict.fromkeys(token.strip() for token in listed(plan.refusal)))
+    tokens = RefusalReader(listed(plan.refusal)).tokens
     request = RagRequest(
         gold=listed(plan.gold),
         trace=listed(plan.trace),

@@ -16,6 +16,8 @@ from affidavit.app.gate_inputs import (
     InputLines,
     Name,
     Names,
+    RefusalMode,
+    Tokens,
     baseline_outcomes,
     listed,
 )
@@ -40,15 +42,17 @@ from affidavit.gates.rag_rows import (
     qid_of,
     require_digest,
 )
-from affidavit.gates.rag_scoring import REFUSAL
+from affidavit.gates.refusals import REFUSAL, RefusalReader
 from affidavit.gates.stability import (
     STABILITY_READER,
     QuestionStability,
     StabilityCounts,
+    StabilityRules,
     StabilityRun,
     apply_jitter,
     jitter_run_id,
     stability_counts,
+    stability_gates,
     stability_report,
 )
 from affidavit.tools.pipelines import Pipeline, PipelineError, PipelineQuestion
@@ -360,7 +364,8 @@ class StabilityPlan(GatePlan, frozen=True, kw_only=True):
 
     gold: Name
     runs: Names
-    refusal: Name = REFUSAL
+    refusal: Tokens = REFUSAL
+    refusal_mode: RefusalMode = "words"
     expect_gold_digest: Name | None = None
     allow_missing: bool = False
 
@@ -378,12 +383,15 @@ def gate_stability(plan: StabilityPlan) -> Report:
     by_qid: dict[str, list[StabilityRun]] = {}
     for (qid, _, _), run in sorted(last.items(), key=lambda each: each[0]):
         by_qid.setdefault(qid, []).append(run)
-    figures, counts = _scored(gold, by_qid, plan.refusal.strip())
+    refusals = RefusalReader(listed(plan.refusal), is_exact=plan.refusal_mode == "exact")
+    rules = StabilityRules(refusals, stability_gates(listed(plan.gates))[1])
+    figures, counts = _scored(gold, by_qid, rules)
     return stability_report(
         counts,
         figures,
         {"gold": given, "runs": recorded.as_input()},
         overrides=listed(plan.gates),
+        refusals=refusals,
         strays=listing_of(by_qid.keys() - gold.keys()),
         duplicates=duplicates,
         allow_missing=plan.allow_missing,
@@ -392,11 +400,11 @@ def gate_stability(plan: StabilityPlan) -> Report:
 
 
 def _scored(
-    gold: Mapping[str, GoldItem], runs: Mapping[str, list[StabilityRun]], refusal: str
+    gold: Mapping[str, GoldItem], runs: Mapping[str, list[StabilityRun]], rules: StabilityRules
 ) -> tuple[list[QuestionStability], StabilityCounts]:
     figures, counts = [], StabilityCounts()
     for qid, item in gold.items():
-        made, counted = stability_counts(item, runs.get(qid, ()), refusal)
+        made, counted = stability_counts(item, runs.get(qid, ()), rules)
         figures.append(made)
         counts += counted
     return figures, counts

@@ -16,7 +16,14 @@ from affidavit.base.exits import Exit
 from affidavit.base.files import is_there
 from affidavit.cli.command import FiniteFloatRange, jobs_option
 from affidavit.cli.commands import Example
-from affidavit.cli.gate_options import GATE_EXITS, GateOptions, finish_gate, gate_command
+from affidavit.cli.gate_options import (
+    GATE_EXITS,
+    GateOptions,
+    finish_gate,
+    gate_command,
+    refusal_options,
+    require_refusals,
+)
 from affidavit.cli.program import reject_options
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import single_line
@@ -79,21 +86,7 @@ ENGINES = ("local", "spark")
     type=click.IntRange(1, 10_000),
     help="How many retrieved ids count for recall_at_k and chr_at_k.",
 )
-@click.option(
-    "--refusal",
-    "refusals",
-    multiple=True,
-    default=("not in context",),
-    show_default=True,
-    help="A refusal token. Repeatable.",
-)
-@click.option(
-    "--refusal-mode",
-    type=click.Choice(("words", "exact")),
-    default="words",
-    show_default=True,
-    help="Whether a refusal in other words counts, or only a token.",
-)
+@refusal_options
 @click.option(
     "--scu_enforced",
     "--scu-enforced",
@@ -156,11 +149,7 @@ def rag(
     traces = (*trace, *files)
     if not traces:
         raise click.UsageError("there are no traces; name a file, or give --gold and --trace")
-    for refusal in refusals:
-        if not refusal.strip():
-            raise click.UsageError("--refusal is empty, so an answer without words would be one")
-        if refusal.encode("utf-8", "replace").decode() != refusal:
-            raise click.UsageError("--refusal is not text in UTF-8, so no answer can be it")
+    require_refusals(refusals)
     if [*gold, *traces].count("-") > 1:
         raise click.UsageError("standard input can be one file only")
     names_items = terminal.json or "json" in options.report_files
@@ -501,6 +490,10 @@ _RUN_MODE_OPTIONS: Final = (
             " --seeds 0,1,2 --jitters none,ws,syn",
             "ask a command, which reads the question from standard input",
         ),
+        Example(
+            "affidavit gate stability --gold gold.jsonl --gates 'stable>=0.9' 'acr>=0.9' css=off",
+            "nine of ten questions, each with limits of your own",
+        ),
     ),
 )
 @click.option(
@@ -518,7 +511,7 @@ _RUN_MODE_OPTIONS: Final = (
     multiple=True,
     help="The recorded runs, as JSON lines. Repeatable.  [default: runs/stability.jsonl]",
 )
-@click.option("--refusal", default="not in context", show_default=True, help="The refusal token.")
+@refusal_options
 @click.option("--expect-gold-digest", help="Refuse a gold set with another digest.")
 @click.option("--url", "--http", "url", help="Run: the address to POST questions to.")
 @click.option("--command", help="Run: the command to start for each question, without a shell.")
@@ -562,7 +555,8 @@ def stability(
     mode: Literal["score", "run"],
     gold: str,
     runs: tuple[str, ...],
-    refusal: str,
+    refusals: tuple[str, ...],
+    refusal_mode: Literal["words", "exact"],
     expect_gold_digest: str | None,
     url: str | None,
     command: str | None,
@@ -584,8 +578,7 @@ def stability(
     """
     from affidavit.app.gate_stability import StabilityPlan, gate_stability
 
-    if not refusal.strip():
-        raise click.UsageError("--refusal is empty, so an answer without words would be one")
+    require_refusals(refusals)
     files = runs or ("runs/stability.jsonl",)
     options.require_gates("stability")
     options.refuse_to_replace((gold, *files))
@@ -622,7 +615,8 @@ def stability(
         StabilityPlan(
             gold=gold,
             runs=files,
-            refusal=refusal,
+            refusal=refusals,
+            refusal_mode=refusal_mode,
             expect_gold_digest=expect_gold_digest,
             allow_missing=options.allow_missing,
             **options.shared,

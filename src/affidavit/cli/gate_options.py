@@ -79,7 +79,7 @@ _EXAMPLE_GATES: Final[Mapping[str, str]] = MappingProxyType(
         "rag": "precision=0.80 chr>=0.75@95 over_refusal=off",
         "latency": "p95_ms=1500 p95_ms/5rps<=2500 tail_amplification=4",
         "agreement": "percent_agreement>=0.90@95 kappa=0.80 abstain_rate=off",
-        "stability": "stable>=0.90@95",
+        "stability": "stable>=0.90@95 acr>=0.9 css=off",
         "research": "golden_recall=0.90 manifest_integrity=off",
     }
 )
@@ -114,9 +114,9 @@ class GateOptions:
     def require_gates(self, kind: str) -> None:
         """Refuse malformed gates before a large gold set is read."""
         from affidavit.decision.gate import override_gates
-        from affidavit.gates.metrics import METRICS_BY_KIND
+        from affidavit.gates.metrics import GATE_NAMES_BY_KIND
 
-        override_gates(self.gates, (), METRICS_BY_KIND[kind], is_open=kind == "rag")
+        override_gates(self.gates, (), GATE_NAMES_BY_KIND[kind], is_open=kind == "rag")
 
     def refuse_to_replace(self, inputs: Iterable[str | Path], *others: Path) -> None:
         """Refuse, before anything is measured, to overwrite an input or to write where it is
@@ -175,6 +175,35 @@ def _shared_options(examples: str) -> list[click.Option]:
             "fail-on-regression", "Fail if items became worse than in this report.", "baseline"
         ),
     ]
+
+
+def refusal_options(function: Function) -> Function:
+    """Give a command the options about what counts as a refusal."""
+    mode = click.option(
+        "--refusal-mode",
+        type=click.Choice(("words", "exact")),
+        default="words",
+        show_default=True,
+        help="Whether a refusal in other words counts, or only a token.",
+    )
+    tokens = click.option(
+        "--refusal",
+        "refusals",
+        multiple=True,
+        default=("not in context",),
+        show_default=True,
+        help="A refusal token. Repeatable.",
+    )
+    return tokens(mode(function))
+
+
+def require_refusals(refusals: Iterable[str]) -> None:
+    """Refuse tokens that no answer can be, or that an empty answer would be."""
+    for refusal in refusals:
+        if not refusal.strip():
+            raise click.UsageError("--refusal is empty, so an answer without words would be one")
+        if refusal.encode("utf-8", "replace").decode() != refusal:
+            raise click.UsageError("--refusal is not text in UTF-8, so no answer can be it")
 
 
 class GateCommand(GatedCommand):

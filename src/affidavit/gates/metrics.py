@@ -107,6 +107,15 @@ STABILITY_METRICS: Final[MetricTable] = metric_table(
         Metric("stable", MetricKind.SHARE, True, "no gold item has runs that could be judged"),
     ]
 )
+QUESTION_METRICS: Final[MetricTable] = metric_table(
+    [
+        Metric("acr", MetricKind.SCORE, True),
+        Metric("cghc", MetricKind.SCORE, True),
+        Metric("css", MetricKind.SCORE, True),
+        Metric("ned50", MetricKind.SCORE, False),
+    ]
+)
+"""The figures of one question over its runs; a gate on one is the limit for every question."""
 
 RESEARCH_METRICS: Final[MetricTable] = metric_table(
     [
@@ -130,6 +139,13 @@ METRICS_BY_KIND: Final[Mapping[str, MetricTable]] = MappingProxyType(
         "research": RESEARCH_METRICS,
     }
 )
+GATE_NAMES_BY_KIND: Final[Mapping[str, MetricTable]] = MappingProxyType(
+    {
+        **METRICS_BY_KIND,
+        "stability": MappingProxyType({**STABILITY_METRICS, **QUESTION_METRICS}),
+    }
+)
+"""What a gate may name: the metrics, and the figures of a question."""
 
 RAG_GATES: Final = parse_default_gates(
     RAG_METRICS, "precision=0.80 chr=0.75 under_refusal=0.05 over_refusal=0.10"
@@ -142,6 +158,10 @@ AGREEMENT_GATES: Final = parse_default_gates(
     AGREEMENT_METRICS, "percent_agreement=0.90 kappa=0.75 abstain_rate=0.02 overruled=0"
 )
 STABILITY_GATES: Final = parse_default_gates(STABILITY_METRICS, "stable=1")
+QUESTION_LIMITS: Final = parse_default_gates(
+    QUESTION_METRICS, "acr=0.95 cghc=0.95 css=0.70 ned50=0.20"
+)
+"""Origin: the stability page of the RAG document."""
 RESEARCH_GATES: Final = parse_default_gates(
     RESEARCH_METRICS,
     "evidence_coverage_rate=0.95 golden_recall=0.80 abstention_accuracy=0.90 "

@@ -35,6 +35,7 @@ from affidavit.gates.rag_counts import (
 )
 from affidavit.gates.rag_rows import GoldItem, TraceAnswer, TraceRow, qid_of
 from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagSettings
+from affidavit.gates.refusals import REFUSED_IN_WORDS
 from affidavit.gates.report import RagDetails, RagOffender, ScoreFigures, make_report
 
 ImportedScore: TypeAlias = bool | int | float | str | None
@@ -362,9 +363,7 @@ def rag_report(
         counts=_counts(counts),
         settings={
             "k": policy.settings.k,
-            "refusal": policy.settings.refusal,
-            "more_refusals": list(policy.settings.more_refusals),
-            "refusal_mode": "exact" if policy.settings.exact_refusals else "words",
+            **policy.settings.refusal_reader.settings,
             "scu_enforced": policy.scu_enforced,
             "allow_missing": policy.allow_missing,
             "scu_rules": [rule.id for rule in policy.settings.scu_rules],
@@ -465,9 +464,6 @@ def _warnings(
         f" refusals: {near}": near,
     }
     in_words = counts.listings.get("refused_in_words", EMPTY_LISTING).total
-    said[
-        "answers that refuse in other words, which count as refusals unless --refusal-mode is"
-        f" exact: {in_words}"
-    ] = in_words
+    said[f"{REFUSED_IN_WORDS}: {in_words}"] = in_words
     gaps = _missing_items(counts, inputs) if policy.allow_missing else []
     return (*(text for text, count in said.items() if count), *gaps)

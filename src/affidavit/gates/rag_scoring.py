@@ -41,9 +41,8 @@ from affidavit.gates.rag_counts import (
     decode_profile,
 )
 from affidavit.gates.rag_rows import GoldItem, TraceAnswer, TraceRow, qid_of, trace_without_qid
-from affidavit.gates.refusals import is_refusal_in_words
+from affidavit.gates.refusals import REFUSAL, RefusalReader
 
-REFUSAL: Final = "not in context"
 SHORTEST_SUBSTRING: Final = 5
 DEFAULT_K: Final = 5
 TEXT_ID_PREFIX: Final = "text:"
@@ -65,6 +64,11 @@ class RagSettings:
     def refusals(self) -> tuple[str, ...]:
         """Every refusal token."""
         return (self.refusal, *self.more_refusals)
+
+    @property
+    def refusal_reader(self) -> RefusalReader:
+        """The reader of refusals."""
+        return RefusalReader(self.refusals, is_exact=self.exact_refusals)
 
 
 DEFAULT_SETTINGS: Final = RagSettings()
@@ -92,9 +96,7 @@ class RagScorer:
     def __init__(self, settings: RagSettings = DEFAULT_SETTINGS) -> None:
         self._k = settings.k
         self._refusal = settings.refusal
-        self._refusals = frozenset(settings.refusals)
-        self._in_words = not settings.exact_refusals
-        self._is_in_words = lru_cache(maxsize=4096)(is_refusal_in_words)
+        self._refusals = settings.refusal_reader
         self._folded_refusal = " ".join(settings.refusal.casefold().split())
         self._last_word = self._folded_refusal.rpartition(" ")[2]
         self._locks = Locks(settings.scu_rules)
@@ -139,18 +141,16 @@ class RagScorer:
         if answer is None:
             return code | SILENT
         claim = answer.claim
-        if claim in self._refusals or (answer.passed and not answerable):
+        if self._refusals.is_token(claim) or (answer.passed and not answerable):
             return code | REFUSED
         folded = claim.casefold()
         if self._last_word in folded:
-            if claim.strip() in self._refusals:
-                return code | REFUSED
             code += NEAR_MISS if self._is_near_miss(folded) else 0
         needles = ready.needles
         passed = answer.passed
         is_held = passed is None and needles and needles[0] in folded
         contains = C_HOLDS if is_held else contained(needles, folded, passed)
-        if contains != C_HOLDS and self._in_words and self._is_in_words(claim, self._refusals):
+        if contains != C_HOLDS and self._refusals.is_in_words(claim):
             return code | REFUSED | NEAR_MISS
         return code + contains + self._cited_and_kept(ready, trace, answer, folded, found)
 

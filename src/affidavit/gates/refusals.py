@@ -7,7 +7,13 @@ patterns are English.
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
+
+REFUSAL: Final = "not in context"
+REFUSED_IN_WORDS: Final = (
+    "answers that refuse in other words, which count as refusals unless --refusal-mode is exact"
+)
 
 _SOURCE: Final = (
     r"(?:(?:the|these|those|this|my|our|your|any|all|provided|given|available|retrieved|supplied"
@@ -84,9 +90,13 @@ def is_refusal_in_words(answer: str, tokens: Iterable[str] = ()) -> bool:
     """
     text = answer.strip().replace("\u2019", "'")
     lowered = text.lower()
-    if not text or len(text) > MAX_REFUSAL or not any(hint in lowered for hint in _HINTS):
-        return False
     known = {" ".join(token.lower().split()) for token in tokens}
+    if (
+        not text
+        or len(text) > MAX_REFUSAL
+        or not any(hint in lowered for hint in (*_HINTS, *known))
+    ):
+        return False
     clauses = [clause.strip() for clause in _CLAUSES.split(text) if clause.strip(" .!?,-*")]
     said = [_kind_of(clause, known) for clause in clauses]
     return "refusal" in said and None not in said
@@ -101,3 +111,34 @@ def _kind_of(clause: str, tokens: set[str]) -> str | None:
     if any(pattern.search(clause) for pattern in _SAYS_SO):
         return "refusal"
     return "courtesy" if _COURTESY.search(clause) else None
+
+
+class RefusalReader:
+    """Tells which answers are refusals; every gate uses it.
+
+    With `is_exact`, only a token is a refusal, and not the same in other words.
+    """
+
+    def __init__(self, tokens: Iterable[str] = (REFUSAL,), *, is_exact: bool = False) -> None:
+        self.tokens = tuple(dict.fromkeys(token.strip() for token in tokens))
+        self.is_exact = is_exact
+        self._known = frozenset(self.tokens)
+        # Cached: many answers of a run are the same.
+        self._is_in_words = lru_cache(maxsize=4096)(is_refusal_in_words)
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What a report states of it."""
+        return {
+            "refusal": self.tokens[0],
+            "more_refusals": list(self.tokens[1:]),
+            "refusal_mode": "exact" if self.is_exact else "words",
+        }
+
+    def is_token(self, answer: str) -> bool:
+        """Tell whether an answer is a refusal token, exact after trimming."""
+        return answer.strip() in self._known
+
+    def is_in_words(self, answer: str) -> bool:
+        """Tell whether an answer refuses in other words, and whether that counts."""
+        return not self.is_exact and self._is_in_words(answer, self._known)

@@ -30,13 +30,20 @@ from affidavit.decision.counts import (
     tally_results,
 )
 from affidavit.decision.evaluation import Measure, decide, measure_from_tally
-from affidavit.decision.gate import override_gates
+from affidavit.decision.gate import Gate, override_gates
 from affidavit.decision.report import Report, ReportInput, group_items
 from affidavit.gates.constraints import locked_set
-from affidavit.gates.metrics import STABILITY_GATES, STABILITY_METRICS
+from affidavit.gates.metrics import (
+    GATE_NAMES_BY_KIND,
+    QUESTION_LIMITS,
+    QUESTION_METRICS,
+    STABILITY_GATES,
+    STABILITY_METRICS,
+)
 from affidavit.gates.rag_counts import MAX_OFFENDERS
 from affidavit.gates.rag_rows import GoldItem, TraceAnswer, qid_of
-from affidavit.gates.rag_scoring import REFUSAL, SHORTEST_SUBSTRING, cites
+from affidavit.gates.rag_scoring import SHORTEST_SUBSTRING, cites
+from affidavit.gates.refusals import REFUSED_IN_WORDS, RefusalReader
 from affidavit.gates.report import (
     CountedAnswer,
     QuestionFigures,
@@ -192,13 +199,23 @@ def normalised_distance(first: str, second: str) -> float:
     return edit_distance(first, second) / max(len(first), len(second))
 
 
-STABILITY_LIMITS: Final[Mapping[str, float]] = {
-    "acr": 0.95,
-    "cghc": 0.95,
-    "css": 0.70,
-    "ned50": 0.20,
-}
-"""The minimum for answerable items; for NED50 the maximum."""
+@dataclass(frozen=True, slots=True)
+class StabilityRules:
+    """How runs are judged: which answers are refusals, and the limits of a question's figures."""
+
+    refusals: RefusalReader = field(default_factory=RefusalReader)
+    limits: tuple[Gate, ...] = QUESTION_LIMITS
+
+
+DEFAULT_RULES: Final = StabilityRules()
+
+
+def stability_gates(overrides: Iterable[str]) -> tuple[tuple[Gate, ...], tuple[Gate, ...]]:
+    """Return the gates, and the limits of the figures of every answerable question."""
+    defaults = (*STABILITY_GATES, *QUESTION_LIMITS)
+    given = override_gates(overrides, defaults, GATE_NAMES_BY_KIND["stability"])
+    gates = tuple(gate for gate in given if gate.key in STABILITY_METRICS)
+    return gates, tuple(gate for gate in given if gate.key in QUESTION_METRICS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +245,7 @@ class QuestionStability:
     answers: tuple[CountedAnswer, ...] = ()
     cited: tuple[str, ...] = ()
     gold_citations: tuple[str, ...] = ()
+    limits: tuple[Gate, ...] = QUESTION_LIMITS
 
     @property
     def checks(self) -> tuple[tuple[str, bool | None], ...]:
@@ -238,16 +256,7 @@ class QuestionStability:
             if self.runs == 1 and held:
                 held = None  # One refusal says nothing about the next run.
             return (("refused_always", self._whatever(held)),)
-        found = [
-            ("acr", self._share_holds(self.acr, STABILITY_LIMITS["acr"])),
-            ("cghc", self._share_holds(self.cghc, STABILITY_LIMITS["cghc"])),
-            # A further run can only lower this figure.
-            (
-                "css",
-                self._whatever(None if self.css is None else self.css >= STABILITY_LIMITS["css"]),
-            ),
-            ("ned50", self._median_holds()),
-        ]
+        found = [(limit.key, self._keeps(limit)) for limit in self.limits]
         if self.scu_cons is not None:
             found.append(("scu_cons", self._whatever(self.scu_cons)))
         return tuple(found)
@@ -256,23 +265,23 @@ class QuestionStability:
         """Return None if a run without an answer could turn a pass into a failure."""
         return None if held and self.no_answer else held
 
-    def _share_holds(self, share: float | None, limit: float) -> bool | None:
-        if share is None:
+    def _keeps(self, limit: Gate) -> bool | None:
+        value: float | None = getattr(self, limit.key)
+        if value is None:
             return None
-        right = share * (self.runs - self.no_answer)
-        if right / self.runs >= limit:
+        if limit.key == "ned50":
+            return None if self.no_answer else limit.holds(value)
+        if limit.key == "css":  # A further run can only lower this figure.
+            return self._whatever(limit.holds(value))
+        right = value * (self.runs - self.no_answer)
+        if limit.holds(right / self.runs):
             return True
-        return False if (right + self.no_answer) / self.runs < limit else None
-
-    def _median_holds(self) -> bool | None:
-        if self.ned50 is None or self.no_answer:
-            return None
-        return self.ned50 <= STABILITY_LIMITS["ned50"]
+        return None if limit.holds((right + self.no_answer) / self.runs) else False
 
     @property
     def outcome(self) -> bool | None:
-        """Whether the question is stable."""
-        return all_hold(held for _, held in self.checks)
+        """Whether the question is stable; without a limit it cannot be told."""
+        return all_hold(held for _, held in self.checks or (("", None),))
 
     def figures(self) -> QuestionFigures:
         """Return the figures as a report stores them, rounded."""
@@ -332,7 +341,7 @@ STABILITY_READER: Final = RowReader(
 
 
 def question_stability(
-    gold: GoldItem, runs: Iterable[StabilityRun], refusal: str = REFUSAL
+    gold: GoldItem, runs: Iterable[StabilityRun], rules: StabilityRules = DEFAULT_RULES
 ) -> QuestionStability:
     """Return the figures of one question over its runs; their order does not matter."""
     given = tuple(runs)
@@ -342,9 +351,15 @@ def question_stability(
     no_answer = total - len(answers)
     if not answers:
         return QuestionStability(
-            qid=qid, answerable=gold.answerable, runs=total, no_answer=no_answer
+            qid=qid,
+            answerable=gold.answerable,
+            runs=total,
+            no_answer=no_answer,
+            limits=rules.limits,
         )
-    refused = sum(is_refusal(answer, refusal) for answer in answers)
+    refusals = rules.refusals
+    shipped = [answer for answer in answers if not _is_refusal(gold, answer, refusals)]
+    refused = len(answers) - len(shipped)
     echoes = {locked_set(answer.constraints_echo or ()) for answer in answers}
     lock = locked_set(gold.constraints or ())
     hits = [cites(gold, answer.citations or (), found) for answer, found in answered]
@@ -352,19 +367,20 @@ def question_stability(
         qid=qid,
         answerable=gold.answerable,
         runs=total,
-        acr=_share([_contains(gold, answer, refusal) for answer in answers]),
+        acr=_share([_contains(gold, answer, refusals) for answer in answers]),
         cghc=_share(hits),
         css=_citation_stability(answers),
-        ned50=_median_distance([answer for answer in answers if not is_refusal(answer, refusal)]),
-        rcr=max(refused, len(answers) - refused) / len(answers),
+        ned50=_median_distance(shipped),
+        rcr=max(refused, len(shipped)) / len(answers),
         refused=refused,
         scu_cons=echoes == {lock} if lock else None,
         no_answer=no_answer,
         question=gold.question,
-        expected=(gold.gold_claim_substr or ()) if gold.answerable else (refusal,),
+        expected=(gold.gold_claim_substr or ()) if gold.answerable else refusals.tokens,
         answers=_counted_answers(answers),
         cited=tuple(sorted({name for answer in answers for name in answer.citations or ()})),
         gold_citations=gold.gold_citations or (),
+        limits=rules.limits,
     )
 
 
@@ -375,12 +391,18 @@ def _counted_answers(answers: list[TraceAnswer]) -> tuple[CountedAnswer, ...]:
     return tuple(CountedAnswer(text, count) for text, count in ordered)
 
 
-def is_refusal(answer: TraceAnswer, refusal: str = REFUSAL) -> bool:
-    """Tell whether an answer is the refusal token, exact after trimming."""
-    return answer.claim.strip() == refusal
+def _is_refusal(gold: GoldItem, answer: TraceAnswer, refusals: RefusalReader) -> bool:
+    return refusals.is_token(answer.claim) or _is_refusal_in_words(gold, answer, refusals)
 
 
-def _contains(gold: GoldItem, answer: TraceAnswer, refusal: str) -> bool | None:
+def _is_refusal_in_words(gold: GoldItem, answer: TraceAnswer, refusals: RefusalReader) -> bool:
+    """Tell whether an answer refuses in other words; one that contains a gold text does not."""
+    if refusals.is_token(answer.claim) or not refusals.is_in_words(answer.claim):
+        return False
+    return not (gold.answerable and _contains(gold, answer, refusals))
+
+
+def _contains(gold: GoldItem, answer: TraceAnswer, refusals: RefusalReader) -> bool | None:
     """Return C after normalisation: punctuation and white space do not count."""
     usable = [
         normalise_text(text)
@@ -390,7 +412,7 @@ def _contains(gold: GoldItem, answer: TraceAnswer, refusal: str) -> bool | None:
     if not usable:
         return None
     said = normalise_text(answer.claim)
-    return not is_refusal(answer, refusal) and any(text in said for text in usable)
+    return not refusals.is_token(answer.claim) and any(text in said for text in usable)
 
 
 def _share(outcomes: list[bool | None]) -> float | None:
@@ -415,15 +437,17 @@ def _median_distance(answers: list[TraceAnswer]) -> float | None:
     return percentile(distances, 50)
 
 
-def run_outcome(gold: GoldItem, run: StabilityRun, refusal: str = REFUSAL) -> bool | None:
+def run_outcome(
+    gold: GoldItem, run: StabilityRun, refusals: RefusalReader = DEFAULT_RULES.refusals
+) -> bool | None:
     """Return whether one run is right: C and H hold, or it is a correct refusal."""
     answer = run.answer_json
     if answer is None:
         return None
     if not gold.answerable:
-        return is_refusal(answer, refusal)
+        return _is_refusal(gold, answer, refusals)
     hit = cites(gold, answer.citations or (), run.retrieved_ids)
-    return all_hold((_contains(gold, answer, refusal), hit))
+    return all_hold((_contains(gold, answer, refusals), hit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,6 +460,8 @@ class StabilityCounts:
     silent: Listing = field(default_factory=Listing)
     """The runs without an answer."""
     unstable: Listing = field(default_factory=Listing)
+    in_words: Listing = field(default_factory=Listing)
+    """The runs that refused in other words than a token."""
 
     def __add__(self, other: "StabilityCounts") -> "StabilityCounts":
         nothing = Tally()
@@ -446,6 +472,7 @@ class StabilityCounts:
             self.without_runs + other.without_runs,
             self.silent + other.silent,
             self.unstable + other.unstable,
+            self.in_words + other.in_words,
         )
 
     def measures(self, *, allow_missing: bool = False) -> dict[str, Measure]:
@@ -455,16 +482,16 @@ class StabilityCounts:
 
 
 def stability_counts(
-    gold: GoldItem, runs: Iterable[StabilityRun], refusal: str = REFUSAL
+    gold: GoldItem, runs: Iterable[StabilityRun], rules: StabilityRules = DEFAULT_RULES
 ) -> tuple[QuestionStability, StabilityCounts]:
     """Return the figures and the counts of one question."""
     given = tuple(runs)
-    figures = question_stability(gold, given, refusal)
+    figures = question_stability(gold, given, rules)
     names = (figures.qid,)
     if not given:
         counts = StabilityCounts(Tally(absent=1), {}, listing_of(names))
         return figures, counts
-    marks = Counter((run.seed, run.jitter, run_outcome(gold, run, refusal)) for run in given)
+    marks = Counter((run.seed, run.jitter, run_outcome(gold, run, rules.refusals)) for run in given)
     places = sorted({place[:2] for place in marks})
     by_run = {
         place: tally_results(
@@ -475,11 +502,17 @@ def stability_counts(
     silent = (
         jitter_run_id(figures.qid, run.seed, run.jitter) for run in given if not run.answer_json
     )
+    in_words = (
+        jitter_run_id(figures.qid, run.seed, run.jitter)
+        for run in given
+        if run.answer_json and _is_refusal_in_words(gold, run.answer_json, rules.refusals)
+    )
     counts = StabilityCounts(
         tally_results([(result_from_bool(figures.outcome), 1)]),
         by_run,
         silent=listing_of(silent),
         unstable=listing_of(names if figures.outcome is False else ()),
+        in_words=listing_of(in_words),
     )
     return figures, counts
 
@@ -490,6 +523,7 @@ def stability_report(
     inputs: Mapping[str, ReportInput],
     *,
     overrides: Iterable[str] = (),
+    refusals: RefusalReader = DEFAULT_RULES.refusals,
     strays: Listing | None = None,
     duplicates: int = 0,
     allow_missing: bool = False,
@@ -498,10 +532,11 @@ def stability_report(
     """Return the report of repeated runs; `strays` are the qids that the gold set does not have."""
     unknown = strays or Listing()
     each = sorted(figures, key=lambda made: made.qid)
+    gates, limits = stability_gates(overrides)
     measures = counts.measures(allow_missing=allow_missing)
     gaps = counted_warning("gold items without a run", counts.without_runs.total)
     decision = decide(
-        override_gates(overrides, STABILITY_GATES, STABILITY_METRICS),
+        gates,
         measures,
         doubts=(
             *_nothing_to_decide(counts, each),
@@ -526,15 +561,21 @@ def stability_report(
                 "runs without an answer, which are no refusal and no agreement", counts.silent.total
             ),
             *(gaps if allow_missing else ()),
+            *counted_warning(REFUSED_IN_WORDS, counts.in_words.total),
         ),
         listings={
             "unstable": counts.unstable,
+            "refused_in_words": counts.in_words,
             "without_runs": counts.without_runs,
             "runs_without_answer": counts.silent,
             "runs_without_gold": unknown,
         },
         counts={"duplicates": duplicates, "questions": len(each)},
-        settings={"allow_missing": allow_missing},
+        settings={
+            **refusals.settings,
+            "limits": [str(limit) for limit in limits],
+            "allow_missing": allow_missing,
+        },
         details=StabilityDetails(
             questions=tuple(made.figures() for made in each),
             by_run=tuple(

@@ -11,6 +11,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
 from affidavit.base.files import open_to_read
 from affidavit.base.text import excerpt, field_path
+from affidavit.gates.refusals import REFUSAL
 from affidavit.importers.containers import (
     Container,
     OnBad,
@@ -28,7 +29,6 @@ from affidavit.importers.promptfoo import PROMPTFOO
 from affidavit.importers.ragas import RAGAS
 from affidavit.importers.ragchecker import RAGCHECKER
 from affidavit.importers.tool_format import (
-    REFUSAL,
     FilePlan,
     ImportedRow,
     ImportOptions,

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from affidavit.base.digest import chunk_digest
 from affidavit.gates.rag_scoring import TEXT_ID_PREFIX
+from affidavit.gates.refusals import REFUSAL
 
 Row: TypeAlias = Mapping[str, object]
 Role: TypeAlias = Literal["gold", "trace", "both"]
@@ -33,9 +34,6 @@ class ToolName(StrEnum):
     LANGFUSE = "langfuse"
     RAGCHECKER = "ragchecker"
     TABLE = "table"
-
-
-REFUSAL: Final = "not in context"
 
 
 class ImportedChunk(Struct, frozen=True, gc=False):
