@@ -137,7 +137,7 @@ def test_a_late_source_does_not_affect_the_others() -> None:
     assert time.monotonic() - start < 2
     fact = evidence.by_check["c0"]
     assert isinstance(fact, Evidence)
-    assert fact.fact.value == 5
+    assert fact.fact.raw == 5
     assert [source.reason for source in fact.fact.sources] == [
         "late: no answer within 300 ms",
         None,
@@ -162,7 +162,7 @@ def test_the_time_of_the_answer_is_taken_last() -> None:
     fact = evidence.by_check["c"]
     assert isinstance(fact, Evidence)
     assert evidence.at == fact.fact.assessed_at == "2026-01-31T14:30:07Z"
-    assert fact.fact.value == "2026-01-31T14:30:00Z"
+    assert fact.fact.raw == "2026-01-31T14:30:00Z"
     assert fact.fact.verification.signals.fresh is True
 
 
@@ -225,7 +225,7 @@ def test_a_file_that_hangs_does_not_delay_the_others() -> None:
     for check in ("c1", "c2"):
         fact = evidence.by_check[check]
         assert isinstance(fact, Evidence)
-        assert fact.fact.value == 5
+        assert fact.fact.raw == 5
 
 
 def test_files_without_a_free_thread() -> None:

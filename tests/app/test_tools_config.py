@@ -113,7 +113,7 @@ sources = [{source % ("a.json", "a", "A")}, {source % ("b.yaml", "b", "B")}]
         "c"
     ]
     assert isinstance(found, Evidence)
-    assert found.fact.value == 100
+    assert found.fact.raw["n"] == 100
     assert found.fact.verification.verified is True
     assert found.fact.verification.confidence == 0.95
 

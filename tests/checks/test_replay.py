@@ -27,6 +27,7 @@ from tests.repository import ROOT
 from affidavit.base.canonical import sorted_compact
 from affidavit.checks.check import evaluate
 from affidavit.checks.facts import (
+    MAX_KEPT_BYTES,
     Evidence,
     SourceAnswer,
     SourceFailure,
@@ -147,6 +148,7 @@ def old_receipt(op: str, value: int, seen: str) -> ReceiptBody:
     old: ReceiptBody = json.loads(json.dumps(made).replace("fact-conf/2", "fact-conf/1"))
     old["reproduce"]["evaluator"]["engine_version"] = "1.0.0"
     (fact,) = old["evidence_index"].values()
+    fact["value"] = fact["sources"][0]["value"] = fact["raw"]
     old["evidence_index"] = {fact_digest(fact): fact}
     old["checks"][0]["evidence"] = [fact_digest(fact)]
     return old
@@ -274,7 +276,6 @@ FORGED: dict[str, tuple[str, Any, str]] = {
     "the source's time": ("fact.sources.0.observed_at", AT, ".id"),
     "the source's value": ("fact.sources.0.value", "3.14", "sources[0].value"),
     "the id of a fact": ("fact.id", "fact_0", ".id"),
-    "the path of the value": ("fact.value_path", "results.0.released", ".value"),
     "no sources": ("fact.sources", [], "signals.source_present"),
 }
 
@@ -291,7 +292,30 @@ def test_the_results_of_other_sources_are_bound() -> None:
     made = change(sourced(None), "fact.sources.1.raw", 20)
     paths = [each.path for each in replay_body(made).differences]
     assert any(path.endswith("sources[1].raw_sha256") for path in paths)
+    assert any(path.endswith("verification.signals.conflict") for path in paths)
+
+
+def test_the_value_of_a_result_that_is_not_kept_is_bound() -> None:
+    large: Any = {"v": 2, "text": "x" * MAX_KEPT_BYTES}
+    answers = [SourceAnswer(INDEX, {"v": 1}, AT), SourceAnswer(MIRROR, large, AT)]
+    tool = Tool(name="t", value_path="v", max_age_s=60)
+    (check,) = checks({"id": "c", "tool": "t", "expect": {"op": "eq", "value": 1}})
+    evidence = fact_from_answers(tool, {}, answers, AT, signed=True)
+    results = evaluate([check], {"t": tool}, {"c": evidence}, AT)
+    context = ReceiptContext(issuer="example.com", at=AT)
+    made = reread(answer_body(results, [evidence], {"t": tool}, context))
+    assert made["checks"][0]["explain"].endswith("sources conflict: mirror says 2")
+    assert replay_body(made).differences == ()
+    (fact,) = made["evidence_index"].values()
+    del fact["sources"][1]["value"]
+    paths = [each.path for each in replay_body(made).differences]
     assert any(path.endswith("sources[1].value") for path in paths)
+
+
+def test_the_path_of_the_value_is_bound_by_what_is_read_there() -> None:
+    made = body({**PYTHON, "expect": {"op": "eq", "value": "3.13.1"}})
+    found = replay_body(change(made, "fact.value_path", "results.0.released")).differences
+    assert "checks[0].verdict" in [each.path for each in found]
 
 
 def test_evidence_of_another_question_is_found() -> None:

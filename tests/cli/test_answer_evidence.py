@@ -247,3 +247,26 @@ def test_a_conflict_is_shown_in_the_table_with_its_reason(shop: Path) -> None:
     priced(shop, file("a.json"), file("b.json"))
     result = ask(shop, PAID, {"id": "b", "tool": "price"})
     assert " ".join(result.stdout.split()).count("sources conflict: two says 6") == 2
+
+
+def test_a_result_is_stored_once_in_a_receipt(project: Path) -> None:
+    long = "leave " * 200
+    (project / "data.json").write_text(json.dumps({"text": long, "days": 15}))
+    (project / "affidavit.toml").write_text(
+        '[tools.t]\nsources = [{ kind = "file", path = "data.json" }]\n'
+    )
+    text = {"op": "exists", "path": "text"}
+    checks = (
+        {"id": "whole", "tool": "t"},
+        {"id": "long", "tool": "t", "observe": True, "expect": text},
+        {"id": "short", "tool": "t", "observe": True, "expect": {**text, "path": "days"}},
+    )
+    assert ask(project, *checks).exit_code == 0
+    (kept,) = receipts(project)
+    assert kept.read_text().count(long) == 1
+    receipt = json.loads(kept.read_text())
+    (fact,) = receipt["evidence_index"].values()
+    assert fact["raw"]["text"] == long
+    assert [check.get("value") for check in receipt["checks"]] == [None, None, 15]
+    assert run("verify", str(kept), "--project", str(project)).exit_code == 0
+    assert run("replay", str(kept)).exit_code == 0

@@ -466,7 +466,9 @@ def _observe(check: Check, evidence: Evidence) -> CheckResult:
         explain, verdict, value = f"{place}: {reason}", CheckVerdict.NOT_EVALUABLE, msgspec.UNSET
     else:
         explain = f"{place}: saw {display_value(lookup.value)}; recorded without a verdict"
-        verdict, value = CheckVerdict.VALUE, lookup.value
+        is_first = evidence.fact.verification.rule == FIRST_FACT_RULE
+        verdict = CheckVerdict.VALUE
+        value = lookup.value if is_first else _observed_value(lookup)
     explain = "; ".join((explain, *conflict))
     return _result(check, verdict, explain, evidence, confidence=confidence, value=value)
 

@@ -1,4 +1,4 @@
-"""Tools, the facts that their sources state, and the confidence in a fact (fact-conf/1)."""
+"""Tools, the facts that their sources state, and the confidence in a fact (fact-conf/2)."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -111,7 +111,8 @@ class SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
     licence: str | None
     status: SourceStatus
     reason: str | None
-    value: Any
+    value: Any = msgspec.UNSET
+    """Only if the receipt does not have the result; fact-conf/1 repeats every value."""
     observed_at: str | None
     raw_sha256: str | None
     agrees: bool | None
@@ -320,7 +321,7 @@ def assess_field(
     if path == fact.value_path and not presence and not is_time:
         others = (each for each in fact.sources if each.agrees is False)
         return block.confidence, tuple(
-            f"{each.name} says {display_value(each.value)}" for each in others
+            f"{each.name} says {display_value(_value_of(fact, each, primary))}" for each in others
         )
     agreeing, conflicts = [primary], []
     wanted = look_up_path(fact.raw, path)
@@ -354,6 +355,12 @@ def _kept_result(
     if source.raw is not msgspec.UNSET:
         return True, source.raw
     return source.raw_sha256 == primary.raw_sha256, fact.raw
+
+
+def _value_of(fact: "Fact", source: SourceRecord, primary: SourceRecord) -> JsonValue:
+    known, raw = _kept_result(fact, source, primary)
+    value: JsonValue = look_up_path(raw, fact.value_path).value if known else source.value
+    return value
 
 
 class EvidenceSource(msgspec.Struct, frozen=True):
@@ -401,7 +408,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     tool: ToolName
     args: dict[str, Any]
     value_path: str | None
-    value: Any
+    value: Any = msgspec.UNSET
+    """Only in fact-conf/1: otherwise it is read from `raw`, at `value_path`."""
     unit: str | None
     licence: str | None
     observed_at: str | None
@@ -474,6 +482,9 @@ def make_fact(
     value = look_up_path(raw, tool.value_path).value
     bound, primary = _bind_raw_results(sources, value, raw, tool.value_path)
     assessed, verification = assess_sources(bound, primary, policy, signed=signed)
+    if rule != FIRST_FACT_RULE:
+        digest, value = primary.raw_sha256 if primary else None, msgspec.UNSET
+        assessed = [_without_kept_value(source, digest) for source in assessed]
     observed_at = primary.observed_at if primary else None
     identity: dict[str, JsonValue] = {"args": args, "observed_at": observed_at, "tool": tool.name}
     return Fact(
@@ -518,21 +529,30 @@ def _bind_raw_results(
     digest = digest_of(sorted_compact_decoded(raw))
     primary = msgspec.structs.replace(found, value=value, raw_sha256=digest, raw=msgspec.UNSET)
     return [
-        primary if source is found else _bind_own_result(source, digest, value_path)
+        primary if source is found else _bind_own_result(source, primary, value_path)
         for source in sources
     ], primary
 
 
-def _bind_own_result(source: SourceRecord, primary: str, value_path: str | None) -> SourceRecord:
+def _bind_own_result(source: SourceRecord, primary: SourceRecord, path: str | None) -> SourceRecord:
     if source.raw is msgspec.UNSET:
-        return source
+        if source.value is not msgspec.UNSET:
+            return source
+        is_same = source.raw_sha256 == primary.raw_sha256
+        return msgspec.structs.replace(source, value=primary.value if is_same else None)
     digest = digest_of(sorted_compact_decoded(source.raw))
     return msgspec.structs.replace(
         source,
-        value=look_up_path(source.raw, value_path).value,
+        value=look_up_path(source.raw, path).value,
         raw_sha256=digest,
-        raw=msgspec.UNSET if digest == primary else source.raw,
+        raw=msgspec.UNSET if digest == primary.raw_sha256 else source.raw,
     )
+
+
+def _without_kept_value(source: SourceRecord, primary: str | None) -> SourceRecord:
+    """Return the record without a value that is in a result, so that the receipt has it once."""
+    is_kept = source.raw is not msgspec.UNSET or source.raw_sha256 in (primary, None)
+    return msgspec.structs.replace(source, value=msgspec.UNSET) if is_kept else source
 
 
 def _same_sources(answers: Sequence[SourceAnswer | SourceFailure]) -> dict[str, str]:
