@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from tests.app.test_linting import drafts_of
 from tests.checks.builders import body
+from tests.cli.gate_files import lines, report_of
 from tests.cli.running import run
+from tests.cli.test_gate_agreement_command import pairs
+from tests.cli.test_gate_result_files import BY_TEXT, RIGHT, WRONG, asked
 from tests.gates.making import DROP, counts, gold, trace
 from tests.ledger.small_ledgers import ledger
 from tests.packs.making import event, line_of
@@ -113,6 +116,18 @@ SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
         {"receipt": receipt(verdict="contradicted")},
         ReplayOutcome.NOT_RUN,
         "exact text",
+    ),
+    "a receipt of an engine that is not known": (
+        RECEIPT,
+        exact(receipt(reproduce={"evaluator": {"engine_version": "9.9.9", "rules": []}})),
+        ReplayOutcome.NOT_RUN,
+        "cannot be replayed: answer-eval/9.9.9",
+    ),
+    "a receipt with evidence that has no digest": (
+        RECEIPT,
+        exact(receipt(evidence_index={**body()["evidence_index"], "note": {}})),
+        ReplayOutcome.NOT_RUN,
+        "cannot be replayed: evidence_index",
     ),
     "not a receipt": (RECEIPT, {"receipt": {"x": 1}}, ReplayOutcome.NOT_RUN, "no receipt"),
     "no receipt at all": (RECEIPT, {}, ReplayOutcome.NOT_RUN, "has no receipt"),
@@ -298,15 +313,127 @@ def test_a_lint_report_is_compared_with_the_bundle(bundle: Path, tmp_path: Path)
     stored.write_text(json.dumps(value))
     changed = replay(bundle, "--report", stored)
     assert (changed.exit_code, "it differs in closure_report" in changed.stdout) == (4, True)
-    earlier = {key: member for key, member in value.items() if key != "signals"}
-    stored.write_text(json.dumps(earlier))
-    older = replay(bundle, "--report", stored)
-    assert (older.exit_code, "it was made by signals/v0" in older.stdout) == (3, True)
     value["bundles"] = []
     value["max_results"] = "x"
     stored.write_text(json.dumps(value))
     other = replay(bundle, "--report", stored)
     assert (other.exit_code, "not about this bundle" in other.stdout) == (3, True)
+
+
+PACK = """name: ours
+version: "1"
+kind: quality
+description: One rule.
+author: us
+license: none
+requires: {{assay_min_version: ">=1.0.0"}}
+rules:
+  - {{id: R-1, severity: error, description: "{words}",
+     check: {{type: event_type_exists, pattern: "*.started"}}}}
+"""
+
+OTHER_MAKERS: dict[str, tuple[dict[str, Any], str]] = {
+    "an earlier engine": ({"engine": "1.2"}, "engine 1.2, and this is 1.3"),
+    "a later engine": ({"engine": "2.0"}, "engine 2.0, and this is 1.3"),
+    "an engine that is not named": ({"engine": None}, "engine None"),
+    "another registry of signals": ({"signals": "signals/v9"}, "signals signals/v9"),
+    "other packs": ({"packs": [{"name": "x", "version": "1"}]}, "pack x@1 (None), which is not"),
+    "no list of packs": ({"packs": None}, "without pack cicd-starter@"),
+}
+
+
+def lint_to(stored: Path, bundle: Path, packs: str) -> dict[str, Any]:
+    """Lint with a report, and return the report with a result that its makers did not find."""
+    run("evidence", "lint", str(bundle), "--report", str(stored), "--pack", packs)
+    value: dict[str, Any] = json.loads(stored.read_bytes())
+    value["bundles"][0]["closure_report"]["closure"]["score"] = 1.0
+    return value
+
+
+@pytest.mark.parametrize(("changes", "words"), OTHER_MAKERS.values(), ids=OTHER_MAKERS.keys())
+def test_a_lint_report_that_something_else_made_is_not_replayed(
+    changes: dict[str, Any], words: str, bundle: Path, tmp_path: Path
+) -> None:
+    stored = tmp_path / "lint.json"
+    value = lint_to(stored, bundle, "cicd-starter")
+    stored.write_text(json.dumps(value))
+    assert replay(bundle, "--report", stored, "--pack", "cicd-starter").exit_code == Exit.TAMPERED
+    stored.write_text(json.dumps({**value, **changes}))
+    result = replay(bundle, "--report", stored, "--pack", "cicd-starter", "--json")
+    (row,) = json.loads(result.stdout)["replayed"][1:]
+    assert (result.exit_code, row["outcome"]) == (Exit.UNKNOWN, "not_run_again")
+    assert words in row["detail"]
+
+
+def test_a_lint_report_of_other_packs_is_not_replayed(bundle: Path, tmp_path: Path) -> None:
+    stored, pack = tmp_path / "lint.json", tmp_path / "ours.yaml"
+    pack.write_text(PACK.format(words="A run starts."))
+    run("evidence", "lint", str(bundle), "--report", str(stored), "--pack", f"cicd-starter,{pack}")
+    assert replay(bundle, "--report", stored).exit_code == Exit.YES
+    turned = replay(bundle, "--report", stored, "--pack", f"{pack},cicd-starter", "--json")
+    assert (turned.exit_code, "in another order" in turned.stdout) == (Exit.UNKNOWN, True)
+    fewer = replay(bundle, "--report", stored, "--pack", "cicd-starter", "--json")
+    assert (fewer.exit_code, "pack ours@1 (sha256:" in fewer.stdout) == (Exit.UNKNOWN, True)
+    # Its name and version stay, and so does Assay's digest; the digest of the whole pack does not.
+    pack.write_text(PACK.format(words="A run has a start."))
+    edited = replay(bundle, "--report", stored, "--json")
+    assert (edited.exit_code, "which is not run now" in edited.stdout) == (Exit.UNKNOWN, True)
+
+
+def test_a_lint_report_with_later_members_is_not_replayed(bundle: Path, tmp_path: Path) -> None:
+    stored = tmp_path / "lint.json"
+    value = lint_to(stored, bundle, "cicd-starter")
+    value["bundles"][0]["owner"] = "us"
+    stored.write_text(json.dumps(value))
+    later = replay(bundle, "--report", stored, "--json")
+    assert (later.exit_code, "does not know owner" in later.stdout) == (Exit.UNKNOWN, True)
+
+
+def test_every_entry_of_a_bundle_in_a_lint_report_is_compared(bundle: Path, tmp_path: Path) -> None:
+    stored = tmp_path / "lint.json"
+    run("evidence", "lint", str(bundle), "--report", str(stored))
+    value = json.loads(stored.read_bytes())
+    first = value["bundles"][0]
+    value["bundles"] = [first, {**first, "event_count": 99}]
+    stored.write_text(json.dumps(value))
+    assert replay(bundle, "--report", stored).exit_code == Exit.TAMPERED
+
+
+# What the user gates, the options, and the exit of a replay of the report.
+INTERVALS: dict[str, tuple[list[str], Exit]] = {
+    "an interval that follows from the counts": (["pa>=0.9@95"], Exit.YES),
+    "an interval that follows from the pairs": (["kappa>=0.99@95"], Exit.UNKNOWN),
+}
+
+
+@pytest.mark.parametrize(("gates", "exit"), INTERVALS.values(), ids=INTERVALS.keys())
+def test_a_gate_report_whose_interval_it_does_not_have_is_not_accused(
+    gates: list[str], exit: Exit, tmp_path: Path
+) -> None:
+    rows = pairs("VV " * 12 + "NN " * 8 + "VN")
+    asked = ("--pairs", lines(tmp_path / "p.jsonl", rows), "--gates", *gates)
+    _, made = report_of("agreement", *asked)
+    assert replay_recorded(tmp_path, made) == exit
+    assert replay_recorded(tmp_path, {**made, "decision": "ship"}) == Exit.TAMPERED
+
+
+def test_a_gate_report_of_repeated_questions_is_not_accused(tmp_path: Path) -> None:
+    rows = [asked(f"{n % 10}?", RIGHT if n % 10 < 9 else WRONG) for n in range(100)]
+    gates = (*BY_TEXT[:-1], "containment=0.80@95")
+    code, made = report_of("rag", lines(tmp_path / "alike.jsonl", rows), *gates)
+    assert code == Exit.UNKNOWN
+    assert replay_recorded(tmp_path, made) == Exit.UNKNOWN
+
+
+def replay_recorded(folder: Path, report: dict[str, Any]) -> int:
+    """Record a gate report, seal it and replay the bundle."""
+    log, sealed_to = folder / "run.jsonl", folder / "gates.tar.gz"
+    log.unlink(missing_ok=True)
+    sealed_to.unlink(missing_ok=True)
+    with affidavit.record(log) as recorded:
+        recorded.gate(report)
+    run("evidence", "seal", str(log), "-o", str(sealed_to))
+    return int(replay(sealed_to).exit_code)
 
 
 NO_REPORTS = {"words": ("{", "AF0"), "another document": ("{}", "AF665")}

@@ -20,11 +20,12 @@ from affidavit.app.pack_files import BUILT_IN
 from affidavit.base.canonical import jcs
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import bundles as faults
-from affidavit.base.statistics import Rate
+from affidavit.base.statistics import Rate, wilson
 from affidavit.base.strict_json import read_json_file
+from affidavit.base.text import excerpt
 from affidavit.checks.receipt import replay_body as replay_answer
 from affidavit.decision.decision import Decision, GateStatus
-from affidavit.decision.evaluation import Figure, Measure, decide
+from affidavit.decision.evaluation import Figure, Measure, decide, rounded_interval
 from affidavit.decision.gate import Gate, override_gates
 from affidavit.decision.metric import MetricKind
 from affidavit.decision.report import REPORT_SCHEMA, Report
@@ -34,8 +35,8 @@ from affidavit.ledger.record import ledger_from_json
 from affidavit.packs.events import EventHead, decode_head
 from affidavit.packs.explanations import Explanation, explain
 from affidavit.packs.lint import MAX_RESULTS, BundleLint
-from affidavit.packs.model import Pack
-from affidavit.packs.report import LINT_SCHEMA_VERSION
+from affidavit.packs.model import ENGINE_VERSION, Pack
+from affidavit.packs.report import LINT_SCHEMA_VERSION, LintedBundle
 from affidavit.packs.signals import REGISTRY_VERSION
 from affidavit.reports.bundle_text import BundleReplay, ReplayedItem, ReplayOutcome
 from affidavit.seal.bundle.container import BundleLimits
@@ -61,10 +62,15 @@ def gate_differences(report: Mapping[str, Any]) -> tuple[str, ...]:
         stored = msgspec.convert(report, Report)
     except msgspec.ValidationError as error:
         raise NotReplayableError(f"it is no gate report with gates: {error}") from None
-    return (*_gate_differences(stored), *_decision_differences(stored))
+    unknown: list[str] = []
+    different = (*_gate_differences(stored, unknown), *_decision_differences(stored))
+    if unknown and not different:
+        raise NotReplayableError(unknown[0])
+    return different
 
 
-def _gate_differences(stored: Report) -> Iterator[str]:
+def _gate_differences(stored: Report, unknown: list[str]) -> Iterator[str]:
+    """Yield the gates whose result does not follow, and list those where that is unknown."""
     for each in stored.gates:
         text = each.gate
         try:
@@ -75,6 +81,9 @@ def _gate_differences(stored: Report) -> Iterator[str]:
         if figure.value != each.value:
             yield f"{text} was decided on {each.value}, and the metric is {figure.value}"
             continue
+        if gate.confidence is not None and not _has_plain_interval(figure):
+            unknown.append(f"{text} was decided by an interval of rows that the report has not")
+            continue
         possible = _possible_statuses(
             gate, figure, allow_missing=stored.settings.get("allow_missing") is True
         )
@@ -83,18 +92,28 @@ def _gate_differences(stored: Report) -> Iterator[str]:
             yield f"{text} is recorded as {each.status}, and follows as {follows}"
 
 
+def _has_plain_interval(figure: Figure) -> bool:
+    """Tell whether the interval follows from the counts: repeats of a question make it wider."""
+    if figure.numerator is None or figure.denominator is None:
+        return False
+    plain = wilson(Rate(figure.numerator, figure.denominator))
+    return figure.ci95 == rounded_interval(None if plain is None else (plain.low, plain.high))
+
+
 def _possible_statuses(gate: Gate, figure: Figure, *, allow_missing: bool) -> set[GateStatus]:
     """Return the possible results of the gate.
 
     There is one, unless missing items were allowed, because then the report does not tell how many
-    are still missing, or unless the figure is rounded and next to the threshold.
+    are still missing, or unless the figure is rounded and next to the threshold. The more items are
+    missing, the less is decided, so none, one and all of them give every result.
     """
     value = _value_of(gate, figure)
     values = [value]
     if value is not None and figure.numerator is None:
         is_near = abs(value - gate.threshold) <= _ROUNDED_BY
         values += [value - 2 * _ROUNDED_BY, value + 2 * _ROUNDED_BY] if is_near else []
-    still_open = {figure.not_measured, 0} if allow_missing else {figure.not_measured}
+    missing = figure.not_measured
+    still_open = {0, min(1, missing), missing} if allow_missing else {missing}
     rate = None
     if figure.numerator is not None and figure.denominator is not None:
         rate = Rate(figure.numerator, figure.denominator)
@@ -184,6 +203,9 @@ def _receipt(data: Any) -> Sequence[str]:
     done = replay_answer(receipt.value, receipt.forms.content)
     if done.differences and not isinstance(text, str):
         raise NotReplayableError(_NOT_EXACT)
+    unknown = (*([done.unreplayable] if done.unreplayable else []), *done.unknown_evidence)
+    if unknown and not done.differences:
+        raise NotReplayableError(f"it cannot be replayed: {unknown[0]}")
     return [str(difference) for difference in done.differences]
 
 
@@ -279,23 +301,53 @@ def _cap_of(stored: Mapping[str, Any] | None) -> int:
 
 
 def _lint_row(stored: Mapping[str, Any], linted: BundleLint, what: str) -> ReplayedItem:
-    """Compare a stored lint report with the current result."""
-    fresh = msgspec.to_builtins(linted_bundle(linted))
+    """Compare a stored lint report with the current result, if the same rules made both."""
     bundles = stored.get("bundles")
-    for bundle in bundles if isinstance(bundles, list) else ():
-        if isinstance(bundle, dict) and bundle.get("bundle_digest") == linted.digest:
-            made_by = stored.get("signals", "signals/v0")
-            if made_by != REGISTRY_VERSION:
-                detail = f"it was made by {made_by}, and this is {REGISTRY_VERSION}"
-                return ReplayedItem(None, what, ReplayOutcome.NOT_RUN, detail)
-            changed = sorted(
-                key
-                for key in {*bundle, *fresh} - {"path"}
-                if jcs(bundle.get(key)) != jcs(fresh.get(key))
-            )
-            if not changed:
-                return ReplayedItem(None, what, ReplayOutcome.SAME)
-            return ReplayedItem(
-                None, what, ReplayOutcome.DIFFERS, f"it differs in {', '.join(changed)}"
-            )
-    return ReplayedItem(None, what, ReplayOutcome.NOT_RUN, "it is not about this bundle")
+    found = [
+        each
+        for each in (bundles if isinstance(bundles, list) else ())
+        if isinstance(each, dict) and each.get("bundle_digest") == linted.digest
+    ]
+    if not found:
+        return ReplayedItem(None, what, ReplayOutcome.NOT_RUN, "it is not about this bundle")
+    if others := "; ".join(_other_makers(stored, linted.result.packs)):
+        detail = f"it was made with something else: {others}"
+        return ReplayedItem(None, what, ReplayOutcome.NOT_RUN, detail)
+    fresh = msgspec.to_builtins(linted_bundle(linted))
+    changed = {
+        key
+        for bundle in found
+        for key in {*bundle, *fresh} - {"path"}
+        if jcs(bundle.get(key)) != jcs(fresh.get(key))
+    }
+    if unknown := changed.difference(LintedBundle.__struct_fields__):
+        detail = f"this version does not know {excerpt(', '.join(sorted(unknown)))}"
+        return ReplayedItem(None, what, ReplayOutcome.NOT_RUN, detail)
+    if not changed:
+        return ReplayedItem(None, what, ReplayOutcome.SAME)
+    detail = f"it differs in {', '.join(sorted(changed))}"
+    return ReplayedItem(None, what, ReplayOutcome.DIFFERS, detail)
+
+
+def _other_makers(stored: Mapping[str, Any], packs: Sequence[Pack]) -> Iterator[str]:
+    """Yield each engine, registry and pack that made a lint report and is not the current one."""
+    versions = {"engine": ENGINE_VERSION, "signals": REGISTRY_VERSION}
+    for name, now in versions.items():
+        if (made_by := stored.get(name, "not named")) != now:
+            yield f"{name} {excerpt(str(made_by))}, and this is {now}"
+    listed = stored.get("packs")
+    then = [
+        _pack_identity(*map(each.get, ("name", "version", "registry_digest")))
+        for each in (listed if isinstance(listed, list) else ())
+        if isinstance(each, dict)
+    ]
+    now_run = [_pack_identity(each.name, each.version, each.registry_digest) for each in packs]
+    yield from (f"pack {each}, which is not run now" for each in then if each not in now_run)
+    yield from (f"without pack {each}" for each in now_run if each not in then)
+    if then != now_run and sorted(then) == sorted(now_run):
+        yield "the packs in another order"
+
+
+def _pack_identity(*parts: object) -> str:
+    name, version, digest = (excerpt(str(each), 80) for each in parts)
+    return f"{name}@{version} ({digest})"

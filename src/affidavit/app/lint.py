@@ -24,7 +24,7 @@ from affidavit.packs.lint import (
     PreparedPacks,
     decide_lint,
 )
-from affidavit.packs.model import Pack, Severity, disclaimer_of
+from affidavit.packs.model import ENGINE_VERSION, Pack, Severity, disclaimer_of
 from affidavit.packs.report import (
     CLOSURE_VERSION,
     LINT_SCHEMA_VERSION,
@@ -189,6 +189,7 @@ def lint_report(
         max_results=max_results,
         bundles=tuple(map(linted_bundle, outcomes)),
         gates=tuple(_lint_gates(gates, each) for each in linted) if gates else UNSET,
+        engine=ENGINE_VERSION,
         signals=REGISTRY_VERSION,
     )
 

@@ -237,4 +237,5 @@ class LintReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_results: Annotated[int, Meta(ge=1)]
     bundles: tuple[LintedBundle, ...]
     gates: tuple[LintGates, ...] | UnsetType = UNSET
+    engine: str
     signals: str = "signals/v0"
