@@ -270,3 +270,23 @@ def test_a_result_is_stored_once_in_a_receipt(project: Path) -> None:
     assert [check.get("value") for check in receipt["checks"]] == [None, None, 15]
     assert run("verify", str(kept), "--project", str(project)).exit_code == 0
     assert run("replay", str(kept)).exit_code == 0
+
+
+def test_one_size_limit(project: Path) -> None:
+    # More than 1 MiB in a source, then more than 16 MiB in all sources of a receipt.
+    for number in range(5):
+        (project / f"{number}.json").write_text(json.dumps([f"{number} {'x' * 3_500_000}"]))
+    (project / "affidavit.toml").write_text(
+        "[tools.t]\nrequired_args = ['n']\nsources = [{ kind = 'file', path = '{n}.json' }]\n"
+        "[tools.small]\nsources = [{ kind = 'file', path = '0.json', max_bytes = 9 }]\n"
+    )
+    checks = [{"id": f"c{n}", "tool": "t", "args": {"n": str(n)}} for n in range(5)]
+    assert ask(project, checks[0]).exit_code == 0
+    (kept,) = receipts(project)
+    assert run("verify", str(kept), "--project", str(project)).exit_code == 0
+    small = ask(project, {"id": "a", "tool": "small"})
+    assert (small.exit_code, "too-large" in small.stdout) == (3, True)
+    before = receipts(project)
+    refused = ask(project, *checks)
+    assert (refused.exit_code, "AF390" in refused.stderr) == (2, True)
+    assert receipts(project) == before

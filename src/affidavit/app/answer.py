@@ -41,7 +41,7 @@ from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import receipts as faults
 from affidavit.base.files import read_bounded, write_atomically
-from affidavit.base.json_values import JsonValue
+from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.base.text import excerpt
 from affidavit.checks.check import (
@@ -72,6 +72,7 @@ from affidavit.seal.rfc3161 import NONCE_BYTES, time_stamp_request, token_from_r
 from affidavit.tools.settings import FileSource, ToolSettings
 
 SELF_ANCHOR: Final = "self"
+MAX_RECEIPT_BYTES: Final = DOCUMENT_LIMITS.max_bytes
 _MEMBERS: Final = ("checks", "question", "deadline_ms")
 
 EXIT_BY_VERDICT: Final[Mapping[str, Exit]] = {
@@ -423,8 +424,12 @@ def receipt_path(project: Path, receipt_id: str) -> Path:
 
 
 def write_receipt(path: Path, receipt: dict[str, JsonValue]) -> None:
-    """Write a receipt, indented and with sorted members."""
-    text = msgspec.json.format(sorted_compact(receipt), indent=2)
+    """Write a receipt with sorted members, indented unless `verify` could not read it then."""
+    compact = sorted_compact(receipt)
+    if len(compact) >= MAX_RECEIPT_BYTES:
+        raise AffidavitError(faults.RECEIPT_SIZE, size=len(compact), limit=MAX_RECEIPT_BYTES)
+    indented = msgspec.json.format(compact, indent=2)
+    text = indented if len(indented) < MAX_RECEIPT_BYTES else compact
     with suppress(OSError):  # `write_atomically` reports the error.
         path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text + b"\n")

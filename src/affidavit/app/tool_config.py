@@ -124,7 +124,7 @@ _RULES: Final[Mapping[type, Callable[[Any, tuple[str, ...], AllowList], None]]] 
 
 
 _ARGUMENTS: Final[Mapping[type, Callable[[Any], Iterable[str] | None]]] = {
-    kinds.FileSource: lambda own: placeholders_in([*own.select, own.where]),
+    kinds.FileSource: lambda own: placeholders_in([own.path, *own.select, own.where]),
     kinds.FolderSource: lambda own: ("file", "key"),
     kinds.SqlSource: lambda own: own.params,
     kinds.QueriesSource: lambda own: (

@@ -16,13 +16,13 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError
-from affidavit.base.json_values import JsonValue
+from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
 from affidavit.checks.facts import EvidenceSource, SourceAnswer
 
 CheckArguments: TypeAlias = Mapping[str, JsonValue]
 
-MAX_RAW_BYTES: Final = 1024 * 1024
-"""The default limit of what one source may put into a receipt, as JSON."""
+MAX_SOURCE_BYTES: Final = DOCUMENT_LIMITS.max_bytes
+"""The limit of a file, of an answer and of a result as JSON: what `verify` reads of a receipt."""
 
 
 class FailureReason(StrEnum):

@@ -22,7 +22,6 @@ from affidavit.checks.facts import EvidenceSource, SourceAnswer
 from affidavit.checks.operators import find_equal
 from affidavit.checks.values import display_value, is_scalar, kind_of, look_up_path
 from affidavit.tools.feed import (
-    MAX_RAW_BYTES,
     CheckArguments,
     FailureReason,
     SourceFailedError,
@@ -145,7 +144,7 @@ class FileSelector:
     def __init__(self, folder: Path, path: str, max_bytes: int, form: str) -> None:
         self._folder = folder
         self._path = path
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
         self._form = form
         self._files: dict[str, CachedFile[JsonValue]] = {}
 
@@ -155,8 +154,8 @@ class FileSelector:
         if name not in self._files:
             if len(self._files) >= MAX_CACHED_FILES:
                 self._files.clear()
-            decoder = decoder_of(self._form, self._max_bytes)
-            self._files[name] = CachedFile(self._folder / name, name, self._max_bytes, decoder)
+            decoder = decoder_of(self._form, self.max_bytes)
+            self._files[name] = CachedFile(self._folder / name, name, self.max_bytes, decoder)
         return self._files[name]
 
 
@@ -187,7 +186,7 @@ class FileFeed:
             value = rows_as_result(
                 _rows_where(value, {k: fill_arguments(v, args) for k, v in self.where.items()})
             )
-        raw = require_json(value, MAX_RAW_BYTES)
+        raw = require_json(value, self.files.max_bytes)
         moment = self.timing.moment(raw, request.asked_at, modified=loaded.modified_at)
         return SourceAnswer(self.source, raw, moment, (loaded.identity,))
 
@@ -222,7 +221,7 @@ class FolderFeed:
             if not lookup.found:
                 raise SourceFailedError(FailureReason.MISSING, lookup.reason)
             content = lookup.value
-        raw = require_json(content, MAX_RAW_BYTES)
+        raw = require_json(content, self.max_bytes)
         moment = self.timing.moment(raw, request.asked_at, modified=loaded.modified_at)
         return SourceAnswer(self.source, raw, moment, (loaded.identity,))
 

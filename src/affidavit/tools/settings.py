@@ -19,7 +19,7 @@ from affidavit.base.json_values import JsonValue
 from affidavit.base.text import is_worth_masking
 from affidavit.checks.facts import Tolerance
 from affidavit.checks.values import is_scalar, kind_of, scalar_text
-from affidavit.tools.feed import MAX_RAW_BYTES, CheckArguments, FailureReason, SourceFailedError
+from affidavit.tools.feed import MAX_SOURCE_BYTES, CheckArguments, FailureReason, SourceFailedError
 from affidavit.tools.observation_time import ObservationTime
 
 MAX_SOURCES: Final = 8
@@ -34,10 +34,9 @@ Argument = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z"
 Header = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9-]{1,64}\Z")]
 HeaderText = Annotated[str, msgspec.Meta(max_length=4096, pattern=r"^[ -~]*\Z")]
 Milliseconds = Annotated[int, msgspec.Meta(ge=1, le=60_000)]
-Bytes = Annotated[int, msgspec.Meta(ge=1, le=64 * 1024 * 1024)]
+Bytes = Annotated[int, msgspec.Meta(ge=1, le=MAX_SOURCE_BYTES)]
 Rows = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 
-DEFAULT_FILE_BYTES: Final = 16 * 1024 * 1024
 DEFAULT_ROWS: Final = 1_000
 
 
@@ -70,14 +69,14 @@ class FileSource(_SourceSettings, frozen=True, tag="file", kw_only=True):
     format: Literal["json", "csv", "yaml"] | None = None
     select: tuple[str | int, ...] = ()
     where: dict[str, Any] = msgspec.field(default_factory=dict)
-    max_bytes: Bytes = DEFAULT_FILE_BYTES
+    max_bytes: Bytes = MAX_SOURCE_BYTES
 
 
 class FolderSource(_SourceSettings, frozen=True, tag="folder", kw_only=True):
     """The files of a folder. The argument `file` names one, `key` is a path into it."""
 
     root: SingleLine
-    max_bytes: Bytes = DEFAULT_FILE_BYTES
+    max_bytes: Bytes = MAX_SOURCE_BYTES
 
 
 class SqlSource(_SourceSettings, frozen=True, tag="sql", kw_only=True):
@@ -88,7 +87,7 @@ class SqlSource(_SourceSettings, frozen=True, tag="sql", kw_only=True):
     sqlite: SingleLine | None = None
     postgres: EnvironmentSecret | None = None
     max_rows: Rows = DEFAULT_ROWS
-    max_bytes: Bytes = MAX_RAW_BYTES
+    max_bytes: Bytes = MAX_SOURCE_BYTES
 
 
 class NamedQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,7 +104,7 @@ class QueriesSource(_SourceSettings, frozen=True, tag="queries", kw_only=True):
     sqlite: SingleLine | None = None
     postgres: EnvironmentSecret | None = None
     max_rows: Rows = DEFAULT_ROWS
-    max_bytes: Bytes = MAX_RAW_BYTES
+    max_bytes: Bytes = MAX_SOURCE_BYTES
 
 
 class HttpSource(_SourceSettings, frozen=True, tag="http", kw_only=True):
@@ -114,14 +113,14 @@ class HttpSource(_SourceSettings, frozen=True, tag="http", kw_only=True):
     url: SingleLine
     query: dict[SingleLine, HeaderValue] = msgspec.field(default_factory=dict)
     headers: dict[Header, HeaderValue] = msgspec.field(default_factory=dict)
-    max_bytes: Bytes = MAX_RAW_BYTES
+    max_bytes: Bytes = MAX_SOURCE_BYTES
 
 
 class AnyUrlSource(_SourceSettings, frozen=True, tag="any_url", kw_only=True):
     """JSON over HTTP(S) from the address in the argument `url`, if its host is allowed."""
 
     headers: dict[Header, HeaderValue] = msgspec.field(default_factory=dict)
-    max_bytes: Bytes = MAX_RAW_BYTES
+    max_bytes: Bytes = MAX_SOURCE_BYTES
 
 
 class McpSource(_SourceSettings, frozen=True, tag="mcp", kw_only=True):
@@ -133,14 +132,14 @@ class McpSource(_SourceSettings, frozen=True, tag="mcp", kw_only=True):
     env: dict[Variable, HeaderValue] = msgspec.field(default_factory=dict)
     headers: dict[Header, HeaderValue] = msgspec.field(default_factory=dict)
     arguments: dict[str, Any] | None = None
-    max_bytes: Bytes = MAX_RAW_BYTES
+    max_bytes: Bytes = MAX_SOURCE_BYTES
 
 
 class PythonSource(_SourceSettings, frozen=True, tag="python", kw_only=True):
     """A function that is called in this process with the arguments as keywords."""
 
     call: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*\Z")]
-    max_bytes: Bytes = MAX_RAW_BYTES
+    max_bytes: Bytes = MAX_SOURCE_BYTES
 
 
 class InstalledSource(_SourceSettings, frozen=True, tag="installed", kw_only=True):
@@ -151,7 +150,7 @@ class LockSource(_SourceSettings, frozen=True, tag="lock", kw_only=True):
     """A lock file: requirements.txt, pylock.toml, uv.lock, poetry.lock, package-lock.json."""
 
     path: SingleLine
-    max_bytes: Bytes = DEFAULT_FILE_BYTES
+    max_bytes: Bytes = MAX_SOURCE_BYTES
 
 
 class IndexSource(_SourceSettings, frozen=True, tag="index", kw_only=True):
@@ -159,7 +158,7 @@ class IndexSource(_SourceSettings, frozen=True, tag="index", kw_only=True):
 
     url: SingleLine
     headers: dict[Header, HeaderValue] = msgspec.field(default_factory=dict)
-    max_bytes: Bytes = DEFAULT_FILE_BYTES
+    max_bytes: Bytes = MAX_SOURCE_BYTES
 
 
 SourceSettings: TypeAlias = (

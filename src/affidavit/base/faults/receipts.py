@@ -433,3 +433,9 @@ ASSERTION = Fault(
     "{text!r} is not an assertion about a file",
     "write a path, an operator and a value, such as 'price <= 10' or 'items.0.name exists'",
 )
+RECEIPT_SIZE = Fault(
+    "AF390",
+    "receipt.size",
+    "the receipt would have {size} bytes, and `affidavit verify` reads {limit}",
+    "ask for less in one request, or let the sources select less of their results",
+)
