@@ -623,3 +623,21 @@ def test_events_that_are_alike_are_judged_like_those_before_them() -> None:
     assert messages(done.finish()) == [
         '1 events are forbidden: call with /data/tool is "v" and no /data/n'
     ]
+
+
+@pytest.mark.parametrize("zone", ["Z", "+00:00"])
+def test_times_that_go_back_are_counted_alike_in_portions_of_any_size(zone: str) -> None:
+    pack = relation_pack({"in_time_order": "*"})
+    times = ["2031-01-01T00:00:00", *(f"2026-01-31T14:30:0{second}" for second in range(9))]
+    lines = [
+        line_of({**X, "time": f"{time}{zone}", "assayseq": at}) + b"\n"
+        for at, time in enumerate(times)
+    ]
+    for size in (1, 3, 10):
+        done = LintPass([pack], {})
+        for at in range(0, len(lines), size):
+            done.feed_lines(at + 1, b"".join(lines[at : at + size]))
+        (finding,) = done.finish().findings
+        assert finding.message == "9 events have a time before that of an earlier event"
+        assert finding.location is not None
+        assert finding.location.line == 2

@@ -5,10 +5,12 @@ events of one type are judged together by the few fields that matter (a projecti
 first violation is among them: its place has to be found.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, TypeAlias
+from itertools import accumulate
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -520,7 +522,7 @@ class TimePlan:
         return TimeOrderEvaluator(self.relation)
 
 
-_PLAIN_TIME: Final = len("2026-01-31T14:30:00Z")
+_PLAIN_TIME: Final = re.compile("....-..-..T..:..:..Z")
 
 
 class TimeOrderEvaluator(_RelationEvaluator):
@@ -534,7 +536,8 @@ class TimeOrderEvaluator(_RelationEvaluator):
         self._relation = relation
         self._selector = Selector(relation.types)
         self._events = 0
-        self._latest = self._earliest = 0.0
+        # The earliest and the latest time so far, if there is one.
+        self._bounds: tuple[str, ...] = ()
 
     def accepts(self, event_type: str) -> bool:
         """Accept no events: heads are enough."""
@@ -552,32 +555,27 @@ class TimeOrderEvaluator(_RelationEvaluator):
         """Read the heads of events, of which the first is on this line."""
         accepted = set(filter(self._selector.accepts, {head.type for head in heads}))
         chosen = [(first + at, head) for at, head in enumerate(heads) if head.type in accepted]
-        times = [head.time for _, head in chosen]
-        # Times of this form are in order if their texts are.
-        if all(len(time) == _PLAIN_TIME and time[-1] == "Z" for time in times) and times == sorted(
-            times
-        ):
-            chosen = chosen[:1] + chosen[1:][-1:]
-        self._events += len(times)
-        for line, head in chosen:
-            self._take(line, head)
-
-    def _take(self, line: int, head: EventHead) -> None:
-        # The bundle was verified, so the text is a time.
-        time = time_from(head.time) or 0.0
-        if not self.is_exercised:
-            self._earliest = self._latest = time
-            self.is_exercised = True
-        if time < self._latest:
-            self.violate(EventLocation(head.assayseq, line, head.type, "/time"))
-        self._latest = max(self._latest, time)
-        self._earliest = min(self._earliest, time)
+        if not chosen:
+            return
+        self._events += len(chosen)
+        texts = [*self._bounds, *(head.time for _, head in chosen)]
+        times: list[Any] = texts
+        # Times of the plain form are in the order of their texts. The bundle was verified, so each
+        # of the others is a time.
+        if not all(map(_PLAIN_TIME.fullmatch, texts)):
+            times = [time_from(text) or 0.0 for text in texts]
+        before = [at for at, latest in enumerate(accumulate(times, max)) if times[at] < latest]
+        if before:
+            line, head = chosen[before[0] - len(self._bounds)]
+            self.violate(EventLocation(head.assayseq, line, head.type, "/time"), len(before))
+        self._bounds = texts[times.index(min(times))], texts[times.index(max(times))]
 
     def finish(self) -> RuleViolation | None:
         """Return the violation when all heads were fed."""
         self.is_exercised = self._events > 1
         found, span = super().finish(), self._relation.span_seconds
-        apart = self._latest - self._earliest
+        times = [time_from(text) or 0.0 for text in self._bounds]
+        apart = times[1] - times[0] if times else 0.0
         if found is None and span is not None and apart > span:
             return RuleViolation(f"The times are {apart:g} seconds apart, not at most {span:g}")
         return found

@@ -139,17 +139,20 @@ _MARKS: Final = (
     "/api/webhooks/",
     "q~",
     "sig=",
-    "aws",
 )
-_NAMES: Final = tuple(
-    (name, re.compile(rf"{name}{rest}\\?[\"']?\s*[:=]", re.ASCII))
-    for name, rest in (
-        ("token", ""),
-        ("secret", ""),
-        ("key", ""),
-        ("pass", "(?:word|wd|phrase)?"),
-        ("pwd", ""),
-    )
+_NAMES: Final = (
+    *(
+        (name, re.compile(rf"{name}{rest}\\?[\"']?\s*[:=]", re.ASCII))
+        for name, rest in (
+            ("token", ""),
+            ("secret", ""),
+            ("key", ""),
+            ("pass", "(?:word|wd|phrase)?"),
+            ("pwd", ""),
+        )
+    ),
+    # The three letters alone are in too many words.
+    ("aws", re.compile(r"aws[\w.-]{0,20}(?:secret|key)", re.ASCII)),
 )
 # Digits become 0 and capitals A, and spaces between groups are dropped. Hyphens stay, because every
 # UUID has them.
