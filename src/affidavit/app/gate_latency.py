@@ -195,6 +195,7 @@ def gate_latency(plan: LatencyPlan) -> Report:
         counts,
         {lines.role: lines.as_input(), **_accuracy_inputs(plan)},
         overrides=overrides,
+        correction=plan.correction,
         tradeoff=_tradeoff(counts, known, overrides) if known else None,
         releases=None if before is None else (before, now),
         guard=RollbackGuard(plan.slower_by, plan.worse_by),

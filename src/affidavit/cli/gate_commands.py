@@ -442,7 +442,7 @@ def research(terminal: Terminal, options: GateOptions, golden: Path, outputs: Pa
         Exit.INPUT: "the config is wrong, or a gate could not be tried and none says no",
         Exit.TAMPERED: "a gold set is not the one that was expected",
     },
-    without=("gates", "skip_bad", "allow_missing", "baseline"),
+    without=("gates", "skip_bad", "allow_missing", "baseline", "correction"),
 )
 @click.option(
     "--config",

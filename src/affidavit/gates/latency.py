@@ -22,7 +22,7 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.json_rows import RowReader
 from affidavit.base.statistics import percentile_interval, percentile_of_sorted, rounded
 from affidavit.base.text import excerpt
-from affidavit.decision.evaluation import Measure, decide
+from affidavit.decision.evaluation import Correction, Measure, decide
 from affidavit.decision.gate import override_gates
 from affidavit.decision.report import Report, ReportInput
 from affidavit.gates.metrics import LATENCY_GATES, LATENCY_METRICS
@@ -356,6 +356,7 @@ def latency_report(
     inputs: Mapping[str, ReportInput],
     *,
     overrides: Iterable[str] = (),
+    correction: Correction | None = None,
     tradeoff: Tradeoff | None = None,
     releases: tuple[Configuration, Configuration] | None = None,
     guard: RollbackGuard | None = None,
@@ -378,6 +379,7 @@ def latency_report(
         measures,
         doubts=(*doubts, *skipped_rows(inputs), *guarded[1]),
         refusals=(*refusals, *guarded[0]),
+        correction=correction,
     )
     return make_report(
         "latency",
