@@ -221,7 +221,7 @@ def _reject_unused_rag_options(engine: str, *, wants_items: bool) -> None:
     "files",
     nargs=-1,
     required=True,
-    help="Latencies as JSON lines or CSV with e2e_ms; - for standard input. Repeatable.",
+    help="JSON lines or CSV with e2e_ms, or another tool's file; - for standard input. Repeatable.",
 )
 @click.option(
     "--rps",
