@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.gate_files import BAD_FILES, bad_files, code_of, lines, report_of
 from tests.cli.running import run
+from tests.repository import ROOT
 
 CSV = (
     "ts,qid,e2e_ms,retrieval_ms,rerank_ms,llm_ms,guard_ms,knobs\n"
@@ -311,3 +312,54 @@ def test_the_order_of_lines_changes_nothing(
     for _, report in (one, two):
         report["inputs"]["latency"].pop("digest")  # Of the bytes, so it tells the order.
     assert json.dumps(one) == json.dumps(two)
+
+
+TOOL_FILES = ROOT / "tests/importers/files"
+P50_OF_TOOLS = {
+    "promptfoo.json": 3,
+    "promptfoo.jsonl": 3,
+    "inspect.json": 11.5,
+    "inspect.eval": 10.5,
+    "langfuse.json": 1000,
+    "langfuse_otlp.jsonl": 0.574887,
+    "openinference.jsonl": 0.482585,
+    "gen_ai.jsonl": 0.468063,
+}
+
+
+@pytest.mark.parametrize(("name", "median"), P50_OF_TOOLS.items(), ids=P50_OF_TOOLS.keys())
+def test_latencies_in_the_file_of_another_tool(name: str, median: float) -> None:
+    ended, report = report_of("latency", str(TOOL_FILES / name))
+    assert (ended, report["counts"]) == (0, {"answers": 4, "no_answer": 0})
+    assert report["metrics"]["p50_ms"]["value"] == median
+    assert report["inputs"]["results"]["rows"] == 4
+
+
+def test_a_file_of_a_tool_beside_our_own(tmp_path: Path) -> None:
+    own = lines(tmp_path / "own.jsonl", rows(5))
+    _, report = report_of("latency", own, str(TOOL_FILES / "promptfoo.json"))
+    assert report["counts"]["answers"] == 5
+    assert [*report["inputs"]] == ["latency", "results"]
+
+
+def test_a_row_of_a_tool_without_a_latency_or_an_answer(tmp_path: Path) -> None:
+    value = json.loads((TOOL_FILES / "promptfoo.json").read_text())
+    tested = value["results"]["results"]
+    del tested[0]["latencyMs"]
+    tested[1]["response"] = {"error": "timeout"}
+    del tested[3]
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(value))
+    assert code_of(run("gate", "latency", str(file))) == "AF411"
+    ended, report = report_of("latency", str(file), "--skip-bad")
+    assert (ended, report["counts"]) == (3, {"answers": 1, "no_answer": 1})
+    assert report["inputs"]["results"]["skipped"] == 1
+    assert any("3 of the 4 rows of its run" in reason for reason in report["reasons"])
+
+
+def test_times_of_a_tool_that_are_none(tmp_path: Path) -> None:
+    value = json.loads((TOOL_FILES / "langfuse.json").read_text())
+    text = json.dumps(value).replace('"endTime"', '"ended"')
+    file = tmp_path / "langfuse.json"
+    file.write_text(text)
+    assert code_of(run("gate", "latency", str(file))) == "AF411"

@@ -501,3 +501,41 @@ def test_several_processes_from_a_separate_process(folder: Folder) -> None:
     one, two = (run_process(REAL, *line, "-j", jobs) for jobs in ("1", "2"))
     assert (one.returncode, one.stderr) == (two.returncode, two.stderr) == (1, b"")
     assert one.stdout == two.stdout
+
+
+CORRECTED: dict[str, tuple[list[str], int, list[float | None]]] = {
+    "both need more items for half of the error": (
+        ["precision>=0.93@95", "chr>=0.93@95"],
+        3,
+        [97.5, 97.5],
+    ),
+    "what holds leaves its share to the other": (
+        ["precision>=0.93@95", "chr>=0.5@95"],
+        0,
+        [95, 97.5],
+    ),
+    "one gate is not corrected": (["precision>=0.93@95", "chr>=0.93"], 0, [95, None]),
+    "a gate that fails leaves nothing": (["precision>1@95", "chr>=0.93@95"], 1, [97.5, 97.5]),
+}
+
+
+@pytest.mark.parametrize(("gates", "exit", "asked"), CORRECTED.values(), ids=CORRECTED.keys())
+def test_gates_corrected_for_their_number(
+    folder: Folder, gates: list[str], exit: int, asked: list[float | None]
+) -> None:
+    gold, traces = good()
+    more = range(8, 60)
+    folder.write(
+        [*gold, *(item(f"A{n}") for n in more)], [*traces, *(answer(f"A{n}") for n in more)]
+    )
+    ended, report = folder.report("--gates", *gates, "--correction", "holm")
+    assert (ended, report["settings"]["correction"]) == (exit, "holm")
+    assert [gate.get("corrected") for gate in report["gates"][:2]] == asked
+    shown = folder.gate("--gates", *gates, "--correction", "holm").stdout
+    assert "97.5% by Holm" in shown or "97.5" not in str(asked)
+
+
+def test_without_a_correction_none_is_stated(folder: Folder) -> None:
+    _, report = folder.report("--gates", "precision>=0.1@95")
+    assert "correction" not in report["settings"]
+    assert all("corrected" not in gate for gate in report["gates"])

@@ -77,6 +77,8 @@ def _gate_differences(stored: Report, unknown: list[str]) -> Iterator[str]:
             (gate,) = override_gates([text], (), METRICS_BY_KIND[stored.kind])
         except AffidavitError as error:
             raise NotReplayableError(error.message) from None
+        if each.corrected:
+            gate = msgspec.structs.replace(gate, confidence=each.corrected / 100)
         figure = stored.metrics.get(each.metric, Figure(value=None))
         if figure.value != each.value:
             yield f"{text} was decided on {each.value}, and the metric is {figure.value}"

@@ -74,6 +74,7 @@ def gate_agreement(plan: AgreementPlan) -> tuple[Report, AgreementCounts]:
         counts,
         found.inputs,
         overrides=listed(plan.gates),
+        correction=plan.correction,
         unpaired=found.unpaired,
         duplicates=found.duplicates,
         allow_missing=plan.allow_missing,

@@ -21,6 +21,7 @@ from affidavit.base.json_rows import lines_in, raise_error
 from affidavit.base.json_values import LINE_LIMITS, JsonValue
 from affidavit.base.strict_json import read_json_file, split_lines
 from affidavit.decision.counts import MAX_LISTED
+from affidavit.decision.evaluation import Correction
 from affidavit.decision.report import ReportInput
 
 Name = Annotated[str, Meta(min_length=1)]
@@ -44,6 +45,7 @@ class GatePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     gates: str | tuple[str, ...] = ()
     skip_bad: bool = False
     fail_on_regression: Name | None = None
+    correction: Correction | None = None
 
     def in_folder(self: Plan, folder: Path) -> Plan:
         """Return the plan with the paths of a configuration file in this folder."""

@@ -3,11 +3,15 @@
 import csv
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
 from typing import Annotated, Final
 
-from msgspec import Meta
+from msgspec import UNSET, Meta
 
 from affidavit.app.gate_inputs import (
+    BLOCK_BYTES,
     BadLines,
     GatePlan,
     InputLines,
@@ -15,13 +19,15 @@ from affidavit.app.gate_inputs import (
     Name,
     Names,
     OnBadLine,
+    digest_of_files,
+    files_named,
     listed,
     read_stored_report,
     shown_name,
 )
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.files import digest_file
+from affidavit.base.files import digest_file, open_to_read
 from affidavit.base.strict_json import decode, split_lines
 from affidavit.base.text import excerpt
 from affidavit.decision.decision import Decision, GateStatus
@@ -43,10 +49,13 @@ from affidavit.gates.latency import (
     latency_counts,
     latency_from_value,
     latency_report,
+    untimed,
 )
 from affidavit.gates.metrics import LATENCY_GATES
 from affidavit.gates.report import Tradeoff
 from affidavit.importers.containers import delimiter_of
+from affidavit.importers.reader import detect, read_rows
+from affidavit.importers.tool_format import ToolName
 
 # JSON lines or CSV, recognised by the first character of a file. The CSV is that of the latency
 # page: a header with `e2e_ms`, stages, and `knobs` as JSON. Its writer repeats the header before
@@ -75,6 +84,67 @@ def read_latencies(lines: InputLines, bad: OnBadLine) -> Iterator[LatencyRow]:
 def _is_json(raw: bytes) -> bool:
     """Tell whether a file is JSON lines; a byte order mark is skipped, and an empty file is."""
     return raw.removeprefix(BOM_UTF8).lstrip()[:1] in (b"{", b"")
+
+
+# Files of other tools, where they record how long an answer took.
+
+_TIMED: Final = frozenset(
+    {
+        ToolName.PROMPTFOO,
+        ToolName.INSPECT,
+        ToolName.LANGFUSE,
+        ToolName.OPENINFERENCE,
+        ToolName.GEN_AI,
+    }
+)
+
+
+def _is_of_a_tool(name: str) -> bool:
+    """Tell whether a file is one of another tool that records latencies."""
+    try:
+        if not Path(name).is_file():  # A pipe can be read only once.
+            return False
+        with open_to_read(name) as stream:
+            is_ours = b"e2e_ms" in stream.readline(BLOCK_BYTES)
+        return not is_ours and detect(name) in _TIMED
+    except (AffidavitError, OSError, ValueError):  # Read as ours, which reports each bad line.
+        return False
+
+
+@dataclass(slots=True)
+class _ToolFiles:
+    """The files of other tools; after they were read, their rows and what is doubtful."""
+
+    names: tuple[str, ...]
+    bad: BadLines
+    doubts: list[str] = field(default_factory=list)
+    rows: int = 0
+
+    def read(self) -> Iterator[LatencyRow]:
+        """Yield a row for each answer; a question without an answer has no latency."""
+        for name in self.names:
+            shown = shown_name(name)
+            for row in read_rows(
+                name, role="trace", on_bad=self.bad, on_doubt=self.doubts.append, shown=shown
+            ):
+                if row.trace is None:
+                    continue
+                self.rows += 1
+                if row.trace["answer_json"] is None:
+                    yield LatencyRow(fault="no answer")
+                elif row.latency_ms is None:
+                    self.bad(untimed(row.line, shown))
+                else:
+                    yield LatencyRow(e2e_ms=row.latency_ms)
+
+    def as_input(self) -> ReportInput:
+        return ReportInput(
+            path=", ".join(map(shown_name, self.names)),
+            digest=digest_of_files([digest_file(name) for name in self.names]),
+            rows=self.rows,
+            skipped=self.bad.count,
+            skipped_lines=self.bad.described() or UNSET,
+        )
 
 
 class _CsvTable:
@@ -186,21 +256,30 @@ def gate_latency(plan: LatencyPlan) -> Report:
         for name, path in plan.reports.items()
     }
     bad, overrides = BadLines(plan.skip_bad), listed(plan.gates)
-    lines = InputLines("latency", listed(plan.rows), bad)
-    counts = latency_counts(read_latencies(lines, bad), plan.rps)
+    files = files_named(listed(plan.rows))
+    of_tools = tuple(filter(_is_of_a_tool, files))
+    own = [name for name in files if name not in of_tools]
+    tools = _ToolFiles(of_tools, BadLines(plan.skip_bad))
+    lines = InputLines("latency", own if of_tools else listed(plan.rows), bad)
+    counts = latency_counts(chain(read_latencies(lines, bad), tools.read()), plan.rps)
+    inputs = {
+        **({lines.role: lines.as_input()} if own else {}),
+        **({"results": tools.as_input()} if of_tools else {}),
+    }
     whole = known.pop(None, None)
     precision = None if whole is None else whole.precision
     now = Configuration("this", counts.everything.figures["p95_ms"].value, precision)
     return latency_report(
         counts,
-        {lines.role: lines.as_input(), **_accuracy_inputs(plan)},
+        {**inputs, **_accuracy_inputs(plan)},
         overrides=overrides,
+        correction=plan.correction,
         tradeoff=_tradeoff(counts, known, overrides) if known else None,
         releases=None if before is None else (before, now),
         guard=RollbackGuard(plan.slower_by, plan.worse_by),
         precision=precision,
         refusals=_accuracy_reasons(whole, Decision.NO_SHIP),
-        doubts=_accuracy_reasons(whole, Decision.INCONCLUSIVE),
+        doubts=(*tools.doubts, *_accuracy_reasons(whole, Decision.INCONCLUSIVE)),
     )
 
 

@@ -230,6 +230,7 @@ def gate_rag(
                 more_refusals=tokens[1:],
                 exact_refusals=plan.refusal_mode == "exact",
             ),
+            plan.correction,
         ),
         skip_bad=plan.skip_bad,
         expect_gold_digest=plan.expect_gold_digest,

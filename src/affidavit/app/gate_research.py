@@ -62,6 +62,7 @@ def gate_research(plan: ResearchPlan) -> Report:
         found,
         {"golden": golden, "outputs": runs.as_input(len(found))},
         overrides=listed(plan.gates),
+        correction=plan.correction,
         allow_missing=plan.allow_missing,
         comparison_with=before,
     )

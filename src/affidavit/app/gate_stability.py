@@ -391,6 +391,7 @@ def gate_stability(plan: StabilityPlan) -> Report:
         figures,
         {"gold": given, "runs": recorded.as_input()},
         overrides=listed(plan.gates),
+        correction=plan.correction,
         refusals=refusals,
         strays=listing_of(by_qid.keys() - gold.keys()),
         duplicates=duplicates,

@@ -221,7 +221,7 @@ def _reject_unused_rag_options(engine: str, *, wants_items: bool) -> None:
     "files",
     nargs=-1,
     required=True,
-    help="Latencies as JSON lines or CSV with e2e_ms; - for standard input. Repeatable.",
+    help="JSON lines or CSV with e2e_ms, or another tool's file; - for standard input. Repeatable.",
 )
 @click.option(
     "--rps",
@@ -442,7 +442,7 @@ def research(terminal: Terminal, options: GateOptions, golden: Path, outputs: Pa
         Exit.INPUT: "the config is wrong, or a gate could not be tried and none says no",
         Exit.TAMPERED: "a gold set is not the one that was expected",
     },
-    without=("gates", "skip_bad", "allow_missing", "baseline"),
+    without=("gates", "skip_bad", "allow_missing", "baseline", "correction"),
 )
 @click.option(
     "--config",

@@ -20,6 +20,7 @@ from affidavit.reports.formats import format_names, formats_of, render
 
 if TYPE_CHECKING:
     from affidavit.app.gate_reports import History
+    from affidavit.decision.evaluation import Correction
     from affidavit.decision.report import Report
     from affidavit.reports.gate_history import HistoryRun
 
@@ -100,6 +101,7 @@ class GateOptions:
     skip_bad: bool = False
     allow_missing: bool = False
     baseline: Path | None = None
+    correction: "Correction | None" = None
 
     @property
     def shared(self) -> dict[str, Any]:
@@ -109,6 +111,7 @@ class GateOptions:
             "gates": self.gates,
             "skip_bad": self.skip_bad,
             "fail_on_regression": baseline,
+            "correction": self.correction,
         }
 
     def require_gates(self, kind: str) -> None:
@@ -173,6 +176,11 @@ def _shared_options(examples: str) -> list[click.Option]:
         ),
         _path_option(
             "fail-on-regression", "Fail if items became worse than in this report.", "baseline"
+        ),
+        click.Option(
+            ["--correction"],
+            type=click.Choice(("holm",)),
+            help="Correct gates with a confidence level for their number.",
         ),
     ]
 

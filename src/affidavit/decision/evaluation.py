@@ -6,9 +6,9 @@ case, fails only if it would fail in every case, and is not measured otherwise.
 
 from collections.abc import Callable, Iterable, Mapping
 from math import ceil, inf, isinf
-from typing import Final
+from typing import Final, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from affidavit.base.exits import Exit
 from affidavit.base.statistics import (
@@ -25,6 +25,8 @@ from affidavit.decision.gate import Gate, Operator, gate_text, threshold_text
 from affidavit.decision.metric import Metric, MetricKind
 
 Ci95 = tuple[float, float]
+Correction = Literal["holm"]
+"""How gates with a confidence level are corrected for their number."""
 _MAX_ITEMS: Final = 10**12
 """Beyond this no count is printed; the square of a tiny distance can underflow to 0."""
 
@@ -132,7 +134,10 @@ def measure_from_tally(
 
 
 class GateResult(Struct, frozen=True, kw_only=True):
-    """The result of one gate, and why. `metric` includes the part; `confidence` is a percentage."""
+    """The result of one gate, and why. `metric` includes the part; `confidence` is a percentage.
+
+    `corrected` is the confidence that was asked for because of the number of gates.
+    """
 
     metric: str
     op: Operator
@@ -145,6 +150,7 @@ class GateResult(Struct, frozen=True, kw_only=True):
     bounds: Ci95 | None = None
     status: GateStatus
     reason: str = ""
+    corrected: float | UnsetType = UNSET
 
     @property
     def gate(self) -> str:
@@ -158,6 +164,7 @@ class GateDecision(Struct, frozen=True):
     decision: Decision
     results: tuple[GateResult, ...]
     reasons: tuple[str, ...]
+    correction: Correction | None = None
 
     @property
     def failed(self) -> frozenset[str]:
@@ -221,15 +228,19 @@ def decide(
     *,
     doubts: Iterable[str] = (),
     refusals: Iterable[str] = (),
+    correction: Correction | None = None,
 ) -> GateDecision:
     """Evaluate every gate and return the decision.
 
     A doubt turns SHIP into INCONCLUSIVE, a refusal turns every decision into NO_SHIP. Without a
     gate that passes the decision is inconclusive. A gate on a part without rows is not measured.
     """
+    measured = [
+        (gate, measures.get(gate.key, Measure(metric=gate.metric, value=None))) for gate in gates
+    ]
+    corrected = {} if correction is None else _corrected_by_holm(measured)
     results = tuple(
-        _evaluate_gate(gate, measures.get(gate.key, Measure(metric=gate.metric, value=None)))
-        for gate in gates
+        _evaluate_gate(gate, measure, corrected.get(gate.key)) for gate, measure in measured
     )
     forbidden, doubted = tuple(refusals), tuple(doubts)
     failed, unsure = (
@@ -244,13 +255,40 @@ def decide(
     # Doubts come before gates that were not measured, because they are usually the cause.
     reasons = (*forbidden, *failed, *doubted, *unsure)
     if forbidden or GateStatus.FAILED in seen:
-        return GateDecision(Decision.NO_SHIP, results, reasons)
+        return GateDecision(Decision.NO_SHIP, results, reasons, correction)
     decision = Decision.INCONCLUSIVE if reasons else Decision.SHIP
-    return GateDecision(decision, results, reasons)
+    return GateDecision(decision, results, reasons, correction)
 
 
-def _evaluate_gate(gate: Gate, measure: Measure) -> GateResult:
-    status, reason = _status_and_reason(gate, measure)
+def _corrected_by_holm(measured: Iterable[tuple[Gate, Measure]]) -> dict[str, Gate]:
+    """Return the gates that have a confidence with the one that Holm's method asks of each.
+
+    Of m gates, each is tried with an m-th of the error that it allows. Those that hold are done,
+    and the others are tried again as the only ones. The error over all gates is then at most the
+    largest that one of them allows. Origin: Holm (1979), "A simple sequentially rejective multiple
+    test procedure".
+    """
+    left = {gate.key: (gate, measure) for gate, measure in measured if gate.confidence is not None}
+    found: dict[str, Gate] = {}
+    while left:
+        tried = {
+            key: structs.replace(gate, confidence=1 - (1 - (gate.confidence or 0.0)) / len(left))
+            for key, (gate, _) in left.items()
+        }
+        held = [key for key, gate in tried.items() if _bound_holds(gate, left[key][1])]
+        for key in held or [*left]:
+            found[key] = tried[key]
+            del left[key]
+    return found
+
+
+def _bound_holds(gate: Gate, measure: Measure) -> bool:
+    bound = _bound(gate, measure)
+    return bound is not None and gate.holds(bound)
+
+
+def _evaluate_gate(gate: Gate, measure: Measure, corrected: Gate | None = None) -> GateResult:
+    status, reason = _status_and_reason(gate, measure, corrected or gate)
     return GateResult(
         metric=gate.key,
         op=gate.operator,
@@ -263,10 +301,11 @@ def _evaluate_gate(gate: Gate, measure: Measure) -> GateResult:
         bounds=measure.bounds,
         status=status,
         reason=reason,
+        corrected=UNSET if corrected is None or corrected.percent is None else corrected.percent,
     )
 
 
-def _status_and_reason(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:
+def _status_and_reason(gate: Gate, measure: Measure, asked: Gate) -> tuple[GateStatus, str]:
     if measure.value is None and gate.metric.may_be_empty and measure.n == 0:
         return GateStatus.EMPTY, f"{gate} has nothing to measure, because {gate.metric.empty}"
     if measure.value is None and measure.bounds is None:
@@ -279,16 +318,18 @@ def _status_and_reason(gate: Gate, measure: Measure) -> tuple[GateStatus, str]:
     left = measure.still_open
     if left and not (gate.holds(worst) and _has_extremes(measure)):
         return GateStatus.OPEN, f"{said}, but {_format_items(left)} not measured could turn {gate}"
-    bound = _bound(gate, measure)
+    bound = _bound(asked, measure)
     if bound is not None and not gate.holds(bound):
-        return GateStatus.OPEN, f"{said}, but {_too_few(gate, measure, bound)}"
+        return GateStatus.OPEN, f"{said}, but {_too_few(asked, measure, bound, str(gate))}"
     return GateStatus.PASSED, f"{said}, as {gate} asks"
 
 
-def _too_few(gate: Gate, measure: Measure, bound: float) -> str:
+def _too_few(gate: Gate, measure: Measure, bound: float, text: str) -> str:
+    """Say that there are too few items for a gate, which the user wrote as `text`."""
     if isinf(bound):
-        return f"there are too few items for an interval, which {gate} asks for"
-    reaches = f"its interval reaches to {_format_value(bound)}: too few items for {gate}"
+        return f"there are too few items for an interval, which {text} asks for"
+    corrected = "" if text == str(gate) else f" at {_format_value(gate.percent or 0.0)}% (Holm)"
+    reaches = f"its interval{corrected} reaches to {_format_value(bound)}: too few items for {text}"
     if measure.rate is None:
         return reaches
     return f"{reaches} ({_items_needed(gate, measure)} would do at this rate)"

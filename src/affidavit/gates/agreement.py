@@ -20,7 +20,7 @@ from affidavit.base.label_statistics import agreement_from_counts, kappa_interva
 from affidavit.base.statistics import Rate, rounded, wilson
 from affidavit.decision.comparison import Comparison, comparison_doubts, regression_reasons
 from affidavit.decision.counts import listing_of
-from affidavit.decision.evaluation import Measure, decide
+from affidavit.decision.evaluation import Correction, Measure, decide
 from affidavit.decision.gate import override_gates
 from affidavit.decision.report import Report, ReportInput, ReportItem, group_items
 from affidavit.gates.metrics import (
@@ -247,6 +247,7 @@ def agreement_report(
     inputs: Mapping[str, ReportInput],
     *,
     overrides: Iterable[str] = (),
+    correction: Correction | None = None,
     unpaired: Iterable[str] = (),
     duplicates: int = 0,
     allow_missing: bool = False,
@@ -266,6 +267,7 @@ def agreement_report(
             *comparison_doubts(comparison),
         ),
         refusals=regression_reasons(comparison),
+        correction=correction,
     )
     return make_report(
         "agreement",

@@ -22,7 +22,7 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.json_rows import RowReader
 from affidavit.base.statistics import percentile_interval, percentile_of_sorted, rounded
 from affidavit.base.text import excerpt
-from affidavit.decision.evaluation import Measure, decide
+from affidavit.decision.evaluation import Correction, Measure, decide
 from affidavit.decision.gate import override_gates
 from affidavit.decision.report import Report, ReportInput
 from affidavit.gates.metrics import LATENCY_GATES, LATENCY_METRICS
@@ -72,7 +72,7 @@ def latencies_from_chunk(
     """Yield the rows of many lines, each with its line; one without a latency needs a fault."""
     for line, row in LATENCY_READER.from_chunk(raw, first_line, file, on_bad):
         if row.e2e_ms is None and row.fault is None:
-            on_bad(_untimed(line, file))
+            on_bad(untimed(line, file))
         else:
             yield line, row
 
@@ -83,11 +83,12 @@ def latency_from_value(
     """Return the row of a decoded value."""
     row = LATENCY_READER.from_value(value, line, file)
     if row.e2e_ms is None and row.fault is None:
-        raise _untimed(line, file)
+        raise untimed(line, file)
     return row
 
 
-def _untimed(line: int | None, file: str | None) -> AffidavitError:
+def untimed(line: int | None, file: str | None) -> AffidavitError:
+    """Return the error of a row that has neither a latency nor a fault."""
     where = Where(file=file, line=line, field="e2e_ms")
     return AffidavitError(faults.LATENCY_ROW, where, problem="the field is missing")
 
@@ -356,6 +357,7 @@ def latency_report(
     inputs: Mapping[str, ReportInput],
     *,
     overrides: Iterable[str] = (),
+    correction: Correction | None = None,
     tradeoff: Tradeoff | None = None,
     releases: tuple[Configuration, Configuration] | None = None,
     guard: RollbackGuard | None = None,
@@ -378,6 +380,7 @@ def latency_report(
         measures,
         doubts=(*doubts, *skipped_rows(inputs), *guarded[1]),
         refusals=(*refusals, *guarded[0]),
+        correction=correction,
     )
     return make_report(
         "latency",

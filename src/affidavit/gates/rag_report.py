@@ -14,7 +14,7 @@ from affidavit.base.statistics import Rate, rounded, wilson
 from affidavit.base.text import excerpt
 from affidavit.decision.comparison import Comparison, comparison_doubts, regression_reasons
 from affidavit.decision.counts import EMPTY_LISTING, MAX_LISTED, Listing
-from affidavit.decision.evaluation import Measure, decide
+from affidavit.decision.evaluation import Correction, Measure, decide
 from affidavit.decision.gate import Gate, override_gates
 from affidavit.decision.metric import Metric, MetricKind
 from affidavit.decision.report import (
@@ -307,6 +307,7 @@ class RagPolicy:
     scu_enforced: bool = False
     allow_missing: bool = False
     settings: RagSettings = DEFAULT_SETTINGS
+    correction: Correction | None = None
 
     def gates(
         self, counts: RagCounts, scores: Mapping[str, Measure] = MappingProxyType({})
@@ -347,6 +348,7 @@ def rag_report(
         measures,
         doubts=(*_doubts(counts, policy, given), *imported.doubts, *comparison_doubts(watched)),
         refusals=regression_reasons(watched),
+        correction=policy.correction,
     )
     return make_report(
         RAG_KIND,

@@ -257,6 +257,7 @@ def make_report(
     measures: Mapping[str, Measure],
     *,
     listings: Mapping[str, Listing] | None = None,
+    settings: Mapping[str, Any] = MappingProxyType({}),
     **members: Any,
 ) -> Report:
     """Return the report of a decision, with figures rounded as they are stored.
@@ -270,6 +271,7 @@ def make_report(
         kind=kind,
         decision=made.decision,
         reasons=made.reasons,
+        settings={**settings, **({"correction": made.correction} if made.correction else {})},
         metrics={name: measure.figure for name, measure in measures.items()},
         gates=tuple(
             structs.replace(

@@ -19,7 +19,7 @@ from affidavit.decision.comparison import (
     regression_reasons,
 )
 from affidavit.decision.counts import EMPTY_LISTING, Listing, Tally, all_hold, listing_of
-from affidavit.decision.evaluation import Measure, decide, measure_from_tally
+from affidavit.decision.evaluation import Correction, Measure, decide, measure_from_tally
 from affidavit.decision.gate import override_gates
 from affidavit.decision.report import Report, ReportInput, ReportItem, group_items
 from affidavit.gates.metrics import RESEARCH_GATES, RESEARCH_METRICS
@@ -273,6 +273,7 @@ def research_report(
     inputs: Mapping[str, ReportInput],
     *,
     overrides: Iterable[str] = (),
+    correction: Correction | None = None,
     allow_missing: bool = False,
     comparison_with: Mapping[str, bool | None] | None = None,
 ) -> Report:
@@ -302,6 +303,7 @@ def research_report(
         measures,
         doubts=(*doubts, *comparison_doubts(comparison)),
         refusals=regression_reasons(comparison),
+        correction=correction,
     )
     return make_report(
         RESEARCH_KIND,

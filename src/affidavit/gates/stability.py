@@ -29,7 +29,7 @@ from affidavit.decision.counts import (
     result_from_bool,
     tally_results,
 )
-from affidavit.decision.evaluation import Measure, decide, measure_from_tally
+from affidavit.decision.evaluation import Correction, Measure, decide, measure_from_tally
 from affidavit.decision.gate import Gate, override_gates
 from affidavit.decision.report import Report, ReportInput, group_items
 from affidavit.gates.constraints import locked_set
@@ -523,6 +523,7 @@ def stability_report(
     inputs: Mapping[str, ReportInput],
     *,
     overrides: Iterable[str] = (),
+    correction: Correction | None = None,
     refusals: RefusalReader = DEFAULT_RULES.refusals,
     strays: Listing | None = None,
     duplicates: int = 0,
@@ -545,6 +546,7 @@ def stability_report(
             *comparison_doubts(comparison),
         ),
         refusals=regression_reasons(comparison),
+        correction=correction,
     )
     return make_report(
         "stability",

@@ -205,6 +205,13 @@ def score_from(value: bool | int | float | str) -> ToolScore:
     return value if isfinite(value) else None
 
 
+def milliseconds(value: object, per_unit: float = 1.0) -> float | None:
+    """Return a time in milliseconds; None if it is not a number from 0 on."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        return None
+    return round(value * per_unit, 6)
+
+
 def rows_in(value: object, name: str) -> list[Row]:
     """Return the objects of a list."""
     if not isinstance(value, list):

@@ -13,6 +13,7 @@ from affidavit.importers.fields import (
     chunks,
     flag,
     last_text,
+    milliseconds,
     named_chunks,
     row_in,
     score_from,
@@ -84,6 +85,7 @@ def record(row: Row) -> Record:
         answer=_attached(row, _answer(row)),
         retrieved=retrieved,
         scores=_scores(row),
+        latency_ms=milliseconds(row.get("total_time"), 1000),
     )
 
 

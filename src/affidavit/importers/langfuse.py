@@ -6,12 +6,14 @@ end of the file; traces and items are read one by one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
 from typing import Final
 
 from affidavit.importers.fields import (
     decode_if_json,
     find_answer,
     find_question,
+    milliseconds,
     row_in,
     rows_in,
     score_from,
@@ -75,7 +77,22 @@ def record(row: Row) -> Record:
         or first_non_empty((*(one.answered for one in roots), *models)),
         retrieved=retrieved_chunks(steps),
         scores=_scores(row),
+        latency_ms=milliseconds(row.get("latency"), 1000) or _time_between(observations),
     )
+
+
+def _time_between(observations: list[Row]) -> float | None:
+    """Return the milliseconds from the first start to the last end of the observations."""
+    try:
+        times = [
+            datetime.fromisoformat(str(one[name]))
+            for one in observations
+            for name in ("startTime", "endTime")
+        ]
+        spent = max(times) - min(times)
+    except (KeyError, ValueError, TypeError):  # No times, or some without a time zone.
+        return None
+    return milliseconds(spent / timedelta(milliseconds=1))
 
 
 def _item(row: Row) -> Record:

@@ -17,6 +17,7 @@ from affidavit.importers.fields import (
     find_answer,
     find_question,
     last_text,
+    milliseconds,
     row_in,
     rows_in,
     score_from,
@@ -45,6 +46,7 @@ TRACE_ID_KEY: Final = "otlp.trace_id"
 SPAN_ID_KEY: Final = "otlp.span_id"
 PARENT_ID_KEY: Final = "otlp.parent_span_id"
 START_KEY: Final = "otlp.start"
+END_KEY: Final = "otlp.end"
 EVENTS_KEY: Final = "otlp.events"
 
 CONVENTION_MARKERS: Final = ("openinference.span.kind", "gen_ai.operation.name", "gen_ai.system")
@@ -99,8 +101,20 @@ def indexed(span: Row, prefix: str) -> list[dict[str, object]]:
 
 
 def _order(span: Row) -> tuple[int, str]:
-    start = str(span.get(START_KEY) or "0")
-    return int(start) if start.isascii() and start.isdigit() else 0, str(span.get(SPAN_ID_KEY))
+    return _nanoseconds(span, START_KEY), str(span.get(SPAN_ID_KEY))
+
+
+def _nanoseconds(span: Row, name: str) -> int:
+    """Return a time of a span; 0 if it is not known."""
+    time = str(span.get(name) or "0")
+    return int(time) if time.isascii() and time.isdigit() else 0
+
+
+def _time_between(spans: list[Row]) -> float | None:
+    """Return the milliseconds from the first start to the last end of some spans."""
+    starts = [_nanoseconds(span, START_KEY) for span in spans]
+    ends = [_nanoseconds(span, END_KEY) for span in spans]
+    return milliseconds(max(ends) - min(starts), 1e-6) if all((*starts, *ends)) else None
 
 
 def _flat(span: Row) -> dict[str, object]:
@@ -109,6 +123,7 @@ def _flat(span: Row) -> dict[str, object]:
     flat[SPAN_ID_KEY] = span.get("spanId")
     flat[PARENT_ID_KEY] = span.get("parentSpanId") or None
     flat[START_KEY] = span.get("startTimeUnixNano")
+    flat[END_KEY] = span.get("endTimeUnixNano")
     flat[EVENTS_KEY] = [
         {"name": event.get("name"), **attributes_of(event)}
         for event in _objects(span.get("events"))
@@ -170,7 +185,8 @@ def record_from_trace(row: Row) -> Record:
     """Return the record of a trace."""
     spans = rows_in(row["spans"], "spans")
     steps = [step_of(span) for span in spans]
-    roots = [step_of(span) for span in roots_of(spans)]
+    first = roots_of(spans)
+    roots = [step_of(span) for span in first]
     question = first_non_empty(step.asked for step in (*roots, *steps))
     qid = first_non_empty(_qid(span) for span in spans)
     if question is None and qid is None:
@@ -187,6 +203,7 @@ def record_from_trace(row: Row) -> Record:
         answer=first_non_empty((*(step.answered for step in roots), *models)),
         retrieved=retrieved_chunks(steps),
         scores={name: score for span in spans for name, score in _scores(span).items()},
+        latency_ms=_time_between(first or spans),
     )
 
 

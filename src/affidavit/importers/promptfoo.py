@@ -11,7 +11,16 @@ from typing import Final
 
 import orjson
 
-from affidavit.importers.fields import chunks, flag, row_in, rows_in, score_from, text, texts
+from affidavit.importers.fields import (
+    chunks,
+    flag,
+    milliseconds,
+    row_in,
+    rows_in,
+    score_from,
+    text,
+    texts,
+)
 from affidavit.importers.tool_format import (
     FilePlan,
     Record,
@@ -66,6 +75,7 @@ def record(row: Row) -> Record:
         answer=_answer(row),
         retrieved=chunks(variables, *_CONTEXTS),
         scores=_scores(row),
+        latency_ms=milliseconds(row.get("latencyMs")),
     )
 
 

@@ -69,6 +69,8 @@ class Record(Struct, frozen=True, kw_only=True):
     repeats: str | None = None
     """The qid of the question that this row asks again, if its own qid is another one."""
     scores: dict[str, ToolScore] = {}
+    latency_ms: float | None = None
+    """How long the answer took, if the tool records it."""
 
 
 class ImportedRow(Struct, frozen=True, kw_only=True):
@@ -88,6 +90,7 @@ class ImportedRow(Struct, frozen=True, kw_only=True):
     qid_derived: bool = False
     repeats: str | None = None
     expected: tuple[str, ...] = ()
+    latency_ms: float | None = None
     chunks: tuple[ImportedChunk, ...] = ()
     """The passages that were retrieved, then those that contain the answer."""
 
@@ -265,6 +268,7 @@ def row_from_record(
         qid_derived=not record.qid,
         repeats=record.repeats,
         expected=record.expected or record.references or (),
+        latency_ms=record.latency_ms,
         chunks=(*(record.retrieved or ()), *(record.relevant or ())),
     )
 

@@ -154,7 +154,8 @@ def format_interval(ci95: Sequence[float] | None) -> str:
 def format_threshold(gate: GateResult) -> str:
     """Return the condition of a gate: `>= 0.8`, `>= 0.8 at 95%`."""
     sure = "" if gate.confidence is None else f" at {format_figure(gate.confidence)}%"
-    return f"{gate.op} {threshold_text(gate.threshold)}{sure}"
+    corrected = f" ({format_figure(gate.corrected)}% by Holm)" if gate.corrected else ""
+    return f"{gate.op} {threshold_text(gate.threshold)}{sure}{corrected}"
 
 
 def shortened(text: str, longest: int) -> str:
