@@ -335,6 +335,24 @@ def test_latencies_in_the_file_of_another_tool(name: str, median: float) -> None
     assert report["inputs"]["results"]["rows"] == 4
 
 
+def test_a_configuration_with_better_citations_is_kept(tmp_path: Path) -> None:
+    reports = []
+    for name, precision, hits in (("a", 0.9, 0.8), ("b", 0.8, 0.9)):
+        path = Path(rag_report(tmp_path, f"{name}.json", precision))
+        value = json.loads(path.read_text())
+        value["metrics"]["chr"] = {"value": hits}
+        path.write_text(json.dumps(value))
+        reports += ["--accuracy", f"{name}={path}"]
+    timed = lines(tmp_path / "l.jsonl", [*rows(100, config="a"), *rows(200, config="b")])
+    _, report = report_of("latency", timed, *reports)
+    kept = report["details"]["tradeoff"]["frontier"]
+    assert [(each["config"], each["p99_ms"], each["chr"]) for each in kept] == [
+        ("a", 100, 0.8),
+        ("b", 200, 0.9),
+    ]
+    assert "P99 MS" in run("gate", "latency", timed, *reports).stdout.upper()
+
+
 def test_a_file_of_a_tool_beside_our_own(tmp_path: Path) -> None:
     own = lines(tmp_path / "own.jsonl", rows(5))
     _, report = report_of("latency", own, str(TOOL_FILES / "promptfoo.json"))

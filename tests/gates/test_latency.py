@@ -176,6 +176,21 @@ def test_the_frontier() -> None:
     assert made.frontier[0] == ConfigurationFigures("fast", 500, 0.7, passes=False)
 
 
+def test_what_is_better_in_p99_or_citations_is_not_beaten() -> None:
+    made = find_tradeoff(
+        [
+            Configuration("best", 500, 0.9, p99_ms=900, chr=0.8),
+            Configuration("shorter tail", 600, 0.8, p99_ms=700, chr=0.8),
+            Configuration("better citations", 700, 0.7, p99_ms=900, chr=0.9),
+            Configuration("beaten", 800, 0.6, p99_ms=900, chr=0.8),
+            Configuration("beaten too", 900, 0.5),
+        ]
+    )
+    assert [each.config for each in made.frontier] == ["best", "shorter tail", "better citations"]
+    assert (made.frontier[0].p99_ms, made.frontier[0].chr) == (900, 0.8)
+    assert made.dominated == ("beaten", "beaten too")
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=12))
 def test_nothing_on_the_frontier_is_beaten_in_both(points: list[tuple[int, int]]) -> None:
     made = find_tradeoff(

@@ -199,8 +199,8 @@ def test_one_configuration_for_both_uses() -> None:
     wire = gate_samples.latency()
     wire["details"]["tradeoff"].update(batch="k5", dominated=[{"config": "k10"}], not_measured=[])
     *_, table = detail_tables(parse_report(wire))
-    assert [row.cells[3] for row in table.rows] == ["–", "interactive and batch", "–"]
-    assert table.note == "Beaten in both by another: k10."
+    assert [row.cells[5] for row in table.rows] == ["–", "interactive and batch", "–"]
+    assert table.note == "Beaten by another: k10."
 
 
 GATE = {"metric": "precision", "op": ">=", "threshold": 0.8, "value": 0.9, "status": "pass"}

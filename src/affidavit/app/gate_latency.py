@@ -326,4 +326,6 @@ def _configuration(
         None if accuracy is None else accuracy.precision,
         passes=is_right and is_quick,
         passes_relaxed=is_right,
+        p99_ms=measures["p99_ms"].value,
+        chr=None if accuracy is None else accuracy.chr,
     )

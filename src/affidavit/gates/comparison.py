@@ -113,10 +113,11 @@ class ComparedReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The decision and precision of a `gate rag` report."""
+    """The decision, precision and citation hit rate of a `gate rag` report."""
 
     decision: Decision
     precision: float | None
+    chr: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,9 @@ def accuracy_from_report(value: object, file: str | None = None) -> Accuracy:
     report = parse_compared_report(select_report_of_kind(value, "rag", file), file)
     if "precision" not in report.metrics:
         raise _malformed_report("the field is missing", file, "metrics.precision")
-    return Accuracy(report.decision, report.metrics["precision"].value)
+    hits = report.metrics.get("chr")
+    precision = report.metrics["precision"].value
+    return Accuracy(report.decision, precision, None if hits is None else hits.value)
 
 
 def release_from_report(value: object, file: str | None = None) -> Configuration:

@@ -263,10 +263,23 @@ class Configuration:
     precision: float | None
     passes: bool = False
     passes_relaxed: bool = False
+    p99_ms: float | None = None
+    chr: float | None = None
+
+    def is_as_good_as(self, other: "Configuration") -> bool:
+        """Tell whether P99 and the citation hit rate are not worse, where both have them."""
+        slow, right = (self.p99_ms, other.p99_ms), (other.chr, self.chr)
+        return all(
+            first is None or second is None or first <= second for first, second in (slow, right)
+        )
 
 
 def find_tradeoff(configurations: Iterable[Configuration]) -> Tradeoff:
-    """Return the configurations that no other beats strictly in both figures."""
+    """Return the configurations that no other beats.
+
+    One is beaten by another that is strictly better in P95 and precision, and not worse in P99 and
+    citation hits.
+    """
     given = sorted(configurations, key=lambda made: made.name)
     known = [
         (made.p95_ms, made.precision, made)
@@ -276,7 +289,10 @@ def find_tradeoff(configurations: Iterable[Configuration]) -> Tradeoff:
     kept = [
         (slow, -right, made.name, made)
         for slow, right, made in known
-        if not any(other < slow and better > right for other, better, _ in known)
+        if not any(
+            other < slow and better > right and rival.is_as_good_as(made)
+            for other, better, rival in known
+        )
     ]
     frontier = tuple(made for *_, made in sorted(kept, key=lambda row: row[:3]))
     named = {made.name for made in frontier}
@@ -285,7 +301,12 @@ def find_tradeoff(configurations: Iterable[Configuration]) -> Tradeoff:
     return Tradeoff(
         frontier=tuple(
             ConfigurationFigures(
-                made.name, rounded(made.p95_ms), rounded(made.precision), made.passes
+                made.name,
+                rounded(made.p95_ms),
+                rounded(made.precision),
+                made.passes,
+                rounded(made.p99_ms),
+                rounded(made.chr),
             )
             for made in frontier
         ),

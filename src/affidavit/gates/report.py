@@ -113,6 +113,8 @@ class ConfigurationFigures(Struct, frozen=True):
     p95_ms: float | None = None
     precision: float | None = None
     passes: bool = False
+    p99_ms: float | None = None
+    chr: float | None = None
 
 
 class Tradeoff(Struct, frozen=True, kw_only=True):

@@ -519,7 +519,9 @@ def _frontier(tradeoff: Tradeoff) -> ReportTable:
             (
                 short_name(made.config),
                 format_figure(made.p95_ms, digits=1),
+                format_figure(made.p99_ms, digits=1),
                 format_figure(made.precision),
+                format_figure(made.chr),
                 uses.get(made.config, ABSENT),
                 "pass" if made.passes else "fail",
             ),
@@ -528,13 +530,16 @@ def _frontier(tradeoff: Tradeoff) -> ReportTable:
         for made in tradeoff.frontier
     )
     beaten = [each if isinstance(each, str) else each.config for each in tradeoff.dominated]
-    note = f"Beaten in both by another: {list_names(beaten, _MAX_DETAIL_IDS)}." if beaten else ""
+    note = f"Beaten by another: {list_names(beaten, _MAX_DETAIL_IDS)}." if beaten else ""
     if tradeoff.not_measured:
         names = list_names(tradeoff.not_measured, _MAX_DETAIL_IDS)
         note = f"{note} Not measured: {names}.".strip()
-    columns = ("Configuration", "P95 ms", "Precision", "Take it for", "Gates")
+    columns = (
+        *("Configuration", "P95 ms", "P99 ms", "Precision", "CHR"),
+        *("Take it for", "Gates"),
+    )
     title, shown = _cut("Worth having", rows)
-    return ReportTable(title, columns, shown, frozenset({1, 2}), note)
+    return ReportTable(title, columns, shown, frozenset(range(1, 5)), note)
 
 
 def _confusion(details: AgreementDetails) -> Iterator[ReportTable]:
