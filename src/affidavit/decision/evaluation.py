@@ -368,12 +368,11 @@ def _bound(gate: Gate, measure: Measure) -> float | None:
     """Return the worse bound of the interval that the gate asks for, in the worst case."""
     if gate.confidence is None:
         return None
-    if measure.interval_at is not None:
-        found = measure.interval_at(gate.confidence)
+    if measure.interval_at is not None or measure.rate is None:
+        # Without an interval nothing bounds the figure.
+        found = measure.interval_at(gate.confidence) if measure.interval_at else None
         widest = Interval(-inf, inf) if found is None else found
         return widest.low if gate.metric.more_is_better else widest.high
-    if measure.rate is None:
-        return None
     worst = _worst_rate(gate, measure)
     interval = wilson(worst, gate.confidence, measure.design_effect) or Interval(0, 1)
     return interval.low if gate.metric.more_is_better else interval.high

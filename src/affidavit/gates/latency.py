@@ -302,11 +302,11 @@ def find_tradeoff(configurations: Iterable[Configuration]) -> Tradeoff:
         frontier=tuple(
             ConfigurationFigures(
                 made.name,
-                rounded(made.p95_ms),
-                rounded(made.precision),
-                made.passes,
-                rounded(made.p99_ms),
-                rounded(made.chr),
+                p95_ms=rounded(made.p95_ms),
+                precision=rounded(made.precision),
+                passes=made.passes,
+                p99_ms=rounded(made.p99_ms),
+                chr=rounded(made.chr),
             )
             for made in frontier
         ),

@@ -383,9 +383,9 @@ def counts_from_runs(
     codes = codes_from_runs(gold, runs)
     asked: dict[str, list[int]] = {}
     for name, qid in clusters.items():
-        if qid in gold and qid not in clusters:
-            asked.setdefault(qid, [codes[gold[qid].number]])
-        asked.setdefault(qid, []).append(codes[gold[name].number])
+        is_asked_first = qid in gold and qid not in clusters
+        first = [codes[gold[qid].number]] if is_asked_first else []
+        asked.setdefault(qid, first).append(codes[gold[name].number])
     return count_codes(
         gold.keys(),
         codes,
