@@ -54,7 +54,7 @@ from affidavit.checks.values import (
 
 MAX_EXPECTATIONS: Final = 8
 MAX_CHECKS: Final = 20
-"""Checks beyond this number are listed as `not_checked`, not refused."""
+"""Checks of one receipt. Those beyond are `not_checked`, or are in a linked receipt."""
 
 CheckId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}\Z")]
 
@@ -327,11 +327,11 @@ def checks_needing_evidence(
 ) -> tuple[Check, ...]:
     """Return the checks whose tools must be queried.
 
-    These are the checks within the cap that name a known tool and have all its arguments.
+    These are the checks that name a known tool and have all its arguments.
     """
     return tuple(
         check
-        for check in checks[:MAX_CHECKS]
+        for check in checks
         if (tool := tools.get(check.tool)) and not missing_args(tool.required_args, check.args)
     )
 
@@ -341,7 +341,7 @@ def require_declared_args(checks: Sequence[Check], tools: Mapping[str, Tool]) ->
 
     No source would read it, and the receipt would say that it was asked.
     """
-    for number, check in enumerate(checks[:MAX_CHECKS]):
+    for number, check in enumerate(checks):
         if tool := tools.get(check.tool):
             declared = (*tool.required_args, *tool.optional_args)
             for name in check.args:
