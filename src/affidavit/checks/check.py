@@ -33,7 +33,6 @@ from affidavit.checks.facts import (
 from affidavit.checks.operators import (
     NESTING,
     OPERATORS,
-    TYPES,
     Expectation,
     ExpectationOutcome,
     ExpectationResult,
@@ -41,7 +40,9 @@ from affidavit.checks.operators import (
     Operator,
     OperatorResult,
 )
+from affidavit.checks.schemas import find_schema_problem
 from affidavit.checks.values import (
+    TYPES,
     PathLookup,
     display_value,
     exact_json,
@@ -163,6 +164,10 @@ def _validate_expectation(
             operator=expectation.op,
             takes=operator.operand.value,
         )
+    if operator.operand is Operand.SCHEMA and (problem := find_schema_problem(expectation.value)):
+        raise AffidavitError(
+            faults.CHECK_SCHEMA, Where(field=f"{place}.value"), check=check, problem=problem
+        )
 
 
 def _invalid_operand_field(expectation: Expectation, operand: Operand) -> str | None:
@@ -212,6 +217,7 @@ _OPERAND_CHECKS: Final = {
     Operand.TYPE: lambda value: isinstance(value, str) and value in TYPES,
     Operand.EXPECTATION: _is_simple_expectation,
     Operand.EXPECTATIONS: _are_simple_expectations,
+    Operand.SCHEMA: lambda value: value is not msgspec.UNSET,
     Operand.NOTHING: lambda value: value is msgspec.UNSET,
     Operand.VALUE: lambda value: value is not msgspec.UNSET,
     Operand.PAIR: lambda value: isinstance(value, list) and len(value) == 2,

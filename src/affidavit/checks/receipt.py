@@ -43,7 +43,7 @@ from affidavit.checks.facts import (
     fact_digest,
     make_fact,
 )
-from affidavit.checks.operators import ENGINE_VERSION, ENGINES, Operator
+from affidavit.checks.operators import ENGINE_VERSION, ENGINES, FIRST_ENGINE, Operator
 from affidavit.checks.routes import ROUTE_RULE, QuestionRoute, RouteTable, compile_question
 from affidavit.checks.values import display_value
 
@@ -134,7 +134,9 @@ class RefusalV1(_ReceiptPart, frozen=True, kw_only=True):
 
 
 # How each engine assesses facts. Its operators are those of `ENGINES`.
-_FACT_RULES: Final = {"1.0.0": FIRST_FACT_RULE, ENGINE_VERSION: FACT_RULE}
+_FACT_RULES: Final = {
+    engine: FIRST_FACT_RULE if engine == FIRST_ENGINE else FACT_RULE for engine in ENGINES
+}
 _RULES: Final = frozenset({EVALUATION_RULE, CONFIDENCE_RULE, ROUTE_RULE, *_FACT_RULES.values()})
 CANONICALIZATION: Final = "json-sorted-compact"
 DISCLAIMERS: Final = (
@@ -628,6 +630,6 @@ def replay_route(receipt: Mapping[str, Any], table: RouteTable) -> RoutingReplay
     }
     found = tuple(json_differences(signed, recomputed))
     engine = receipt["reproduce"]["evaluator"]["engine_version"]
-    if found and engine != ENGINE_VERSION:
+    if found and engine == FIRST_ENGINE:
         return RoutingReplay(unreplayable=f"the routing of answer-eval/{engine}: {found[0]}")
     return RoutingReplay(found)

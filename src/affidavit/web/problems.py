@@ -43,6 +43,7 @@ _VALIDATION_FAULTS: Final = (
     receipts.CHECKS_NOT_A_LIST,
     receipts.CHECK_EXPECTATIONS,
     receipts.CHECK_ARGUMENT,
+    receipts.CHECK_SCHEMA,
     receipts.CHECKS_TOO_MANY,
     receipts.RECEIPT_SIZE,
     receipts.QUESTION_SIZE,

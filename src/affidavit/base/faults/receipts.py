@@ -445,6 +445,12 @@ CHECKS_TOO_MANY = Fault(
     "there are {count} checks, and linked receipts hold {limit}",
     "ask in several requests",
 )
+CHECK_SCHEMA = Fault(
+    "AF394",
+    "check.schema",
+    "check {check}: the JSON Schema is refused: {problem}",
+    "docs/checks.md lists the keywords of matches_schema",
+)
 LINKS_INCOMPLETE = Fault(
     "AF392",
     "links.incomplete",
