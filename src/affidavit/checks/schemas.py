@@ -137,19 +137,21 @@ def _subschemas(schema: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValu
 
 
 def _is_too_deep(
-    schema: JsonValue, definitions: Mapping[str, JsonValue], left: int, seen: set[tuple[int, int]]
+    schema: JsonValue, definitions: Mapping[str, JsonValue], left: int, seen: set[tuple[str, int]]
 ) -> bool:
     """Say whether a schema is nested deeper than `left`, with its references followed."""
-    if not isinstance(schema, dict) or (id(schema), left) in seen:
+    if not isinstance(schema, dict):
         return False
     if left == 0:
         return True
+    if any(_is_too_deep(part, definitions, left - 1, seen) for _, part in _subschemas(schema)):
+        return True
+    name = _definition_name(str(schema.get("$ref")))
     # Definitions that refer to one another twice would be walked again and again.
-    seen.add((id(schema), left))
-    parts = [part for _, part in _subschemas(schema)]
-    if "$ref" in schema:
-        parts.append(definitions[str(schema["$ref"]).removeprefix(_DEFINITION)])
-    return any(_is_too_deep(part, definitions, left - 1, seen) for part in parts)
+    if name is None or (name, left) in seen:
+        return False
+    seen.add((name, left))
+    return _is_too_deep(definitions[name], definitions, left - 1, seen)
 
 
 # How a value is compared with an accepted schema.
