@@ -23,7 +23,9 @@ import affidavit
 from affidavit.app.bundle_replay import replay_event
 from affidavit.app.recording import receipt_data
 from affidavit.base.canonical import jcs, sorted_compact
+from affidavit.base.digest import content_id
 from affidavit.base.exits import Exit
+from affidavit.decision.evaluation import Correction
 from affidavit.gates.rag_report import RagPolicy, rag_report
 from affidavit.ledger.record import ledger_to_json
 from affidavit.packs.events import decode_head
@@ -42,10 +44,12 @@ def exact(value: dict[str, Any]) -> dict[str, Any]:
     return {"receipt": value, "exact": sorted_compact(value).decode()}
 
 
-def report(*gates: str, **changes: Any) -> dict[str, Any]:
+def report(*gates: str, correction: Correction | None = None, **changes: Any) -> dict[str, Any]:
     items = [gold(qid=f"g{at}", constraints=DROP) for at in range(20)]
     runs = [trace(qid=f"g{at}") for at in range(20)]
-    made = rag_report(counts(items, runs), RagPolicy(gates), {}).to_builtins()
+    made = rag_report(
+        counts(items, runs), RagPolicy(gates, correction=correction), {}
+    ).to_builtins()
     value: dict[str, Any] = json.loads(jcs(made))
     return {**value, **changes}
 
@@ -58,6 +62,21 @@ def with_gate(found: dict[str, Any], **changes: Any) -> dict[str, Any]:
 def stored_ledger() -> dict[str, Any]:
     value: dict[str, Any] = json.loads(ledger_to_json(ledger("material: A full 0.9, B full 0.9")))
     return value
+
+
+def reworded(value: dict[str, Any], *, is_named: bool) -> dict[str, Any]:
+    """Return a ledger with other words, and with the id of its content if `is_named`."""
+    first, *rest = value["entries"]
+    flags = [{**each, "description": "A", "mitigation": "B"} for each in value["risk_flags"]]
+    other = {
+        **value,
+        "entries": [{**first, "notes": "In other words."}, *rest],
+        "risk_flags": flags,
+        "follow_up_questions": ["Why?"],
+        "recommended_actions": [],
+    }
+    content = {key: each for key, each in other.items() if key not in ("ledger_id", "generated_at")}
+    return {**other, "ledger_id": content_id("led", jcs(content))} if is_named else other
 
 
 def with_verdict(value: dict[str, Any], verdict: str) -> dict[str, Any]:
@@ -73,6 +92,8 @@ def replayed(kind: str, data: Any) -> BundleReplay:
 
 CHR_OFF = ("chr=off", "under_refusal=off")
 SHIP = report(*CHR_OFF)
+OPEN_BY_HOLM = report("precision>=0.86@90", "over_refusal<=0.1@90", *CHR_OFF, correction="holm")
+CORRECTED = report("precision>=0.6@90", "over_refusal<=0.9@90", *CHR_OFF, correction="holm")
 LATENCY: dict[str, Any] = {
     "schema_version": "affidavit-gate/1",
     "kind": "latency",
@@ -145,6 +166,18 @@ SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
         ReplayOutcome.DIFFERS,
         "do not follow",
     ),
+    "a ledger in the words of another version": (
+        LEDGER,
+        {"ledger": reworded(stored_ledger(), is_named=True)},
+        ReplayOutcome.SAME,
+        "",
+    ),
+    "a ledger whose words were changed": (
+        LEDGER,
+        {"ledger": reworded(stored_ledger(), is_named=False)},
+        ReplayOutcome.DIFFERS,
+        "do not follow",
+    ),
     "not a ledger": (LEDGER, {"ledger": {}}, ReplayOutcome.NOT_RUN, "no ledger"),
     "a gate report": (GATE, {"report": SHIP}, ReplayOutcome.SAME, ""),
     "a gate report with confidence": (
@@ -152,6 +185,24 @@ SPEC: dict[str, tuple[str, Any, ReplayOutcome, str]] = {
         {"report": report("precision>=0.80@95", *CHR_OFF)},
         ReplayOutcome.SAME,
         "",
+    ),
+    "a gate report with a correction for the number of gates": (
+        GATE,
+        {"report": CORRECTED},
+        ReplayOutcome.SAME,
+        "",
+    ),
+    "a gate that only passes without the correction": (
+        GATE,
+        {"report": OPEN_BY_HOLM},
+        ReplayOutcome.SAME,
+        "",
+    ),
+    "a corrected gate with another result": (
+        GATE,
+        {"report": with_gate(CORRECTED, status="fail")},
+        ReplayOutcome.DIFFERS,
+        "recorded as fail, and follows as",
     ),
     "a gate that failed": (
         GATE,
@@ -333,8 +384,8 @@ rules:
 """
 
 OTHER_MAKERS: dict[str, tuple[dict[str, Any], str]] = {
-    "an earlier engine": ({"engine": "1.2"}, "engine 1.2, and this is 1.3"),
-    "a later engine": ({"engine": "2.0"}, "engine 2.0, and this is 1.3"),
+    "an earlier engine": ({"engine": "1.2"}, "engine 1.2, and this is 1.4"),
+    "a later engine": ({"engine": "2.0"}, "engine 2.0, and this is 1.4"),
     "an engine that is not named": ({"engine": None}, "engine None"),
     "another registry of signals": ({"signals": "signals/v9"}, "signals signals/v9"),
     "other packs": ({"packs": [{"name": "x", "version": "1"}]}, "pack x@1 (None), which is not"),

@@ -49,7 +49,8 @@ CANONICAL = sorted_compact(RECEIPT)
 
 
 def outcome_of(raw: bytes) -> VerifiedReceipt | UnreadableInput:
-    return VERIFIER.verify(ReceiptInput("a.json", None, raw))
+    (outcome,) = VERIFIER.verify(ReceiptInput("a.json", None, raw))
+    return outcome
 
 
 def test_the_unchanged_receipt_verifies() -> None:
@@ -141,7 +142,7 @@ def test_errors_name_the_field(raw: bytes, end: Exit, code: str | None) -> None:
 
 
 def test_an_unknown_key_is_inconclusive_because_of_the_signature_step() -> None:
-    outcome = ReceiptVerifier(ReceiptTrust(TrustedKeys({}, {})), NOW).verify(
+    (outcome,) = ReceiptVerifier(ReceiptTrust(TrustedKeys({}, {})), NOW).verify(
         ReceiptInput("a", None, FILE)
     )
     assert isinstance(outcome, VerifiedInput)
@@ -178,7 +179,7 @@ def test_a_pipe_has_one_document_or_one_per_line() -> None:
 
 
 def test_a_bad_line_is_named_by_its_own_number() -> None:
-    outcome = VERIFIER.verify(ReceiptInput("all.jsonl", 7, b'{"schema": "answer/v1"}'))
+    (outcome,) = VERIFIER.verify(ReceiptInput("all.jsonl", 7, b'{"schema": "answer/v1"}'))
     assert isinstance(outcome, UnreadableInput)
     assert (outcome.error.where.file, outcome.error.where.line) == ("all.jsonl", 7)
 

@@ -15,7 +15,7 @@ from affidavit.checks.facts import (
     fact_from_answers,
 )
 from affidavit.checks.operators import ExpectationResult
-from affidavit.checks.receipt import ReceiptBody, ReceiptContext, answer_body
+from affidavit.checks.receipt import LinkV1, ReceiptBody, ReceiptContext, answer_body
 from affidavit.checks.routes import QuestionRoute, RouteTable, routes_from_wire
 
 AT = "2026-01-31T14:30:00Z"
@@ -115,6 +115,7 @@ def body(
     question: str | None = None,
     route: QuestionRoute | None = None,
     lost: tuple[str, ...] = (),
+    link: LinkV1 | None = None,
 ) -> ReceiptBody:
     """An answer's body after writing and decoding it."""
     asked = checks(*(wire or (PYTHON,)))
@@ -123,7 +124,7 @@ def body(
         name: EvidenceUnavailable("the source did not answer within 6000 ms") for name in lost
     }
     results = evaluate(asked, TOOLS, evidence, AT)
-    context = ReceiptContext(issuer="example.com", at=AT, question=question, route=route)
+    context = ReceiptContext(issuer="example.com", at=AT, question=question, route=route, link=link)
     return reread(answer_body(results, evidence.values(), TOOLS, context))
 
 

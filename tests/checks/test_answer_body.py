@@ -1,11 +1,18 @@
 """The body of a receipt: its members, and what is left out."""
 
 import msgspec
-from tests.checks.builders import AT, PYTHON, TOOLS, body, reread, table
+from tests.checks.builders import AT, PYTHON, TOOLS, body, checks, reread, table
 
 from affidavit.checks.facts import fact_digest
 from affidavit.checks.operators import ENGINE_VERSION, OPERATORS
-from affidavit.checks.receipt import ReceiptContext, refusal_body
+from affidavit.checks.receipt import (
+    LinkV1,
+    ReceiptContext,
+    checks_digest,
+    linked_parts,
+    refusal_body,
+    replay_body,
+)
 from affidavit.checks.routes import QuestionRoute, coverage_manifest
 
 OPTIONAL = {**PYTHON, "id": "b", "required": False, "observe": True}
@@ -34,6 +41,22 @@ def test_every_check_is_echoed_with_its_verdict() -> None:
     assert made["confidence_rule"] == "answer-conf/1"
     assert made["advisory"]
     assert "integrity, not truth" in made["disclaimers"][0]
+
+
+def test_twenty_checks_stand_in_each_receipt() -> None:
+    asked = checks(*({**PYTHON, "id": f"c{number}"} for number in range(41)))
+    parts = linked_parts(asked)
+    assert [len(part) for part in parts] == [20, 20, 1]
+    assert len({checks_digest(part) for part in parts}) == 3
+
+
+def test_the_digest_of_checks_is_that_of_their_results() -> None:
+    made = body(PYTHON, OPTIONAL, link=LinkV1(1, ["0" * 64, "1" * 64]))
+    made["linked"]["checks_sha256"][0] = checks_digest(checks(PYTHON, OPTIONAL))
+    assert replay_body(made).differences == ()
+    made["linked"]["checks_sha256"].reverse()
+    (found,) = replay_body(made).differences
+    assert found.path == "linked.checks_sha256[0]"
 
 
 def test_an_observed_list_is_not_echoed() -> None:

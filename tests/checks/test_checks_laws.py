@@ -14,13 +14,13 @@ from affidavit.checks.check import AnswerVerdict, CheckVerdict, checks_from_wire
 from affidavit.checks.facts import Evidence, EvidenceUnavailable
 from affidavit.checks.operators import (
     OPERATORS,
-    TYPES,
     ExpectationOutcome,
     Operand,
     find_equal,
 )
 from affidavit.checks.receipt import ReceiptBody, ReceiptContext, answer_body, replay_body
 from affidavit.checks.routes import match_pattern, parse_pattern, words_of
+from affidavit.checks.values import TYPES
 
 SIZES = st.integers(0, 1000) | st.floats(0, 1000)
 NESTED = st.fixed_dictionaries(
@@ -35,6 +35,9 @@ OPERANDS: dict[Operand, st.SearchStrategy[dict[str, Any]]] = {
     Operand.SECONDS: st.fixed_dictionaries({"value": SIZES}),
     Operand.COUNT: st.fixed_dictionaries({"value": st.integers(0, 5)}),
     Operand.TYPE: st.fixed_dictionaries({"value": st.sampled_from([*TYPES])}),
+    Operand.SCHEMA: st.fixed_dictionaries(
+        {"value": st.sampled_from([{"type": "string"}, {"items": {"minimum": 0}}, {"not": True}])}
+    ),
     Operand.EXPECTATION: st.fixed_dictionaries({"value": NESTED}),
     Operand.EXPECTATIONS: st.fixed_dictionaries(
         {"value": st.lists(NESTED, min_size=1, max_size=3)}

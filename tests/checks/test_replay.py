@@ -126,15 +126,30 @@ def test_what_the_engine_writes(golden: Golden) -> None:
 OLD = ROOT / "tests" / "golden" / "checks"
 
 
-@pytest.mark.parametrize("name", ["answer-1.0.0.json", "refusal-1.0.0.json"])
+@pytest.mark.parametrize(
+    "name", ["answer-1.0.0.json", "refusal-1.0.0.json", "answer-1.1.0.json", "refusal-1.1.0.json"]
+)
 def test_what_an_older_engine_wrote_is_replayed_by_its_rules(name: str) -> None:
     old = json.loads((OLD / name).read_text())
     found = replay_body(old)
     assert (found.differences, found.unreplayable, found.not_interpreted) == ((), None, ())
     if "checks" in old:
         assert replay_body({**old, "confidence": 0.9}).differences
-        old["reproduce"]["evaluator"]["engine_version"] = ENGINE_VERSION
-        assert replay_body(old).unreplayable == f"fact-conf/1 of answer-eval/{ENGINE_VERSION}"
+
+
+def test_the_facts_of_the_first_engine_are_not_of_this_one() -> None:
+    old = json.loads((OLD / "answer-1.0.0.json").read_text())
+    old["reproduce"]["evaluator"]["engine_version"] = ENGINE_VERSION
+    assert replay_body(old).unreplayable == f"fact-conf/1 of answer-eval/{ENGINE_VERSION}"
+
+
+def test_an_engine_without_an_operator_does_not_use_it() -> None:
+    schema = {"properties": {"released": {"type": "string"}}}
+    expect = {"op": "matches_schema", "path": "results.0", "value": schema}
+    made = body({**PYTHON, "expect": expect})
+    assert replay_body(made).differences == ()
+    made["reproduce"]["evaluator"]["engine_version"] = "1.1.0"
+    assert "unknown operator 'matches_schema'" in str(replay_body(made).unreplayable)
 
 
 def old_receipt(op: str, value: int, seen: str) -> ReceiptBody:

@@ -395,6 +395,52 @@ def test_one_line_about_a_file(project: Path, text: str, code: int, said: str) -
     assert run("verify", str(kept), "--project", str(project)).exit_code == 0
 
 
+UNSIGNED = {
+    "it holds": ("price <= 10", 0, "supported"),
+    "it does not": ("price <= 8", 1, "contradicted"),
+    "it cannot be told": ("cost <= 8", 3, "insufficient_evidence"),
+}
+
+
+@pytest.mark.parametrize(("text", "code", "verdict"), UNSIGNED.values(), ids=UNSIGNED.keys())
+def test_without_a_key_a_line_about_a_file_is_answered_but_not_signed(
+    tmp_path: Path, text: str, code: int, verdict: str
+) -> None:
+    data = tmp_path / "data.json"
+    data.write_text('{"price": 8.5}')
+    arguments = ("answer", "--file", str(data), text, "--project", str(tmp_path))
+    result = run(*arguments)
+    assert result.exit_code == code
+    assert f"Verdict: {verdict}" in result.stdout
+    assert "Not signed, so no receipt is written: `affidavit keys new`" in result.stderr
+    body = json.loads(run(*arguments, "--json").stdout)
+    assert (body["verdict"], body["issuer"]) == (verdict, "unsigned")
+    assert body.keys().isdisjoint({"receipt_id", "signature"})
+    assert list(tmp_path.iterdir()) == [data]
+
+
+def test_a_file_that_is_missing_is_named_before_a_missing_key(tmp_path: Path) -> None:
+    missing = str(tmp_path / "none.json")
+    arguments = ("answer", "--file", missing, "price <= 10", "--project", str(tmp_path))
+    for more in ((), ("-o", str(tmp_path / "r.json"))):
+        result = run(*arguments, *more)
+        assert (result.exit_code, result.stderr[:5]) == (2, "AF010")
+
+
+SIGNED_OPTIONS = (("--key", "x"), ("--issuer", "me"), ("--anchor", "self"), ("-o", "r.json"))
+
+
+@pytest.mark.parametrize("option", SIGNED_OPTIONS, ids=[name for name, _ in SIGNED_OPTIONS])
+def test_who_asks_for_a_receipt_needs_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data.json").write_text("{}")
+    result = run("answer", "--file", "data.json", "a = 1", *option)
+    assert (result.exit_code, result.stderr[:3]) == (2, "AF3")
+    assert not Path("r.json").exists()
+
+
 def test_lines_that_assert_nothing_are_refused(project: Path) -> None:
     data = project / "data.json"
     data.write_text("1")

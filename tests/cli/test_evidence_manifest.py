@@ -181,6 +181,17 @@ def test_a_pack_that_is_not_at_hand_is_not_covered(place: Path) -> None:
     assert "pack engine 0.1" in verifying()["not_covered"][0]
 
 
+def test_a_bundle_that_an_earlier_engine_sealed_is_not_called_tampered(place: Path) -> None:
+    # Engine 1.2 had other rules, so what it found need not be what this engine finds.
+    rewrite(result_of(0, engine="1.2", failed=["CICD-002"], rules=3))
+    wire = verifying("--pack", "ours.yaml")
+    assert (wire["exit"], wire["valid"]) == (Exit.YES, True)
+    assert "it was run by pack engine 1.2" in wire["not_covered"][0]
+    replayed = run("evidence", "replay", "run.tar.gz", "--json")
+    assert replayed.exit_code in (Exit.YES, Exit.UNKNOWN)
+    assert "differs" not in {row["outcome"] for row in json.loads(replayed.stdout)["replayed"]}
+
+
 def test_sealing_runs_the_packs_and_a_failed_one_is_no(place: Path) -> None:
     manifest = json.loads(members_of(Path("run.tar.gz").read_bytes())[0])
     _, own = manifest["x-affidavit"]["pack_results"]

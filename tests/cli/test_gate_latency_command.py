@@ -194,6 +194,20 @@ def test_the_configurations_on_the_frontier(tmp_path: Path) -> None:
     assert report["inputs"]["accuracy of big"]["path"].endswith("big")
 
 
+def test_a_configuration_is_corrected_for_the_number_of_gates_as_the_report_is(
+    tmp_path: Path,
+) -> None:
+    # Of 100 answers the intervals at 90% end at 99 and 59; for two gates at 95%, further out.
+    measured = lines(tmp_path / "l.jsonl", rows(*range(1, 101), config="one"))
+    accuracy = f"--accuracy=one={rag_report(tmp_path, 'one', 0.95, 'ship')}"
+    gates = ("--gate", "p95_ms<=99@90", "--gate", "p50_ms<=60@90")
+    corrected = ("--correction", "holm")
+    for options, status, config in (((), "pass", "one"), (corrected, "not_measured", None)):
+        _, report = report_of("latency", measured, accuracy, *gates, *options)
+        (p95,) = [gate["status"] for gate in report["gates"] if gate["metric"] == "p95_ms"]
+        assert (p95, report["details"]["tradeoff"]["interactive"]) == (status, config)
+
+
 ACCURACY = {
     "a release that answers rightly": (0.9, "ship", 0),
     "one that does not": (0.5, "no_ship", 1),

@@ -270,10 +270,10 @@ def test_an_unknown_check_is_a_finding_in_every_kind_of_pack(kind: str) -> None:
 
 
 def test_a_rule_that_needs_a_newer_engine_is_a_finding() -> None:
-    rule = {"check": {"type": "event_count", "min": 1}, "engine_min_version": "1.4"}
+    rule = {"check": {"type": "event_count", "min": 1}, "engine_min_version": "1.5"}
     (found,) = messages(lint([pack_with(rule)], [A]))
-    assert found == "Rule needs pack engine 1.4, and this is 1.3: it was not checked"
-    assert messages(lint([pack_with({**rule, "engine_min_version": "1.3"})], [A])) == []
+    assert found == "Rule needs pack engine 1.5, and this is 1.4: it was not checked"
+    assert messages(lint([pack_with({**rule, "engine_min_version": "1.4"})], [A])) == []
 
 
 def test_a_manifest_field_that_is_not_required_is_a_warning() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from cryptography.exceptions import InvalidSignature
+from tests.app.test_linked_receipts import linked
 from tests.repository import ROOT
 from tests.seal.samples import FLAT, anchored, sealed
 
@@ -18,7 +19,7 @@ PAGE = (ROOT / "docs" / "receipts.md").read_text("utf-8")
 
 
 def test_a_receipt_is_verified_by_hand() -> None:
-    (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+    code, _ = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)  # noqa: S102 - it is our own page
     receipt = json.loads(json.dumps(anchored(sealed())))
@@ -27,6 +28,17 @@ def test_a_receipt_is_verified_by_hand() -> None:
         names["verify"]({**receipt, "verdict": "contradicted"}, FLAT)
     with pytest.raises(InvalidSignature):
         names["verify"]({**receipt, "signature": sealed(issuer="x")["signature"]}, FLAT)
+
+
+def test_linked_receipts_are_verified_by_hand() -> None:
+    names: dict[str, Any] = {}
+    for code in re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL):
+        exec(code, names)  # noqa: S102 - it is our own page
+    receipts = linked()
+    names["verify_linked"](receipts)
+    for wrong in (receipts[::-1], receipts[:2], [receipts[0], receipts[0], receipts[2]]):
+        with pytest.raises(AssertionError):
+            names["verify_linked"](wrong)
 
 
 def test_every_line_of_a_verification_is_explained() -> None:
@@ -42,7 +54,7 @@ def test_every_code_on_the_page_exists() -> None:
 
 
 def test_rules_are_numbered_without_gaps() -> None:
-    for family in ("RC", "KL", "TS"):
+    for family in ("RC", "RL", "KL", "TS"):
         numbers = [int(each) for each in re.findall(rf"^\| {family}-(\d+) \|", PAGE, re.MULTILINE)]
         assert numbers == list(range(1, len(numbers) + 1))
         assert numbers

@@ -356,3 +356,20 @@ def test_a_time_stamp_of_the_service_holds(
         receipt = service.post("/v1/answer", CHECKS)
     steps = service.ask("POST", "/v1/verify", receipt.body, JSON).json["steps"]
     assert (steps[0]["name"], steps[0]["status"]) == ("anchor", "passed")
+
+
+def test_a_receipt_that_verify_could_not_read_is_not_issued(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    for number in range(5):
+        (project / f"{number}.json").write_text(json.dumps([f"{number} {'x' * 3_500_000}"]))
+    with (project / "affidavit.toml").open("a") as file:
+        file.write(
+            "[tools.t]\nrequired_args = ['n']\nsources = [{ kind = 'file', path = '{n}.json' }]\n"
+        )
+    service = Service(project, QUICK)
+    checks = [{"id": f"c{n}", "tool": "t", "args": {"n": str(n)}} for n in range(5)]
+    assert service.post("/v1/answer", checks[:4]).status == 200
+    refused = service.post("/v1/answer", checks)
+    assert (refused.status, refused.json["code"]) == (422, "AF390")
+    split = service.post("/v1/answer", {"checks": checks, "split": True})
+    assert (split.status, split.json["code"]) == (422, "AF390")

@@ -7,13 +7,14 @@ routes and issuer.
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from affidavit import __version__
 from affidavit.app.clock import now
@@ -29,7 +30,7 @@ from affidavit.app.tool_queries import (
     gather_evidence,
     require_deadline,
 )
-from affidavit.base.canonical import sorted_compact
+from affidavit.base.canonical import sorted_compact_decoded
 from affidavit.base.config import (
     MAX_CONFIG_BYTES,
     YAML_SUFFIXES,
@@ -40,21 +41,28 @@ from affidavit.base.config import (
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit
 from affidavit.base.faults import receipts as faults
-from affidavit.base.files import read_bounded, write_atomically
+from affidavit.base.files import open_to_read, read_bounded, write_atomically
 from affidavit.base.json_values import DOCUMENT_LIMITS, JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.base.text import excerpt
 from affidavit.checks.check import (
+    MAX_CHECKS,
     AnswerVerdict,
     Check,
+    CheckResult,
     checks_from_wire,
+    compose,
     evaluate,
     require_declared_args,
 )
 from affidavit.checks.receipt import (
+    LinkV1,
     ReceiptBody,
     ReceiptContext,
     answer_body,
+    body_digest,
+    checks_digest,
+    linked_parts,
     refusal_body,
 )
 from affidavit.checks.routes import (
@@ -67,13 +75,14 @@ from affidavit.checks.routes import (
     routes_from_wire,
 )
 from affidavit.seal.keys import SigningKey
+from affidavit.seal.links import LINKED_RECEIPTS
 from affidavit.seal.receipts import Receipt, anchor_member, canonical_forms, seal_receipt
 from affidavit.seal.rfc3161 import NONCE_BYTES, time_stamp_request, token_from_response
 from affidavit.tools.settings import FileSource, ToolSettings
 
 SELF_ANCHOR: Final = "self"
 MAX_RECEIPT_BYTES: Final = DOCUMENT_LIMITS.max_bytes
-_MEMBERS: Final = ("checks", "question", "deadline_ms")
+_MEMBERS: Final = ("checks", "question", "deadline_ms", "split")
 
 EXIT_BY_VERDICT: Final[Mapping[str, Exit]] = {
     AnswerVerdict.SUPPORTED.value: Exit.YES,
@@ -87,11 +96,15 @@ EXIT_BY_VERDICT: Final[Mapping[str, Exit]] = {
 
 @dataclass(frozen=True, slots=True)
 class AnswerRequest:
-    """Checks, or a question (then there are no checks), and the deadline."""
+    """Checks, or a question (then there are no checks), and the deadline.
+
+    With `split`, checks beyond the cap of a receipt are answered in linked receipts.
+    """
 
     checks: tuple[Check, ...] = ()
     question: str | None = None
     deadline_ms: int = DEFAULT_DEADLINE_MS
+    split: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +121,8 @@ class AnswerContext:
     served_by: dict[str, JsonValue] | None = None
     threads: DaemonThreadPool | CallerThreads | None = SOURCE_THREADS
     started_at: float | None = None
+    signed: bool = True
+    """Whether the answer will be signed, which counts for the confidence in its facts."""
 
     @property
     def coverage(self) -> CoverageV1:
@@ -129,7 +144,8 @@ def request_from_wire(
 ) -> AnswerRequest:
     """Return the request in a decoded document.
 
-    It is a bare list of checks, or an object with `checks` or `question` and maybe `deadline_ms`.
+    It is a bare list of checks, or an object with `checks` or `question` and maybe `deadline_ms`;
+    `checks` may have `split`.
     """
     default_ms = min(DEFAULT_DEADLINE_MS, max_deadline_ms)
     if not isinstance(value, dict):
@@ -148,8 +164,12 @@ def request_from_wire(
         raise AffidavitError(faults.ANSWER_REQUEST, place, problem=problem)
     # A refused question queries no tool, so the deadline would not be checked later.
     require_deadline(deadline_ms, place, max_deadline_ms)
+    split = value.get("split", False)
+    if not isinstance(split, bool) or ("split" in value and "question" in value):
+        problem = "`split` is true or false, and is for checks"
+        raise AffidavitError(faults.ANSWER_REQUEST, Where(file, None, "split"), problem=problem)
     if "checks" in value:
-        return AnswerRequest(checks_from_wire(value["checks"], file), None, deadline_ms)
+        return AnswerRequest(checks_from_wire(value["checks"], file), None, deadline_ms, split)
     question = value["question"]
     if not isinstance(question, str):
         problem = "the question is not a text"
@@ -164,15 +184,25 @@ def answer_request(
     return seal_receipt(receipt_body(request, context), key)
 
 
+def answer_linked(
+    request: AnswerRequest, context: AnswerContext, key: SigningKey
+) -> tuple[dict[str, JsonValue], ...]:
+    """Return as many signed receipts as the checks need. All evidence is gathered at once."""
+    return tuple(seal_receipt(body, key) for body in _bodies_from_checks(request, context))
+
+
 def receipt_body(request: AnswerRequest, context: AnswerContext) -> ReceiptBody:
-    """Return the body of the receipt before it is signed. Its facts count as signed."""
+    """Return the body of the receipt before it is signed."""
     if request.question is None:
-        return _body_from_checks(request.checks, None, request, context)
+        (body,) = _bodies_from_checks(replace(request, split=False), context)
+        return body
     compiled = compile_question(context.routes, request.question)
     if compiled is None:
         about = ReceiptContext(issuer=context.issuer, at=context.now(), served_by=context.served_by)
         return refusal_body(request.question, msgspec.to_builtins(context.coverage), about)
-    return _body_from_checks(compiled.checks, compiled.route, request, context)
+    asked = replace(request, checks=compiled.checks, split=False)
+    (body,) = _bodies_from_checks(asked, context, compiled.route)
+    return body
 
 
 def exit_for_receipt(receipt: Mapping[str, JsonValue], min_confidence: float = 0.0) -> Exit:
@@ -212,8 +242,12 @@ def assertion_request(text: str, deadline_ms: int | None = None) -> AnswerReques
     return AnswerRequest(checks_from_wire([check]), None, deadline_ms or DEFAULT_DEADLINE_MS)
 
 
+UNSIGNED_ISSUER: Final = "unsigned"
+
+
 def file_setup(path: Path) -> "AnswerSetup":
-    """Return a setup whose one tool is a file, without any configuration."""
+    """Return a setup whose one tool is a file that can be read, without any configuration."""
+    open_to_read(path).close()
     source = FileSource(path=path.name)
     tools = {FILE_TOOL: ToolSettings(description=f"What {path.name} says", sources=(source,))}
     return AnswerSetup(
@@ -247,32 +281,38 @@ _ADVICE: Final = {
 }
 
 
-def _body_from_checks(
-    checks: tuple[Check, ...],
-    route: QuestionRoute | None,
-    request: AnswerRequest,
-    context: AnswerContext,
-) -> ReceiptBody:
+def _bodies_from_checks(
+    request: AnswerRequest, context: AnswerContext, route: QuestionRoute | None = None
+) -> Iterator[ReceiptBody]:
+    """Yield one body, or with `split` as many as the checks need, each linked to the one before."""
     tools = context.toolbox.tools
-    require_declared_args(checks, tools)
+    parts = linked_parts(request.checks) if request.split else (request.checks,)
+    asked = request.checks if request.split else request.checks[:MAX_CHECKS]
+    require_declared_args(asked, tools)
     evidence = gather_evidence(
-        checks,
+        asked,
         context.toolbox,
         now=context.now,
-        signed=True,
+        signed=context.signed,
         deadline_ms=request.deadline_ms,
         threads=context.threads,
         started_at=context.started_at,
     )
-    results = evaluate(checks, tools, evidence.by_check, evidence.at)
-    about = ReceiptContext(
-        issuer=context.issuer,
-        at=evidence.at,
-        question=request.question,
-        route=route,
-        served_by=context.served_by,
-    )
-    return answer_body(results, evidence.by_check.values(), tools, about)
+    digests = [checks_digest(part) for part in parts] if len(parts) > 1 else []
+    previous: str | UnsetType = UNSET
+    for number, part in enumerate(parts, 1):
+        about = ReceiptContext(
+            issuer=context.issuer,
+            at=evidence.at,
+            question=request.question,
+            route=route,
+            link=LinkV1(number, digests, previous) if digests else None,
+            served_by=context.served_by,
+        )
+        results = evaluate(part, tools, evidence.by_check, evidence.at)
+        body = answer_body(results, evidence.by_check.values(), tools, about)
+        previous = body_digest(body)
+        yield body
 
 
 def anchor_receipt(receipt: dict[str, JsonValue], anchor: str | None) -> dict[str, JsonValue]:
@@ -423,11 +463,36 @@ def receipt_path(project: Path, receipt_id: str) -> Path:
     return project / PROJECT_FOLDER / "receipts" / f"{receipt_id}.json"
 
 
-def write_receipt(path: Path, receipt: dict[str, JsonValue]) -> None:
-    """Write a receipt with sorted members, indented unless `verify` could not read it then."""
-    compact = sorted_compact(receipt)
+def receipt_text(document: Mapping[str, JsonValue]) -> bytes:
+    """Return the compact text of a receipt, or of linked ones, unless `verify` cannot read it."""
+    # Signing has encoded the receipt once, so every value in it is known to be JSON.
+    compact = sorted_compact_decoded(dict(document))
     if len(compact) >= MAX_RECEIPT_BYTES:
         raise AffidavitError(faults.RECEIPT_SIZE, size=len(compact), limit=MAX_RECEIPT_BYTES)
+    return compact
+
+
+def linked_document(receipts: Sequence[dict[str, JsonValue]]) -> dict[str, JsonValue]:
+    """Return one document with all receipts of a request, which `verify` reads."""
+    return {LINKED_RECEIPTS: list(receipts)}
+
+
+def composed_answer(receipts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return verdict, confidence and checks of linked receipts together, by answer-conf/1."""
+    checks = [check for receipt in receipts for check in receipt["checks"]]
+    composite = compose([msgspec.convert(check, CheckResult) for check in checks])
+    return {
+        **msgspec.to_builtins(composite),
+        "checks": checks,
+        "evidence_index": {
+            digest: fact for each in receipts for digest, fact in each["evidence_index"].items()
+        },
+    }
+
+
+def write_receipt(path: Path, receipt: Mapping[str, JsonValue]) -> None:
+    """Write a receipt with sorted members, indented unless `verify` could not read it then."""
+    compact = receipt_text(receipt)
     indented = msgspec.json.format(compact, indent=2)
     text = indented if len(indented) < MAX_RECEIPT_BYTES else compact
     with suppress(OSError):  # `write_atomically` reports the error.

@@ -30,7 +30,7 @@ from affidavit.decision.gate import Gate, override_gates
 from affidavit.decision.metric import MetricKind
 from affidavit.decision.report import REPORT_SCHEMA, Report
 from affidavit.gates.metrics import METRICS_BY_KIND
-from affidavit.ledger.adjudication import replay_ledger
+from affidavit.ledger.adjudication import is_true_to_readings
 from affidavit.ledger.record import ledger_from_json
 from affidavit.packs.events import EventHead, decode_head
 from affidavit.packs.explanations import Explanation, explain
@@ -214,7 +214,7 @@ def _receipt(data: Any) -> Sequence[str]:
 def _ledger(data: Any) -> Sequence[str]:
     try:
         ledger = ledger_from_json(jcs(_part(data, "ledger")))
-        same = replay_ledger(ledger) == ledger
+        same = is_true_to_readings(ledger)
     except AffidavitError as error:
         raise NotReplayableError(f"it is no ledger: {error.message}") from None
     return [] if same else ["the verdicts do not follow from the readings and rules"]

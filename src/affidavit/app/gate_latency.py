@@ -31,7 +31,7 @@ from affidavit.base.files import digest_file, open_to_read
 from affidavit.base.strict_json import decode, split_lines
 from affidavit.base.text import excerpt
 from affidavit.decision.decision import Decision, GateStatus
-from affidavit.decision.evaluation import decide
+from affidavit.decision.evaluation import Correction, decide
 from affidavit.decision.gate import Gate, override_gates, parse_number
 from affidavit.decision.report import Report, ReportInput
 from affidavit.gates import metrics
@@ -274,7 +274,7 @@ def gate_latency(plan: LatencyPlan) -> Report:
         {**inputs, **_accuracy_inputs(plan)},
         overrides=overrides,
         correction=plan.correction,
-        tradeoff=_tradeoff(counts, known, overrides) if known else None,
+        tradeoff=_tradeoff(counts, known, overrides, plan.correction) if known else None,
         releases=None if before is None else (before, now),
         guard=RollbackGuard(plan.slower_by, plan.worse_by),
         precision=precision,
@@ -300,25 +300,33 @@ def _accuracy_reasons(accuracy: Accuracy | None, decision: Decision) -> tuple[st
 
 
 def _tradeoff(
-    counts: LatencyCounts, known: dict[str | None, Accuracy], overrides: Iterable[str]
+    counts: LatencyCounts,
+    known: dict[str | None, Accuracy],
+    overrides: Iterable[str],
+    correction: Correction | None,
 ) -> Tradeoff:
     """Return the trade-off over all configurations that have a latency or an accuracy."""
     gates = override_gates(overrides, LATENCY_GATES, metrics.LATENCY_METRICS)
     measured = {name for kind, name in counts.parts if kind == "config"}
     names = measured | {name for name in known if name is not None}
     return find_tradeoff(
-        _configuration(name, counts, known.get(name), gates) for name in sorted(names)
+        _configuration(name, counts, known.get(name), gates, correction) for name in sorted(names)
     )
 
 
 def _configuration(
-    name: str, counts: LatencyCounts, accuracy: Accuracy | None, gates: tuple[Gate, ...]
+    name: str,
+    counts: LatencyCounts,
+    accuracy: Accuracy | None,
+    gates: tuple[Gate, ...],
+    correction: Correction | None,
 ) -> Configuration:
     """Return one configuration: interactive use needs all gates, batch use the accuracy."""
     measures = counts.of_config(name).figures
     is_right = accuracy is not None and accuracy.decision is Decision.SHIP
     # A gate on one load is about all configurations and has no figure for a single one.
-    made = decide((gate for gate in gates if gate.part is None), measures)
+    own = (gate for gate in gates if gate.part is None)
+    made = decide(own, measures, correction=correction)
     is_quick = all(result.status is GateStatus.PASSED for result in made.results)
     return Configuration(
         name,

@@ -12,8 +12,11 @@ from affidavit.app.answer import (
     SELF_ANCHOR,
     AnswerContext,
     anchor_receipt,
+    answer_linked,
     answer_request,
+    linked_document,
     load_answer_setup,
+    receipt_text,
     request_from_wire,
 )
 from affidavit.app.clock import datetime_of
@@ -24,14 +27,19 @@ from affidavit.app.tool_queries import (
     CallerThreads,
     NotImmediateError,
 )
-from affidavit.app.verify import ReceiptInput, trust_from, verify_steps
-from affidavit.base.canonical import sorted_compact, sorted_compact_decoded
+from affidavit.app.verify import ReceiptInput, is_linked_document, trust_from, verify_steps
+from affidavit.base.canonical import sorted_compact
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import service as faults
-from affidavit.base.json_values import JsonLimits
+from affidavit.base.json_values import JsonLimits, JsonValue
 from affidavit.base.strict_json import decode
 from affidavit.seal.keys import SigningKey
-from affidavit.seal.receipts import ReceiptTrust, ReceiptVerification
+from affidavit.seal.receipts import (
+    LinkedVerification,
+    ReceiptTrust,
+    ReceiptVerification,
+    linked_verification,
+)
 from affidavit.store.api_keys import (
     ID_BYTES,
     SALT_BYTES,
@@ -182,7 +190,10 @@ class RequestLimits:
 
 @dataclass(frozen=True, slots=True)
 class IssuedReceipt:
-    """A signed receipt as JSON text, and for the log its id and why it has no time stamp."""
+    """A signed receipt as JSON text, or linked ones.
+
+    For the log: the id, or ids with spaces between, and why there is no time stamp.
+    """
 
     id: str
     text: bytes
@@ -225,10 +236,14 @@ class AnswerService:
         except NotImmediateError:
             return None
 
-    def verify(self, raw: bytes, limits: JsonLimits, name: str) -> ReceiptVerification:
-        """Verify a receipt with the keys of the project and the config."""
-        receipt = ReceiptInput(name, raw=raw, limits=limits).receipt()
-        return verify_steps(receipt, self._trust.get(), datetime_of(None))
+    def verify(
+        self, raw: bytes, limits: JsonLimits, name: str
+    ) -> ReceiptVerification | LinkedVerification:
+        """Verify a receipt, or linked ones, with the keys of the project and the config."""
+        receipts = ReceiptInput(name, raw=raw, limits=limits).receipts()
+        at = datetime_of(None)
+        each = tuple(verify_steps(receipt, self._trust.get(), at) for receipt in receipts)
+        return linked_verification(each) if is_linked_document(raw) else each[0]
 
     @cached_property
     def coverage(self) -> bytes:
@@ -256,17 +271,23 @@ class AnswerService:
         request = request_from_wire(value, max_deadline_ms=limits.max_deadline_ms)
         key = self._signing.get()
         context = replace(self._context(key), threads=threads, started_at=started_at)
-        receipt = answer_request(request, context, key)
-        anchor_problem = None
+        if not request.split:
+            receipt, problem = self._anchored(answer_request(request, context, key))
+            return IssuedReceipt(str(receipt["receipt_id"]), receipt_text(receipt), problem)
+        pairs = [self._anchored(receipt) for receipt in answer_linked(request, context, key)]
+        receipts = [receipt for receipt, _ in pairs]
+        ids = " ".join(str(receipt["receipt_id"]) for receipt in receipts)
+        problem = next((problem for _, problem in pairs if problem is not None), None)
+        return IssuedReceipt(ids, receipt_text(linked_document(receipts)), problem)
+
+    def _anchored(self, receipt: dict[str, JsonValue]) -> tuple[dict[str, JsonValue], str | None]:
+        """Return the receipt with its anchor, or without one and the reason."""
         try:
-            receipt = anchor_receipt(receipt, self._config.anchor)
+            return anchor_receipt(receipt, self._config.anchor), None
         except AffidavitError as error:
             if self._config.anchor_required:
                 raise
-            anchor_problem = error.message
-        # Signing has encoded the receipt once, so every value in it is known to be JSON.
-        text = sorted_compact_decoded(receipt)
-        return IssuedReceipt(str(receipt["receipt_id"]), text, anchor_problem)
+            return receipt, error.message
 
     def _context(self, key: SigningKey) -> AnswerContext:
         return self._setup.context(self._config.issuer or self._setup.issuer or key.public.id)

@@ -5,11 +5,12 @@ An input that cannot be read is an outcome too, so that one bad file does not hi
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -22,6 +23,7 @@ from affidavit.base.json_values import DOCUMENT_LIMITS, JsonLimits, JsonValue
 from affidavit.base.strict_json import decode, read_lines, split_lines
 from affidavit.base.text import excerpt
 from affidavit.checks.receipt import (
+    MAX_LINKED,
     ReceiptBody,
     ReplayDifference,
     ReplayDifferenceKind,
@@ -34,15 +36,18 @@ from affidavit.checks.receipt import (
 )
 from affidavit.checks.routes import RouteTable
 from affidavit.seal.keys import TrustedKeys, trusted_keys_from
+from affidavit.seal.links import LINKED_RECEIPTS, LinkedSet
 from affidavit.seal.receipts import (
     ROUTING,
     Receipt,
     ReceiptTrust,
     ReceiptVerification,
     evidence_step,
+    receipt_from,
     receipt_from_bytes,
     replay_step,
     routing_step,
+    sets_of,
     skipped,
     verify_receipt,
     with_token,
@@ -56,6 +61,9 @@ _ENDINGS: Final = (".json", *LINE_ENDINGS)
 _WHITE_SPACE: Final = b" \t\r\n"
 _MAX_BYTES: Final = DOCUMENT_LIMITS.max_bytes
 _RECEIPTS_PER_TASK: Final = 64  # About 10 ms of work for a process.
+
+_LINKED_DOCUMENT: Final = re.compile(rb'\s*\{\s*"' + LINKED_RECEIPTS.encode() + rb'"\s*:')
+_Read = TypeVar("_Read")
 
 VerifiedReceipt: TypeAlias = VerifiedInput[ReceiptVerification]
 ReceiptOutcome: TypeAlias = VerifiedReceipt | UnreadableInput
@@ -129,15 +137,39 @@ class ReceiptInput(Struct, frozen=True):
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def receipt(self) -> Receipt:
-        """Read the receipt; an error names the file and the line."""
+        """Read the one receipt; an error names the file and the line."""
+        return self._read(receipt_from_bytes)
+
+    def receipts(self) -> tuple[Receipt, ...]:
+        """Read the receipt, or all of a document that holds linked ones."""
+        return self._read(_receipts_from_bytes)
+
+    def _read(self, decode_receipts: Callable[[bytes, JsonLimits], _Read]) -> _Read:
         try:
             raw = read_bounded(self.file, _MAX_BYTES) if self.raw is None else self.raw
-            return receipt_from_bytes(raw, self.limits)
+            return decode_receipts(raw, self.limits)
         except AffidavitError as error:
             # The decoder counts lines from the start of `raw`.
             line = error.where.line if self.line is None else self.line
             where = Where(self.file, line, error.where.field)
             raise AffidavitError(error.fault, where, **error.values) from None
+
+
+def is_linked_document(raw: bytes) -> bool:
+    """Say whether a text starts as a document of linked receipts does."""
+    return _LINKED_DOCUMENT.match(raw) is not None
+
+
+def _receipts_from_bytes(raw: bytes, limits: JsonLimits) -> tuple[Receipt, ...]:
+    if not is_linked_document(raw):
+        return (receipt_from_bytes(raw, limits),)
+    document = decode(raw, limits)
+    linked = document.get(LINKED_RECEIPTS) if isinstance(document, dict) else None
+    is_alone = isinstance(document, dict) and len(document) == 1
+    if not is_alone or not isinstance(linked, list) or not 1 <= len(linked) <= MAX_LINKED:
+        problem = f"it is not {{{LINKED_RECEIPTS}}} with a list of 1 to {MAX_LINKED} receipts"
+        raise AffidavitError(faults.RECEIPT_FORMAT, problem=problem)
+    return tuple(receipt_from(each) for each in linked)
 
 
 def receipt_inputs_in(files: Iterable[Path]) -> Iterator[ReceiptInput]:
@@ -209,18 +241,25 @@ class ReceiptVerifier(Struct, frozen=True):
 
     def __call__(self, inputs: Sequence[ReceiptInput]) -> tuple[ReceiptOutcome, ...]:
         """Verify receipts; their files are read here, in the process that does the work."""
-        return tuple(map(self.verify, inputs))
+        return tuple(chain.from_iterable(map(self.verify, inputs)))
 
-    def verify(self, subject: ReceiptInput) -> ReceiptOutcome:
-        """Verify one receipt."""
+    def verify(self, subject: ReceiptInput) -> tuple[ReceiptOutcome, ...]:
+        """Verify one receipt, or all of a document that holds linked ones."""
         try:
-            receipt = subject.receipt()
+            if self.token is None:
+                receipts = subject.receipts()
+            else:
+                receipts = (with_token(subject.receipt(), self.token),)
         except AffidavitError as error:
-            return UnreadableInput("receipt", subject.name, error)
-        if self.token is not None:
-            receipt = with_token(receipt, self.token)
-        verification = verify_steps(receipt, self.trust, self.at, self.routes)
-        return VerifiedInput("receipt", subject.name, verification)
+            return (UnreadableInput("receipt", subject.name, error),)
+        return tuple(
+            VerifiedInput(
+                "receipt",
+                subject.name if len(receipts) == 1 else f"{subject.name}, receipt {number}",
+                verify_steps(receipt, self.trust, self.at, self.routes),
+            )
+            for number, receipt in enumerate(receipts, 1)
+        )
 
     def verify_all(self, inputs: Iterable[ReceiptInput], jobs: int) -> Iterator[ReceiptOutcome]:
         """Yield the outcome of each receipt, in order; `jobs` processes share the work."""
@@ -231,6 +270,11 @@ class ReceiptVerifier(Struct, frozen=True):
         from affidavit.engine.local import run_in_order
 
         return chain.from_iterable(run_in_order(self, batches, jobs))
+
+
+def linked_sets_of(outcomes: Iterable[ReceiptOutcome]) -> tuple[LinkedSet, ...]:
+    """Return the sets of linked receipts among the outcomes. Only valid receipts count."""
+    return sets_of(each.verification for each in outcomes if isinstance(each, VerifiedInput))
 
 
 def require_receipts(outcomes: Sequence[ReceiptOutcome]) -> None:

@@ -209,9 +209,10 @@ def require_canonical(raw: bytes, limits: JsonLimits = DOCUMENT_LIMITS) -> JsonV
     but a person or a reader that normalises takes them for one.
     """
     value = decode(raw, limits)
-    if not raw.isascii() or b"\\" in raw:
-        _refuse_colliding_keys_within(value)
     canonical = jcs(value)
+    # It has no escapes but those of control characters, and ASCII keys never collide.
+    if not canonical.isascii():
+        _refuse_colliding_keys_within(value)
     if canonical != raw:
         line, column = line_and_column(raw, _first_difference(raw, canonical))
         raise AffidavitError(NOT_CANONICAL, Where(line=line), place=f"column {column}")

@@ -33,7 +33,6 @@ from affidavit.checks.facts import (
 from affidavit.checks.operators import (
     NESTING,
     OPERATORS,
-    TYPES,
     Expectation,
     ExpectationOutcome,
     ExpectationResult,
@@ -41,7 +40,9 @@ from affidavit.checks.operators import (
     Operator,
     OperatorResult,
 )
+from affidavit.checks.schemas import find_schema_problem
 from affidavit.checks.values import (
+    TYPES,
     PathLookup,
     display_value,
     exact_json,
@@ -54,7 +55,7 @@ from affidavit.checks.values import (
 
 MAX_EXPECTATIONS: Final = 8
 MAX_CHECKS: Final = 20
-"""Checks beyond this number are listed as `not_checked`, not refused."""
+"""Checks of one receipt. Those beyond are `not_checked`, or are in a linked receipt."""
 
 CheckId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}\Z")]
 
@@ -163,6 +164,10 @@ def _validate_expectation(
             operator=expectation.op,
             takes=operator.operand.value,
         )
+    if operator.operand is Operand.SCHEMA and (problem := find_schema_problem(expectation.value)):
+        raise AffidavitError(
+            faults.CHECK_SCHEMA, Where(field=f"{place}.value"), check=check, problem=problem
+        )
 
 
 def _invalid_operand_field(expectation: Expectation, operand: Operand) -> str | None:
@@ -212,6 +217,7 @@ _OPERAND_CHECKS: Final = {
     Operand.TYPE: lambda value: isinstance(value, str) and value in TYPES,
     Operand.EXPECTATION: _is_simple_expectation,
     Operand.EXPECTATIONS: _are_simple_expectations,
+    Operand.SCHEMA: lambda value: value is not msgspec.UNSET,
     Operand.NOTHING: lambda value: value is msgspec.UNSET,
     Operand.VALUE: lambda value: value is not msgspec.UNSET,
     Operand.PAIR: lambda value: isinstance(value, list) and len(value) == 2,
@@ -327,11 +333,11 @@ def checks_needing_evidence(
 ) -> tuple[Check, ...]:
     """Return the checks whose tools must be queried.
 
-    These are the checks within the cap that name a known tool and have all its arguments.
+    These are the checks that name a known tool and have all its arguments.
     """
     return tuple(
         check
-        for check in checks[:MAX_CHECKS]
+        for check in checks
         if (tool := tools.get(check.tool)) and not missing_args(tool.required_args, check.args)
     )
 
@@ -341,7 +347,7 @@ def require_declared_args(checks: Sequence[Check], tools: Mapping[str, Tool]) ->
 
     No source would read it, and the receipt would say that it was asked.
     """
-    for number, check in enumerate(checks[:MAX_CHECKS]):
+    for number, check in enumerate(checks):
         if tool := tools.get(check.tool):
             declared = (*tool.required_args, *tool.optional_args)
             for name in check.args:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, StrEnum
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -19,8 +19,10 @@ from affidavit.base.timestamps import (
     is_older,
     seconds_text,
 )
+from affidavit.checks.schemas import find_mismatch
 from affidavit.checks.values import (
     MAX_NUMERAL,
+    TYPES,
     ExactNumber,
     PathLookup,
     display_value,
@@ -369,23 +371,19 @@ def _length_comparison(holds: Callable[[int, int], bool]) -> Comparison:
     return compare
 
 
-TYPES: Final[Mapping[str, Callable[[JsonValue], bool]]] = MappingProxyType(
-    {
-        "null": lambda value: value is None,
-        "boolean": lambda value: isinstance(value, bool),
-        "integer": lambda value: is_number(value) and value == int(cast(float, value)),
-        "number": is_number,
-        "string": lambda value: isinstance(value, str),
-        "array": lambda value: isinstance(value, list),
-        "object": lambda value: isinstance(value, dict),
-    }
-)
-"""The types of JSON Schema. A whole number is an integer, also if it is written as 1.0."""
-
-
 def is_type(observed: JsonValue, expected: str) -> OperatorResult:
     """`is_type`: the value has this type."""
     return operator_result(TYPES[expected](observed))
+
+
+def matches_schema(observed: JsonValue, expected: dict[str, Any]) -> OperatorResult:
+    """`matches_schema`: the value is as the schema says."""
+    found = find_mismatch(observed, expected)
+    return (
+        not_evaluable(found)
+        if isinstance(found, str)
+        else operator_result(not found, str(found or ""))
+    )
 
 
 class Operand(Enum):
@@ -400,9 +398,11 @@ class Operand(Enum):
     COUNT = "`value`: a whole number that is not negative, and no `tol`"
     TYPE = "`value`: null, boolean, integer, number, string, array or object, and no `tol`"
     EXPECTATION = (
-        "`value`: one expectation without every, some, any_of, fresh_within_s, and no `tol`"
+        "`value`: one expectation without every, some, any_of, matches_schema and fresh_within_s,"
+        " and no `tol`"
     )
     EXPECTATIONS = "`value`: a list of 1 to 8 expectations as for every, and no `tol`"
+    SCHEMA = "`value`: a JSON Schema, and no `tol`"
 
 
 Apply: TypeAlias = Callable[[PathLookup, Expectation, int], OperatorResult]
@@ -574,7 +574,7 @@ _ENGINE_1_0: Final[Mapping[str, Operator]] = MappingProxyType(
     }
 )
 
-OPERATORS: Final[Mapping[str, Operator]] = MappingProxyType(
+_ENGINE_1_1: Final[Mapping[str, Operator]] = MappingProxyType(
     {
         **_ENGINE_1_0,
         "fresh_within_s": Operator(
@@ -591,10 +591,14 @@ OPERATORS: Final[Mapping[str, Operator]] = MappingProxyType(
         "some": Operator(Operand.EXPECTATION, _some),
     }
 )
-NESTING: Final = frozenset({"any_of", "every", "some"})
+OPERATORS: Final[Mapping[str, Operator]] = MappingProxyType(
+    {**_ENGINE_1_1, "matches_schema": Operator(Operand.SCHEMA, _value_operator(matches_schema))}
+)
+NESTING: Final = frozenset({"any_of", "every", "some", "matches_schema"})
 
-ENGINE_VERSION: Final = "1.1.0"
+FIRST_ENGINE: Final = "1.0.0"
+ENGINE_VERSION: Final = "1.2.0"
 ENGINES: Final[Mapping[str, Mapping[str, Operator]]] = MappingProxyType(
-    {"1.0.0": _ENGINE_1_0, ENGINE_VERSION: OPERATORS}
+    {FIRST_ENGINE: _ENGINE_1_0, "1.1.0": _ENGINE_1_1, ENGINE_VERSION: OPERATORS}
 )
 """The operators of every engine version, so that old receipts are replayed by their own rules."""

@@ -11,7 +11,9 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 import msgspec
 
 from affidavit.base.canonical import sorted_compact_decoded, write_sorted
-from affidavit.base.errors import AffidavitError
+from affidavit.base.digest import sha256_hex
+from affidavit.base.errors import AffidavitError, Where
+from affidavit.base.faults import receipts as faults
 from affidavit.base.json_values import JsonValue
 from affidavit.base.text import excerpt
 from affidavit.base.timestamps import parse_nanoseconds
@@ -41,7 +43,7 @@ from affidavit.checks.facts import (
     fact_digest,
     make_fact,
 )
-from affidavit.checks.operators import ENGINE_VERSION, ENGINES, Operator
+from affidavit.checks.operators import ENGINE_VERSION, ENGINES, FIRST_ENGINE, Operator
 from affidavit.checks.routes import ROUTE_RULE, QuestionRoute, RouteTable, compile_question
 from affidavit.checks.values import display_value
 
@@ -75,6 +77,23 @@ class ReproduceV1(_ReceiptPart, frozen=True):
     tools: dict[str, ToolRequirementsV1]
 
 
+MAX_LINKED: Final = 5
+"""Receipts of one request. Half of the threads that query sources suffice for 100 checks of two."""
+Sha256Hex = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+
+
+class LinkV1(_ReceiptPart, frozen=True):
+    """Which of several linked receipts this is, for a request with more checks than one holds.
+
+    `checks_sha256` has the digest of the checks of each of them, so each states what all are about.
+    `previous_sha256` is the digest of the content of the one before, which the first does not have.
+    """
+
+    number: Annotated[int, msgspec.Meta(ge=1, le=MAX_LINKED)]
+    checks_sha256: Annotated[list[Sha256Hex], msgspec.Meta(min_length=2, max_length=MAX_LINKED)]
+    previous_sha256: Sha256Hex | msgspec.UnsetType = msgspec.UNSET
+
+
 class AnswerV1(_ReceiptPart, frozen=True, kw_only=True):
     """The body of a receipt, without receipt_id, signature and anchor."""
 
@@ -91,6 +110,7 @@ class AnswerV1(_ReceiptPart, frozen=True, kw_only=True):
     reproduce: ReproduceV1
     advisory: bool | msgspec.UnsetType = msgspec.UNSET
     disclaimers: list[str] | msgspec.UnsetType = msgspec.UNSET
+    linked: LinkV1 | msgspec.UnsetType = msgspec.UNSET
     question: str | msgspec.UnsetType = msgspec.UNSET
     route: QuestionRoute | msgspec.UnsetType = msgspec.UNSET
     served_by: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
@@ -114,7 +134,9 @@ class RefusalV1(_ReceiptPart, frozen=True, kw_only=True):
 
 
 # How each engine assesses facts. Its operators are those of `ENGINES`.
-_FACT_RULES: Final = {"1.0.0": FIRST_FACT_RULE, ENGINE_VERSION: FACT_RULE}
+_FACT_RULES: Final = {
+    engine: FIRST_FACT_RULE if engine == FIRST_ENGINE else FACT_RULE for engine in ENGINES
+}
 _RULES: Final = frozenset({EVALUATION_RULE, CONFIDENCE_RULE, ROUTE_RULE, *_FACT_RULES.values()})
 CANONICALIZATION: Final = "json-sorted-compact"
 DISCLAIMERS: Final = (
@@ -130,12 +152,13 @@ ReceiptBody: TypeAlias = dict[str, Any]
 
 
 class ReceiptContext(msgspec.Struct, frozen=True, kw_only=True):
-    """Issuer and time of an answer, and the question and route that it came from, if any."""
+    """Issuer and time of an answer, the question and route that it came from, and its link."""
 
     issuer: str
     at: str
     question: str | None = None
     route: QuestionRoute | None = None
+    link: LinkV1 | None = None
     served_by: dict[str, JsonValue] | None = None
     disclaimers: tuple[str, ...] = DISCLAIMERS
 
@@ -166,6 +189,7 @@ def answer_body(
         ),
         advisory=True,
         disclaimers=list(context.disclaimers),
+        linked=_or_unset(context.link),
         question=_or_unset(context.question),
         route=_or_unset(context.route),
         served_by=_or_unset(context.served_by),
@@ -173,6 +197,32 @@ def answer_body(
     )
     body: ReceiptBody = msgspec.to_builtins(answer)
     return body
+
+
+def linked_parts(checks: Sequence[Check]) -> tuple[Sequence[Check], ...]:
+    """Return the checks of each receipt, or raise if there are more than linked receipts hold."""
+    if len(checks) > MAX_LINKED * MAX_CHECKS:
+        raise AffidavitError(
+            faults.CHECKS_TOO_MANY,
+            Where(field="checks"),
+            count=len(checks),
+            limit=MAX_LINKED * MAX_CHECKS,
+        )
+    return tuple(checks[start : start + MAX_CHECKS] for start in range(0, len(checks), MAX_CHECKS))
+
+
+def checks_digest(checks: Iterable[Check]) -> str:
+    """Return the digest of checks as they were asked, without their results."""
+    asked: list[JsonValue] = [
+        {name: each[name] for name in Check.__struct_fields__ if name in each}
+        for each in map(msgspec.to_builtins, checks)
+    ]
+    return sha256_hex(sorted_compact_decoded(asked))
+
+
+def body_digest(body: ReceiptBody) -> str:
+    """Return the digest of the content of a receipt. Its id starts with the same digits."""
+    return sha256_hex(sorted_compact_decoded(body))
 
 
 def _computed_members(results: Sequence[CheckResult], facts: Mapping[str, Fact]) -> dict[str, Any]:
@@ -443,7 +493,21 @@ def _recomputed_members(answer: AnswerV1, moment: int) -> dict[str, Any]:
         _rebuild_result(number, check, facts, tools, moment=moment, operators=operators)
         for number, check in enumerate(answer.checks)
     ]
-    return _computed_members(results, {digest: each.fact for digest, each in facts.items()})
+    computed = _computed_members(results, {digest: each.fact for digest, each in facts.items()})
+    if answer.linked is not msgspec.UNSET:
+        computed["linked"] = _rebuild_link(answer.linked, answer.checks)
+    return computed
+
+
+def _rebuild_link(link: LinkV1, checks: Sequence[Check]) -> LinkV1:
+    """Return the link with the digest of its own checks computed again."""
+    if link.number > len(link.checks_sha256):
+        raise _UnreplayableError("linked.number: there are fewer receipts")
+    if (link.number == 1) is not (link.previous_sha256 is msgspec.UNSET):
+        raise _UnreplayableError("linked.previous_sha256: all but the first have it")
+    digests = list(link.checks_sha256)
+    digests[link.number - 1] = checks_digest(checks)
+    return msgspec.structs.replace(link, checks_sha256=digests)
 
 
 def _rebuild_result(
@@ -566,6 +630,6 @@ def replay_route(receipt: Mapping[str, Any], table: RouteTable) -> RoutingReplay
     }
     found = tuple(json_differences(signed, recomputed))
     engine = receipt["reproduce"]["evaluator"]["engine_version"]
-    if found and engine != ENGINE_VERSION:
+    if found and engine == FIRST_ENGINE:
         return RoutingReplay(unreplayable=f"the routing of answer-eval/{engine}: {found[0]}")
     return RoutingReplay(found)

@@ -5,10 +5,11 @@ tenth and comparisons are exact. The N and P rules of docs/checks.md; answer-eva
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
@@ -46,6 +47,20 @@ def is_scalar(value: JsonValue) -> bool:
 def is_number(value: JsonValue) -> bool:
     """Say whether a value is a JSON number. Unlike in Python, true and false are not."""
     return type(value) is int or type(value) is float
+
+
+TYPES: Final[Mapping[str, Callable[[JsonValue], bool]]] = MappingProxyType(
+    {
+        "null": lambda value: value is None,
+        "boolean": lambda value: isinstance(value, bool),
+        "integer": lambda value: is_number(value) and value == int(cast(float, value)),
+        "number": is_number,
+        "string": lambda value: isinstance(value, str),
+        "array": lambda value: isinstance(value, list),
+        "object": lambda value: isinstance(value, dict),
+    }
+)
+"""The types of JSON Schema. A whole number is an integer, also if it is written as 1.0."""
 
 
 def find_number(value: JsonValue) -> ExactNumber | None:

@@ -31,7 +31,9 @@ from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import Cell, Tone
 
 if TYPE_CHECKING:
-    from affidavit.app.answer import AnswerRequest
+    from collections.abc import Sequence
+
+    from affidavit.app.answer import AnswerContext, AnswerRequest, AnswerSetup
     from affidavit.app.tool_queries import ToolWithSources
     from affidavit.checks.routes import CoverageV1
     from affidavit.seal.keys import SigningKey
@@ -60,6 +62,10 @@ _VERDICT_TONES: Final = {
             "with a time stamp of this authority",
         ),
         Example("affidavit answer --file data.json 'price <= 10'", "one line, no configuration"),
+        Example(
+            "affidavit answer many.yaml --split -o receipts.json",
+            "more than 20 checks, in receipts that are linked",
+        ),
         Example("cat checks.json | affidavit answer - --json", "the receipt itself, for machines"),
     ),
     exits={
@@ -87,6 +93,11 @@ _VERDICT_TONES: Final = {
     type=FiniteFloatRange(0, 1),
     help="The confidence that an answer needs; with less the exit code is 3.",
 )
+@click.option(
+    "--split",
+    is_flag=True,
+    help="Answer more than 20 checks, up to 100, in several receipts that are linked.",
+)
 @click.option("--question", help="A question instead of checks; the route table compiles it.")
 @tools_option
 @routes_option
@@ -108,6 +119,7 @@ def answer(
     checks: Path | None,
     file: Path | None,
     min_confidence: float,
+    split: bool,
     question: str | None,
     tools: Path | None,
     routes: Path | None,
@@ -124,21 +136,14 @@ def answer(
     All sources of all tools are queried at the same time. The receipt is ready by the deadline and
     says what was observed for each check. It can be verified offline: see `affidavit verify`.
     """
-    from affidavit.app.answer import (
-        answer_request,
-        exit_for_receipt,
-        file_setup,
-        load_answer_setup,
-        receipt_path,
-        write_receipt,
-    )
+    from affidavit.app.answer import exit_for_receipt, file_setup, load_answer_setup
     from affidavit.app.keys import key_folder
 
     require_authority_option(anchor, anchor_required)
     if output is not None:
         reject_overwrites([output], [checks, file, tools, routes])
         reject_folder(output)
-    request = read_request(checks, file, question, deadline_ms)
+    request = read_request(checks, file, question, deadline_ms, split=split)
     if request.question is None:
         reject_options("is for a question: checks name their tools themselves", "routes")
     setup = load_answer_setup(tools, routes, project) if file is None else file_setup(file)
@@ -146,21 +151,100 @@ def answer(
         # Files of the project that are not on the command line are protected, too.
         keys = key_folder(project).registry_path.parent.glob("*")
         reject_overwrites([output], [setup.config, setup.routes_file, *keys])
+    if file is not None and not (key or issuer or anchor or output) and not has_key(project):
+        return print_unsigned(terminal, request, setup, min_confidence)
     signer = signing_key(project, key)
     context = setup.context(issuer or setup.issuer or signer.public.id)
     with terminal.watch("Asking the tools"):
-        receipt = answer_request(request, context, signer)
-    receipt, problem = anchored(receipt, anchor, anchor_required)
-    path = output or receipt_path(project, str(receipt["receipt_id"]))
-    write_receipt(path, receipt)
-    if terminal.json:
-        terminal.print_json(receipt)
-        terminal.note(f"receipt in {path}")
-    else:
-        print_receipt(terminal, receipt, path)
+        signed = sign_answers(request, context, signer)
+    receipts, problem = anchor_all(signed, anchor, anchor_required)
+    paths = write_receipts(receipts, output, project, linked=request.split)
+    shown = print_receipts(terminal, receipts, paths, linked=request.split)
     if problem is not None:
         terminal.print(f"Written without a time stamp. {problem}")
-    return exit_for_receipt(receipt, min_confidence)
+    return exit_for_receipt(shown, min_confidence)
+
+
+def sign_answers(
+    request: "AnswerRequest", context: "AnswerContext", signer: "SigningKey"
+) -> tuple[dict[str, Any], ...]:
+    """Return the signed receipt, or as many linked ones as the checks need."""
+    from affidavit.app.answer import answer_linked, answer_request
+
+    if request.split:
+        return answer_linked(request, context, signer)
+    return (answer_request(request, context, signer),)
+
+
+def anchor_all(
+    receipts: "Sequence[dict[str, Any]]", anchor: str | None, required: bool
+) -> tuple[list[dict[str, Any]], AffidavitError | None]:
+    """Return the receipts with their anchors, and the first reason why one has none."""
+    pairs = [anchored(receipt, anchor, required) for receipt in receipts]
+    problems = (problem for _, problem in pairs if problem is not None)
+    return [receipt for receipt, _ in pairs], next(problems, None)
+
+
+def write_receipts(
+    receipts: "Sequence[dict[str, Any]]", output: Path | None, project: Path, *, linked: bool
+) -> list[Path]:
+    """Write the receipts: linked ones to one file if it is named, otherwise each to its own."""
+    from affidavit.app.answer import linked_document, receipt_path, write_receipt
+
+    if output is not None:
+        write_receipt(output, linked_document(receipts) if linked else receipts[0])
+        return [output]
+    paths = [receipt_path(project, receipt["receipt_id"]) for receipt in receipts]
+    for path, receipt in zip(paths, receipts, strict=True):
+        write_receipt(path, receipt)
+    return paths
+
+
+def print_receipts(
+    terminal: Terminal,
+    receipts: "Sequence[dict[str, Any]]",
+    paths: "Sequence[Path]",
+    *,
+    linked: bool,
+) -> dict[str, Any]:
+    """Print the receipts and where they are, and return the answer that they give together."""
+    from affidavit.app.answer import composed_answer, linked_document
+
+    together = composed_answer(receipts) if linked else receipts[0]
+    places = ", ".join(map(str, paths))
+    if terminal.json:
+        terminal.print_json(linked_document(receipts) if linked else receipts[0])
+        terminal.note(f"receipt in {places}")
+        return together
+    print_answer(terminal, together)
+    if len(receipts) > 1:
+        terminal.print(f"Linked receipts: {len(receipts)}")
+    terminal.print(f"Receipt: {places}")
+    return together
+
+
+def has_key(project: Path) -> bool:
+    """Say whether the project has a signing key, or something that should be one."""
+    from affidavit.app.keys import key_folder
+    from affidavit.store.files import may_exist
+
+    folder = key_folder(project)
+    return may_exist(folder.registry_path) and folder.registry().active_key_id is not None
+
+
+def print_unsigned(
+    terminal: Terminal, request: "AnswerRequest", setup: "AnswerSetup", min_confidence: float
+) -> Exit:
+    """Print the answer of a project that has no key. It proves nothing to others."""
+    from affidavit.app.answer import UNSIGNED_ISSUER, exit_for_receipt, receipt_body
+
+    body = receipt_body(request, replace(setup.context(UNSIGNED_ISSUER), signed=False))
+    if terminal.json:
+        terminal.print_json(body)
+    else:
+        print_answer(terminal, body)
+    terminal.note("Not signed, so no receipt is written: `affidavit keys new` creates a key")
+    return exit_for_receipt(body, min_confidence)
 
 
 def anchored(
@@ -178,12 +262,19 @@ def anchored(
 
 
 def read_request(
-    checks: Path | None, file: Path | None, question: str | None, deadline_ms: int | None
+    checks: Path | None,
+    file: Path | None,
+    question: str | None,
+    deadline_ms: int | None,
+    *,
+    split: bool,
 ) -> "AnswerRequest":
     """Return the request from a file, standard input, the question or the assertion."""
     from affidavit.app.answer import AnswerRequest, assertion_request, request_from_bytes
     from affidavit.app.tool_queries import require_deadline
 
+    if file is not None or question is not None:
+        reject_options("is for checks", "split")
     if file is not None:
         if checks is None or question is not None:
             raise click.UsageError("--file needs one assertion, such as 'price <= 10'")
@@ -197,6 +288,7 @@ def read_request(
         request = AnswerRequest((), question)
     else:
         request = request_from_bytes(read_input(checks, MAX_REQUEST_BYTES), input_name(checks))
+        request = replace(request, split=request.split or split)
     if deadline_ms is None:
         return request
     require_deadline(deadline_ms)
@@ -217,8 +309,8 @@ def signing_key(project: Path, key_id: str | None) -> "SigningKey":
     return folder.signing_key(secret, key_id)
 
 
-def print_receipt(terminal: Terminal, receipt: dict[str, Any], path: Path) -> None:
-    """Print the table of checks, the verdict with its reasons, and the path of the receipt."""
+def print_answer(terminal: Terminal, receipt: dict[str, Any]) -> None:
+    """Print the table of checks, and the verdict with its reasons."""
     from affidavit.app.answer import confidence_advice
 
     if "checks" in receipt:
@@ -234,7 +326,6 @@ def print_receipt(terminal: Terminal, receipt: dict[str, Any], path: Path) -> No
     # One fresh source, 0.80, is the usual case.
     for why in confidence_advice(receipt, 1.0 if terminal.verbose else 0.8):
         terminal.note(why)
-    terminal.print(f"Receipt: {path}")
 
 
 def _check_row(check: dict[str, Any]) -> tuple[Cell | str, ...]:

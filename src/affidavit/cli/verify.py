@@ -48,12 +48,16 @@ MAX_INPUT_BYTES = 256 * 1024 * 1024
             "and how its question became checks",
         ),
         Example("affidavit answer checks.json --json | affidavit verify -", "from a pipe"),
+        Example(
+            "affidavit answer checks.json --split --json | affidavit verify -",
+            "linked receipts, and whether all of them are there",
+        ),
     ),
     exits={
         Exit.YES: "every receipt is valid: every required check was done and holds",
         Exit.NO: "a signature holds, but its key may not be trusted",
-        Exit.UNKNOWN: "something could not be checked: an unknown key or version, no time stamp",
-        Exit.TAMPERED: "a digest, an id, a signature, a time stamp or a replay does not hold",
+        Exit.UNKNOWN: "an unknown key or version, no time stamp, or a linked receipt is missing",
+        Exit.TAMPERED: "a digest, id, signature, time stamp, replay or link does not hold",
     },
 )
 @click.argument(
@@ -109,17 +113,22 @@ def verify(
 
     Five steps: anchor, id, signature, evidence, replay. Whether a signature holds and whether its
     key may be trusted are two lines. Nothing in the receipt is taken on trust, and nothing is
-    fetched.
+    fetched. Of linked receipts, all must be there.
     """
     from affidavit.app.clock import datetime_of
     from affidavit.app.verify import (
         ReceiptVerifier,
         detached_token,
         key_files,
+        linked_sets_of,
         require_receipts,
         trust_from,
     )
-    from affidavit.reports.verification_text import receipts_as_json, receipts_text
+    from affidavit.reports.verification_text import (
+        linked_sets_text,
+        receipts_as_json,
+        receipts_text,
+    )
 
     if not tsa_roots:
         reject_options("needs --tsa-roots, whose authorities have the policy", "tsa_policy")
@@ -145,13 +154,15 @@ def verify(
     # One receipt is verified before a progress bar could appear.
     outcomes = tuple(each if total == 1 else terminal.progress(each, "Verifying receipts", total))
     require_receipts(outcomes)
+    sets = linked_sets_of(outcomes)
     if not keys:
         terminal.note(f"trusting this project's own keys ({trusted[0]}); --keys names others")
     if terminal.json:
-        terminal.print_json(receipts_as_json(outcomes, trusted))
+        terminal.print_json(receipts_as_json(outcomes, sets, trusted))
     else:
         terminal.show(receipts_text(outcomes, verbose=terminal.verbose))
-    return worst_exit(outcome.exit for outcome in outcomes)
+        terminal.show(linked_sets_text(sets))
+    return worst_exit(each.exit for each in (*outcomes, *sets))
 
 
 def find_receipts(receipts: Sequence[Path]) -> tuple["Iterator[ReceiptInput]", int | None]:

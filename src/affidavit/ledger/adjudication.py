@@ -169,6 +169,40 @@ def replay_ledger(ledger: Ledger) -> Ledger:
     )
 
 
+def is_true_to_readings(ledger: Ledger) -> bool:
+    """Say whether a stored ledger follows from its claims, readings and rules.
+
+    Another version may have worded notes, risks, questions and reasons differently, and that proves
+    nothing: the id of the ledger covers the words as they were written.
+    """
+    replayed = replay_ledger(ledger)
+    return replayed == ledger or (
+        ledger.ledger_id == _content_id(ledger)
+        and _without_words(replayed) == _without_words(ledger)
+    )
+
+
+def _without_words(ledger: Ledger) -> Ledger:
+    """Return what a ledger states, without the words for it."""
+    results = (structs.replace(each, reason="") for each in ledger.gates.results)
+    return structs.replace(
+        ledger,
+        ledger_id="",
+        entries=tuple(structs.replace(each, notes="") for each in ledger.entries),
+        risk_flags=tuple(
+            structs.replace(each, description="", mitigation="") for each in ledger.risk_flags
+        ),
+        follow_up_questions=(),
+        recommended_actions=(),
+        gates=structs.replace(ledger.gates, results=tuple(results)),
+        findings=tuple(structs.replace(each, message="") for each in ledger.findings),
+    )
+
+
+def _content_id(ledger: Ledger) -> str:
+    return content_id("led", jcs(ledger_content(ledger)))
+
+
 def undecided_entry(claim: Claim, readings: Iterable[Reading], index: CitationIndex) -> LedgerEntry:
     """Return a claim with its readings and citations, before its verdict."""
     return LedgerEntry(
@@ -283,7 +317,7 @@ def _decided_ledger(
         remarks=remarks,
         left_out=left_out,
     )
-    return structs.replace(ledger, ledger_id=content_id("led", jcs(ledger_content(ledger))))
+    return structs.replace(ledger, ledger_id=_content_id(ledger))
 
 
 def decide_entry(

@@ -15,7 +15,7 @@ from affidavit.packs.relations import Relation
 
 # Any change of what lint finds in an unchanged bundle with unchanged packs needs a new version:
 # a stored result of another engine is not replayed, and one of this engine that differs is false.
-ENGINE_VERSION: Final = "1.3"
+ENGINE_VERSION: Final = "1.4"
 _VERSION: Final = re.compile(
     r"(?:>=|=)?\s*(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?(?:[-+].*)?", re.ASCII
 )

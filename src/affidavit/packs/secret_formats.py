@@ -57,6 +57,15 @@ def looks_random(text: str) -> bool:
     return _bits(text) >= MIN_BITS
 
 
+_MIN_MIXED_BITS: Final = 3.7  # Of 20 letters that were drawn; names of two words have about 3.4.
+
+
+def _looks_issued(text: str) -> bool:
+    """Return whether the rest of a key looks random; by chance it may have few digits."""
+    is_mixed = not text.islower() and not text.isupper()
+    return looks_random(text) or (is_mixed and len(text) < 40 and _bits(text) >= _MIN_MIXED_BITS)
+
+
 _CHOSEN: Final = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])(?:(?=.*[A-Z])(?=.*[a-z])|(?=.*[!@#$%^*?]))")
 
 
@@ -172,11 +181,25 @@ _KEYS: Final = (
     ("Plaid token", "access-…", r"access-(?:sandbox|development|production)-", _UUID),
     ("Square token", "sq0…", r"sq0(?:atp|csp)-", rf"{WORD}{{22,43}}"),
     ("Facebook token", "EAA…", r"EAA", rf"{_ALNUM}{{100,250}}"),
+    ("Alibaba access key", "LTAI…", r"LTAI", rf"{_ALNUM}{{20}}"),
+    ("Clojars token", "CLOJARS_…", r"CLOJARS_", r"[a-z0-9]{60}"),
+    ("Contentful token", "CFPAT-…", r"CFPAT-", rf"{WORD}{{43}}"),
+    ("EasyPost API key", "EZ…", r"EZ[AT]K", rf"{_ALNUM}{{54}}"),
+    ("Flutterwave key", "FLWSECK…", r"FLWSECK(?:_TEST)?-", r"[a-h0-9]{12,64}-X"),
+    ("Fly.io token", "fo1_…", r"fo1_", rf"{WORD}{{43}}"),
+    # The digest in the name of an icon has small letters only.
+    ("Infracost API key", "ico-…", r"ico-", rf"(?=[a-z0-9]*[A-Z]){_ALNUM}{{32}}"),
+    ("Octopus API key", "API-…", r"API-", r"[A-Z0-9]{26}"),
+    ("Prefect API key", "pn…_…", r"pn[ub]_", r"[a-z0-9]{36}"),
+    ("ReadMe API key", "rdme_…", r"rdme_", r"[a-z0-9]{70}"),
+    ("Shippo token", "shippo_…", r"shippo_(?:live|test)_", rf"{_HEX}{{40}}"),
+    ("Sourcegraph token", "sgp_…", r"sgp_", rf"(?:{_HEX}{{16}}_|local_)?{_HEX}{{40}}"),
 )
 # Of these a long name may have the form, too.
 _LOOSE: Final = frozenset(
     ("API key", "GitLab token", "Slack token", "Grafana token", "Sentry token", "Atlassian token",
-     "Tavily API key", "Heroku API key", "Docker token", "PlanetScale token", "Figma token")
+     "Tavily API key", "Heroku API key", "Docker token", "PlanetScale token", "Figma token",
+     "Octopus API key")
 )  # fmt: skip
 # A key is a whole word, so the words of a text are searched once for all formats.
 SHORTEST_KEY: Final = 20
@@ -193,7 +216,7 @@ def _find_keys(text: str) -> Iterator[SensitiveMatch]:
         if KEY_START.match(text, start):
             for (kind, shown, *_), pattern in zip(_KEYS, _KEY_PATTERNS, strict=True):
                 match = pattern.fullmatch(text, start, end)
-                if match and (kind not in _LOOSE or looks_random(match[1])):
+                if match and (kind not in _LOOSE or _looks_issued(match[1])):
                     yield SensitiveMatch(kind, shown, start, end)
                     break
 
@@ -271,6 +294,19 @@ _SECRET_FORMATS: Final = (
         looks_random,
     ),
     _secret_format(
+        "1Password service token", "ops_eyJ…", "ops_eyj", r"(?<![\w-])ops_eyJ[A-Za-z0-9+/]{200,}"
+    ),
+    _secret_format("Fly.io token", "fm2_…", "fm2_", r"(?<![\w-])fm2_[A-Za-z0-9+/]{100,}"),
+    _secret_format(
+        "OpenShift token", "sha256~…", "sha256~", rf"(?<![\w-])sha256~{WORD}{{43}}{_RIGHT}"
+    ),
+    _secret_format(
+        "Dynatrace token",
+        "dt0….…",
+        "dt0",
+        rf"(?<![\w-])dt0[a-zA-Z][0-9]{{2}}\.[A-Z0-9]{{24}}\.[A-Z0-9]{{64}}{_RIGHT}",
+    ),
+    _secret_format(
         "Airtable token", "pat….…", "pat", rf"(?<![\w-])pat{_ALNUM}{{14}}\.{_HEX}{{64}}{_RIGHT}"
     ),
     _secret_format(
@@ -312,7 +348,8 @@ _SECRET_FORMATS: Final = (
         "assigned secret",
         "…=…",
         "secret|token|key",
-        r"(?<![A-Za-z0-9])(?i:secret|token|(?:api|access|account|auth|encryption|private|secret|signing)"
+        r"(?<![A-Za-z0-9])(?<!(?i:page)[_-])(?<!(?i:next)[_-])(?<!(?i:tion)[_-])(?<!(?i:sync)[_-])"
+        r"(?i:secret|token|(?:api|access|account|auth|encryption|private|secret|signing)"
         r"[_-]?key)[\"']?\s{0,3}[=:]\s{0,3}[\"']?([^\s\"'&,;]{8,500})",
         lambda text: looks_random(text) and not is_placeholder(text),
     ),
@@ -382,6 +419,14 @@ _SECRET_NAME_ENDS: Final = (
     "accesskey",
     "secretkey",
 )
+# The names of places in a list of pages, which look as random.
+_PAGING_NAME_ENDS: Final = (
+    "pagetoken",
+    "nexttoken",
+    "continuationtoken",
+    "paginationtoken",
+    "synctoken",
+)
 _LONGEST_NAME: Final = 60  # No longer name is taken for that of a secret.
 _SEPARATORS: Final = str.maketrans("", "", "_-. ")
 MIN_SECRET_LETTERS: Final = 8
@@ -393,6 +438,8 @@ def is_secret_by_name(name: str, text: str) -> bool:
         return False
     plain = name.translate(_SEPARATORS).lower()
     if not plain.endswith(_SECRET_NAME_ENDS) and plain not in _SECRET_NAMES:
+        return False
+    if plain.endswith(_PAGING_NAME_ENDS):
         return False
     is_said = plain in _SECRET_NAMES or looks_random(text)
     return is_said and " " not in text and not is_placeholder(text)

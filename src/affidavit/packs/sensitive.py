@@ -139,6 +139,9 @@ _MARKS: Final = (
     "/api/webhooks/",
     "q~",
     "sig=",
+    "sha256~",
+    "fm2_",
+    "ops_eyj",
 )
 _NAMES: Final = (
     *(

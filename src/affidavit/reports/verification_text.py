@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from affidavit.base.exits import Exit, worst_exit
+from affidavit.base.faults import CATALOG
 from affidavit.base.text import excerpt
 from affidavit.reports.text_tables import (
     Cell,
@@ -16,6 +17,7 @@ from affidavit.reports.text_tables import (
     single_line,
     text_table,
 )
+from affidavit.seal.links import LinkedSet
 from affidavit.seal.receipts import SIGNATURE, ReceiptVerification
 from affidavit.seal.verification import StepStatus, UnreadableInput, VerificationStep, VerifiedInput
 
@@ -51,19 +53,32 @@ _UNFINISHED: Final = "the run is unfinished"
 
 
 def receipts_as_json(
-    outcomes: Sequence[ReceiptOutcome], trusted: Sequence[Path]
+    outcomes: Sequence[ReceiptOutcome], sets: Sequence[LinkedSet], trusted: Sequence[Path]
 ) -> dict[str, object]:
     """Return all outcomes; the shape is the same for one receipt and for many."""
     exits = Counter(outcome.exit for outcome in outcomes)
+    exit = worst_exit([*exits, *(each.exit for each in sets)])
     return {
-        "valid": set(exits) == {Exit.YES},
-        "exit": int(worst_exit(exits)),
+        "valid": exit is Exit.YES,
+        "exit": int(exit),
         "trusted_keys": [str(path) for path in trusted],
         "counts": {
             cell.text.replace(" ", "_"): exits[code] for code, cell in _RESULT_CELLS.items()
         },
         "receipts": [outcome.as_wire() for outcome in outcomes],
+        "linked": sets,
     }
+
+
+def linked_sets_text(sets: Sequence[LinkedSet]) -> Iterator[TextPart]:
+    """Yield a line for each set of linked receipts, and what to do if it is not whole."""
+    for each in sets:
+        known = ", ".join(found for found in each.receipts if found is not None)
+        if each.code is None:
+            yield f"Linked receipts: {each.detail} ({known})"
+        else:
+            yield f"{each.code} {each.detail} ({known})"
+            yield f"Next: {CATALOG[each.code].next_step}"
 
 
 def receipts_text(outcomes: Sequence[ReceiptOutcome], *, verbose: bool) -> Iterator[TextPart]:

@@ -13,7 +13,7 @@ only what is checked, except `how` and `note`, which other issuers write and whi
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -36,6 +36,13 @@ from affidavit.seal.crypto import (
     to_base64url,
 )
 from affidavit.seal.keys import RECEIPT_SIGNING, KeyRecord, KeyStatus, SigningKey, TrustedKeys
+from affidavit.seal.links import (
+    LinkedReceipt,
+    LinkedSet,
+    ReceiptLink,
+    find_link,
+    linked_sets,
+)
 from affidavit.seal.rfc3161 import TimeStamp, TimeStampTrust, check_token, require_imprint
 from affidavit.seal.verification import StepStatus, VerificationStep
 
@@ -283,6 +290,8 @@ class ReceiptVerification(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     said: ReceiptStatement
     not_interpreted: tuple[str, ...] = ()
     """Members that the signature covers and no rule of ours reads."""
+    link: ReceiptLink | msgspec.UnsetType = msgspec.UNSET
+    """Which of several linked receipts it is, if it is valid and one of them."""
 
     @property
     def problem(self) -> VerificationStep | None:
@@ -291,6 +300,36 @@ class ReceiptVerification(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
         decisive = (step for step, fault in wrong if fault.exit is self.exit)
         failed = (step for step, _ in wrong if step.status is StepStatus.FAILED)
         return next(decisive, next(failed, wrong[0][0] if wrong else None))
+
+
+class LinkedVerification(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The verifications of linked receipts, and whether they belong together."""
+
+    valid: bool
+    exit: Exit
+    receipts: tuple[ReceiptVerification, ...]
+    sets: tuple[LinkedSet, ...]
+
+    @property
+    def receipt_id(self) -> str:
+        """The ids of the receipts, with spaces between them."""
+        return " ".join(each.receipt_id for each in self.receipts)
+
+
+def sets_of(verifications: Iterable[ReceiptVerification]) -> tuple[LinkedSet, ...]:
+    """Return the sets of linked receipts among the verifications. Only valid receipts count."""
+    return linked_sets(
+        LinkedReceipt(each.receipt_id, each.link)
+        for each in verifications
+        if isinstance(each.link, ReceiptLink)
+    )
+
+
+def linked_verification(receipts: tuple[ReceiptVerification, ...]) -> LinkedVerification:
+    """Return the verification of receipts that should belong together."""
+    sets = sets_of(receipts)
+    exit = worst_exit([*(each.exit for each in receipts), *(each.exit for each in sets)])
+    return LinkedVerification(exit is Exit.YES, exit, receipts, sets)
 
 
 def with_token(receipt: Receipt, token: bytes) -> Receipt:
@@ -325,6 +364,7 @@ def verify_receipt(
         key = skipped(KEY, "no signature holds, so there is no key to judge")
     steps = (anchor, _id_step(receipt), signature, key, *replayed)
     exit = exit_of_steps(steps)
+    link = find_link(receipt.value, key_id, receipt.forms.content) if exit is Exit.YES else None
     return ReceiptVerification(
         receipt_id=receipt.id,
         key_id=key_id,
@@ -333,6 +373,7 @@ def verify_receipt(
         steps=steps,
         said=_statement(receipt.value),
         not_interpreted=not_interpreted,
+        link=link or msgspec.UNSET,
     )
 
 

@@ -31,7 +31,7 @@ from affidavit.base.json_values import JsonLimits
 from affidavit.checks.routes import CoverageV1
 from affidavit.reports.api_page import api_page
 from affidavit.seal.keys import RegistryV1
-from affidavit.seal.receipts import ReceiptVerification
+from affidavit.seal.receipts import LinkedVerification, ReceiptVerification
 from affidavit.store.api_keys import ApiKeyScope
 from affidavit.web.access import Caller, CallerSlots
 from affidavit.web.middleware import REQUEST_STATE_KEY, RequestState
@@ -48,6 +48,8 @@ from affidavit.web.schemas import (
     Checks,
     ChecksRequestV1,
     FaultV1,
+    LinkedAnswersV1,
+    LinkedReceiptsV1,
     QuestionRequestV1,
     ReceiptV1,
     RefusalReceiptV1,
@@ -82,8 +84,10 @@ class ServiceUseCases(Protocol):
         """Return the signed receipt, or None if a source may take time to respond."""
         ...
 
-    def verify(self, raw: bytes, limits: JsonLimits, name: str) -> ReceiptVerification:
-        """Return the verification of a receipt; raise if it cannot be read."""
+    def verify(
+        self, raw: bytes, limits: JsonLimits, name: str
+    ) -> ReceiptVerification | LinkedVerification:
+        """Return the verification of a receipt, or of linked ones; raise if one is unreadable."""
         ...
 
     @property
@@ -188,8 +192,8 @@ class Handlers:
         self,
         request: Request[Any, Any, Any],
         data: JSONBody[RawBody[ChecksRequestV1 | QuestionRequestV1 | Checks]] = NO_BODY,
-    ) -> EncodedJson[AnswerReceiptV1 | RefusalReceiptV1]:
-        """Evaluate checks, or a question, and sign a receipt."""
+    ) -> EncodedJson[AnswerReceiptV1 | RefusalReceiptV1 | LinkedAnswersV1]:
+        """Evaluate checks, or a question, and sign a receipt, or with `split` linked ones."""
         raw, limits, started_at = data.raw, self.settings.request_limits, time.monotonic()
         state = request_state(request)
         receipt = await self._run_task(
@@ -206,11 +210,13 @@ class Handlers:
         return EncodedJson(await self._run_in_thread(request, lambda: self.use_cases.coverage))
 
     async def verify(
-        self, request: Request[Any, Any, Any], data: JSONBody[RawBody[ReceiptV1]] = NO_BODY
-    ) -> EncodedJson[ReceiptVerification]:
-        """Verify a receipt in five numbered steps, with the keys that this service trusts."""
+        self,
+        request: Request[Any, Any, Any],
+        data: JSONBody[RawBody[ReceiptV1 | LinkedReceiptsV1]] = NO_BODY,
+    ) -> EncodedJson[ReceiptVerification | LinkedVerification]:
+        """Verify a receipt, or linked ones, in five numbered steps, with the service's keys."""
 
-        def verify() -> ReceiptVerification:
+        def verify() -> ReceiptVerification | LinkedVerification:
             return self.use_cases.verify(data.raw, self.settings.receipt_limits, BODY_FIELD)
 
         state = request_state(request)

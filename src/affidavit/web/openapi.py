@@ -27,8 +27,8 @@ from litestar.openapi.spec.enums import OpenAPIType
 
 from affidavit import __version__
 from affidavit.checks.check import MAX_EXPECTATIONS
-from affidavit.checks.operators import OPERATORS, TYPES, Operand
-from affidavit.checks.values import MAX_PATH_CHARACTERS, MAX_PATH_DEPTH
+from affidavit.checks.operators import OPERATORS, Operand
+from affidavit.checks.values import MAX_PATH_CHARACTERS, MAX_PATH_DEPTH, TYPES
 from affidavit.web.problems import ProblemV1
 
 API_KEY_SCHEME: Final = "api_key"
@@ -165,6 +165,7 @@ _OPERAND_SCHEMAS: Final[dict[Operand, Any]] = {
     Operand.SECONDS: _SIZE,
     Operand.COUNT: {"type": "integer", "minimum": 0},
     Operand.TYPE: {"enum": list(TYPES)},
+    Operand.SCHEMA: {"type": "object", "minProperties": 1},
     Operand.EXPECTATION: {"type": "object"},
     Operand.EXPECTATIONS: {
         "type": "array",

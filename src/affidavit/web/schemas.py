@@ -9,7 +9,7 @@ import msgspec
 
 from affidavit.app.tool_queries import DEFAULT_DEADLINE_MS, MAX_DEADLINE_MS
 from affidavit.checks.check import Check
-from affidavit.checks.receipt import AnswerV1, RefusalV1
+from affidavit.checks.receipt import MAX_LINKED, AnswerV1, RefusalV1
 from affidavit.checks.routes import END_PUNCTUATION, MAX_QUESTION_CHARACTERS
 
 DeadlineMilliseconds = Annotated[int, msgspec.Meta(ge=1, le=MAX_DEADLINE_MS)]
@@ -42,10 +42,14 @@ Base64 = Annotated[
 
 
 class ChecksRequestV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Checks to evaluate. Those beyond the cap are listed as `not_checked`."""
+    """Checks to evaluate. Those beyond the cap are listed as `not_checked`.
+
+    With `split` they are answered in linked receipts.
+    """
 
     checks: Checks
     deadline_ms: DeadlineMilliseconds = DEFAULT_DEADLINE_MS
+    split: bool = False
 
 
 class QuestionRequestV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,6 +113,18 @@ class RefusalReceiptV1(RefusalV1, frozen=True, kw_only=True):
     receipt_id: str
     signature: SignatureV1
     anchor: SelfAnchorV1 | StampAnchorV1 | msgspec.UnsetType = msgspec.UNSET
+
+
+class LinkedReceiptsV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Linked receipts to verify together."""
+
+    receipts: Annotated[list[ReceiptV1], msgspec.Meta(min_length=1, max_length=MAX_LINKED)]
+
+
+class LinkedAnswersV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The signed answers to a request with `split`, each linked to the one before."""
+
+    receipts: Annotated[list[AnswerReceiptV1], msgspec.Meta(min_length=1, max_length=MAX_LINKED)]
 
 
 class StatusV1(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

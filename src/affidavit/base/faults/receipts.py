@@ -439,3 +439,29 @@ RECEIPT_SIZE = Fault(
     "the receipt would have {size} bytes, and `affidavit verify` reads {limit}",
     "ask for less in one request, or let the sources select less of their results",
 )
+CHECKS_TOO_MANY = Fault(
+    "AF391",
+    "checks.too_many",
+    "there are {count} checks, and linked receipts hold {limit}",
+    "ask in several requests",
+)
+CHECK_SCHEMA = Fault(
+    "AF394",
+    "check.schema",
+    "check {check}: the JSON Schema is refused: {problem}",
+    "docs/checks.md lists the keywords of matches_schema",
+)
+LINKS_INCOMPLETE = Fault(
+    "AF392",
+    "links.incomplete",
+    "of {count} linked receipts, these are missing or not valid: {missing}",
+    "name all of them, or the file that has all of them",
+    Exit.UNKNOWN,
+)
+LINKS_BROKEN = Fault(
+    "AF393",
+    "links.broken",
+    "the linked receipts are not those that were issued together: {problem}",
+    "get all of them from the issuer again",
+    Exit.TAMPERED,
+)
