@@ -37,7 +37,12 @@ def leaves_of(lines: Iterable[bytes]) -> list[bytes]:
     return [_sha256(line).digest() for line in lines]
 
 
-def _parents(nodes: Sequence[bytes]) -> list[bytes]:
+def node_of(left: bytes, right: bytes) -> bytes:
+    """Return the hash of two nodes."""
+    return _sha256(_NODE_PREFIX + left + right).digest()
+
+
+def parents_of(nodes: Sequence[bytes]) -> list[bytes]:
     """Return the hashes of neighbouring pairs; the number of nodes is even."""
     pairs = zip(nodes[::2], nodes[1::2], strict=True)
     return [_sha256(_NODE_PREFIX + left + right).digest() for left, right in pairs]
@@ -62,7 +67,7 @@ class MerkleTree:
             if left is not None:
                 nodes.insert(0, left)
             self._waiting[level] = nodes.pop() if len(nodes) % 2 else None
-            nodes = _parents(nodes)
+            nodes = parents_of(nodes)
             level += 1
 
     def root(self) -> bytes:
@@ -82,7 +87,7 @@ def audit_path(leaves: Sequence[bytes], index: int) -> tuple[bytes, ...]:
         if beside < len(nodes):
             path.append(nodes[beside])
         odd = [nodes.pop()] if len(nodes) % 2 else []
-        nodes = _parents(nodes) + odd
+        nodes = parents_of(nodes) + odd
         index //= 2
     return tuple(path)
 
