@@ -1,5 +1,6 @@
 """An attestation made in memory: its keys, its subject, its log, and the trust that believes it."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
@@ -132,14 +133,7 @@ def root_of(leaves: Sequence[bytes]) -> bytes:
         return leaves[0]
     half = 1 << ((len(leaves) - 1).bit_length() - 1)
     left, right = root_of(leaves[:half]), root_of(leaves[half:])
-    return crypto_sha256(b"\1" + left + right)
-
-
-def crypto_sha256(data: bytes) -> bytes:
-    """Return the SHA-256 of bytes."""
-    import hashlib
-
-    return hashlib.sha256(data).digest()
+    return hashlib.sha256(b"\1" + left + right).digest()
 
 
 def about_summary(statement: Statement) -> SubjectSummary:
@@ -172,10 +166,10 @@ def fault_of(verification: AttestationVerification) -> str:
     return "accept" if verification.error is None else str(verification.error["name"])
 
 
-def refusal(make: Callable[[], object]) -> str:
+def refusal(make: Callable[..., object], *arguments: object) -> str:
     """Return the name of the fault that a call raises; "accept" if it raises none."""
     try:
-        make()
+        make(*arguments)
     except AffidavitError as error:
         return error.fault.name
     return "accept"

@@ -353,12 +353,11 @@ def _check_log(
         progress.skipped(step, told)
         return
     # The newest proof is the last; every one has to hold.
-    for text in envelope.log_proofs:
-        progress.log = check_proof(text, log_entry(envelope), trust.log, at)
-    found = progress.log
-    if found is not None:
-        seen = f", seen by {', '.join(found.witnesses)}" if found.witnesses else ""
-        progress.passed(step, f"entry {found.index} of {found.size} in {found.origin}{seen}")
+    entry = log_entry(envelope)
+    found = [check_proof(text, entry, trust.log, at) for text in envelope.log_proofs][-1]
+    progress.log = found
+    seen = f", seen by {', '.join(found.witnesses)}" if found.witnesses else ""
+    progress.passed(step, f"entry {found.index} of {found.size} in {found.origin}{seen}")
 
 
 def _check_requirements(
