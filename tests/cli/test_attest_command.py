@@ -227,38 +227,16 @@ def test_a_key_in_a_token(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert done.returncode == 0, done.stderr.decode()
 
     tool("--init-token", "--label", "release", "--so-pin", "1234")
-    tool(
-        "--token-label",
-        "release",
-        "--so-pin",
-        "1234",
-        "--login",
-        "--login-type",
-        "so",
-        "--init-pin",
-        "--new-pin",
-        "5678",
-    )
+    officer = ("--login", "--login-type", "so", "--so-pin", "1234")
+    tool("--token-label", "release", *officer, "--init-pin", "--new-pin", "5678")
     login = ("--token-label", "release", "--login", "--pin", "5678", "--id", "01")
     tool(*login, "--keypairgen", "--key-type", "EC:edwards25519")
-    tool(*login, "--read-object", "--type", "pubkey", "--output-file", str(place / "hsm.der"))
-    raw = (place / "hsm.der").read_bytes()[-32:]
-    body = to_base64(spki_from_raw(raw))
-    (place / "hsm.pub").write_text(
-        f"-----BEGIN PUBLIC KEY-----\n{body}\n-----END PUBLIC KEY-----\n"
-    )
-    sign = [
-        "--sign",
-        "--mechanism",
-        "EDDSA",
-        "--input-file",
-        "{input}",
-        "--output-file",
-        "{output}",
-    ]
+    tool(*login, "--read-object", "--type", "pubkey", "--output-file", str(place / "hsm.pub"))
+    sign = ("--sign", "-m", "EDDSA", "--input-file", "{input}", "--output-file", "{output}")
     command = json.dumps(["pkcs11-tool", "--module", module, *login, *sign])
     (place / "hsm.toml").write_text(f'public_key = "hsm.pub"\ncommand = {command}\n')
-    done = run("attest", "run.tar.gz", "--key", "hsm.toml")
+    # This tool signs at most 1,024 bytes with EdDSA; statements for Assay are shorter.
+    done = run("attest", "run.tar.gz", "--key", "hsm.toml", "--predicate", "assay")
     assert done.exit_code == 0, done.output
     assert verified(ATTESTED, "-k", "hsm.pub")[0] == 0
 
