@@ -378,5 +378,5 @@ def test_what_is_no_sigstore_bundle(change: Callable[[dict[str, Any]], Any]) -> 
 def test_an_envelope_without_a_key_id_has_an_empty_hint() -> None:
     nameless = replace(signed(), signatures=(replace(signed().signatures[0], key_id=None),))
     bundle = sigstore_bundle(nameless)
-    assert bundle["verificationMaterial"] == {"publicKey": {"hint": ""}}
+    assert bundle["verificationMaterial"] == {"publicKey": {"hint": ""}, "tlogEntries": []}
     assert envelope_from(bundle["dsseEnvelope"]) == nameless

@@ -237,7 +237,8 @@ def sigstore_bundle(envelope: Envelope) -> dict[str, JsonValue]:
     if len(envelope.signatures) != 1:
         found = len(envelope.signatures)
         raise AffidavitError(faults.BUNDLE_SIGNATURE_COUNT, found=found)
-    material: dict[str, JsonValue] = {"publicKey": {"hint": envelope.signatures[0].key_id or ""}}
+    hint = envelope.signatures[0].key_id or ""
+    material: dict[str, JsonValue] = {"publicKey": {"hint": hint}, "tlogEntries": []}
     if envelope.time_stamps:
         responses = [der_element(SEQUENCE, _GRANTED, token) for token in envelope.time_stamps]
         stamps: list[JsonValue] = [{"signedTimestamp": to_base64(each)} for each in responses]
