@@ -25,9 +25,9 @@ from affidavit.seal import crypto
 from affidavit.seal.bundle.merkle import (
     DIGEST_BYTES,
     EMPTY_ROOT,
+    joined_parents,
     leaf_of,
     node_of,
-    parents_of,
     root_from_path,
 )
 from affidavit.seal.crypto import find_base64, is_valid_signature, to_base64
@@ -299,11 +299,11 @@ def _roots_from(
         if not last:
             return None
         if first % 2 or first == last:
-            left, right = node_of(node, left), node_of(node, right)
+            left, right = node_of(node + left), node_of(node + right)
             while first and not first % 2:
                 first, last = first // 2, last // 2
         else:
-            right = node_of(right, node)
+            right = node_of(right + node)
         first, last = first // 2, last // 2
     return None if last else (left, right)
 
@@ -355,10 +355,9 @@ def added_tiles(
 
 def _root_of(hashes: bytes) -> bytes:
     """Return the root of a power of two of hashes."""
-    nodes = [hashes[at : at + DIGEST_BYTES] for at in range(0, len(hashes), DIGEST_BYTES)]
-    while len(nodes) > 1:
-        nodes = parents_of(nodes)
-    return nodes[0]
+    while len(hashes) > DIGEST_BYTES:
+        hashes = b"".join(joined_parents(hashes))
+    return hashes
 
 
 def root_of_tiles(size: int, read: ReadTile) -> bytes:
@@ -373,7 +372,7 @@ def _range_root(start: int, size: int, read: ReadTile) -> bytes:
         height = size.bit_length() - 1
         parts.append(_node(height, start >> height, read))
         start, size = start + (1 << height), size - (1 << height)
-    return reduce(lambda right, left: node_of(left, right), reversed(parts))
+    return reduce(lambda right, left: node_of(left + right), reversed(parts))
 
 
 def _node(height: int, index: int, read: ReadTile) -> bytes:

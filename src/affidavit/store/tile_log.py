@@ -6,7 +6,7 @@ An append is acknowledged when its checkpoint is on the disk.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -110,9 +110,8 @@ class TileLog:
             wanted = width * DIGEST_BYTES
             # A full tile replaces the partial ones of the same index.
             for each in dict.fromkeys((width, TILE_WIDTH)):
-                path = self._path(level, index, each)
-                if may_exist(path):
-                    data = read_bounded(path, _MAX_TILE_BYTES)[:wanted]
+                with suppress(AffidavitError):
+                    data = read_bounded(self._path(level, index, each), _MAX_TILE_BYTES)[:wanted]
                     if len(data) == wanted:
                         return data
             raise self._broken(f"the tile {tile_path(level, index, width)} is missing or cut")

@@ -37,12 +37,18 @@ def leaves_of(lines: Iterable[bytes]) -> list[bytes]:
     return [_sha256(line).digest() for line in lines]
 
 
-def node_of(left: bytes, right: bytes) -> bytes:
-    """Return the hash of two nodes."""
-    return _sha256(_NODE_PREFIX + left + right).digest()
+def node_of(both: bytes) -> bytes:
+    """Return the hash of two nodes, left and right."""
+    return _sha256(_NODE_PREFIX + both).digest()
 
 
-def parents_of(nodes: Sequence[bytes]) -> list[bytes]:
+def joined_parents(nodes: bytes) -> list[bytes]:
+    """Return the hashes of neighbouring pairs of nodes that stand one behind the other."""
+    size, sha256, prefix = 2 * DIGEST_BYTES, _sha256, _NODE_PREFIX
+    return [sha256(prefix + nodes[at : at + size]).digest() for at in range(0, len(nodes), size)]
+
+
+def _parents(nodes: Sequence[bytes]) -> list[bytes]:
     """Return the hashes of neighbouring pairs; the number of nodes is even."""
     pairs = zip(nodes[::2], nodes[1::2], strict=True)
     return [_sha256(_NODE_PREFIX + left + right).digest() for left, right in pairs]
@@ -67,7 +73,7 @@ class MerkleTree:
             if left is not None:
                 nodes.insert(0, left)
             self._waiting[level] = nodes.pop() if len(nodes) % 2 else None
-            nodes = parents_of(nodes)
+            nodes = _parents(nodes)
             level += 1
 
     def root(self) -> bytes:
@@ -87,7 +93,7 @@ def audit_path(leaves: Sequence[bytes], index: int) -> tuple[bytes, ...]:
         if beside < len(nodes):
             path.append(nodes[beside])
         odd = [nodes.pop()] if len(nodes) % 2 else []
-        nodes = parents_of(nodes) + odd
+        nodes = _parents(nodes) + odd
         index //= 2
     return tuple(path)
 
