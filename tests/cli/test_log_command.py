@@ -28,9 +28,11 @@ def log(place: Path) -> Path:
         predicate = ("affidavit", "svr", "test-result")[number]
         options = ("--key", "alice.pem", "--predicate", predicate, "-o", f"{number}.json")
         assert run("attest", "run.tar.gz", *options).exit_code == 0
-    done = run("log", "init", "log", "--origin", "example.org/ai", "--key", "alice.pem")
+    files = ("--key", "alice.pem", "-o", "log.key")
+    done = run("log", "init", "log", "--origin", "example.org/ai", *files)
     assert done.exit_code == 0, done.output
     assert KEY.text in done.stdout
+    assert Path("log.key").read_text() == f"{KEY.text}\n"
     done = run("log", "append", "log", "0.json", "1.json", "2.json", "--key", "alice.pem")
     assert done.exit_code == 0, done.output
     return place / "log"
@@ -82,7 +84,7 @@ def test_what_is_not_in_the_log(log: Path) -> None:
 
 
 def test_a_whole_log(log: Path) -> None:
-    done = run("log", "check", "log", *LOG_KEY)
+    done = run("log", "check", "log", "--log-key", "@log.key")
     assert done.exit_code == 0
     assert done.stdout.startswith("example.org/ai holds: 3 entries")
 

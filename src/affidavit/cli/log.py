@@ -39,22 +39,41 @@ def _print_state(terminal: Terminal, state: "LogState", said: str) -> None:
 
 
 @command(
-    examples=(Example("affidavit log init log --origin example.org/ai", "an empty log"),),
+    examples=(
+        Example("affidavit log init log --origin example.org/ai -o log.key", "an empty log"),
+    ),
     exits={Exit.YES: "created"},
 )
 @log_argument
 @click.option("--origin", required=True, help="The name of the log, usually a URL without https://")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="A file for the key of the log, which those who verify need.",
+)
 @keeper_option
 @existing_project_option
-def init(terminal: Terminal, log: Path, origin: str, key: str | None, project: Path) -> Exit:
+def init(
+    terminal: Terminal,
+    log: Path,
+    origin: str,
+    output: Path | None,
+    key: str | None,
+    project: Path,
+) -> Exit:
     """Create an empty log.
 
     Give the key that it prints to those who verify: without it they believe no proof.
     """
     from affidavit.app.transparency_log import create_log
+    from affidavit.base.files import write_atomically
 
+    require_output_paths([output], [])
     (holder,) = key_holders([] if key is None else [key], project)
     state = create_log(log, origin, holder)
+    if output is not None:
+        write_atomically(output, f"{state.key}\n".encode())
     _print_state(terminal, state, f"Created {state.origin} in {log}")
     return Exit.YES
 
