@@ -110,6 +110,11 @@ def key_holders(references: Sequence[str], project: Path) -> "tuple[KeyHolder, .
     type=click.Path(path_type=Path),
     help="Also write a Sigstore bundle (v0.3), which has exactly one signature.",
 )
+@click.option(
+    "--page",
+    type=click.Path(path_type=Path),
+    help="Also write the page (HTML) that verifies it in a browser, without a network.",
+)
 @limits_option
 @existing_project_option
 def attest(
@@ -122,6 +127,7 @@ def attest(
     authority: str | None,
     output: Path | None,
     sigstore: Path | None,
+    page: Path | None,
     limits: str | None,
     project: Path,
 ) -> Exit:
@@ -136,7 +142,7 @@ def attest(
     from affidavit.seal.dsse import envelope_bytes, sigstore_bundle
 
     path = output or subject.with_name(f"{subject.name}{ENVELOPE_ENDING}")
-    require_output_paths([path, sigstore], [subject])
+    require_output_paths([path, sigstore, page], [subject])
     if authority is not None:
         require_authority_url(authority)
     holders = key_holders(keys, project)
@@ -152,6 +158,10 @@ def attest(
     write_atomically(path, envelope_bytes(made))
     if sigstore is not None and exported is not None:
         write_atomically(sigstore, exported)
+    if page is not None:
+        from affidavit.reports.verify_page import verify_page
+
+        write_atomically(page, verify_page().encode())
     _print_attested(terminal, subject, path, sigstore, made)
     return Exit.YES
 
