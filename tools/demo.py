@@ -277,6 +277,8 @@ def demonstrate(steps: Sequence[Step], report: Path) -> int:
         print(f"Report:     {os.path.relpath(made)}")
     for made in sorted(report.parent.glob("receipt.*")):
         print(f"Receipt:    {os.path.relpath(made)}")
+    for made in sorted(report.parent.glob("verify.html")):
+        print(f"Verify:     {made.as_uri()}")
     return surprises
 
 

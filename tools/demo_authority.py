@@ -74,7 +74,9 @@ def main(folder: Path, subject: str) -> int:
         Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/"
         program = Path(sys.executable).with_name("affidavit")
+        page = str(folder.parent / "verify.html")
         command = ["attest", subject, "--project", str(folder.parent), "--authority", url]
+        command += ["--page", page]
         done = subprocess.run([program, *command], check=False)
         server.shutdown()
     return done.returncode

@@ -136,7 +136,7 @@ def test_the_decision_and_bundles_are_attested(runner: Runner) -> None:
     assert (runner.work / "out" / "report.json.dsse.json").exists()
     bundle = ROOT / "samples" / "runs" / "support.jsonl"
     affidavit = Path(sys.executable).parent / "affidavit"
-    seal = [affidavit, "evidence", "seal", bundle, "-o", "a b.tar.gz"]
+    seal = [str(affidavit), "evidence", "seal", str(bundle), "-o", "a b.tar.gz"]
     subprocess.run(seal, cwd=runner.work, check=True, capture_output=True)
     done = runner.run("Attest", **{**given, "REPORT": "", "BUNDLES": "a b.tar.gz\n\n"})
     assert done.returncode == 0, done.stderr

@@ -131,10 +131,11 @@ def attest(
     limits: str | None,
     project: Path,
 ) -> Exit:
-    """Sign what can be said about a bundle, a receipt, a ledger or a report.
+    """Sign what can be said about a bundle or a report.
 
-    The file is verified or replayed first. The statement (in-toto, in a DSSE envelope) names it by
-    its digests, and everything that it says can be computed again from the file.
+    Receipts and ledgers, too. The file is verified or replayed first. The statement (in-toto, in a
+    DSSE envelope) names it by its digests, and everything that it says can be computed again from
+    the file.
     """
     from affidavit.app.answer import require_authority_url
     from affidavit.app.attest import ENVELOPE_ENDING, with_time_stamps

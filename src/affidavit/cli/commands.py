@@ -348,12 +348,12 @@ ROOT: Final = GroupEntry(
                 (
                     "verify",
                     "verify:verify",
-                    "Verify receipts, attestations, bundles and proofs offline.",
+                    "Verify receipts and attestations offline step by step.",
                 ),
                 (
                     "attest",
                     "attest:attest",
-                    "Sign what can be said about a bundle, a receipt, a ledger or a report.",
+                    "Sign what can be said about a bundle or a report.",
                 ),
                 ("replay", "verify:replay", "Recompute a receipt from its own evidence."),
                 _LOG,

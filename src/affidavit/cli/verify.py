@@ -119,12 +119,12 @@ def verify(
     jobs: int,
     project: Path,
 ) -> Exit:
-    """Verify receipts, attestations, bundles and proofs offline.
+    """Verify receipts and attestations offline step by step.
 
-    What a file is follows from its content. A receipt has five steps: anchor, id, signature,
-    evidence, replay. An attestation has nine: envelope, signatures, time stamp, keys, log,
-    statement, subject, predicate, policy. Nothing in a file is taken on trust, and nothing is
-    fetched.
+    Bundles and proofs, too: what a file is follows from its content. A receipt has five steps:
+    anchor, id, signature, evidence, replay. An attestation has nine: envelope, signatures, time
+    stamp, keys, log, statement, subject, predicate, policy. Nothing in a file is taken on trust,
+    and nothing is fetched.
     """
     from affidavit.app.clock import datetime_of
     from affidavit.app.verify import (
