@@ -16,6 +16,7 @@ from tests.conformance.test_attestation_adversarial import GOOD, WIRE, order, wi
 from tests.seal.attesting import DIGESTS, LOG_KEY, STATEMENT, THIRD_KEY, logged, signed
 from tests.seal.samples import KEY, OTHER_KEY
 
+from affidavit.base.json_values import JsonValue
 from affidavit.reports.verify_page import verify_page, verify_page_policy
 from affidavit.seal.crypto import spki_from_raw, to_base64
 from affidavit.seal.dsse import envelope_bytes
@@ -130,7 +131,7 @@ def hostile() -> Iterator[tuple[str, bytes, str]]:
         return json.dumps({**WIRE, **changes}).encode()
 
     def about(digest: Any) -> bytes:
-        subject = [{"name": "x", "digest": digest}]
+        subject: JsonValue = [{"name": "x", "digest": digest}]
         return envelope_bytes(signed({**STATEMENT, "subject": subject}))
 
     raw = GOOD.signatures[0].raw
