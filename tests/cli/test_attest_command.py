@@ -423,6 +423,28 @@ def test_receipts_are_attested(place: Path) -> None:
     assert (done.exit_code, done.stderr[:5]) == (4, "AF322")
 
 
+def test_ledgers_are_attested_if_they_replay(place: Path) -> None:
+    stored = json.loads((ROOT / "tests/golden/ledger/seed_example.json").read_bytes())
+    Path("ledger.json").write_text(json.dumps(stored))
+    done = run("attest", "ledger.json", "--key", "alice.pem")
+    assert done.exit_code == 0, done.output
+    code, found = verified("ledger.json.dsse.json", "-k", "alice.pub")
+    assert code == 0, found
+    assert found["said"]["ledger"]["decision"] == stored["gates"]["decision"]
+    stored["summary"]["total_claims"] += 1
+    Path("ledger.json").write_text(json.dumps(stored))
+    assert run("attest", "ledger.json", "--key", "alice.pem").exit_code == 4
+    assert verified("ledger.json.dsse.json", "-k", "alice.pub")[0] == 4
+
+
+def test_a_pack_that_is_not_at_hand(place: Path) -> None:
+    assert run("packs", "new", "ours").exit_code == 0
+    assert run("attest", "run.tar.gz", "--key", "alice.pem", "--pack", "ours.yaml").exit_code == 0
+    code, found = verified(ATTESTED, "-k", "alice.pub")
+    assert (code, code_of(found)) == (3, "statement.not_recomputed")
+    assert verified(ATTESTED, "-k", "alice.pub", "--pack", "ours.yaml")[0] == 0
+
+
 def test_what_cannot_be_attested(place: Path) -> None:
     Path("other.json").write_text('{"schema": "other/1"}')
     done = run("attest", "other.json", "--key", "alice.pem")
