@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from affidavit.app.attest import ENVELOPE_ENDING
 from affidavit.app.attested_subjects import GZIP_MAGIC, read_subject, reading_of
 from affidavit.app.bundle_disclosure import PROOF_SCHEMAS
-from affidavit.app.verify import detached_token, stamp_trust, trusted_keys
+from affidavit.app.verify import LINE_ENDINGS, detached_token, stamp_trust, trusted_keys
 from affidavit.base.config import ConfigDocument, ConfigFaults, read_config
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import attestation as faults
@@ -64,7 +64,8 @@ from affidavit.seal.transparency import (
 )
 from affidavit.seal.verification import VerifiedInput
 
-_PEEKED_BYTES: Final = 4096
+_PEEKED_BYTES: Final = 64
+_MARKS: Final = (b'"payloadType"', b'"mediaType"', b'"affidavit-proof/')
 SIGSTORE_ENDING: Final = ".sigstore.json"
 _ENDINGS: Final = (ENVELOPE_ENDING, SIGSTORE_ENDING)
 VerifiedAttestation: TypeAlias = VerifiedInput[AttestationVerification]
@@ -88,17 +89,17 @@ def kind_of_file(path: Path) -> VerifiableKind:
         return VerifiableKind.BUNDLE
     if head.startswith(PROOF_HEADER.encode()):
         return VerifiableKind.LOG_PROOF
-    # Receipts have none of these members; a large file of receipts is not read here.
-    marks = (b'"payloadType"', b'"mediaType"', b'"affidavit-proof/')
-    is_long = path.stat().st_size > len(head)
-    if not is_long and not any(mark in head for mark in marks):
+    if path.suffix.lower() in LINE_ENDINGS or path.stat().st_size > DOCUMENT_LIMITS.max_bytes:
+        return VerifiableKind.RECEIPT
+    raw = read_bounded(path, DOCUMENT_LIMITS.max_bytes)
+    # Most receipts have none of these members, so they are not decoded twice.
+    if not any(mark in raw for mark in _MARKS):
         return VerifiableKind.RECEIPT
     try:
-        value = decode(read_bounded(path, DOCUMENT_LIMITS.max_bytes))
+        value = decode(raw)
     except AffidavitError:
         # The reader of that kind says what is wrong with it.
-        is_envelope = any(mark in head for mark in marks[:2])
-        return VerifiableKind.ATTESTATION if is_envelope else VerifiableKind.RECEIPT
+        return VerifiableKind.ATTESTATION if _MARKS[0] in raw else VerifiableKind.RECEIPT
     if not isinstance(value, dict):
         return VerifiableKind.RECEIPT
     if value.get("schema") in PROOF_SCHEMAS:
