@@ -36,6 +36,7 @@ BENCHMARKS = (
     "gates",
     "bundles",
     "lint",
+    "attest",
 )
 LIBRARIES = (
     "affidavit",

@@ -5,6 +5,7 @@ The transcript and the files that the steps write are left in demo-output/.
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -169,6 +170,40 @@ STEPS: tuple[Step, ...] = (
             *("--explain", "closure.score"),
         ),
     ),
+    Step(
+        "Attest the bundle",
+        "A signed statement about it (DSSE, in-toto), with a time stamp of an authority that runs"
+        " here: `openssl ts` behind a loopback port. No network is needed.",
+        (
+            *("python", "-m", "tools.demo_authority", "demo-output/authority"),
+            "demo-output/run.tar.gz",
+        ),
+    ),
+    Step(
+        "A log that only grows",
+        "Whoever keeps a checkpoint of it notices if it is rewritten.",
+        (
+            *("affidavit", "log", "init", "demo-output/log", "--origin", "example.org/demo"),
+            *("--project", "demo-output", "--output", "demo-output/log.key"),
+        ),
+    ),
+    Step(
+        "Log the attestation",
+        "The proof travels in the same file.",
+        (
+            *("affidavit", "log", "append", "demo-output/log", "--project", "demo-output"),
+            "demo-output/run.tar.gz.dsse.json",
+        ),
+    ),
+    Step(
+        "Is the attestation to be believed? Nine steps, offline",
+        "Signature, time, key and statement; and everything that it says is computed again.",
+        (
+            *("affidavit", "verify", "demo-output/run.tar.gz.dsse.json"),
+            *("--keys", "demo-output/keys.json", "--tsa-roots", "demo-output/authority/root.pem"),
+            *("--require-timestamp", "--log-key", "@demo-output/log.key"),
+        ),
+    ),
 )
 
 
@@ -242,10 +277,13 @@ def demonstrate(steps: Sequence[Step], report: Path) -> int:
         print(f"Report:     {os.path.relpath(made)}")
     for made in sorted(report.parent.glob("receipt.*")):
         print(f"Receipt:    {os.path.relpath(made)}")
+    for made in sorted(report.parent.glob("verify.html")):
+        print(f"Verify:     {made.as_uri()}")
     return surprises
 
 
 if __name__ == "__main__":
     # A recording never writes over an earlier one.
     (OUTPUT / "run.jsonl").unlink(missing_ok=True)
+    shutil.rmtree(OUTPUT / "log", ignore_errors=True)
     sys.exit(1 if demonstrate(STEPS, TRANSCRIPT) else 0)

@@ -7,6 +7,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 
+from affidavit.app.attestation_checks import TrustPolicyV1
 from affidavit.app.bundle_disclosure import ProofV2, RevealedV1
 from affidavit.decision.report import Report
 from affidavit.gates import report as gate_report
@@ -16,6 +17,7 @@ from affidavit.packs.report import ClosureReport, LintReport
 from affidavit.packs.signals import REGISTRY, REGISTRY_VERSION, TOTAL_WEIGHT, Carrier
 from affidavit.seal.bundle.events import EventV1
 from affidavit.seal.bundle.manifest import BundleManifestV1
+from affidavit.seal.statement import AttestationPredicateV1
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE: Final = "#/$defs/{name}"
@@ -68,6 +70,8 @@ def schemas() -> Mapping[Path, str]:
         "bundle-proof": _schema_of(ProofV2),
         "bundle-revealed": _schema_of(RevealedV1),
         "gate-report": gate_report_schema(),
+        "attestation": _schema_of(AttestationPredicateV1),
+        "trust-policy": _schema_of(TrustPolicyV1),
     }
     return {
         Path(f"docs/schemas/{name}.schema.json"): _text(schema) for name, schema in made.items()

@@ -15,6 +15,7 @@ LOCKS = {
     "dev.txt": ("pyproject.toml", "--extra", "all", "--group", "dev"),
     "fuzz.txt": ("requirements/fuzz.in",),
     "chat.txt": ("requirements/chat.in",),
+    "attest.txt": ("requirements/attest.in",),
     "importers.txt": ("requirements/importers.in",),
     "importers-no-deps.txt": ("requirements/importers-no-deps.in", "--no-deps"),
     "mcp.txt": ("pyproject.toml", "--extra", "mcp"),

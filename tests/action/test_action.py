@@ -13,6 +13,7 @@ import yaml
 from tests.repository import ROOT
 
 from affidavit.app.init_project import create_project_files
+from affidavit.seal.keys import plain_pem
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS: dict[str, dict[str, Any]] = {step["name"]: step for step in ACTION["runs"]["steps"]}
@@ -123,6 +124,30 @@ def test_what_a_project_configures_is_decided(runner: Runner) -> None:
     assert runner.files["GITHUB_STEP_SUMMARY"].read_text().startswith("<!-- affidavit:all -->")
     names = {path.name for path in (runner.work / "out").iterdir()}
     assert names == {"report.json", "comment.md", "junit.xml", "report.html"}
+
+
+def test_the_decision_and_bundles_are_attested(runner: Runner) -> None:
+    create_project_files(runner.work)
+    decide(runner)
+    key = plain_pem(bytes(range(32))).decode()
+    given = {"SIGNING_KEY": key, "OUTPUT": "out", "REPORT": "out/report.json"}
+    done = runner.run("Attest", **given)
+    assert done.returncode == 0, done.stderr
+    assert (runner.work / "out" / "report.json.dsse.json").exists()
+    bundle = ROOT / "samples" / "runs" / "support.jsonl"
+    affidavit = Path(sys.executable).parent / "affidavit"
+    seal = [str(affidavit), "evidence", "seal", str(bundle), "-o", "a b.tar.gz"]
+    subprocess.run(seal, cwd=runner.work, check=True, capture_output=True)
+    done = runner.run("Attest", **{**given, "REPORT": "", "BUNDLES": "a b.tar.gz\n\n"})
+    assert done.returncode == 0, done.stderr
+    assert (runner.work / "out" / "a b.tar.gz.dsse.json").exists()
+
+
+def test_a_bundle_that_does_not_hold_is_not_attested(runner: Runner) -> None:
+    (runner.work / "b.tar.gz").write_bytes(b"\x1f\x8b")
+    key = plain_pem(bytes(range(32))).decode()
+    done = runner.run("Attest", SIGNING_KEY=key, OUTPUT=".", BUNDLES="b.tar.gz")
+    assert done.returncode in (2, 4)
 
 
 def test_offenders_can_be_written_for_code_scanning(runner: Runner) -> None:

@@ -122,3 +122,26 @@ def test_other_keys_that_are_refused(key: bytes) -> None:
 def test_a_good_key_is_not_weak() -> None:
     assert not is_weak_key(KEY)
     assert not is_on_curve_of_small_order(int.from_bytes(KEY, "little") & (SIGN - 1))
+
+
+# The key of the seed 00 01 .. 1f plus each point whose order divides 8, except the neutral one.
+MIXED_ORDER = (
+    "38fd00c26d1ce27e6f4b55b15fbebffae98052f763b21625375d037af012b0a7",
+    "3cab429de7751d7c22e78010173ce0a1d89120f7c4b300ee362a3007a938bbbf",
+    "62d5a653bcdb4ced227281ab7f0f2d1eebed4fb114b1aead9758cf56aeebd493",
+    "8b2a59ac4324b312dd8d7e5480f0d2e11412b04eeb4e515268a730a951142b6c",
+    "b154bd62188ae283dd187fefe8c31f5e276edf083b4cff11c9d5cff856c74440",
+    "b502ff3d92e31d8190b4aa4ea0414005167fad089c4de9dac8a2fc850fed4f58",
+    "ea5ef8400c31ef41e28f22e718b43f66981b29cf645af2a0e223799bedaace47",
+)
+
+
+@pytest.mark.parametrize("key", MIXED_ORDER)
+def test_keys_of_mixed_order_are_weak(key: str) -> None:
+    """Verifiers disagree on some signatures of such a key."""
+    assert is_weak_key(bytes.fromhex(key))
+
+
+def test_what_is_no_point_is_weak() -> None:
+    assert is_weak_key((2).to_bytes(32, "little"))
+    assert not is_weak_key(public_key_of_seed(bytes(range(32))))

@@ -339,6 +339,7 @@ def _require_origin(bundle: Path, read: RevealedOriginV1, limits: BundleLimits) 
 
 PROOF_SCHEMA: Final = "affidavit-proof/2"
 _FIRST_PROOF_SCHEMA: Final = "affidavit-proof/1"
+PROOF_SCHEMAS: Final = (_FIRST_PROOF_SCHEMA, PROOF_SCHEMA)
 
 
 class ProofV2(

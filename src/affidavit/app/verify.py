@@ -35,7 +35,7 @@ from affidavit.checks.receipt import (
     router_digest,
 )
 from affidavit.checks.routes import RouteTable
-from affidavit.seal.keys import TrustedKeys, trusted_keys_from
+from affidavit.seal.keys import TrustedKeys, public_key_from_pem, trusted_keys_from
 from affidavit.seal.links import LINKED_RECEIPTS, LinkedSet
 from affidavit.seal.receipts import (
     ROUTING,
@@ -90,8 +90,13 @@ def trust_from(
     stamp_required: bool = False,
 ) -> ReceiptTrust:
     """Return what is trusted: keys, and the roots of time stamp authorities."""
-    stamps = TimeStampTrust(b"\n".join(map(_timestamp_roots, roots)), policy) if roots else None
+    stamps = stamp_trust(roots, policy) if roots else None
     return ReceiptTrust(trusted_keys(keys), stamps, stamp_required)
+
+
+def stamp_trust(roots: Sequence[Path], policy: str | None = None) -> TimeStampTrust:
+    """Return the time stamp authorities to trust, by the certificates of their roots."""
+    return TimeStampTrust(b"\n".join(map(_timestamp_roots, roots)), policy)
 
 
 def trusted_keys(files: Sequence[Path]) -> TrustedKeys:
@@ -99,11 +104,19 @@ def trusted_keys(files: Sequence[Path]) -> TrustedKeys:
     documents = []
     for path in files:
         try:
-            documents.append(decode(read_bounded(path, MAX_TRUST_BYTES)))
+            documents.append(_keys_document(read_bounded(path, MAX_TRUST_BYTES)))
             trusted_keys_from(documents[-1:])
         except AffidavitError as error:
             raise error.at(file=str(path)) from None
     return trusted_keys_from(documents)
+
+
+def _keys_document(raw: bytes) -> JsonValue:
+    """Return a keys document; a public key in PEM is a document with one key."""
+    if not raw.lstrip().startswith(b"-----BEGIN"):
+        return decode(raw)
+    key = public_key_from_pem(raw)
+    return {key.id: key.text}
 
 
 def detached_token(path: Path) -> bytes:

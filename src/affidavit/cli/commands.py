@@ -207,6 +207,27 @@ _RECEIPT: Final = GroupEntry(
     (_section("Receipts", (("stamp", "verify:stamp", "Have a receipt time-stamped later."),)),),
 )
 
+_LOG: Final = GroupEntry(
+    "log",
+    "Keep an append-only log of attestations that anyone can check.",
+    (
+        Example("affidavit log init log --origin example.org/ai", "an empty log"),
+        Example("affidavit log append log run.tar.gz.dsse.json", "the file then has the proof"),
+    ),
+    (
+        _section(
+            "Log",
+            (
+                ("init", "log:init", "Create an empty log."),
+                ("append", "log:append", "Append attestations to a log."),
+                ("prove", "log:prove", "Prove that an attestation is in a log."),
+                ("check", "log:check", "Compute a log again from its entries and compare."),
+                ("cosign", "log:cosign", "Cosign the newest checkpoint of a log as a witness."),
+            ),
+        ),
+    ),
+)
+
 _APIKEYS: Final = GroupEntry(
     "apikeys",
     "Manage the API keys of the service.",
@@ -327,9 +348,15 @@ ROOT: Final = GroupEntry(
                 (
                     "verify",
                     "verify:verify",
-                    "Verify receipts offline step by step.",
+                    "Verify receipts and attestations offline step by step.",
+                ),
+                (
+                    "attest",
+                    "attest:attest",
+                    "Sign what can be said about a bundle or a report.",
                 ),
                 ("replay", "verify:replay", "Recompute a receipt from its own evidence."),
+                _LOG,
                 _RECEIPT,
                 _EVIDENCE,
                 _KEYS,

@@ -200,7 +200,7 @@ def prove(
     if check is not None and (root or manifest_digest) is not None and event_file is not None:
         _reject_other_mode(bundle, event, output, event_out, with_manifest or None)
         reject_options("is for a bundle: a proof is checked without one", "limits")
-        return _check_proof(terminal, check, event_file, root, manifest_digest)
+        return check_event_proof(terminal, check, event_file, root, manifest_digest)
     _reject_other_mode(check, root, manifest_digest, event_file)
     if bundle is None or event is None:
         raise click.UsageError(_USAGE)
@@ -234,13 +234,14 @@ def _reject_other_mode(*others: object) -> None:
         raise click.UsageError(_USAGE)
 
 
-def _check_proof(
+def check_event_proof(
     terminal: Terminal,
     check: Path,
     event_file: Path,
     root: str | None,
     manifest_digest: str | None,
 ) -> Exit:
+    """Check the proof of an event against what is trusted, and print what it proves."""
     from affidavit.app.bundle_disclosure import check_proof
     from affidavit.base.strict_json import read_json_file
 

@@ -9,6 +9,7 @@ import click
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit, worst_exit
+from affidavit.cli.attest import VerifyOptions, find_other_kind, other_options, verify_other
 from affidavit.cli.command import (
     STDIN_NAME,
     STDIN_PATH,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         ReplayedRow,
         VerdictAndConfidence,
     )
+    from affidavit.checks.routes import RouteTable
 
 MAX_INPUT_BYTES = 256 * 1024 * 1024
 
@@ -52,10 +54,14 @@ MAX_INPUT_BYTES = 256 * 1024 * 1024
             "affidavit answer checks.json --split --json | affidavit verify -",
             "linked receipts, and whether all of them are there",
         ),
+        Example(
+            "affidavit verify run.tar.gz.dsse.json --policy release.toml",
+            "an attestation, before a release",
+        ),
     ),
     exits={
-        Exit.YES: "every receipt is valid: every required check was done and holds",
-        Exit.NO: "a signature holds, but its key may not be trusted",
+        Exit.YES: "everything is valid: every required check was done and holds",
+        Exit.NO: "a signature holds, but its key may not be trusted, or a policy is not met",
         Exit.UNKNOWN: "an unknown key or version, no time stamp, or a linked receipt is missing",
         Exit.TAMPERED: "a digest, id, signature, time stamp, replay or link does not hold",
     },
@@ -65,7 +71,7 @@ MAX_INPUT_BYTES = 256 * 1024 * 1024
     nargs=-1,
     required=True,
     type=click.Path(path_type=Path, allow_dash=True),
-    help="Files, folders, .jsonl files with a receipt a line; - for standard input.",
+    help="Files, folders, .jsonl files with a receipt a line; - for standard input (receipts).",
 )
 @click.option(
     "--keys",
@@ -96,9 +102,17 @@ MAX_INPUT_BYTES = 256 * 1024 * 1024
 @click.option("--at", help="The day or time of the verification; by default now.")
 @jobs_option("How many processes verify.")
 @existing_project_option
+@other_options
 def verify(
     terminal: Terminal,
     receipts: tuple[Path, ...],
+    policy: Path | None,
+    subject: Path | None,
+    threshold: int,
+    log_keys: tuple[str, ...],
+    proofs: tuple[Path, ...],
+    pack_names: tuple[str, ...],
+    root: str | None,
     keys: tuple[Path, ...],
     tsa_roots: tuple[Path, ...],
     tsa_policy: str | None,
@@ -109,11 +123,12 @@ def verify(
     jobs: int,
     project: Path,
 ) -> Exit:
-    """Verify receipts offline step by step.
+    """Verify receipts and attestations offline step by step.
 
-    Five steps: anchor, id, signature, evidence, replay. Whether a signature holds and whether its
-    key may be trusted are two lines. Nothing in the receipt is taken on trust, and nothing is
-    fetched. Of linked receipts, all must be there.
+    Bundles and proofs, too: what a file is follows from its content. A receipt has five steps:
+    anchor, id, signature, evidence, replay; of linked receipts, all must be there. An attestation
+    has nine: envelope, signatures, time stamp, keys, log, statement, subject, predicate, policy.
+    Nothing in a file is taken on trust, and nothing is fetched.
     """
     from affidavit.app.clock import datetime_of
     from affidavit.app.verify import (
@@ -134,6 +149,30 @@ def verify(
         reject_options("needs --tsa-roots, whose authorities have the policy", "tsa_policy")
     if keys:
         reject_options("is for the project's own keys, and --keys names others", "project")
+    kind = find_other_kind(receipts)
+    if kind is not None:
+        reject_options("is for receipts", "routes")
+        options = VerifyOptions(
+            policy=policy,
+            subject=subject,
+            threshold=threshold,
+            log_keys=log_keys,
+            proofs=proofs,
+            pack_names=pack_names,
+            root=root,
+            keys=keys,
+            tsa_roots=tsa_roots,
+            tsa_policy=tsa_policy,
+            time_stamp=time_stamp,
+            stamp_required=stamp_required,
+            at=at,
+            project=project,
+        )
+        return verify_other(terminal, kind, receipts, options)
+    reject_options(
+        "is for attestations, bundles and proofs",
+        *("policy", "subject", "threshold", "log_keys", "proofs", "pack_names", "root"),
+    )
     try:
         trusted = key_files(keys, project)
     except AffidavitError:
@@ -144,11 +183,7 @@ def verify(
     inputs, total = find_receipts(receipts)
     if token is not None and total != 1:
         raise click.UsageError("--time-stamp belongs to one receipt, so name one file")
-    table = None
-    if routes is not None:
-        from affidavit.app.answer import load_routes
-
-        table = load_routes(routes)
+    table = _route_table(routes)
     verifier = ReceiptVerifier(trust, datetime_of(at), routes=table, token=token)
     each = verifier.verify_all(inputs, jobs)
     # One receipt is verified before a progress bar could appear.
@@ -163,6 +198,12 @@ def verify(
         terminal.show(receipts_text(outcomes, verbose=terminal.verbose))
         terminal.show(linked_sets_text(sets))
     return worst_exit(each.exit for each in (*outcomes, *sets))
+
+
+def _route_table(path: Path | None) -> "RouteTable | None":
+    from affidavit.app.answer import load_routes
+
+    return None if path is None else load_routes(path)
 
 
 def find_receipts(receipts: Sequence[Path]) -> tuple["Iterator[ReceiptInput]", int | None]:
@@ -219,11 +260,7 @@ def replay(terminal: Terminal, receipt: Path, routes: Path | None) -> Exit:
     from affidavit.app.verify import ReceiptInput, replay_receipt
     from affidavit.checks.receipt import asked_question
 
-    table = None
-    if routes is not None:
-        from affidavit.app.answer import load_routes
-
-        table = load_routes(routes)
+    table = _route_table(routes)
     piped = read_input(STDIN_PATH, MAX_INPUT_BYTES) if receipt == STDIN_PATH else None
     name = STDIN_NAME if receipt == STDIN_PATH else str(receipt)
     signed = ReceiptInput(name, raw=piped).receipt()

@@ -23,10 +23,12 @@ from affidavit.seal.verification import StepStatus, UnreadableInput, Verificatio
 
 if TYPE_CHECKING:
     # Verifying a receipt does not load the reader of bundles.
+    from affidavit.seal.attestation import AttestationVerification
     from affidavit.seal.bundle.reader import BundleVerification
 
 ReceiptOutcome: TypeAlias = VerifiedInput[ReceiptVerification] | UnreadableInput
 BundleOutcome: TypeAlias = "VerifiedInput[BundleVerification] | UnreadableInput"
+VerifiedAttestation: TypeAlias = "VerifiedInput[AttestationVerification]"
 
 MAX_LISTED_RECEIPTS: Final = 20  # They fit on a screen; of more, only failures are listed.
 MAX_LISTED_MEMBERS: Final = 20
@@ -150,7 +152,9 @@ def _step_table(steps: Sequence[VerificationStep]) -> TextTable:
     )
 
 
-def _totals(outcomes: "Sequence[ReceiptOutcome | BundleOutcome]", noun: str) -> str:
+def _totals(
+    outcomes: "Sequence[ReceiptOutcome | BundleOutcome | VerifiedAttestation]", noun: str
+) -> str:
     exits = Counter(outcome.exit for outcome in outcomes)
     parts = [f"{exits[code]} {cell.text}" for code, cell in _RESULT_CELLS.items() if exits[code]]
     return f"{len(outcomes)} {noun}: {', '.join(parts)}"
@@ -209,3 +213,58 @@ def _bundle_row(outcome: BundleOutcome) -> tuple[Cell | str, ...]:
         return (outcome.name, result, error.code, error.message)
     unfinished = f"; {_UNFINISHED}" if outcome.verification.finished is False else ""
     return (outcome.name, result, "", f"all steps hold{unfinished}")
+
+
+ATTESTATIONS_SCHEMA: Final = "affidavit-attestation-verify/1"
+_ATTESTATION_CONCLUSIONS: Final = {
+    Exit.NO: "Not believed",
+    Exit.INPUT: "Not readable",
+    Exit.UNKNOWN: "Could not tell",
+    Exit.TAMPERED: "Tampered",
+}
+
+
+def attestations_as_json(outcomes: "Sequence[VerifiedAttestation]") -> dict[str, object]:
+    """Return all outcomes; the shape is the same for one attestation and for many."""
+    exits = {outcome.exit for outcome in outcomes}
+    return {
+        "schema_version": ATTESTATIONS_SCHEMA,
+        "valid": exits == {Exit.YES},
+        "exit": int(worst_exit(exits)),
+        "attestations": [outcome.as_wire() for outcome in outcomes],
+    }
+
+
+def attestations_text(outcomes: "Sequence[VerifiedAttestation]") -> Iterator[TextPart]:
+    """Yield every step of a single attestation, or a line for each of many."""
+    if len(outcomes) == 1:
+        yield from _attestation_text(outcomes[0])
+    else:
+        rows = map(_attestation_row, outcomes)
+        yield text_table(("Attestation", "Result", "Code", "Detail"), rows)
+        yield _totals(outcomes, "attestations")
+
+
+def _attestation_text(outcome: "VerifiedAttestation") -> Iterator[TextPart]:
+    verification = outcome.verification
+    yield _step_table(verification.steps)
+    if verification.error is not None:
+        conclusion = _ATTESTATION_CONCLUSIONS[verification.exit]
+        yield f"{conclusion}: {single_line(str(verification.error['message']))}"
+        yield f"Next: {verification.error['next']}"
+        return
+    yield f"Verified: {_attested(verification)}"
+    yield "A signature proves who said it, not that it is true."
+
+
+def _attested(verification: "AttestationVerification") -> str:
+    signers = ", ".join(signer.key_id for signer in verification.signers)
+    return f"{signers} attested {single_line(str(verification.subject))}"
+
+
+def _attestation_row(outcome: "VerifiedAttestation") -> tuple[Cell | str, ...]:
+    verification, result = outcome.verification, _RESULT_CELLS[outcome.exit]
+    error = verification.error
+    if error is None:
+        return (outcome.name, result, "", _attested(verification))
+    return (outcome.name, result, str(error["code"]), str(error["message"]))

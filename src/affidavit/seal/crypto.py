@@ -155,18 +155,91 @@ def is_valid_signature(public_key: bytes, signature: bytes, message: bytes) -> b
     return not is_weak_key(public_key) and verifies(public_key, signature, message)
 
 
-@lru_cache(maxsize=64)
+# The check of a new key takes some milliseconds.
+@lru_cache(maxsize=4096)
 def is_weak_key(public_key: bytes) -> bool:
     """Return whether a public key is rejected, whatever it signed.
 
     With a point of small order anybody can make a signature that holds for every message, and
-    `cryptography` accepts such points. A non-canonical encoding is a second name for one key. A
-    wrong length is weak, too, so that no input makes the library raise.
+    `cryptography` accepts such points. With a point of mixed order (a good one plus one of small
+    order) verifiers disagree on some signatures. A non-canonical encoding is a second name for one
+    key. A wrong length is weak, too, so that no input makes the library raise.
     """
     if len(public_key) != KEY_BYTES:
         return True
     height = int.from_bytes(public_key, "little") & (2**255 - 1)
-    return height >= _PRIME or height in _SMALL_ORDER_Y
+    if height >= _PRIME or height in _SMALL_ORDER_Y:
+        return True
+    point = _point_at(height, public_key[31] >> 7)
+    return point is None or _multiplied(_ORDER, point) != _NEUTRAL
+
+
+# Points of the curve as (X, Y, Z, T) with x = X/Z, y = Y/Z and xy = T/Z (RFC 8032, section 5.1.4).
+# Only public keys are computed with, so the time that it takes tells nothing.
+_Point: TypeAlias = tuple[int, int, int, int]
+_ORDER: Final = 2**252 + 27742317777372353535851937790883648493
+_D: Final = -121665 * pow(121666, -1, _PRIME) % _PRIME
+_ROOT_OF_MINUS_1: Final = pow(2, (_PRIME - 1) // 4, _PRIME)
+_NEUTRAL: Final = (0, 1)
+
+
+def _point_at(height: int, sign: int) -> _Point | None:
+    """Return the point with this y coordinate (section 5.1.3), or None if there is none."""
+    square = (height * height - 1) * pow(_D * height * height + 1, -1, _PRIME) % _PRIME
+    x = pow(square, (_PRIME + 3) // 8, _PRIME)
+    if (x * x - square) % _PRIME:
+        x = x * _ROOT_OF_MINUS_1 % _PRIME
+    if (x * x - square) % _PRIME:
+        return None
+    x = x if x & 1 == sign else _PRIME - x
+    return x, height, 1, x * height % _PRIME
+
+
+def _multiplied(scalar: int, point: _Point) -> tuple[int, int]:
+    """Return a multiple of a point, as x and y."""
+    total: _Point = (0, 1, 1, 0)
+    for bit in bin(scalar)[2:]:
+        total = _added(total, total)
+        if bit == "1":
+            total = _added(total, point)
+    x, y, z, _ = total
+    inverse = pow(z, -1, _PRIME)
+    return x * inverse % _PRIME, y * inverse % _PRIME
+
+
+def _added(first: _Point, second: _Point) -> _Point:
+    x1, y1, z1, t1 = first
+    x2, y2, z2, t2 = second
+    a, b = (y1 - x1) * (y2 - x2) % _PRIME, (y1 + x1) * (y2 + x2) % _PRIME
+    c, d = 2 * t1 * t2 * _D % _PRIME, 2 * z1 * z2 % _PRIME
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return e * f % _PRIME, g * h % _PRIME, f * g % _PRIME, e * h % _PRIME
+
+
+# The SubjectPublicKeyInfo of every Ed25519 key (RFC 8410, section 4), up to the raw key.
+_SPKI_PREFIX: Final = bytes.fromhex("302a300506032b6570032100")
+
+
+def spki_from_raw(public_key: bytes) -> bytes:
+    """Return a raw public key as SubjectPublicKeyInfo in DER."""
+    return _SPKI_PREFIX + public_key
+
+
+def public_key_from_pem(pem: bytes) -> bytes | str:
+    """Return the raw public key of a PEM file, or the name of another kind of key.
+
+    Raises ValueError if it is no public key in PEM.
+    """
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    try:
+        key = load_pem_public_key(pem)
+    except UnsupportedAlgorithm:
+        return "an algorithm that is not known here"
+    if isinstance(key, Ed25519PublicKey):
+        return key.public_bytes_raw()
+    return type(key).__name__.removesuffix("PublicKey").lstrip("_")
 
 
 _TO_STANDARD: Final = bytes.maketrans(b"-_+/", b"+/**")

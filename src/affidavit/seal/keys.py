@@ -108,6 +108,17 @@ def public_key_from_text(key_id: str, text: object) -> PublicKey:
     return public_key_named(key_id, raw)
 
 
+def public_key_from_pem(pem: bytes, prefix: str = DEFAULT_PREFIX) -> PublicKey:
+    """Return the key of a PEM file (SubjectPublicKeyInfo), as OpenSSL and key stores export it."""
+    try:
+        raw = crypto.public_key_from_pem(pem)
+    except ValueError:
+        raise _malformed("it is not a public key in PEM") from None
+    if isinstance(raw, str):
+        raise AffidavitError(faults.KEY_ALGORITHM, found=raw)
+    return public_key_named(key_id_of(prefix, raw), raw)
+
+
 def signing_key_from(seed: bytes, prefix: str = DEFAULT_PREFIX) -> SigningKey:
     """Return the key of a 32-byte seed, which the caller drew from a secure random source."""
     if _PREFIX.fullmatch(prefix) is None:

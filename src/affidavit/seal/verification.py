@@ -1,4 +1,4 @@
-"""What the verification of a receipt or a bundle consists of: numbered steps, and one result."""
+"""What the verification of a receipt, a bundle or an attestation is: steps, and one result."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -11,7 +11,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import CATALOG
 from affidavit.base.notebook import result_table
 
-InputKind = Literal["receipt", "bundle"]
+InputKind = Literal["receipt", "bundle", "attestation"]
 
 
 class StepStatus(StrEnum):

@@ -19,6 +19,7 @@ from affidavit.base.faults import receipts as faults
 from affidavit.base.files import read_bounded, write_atomically
 from affidavit.base.strict_json import decode
 from affidavit.seal.keys import (
+    DEFAULT_PREFIX,
     KeyRegistry,
     KeyStatus,
     PublicKey,
@@ -122,16 +123,7 @@ class SigningKeyFolder:
         if not may_exist(path):
             problem = f"the private part of {key.id} is not here"
             raise AffidavitError(faults.KEY_STATE, Where(file=str(path)), problem=problem)
-        pem = read_bounded(path, MAX_KEY_BYTES)
-        mode = _mode_of(path)
-        if mode & _GROUP_AND_OTHERS and not is_encrypted(pem):
-            shown = f"{mode:04o}"
-            raise AffidavitError(faults.KEY_PERMISSIONS, Where(file=str(path)), mode=shown)
-        try:
-            seed = seed_from(pem, passphrase)
-        except AffidavitError as error:
-            raise error.at(file=str(path)) from None
-        found = signing_key_from(seed, key.id.rpartition("-ed25519-")[0])
+        found = signing_key_at(path, passphrase)
         if found.public != key:
             raise AffidavitError(
                 faults.KEY_ID_MISMATCH,
@@ -144,6 +136,22 @@ class SigningKeyFolder:
     def _write(self, registry: KeyRegistry) -> None:
         text = msgspec.json.format(sorted_compact(registry_document(registry)), indent=2)
         write_atomically(self.registry_path, text + b"\n")
+
+
+def signing_key_at(path: Path, passphrase: str | None) -> SigningKey:
+    """Return the private key of a file, if others cannot read it or it is encrypted."""
+    pem = read_bounded(path, MAX_KEY_BYTES)
+    mode = _mode_of(path)
+    if mode & _GROUP_AND_OTHERS and not is_encrypted(pem):
+        shown = f"{mode:04o}"
+        raise AffidavitError(faults.KEY_PERMISSIONS, Where(file=str(path)), mode=shown)
+    try:
+        seed = seed_from(pem, passphrase)
+    except AffidavitError as error:
+        raise error.at(file=str(path)) from None
+    # The files of a project are named after their keys; others get the usual prefix.
+    prefix = path.stem.rpartition("-ed25519-")[0] if is_key_id(path.stem) else DEFAULT_PREFIX
+    return signing_key_from(seed, prefix)
 
 
 def _mode_of(path: Path) -> int:

@@ -30,6 +30,7 @@ from affidavit.base.faults import service as faults
 from affidavit.base.json_values import JsonLimits
 from affidavit.checks.routes import CoverageV1
 from affidavit.reports.api_page import api_page
+from affidavit.reports.verify_page import verify_page, verify_page_policy
 from affidavit.seal.keys import RegistryV1
 from affidavit.seal.receipts import LinkedVerification, ReceiptVerification
 from affidavit.store.api_keys import ApiKeyScope
@@ -112,12 +113,14 @@ class EncodedJson(Response[Model]):
         super().__init__(cast(Any, body), media_type=JSON, headers=headers)
 
 
-class PageResponse(Response[str]):
-    """An HTML page, which loads nothing and runs nothing."""
+_NO_SCRIPT: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
-    def __init__(self, page: str) -> None:
-        policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
-        headers = {"content-security-policy": policy}
+
+class PageResponse(Response[str]):
+    """An HTML page, which loads nothing and runs nothing but what its policy allows."""
+
+    def __init__(self, page: str, policy: str = _NO_SCRIPT) -> None:
+        headers = {"content-security-policy": f"{policy}; frame-ancestors 'none'"}
         super().__init__(page, media_type=MediaType.HTML, headers=headers)
 
 
@@ -245,6 +248,10 @@ class Handlers:
     async def page(self, state: State) -> Response[str]:
         """Describe the service on a page for people."""
         return PageResponse(api_page(msgspec.json.decode(await run_sync(state.openapi))))
+
+    async def verify_page(self) -> Response[str]:
+        """Verify attestations, bundles and proofs in the browser; nothing is sent."""
+        return PageResponse(verify_page(), verify_page_policy())
 
     async def problem(self, code: FaultCode) -> EncodedJson[FaultV1]:
         """Explain the code of a problem."""

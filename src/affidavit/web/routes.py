@@ -60,6 +60,13 @@ ROUTES: Final = (
     ServiceRoute(method="GET", path="/docs", handler="page", faults=(), media_type="text/html"),
     ServiceRoute(
         method="GET",
+        path="/verify.html",
+        handler="verify_page",
+        faults=(),
+        media_type="text/html",
+    ),
+    ServiceRoute(
+        method="GET",
         path="/problems/{code}",
         handler="problem",
         faults=(service.NO_SUCH_ADDRESS,),

@@ -5,10 +5,18 @@ from types import MappingProxyType, ModuleType
 from typing import Final
 
 from affidavit.base.errors import Fault
-from affidavit.base.faults import bundles, evidence, gates, receipts, service
+from affidavit.base.faults import attestation, bundles, evidence, gates, receipts, service
 from affidavit.base.faults import input as input_faults
 
-_AREAS: Final[tuple[ModuleType, ...]] = (input_faults, evidence, receipts, gates, service, bundles)
+_AREAS: Final[tuple[ModuleType, ...]] = (
+    input_faults,
+    evidence,
+    receipts,
+    gates,
+    service,
+    bundles,
+    attestation,
+)
 
 
 def _catalog() -> Mapping[str, Fault]:

@@ -37,6 +37,17 @@ def leaves_of(lines: Iterable[bytes]) -> list[bytes]:
     return [_sha256(line).digest() for line in lines]
 
 
+def node_of(both: bytes) -> bytes:
+    """Return the hash of two nodes, left and right."""
+    return _sha256(_NODE_PREFIX + both).digest()
+
+
+def joined_parents(nodes: bytes) -> list[bytes]:
+    """Return the hashes of neighbouring pairs of nodes that stand one behind the other."""
+    size, sha256, prefix = 2 * DIGEST_BYTES, _sha256, _NODE_PREFIX
+    return [sha256(prefix + nodes[at : at + size]).digest() for at in range(0, len(nodes), size)]
+
+
 def _parents(nodes: Sequence[bytes]) -> list[bytes]:
     """Return the hashes of neighbouring pairs; the number of nodes is even."""
     pairs = zip(nodes[::2], nodes[1::2], strict=True)

@@ -1,0 +1,590 @@
+// Verifies attestations, bundles and proofs of a log in a browser, with WebCrypto alone. The steps and
+// the codes are those of `affidavit verify` (docs/attestation.md). What needs the packs, a replay or
+// an authority is named and left to the command.
+"use strict";
+
+class Refused extends Error {
+  constructor(code, message) { super(message); this.code = code; }
+}
+const refuse = (code, message) => { throw new Refused(code, message); };
+const UTF8 = new TextEncoder(), TEXT = new TextDecoder("utf-8", { fatal: true });
+const hexOf = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const joined = (...parts) => {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) { all.set(part, at); at += part.length; }
+  return all;
+};
+const same = (one, other) => one.length === other.length && one.every((byte, at) => byte === other[at]);
+const digest = async (name, bytes) => new Uint8Array(await crypto.subtle.digest(name, bytes));
+const sha256 = (bytes) => digest("SHA-256", bytes);
+
+// Strict JSON: no member twice, nothing after the value, whole numbers that every reader has alike.
+function parseJson(bytes) {
+  let text;
+  try { text = TEXT.decode(bytes); } catch { refuse("AF021", "the text is not UTF-8"); }
+  let at = 0;
+  const bad = (what, code = "AF020") => refuse(code, `${what} at character ${at}`);
+  const space = () => { while (" \t\n\r".includes(text[at]) && at < text.length) at++; };
+  const string = () => {
+    const found = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+    found.lastIndex = at;
+    const match = found.exec(text);
+    if (!match) bad("this is not JSON");
+    at = found.lastIndex;
+    const value = JSON.parse(match[0]);
+    if (!value.isWellFormed()) bad("half of a character", "AF022");
+    return value;
+  };
+  const value = (depth) => {
+    if (depth > 64) bad("it is nested too deeply", "AF026");
+    space();
+    if (text[at] === "{") {
+      const members = new Map();
+      at++; space();
+      if (text[at] === "}") { at++; return members; }
+      for (;;) {
+        space();
+        const key = string();
+        if (members.has(key)) refuse("AF024", `the member ${key} occurs twice`);
+        space();
+        if (text[at++] !== ":") bad("this is not JSON");
+        members.set(key, value(depth + 1));
+        space();
+        const next = text[at++];
+        if (next === "}") return members;
+        if (next !== ",") bad("this is not JSON");
+      }
+    }
+    if (text[at] === "[") {
+      const items = [];
+      at++; space();
+      if (text[at] === "]") { at++; return items; }
+      for (;;) {
+        items.push(value(depth + 1));
+        space();
+        const next = text[at++];
+        if (next === "]") return items;
+        if (next !== ",") bad("this is not JSON");
+      }
+    }
+    if (text[at] === '"') return string();
+    for (const [word, meant] of [["true", true], ["false", false], ["null", null]]) {
+      if (text.startsWith(word, at)) { at += word.length; return meant; }
+    }
+    const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+    number.lastIndex = at;
+    const match = number.exec(text);
+    if (!match) bad("this is not JSON");
+    at = number.lastIndex;
+    const found = Number(match[0]);
+    if (!Number.isFinite(found) || (/^-?[0-9]+$/.test(match[0]) && !Number.isSafeInteger(found))) {
+      bad("a number that readers have differently", "AF025");
+    }
+    return found;
+  };
+  const found = value(1);
+  space();
+  if (at !== text.length) bad("something follows the document", "AF023");
+  return found;
+}
+
+// Base64 in either alphabet, padded, in its one form.
+function findBase64(text) {
+  if (typeof text !== "string" || text.length % 4) return null;
+  const standard = /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+  if (!standard && !/^[A-Za-z0-9_-]*={0,2}$/.test(text)) return null;
+  const plain = text.replaceAll("-", "+").replaceAll("_", "/");
+  try {
+    const raw = atob(plain);
+    return btoa(raw) === plain ? Uint8Array.from(raw, (char) => char.charCodeAt(0)) : null;
+  } catch { return null; }
+}
+const toBase64 = (bytes) => btoa(String.fromCharCode(...bytes));
+function base64(text, what) {
+  if (typeof text !== "string") refuse("AF690", `${what} is not a text`);
+  return findBase64(text) ?? refuse("AF691", `${what} is not base64 in its one canonical form`);
+}
+
+// Ed25519 keys: points of small or mixed order and second encodings are refused.
+const P = 2n ** 255n - 19n, ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
+const mod = (number) => ((number % P) + P) % P;
+const power = (base, exponent) => {
+  let found = 1n;
+  for (base = mod(base); exponent; exponent >>= 1n, base = mod(base * base)) {
+    if (exponent & 1n) found = mod(found * base);
+  }
+  return found;
+};
+const inverse = (number) => power(number, P - 2n);
+const D = mod(-121665n * inverse(121666n)), ROOT = power(2n, (P - 1n) / 4n);
+function added([x1, y1, z1, t1], [x2, y2, z2, t2]) {
+  const a = mod((y1 - x1) * (y2 - x2)), b = mod((y1 + x1) * (y2 + x2));
+  const c = mod(2n * t1 * t2 * D), d = mod(2n * z1 * z2);
+  const e = b - a, f = d - c, g = d + c, h = b + a;
+  return [mod(e * f), mod(g * h), mod(f * g), mod(e * h)];
+}
+const judged = new Map();
+function isWeak(raw) {
+  const name = hexOf(raw);
+  if (!judged.has(name)) judged.set(name, isWeakPoint(raw));
+  return judged.get(name);
+}
+function isWeakPoint(raw) {
+  if (raw.length !== 32) return true;
+  const whole = BigInt("0x" + hexOf([...raw].reverse()));
+  const y = whole & (2n ** 255n - 1n), sign = whole >> 255n;
+  if (y >= P) return true;
+  const square = mod((y * y - 1n) * inverse(D * y * y + 1n));
+  let x = power(square, (P + 3n) / 8n);
+  if (mod(x * x - square)) x = mod(x * ROOT);
+  if (mod(x * x - square)) return true;
+  if ((x & 1n) !== sign) x = mod(-x);
+  const point = [x, y, 1n, mod(x * y)];
+  const times = (scalar) => {
+    let total = [0n, 1n, 1n, 0n];
+    for (const bit of scalar.toString(2)) {
+      total = added(total, total);
+      if (bit === "1") total = added(total, point);
+    }
+    return total;
+  };
+  const isNeutral = ([x2, y2, z2]) => mod(x2) === 0n && mod(y2 - z2) === 0n;
+  return isNeutral(times(8n)) || !isNeutral(times(ORDER));
+}
+async function holds(raw, signature, message) {
+  if (isWeak(raw) || signature.length !== 64) return false;
+  const key = await crypto.subtle.importKey("raw", raw, { name: "Ed25519" }, false, ["verify"]);
+  return crypto.subtle.verify({ name: "Ed25519" }, key, signature, message);
+}
+
+const SPKI = Uint8Array.from([0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00]);
+const keyId = async (prefix, raw) => `${prefix}-ed25519-${hexOf(await sha256(raw)).slice(0, 12)}`;
+async function namedKey(id, raw) {
+  const match = /^([a-z0-9]+(?:-[a-z0-9]+)*)-ed25519-[0-9a-f]{12}$/.exec(id);
+  if (!match || !raw || raw.length !== 32) refuse("AF331", "this is not a key");
+  if (isWeak(raw)) refuse("AF329", "this public key is weak");
+  const found = await keyId(match[1], raw);
+  if (found !== id) refuse("AF333", `the key listed as ${id} has another id: ${found}`);
+  return { id, raw };
+}
+const fromUrl = (text) =>
+  typeof text === "string" ? findBase64(text.endsWith("=") ? text : text + "=".repeat(-text.length & 3)) : null;
+
+// Key documents: PEM, the flat map, a registry with lifecycles, a JWK or a set of them.
+async function readKeys(bytes) {
+  const text = new TextDecoder().decode(bytes);
+  if (text.trimStart().startsWith("-----BEGIN")) {
+    const body = /-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----/.exec(text);
+    const der = body && findBase64(body[1].replace(/\s/g, ""));
+    if (!der || der.length !== 44) refuse("AF331", "it is not an Ed25519 key in PEM");
+    if (!same(der.slice(0, 12), SPKI)) refuse("AF330", "this key is not for Ed25519");
+    return [await namedKey(await keyId("af", der.slice(12)), der.slice(12))];
+  }
+  const document = parseJson(bytes);
+  if (!(document instanceof Map)) refuse("AF331", "a keys document is a JSON object");
+  const jwk = (one) => {
+    if (one.get("kty") !== "OKP" || one.get("crv") !== "Ed25519") refuse("AF330", "not an Ed25519 key");
+    if (one.has("d")) refuse("AF331", "it holds the private part, d");
+    return namedKey(String(one.get("kid")), fromUrl(one.get("x")));
+  };
+  if (document.has("kty")) return [await jwk(document)];
+  if (document.has("keys")) return Promise.all(document.get("keys").map(jwk));
+  const listed = document.has("schema") ? document.get("public_keys") : document;
+  const lives = document.get("lifecycle");
+  return Promise.all([...listed].map(async ([id, value]) => {
+    const key = await namedKey(id, fromUrl(value));
+    return lives instanceof Map ? { ...key, life: lives.get(id) } : key;
+  }));
+}
+
+function readEnvelope(document) {
+  if (!(document instanceof Map)) refuse("AF690", "it is not a JSON object");
+  const type = document.get("payloadType"), listed = document.get("signatures");
+  if (typeof type !== "string") refuse("AF690", "payloadType is not a text");
+  if (!Array.isArray(listed)) refuse("AF690", "signatures is not a list");
+  const payload = base64(document.get("payload"), "the payload");
+  const signatures = listed.map((each) => {
+    if (!(each instanceof Map)) refuse("AF690", "a signature is not a JSON object");
+    const id = each.get("keyid") ?? null;
+    if (id !== null && typeof id !== "string") refuse("AF690", "keyid is not a text");
+    if (each.get("sig") === "") refuse("AF693", "the envelope has no signature");
+    return { raw: base64(each.get("sig"), "a signature"), id: id || null };
+  });
+  if (!signatures.length) refuse("AF693", "the envelope has no signature");
+  const extras = document.get("x-affidavit");
+  const stamps = extras instanceof Map ? extras.get("time_stamps") ?? [] : [];
+  const proofs = extras instanceof Map ? extras.get("log_proofs") ?? [] : [];
+  return { type, payload, signatures, stamps, proofs };
+}
+
+const TYPES = {
+  affidavit: "urn:affidavit:attestation:v1",
+  "test-result": "https://in-toto.io/attestation/test-result/v0.1",
+  svr: "https://in-toto.io/attestation/svr/v0.2",
+  assay: "https://docs.getassay.dev/attestation/evidence-bundle/v1",
+};
+const PAYLOAD = /^application\/vnd\.in-toto(?:\.([a-z0-9-]+))?\+json$/;
+const SIZES = { sha256: 64, sha384: 96, sha512: 128 };
+const NAMES = { sha256: "SHA-256", sha384: "SHA-384", sha512: "SHA-512" };
+
+async function signersOf(envelope, keys) {
+  const type = UTF8.encode(envelope.type);
+  const message = joined(
+    UTF8.encode(`DSSEv1 ${type.length} `), type, UTF8.encode(` ${envelope.payload.length} `), envelope.payload);
+  const named = new Map();
+  for (const key of keys) named.set(`sha256:${hexOf(await sha256(joined(SPKI, key.raw)))}`, key);
+  for (const key of keys) named.set(key.id, key);
+  const found = new Map();
+  for (const each of envelope.signatures) {
+    const hinted = each.id === null ? undefined : named.get(each.id);
+    let signer = null;
+    for (const key of hinted ? [hinted] : keys) {
+      if (await holds(key.raw, each.raw, message)) { signer = key; break; }
+    }
+    if (signer) found.set(hexOf(signer.raw), signer);
+    else if (hinted) refuse("AF694", `the signature by ${hinted.id} is not valid for this payload`);
+  }
+  return [...found.values()];
+}
+
+function requireUsable(key, now) {
+  if (!key.life) return;
+  const life = (name) => key.life.get(name);
+  if (!["receipt-signing", "attestation-signing"].includes(life("use"))) {
+    refuse("AF336", `${key.id} is for ${life("use")}, not for signing`);
+  }
+  if (now < Date.parse(life("active_from"))) refuse("AF335", `${key.id} was made later`);
+  for (const name of ["retired_at", "compromised_after"]) {
+    if (life(name) && now > Date.parse(life(name))) {
+      refuse("AF335", `${key.id}: ${name} ${life(name)}, and no time stamp is checked here`);
+    }
+  }
+}
+
+// A log: signed note, checkpoint, inclusion (RFC 6962).
+const leafOf = (entry) => sha256(joined(Uint8Array.of(0), entry));
+const nodeOf = (left, right) => sha256(joined(Uint8Array.of(1), left, right));
+async function readLogKey(text) {
+  const [name, hint, encoded] = text.trim().split("+").length > 3
+    ? text.trim().split(/\+(.*?)\+(.*)/s) : text.trim().split("+");
+  const data = findBase64(encoded ?? "");
+  if (!name || !data || data.length !== 33 || data[0] !== 1) refuse("AF720", "this is not the key of a log");
+  if (isWeak(data.slice(1))) refuse("AF720", "the key is weak");
+  const id = (await sha256(joined(UTF8.encode(`${name}\n`), data))).slice(0, 4);
+  if (hexOf(id) !== hint) refuse("AF720", "the key of the log has another id");
+  return { name, id, raw: data.slice(1) };
+}
+async function checkProof(text, entry, logKey) {
+  const split = text.indexOf("\n\n");
+  const lines = text.slice(0, split).split("\n"), checkpoint = text.slice(split + 2);
+  if (split < 0 || lines.shift() !== "c2sp.org/tlog-proof@v1") refuse("AF720", "this is not a proof of a log");
+  let carried = null;
+  if (lines[0]?.startsWith("extra ")) {
+    carried = findBase64(lines.shift().slice(6)) ?? refuse("AF720", "its extra data is not base64");
+  }
+  const number = /^index (0|[1-9][0-9]{0,14})$/.exec(lines.shift() ?? "") ?? refuse("AF720", "it has no index");
+  const path = lines.map(findBase64);
+  if (path.some((node) => node === null || node.length !== 32)) refuse("AF720", "its path is not one of digests");
+  const end = checkpoint.lastIndexOf("\n\n"), body = checkpoint.slice(0, end + 1);
+  const [origin, sizeText, rootText] = body.split("\n");
+  const root = findBase64(rootText ?? "");
+  if (end < 0 || !/^(0|[1-9][0-9]{0,14})$/.test(sizeText ?? "") || !root || root.length !== 32) {
+    refuse("AF721", "this is not a checkpoint");
+  }
+  if (origin !== logKey.name) refuse("AF721", `nobody named ${origin} as a log to trust`);
+  let signed = false;
+  for (const line of checkpoint.slice(end + 2).split("\n").filter(Boolean)) {
+    const match = /^\u2014 (\S+) (\S+)$/.exec(line), raw = match && findBase64(match[2]);
+    if (!raw) refuse("AF721", "a line of the checkpoint is not a signature");
+    if (match[1] === logKey.name && same(raw.slice(0, 4), logKey.id)) {
+      signed ||= await holds(logKey.raw, raw.slice(4), UTF8.encode(body));
+    }
+  }
+  if (!signed) refuse("AF721", `${origin} did not sign it with a trusted key`);
+  entry ??= carried ?? refuse("AF723", "the proof does not carry its entry");
+  if (carried && !same(carried, entry)) refuse("AF723", "the log entry is of another envelope");
+  const size = Number(sizeText);
+  let index = Number(number[1]), last = size - 1, node = await leafOf(entry), used = 0;
+  if (index >= size) refuse("AF722", "the index is beyond the size");
+  for (; last > 0; index = Math.floor(index / 2), last = Math.floor(last / 2)) {
+    if (index % 2 || index < last) {
+      const beside = path[used++] ?? refuse("AF722", "the path is too short");
+      node = index % 2 ? await nodeOf(beside, node) : await nodeOf(node, beside);
+    }
+  }
+  if (used !== path.length || !same(node, root)) refuse("AF722", "it leads to another root");
+  return `entry ${number[1]} of ${size} in ${origin}`;
+}
+const entryOf = async (envelope) => UTF8.encode(
+  `{"payload_sha256":"${hexOf(await sha256(envelope.payload))}","payload_type":${JSON.stringify(envelope.type)},` +
+  `"signatures":[${envelope.signatures.map((each) =>
+    `{${each.id === null ? "" : `"keyid":${JSON.stringify(each.id)},`}"sig":"${toBase64(each.raw)}"}`).join(",")}]}`);
+
+// The statement, which is decoded only when its signatures hold.
+function readStatement(envelope) {
+  const statement = parseJson(envelope.payload);
+  if (!(statement instanceof Map)) refuse("AF702", "it is not a JSON object");
+  if (statement.get("_type") !== "https://in-toto.io/Statement/v1") {
+    refuse("AF703", `the statement has the type ${statement.get("_type")}`);
+  }
+  for (const name of statement.keys()) {
+    if (!["_type", "subject", "predicateType", "predicate"].includes(name)) {
+      refuse("AF710", `a statement has no member ${name}`);
+    }
+  }
+  const type = statement.get("predicateType"), named = PAYLOAD.exec(envelope.type)[1];
+  if (typeof type !== "string") refuse("AF702", "predicateType is not a text");
+  if (!Object.values(TYPES).includes(type) || (named && TYPES[named] !== type)) {
+    refuse("AF704", `the predicate type ${type} is not known here, or not the one of the payload type`);
+  }
+  const predicate = statement.get("predicate") ?? new Map();
+  if (!(predicate instanceof Map)) refuse("AF702", "predicate is not an object");
+  const listed = statement.get("subject");
+  if (!Array.isArray(listed) || !listed.length) refuse("AF705", "it has no subject");
+  const subjects = listed.map((one, at) => {
+    const digests = one instanceof Map ? one.get("digest") : null;
+    if (!(digests instanceof Map) || !digests.size) refuse("AF705", `subject[${at}] has no digest`);
+    for (const name of one.keys()) {
+      if (name !== "name" && name !== "digest") refuse("AF710", `subject[${at}] has a member ${name}`);
+    }
+    const known = [...digests].filter(([name]) => name in SIZES);
+    if (!known.length) refuse("AF708", `subject[${at}] has only ${[...digests.keys()]}`);
+    for (const [name, value] of digests) {
+      const isHex = typeof value === "string" && (!(name in SIZES) ||
+        (value.length === SIZES[name] && /^[0-9a-f]+$/.test(value)));
+      if (!isHex) refuse("AF707", `subject[${at}].digest is not a ${name} digest`);
+    }
+    return { name: String(one.get("name") ?? ""), digests: new Map(known) };
+  });
+  return { type, predicate, subjects };
+}
+
+// A bundle: one gzip member, a tar archive of two files. Nothing is extracted to a disk.
+async function readBundle(bytes) {
+  let raw;
+  try {
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    raw = new Uint8Array(await new Response(stream).arrayBuffer());
+  } catch { refuse("AF601", "the archive is truncated or was changed"); }
+  const members = [];
+  let at = 0;
+  while (at + 512 <= raw.length && raw[at]) {
+    const header = raw.slice(at, at + 512), text = new TextDecoder("latin1").decode(header);
+    const name = text.slice(0, 100).split("\0")[0], size = parseInt(text.slice(124, 135), 8);
+    let sum = 0;
+    header.forEach((byte, place) => { sum += place >= 148 && place < 156 ? 32 : byte; });
+    if (sum !== parseInt(text.slice(148, 156), 8)) refuse("AF601", "the checksum of a header does not hold");
+    if (text[156] !== "0" && text[156] !== "\0") refuse("AF605", `the member ${name} is not a plain file`);
+    members.push([name, raw.slice(at + 512, at + 512 + size)]);
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  if (raw.slice(at).some((byte) => byte)) refuse("AF603", "there is data after the end of the archive");
+  const [first, second] = members;
+  if (first?.[0] !== "manifest.json") refuse("AF609", "the first member has to be manifest.json");
+  if (second?.[0] !== "events.ndjson") refuse("AF608", "the bundle has no events.ndjson");
+  if (members.length > 2) refuse("AF607", `the member ${members[2][0]} does not belong to a bundle`);
+  const manifest = parseJson(first[1]), events = second[1];
+  const stated = manifest.get("files")?.get("events.ndjson");
+  const found = `sha256:${hexOf(await sha256(events))}`;
+  if (stated?.get("bytes") !== events.length) refuse("AF622", "events.ndjson has another size");
+  if (`sha256:${String(stated.get("sha256")).replace(/^sha256:/, "")}` !== found) {
+    refuse("AF324", `manifest.json claims ${stated.get("sha256")}, but the events have ${found}`);
+  }
+  const lines = [];
+  for (let start = 0, end; (end = events.indexOf(10, start)) >= 0; start = end + 1) {
+    lines.push(events.subarray(start, end));
+  }
+  if (lines.length !== manifest.get("event_count")) refuse("AF627", "the number of events is another one");
+  let nodes = await Promise.all(lines.map(leafOf));
+  while (nodes.length > 1) {
+    const next = [];
+    for (let pair = 0; pair + 1 < nodes.length; pair += 2) next.push(await nodeOf(nodes[pair], nodes[pair + 1]));
+    if (nodes.length % 2) next.push(nodes[nodes.length - 1]);
+    nodes = next;
+  }
+  const root = `sha256:${hexOf(nodes[0])}`, ours = manifest.get("x-affidavit");
+  if (ours && (ours.get("merkle_root") !== root || ours.get("tree_size") !== lines.length)) {
+    refuse("AF630", "the Merkle root is another one");
+  }
+  return {
+    parts: [["manifest.json", first[1]], ["events.ndjson", events]],
+    facts: {
+      bundle_id: manifest.get("bundle_id"), run_id: manifest.get("run_id"), event_count: lines.length,
+      manifest_sha256: hexOf(await sha256(first[1])), events_sha256: found.slice(7),
+      ...(ours ? { merkle_root: root, tree_size: lines.length } : {}),
+    },
+  };
+}
+
+const isGzip = (bytes) => bytes[0] === 0x1f && bytes[1] === 0x8b;
+async function checkSubject(statement, subject) {
+  if (!subject) refuse("AF713", `the file that the statement is about is not here: ${statement.subjects[0].name}`);
+  const bundle = isGzip(subject) ? await readBundle(subject) : null;
+  const files = statement.type === TYPES.assay || !bundle ? [subject]
+    : [subject, ...bundle.parts.map(([, bytes]) => bytes)];
+  if (files.length !== statement.subjects.length) refuse("AF706", "the statement is not about this file");
+  for (const [at, bytes] of files.entries()) {
+    const right = [], wrong = [];
+    for (const [name, value] of statement.subjects[at].digests) {
+      (hexOf(await digest(NAMES[name], bytes)) === value ? right : wrong).push(name);
+    }
+    if (right.length && wrong.length) refuse("AF709", `the ${wrong[0]} does not match, although another does`);
+    if (wrong.length) refuse("AF706", "the statement is not about this file");
+  }
+  return bundle;
+}
+function checkPredicate(statement, bundle) {
+  const stated = statement.predicate.get("bundle");
+  if (statement.type === TYPES.affidavit && bundle) {
+    for (const [name, value] of Object.entries(bundle.facts)) {
+      if (!(stated instanceof Map) || stated.get(name) !== value) {
+        refuse("AF711", `the statement says ${stated?.get?.(name)} for predicate.bundle.${name}, and the file gives ${value}`);
+      }
+    }
+    return "identity, digests and Merkle root are those of the file; packs were not run here";
+  }
+  return "not computed again here; `affidavit verify` does";
+}
+
+const STEPS = ["envelope", "signatures", "time_stamp", "keys", "log", "statement", "subject", "predicate", "policy"];
+const UNKNOWN = new Set(["AF692", "AF693", "AF334", "AF703", "AF704", "AF708", "AF713", "AF725"]);
+
+async function verifyAttestation(bytes, { keys, threshold, logKey, subject, now }) {
+  const steps = [], result = { kind: "attestation", steps, valid: false, code: null };
+  const done = (status, detail, code = null) =>
+    steps.push({ number: steps.length + 1, name: STEPS[steps.length], status, detail, code });
+  try {
+    const document = parseJson(bytes);
+    const media = document instanceof Map ? document.get("mediaType") : null;
+    let envelope;
+    if (typeof media === "string" && media.startsWith("application/vnd.dev.sigstore.bundle")) {
+      if (media !== "application/vnd.dev.sigstore.bundle.v0.3+json") refuse("AF701", "another version");
+      envelope = readEnvelope(document.get("dsseEnvelope") ?? refuse("AF701", "it has no dsseEnvelope"));
+      if (envelope.signatures.length !== 1) refuse("AF700", "a Sigstore bundle has exactly one signature");
+      const hint = document.get("verificationMaterial")?.get("publicKey")?.get("hint");
+      if (hint !== (envelope.signatures[0].id ?? "")) refuse("AF701", "its hint is another key id");
+    } else {
+      envelope = readEnvelope(document);
+    }
+    if (!PAYLOAD.test(envelope.type)) refuse("AF692", `the payload type ${envelope.type} is not supported`);
+    done("passed", `${envelope.type}, ${envelope.payload.length} bytes`);
+    const signers = await signersOf(envelope, keys);
+    if (!signers.length) refuse("AF334", `${envelope.signatures[0].id ?? "its key"} is not one of the trusted keys`);
+    if (signers.length < threshold) refuse("AF695", `${signers.length} different keys signed, not ${threshold}`);
+    done("passed", `signed by ${signers.map((key) => key.id).join(", ")}`);
+    done("skipped", envelope.stamps.length
+      ? "time stamps are not checked in a browser, so no time is proved" : "there is none, so no time is proved");
+    signers.forEach((key) => requireUsable(key, now));
+    done("passed", "every key may be believed for what it signed");
+    if (!logKey) {
+      done("skipped", envelope.proofs.length ? "no log is named to check it with" : "there is no proof of a log");
+    } else {
+      if (!envelope.proofs.length) refuse("AF725", "a proof of a log is required, and the envelope has none");
+      const entry = await entryOf(envelope);
+      let found = "";
+      for (const proof of envelope.proofs) found = await checkProof(String(proof), entry, logKey);
+      done("passed", found);
+    }
+    const statement = readStatement(envelope);
+    done("passed", statement.type);
+    const bundle = await checkSubject(statement, subject);
+    done("passed", "the digests are those of the file");
+    done("skipped", checkPredicate(statement, bundle));
+    done("skipped", "a policy is checked by `affidavit verify --policy`");
+    result.valid = true;
+    result.said = `${signers.map((key) => key.id).join(", ")} attested ${statement.subjects[0].name}`;
+  } catch (error) {
+    const code = error instanceof Refused ? error.code : "AF690";
+    result.code = code;
+    done(UNKNOWN.has(code) ? "not_checked" : "failed", error.message, code);
+    while (steps.length < STEPS.length) done("not_checked", "not looked at, because an earlier step failed");
+  }
+  return result;
+}
+
+// Verify whatever the file is. Nothing in it is trusted, and nothing is fetched.
+async function verifyFile(bytes, options = {}) {
+  const trust = { keys: [], threshold: 1, logKey: null, subject: null, now: Date.now(), ...options };
+  const step = async (kind, name, check) => {
+    try {
+      const detail = await check();
+      return { kind, valid: true, code: null, said: detail, steps: [{ number: 1, name, status: "passed", code: null, detail }] };
+    } catch (error) {
+      const code = error instanceof Refused ? error.code : "AF601";
+      const failed = { number: 1, name, status: "failed", code, detail: error.message };
+      return { kind, valid: false, code, steps: [failed] };
+    }
+  };
+  if (isGzip(bytes)) {
+    return step("bundle", "container", async () => {
+      const { facts } = await readBundle(bytes);
+      return `${facts.event_count} events of ${facts.run_id}, manifest sha256:${facts.manifest_sha256}`;
+    });
+  }
+  const start = new TextDecoder().decode(bytes.slice(0, 22));
+  if (start === "c2sp.org/tlog-proof@v1") {
+    return step("log_proof", "log", () =>
+      checkProof(new TextDecoder().decode(bytes), null, trust.logKey ?? refuse("AF721", "name the key of the log")));
+  }
+  return verifyAttestation(bytes, trust);
+}
+
+// The page.
+const CONCLUSIONS = { AF334: "Could not tell", AF713: "Could not tell" };
+async function run() {
+  const read = async (name) => {
+    const file = document.getElementById(name).files[0];
+    return file ? new Uint8Array(await file.arrayBuffer()) : null;
+  };
+  const file = await read("file"), output = document.getElementById("result");
+  if (!file) return;
+  output.replaceChildren();
+  const line = (text, className) => {
+    const made = document.createElement("p");
+    made.textContent = text;
+    made.className = className;
+    output.append(made);
+  };
+  try {
+    const keys = [];
+    for (const each of document.getElementById("keys").files) {
+      keys.push(...await readKeys(new Uint8Array(await each.arrayBuffer())));
+    }
+    const logText = document.getElementById("log").value;
+    const found = await verifyFile(file, {
+      keys, threshold: Math.max(1, Number(document.getElementById("threshold").value) || 1),
+      logKey: logText.trim() ? await readLogKey(logText) : null, subject: await read("subject"),
+    });
+    const table = document.createElement("table");
+    for (const each of found.steps) {
+      const row = table.insertRow();
+      row.className = each.status;
+      for (const cell of [each.number, each.name, each.status.replace("_", " "), each.code ?? "", each.detail]) {
+        row.insertCell().textContent = cell;
+      }
+    }
+    const unknown = found.code && (UNKNOWN.has(found.code) || found.code in CONCLUSIONS);
+    const skipped = found.steps.filter((each) => each.status === "skipped").map((each) => each.name.replace("_", " "));
+    line(found.valid ? `What was checked holds: ${found.said}` : unknown ? "Could not tell" : `Does not hold (${found.code})`,
+      found.valid ? "passed" : unknown ? "not_checked" : "failed");
+    output.append(table);
+    if (found.valid && skipped.length) {
+      line(`Not checked on this page: ${skipped.join(", ")}. \`affidavit verify\` checks them.`, "not_checked");
+    }
+    if (found.valid) line("A signature proves who said it, not that it is true.", "note");
+  } catch (error) {
+    line(`${error.code ?? ""} ${error.message}`, "failed");
+  }
+}
+globalThis.affidavit = { verifyFile, readKeys, readLogKey };
+addEventListener("DOMContentLoaded", () => {
+  for (const input of document.querySelectorAll("input")) input.addEventListener("change", run);
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    const target = event.target.closest("label")?.querySelector("input[type=file]") ?? document.getElementById("file");
+    target.files = event.dataTransfer.files;
+    run();
+  });
+});

@@ -1,0 +1,228 @@
+"""The page that verifies in a browser: in a real Chromium, the same codes as the command."""
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.chromium import Page, open_page
+from tests.cli.running import run
+from tests.cli.test_attest_command import ALICE, BOB, RUN, public_pem
+from tests.conformance.test_attestation_adversarial import GOOD, WIRE, order, with_signature
+from tests.seal.attesting import DIGESTS, LOG_KEY, STATEMENT, THIRD_KEY, logged, signed
+from tests.seal.samples import KEY, OTHER_KEY
+
+from affidavit.base.json_values import JsonValue
+from affidavit.reports.verify_page import verify_page, verify_page_policy
+from affidavit.seal.crypto import spki_from_raw, to_base64
+from affidavit.seal.dsse import envelope_bytes
+from affidavit.seal.keys import plain_pem
+from affidavit.seal.transparency import LOG_SIGNATURE, note_key
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a bundle, an attestation of it that is logged, and the keys."""
+    folder = tmp_path_factory.mktemp("page")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name, key in (("alice", ALICE), ("bob", BOB)):
+            Path(f"{name}.pem").write_bytes(plain_pem(key.seed))
+            Path(f"{name}.pem").chmod(0o600)
+            Path(f"{name}.pub").write_text(public_pem(key))
+        run("evidence", "seal", str(RUN), "-o", "run.tar.gz", "--pack", "cicd-starter")
+        run("evidence", "seal", str(RUN), "-o", "other.tar.gz")
+        alice = ("--key", "alice.pem")
+        made = ("--sigstore", "run.sigstore.json", "--page", "verify.html")
+        assert run("attest", "run.tar.gz", *alice, *made).exit_code == 0
+        run("attest", "run.tar.gz", *alice, "--predicate", "assay", "-o", "assay.json")
+        run("attest", "run.tar.gz", *alice, "--key", "bob.pem", "-o", "both.json")
+        run("log", "init", "log", "--origin", "example.org/ai", *alice, "-o", "log.key")
+        run("log", "append", "log", "run.tar.gz.dsse.json", *alice)
+        run("log", "prove", "log", "run.tar.gz.dsse.json", "--log-key", "@log.key", "-o", "p")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with open_page(place / "verify.html", tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+def verify(
+    page: Page,
+    file: bytes,
+    keys: tuple[bytes, ...] = (),
+    subject: bytes | None = None,
+    log_key: str | None = None,
+    threshold: int = 1,
+) -> dict[str, Any]:
+    """Verify a file in the page and return what it found."""
+
+    def shown(data: bytes) -> str:
+        return f"Uint8Array.from(atob('{b64encode(data).decode()}'),c=>c.charCodeAt(0))"
+
+    listed = ",".join(map(shown, keys))
+    log = f"await affidavit.readLogKey({json.dumps(log_key)})" if log_key else "null"
+    about = shown(subject) if subject else "null"
+    found = page.evaluate(
+        "(async () => { const keys = [];"
+        f"for (const key of [{listed}]) keys.push(...await affidavit.readKeys(key));"
+        f"const options = {{keys, logKey: {log}, threshold: {threshold}, subject: {about}}};"
+        f"return JSON.stringify(await affidavit.verifyFile({shown(file)}, options)); }})()"
+    )
+    result: dict[str, Any] = json.loads(found)
+    return result
+
+
+def test_the_page_is_one_file_with_a_strict_policy() -> None:
+    made = verify_page()
+    assert not re.search(r"\bsrc=|url\(|@import|<link", made)
+    assert "connect-src" not in made
+    assert verify_page_policy() in made
+    assert "unsafe" not in made
+
+
+def test_what_holds(page: Page, place: Path) -> None:
+    files = {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
+    alice, bob, bundle = files["alice.pub"], files["bob.pub"], files["run.tar.gz"]
+    log_key = files["log.key"].decode()
+    for name in ("run.tar.gz.dsse.json", "run.sigstore.json", "assay.json", "both.json"):
+        found = verify(page, files[name], (alice,), bundle)
+        assert found["valid"], found
+        assert [step["number"] for step in found["steps"]] == list(range(1, 10))
+    assert verify(page, files["both.json"], (alice, bob), bundle, threshold=2)["valid"]
+    assert verify(page, files["run.tar.gz.dsse.json"], (alice,), bundle, log_key)["valid"]
+    assert verify(page, bundle)["valid"]
+    assert verify(page, files["p"], log_key=log_key)["valid"]
+
+
+def test_what_does_not_hold(page: Page, place: Path) -> None:
+    files = {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
+    alice, bundle = files["alice.pub"], files["run.tar.gz"]
+    attested, log_key = files["run.tar.gz.dsse.json"], files["log.key"].decode()
+    other = note_key("example.org/other", LOG_SIGNATURE, ALICE.public.raw).text
+    wrong = note_key("example.org/ai", LOG_SIGNATURE, BOB.public.raw).text
+    cases: dict[str, tuple[dict[str, Any], str]] = {
+        "another file": (verify(page, attested, (alice,), files["other.tar.gz"]), "AF706"),
+        "no file": (verify(page, attested, (alice,)), "AF713"),
+        "another key": (verify(page, attested, (files["bob.pub"],), bundle), "AF334"),
+        "no key": (verify(page, attested, (), bundle), "AF334"),
+        "too few": (verify(page, attested, (alice,), bundle, threshold=2), "AF695"),
+        "no proof": (verify(page, files["both.json"], (alice,), bundle, log_key), "AF725"),
+        "another log": (verify(page, attested, (alice,), bundle, other), "AF721"),
+        "another log key": (verify(page, attested, (alice,), bundle, wrong), "AF721"),
+        "a cut bundle": (verify(page, bundle[:-9]), "AF601"),
+        "more behind it": (verify(page, bundle + b"\0"), "AF601"),
+    }
+    assert {name: found["code"] for name, (found, _) in cases.items()} == {
+        name: code for name, (_, code) in cases.items()
+    }
+
+
+def hostile() -> Iterator[tuple[str, bytes, str]]:
+    """Yield hostile envelopes with the code that the command refuses each with."""
+
+    def wire(**changes: Any) -> bytes:
+        return json.dumps({**WIRE, **changes}).encode()
+
+    def about(digest: Any) -> bytes:
+        subject: JsonValue = [{"name": "x", "digest": digest}]
+        return envelope_bytes(signed({**STATEMENT, "subject": subject}))
+
+    raw = GOOD.signatures[0].raw
+    yield "raw payload", envelope_bytes(with_signature(raw[::-1])), "AF694"
+    yield "S + L", envelope_bytes(with_signature(order())), "AF694"
+    yield "63 bytes", envelope_bytes(with_signature(raw[:63])), "AF694"
+    yield "a stranger", envelope_bytes(signed(STATEMENT, THIRD_KEY)), "AF334"
+    yield "text/plain", envelope_bytes(signed(payload_type="text/plain")), "AF692"
+    yield "case", envelope_bytes(signed(payload_type="Application/vnd.in-toto+json")), "AF692"
+    yield "swapped", wire(payloadType="application/vnd.in-toto.svr+json"), "AF694"
+    yield "stripped", wire(signatures=[]), "AF693"
+    yield "empty", wire(signatures=[{"sig": ""}]), "AF693"
+    yield "junk", wire(payload="aGVs*bG8="), "AF691"
+    yield "spare bits", wire(payload="aGVsbG9="), "AF691"
+    yield "mixed", wire(payload="-+aa"), "AF691"
+    yield "no padding", wire(payload="aGVsbG8"), "AF691"
+    yield "twice", b'{"payload":"aaaa",' + json.dumps(WIRE).encode()[1:], "AF024"
+    yield "no JSON", b"{", "AF020"
+    yield "trailing", json.dumps(WIRE).encode() + b"x", "AF023"
+    yield "no object", b"[]", "AF690"
+    yield "old type", envelope_bytes(signed({**STATEMENT, "_type": "x"})), "AF703"
+    yield "unknown", envelope_bytes(signed({**STATEMENT, "predicateType": "x"})), "AF704"
+    yield "alias", envelope_bytes(signed({**STATEMENT, "predicate_type": "x"})), "AF710"
+    yield "no subject", envelope_bytes(signed({**STATEMENT, "subject": []})), "AF705"
+    yield "no digest", about({}), "AF705"
+    yield "upper case", about({"sha256": "AB" * 32}), "AF707"
+    yield "md5", about({"md5": "ab" * 16}), "AF708"
+    yield "conflict", about({**DIGESTS}), "AF706"
+    yield "no statement", envelope_bytes(signed(b"[]")), "AF702"
+
+
+def test_hostile_envelopes_have_the_codes_of_the_command(page: Page) -> None:
+    keys = tuple(public_pem(key).encode() for key in (KEY, OTHER_KEY))
+    found = {name: verify(page, raw, keys, b"{}")["code"] for name, raw, _ in hostile()}
+    assert found == {name: code for name, _, code in hostile()}
+
+
+def test_each_flipped_byte_is_refused_or_only_a_hint(page: Page, place: Path) -> None:
+    bundle, alice = (place / "run.tar.gz").read_bytes(), (place / "alice.pub").read_bytes()
+    raw = (place / "run.tar.gz.dsse.json").read_bytes()
+    log_key = (place / "log.key").read_text()
+    for at in range(0, len(raw), 37):
+        changed = raw[:at] + bytes([raw[at] ^ 1 << at % 8]) + raw[at + 1 :]
+        assert not verify(page, changed, (alice,), bundle, log_key)["valid"], at
+
+
+def test_false_proofs(page: Page) -> None:
+    made = logged(signed())
+    moved = replace(made, log_proofs=logged(signed({**STATEMENT, "predicate": {}})).log_proofs)
+    displaced = envelope_bytes(made).replace(b"index 4", b"index 3")
+    keys = (public_pem(KEY).encode(),)
+    assert verify(page, displaced, keys, b"{}", LOG_KEY.text)["code"] == "AF722"
+    assert verify(page, envelope_bytes(moved), keys, b"{}", LOG_KEY.text)["code"] == "AF723"
+
+
+WEAK = {
+    "small order": "01" + "00" * 31,
+    "not canonical": "ee" + "ff" * 30 + "7f",
+    "mixed order": "b502ff3d92e31d8190b4aa4ea0414005167fad089c4de9dac8a2fc850fed4f58",
+}
+
+
+@pytest.mark.parametrize("raw", WEAK.values(), ids=WEAK.keys())
+def test_weak_keys_are_refused(page: Page, raw: str) -> None:
+    body = to_base64(spki_from_raw(bytes.fromhex(raw)))
+    pem = f"-----BEGIN PUBLIC KEY-----\\n{body}\\n-----END PUBLIC KEY-----"
+    code = page.evaluate(
+        f"affidavit.readKeys(new TextEncoder().encode('{pem}')).then(()=>'accept',e=>e.code)"
+    )
+    assert code == "AF329"
+
+
+def test_the_page_on_a_phone(page: Page, place: Path) -> None:
+    """Files are chosen in the page itself; nothing is wider than the screen."""
+    page.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=360,
+        height=740,
+        deviceScaleFactor=2,
+        mobile=True,
+    )
+    root = page.call("DOM.getDocument")["root"]["nodeId"]
+    for name, file in (
+        ("keys", "alice.pub"),
+        ("subject", "run.tar.gz"),
+        ("file", "run.tar.gz.dsse.json"),
+    ):
+        node = page.call("DOM.querySelector", nodeId=root, selector=f"#{name}")["nodeId"]
+        page.call("DOM.setFileInputFiles", nodeId=node, files=[str(place / file)])
+    page.evaluate("new Promise(done => setTimeout(done, 1500))")
+    shown = page.evaluate("document.getElementById('result').innerText")
+    assert f"Holds: {ALICE.public.id} attested run.tar.gz" in shown
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.call("Emulation.clearDeviceMetricsOverride")
