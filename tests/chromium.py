@@ -103,7 +103,8 @@ def open_page(path: Path, folder: Path) -> Iterator[Page]:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             page = Page(_address(folder))
-            while page.evaluate("document.readyState") != "complete":
+            # The empty page that comes before is complete at once.
+            while page.evaluate("location.protocol + document.readyState") != "file:complete":
                 time.sleep(0.05)
             yield page
             page.close()

@@ -223,6 +223,7 @@ def test_the_page_on_a_phone(page: Page, place: Path) -> None:
         page.call("DOM.setFileInputFiles", nodeId=node, files=[str(place / file)])
     page.evaluate("new Promise(done => setTimeout(done, 1500))")
     shown = page.evaluate("document.getElementById('result').innerText")
-    assert f"Holds: {ALICE.public.id} attested run.tar.gz" in shown
+    assert f"What was checked holds: {ALICE.public.id} attested run.tar.gz" in shown
+    assert "Not checked on this page: time stamp, log, predicate, policy." in shown
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.call("Emulation.clearDeviceMetricsOverride")
