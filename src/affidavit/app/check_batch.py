@@ -181,7 +181,7 @@ class BatchChecker(Struct, frozen=True):
             return ""
         content = {
             "row": {"answer": row.answer, "query": row.query, "date": row.date},
-            "sources": sorted(each.digest for each in context.sources.index.documents),
+            "sources": sorted(each.digest for each in context.index.documents),
             "judge": context.judge.identity.digest,
             "rules": rules_digest(context.rules),
             "schema": SCHEMA,
