@@ -18,7 +18,7 @@ from affidavit.base.config import MAX_CONFIG_BYTES
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
-from affidavit.base.files import read_bounded
+from affidavit.base.files import is_there, read_bounded
 from affidavit.documents.index import SearchHit
 from affidavit.documents.ingest import index_sources
 from affidavit.documents.model import DocumentFinding, DocumentSettings
@@ -147,13 +147,17 @@ def build_check_context(plan: CheckPlan, progress: Progress | None = None) -> Ch
     A named path that does not exist is an error, not a finding.
     """
     for path in plan.sources:
-        if not path.exists():
+        if not is_there(path):
             raise AffidavitError(faults.SOURCE_MISSING, Where(file=str(path)))
     sources = index_sources(
         plan.sources, plan.project.sources, DocumentSettings(), jobs=plan.jobs, progress=progress
     )
-    judge = with_thresholds(judge_for(plan.judge, plan.project), plan.rules.judge_thresholds)
-    return CheckContext(sources.index, judge, plan.rules, plan.top_k, sources.findings)
+    return CheckContext(sources.index, judge_of(plan), plan.rules, plan.top_k, sources.findings)
+
+
+def judge_of(plan: CheckPlan) -> Judge:
+    """Return the judge of a plan, with the thresholds of its rules."""
+    return with_thresholds(judge_for(plan.judge, plan.project), plan.rules.judge_thresholds)
 
 
 def require_documents(context: CheckContext) -> None:

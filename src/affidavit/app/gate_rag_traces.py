@@ -113,7 +113,7 @@ class ImportedScoring:
             question_id=row.repeats or qid,
             question=str((row.trace or {}).get("q") or (item.question if item else "")),
             answer=None if answer is None else answer.claim,
-            contexts=_contexts_of(row, trace),
+            contexts=contexts_of(row, trace),
             references=(item.gold_claim_substr or ()) if item and item.answerable else (),
             citations=_cited_numbers(trace),
             expected=row.expected,
@@ -185,7 +185,7 @@ class ImportedScoring:
         return runs, {lines[number]: found for number, (_, found) in self._kept.items()}
 
 
-def _contexts_of(row: "ImportedRow", trace: TraceRow) -> tuple[RetrievedContext, ...] | None:
+def contexts_of(row: "ImportedRow", trace: TraceRow) -> tuple[RetrievedContext, ...] | None:
     """Return the texts that were retrieved; None if the row does not have all of them.
 
     Our own traces may have them as `contexts`, beside `retrieved_ids`.
