@@ -282,6 +282,43 @@ def _stored(store: Path) -> int:
         return 0
 
 
+FILES = ROOT / "tests" / "importers" / "files"
+TOOLS = {
+    "DeepEval": "deepeval_cases.csv",
+    "Inspect": "inspect.eval",
+    "Langfuse": "langfuse.json",
+    "Langfuse by OTLP": "langfuse_otlp.jsonl",
+    "OpenInference": "openinference.jsonl",
+    "promptfoo": "promptfoo.json",
+    "Ragas 0.1": "ragas_0_1.csv",
+    "Ragas": "ragas_result.parquet",
+    "RAGChecker": "ragchecker.json",
+}
+
+
+@pytest.mark.parametrize("name", TOOLS.values(), ids=TOOLS.keys())
+def test_files_that_tools_wrote_go_to_a_decision_in_one_command(name: str) -> None:
+    code, report = report_of("rag", str(FILES / name), "--judge", "lexical")
+    assert code == 1
+    assert report["metrics"]["groundedness"]["denominator"] == 3
+    assert report["metrics"]["refusals"]["numerator"] == 1
+
+
+def test_the_sample_that_ragas_wrote_without_gold() -> None:
+    sample = ROOT / "samples" / "gates" / "ragas_contexts.csv"
+    code, report = report_of("rag", str(sample))
+    assert code == 1
+    assert [each["why"] for each in report["offenders"]] == ["contradicts_contexts", "not_grounded"]
+
+
+def test_a_context_of_two_megabytes_is_searched() -> None:
+    filler = "The weather on the coast was mild for most of that week. " * 18_000
+    long = f"{filler}\n\n{POLICY}\n\n{filler}"
+    assert len(long) > 2_000_000
+    code, report = gate([row("Leave?", CHANGED["response"], long)], "--judge", "lexical")
+    assert (code, report["metrics"]["contradicted"]["value"]) == (1, 1)
+
+
 def test_it_is_the_same_from_python() -> None:
     import affidavit
 
