@@ -16,7 +16,7 @@ from tests.repository import ROOT
 import affidavit
 from affidavit.app.api import text_file
 from affidavit.base.exits import Exit
-from affidavit.base.notebook import MAX_ROWS, result_table
+from affidavit.base.notebook import MAX_ROWS, coloured_text, result_table
 
 POLICY = "# Leave\nEmployees have 25 days of annual leave.\n"
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -210,3 +210,17 @@ def test_a_long_table_is_cut_and_says_so() -> None:
 def test_another_name_is_an_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'chek'"):
         _ = affidavit.chek
+
+
+def test_a_notebook_shows_the_answer_in_colours() -> None:
+    answer = "Employees have 25 days of annual leave. They have <b>40</b> days of sick leave."
+    shown = affidavit.check(answer, contexts=POLICY, judge="lexical")._repr_html_()
+    assert shown.startswith("<p")
+    assert 'title="supported:' in shown
+    assert "&lt;b&gt;40" in shown
+
+
+def test_marks_that_overlap_are_shown_once() -> None:
+    shown = coloured_text("one two", [(0, 3, "supported", "yes"), (1, 5, "weak", "half")])
+    assert shown.count("<span") == 1
+    assert shown.endswith("one</span> two</p>")

@@ -106,6 +106,13 @@ def test_judging_can_be_left_out() -> None:
     assert "--no-groundedness leaves out" in told.stderr
 
 
+def test_spark_judges_no_answers() -> None:
+    file = lines(Path("rows.jsonl"), [CHANGED])
+    told = run("gate", "rag", "--gold", file, "--trace", file, "--engine", "spark", "--sample", "3")
+    assert told.exit_code == 2
+    assert "Spark judges no answers" in told.stderr
+
+
 LACKING = {
     "no contexts": (
         {"question": "Why?", "answer": "Because of the rain."},

@@ -94,7 +94,7 @@ class MemoryJudge:
             found = self._judge.read(claim, chunks)
             content = encode_readings(found)
             self.fresh.append((key, content))
-        if len(self._known) >= _REMEMBERED:
+        if key not in self._known and len(self._known) >= _REMEMBERED:
             self._known.clear()
         self._known[key] = content or b""
         return found

@@ -25,7 +25,7 @@ from affidavit.cli.gate_options import (
     require_refusals,
 )
 from affidavit.cli.program import reject_options
-from affidavit.cli.row_options import judging_options, mapped_columns, watch_rows
+from affidavit.cli.row_options import JUDGING_NAMES, judging_options, mapped_columns, watch_rows
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import single_line
 
@@ -169,8 +169,7 @@ def rag(
     names_items = terminal.json or "json" in options.report_files
     _reject_unused_rag_options(engine, wants_items=items and not names_items)
     if not groundedness:
-        unused = ("judge", "rules", "top_k", "sample", "seed", "cache")
-        reject_options("is for judging answers, which --no-groundedness leaves out", *unused)
+        reject_options("is for judging answers, which --no-groundedness leaves out", *JUDGING_NAMES)
     options.require_gates("rag")
     read = (scu_rules, rules, judge)
     options.refuse_to_replace((*gold, *traces, *(each for each in read if each)))
@@ -206,6 +205,7 @@ def _reject_unused_rag_options(engine: str, *, wants_items: bool) -> None:
     """Refuse options of the other engine, and --items without a JSON report."""
     if engine == "spark":
         reject_options("is for --engine local: Spark has its own", "jobs")
+        reject_options("is for --engine local: Spark judges no answers", *JUDGING_NAMES)
     else:
         reject_options("is for --engine spark", "master")
     if wants_items:

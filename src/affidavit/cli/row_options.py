@@ -45,6 +45,10 @@ _JUDGING: Final = (
 )
 
 
+JUDGING_NAMES: Final = ("judge", "rules", "top_k", "sample", "seed", "cache")
+"""The variables of the options about how answers are judged."""
+
+
 def judging_options(function: Function) -> Function:
     """Give a command the options about judging answers against their contexts."""
     for option in reversed(_JUDGING):

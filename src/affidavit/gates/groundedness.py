@@ -186,11 +186,6 @@ class Groundedness:
 
         return nsmallest(MAX_OFFENDERS, self.offenders, key=rank)
 
-    @property
-    def is_measured(self) -> bool:
-        """Whether any row has the texts of its contexts."""
-        return any(row.counts.has_contexts for row in self.rows.values())
-
     def measures(self, *, allow_missing: bool = False) -> dict[str, Measure]:
         """Return every figure by its name."""
         questions: dict[str, list[RowCounts]] = {}
