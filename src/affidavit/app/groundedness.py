@@ -8,7 +8,7 @@ processes, any order of rows and any content of the store.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from heapq import nsmallest
 from itertools import chain
@@ -65,6 +65,20 @@ _REMEMBERED: Final = 20_000
 _MAX_TEXT: Final = 600
 
 
+@cache
+def _judge_code_digest() -> str:
+    """Return a digest of the code of the judges.
+
+    The digest of a judge covers its tables and weights. What another release read must not be
+    taken for what this one reads.
+    """
+    folder = Path(__file__).parent.parent / "judge"
+    digest = sha256()
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
 class MemoryJudge:
     """A judge that remembers what it read, and takes it from the store if it is there."""
 
@@ -87,7 +101,7 @@ class MemoryJudge:
 
     def read(self, claim: str, chunks: Sequence[Chunk]) -> tuple[Reading, ...]:
         """Return one reading per chunk, in the order of the chunks."""
-        key = reading_key(self.identity.digest, claim, chunks)
+        key = reading_key(f"{self.identity.digest} {_judge_code_digest()}", claim, chunks)
         content = self._known.get(key) or (self._store and self._store.find(key))
         found = decode_readings(content, chunks) if content else None
         if found is None:
