@@ -34,6 +34,7 @@ BENCHMARKS = (
     "check_speed",
     "retrieval",
     "gates",
+    "groundedness",
     "bundles",
     "lint",
     "attest",

@@ -122,10 +122,17 @@ STEPS: tuple[Step, ...] = (
         exit=3,
     ),
     Step(
+        "A file that Ragas wrote without any gold: are its answers grounded?",
+        "Every claim is judged against the contexts of its row, without a language model. An answer"
+        " changes a number and one adds what no context says; both are shown with their passages.",
+        ("affidavit", "gate", "rag", "samples/gates/ragas_contexts.csv", "--no-cache"),
+        exit=1,
+    ),
+    Step(
         "A file that Ragas wrote: ship or not?",
         "One command reads it as it is, decides, and gives an interval for every figure. Three"
         " questions are too few to decide on citations, and the report says so.",
-        ("affidavit", "gate", "rag", "samples/gates/ragas.csv"),
+        ("affidavit", "gate", "rag", "samples/gates/ragas.csv", "--no-cache"),
         exit=1,
     ),
     Step(

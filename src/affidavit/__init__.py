@@ -31,8 +31,9 @@ __version__ = "0.1.0"
 
 def check(
     answer: "str | _Path",
-    sources: "str | _Path | _Iterable[str | _Path]",
+    sources: "str | _Path | _Iterable[str | _Path]" = (),
     *,
+    contexts: "str | _Path | _Iterable[str | _Path]" = (),
     query: str | None = None,
     title: str = "",
     judge: str | None = None,
@@ -44,16 +45,18 @@ def check(
 ) -> "_Ledger":
     """Adjudicate every claim of an answer against its sources, as `affidavit check` does.
 
-    `answer` is a text, or a `Path` to read. A source is a document, a folder, or a text. `query`,
-    `title`, `judge`, `rules`, `gates`, `top_k` and `at` are the options of the command. With
-    `project` the index and the ledger are kept there, as the command does; by default the index is
-    removed when the process ends.
+    `answer` is a text, or a `Path` to read. `sources` are paths of documents or folders; `contexts`
+    are texts. A string is never tested for being the other. `query`, `title`, `judge`, `rules`,
+    `gates`, `top_k` and `at` are the options of the command. With `project` the index and the
+    ledger are kept there, as the command does; by default the index is removed when the process
+    ends.
     """
     from affidavit.app import api
 
     return api.check(
         answer,
         sources,
+        contexts=contexts,
         query=query,
         title=title,
         judge=judge,

@@ -14,9 +14,9 @@ from tests.cli.running import run
 from tests.repository import ROOT
 
 import affidavit
-from affidavit.app.api import source_path
+from affidavit.app.api import text_file
 from affidavit.base.exits import Exit
-from affidavit.base.notebook import MAX_ROWS, result_table
+from affidavit.base.notebook import MAX_ROWS, coloured_text, result_table
 
 POLICY = "# Leave\nEmployees have 25 days of annual leave.\n"
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -54,51 +54,71 @@ def test_the_package_judge_is_callable_once_it_is_imported() -> None:
 def test_a_check_is_stored_only_in_a_project(tmp_path: Path) -> None:
     answer = tmp_path / "answer.md"
     answer.write_text("\ufeffEmployees have 25 days of annual leave.", "utf-8")
-    given: dict[str, Any] = {"sources": POLICY, "judge": "lexical", "at": "2026-11-16"}
+    given: dict[str, Any] = {"contexts": POLICY, "judge": "lexical", "at": "2026-11-16"}
     kept = affidavit.check(answer, **given, project=tmp_path)
     assert affidavit.check(answer, **given) == kept
     assert [each.name for each in (tmp_path / ".affidavit").rglob(f"{kept.session_id}*")] != []
 
 
-ANSWERS = {
-    "an empty answer": (" ", POLICY, "AF276"),
-    "an answer that is not text": ("a\0b", POLICY, "AF277"),
-    "half of a surrogate pair": ("a \ud800", POLICY, "AF277"),
-    "no source": ("A claim.", (), "AF215"),
-    "a mistyped path": ("A claim.", "handbok.md", "AF216"),
-    "a mistyped folder with a space": ("A claim.", "my files/handbook.pdf", "AF216"),
-    "an answer that is its own source": (POLICY, POLICY, "AF280"),
+ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "an empty answer": (" ", {"contexts": POLICY}, "AF276"),
+    "an answer that is not text": ("a\0b", {"contexts": POLICY}, "AF277"),
+    "half of a surrogate pair": ("a \ud800", {"contexts": POLICY}, "AF277"),
+    "no source": ("A claim.", {}, "AF215"),
+    "contexts without words": ("A claim.", {"contexts": ["", " \n"]}, "AF215"),
+    "a mistyped path": ("A claim.", {"sources": "handbok.md"}, "AF216"),
+    "a mistyped path of another type": ("A claim.", {"contexts": Path("handbok.md")}, "AF216"),
+    "a sentence is no path that exists": ("A claim.", {"sources": "The sky is blue."}, "AF216"),
+    "a paragraph is no path": ("A claim.", {"sources": "The sky is blue. " * 20}, "AF265"),
+    "several lines are no path": ("A claim.", {"sources": POLICY}, "AF265"),
+    "nothing is no path": ("A claim.", {"sources": ""}, "AF265"),
+    "a zero byte is in no path": ("A claim.", {"sources": "a\0b"}, "AF265"),
+    "an answer that is its own source": (POLICY, {"contexts": POLICY}, "AF280"),
 }
 
 
-@pytest.mark.parametrize(("answer", "sources", "code"), ANSWERS.values(), ids=ANSWERS.keys())
-def test_invalid_inputs_of_check(answer: str, sources: Any, code: str) -> None:
+@pytest.mark.parametrize(("answer", "given", "code"), ANSWERS.values(), ids=ANSWERS.keys())
+def test_invalid_inputs_of_check(answer: str, given: dict[str, Any], code: str) -> None:
     with pytest.raises(affidavit.AffidavitError) as caught:
-        affidavit.check(answer, sources, judge="lexical")
+        affidavit.check(answer, **given, judge="lexical")
     assert caught.value.fault.code == code
+
+
+CONTEXTS = {
+    "a word": "docs",
+    "a name of a document": "handbook.md",
+    "a long line, which is no file name": "Employees have 25 days of annual leave. " * 20,
+    "a very long line": "Employees have 25 days of annual leave. " * 2000,
+    "the name of a file that exists": __file__,
+}
+
+
+@pytest.mark.parametrize("context", CONTEXTS.values(), ids=CONTEXTS.keys())
+def test_a_context_is_never_taken_for_a_path(context: str) -> None:
+    ledger = affidavit.check("A claim about leave.", contexts=[context], judge="lexical")
+    assert [document.filename for document in ledger.documents] == ["context 1"]
+
+
+def test_contexts_beside_sources(tmp_path: Path) -> None:
+    (tmp_path / "other.md").write_text("Requests need two weeks' notice.")
+    answer = "Employees have 25 days of annual leave. Requests need two weeks' notice."
+    given: dict[str, Any] = {"contexts": [POLICY], "judge": "lexical", "at": "2026-11-16"}
+    ledger = affidavit.check(answer, tmp_path, **given)
+    assert sorted(each.filename for each in ledger.documents) == ["context 1.txt", "other.md"]
+    assert ledger.gates.decision == "ship"
 
 
 def test_a_binary_answer_names_its_file(tmp_path: Path) -> None:
     (tmp_path / "answer.md").write_bytes(b"\xff\xfe")
     with pytest.raises(affidavit.AffidavitError) as caught:
-        affidavit.check(tmp_path / "answer.md", POLICY)
+        affidavit.check(tmp_path / "answer.md", contexts=POLICY)
     assert caught.value.where.file == str(tmp_path / "answer.md")
 
 
-SOURCES = {
-    "a sentence": ("The sky is blue.", False),
-    "several lines": ("notes.md\nmore", False),
-    "a word is a path": ("docs", True),
-    "a name with a space is a path": ("the handbook.PDF", True),
-    "a zero byte is in no path": ("a\0b", False),
-    "a paragraph is longer than a file name can be": ("The sky is blue. " * 20, False),
-    "nothing": ("", False),
-}
-
-
-@pytest.mark.parametrize(("source", "is_path"), SOURCES.values(), ids=SOURCES.keys())
-def test_strings_that_count_as_paths(source: str, is_path: bool, tmp_path: Path) -> None:
-    assert (source_path(source, 1, tmp_path) == Path(source)) is is_path
+def test_the_same_text_is_the_same_file(tmp_path: Path) -> None:
+    first = text_file("some text", 1, tmp_path)
+    assert first == text_file("some text", 1, tmp_path)
+    assert first.read_text() == "some text"
 
 
 def test_a_gate_of_a_file_and_a_project(tmp_path: Path) -> None:
@@ -173,7 +193,7 @@ def test_invalid_inputs_of_verify(data: bytes, code: str | None, tmp_path: Path)
 
 def test_a_notebook_shows_what_documents_say_as_text() -> None:
     answer = "Employees have <script>alert(1)</script> 30 days of annual leave."
-    shown = affidavit.check(answer, POLICY, judge="lexical")._repr_html_()
+    shown = affidavit.check(answer, contexts=POLICY, judge="lexical")._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;" in shown
     assert (
@@ -190,3 +210,17 @@ def test_a_long_table_is_cut_and_says_so() -> None:
 def test_another_name_is_an_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'chek'"):
         _ = affidavit.chek
+
+
+def test_a_notebook_shows_the_answer_in_colours() -> None:
+    answer = "Employees have 25 days of annual leave. They have <b>40</b> days of sick leave."
+    shown = affidavit.check(answer, contexts=POLICY, judge="lexical")._repr_html_()
+    assert shown.startswith("<p")
+    assert 'title="supported:' in shown
+    assert "&lt;b&gt;40" in shown
+
+
+def test_marks_that_overlap_are_shown_once() -> None:
+    shown = coloured_text("one two", [(0, 3, "supported", "yes"), (1, 5, "weak", "half")])
+    assert shown.count("<span") == 1
+    assert shown.endswith("one</span> two</p>")

@@ -7,7 +7,8 @@ import pytest
 from tests.ledger.examples import seed_ledger
 
 from affidavit.app import check_batch as check
-from affidavit.app.check_batch import BatchItem, BatchRow
+from affidavit.app.batch_rows import BatchRow, read_batch_rows
+from affidavit.app.check_batch import BatchItem
 from affidavit.base.errors import AffidavitError
 from affidavit.base.exits import Exit
 from affidavit.base.faults import evidence as faults
@@ -18,7 +19,7 @@ from affidavit.reports.ledger_text import BatchOutcome, batch_outcome
 def rows_of(tmp_path: Path, text: str) -> tuple[BatchRow, ...]:
     file = tmp_path / "answers.jsonl"
     file.write_text(text, encoding="utf-8")
-    return check.read_batch_rows(file)
+    return tuple(read_batch_rows(file))
 
 
 def test_rows_may_leave_out_what_is_not_known(tmp_path: Path) -> None:

@@ -19,9 +19,14 @@ from affidavit.app.judge_evaluation import (
 from affidavit.app.judge_scoring import ClaimScore, JudgedRow, RowFault, RowOutcome
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence
+from affidavit.base.statistics import Rate
 from affidavit.ledger.model import Verdict
 from affidavit.ledger.rules import JudgeThresholds, rules_digest, rules_from_toml
-from affidavit.reports.judge_calibration import calibration_as_json, rules_file
+from affidavit.reports.judge_calibration import (
+    calibration_as_json,
+    calibration_text,
+    rules_file,
+)
 from affidavit.reports.judge_card import (
     Card,
     CardV1,
@@ -129,6 +134,28 @@ def test_without_rows_nothing_is_measured() -> None:
 
 # The judge is too strict for these: what is supported scores from 0.3 on.
 SHIFTED = [*many("supported", 40, 0.3, 0.6), *many("neutral", 40, 0.0, 0.28)]
+
+
+def unlabelled(count: int, supported: int) -> list[JudgedRow]:
+    return [row("", 0.9 if n < supported else 0.1, at=90_000 + n) for n in range(count)]
+
+
+def test_rows_without_a_label_give_a_corrected_rate() -> None:
+    alone, both = calibrate(SHIFTED), calibrate([*SHIFTED, *unlabelled(1000, 600)])
+    assert alone.rate is None
+    assert both.thresholds == alone.thresholds
+    assert both.rate is not None
+    assert both.rate.judged == Rate(600, 1000)
+    counts = both.before.counts
+    shift = (counts.false_negative - counts.false_positive) / counts.count
+    assert both.rate.corrected.value == pytest.approx(0.6 + shift)
+    told = " ".join(each for each in calibration_text(both) if isinstance(each, str))
+    assert "1000 rows have no label" in told
+    file = rules_file(both, StubJudge().identity, "sha256:0")
+    wire = calibration_as_json(both, file, StubJudge().identity, "sha256:0")["supported_rate"]
+    assert (wire["judged"], wire["labelled"]) == (1000, counts.count)
+    assert wire["formula"] == "mean(f) over judged rows + mean(y - f) over labelled rows"
+    assert wire["corrected"]["low"] < wire["corrected"]["value"] < wire["corrected"]["high"]
 
 
 def test_thresholds_are_fitted_to_the_labels() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from tests.gates.making import GOLD, TRACE
 
-from affidavit.app.api import source_path
 from affidavit.ledger.gates import DEFAULT_GATES
 from affidavit.pytest_plugin.assertions import assert_gate, assert_grounded
 
@@ -15,7 +14,7 @@ POLICY = "# Leave\n\nEmployees have 25 days of annual leave. Up to 5 days may be
 
 def failure_of(**settings: Any) -> str:
     with pytest.raises(AssertionError) as caught:
-        assert_grounded(**{"judge": "lexical", "sources": POLICY, **settings})
+        assert_grounded(**{"judge": "lexical", "contexts": POLICY, **settings})
     return str(caught.value)
 
 
@@ -53,31 +52,40 @@ def test_gates_can_be_changed() -> None:
 def test_sources_may_be_files(as_text: bool, tmp_path: Path) -> None:
     path = tmp_path / "leave.md"
     path.write_text(POLICY)
-    sources = [str(path)] if as_text else [path]
-    ledger = assert_grounded("Employees have 25 days of annual leave.", sources, judge="lexical")
+    answer = "Employees have 25 days of annual leave."
+    if as_text:
+        ledger = assert_grounded(answer, sources=str(path), judge="lexical")
+    else:
+        ledger = assert_grounded(answer, path, judge="lexical")
     assert [document.filename for document in ledger.documents] == ["leave.md"]
 
 
-def test_the_same_text_is_the_same_file(tmp_path: Path) -> None:
-    first = source_path("some text", 1, tmp_path)
-    assert first == source_path("some text", 1, tmp_path)
-    assert first.read_text() == "some text"
-    assert source_path("x" * 5000, 1, tmp_path).stat().st_size == 5000
+def test_a_context_of_one_long_line_is_a_text() -> None:
+    context = "Employees have 25 days of annual leave. " * 12
+    assert 256 < len(context) < 999
+    assert_grounded("Employees have 25 days of annual leave.", [context], judge="lexical")
+
+
+def test_a_claim_without_support_shows_the_nearest_passage() -> None:
+    said = failure_of(answer="Employees may bring their dogs on Fridays.").splitlines()
+    nearest = next(line for line in said if "nearest passage: " in line)
+    assert "(context 1" in nearest
 
 
 ERRORS = {
     "nothing to check": {"answer": " "},
     "a source that is not there": {"answer": "A claim.", "sources": Path("none.md")},
+    "a text among the paths": {"answer": "A claim.", "sources": POLICY},
     "a judge that is none": {"answer": "A claim.", "judge": "nobody"},
     "a gate that is none": {"answer": "A claim.", "gates": "colour>=1"},
-    "a folder without documents": {"answer": "A claim.", "sources": []},
+    "no documents": {"answer": "A claim.", "contexts": []},
 }
 
 
 @pytest.mark.parametrize("settings", ERRORS.values(), ids=ERRORS.keys())
 def test_what_cannot_be_checked_fails_in_one_line(settings: dict[str, Any]) -> None:
     with pytest.raises(pytest.fail.Exception) as caught:
-        assert_grounded(**{"judge": "lexical", "sources": POLICY, **settings})
+        assert_grounded(**{"judge": "lexical", "contexts": POLICY, **settings})
     assert str(caught.value).startswith("AF")
     assert "\n" not in str(caught.value)
     assert caught.value.pytrace is False
@@ -87,7 +95,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object) -> None:
         raise ModuleNotFoundError("No module named 'tantivy'", name="tantivy")
 
-    monkeypatch.setattr("affidavit.app.check.build_check_context", missing)
+    monkeypatch.setattr("affidavit.app.check.judge_for", missing)
     with pytest.raises(pytest.fail.Exception) as caught:
         assert_grounded("A claim.", POLICY, judge="lexical")
     assert str(caught.value).startswith("AF003")
@@ -100,7 +108,7 @@ def test_another_missing_module_is_a_defect_and_shown_as_one(
     def missing(*_: object) -> None:
         raise ModuleNotFoundError("No module named 'ours'", name="ours")
 
-    monkeypatch.setattr("affidavit.app.check.build_check_context", missing)
+    monkeypatch.setattr("affidavit.app.check.judge_for", missing)
     with pytest.raises(ModuleNotFoundError):
         assert_grounded("A claim.", POLICY, judge="lexical")
 

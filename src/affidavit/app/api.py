@@ -7,7 +7,7 @@ holds the signatures and imports this module when a function is called.
 import atexit
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -20,11 +20,14 @@ import msgspec
 from affidavit.app.clock import time_of
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import NOWHERE, AffidavitError, Where
+from affidavit.base.faults import evidence as faults
 from affidavit.base.faults import gates as gate_faults
 from affidavit.base.files import read_bounded, write_atomically
+from affidavit.base.text import excerpt
 
 if TYPE_CHECKING:
     from affidavit.app.bundles import VerifiedBundle
+    from affidavit.app.check import CheckContext, CheckPlan
     from affidavit.app.gate_all import AllGatesReport
     from affidavit.app.judge_scoring import ClaimScore
     from affidavit.app.verify import VerifiedReceipt
@@ -33,9 +36,9 @@ if TYPE_CHECKING:
 
 _GZIP: Final = b"\x1f\x8b"
 _ROW_SETTINGS: Final = ("auditor", "gold", "pairs", "rows", "runs", "scholar", "trace")
-_DOCUMENT_ENDINGS: Final = (".docx", ".htm", ".html", ".markdown", ".md", ".pdf", ".txt")
 
 Source = str | Path
+"""Of sources, a path. Of contexts, a text if it is a string."""
 Rows = str | Path | Iterable[str | Path] | Iterable[Mapping[str, Any]]
 """A file, several files, or the rows themselves."""
 
@@ -60,6 +63,7 @@ def check(
     answer: str | Path,
     sources: Source | Iterable[Source],
     *,
+    contexts: Source | Iterable[Source],
     query: str | None,
     title: str,
     judge: str | None,
@@ -70,28 +74,24 @@ def check(
     project: str | Path | None,
 ) -> "Ledger":
     """Check an answer as `affidavit check` does, and save its ledger if a project is named."""
-    from affidavit.app.check import (
-        build_check_context,
-        check_answer,
-        check_plan,
-        require_sources_for,
-        save_ledger,
-    )
+    from affidavit.app.check import check_answer, check_plan, require_sources_for, save_ledger
     from affidavit.ledger.adjudication import CheckRequest
 
     text = read_answer(answer)
-    named = (sources,) if isinstance(sources, str | Path) else tuple(sources)
-    scratch = scratch_folder()
     generated_at = time_of(at)
+    paths, texts = _paths_and_texts(sources, contexts)
+    scratch = scratch_folder()
+    # Texts beside documents become documents too, so that one index holds all of them.
+    files = [*paths, *(text_file(each, n, scratch) for n, each in enumerate(texts, 1) if paths)]
     plan = check_plan(
         scratch if project is None else Path(project),
-        (source_path(each, number, scratch) for number, each in enumerate(named, 1)),
+        files,
         rules=None if rules is None else Path(rules),
         gates=texts_of(gates),
         judge=judge,
         top_k=top_k,
     )
-    context = build_check_context(plan)
+    context, names = _check_context(plan, () if paths else texts)
     require_sources_for(text, context)
     request = CheckRequest(
         answer=text,
@@ -99,11 +99,50 @@ def check(
         title=title or query or "An answer",
         answer_date=generated_at[:10],
         generated_at=generated_at,
+        numbered_sources=names,
     )
     ledger = check_answer(request, context)
     if project is not None:
         save_ledger(ledger, plan.project)
     return ledger
+
+
+def _check_context(
+    plan: "CheckPlan", texts: Sequence[str]
+) -> "tuple[CheckContext, tuple[str, ...]]":
+    """Return what an answer is checked with: texts in memory, or the documents of the plan.
+
+    The names are what `[1]`, `[2]` in the answer stand for.
+    """
+    from affidavit.app.check import CheckContext, build_check_context, judge_of
+
+    if not texts:
+        return build_check_context(plan), ()
+    from affidavit.documents.passages import PassageIndex
+
+    index = PassageIndex(texts)
+    return CheckContext(index, judge_of(plan), plan.rules, plan.top_k), tuple(index.names)
+
+
+def _paths_and_texts(
+    sources: Source | Iterable[Source], contexts: Source | Iterable[Source]
+) -> tuple[list[Path], list[str]]:
+    """Return the paths and the texts. What is what follows from argument and type alone.
+
+    A source is a path. A context is a text if it is a string, and a path if it is a `Path`.
+    """
+    named = [sources] if isinstance(sources, str | Path) else [*sources]
+    given = [contexts] if isinstance(contexts, str | Path) else [*contexts]
+    for each in named:
+        if isinstance(each, str) and not _may_be_path(each):
+            raise AffidavitError(faults.SOURCE_TEXT, text=excerpt(each))
+    paths = [*map(Path, named), *(each for each in given if isinstance(each, Path))]
+    return paths, [each for each in given if isinstance(each, str)]
+
+
+def _may_be_path(text: str) -> bool:
+    is_short = all(0 < len(part.encode()) < 256 for part in Path(text).parts or [""])
+    return is_short and "\n" not in text and "\0" not in text
 
 
 def read_answer(answer: str | Path) -> str:
@@ -115,33 +154,15 @@ def read_answer(answer: str | Path) -> str:
     return answer_text(read_bounded(answer, MAX_ANSWER_BYTES), Where(file=str(answer)))
 
 
-def source_path(source: Source, number: int, scratch: Path) -> Path:
-    """Return a source as a path. A text becomes a file, the same one for the same text.
-
-    A string is a path if it names an existing file or folder, or if it can hardly be anything else:
-    one word, or a name that ends as documents do. A mistyped path must not become a source.
-    """
-    if isinstance(source, Path) or _is_path(source):
-        return Path(source)
-    data = source.encode("utf-8", "backslashreplace")
+def text_file(text: str, number: int, scratch: Path) -> Path:
+    """Write a text to a file, the same one for the same text."""
+    data = text.encode("utf-8", "backslashreplace")
     folder = scratch / "texts" / digest_of(data).removeprefix("sha256:")[:16]
-    path = folder / f"source {number}.txt"
+    path = folder / f"context {number}.txt"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data)
     return path
-
-
-def _is_path(source: str) -> bool:
-    if "\n" in source or "\0" in source or not 0 < len(source) < 1000:
-        return False
-    has_one_word = len(source) < 256 and len(source.split()) == 1
-    if has_one_word or source.lower().endswith(_DOCUMENT_ENDINGS):
-        return True
-    try:
-        return Path(source).exists()
-    except OSError:  # Longer than a file name can be.
-        return False
 
 
 # Judging one claim.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct, structs
 
@@ -18,15 +18,23 @@ from affidavit.base.config import MAX_CONFIG_BYTES
 from affidavit.base.digest import digest_of
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
-from affidavit.base.files import read_bounded
-from affidavit.documents.ingest import IndexedSources, index_sources
-from affidavit.documents.model import DocumentSettings
+from affidavit.base.files import is_there, read_bounded
+from affidavit.documents.index import SearchHit
+from affidavit.documents.ingest import index_sources
+from affidavit.documents.model import DocumentFinding, DocumentSettings
 from affidavit.judge.protocol import Judge
 from affidavit.judge.thresholded import with_thresholds
 from affidavit.ledger.adjudication import CheckRequest, adjudicate
 from affidavit.ledger.citations import citation_index, cited_hashes, resolve_reference
 from affidavit.ledger.claims import ClaimOverride, parse_override, split_answer
-from affidavit.ledger.model import Chunk, Claim, FindingKind, LedgerFinding, Reading
+from affidavit.ledger.model import (
+    Chunk,
+    Claim,
+    Document,
+    FindingKind,
+    LedgerFinding,
+    Reading,
+)
 from affidavit.ledger.record import Ledger, ledger_to_json
 from affidavit.ledger.rules import DEFAULT_RULES, LedgerRules, rules_from_toml, with_gates
 
@@ -54,13 +62,36 @@ class CheckPlan(Struct, frozen=True, kw_only=True):
         return 1 if is_counted(self.judge) else self.jobs
 
 
+class SourceSearch(Protocol):
+    """The chunks of the sources: an index on disk, or texts in memory."""
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """The documents, in reading order."""
+        ...
+
+    def search(self, claim: str, k: int = 8) -> tuple[SearchHit, ...]:
+        """Return the `k` chunks that fit a claim best."""
+        ...
+
+    def resolve(self, citation: str) -> tuple[Chunk, ...]:
+        """Return the chunks with a hash; it is an error if there is none."""
+        ...
+
+    def page_at(self, chunk: Chunk, offset: int) -> int | None:
+        """Return the page of a character of a chunk."""
+        ...
+
+
 class CheckContext(Struct, frozen=True):
     """What answers are checked with. With the same context, an answer gets the same ledger."""
 
-    sources: IndexedSources
+    index: SourceSearch
     judge: Judge
     rules: LedgerRules
     top_k: int
+    findings: tuple[DocumentFinding, ...] = ()
+    """The findings of reading the sources."""
 
 
 def check_plan(
@@ -116,18 +147,22 @@ def build_check_context(plan: CheckPlan, progress: Progress | None = None) -> Ch
     A named path that does not exist is an error, not a finding.
     """
     for path in plan.sources:
-        if not path.exists():
+        if not is_there(path):
             raise AffidavitError(faults.SOURCE_MISSING, Where(file=str(path)))
     sources = index_sources(
         plan.sources, plan.project.sources, DocumentSettings(), jobs=plan.jobs, progress=progress
     )
-    judge = with_thresholds(judge_for(plan.judge, plan.project), plan.rules.judge_thresholds)
-    return CheckContext(sources, judge, plan.rules, plan.top_k)
+    return CheckContext(sources.index, judge_of(plan), plan.rules, plan.top_k, sources.findings)
+
+
+def judge_of(plan: CheckPlan) -> Judge:
+    """Return the judge of a plan, with the thresholds of its rules."""
+    return with_thresholds(judge_for(plan.judge, plan.project), plan.rules.judge_thresholds)
 
 
 def require_documents(context: CheckContext) -> None:
     """Refuse to check without documents: every claim would be not_found for the wrong reason."""
-    if not context.sources.index.documents:
+    if not context.index.documents:
         raise AffidavitError(faults.SOURCES_NONE)
 
 
@@ -135,7 +170,7 @@ def require_sources_for(answer: str, context: CheckContext) -> None:
     """Refuse to check without documents, or an answer that is one of its own sources."""
     require_documents(context)
     digest = digest_of(answer.encode())
-    for document in context.sources.index.documents:
+    for document in context.index.documents:
         if document.digest == digest:
             raise AffidavitError(faults.ANSWER_IS_SOURCE, filename=document.filename)
 
@@ -144,7 +179,7 @@ def check_answer(
     request: CheckRequest, context: CheckContext, progress: Progress | None = None
 ) -> Ledger:
     """Return the ledger of an answer."""
-    index = context.sources.index
+    index = context.index
     split = split_answer(
         request.answer,
         request.query,
@@ -173,8 +208,7 @@ def check_answer(
         if progress is not None:
             progress(done, len(split.claims), claim.id)
     findings = tuple(
-        LedgerFinding(FindingKind.SOURCE, str(finding), None, None)
-        for finding in context.sources.findings
+        LedgerFinding(FindingKind.SOURCE, str(finding), None, None) for finding in context.findings
     )
     return adjudicate(
         replace(split, findings=(*split.findings, *findings)),
@@ -205,7 +239,7 @@ def _evidence_for(claim: Claim, cited: Sequence[Chunk], context: CheckContext) -
     If the claim cites a whole document, the best chunks of that document are read even if others
     fit better: otherwise a true citation could look as if it did not support its claim.
     """
-    index = context.sources.index
+    index = context.index
     found = {hit.chunk.id: hit.chunk for hit in index.search(claim.statement, context.top_k)}
     found.update((chunk.id, chunk) for chunk in cited if chunk.hash in claim.cites)
     names = citation_index(index.documents, ())
@@ -227,5 +261,5 @@ def _cited_chunks(claims: Sequence[Claim], context: CheckContext) -> tuple[Chunk
     for chunk_hash in cited_hashes(claims):
         # The ledger reports a hash that is unresolved or ambiguous.
         with suppress(AffidavitError):
-            chunks.extend(context.sources.index.resolve(chunk_hash))
+            chunks.extend(context.index.resolve(chunk_hash))
     return tuple(chunks)

@@ -1,19 +1,21 @@
-"""Checks the answers of a JSON lines file. A second run resumes where the first one stopped.
+"""Checks the answers of a file of rows. A second run resumes where the first one stopped.
 
 The results file has one line per finished answer. The line carries a key of everything that
 determines it (the answer, sources, judge and rules); a line with another key is outdated and is
 made again.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct, structs
 
+from affidavit.app.batch_rows import BatchRow
 from affidavit.app.check import (
     CheckContext,
     CheckPlan,
@@ -22,36 +24,28 @@ from affidavit.app.check import (
     require_documents,
     save_ledger,
 )
+from affidavit.app.groundedness import MemoryJudge
+from affidavit.app.judges import JudgeChoice, judge_for
+from affidavit.app.project import Project
 from affidavit.base.canonical import jcs
 from affidavit.base.digest import content_id, sha256_hex
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.exits import Exit, worst_exit
 from affidavit.base.faults import evidence as faults
 from affidavit.base.files import append_line_durably, read_bounded
-from affidavit.base.json_values import JsonLimits, JsonValue
-from affidavit.base.strict_json import decode_lines, split_lines
-from affidavit.base.validation import problem_and_field
+from affidavit.base.strict_json import split_lines
 from affidavit.decision.decision import Decision
+from affidavit.documents.passages import PassageIndex
 from affidavit.engine.local import run_in_order
+from affidavit.judge.thresholded import with_thresholds
 from affidavit.ledger.adjudication import CheckRequest
 from affidavit.ledger.record import SCHEMA
 from affidavit.ledger.rules import rules_digest
 from affidavit.reports.ledger_text import BatchOutcome, batch_outcome
 
 MAX_BATCH_BYTES: Final = 1024 * 1024 * 1024
-_LINE_LIMITS: Final = JsonLimits()
 _RESULT_LINE_START: Final = b'{"id":"'
 """Every line of a results file begins like this."""
-
-
-class BatchRow(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A line of a batch: an answer, and its own sources if they differ from the common ones."""
-
-    id: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
-    answer: str
-    query: str | None = None
-    sources: tuple[str, ...] | None = None
-    date: str | None = None
 
 
 class BatchItem(Struct, frozen=True):
@@ -59,36 +53,6 @@ class BatchItem(Struct, frozen=True):
 
     row: BatchRow
     key: str
-
-
-def read_batch_rows(path: Path) -> tuple[BatchRow, ...]:
-    """Return the rows of a JSON lines file. Every row must have its own id."""
-    rows: list[BatchRow] = []
-    first_line: dict[str, int] = {}
-    lines = split_lines(read_bounded(path, MAX_BATCH_BYTES))
-    try:
-        for number, value in decode_lines(lines, _LINE_LIMITS):
-            row = _batch_row(value, number)
-            if row.id in first_line:
-                where, first = Where(line=number, field="id"), first_line[row.id]
-                raise AffidavitError(faults.BATCH_ID_TWICE, where, id=row.id, first=first)
-            first_line[row.id] = number
-            rows.append(row)
-    except AffidavitError as error:
-        raise error.at(file=str(path)) from None
-    if not rows:
-        raise AffidavitError(faults.BATCH_EMPTY, Where(file=str(path)))
-    return tuple(rows)
-
-
-def _batch_row(value: JsonValue, number: int) -> BatchRow:
-    try:
-        return msgspec.convert(value, BatchRow)
-    except msgspec.ValidationError as error:
-        problem, field = problem_and_field(error)
-        raise AffidavitError(
-            faults.BATCH_ROW, Where(line=number, field=field), problem=problem
-        ) from None
 
 
 def finished_outcomes(path: Path) -> Mapping[str, BatchOutcome]:
@@ -118,23 +82,27 @@ def run_batch(
 
     A finished line counts only if its key is current, it has no error, and `is_valid` accepts it.
     """
-    wanted = tuple(items)
     known = finished_outcomes(results)
-    done = {
-        item.row.id: outcome
-        for item in wanted
-        if (outcome := known.get(item.row.id)) is not None
-        and (outcome.key, outcome.error) == (item.key, None)
-        and is_valid(item, outcome)
-    }
-    fresh = check(item for item in wanted if item.row.id not in done)
-    for item in wanted:
-        if item.row.id in done:
-            yield done[item.row.id]
-        else:
-            outcome = next(fresh)
-            append_line_durably(results, msgspec.json.encode(outcome))
-            yield outcome
+    waiting: deque[BatchOutcome | None] = deque()
+
+    def fresh() -> Iterator[BatchItem]:
+        for item in items:
+            outcome = known.get(item.row.id)
+            is_done = (
+                outcome is not None
+                and (outcome.key, outcome.error) == (item.key, None)
+                and is_valid(item, outcome)
+            )
+            waiting.append(outcome if is_done else None)
+            if not is_done:
+                yield item
+
+    for outcome in check(fresh()):
+        while (finished := waiting.popleft()) is not None:
+            yield finished
+        append_line_durably(results, msgspec.json.encode(outcome))
+        yield outcome
+    yield from (finished for finished in waiting if finished is not None)
 
 
 def failed_outcome(item: BatchItem, error: AffidavitError) -> BatchOutcome:
@@ -144,14 +112,24 @@ def failed_outcome(item: BatchItem, error: AffidavitError) -> BatchOutcome:
     )
 
 
-def batch_exit(outcomes: Iterable[BatchOutcome]) -> Exit:
-    """Return the exit code of a batch: one answer that must not ship is enough for a no."""
-    return worst_exit(outcome.decision.exit for outcome in outcomes)
+def batch_exit(outcomes: Iterable[BatchOutcome], skipped: int = 0) -> Exit:
+    """Return the exit code of a batch: one answer that must not ship is enough for a no.
+
+    A line that was skipped was not checked, so the batch is not a yes.
+    """
+    left_out = (Exit.UNKNOWN,) if skipped else ()
+    return worst_exit((*(outcome.decision.exit for outcome in outcomes), *left_out))
 
 
 @lru_cache(maxsize=8)
 def _process_context(plan: CheckPlan) -> CheckContext:
     return build_check_context(structs.replace(plan, jobs=0 if plan.jobs > 1 else plan.jobs))
+
+
+@lru_cache(maxsize=8)
+def _process_memory(choice: JudgeChoice, project: Project) -> MemoryJudge:
+    """Return the judge of rows with contexts: the same claims are read once."""
+    return MemoryJudge(judge_for(choice, project), None)
 
 
 class BatchChecker(Struct, frozen=True):
@@ -176,12 +154,12 @@ class BatchChecker(Struct, frozen=True):
         It is empty for a row whose sources cannot be read: such a row fails, and is tried again.
         """
         try:
-            context = _process_context(self.plan_for(row))
+            context, _ = self.context_for(row)
         except AffidavitError:
             return ""
         content = {
             "row": {"answer": row.answer, "query": row.query, "date": row.date},
-            "sources": sorted(each.digest for each in context.sources.index.documents),
+            "sources": sorted(each.digest for each in context.index.documents),
             "judge": context.judge.identity.digest,
             "rules": rules_digest(context.rules),
             "schema": SCHEMA,
@@ -195,7 +173,21 @@ class BatchChecker(Struct, frozen=True):
             return self.plan
         return structs.replace(self.plan, sources=tuple(self.folder / each for each in row.sources))
 
-    def request_for(self, row: BatchRow) -> CheckRequest:
+    def context_for(self, row: BatchRow) -> tuple[CheckContext, tuple[str, ...]]:
+        """Return what a row is checked with, and the names that `[1]`, `[2]` in it stand for."""
+        if row.contexts is None:
+            return _process_context(self.plan_for(row)), row.sources or ()
+        index = PassageIndex(
+            [context.text for context in row.contexts], [context.id for context in row.contexts]
+        )
+        rules = self.plan.rules
+        memory = _process_memory(self.plan.judge, self.plan.project)
+        memory.fresh.clear()
+        judge = with_thresholds(memory, rules.judge_thresholds)
+        context = CheckContext(index, judge, rules, self.plan.top_k)
+        return context, tuple(index.names)
+
+    def request_for(self, row: BatchRow, numbered_sources: tuple[str, ...]) -> CheckRequest:
         """Return the request of a row."""
         return CheckRequest(
             answer=row.answer,
@@ -203,14 +195,15 @@ class BatchChecker(Struct, frozen=True):
             title=row.query or row.id,
             answer_date=row.date or self.generated_at[:10],
             generated_at=self.generated_at,
-            numbered_sources=row.sources or (),
+            numbered_sources=numbered_sources,
         )
 
     def requests(self, rows: Iterable[BatchRow]) -> Iterator[tuple[CheckRequest, CheckContext]]:
         """Yield the requests of the rows whose sources can be read, each with its context."""
         for row in rows:
             with suppress(AffidavitError):
-                yield self.request_for(row), _process_context(self.plan_for(row))
+                context, names = self.context_for(row)
+                yield self.request_for(row, names), context
 
     def is_valid(self, item: BatchItem, outcome: BatchOutcome) -> bool:
         """Tell whether a finished line agrees with its stored, unchanged ledger."""
@@ -223,9 +216,10 @@ class BatchChecker(Struct, frozen=True):
     def __call__(self, item: BatchItem) -> BatchOutcome:
         """Check a row and store its ledger. An error is an outcome: the others go on."""
         try:
-            context = _process_context(self.plan_for(item.row))
-            require_documents(context)
-            ledger = check_answer(self.request_for(item.row), context)
+            context, names = self.context_for(item.row)
+            if item.row.contexts is None:
+                require_documents(context)
+            ledger = check_answer(self.request_for(item.row, names), context)
         except AffidavitError as error:
             return failed_outcome(item, error)
         save_ledger(ledger, self.plan.project)

@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta, field
 
@@ -28,12 +28,18 @@ from affidavit.app.gate_rag_inputs import (
     Questions,
     RagRequest,
     RagSource,
+    RowJudging,
     inputs_of,
     read_gold,
     shards_needed,
     sources_named,
 )
-from affidavit.app.gate_rag_traces import ScoredTraces, score_result_files, score_traces
+from affidavit.app.gate_rag_traces import (
+    ScoredTraces,
+    discard_rows,
+    score_result_files,
+    score_traces,
+)
 from affidavit.base.config import MAX_CONFIG_BYTES, ConfigFaults, parse_toml
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
@@ -44,11 +50,11 @@ from affidavit.decision.counts import EMPTY_LISTING
 from affidavit.decision.report import Report
 from affidavit.engine.local import run_with_shared
 from affidavit.gates.constraints import DEFAULT_SCU_RULES, ScuRule, ScuRuleFile, add_scu_rules
+from affidavit.gates.groundedness import ContextRow, Groundedness
 from affidavit.gates.rag_counts import RagCounts, decode_profile, outcome_of
 from affidavit.gates.rag_report import (
     RAG_KIND,
     ImportedExtras,
-    PlacedOffender,
     RagPolicy,
     RagResult,
     make_offender,
@@ -62,6 +68,10 @@ from affidavit.gates.rag_scoring import (
     counts_from_runs,
 )
 from affidavit.gates.refusals import REFUSAL, RefusalReader
+from affidavit.gates.report import PlacedOffender
+
+READINGS_FILE: Final = ".affidavit/judge/readings.sqlite"
+"""Where the command keeps what the judge read; it may be deleted at any time."""
 
 # One pass over the gold set and one over the traces; the rows of offenders are read again.
 
@@ -78,14 +88,16 @@ def decide_rag(request: RagRequest, find_out: Callable[[RagRequest], RagResult])
         comparison=_compared(request, outcome),
         fail_on_regression=True,
         extras=outcome.extras,
+        groundedness=outcome.groundedness,
     )
 
 
 def _compared(request: RagRequest, outcome: RagResult) -> Comparison | None:
     if request.baseline is None:
         return None
-    now = {qid: outcome_of(profile) for qid, profile in outcome.items or ()}
-    return compare_outcomes(request.baseline, now)
+    by_contexts = {} if outcome.groundedness is None else outcome.groundedness.outcomes()
+    by_gold = {qid: outcome_of(profile) for qid, profile in outcome.items or ()}
+    return compare_outcomes(request.baseline, {**by_contexts, **by_gold})
 
 
 def evaluate_locally(request: RagRequest, run: ParallelRun) -> RagResult:
@@ -121,8 +133,9 @@ def _evaluate(
     bad_gold, bad_traces = BadLines(request.skip_bad), BadLines(request.skip_bad)
     doubts: dict[str, None] = {}
     questions = None
+    judging = _RowSink(request)
     if golds == sources:
-        gold, traces = score_result_files(sources, settings, bad_traces, doubts.setdefault)
+        gold, traces = score_result_files(sources, settings, bad_traces, doubts.setdefault, judging)
     else:
         # Our own traces always have a qid.
         if not all(source.is_own for source in sources):
@@ -139,8 +152,12 @@ def _evaluate(
             run=run,
             on_doubt=doubts.setdefault,
             questions=questions,
+            sink=judging,
         )
     counts = counts_from_runs(gold.ready, traces.runs, gold.clusters)
+    is_judged = judging.found is not None and judging.answers > 0
+    if request.judging is not None and golds == sources and not gold.ready and not is_judged:
+        doubts.setdefault(_nothing_to_measure(sources, judging))
     return RagResult(
         counts,
         inputs_of(
@@ -154,6 +171,60 @@ def _evaluate(
             gold.sentences if counts.lacks_texts() else 0,
             tuple(doubts),
         ),
+        groundedness=judging.found,
+    )
+
+
+class _RowSink:
+    """Takes the rows of the traces, and judges those that have contexts."""
+
+    def __init__(self, request: RagRequest) -> None:
+        self._request = request
+        self.found: Groundedness | None = None
+        self.answers = 0
+
+    def __call__(self, rows: Iterator[ContextRow]) -> None:
+        judging = self._request.judging
+        if judging is None:
+            discard_rows(rows)
+            return
+        # The judge is loaded only if a row has contexts.
+        from affidavit.app.check import ledger_rules_for
+        from affidavit.app.groundedness import RowJudge, judge_rows
+        from affidavit.app.judges import judge_named
+
+        settings = self._request.policy.settings
+        gc.enable()  # A judge is not made of rows alone.
+        self.found = judge_rows(
+            self._counted(rows),
+            RowJudge(
+                rules=ledger_rules_for(None if judging.rules is None else Path(judging.rules), ()),
+                choice=judge_named(judging.judge),
+                top_k=judging.top_k,
+                store=None if judging.store is None else Path(judging.store).absolute(),
+                refusals=settings.refusals,
+                exact_refusals=settings.exact_refusals,
+            ),
+            jobs=self._request.jobs,
+            sample=None if judging.sample is None else (judging.sample, judging.seed),
+            keeps_claims=self._request.items,
+            progress=judging.progress,
+        )
+
+    def _counted(self, rows: Iterator[ContextRow]) -> Iterator[ContextRow]:
+        for row in rows:
+            self.answers += row.answer is not None
+            yield row
+
+
+def _nothing_to_measure(sources: tuple[RagSource, ...], seen: _RowSink) -> str:
+    """Say what files lack that have neither gold items nor contexts, and what would help."""
+    names = ", ".join(source.shown for source in sources)
+    if not seen.answers:
+        return f"{names}: no row has an answer; name its column with --map answer=NAME"
+    return (
+        f"{names}: no row has a reference answer or the texts of its contexts; name their column"
+        " with --map contexts=NAME, or give a gold set with --gold"
     )
 
 
@@ -195,7 +266,7 @@ def _garbage_collector_off() -> Iterator[None]:
 class RagPlan(GatePlan, frozen=True, kw_only=True):
     """`[gates.rag]`; without `gold`, the files of the traces contain the gold items."""
 
-    PATHS = ("gold", "trace", "scu_rules")
+    PATHS = ("gold", "trace", "scu_rules", "rules", "cache")
 
     trace: Name | Annotated[tuple[Name, ...], Meta(min_length=1)]
     gold: Names = ()
@@ -208,12 +279,42 @@ class RagPlan(GatePlan, frozen=True, kw_only=True):
     allow_missing: bool = False
     map: dict[Name, Name] = field(default_factory=dict)
     jobs: Annotated[int, Meta(ge=1, le=256)] = 1
+    groundedness: bool = True
+    """Whether answers are judged against their contexts, where a row has both."""
+    judge: Name | None = None
+    rules: Name | None = None
+    top_k: Annotated[int, Meta(ge=1, le=100)] = 8
+    sample: Annotated[int, Meta(ge=1)] | None = None
+    seed: Annotated[int, Meta(ge=0)] = 0
+    cache: Name | None = None
+
+    def judging(self, progress: Callable[[int, int], None] | None) -> RowJudging | None:
+        """Return how answers are judged; None if they are not."""
+        if not self.groundedness:
+            return None
+        return RowJudging(
+            judge=self.judge,
+            rules=self.rules,
+            top_k=self.top_k,
+            sample=self.sample,
+            seed=self.seed,
+            store=self.cache,
+            progress=progress,
+        )
 
 
 def gate_rag(
-    plan: RagPlan, *, items: bool = True, engine: str = "local", master: str = "local[*]"
+    plan: RagPlan,
+    *,
+    items: bool = True,
+    engine: str = "local",
+    master: str = "local[*]",
+    progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Evaluate a run on an engine and decide; `items` are stored in the report if asked for."""
+    """Evaluate a run on an engine and decide; `items` are stored in the report if asked for.
+
+    `progress` is called with the numbers of rows judged, and of readings that were new.
+    """
     rules = DEFAULT_SCU_RULES if plan.scu_rules is None else scu_rules_from_file(plan.scu_rules)
     tokens = RefusalReader(listed(plan.refusal)).tokens
     request = RagRequest(
@@ -238,6 +339,7 @@ def gate_rag(
         items=items,
         jobs=plan.jobs,
         columns=plan.map,
+        judging=plan.judging(progress),
     )
     if engine == "spark":
         return decide_rag(request, lambda asked: _evaluate_on_spark(asked, master))

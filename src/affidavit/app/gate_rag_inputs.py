@@ -64,6 +64,8 @@ if TYPE_CHECKING:
 
 # A key that only our own rows have, by input.
 _OWN_KEYS: Final = {"gold": b'"answerable"', "trace": b'"answer_json"'}
+_CONTEXTS_KEY: Final = b'"contexts"'
+"""Traces with the texts of their contexts are judged, which the fast way does not do."""
 _OWN_ENDINGS: Final = (".jsonl", ".ndjson")
 _HEAD_BYTES: Final = 1 << 16
 LARGE_GOLD_BYTES: Final = 32 << 20
@@ -136,7 +138,9 @@ def _detect_source(file: str, shown: str, role: str, columns: Mapping[str, str])
     with open_to_read(file) as stream:
         head = stream.read(_HEAD_BYTES).lstrip()
     first_line = head.partition(b"\n")[0]
-    if not head or (first_line.startswith(b"{") and _OWN_KEYS[role] in first_line):
+    has_contexts = role == "trace" and _CONTEXTS_KEY in first_line
+    is_own = first_line.startswith(b"{") and _OWN_KEYS[role] in first_line
+    if not head or (is_own and not has_contexts):
         return RagSource(file, shown, is_empty=not head)
     from affidavit.importers.reader import detect
     from affidavit.importers.tool_format import ToolName
@@ -151,8 +155,8 @@ def _detect_source(file: str, shown: str, role: str, columns: Mapping[str, str])
             return RagSource(file, shown, doubt=doubt)
         raise doubt from None
     # A byte order mark is harmless, except to the fast reader.
-    is_own = found is ToolName.NATIVE and not head.startswith(BOM_UTF8)
-    return RagSource(file, shown, is_own, found, columns=columns)
+    is_fast = found is ToolName.NATIVE and not head.startswith(BOM_UTF8) and not has_contexts
+    return RagSource(file, shown, is_fast, found, columns=columns)
 
 
 def shards_needed(golds: Iterable[RagSource], sources: Iterable[RagSource]) -> int:
@@ -234,6 +238,19 @@ InputRead = tuple[tuple[RagSource, ...], str | None, BadLines]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowJudging:
+    """How answers are judged against their contexts; see the options of `gate rag`."""
+
+    judge: str | None = None
+    rules: str | None = None
+    top_k: int = 8
+    sample: int | None = None
+    seed: int = 0
+    store: str | None = None
+    progress: Callable[[int, int], None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RagRequest:
     """The settings of a run. Without `gold`, the files of the traces contain the gold items."""
 
@@ -246,6 +263,8 @@ class RagRequest:
     items: bool = True
     jobs: int = 1
     columns: Mapping[str, str] = field(default_factory=dict)
+    judging: RowJudging | None = None
+    """How answers are judged against their contexts; None leaves it out."""
 
     @property
     def needs_items(self) -> bool:

@@ -36,7 +36,7 @@ from affidavit.base.faults import gates as faults
 from affidavit.base.files import digest_file
 from affidavit.base.text import excerpt
 from affidavit.gates.rag_counts import ItemProfile, RagCounts, decode_profile
-from affidavit.gates.rag_report import PlacedOffender, RagResult, make_offender
+from affidavit.gates.rag_report import RagResult, make_offender
 from affidavit.gates.rag_rows import (
     GOLD_READER,
     TRACE_READER,
@@ -57,6 +57,7 @@ from affidavit.gates.rag_scoring import (
     codes_from_runs,
     counts_from_runs,
 )
+from affidavit.gates.report import PlacedOffender
 
 # Rows are distributed by qid to files in a folder, so that only one shard is in memory. All rows of
 # a qid go to the same shard, in the order of their lines. Parts of a file are distributed

@@ -1,7 +1,8 @@
 """The traces of `gate rag`, our own or of other tools, scored while they are read."""
 
 from array import array
-from collections.abc import Callable, Collection, Iterable
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Literal
@@ -24,6 +25,7 @@ from affidavit.app.gate_rag_inputs import (
 from affidavit.base.errors import Where
 from affidavit.base.files import digest_file
 from affidavit.decision.counts import listing_of
+from affidavit.gates.groundedness import ContextRow, RetrievedContext
 from affidavit.gates.rag_counts import MAX_OFFENDERS, decode_profile, is_offender, rank_of
 from affidavit.gates.rag_report import ImportedScores
 from affidavit.gates.rag_rows import GoldItem, TraceRow, qid_of, trace_from_line
@@ -65,6 +67,7 @@ class ImportedScoring:
         self._codes: dict[int, tuple[int, int]] = {}
         self._kept: dict[int, tuple[str, FoundTrace]] = {}
         self._asked: dict[str, int] = {}
+        self._rows: dict[str, int] = {}
         self._waiting: list[tuple[int, RagSource, ImportedRow, TraceRow]] = []
         self._strays: list[str] = []
         self._traces = 0
@@ -76,14 +79,17 @@ class ImportedScoring:
         row: "ImportedRow",
         item: GoldItem | None,
         trace: TraceRow | None,
-    ) -> None:
-        """Score a row; a trace without a known gold item waits until all rows were read."""
+    ) -> ContextRow | None:
+        """Score a row; a trace without a known gold item waits until all rows were read.
+
+        Returns the trace as a row to judge against its contexts.
+        """
         prepared = None
         if item is not None:
             where = Where(source.shown, row.line, "qid")
             prepared = add_item(self._gold, item, self._scorer, where)
         if trace is None:
-            return
+            return None
         self._traces += 1
         self.scores.add(str(source.format), row.scores)
         if prepared is None:
@@ -91,7 +97,29 @@ class ImportedScoring:
         if qid_of(trace) in self._gold.ready:
             self._score(source, place, row, trace, own=(item, prepared))
         else:
-            self._waiting.append((place, source, row, trace))
+            # The texts of very many rows would fill the memory; a report names few of them.
+            is_kept = len(self._waiting) < MAX_OFFENDERS
+            kept = row if is_kept else structs.replace(row, chunks=(), gold=None, trace=None)
+            self._waiting.append((place, source, kept, trace))
+        return self._context_row(source, row, item, trace)
+
+    def _context_row(
+        self, source: RagSource, row: "ImportedRow", item: GoldItem | None, trace: TraceRow
+    ) -> ContextRow:
+        qid, answer = qid_of(trace), trace.answer_json
+        number = self._rows[qid] = self._rows.get(qid, 0) + 1
+        return ContextRow(
+            name=qid if number == 1 or source.appends else f"{qid}#{number}",
+            question_id=row.repeats or qid,
+            question=str((row.trace or {}).get("q") or (item.question if item else "")),
+            answer=None if answer is None else answer.claim,
+            contexts=contexts_of(row, trace),
+            references=(item.gold_claim_substr or ()) if item and item.answerable else (),
+            citations=_cited_numbers(trace),
+            expected=row.expected,
+            file=source.shown,
+            line=row.line,
+        )
 
     def _named(self, row: "ImportedRow", trace: TraceRow) -> TraceRow:
         """Return a trace with the qid of the gold item that has its question."""
@@ -157,6 +185,39 @@ class ImportedScoring:
         return runs, {lines[number]: found for number, (_, found) in self._kept.items()}
 
 
+def contexts_of(row: "ImportedRow", trace: TraceRow) -> tuple[RetrievedContext, ...] | None:
+    """Return the texts that were retrieved; None if the row does not have all of them.
+
+    Our own traces may have them as `contexts`, beside `retrieved_ids`.
+    """
+    own = (row.trace or {}).get("contexts")
+    if isinstance(own, list | tuple) and all(isinstance(text, str) for text in own):
+        return tuple(map(RetrievedContext, own))
+    if trace.retrieved_ids is None:
+        return None
+    chunks = row.chunks[: len(trace.retrieved_ids)]
+    if len(chunks) < len(trace.retrieved_ids) or any(chunk.text is None for chunk in chunks):
+        return None
+    return tuple(RetrievedContext(chunk.text or "", chunk.id) for chunk in chunks)
+
+
+def _cited_numbers(trace: TraceRow) -> tuple[int, ...] | None:
+    """Return the numbers of the contexts that an answer cites, from 1; 0 was not retrieved."""
+    answer, retrieved = trace.answer_json, trace.retrieved_ids
+    if answer is None or answer.citations is None or retrieved is None:
+        return None
+    return tuple(retrieved.index(name) + 1 if name in retrieved else 0 for name in answer.citations)
+
+
+RowSink = Callable[[Iterator[ContextRow]], None]
+"""Consumes the rows to judge, all of them; each is scored when it is taken."""
+
+
+def discard_rows(rows: Iterator[ContextRow]) -> None:
+    """Score the rows and judge none."""
+    deque(rows, maxlen=0)
+
+
 @dataclass(slots=True)
 class ScoredTraces:
     """The result of all traces. A place is a line number over all files, or a row of an imported
@@ -195,27 +256,33 @@ def score_traces(
     run: ParallelRun,
     on_doubt: Callable[[str], None],
     questions: Questions | None = None,
+    sink: RowSink = discard_rows,
 ) -> ScoredTraces:
     """Score the traces of all sources; the result is the same for any number of processes.
 
-    `questions` gives the item of an imported trace without a qid.
+    `questions` gives the item of an imported trace without a qid. `sink` gets the rows that may
+    have contexts.
     """
     traces = ScoredTraces(LastTraces())
     imported = ImportedScoring(gold, settings, questions)
-    for source in sources:
-        if source.is_own:
-            context = ScoringContext(gold.ready, settings, bad.skip)
-            _score_own(source=source, context=context, bad=bad, jobs=jobs, run=run, traces=traces)
-        else:
-            _score_imported(
-                source=source,
-                role="trace",
-                settings=settings,
-                bad=bad,
-                on_doubt=on_doubt,
-                imported=imported,
-                traces=traces,
-            )
+
+    def rows() -> Iterator[ContextRow]:
+        for source in sources:
+            if source.is_own:
+                context = ScoringContext(gold.ready, settings, bad.skip)
+                _score_own(source, context, bad, jobs=jobs, run=run, traces=traces)
+            else:
+                yield from _score_imported(
+                    source=source,
+                    role="trace",
+                    settings=settings,
+                    bad=bad,
+                    on_doubt=on_doubt,
+                    imported=imported,
+                    traces=traces,
+                )
+
+    sink(rows())
     _finish_imported(imported, traces)
     return traces
 
@@ -225,21 +292,25 @@ def score_result_files(
     settings: RagSettings,
     bad: BadLines,
     on_doubt: Callable[[str], None],
+    sink: RowSink = discard_rows,
 ) -> tuple[GoldInput, ScoredTraces]:
     """Read files that have both gold items and traces in one pass, and score them."""
     gold, traces = GoldInput(), ScoredTraces(LastTraces())
     imported = ImportedScoring(gold, settings, None)
-    for source in sources:
-        if not source.is_own:
-            _score_imported(
-                source=source,
-                role="both",
-                settings=settings,
-                bad=bad,
-                on_doubt=on_doubt,
-                imported=imported,
-                traces=traces,
-            )
+    sink(
+        row
+        for source in sources
+        if not source.is_own
+        for row in _score_imported(
+            source=source,
+            role="both",
+            settings=settings,
+            bad=bad,
+            on_doubt=on_doubt,
+            imported=imported,
+            traces=traces,
+        )
+    )
     _finish_imported(imported, traces)
     gold.digests = traces.digests = traces.digests or [digest_file(each.file) for each in sources]
     return gold, traces
@@ -280,11 +351,13 @@ def _score_imported(
     on_doubt: Callable[[str], None],
     imported: ImportedScoring,
     traces: ScoredTraces,
-) -> None:
+) -> Iterator[ContextRow]:
     last = 0
     for row, item, trace in imported_rows(source, role, settings.refusals, bad, on_doubt):
         last = row.position
-        imported.add(source, traces.before + last, row, item, trace)
+        scored = imported.add(source, traces.before + last, row, item, trace)
+        if scored is not None:
+            yield scored
     traces.digests.append(digest_file(source.file))
     traces.before += last
 

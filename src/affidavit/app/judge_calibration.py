@@ -15,21 +15,31 @@ were fitted without its fold, and equal rows share a fold.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
 from msgspec import structs
 
 from affidavit.app.judge_evaluation import LabelledRow, label_rows
-from affidavit.app.judge_scoring import RowOutcome
+from affidavit.app.judge_scoring import JudgedRow, RowOutcome
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
-from affidavit.base.label_statistics import agreement_from_counts, binary_counts, kappa_interval
-from affidavit.base.statistics import rounded
+from affidavit.base.label_statistics import (
+    agreement_from_counts,
+    binary_counts,
+    kappa_interval,
+    prediction_powered_rate,
+)
+from affidavit.base.statistics import Rate, rounded
 from affidavit.ledger.model import Verdict
 from affidavit.ledger.rules import JudgeThresholds
-from affidavit.reports.judge_calibration import FOLDS, Calibration, LabelAgreement
+from affidavit.reports.judge_calibration import (
+    FOLDS,
+    Calibration,
+    CorrectedRate,
+    LabelAgreement,
+)
 
 MIN_ROWS: Final = 50
 MIN_OF_EACH: Final = 15
@@ -38,8 +48,13 @@ _DECIMALS: Final = 4
 
 
 def calibrate(outcomes: Iterable[RowOutcome]) -> Calibration:
-    """Return thresholds for labelled rows; raise if there are too few labels."""
-    rows, unread = label_rows(outcomes)
+    """Return thresholds for labelled rows; raise if there are too few labels.
+
+    Rows without a label are not fitted to. With them, the share of supported claims is estimated
+    from the labels and the verdicts together.
+    """
+    judged = Counter[bool]()
+    rows, unread = label_rows(_with_labels(outcomes, judged))
     require_labels(rows)
     folds = [int(row.judged.digest[:8], 16) % FOLDS for row in rows]
     decided: dict[int, Verdict] = {}
@@ -51,12 +66,31 @@ def calibrate(outcomes: Iterable[RowOutcome]) -> Calibration:
             for at, (row, of) in enumerate(zip(rows, folds, strict=True))
             if of == fold
         )
+    before = _label_agreement(rows, [row.judged.score.verdict for row in rows])
     return Calibration(
         thresholds=fit_thresholds(rows),
         labels=tuple(sorted(Counter(row.meaning.name for row in rows).items())),
         not_measured=unread,
-        before=_label_agreement(rows, [row.judged.score.verdict for row in rows]),
+        before=before,
         after=_label_agreement(rows, [decided[at] for at in range(len(rows))]),
+        rate=_corrected_rate(before, Rate(judged[True], judged.total())) if judged else None,
+    )
+
+
+def _with_labels(outcomes: Iterable[RowOutcome], judged: Counter[bool]) -> Iterator[RowOutcome]:
+    """Yield the rows that a reviewer labelled; of the others, count which are supported."""
+    for outcome in outcomes:
+        if isinstance(outcome, JudgedRow) and not (outcome.score.label or "").strip():
+            judged[outcome.score.verdict is Verdict.SUPPORTED] += 1
+        else:
+            yield outcome
+
+
+def _corrected_rate(before: LabelAgreement, judged: Rate) -> CorrectedRate:
+    return CorrectedRate(
+        judged=judged,
+        labelled=before.counts.base_rate,
+        corrected=prediction_powered_rate(before.counts, judged),
     )
 
 

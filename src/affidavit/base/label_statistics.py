@@ -226,6 +226,29 @@ def estimated(rate: Rate) -> Estimate:
     return Estimate(rate.value, wilson(rate))
 
 
+def prediction_powered_rate(labelled: BinaryCounts, judged: Rate) -> Estimate:
+    """Return the share of true positives among all items, from few labels and many predictions.
+
+    With predictions f and labels y it is mean(f) over the judged items plus mean(y - f) over the
+    labelled ones. Its variance is var(f) / judged + var(y - f) / labelled. Both sets are samples of
+    the same items. Origin: Angelopoulos et al. (2023), "Prediction-powered inference", for a mean,
+    with the normal interval. Where no label disagrees, one disagreement is assumed for the
+    variance: a few labels cannot show that there is none.
+    """
+    count, share = labelled.count, judged.value
+    if share is None or count < 2 or judged.denominator < 2:
+        return Estimate(None, None)
+    shift = (labelled.false_negative - labelled.false_positive) / count
+    disagreeing = max(labelled.false_negative + labelled.false_positive, 1) / count
+    of_labels = (disagreeing - shift * shift) / (count - 1)
+    of_judged = share * (1 - share) / (judged.denominator - 1)
+    half = z_value(0.95) * sqrt(max(0.0, of_labels) + of_judged)
+    value = share + shift
+    return Estimate(
+        min(max(value, 0.0), 1.0), Interval(max(0.0, value - half), min(1.0, value + half))
+    )
+
+
 def _f1_of(share: float) -> float:
     return 2 * share / (1 + share)
 

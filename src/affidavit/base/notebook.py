@@ -1,4 +1,4 @@
-"""The small HTML table that a result shows in a notebook (`_repr_html_`)."""
+"""What a result shows in a notebook (`_repr_html_`): a small table, and a coloured text."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -26,6 +26,25 @@ def result_table(
     left_out = len(all_rows) - MAX_ROWS
     more = f"<p>{left_out} more rows</p>" if left_out > 0 else ""
     return f"{heading}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def coloured_text(text: str, marks: Iterable[tuple[int, int, str, str]]) -> str:
+    """Return a text whose marked parts have the colour of their status, and a tooltip.
+
+    A mark is start, end, status and tooltip. Parts that overlap an earlier one stay plain.
+    """
+    parts: list[str] = []
+    at = 0
+    for start, end, status, tooltip in sorted(marks):
+        if start >= at:
+            colour = _COLOURS.get(status, _AMBER)
+            parts += [
+                escape(text[at:start]),
+                f'<span title="{escape(tooltip)}" style="border-bottom:2px solid {colour};'
+                f'color:{colour}">{escape(text[start:end])}</span>',
+            ]
+            at = end
+    return f'<p style="white-space:pre-wrap">{"".join(parts)}{escape(text[at:])}</p>'
 
 
 def _row(status: str, *others: str) -> str:

@@ -33,9 +33,11 @@ from affidavit.cli.ledger_output import (
     reject_unused_options,
 )
 from affidavit.cli.program import reject_options
+from affidavit.cli.row_options import mapped_columns
 from affidavit.cli.terminal import Terminal
 
 if TYPE_CHECKING:
+    from affidavit.app.batch_rows import BatchRows
     from affidavit.app.check import CheckPlan
     from affidavit.ledger.record import ClaimOrder
 
@@ -61,6 +63,10 @@ _SINGLE_ANSWER_OPTIONS: Final = ("format_name", "expand", "order", "query", "tit
             "many answers: one JSON object per line; a second run resumes",
         ),
         Example(
+            "affidavit check results.csv -j 2",
+            "answers with their contexts, as other tools write them; a ledger each",
+        ),
+        Example(
             "affidavit check answer.md --sources docs --judge judge.toml",
             "judged by your own model (docs/judges.md)",
         ),
@@ -78,13 +84,12 @@ _SINGLE_ANSWER_OPTIONS: Final = ("format_name", "expand", "order", "query", "tit
 @click.argument(
     "answer",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="The answer as text or Markdown; - for standard input; .jsonl for many.",
+    help="The answer as text or Markdown; - for standard input; .jsonl, .csv, .parquet for many.",
 )
 @click.option(
     "--sources",
     "-s",
     multiple=True,
-    required=True,
     type=click.Path(path_type=Path),
     help="A document, or a folder of them: PDF, DOCX, HTML, Markdown, text. Repeatable.",
 )
@@ -117,6 +122,14 @@ _SINGLE_ANSWER_OPTIONS: Final = ("format_name", "expand", "order", "query", "tit
 )
 @yes_option
 @click.option("--at", help="The date or time of the answer, for outdated sources; by default now.")
+@click.option(
+    "--map",
+    "columns",
+    multiple=True,
+    metavar="OURS=THEIRS",
+    help="Many answers: read a column under one of our names: contexts=found. Repeatable.",
+)
+@click.option("--skip-bad", is_flag=True, help="Many answers: count malformed rows, and continue.")
 @jobs_option("How many processes read documents and check answers.")
 @project_option
 def check(
@@ -136,6 +149,8 @@ def check(
     judge: str | None,
     yes: bool,
     at: str | None,
+    columns: tuple[str, ...],
+    skip_bad: bool,
     jobs: int,
     project: Path,
 ) -> Exit:
@@ -145,6 +160,7 @@ def check(
     ledger of the check is stored there too: see `affidavit sessions`.
     """
     from affidavit.app import check
+    from affidavit.app.batch_rows import is_row_file, read_batch_rows
     from affidavit.app.clock import time_of
     from affidavit.app.judges import judge_file_of
     from affidavit.ledger.adjudication import CheckRequest
@@ -154,9 +170,21 @@ def check(
         project, sources, rules=rules, gates=gates, judge=judge, top_k=top_k, jobs=jobs
     )
     reject_output_over_input(output, answer, *sources, rules, judge_file_of(judge))
-    if answer.suffix.lower() == ".jsonl":
+    if is_row_file(answer):
         reject_options("is for one answer, not for a file of many", *_SINGLE_ANSWER_OPTIONS)
-        return _check_batch(terminal, answer, plan, generated_at, output, above_budget=yes)
+        rows = read_batch_rows(answer, mapped_columns(columns), skip_bad=skip_bad)
+        return _check_batch(
+            terminal,
+            answer,
+            rows,
+            plan,
+            generated_at=generated_at,
+            output=output,
+            above_budget=yes,
+        )
+    reject_options("is for a file of many answers", "columns", "skip_bad")
+    if not sources:
+        raise click.UsageError("an answer needs its sources: give documents with --sources")
     claim_overrides = check.parse_overrides(overrides)
     format_for(format_name, output)
     require_writable(() if output is None else (output,))
@@ -187,18 +215,18 @@ def check(
 def _check_batch(
     terminal: Terminal,
     file: Path,
+    rows: "BatchRows",
     plan: "CheckPlan",
+    *,
     generated_at: str,
     output: Path | None,
-    *,
     above_budget: bool,
 ) -> Exit:
     import msgspec
 
     from affidavit.app import check_batch
-    from affidavit.reports.ledger_text import batch_text
+    from affidavit.reports.ledger_text import batch_text, summarise_batch
 
-    rows = check_batch.read_batch_rows(file)
     results = output or check_batch.default_results_file(plan, file)
     with suppress(OSError):  # The next step raises the error.
         results.parent.mkdir(parents=True, exist_ok=True)
@@ -209,12 +237,16 @@ def _check_batch(
         outcomes = list(
             terminal.progress(checker.outcomes(rows, results), "Checking answers", len(rows))
         )
-        if terminal.json:
-            terminal.print_json({"answers": [msgspec.to_builtins(each) for each in outcomes]})
-        else:
-            terminal.show(batch_text(outcomes))
+    summary = summarise_batch(outcomes, rows.bad.count)
+    if terminal.json:
+        answers = [msgspec.to_builtins(each) for each in outcomes]
+        terminal.print_json({"summary": msgspec.to_builtins(summary), "answers": answers})
+    else:
+        terminal.show(batch_text(outcomes, summary))
+    for line in rows.bad.described():
+        terminal.note(line)
     terminal.note(f"results in {results}")
-    return check_batch.batch_exit(outcomes)
+    return check_batch.batch_exit(outcomes, rows.bad.count)
 
 
 def read_answer(path: Path) -> str:

@@ -81,7 +81,11 @@ _GATE: Final = GroupEntry(
         _section(
             "Gates",
             (
-                ("rag", "gate_commands:rag", "Decide ship or no-ship from a gold set and traces."),
+                (
+                    "rag",
+                    "gate_commands:rag",
+                    "Decide ship or no-ship from traces with or without gold.",
+                ),
                 ("latency", "gate_commands:latency", "Decide whether answers are fast enough."),
                 (
                     "agreement",

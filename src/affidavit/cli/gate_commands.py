@@ -25,6 +25,7 @@ from affidavit.cli.gate_options import (
     require_refusals,
 )
 from affidavit.cli.program import reject_options
+from affidavit.cli.row_options import JUDGING_NAMES, judging_options, mapped_columns, watch_rows
 from affidavit.cli.terminal import Terminal
 from affidavit.reports.text_tables import single_line
 
@@ -44,7 +45,11 @@ ENGINES = ("local", "spark")
         ),
         Example(
             "affidavit gate rag results.csv",
-            "a file of another tool that holds both, such as one of Ragas (docs/formats.md)",
+            "a file of another tool, such as one of Ragas (docs/formats.md), with or without gold",
+        ),
+        Example(
+            "affidavit gate rag rows.jsonl --gates 'groundedness>=0.9@95' -j 2",
+            "questions, answers and contexts only: do the contexts support the claims?",
         ),
         Example(
             "affidavit gate rag --gold G --trace T --gates precision=0.80 'chr>=0.75@95'"
@@ -65,7 +70,7 @@ ENGINES = ("local", "spark")
     "files",
     nargs=-1,
     type=click.Path(allow_dash=True),
-    help="Traces; without --gold the files must also hold the gold items.",
+    help="Traces; without --gold the files hold gold items, or answers and contexts.",
 )
 @click.option(
     "--gold",
@@ -112,7 +117,8 @@ ENGINES = ("local", "spark")
     default=True,
     help="Whether the report names every item, for --fail-on-regression and compare.",
 )
-@jobs_option("How many processes read; the report is the same.")
+@judging_options
+@jobs_option("How many processes read and judge; the report is the same.")
 @click.option(
     "--engine",
     default="local",
@@ -135,16 +141,24 @@ def rag(
     expect_gold_digest: str | None,
     columns: tuple[str, ...],
     items: bool,
+    groundedness: bool,
+    judge: str | None,
+    rules: Path | None,
+    top_k: int,
+    sample: int | None,
+    seed: int,
+    cache: bool,
     jobs: int,
     engine: str,
     master: str,
 ) -> Exit:
-    """Decide ship or no-ship from a gold set and traces.
+    """Decide ship or no-ship from traces with or without gold.
 
-    Measures precision, citation hits, refusals, constraints and retrieval, each with a 95%
-    interval. What was not measured is counted and never passes a gate.
+    Against a gold set it measures precision, citation hits, refusals, constraints and retrieval.
+    Where a row has its contexts, every claim of the answer is judged against them. Each figure has
+    a 95% interval. What was not measured is counted and never passes a gate.
     """
-    from affidavit.app.gate_rag import RagPlan, gate_rag
+    from affidavit.app.gate_rag import READINGS_FILE, RagPlan, gate_rag
 
     traces = (*trace, *files)
     if not traces:
@@ -154,44 +168,44 @@ def rag(
         raise click.UsageError("standard input can be one file only")
     names_items = terminal.json or "json" in options.report_files
     _reject_unused_rag_options(engine, wants_items=items and not names_items)
+    if not groundedness:
+        reject_options("is for judging answers, which --no-groundedness leaves out", *JUDGING_NAMES)
     options.require_gates("rag")
-    options.refuse_to_replace((*gold, *traces, *((scu_rules,) if scu_rules else ())))
-    report = gate_rag(
-        RagPlan(
-            gold=gold,
-            trace=traces,
-            scu_enforced=scu_enforced,
-            scu_rules=None if scu_rules is None else str(scu_rules),
-            k=k,
-            refusal=refusals,
-            refusal_mode=refusal_mode,
-            expect_gold_digest=expect_gold_digest,
-            map=_mapped_columns(columns),
-            jobs=jobs,
-            allow_missing=options.allow_missing,
-            **options.shared,
-        ),
-        items=items and names_items,
-        engine=engine,
-        master=master,
+    read = (scu_rules, rules, judge)
+    options.refuse_to_replace((*gold, *traces, *(each for each in read if each)))
+    plan = RagPlan(
+        gold=gold,
+        trace=traces,
+        scu_enforced=scu_enforced,
+        scu_rules=None if scu_rules is None else str(scu_rules),
+        k=k,
+        refusal=refusals,
+        refusal_mode=refusal_mode,
+        expect_gold_digest=expect_gold_digest,
+        map=mapped_columns(columns),
+        jobs=jobs,
+        allow_missing=options.allow_missing,
+        groundedness=groundedness,
+        judge=judge,
+        rules=None if rules is None else str(rules),
+        top_k=top_k,
+        sample=sample,
+        seed=seed,
+        cache=READINGS_FILE if cache else None,
+        **options.shared,
     )
+    with watch_rows(terminal, "Judging answers", plan.inputs()) as progress:
+        report = gate_rag(
+            plan, items=items and names_items, engine=engine, master=master, progress=progress
+        )
     return finish_gate(terminal, options, report)
-
-
-def _mapped_columns(given: tuple[str, ...]) -> dict[str, str]:
-    """Return the file's columns by our names."""
-    pairs = [text.partition("=") for text in given]
-    if not all(ours and theirs for ours, _, theirs in pairs):
-        raise click.UsageError("--map needs two names, such as answer=output")
-    if len({ours for ours, *_ in pairs}) < len(pairs):
-        raise click.UsageError("--map names a column twice")
-    return {ours: theirs for ours, _, theirs in pairs}
 
 
 def _reject_unused_rag_options(engine: str, *, wants_items: bool) -> None:
     """Refuse options of the other engine, and --items without a JSON report."""
     if engine == "spark":
         reject_options("is for --engine local: Spark has its own", "jobs")
+        reject_options("is for --engine local: Spark judges no answers", *JUDGING_NAMES)
     else:
         reject_options("is for --engine spark", "master")
     if wants_items:

@@ -91,8 +91,9 @@ def report(
 def compare(terminal: Terminal, before: Path, now: Path) -> Exit:
     """Show what changed between two reports of a gate.
 
-    Items are compared with McNemar's exact test over those that both reports measured. The reports
-    are those that a gate writes with --report.
+    Items are compared with McNemar's exact test over those that both reports measured. Questions
+    whose answers lost the support of their contexts are shown with the claims of both answers. The
+    reports are those that a gate writes with --report.
     """
     from affidavit.app.gate_reports import compare_files
     from affidavit.reports.gate_text import comparison_text

@@ -246,6 +246,10 @@ def _evaluate_file(terminal: Terminal, path: Path, scorer: "RowScorer", jobs: in
             "affidavit judge calibrate --labels mine.jsonl -o rules.toml",
             "write them as rules for `affidavit check --rules`",
         ),
+        Example(
+            "affidavit judge calibrate --labels all.jsonl",
+            "a few labels among many rows: also the corrected share of supported claims",
+        ),
     ),
     exits={
         Exit.YES: "fitted, and better than the judge's own thresholds",
@@ -256,7 +260,7 @@ def _evaluate_file(terminal: Terminal, path: Path, scorer: "RowScorer", jobs: in
     "--labels",
     required=True,
     type=click.Path(path_type=Path),
-    help="JSON lines of {claim, evidence, label}, plain or gzip: at least 50, 15 of each side.",
+    help="JSON lines of {claim, evidence, label?}, plain or gzip: 50 labels or more, 15 a side.",
 )
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), help="Where to write the rules (TOML)."
@@ -277,7 +281,9 @@ def calibrate(
     """Fit the judge's thresholds to your own labels.
 
     The figures are cross-validated: five folds, each decided by thresholds from the other four.
-    Thresholds that are not better than the judge's own are not written.
+    Thresholds that are not better than the judge's own are not written. Rows without a label are
+    judged too: the share of supported claims among all rows is then given with an interval, from
+    the labels and the verdicts together (prediction-powered inference).
     """
     from affidavit.app.judge_calibration import calibrate as calibrate_rows
     from affidavit.app.judge_scoring import judge_file

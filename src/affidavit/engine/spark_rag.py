@@ -13,7 +13,7 @@ from affidavit.decision.counts import MAX_LISTED, Listing, listing_of
 from affidavit.decision.report import ReportInput
 from affidavit.engine.spark import SparkRow, read_input, spark_session
 from affidavit.gates.rag_counts import ItemProfile, RagCounts, count_profiles
-from affidavit.gates.rag_report import PlacedOffender, RagResult, make_offender
+from affidavit.gates.rag_report import RagResult, make_offender
 from affidavit.gates.rag_rows import (
     GoldItem,
     TraceRow,
@@ -25,6 +25,7 @@ from affidavit.gates.rag_rows import (
     trace_from_value,
 )
 from affidavit.gates.rag_scoring import RagScorer, RagSettings
+from affidavit.gates.report import PlacedOffender
 
 if TYPE_CHECKING:
     from pyspark.rdd import RDD

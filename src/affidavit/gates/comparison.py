@@ -22,7 +22,7 @@ from affidavit.decision.decision import Decision
 from affidavit.decision.evaluation import Figure
 from affidavit.gates.latency import Configuration, RollbackGuard
 from affidavit.gates.metrics import METRICS_BY_KIND
-from affidavit.gates.report import ReleaseFigures
+from affidavit.gates.report import ClaimVerdict, ReleaseFigures
 
 SchemaVersion = Annotated[str, msgspec.Meta(pattern=r"^affidavit-gate/1\Z")]
 
@@ -75,10 +75,13 @@ CHANGE_EXITS: Final[Mapping[Change, Exit]] = {
 _WORST_FIRST: Final = (Change.REGRESSED, Change.CANNOT_TELL, Change.HELD, Change.IMPROVED)
 _OUTCOME: Final = "outcome"
 _NAMES: Final = "qids"
+_GROUNDED: Final = "G"
+"""The check of an answer against its contexts."""
 
 
-class _ReleaseDetails(msgspec.Struct, frozen=True):
+class _ComparedDetails(msgspec.Struct, frozen=True):
     release: ReleaseFigures | None = None
+    claims: dict[str, tuple[ClaimVerdict, ...]] = {}
 
 
 class ComparedReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +94,7 @@ class ComparedReport(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any] = {}
     metrics: dict[str, Figure] = {}
     items: tuple[dict[str, Literal["pass", "fail", "not_measured"] | list[str]], ...] | None = None
-    details: _ReleaseDetails = _ReleaseDetails()
+    details: _ComparedDetails = _ComparedDetails()
     parts: dict[str, dict[str, Any]] = {}
 
     def checks(self) -> tuple[str, ...]:
@@ -148,6 +151,14 @@ class MetricChange:
         return {"before": self.before, "now": self.now, "difference": self.difference}
 
 
+class LostSupport(msgspec.Struct, frozen=True):
+    """A question whose answer was grounded and is not any more, with the claims of both answers."""
+
+    qid: str
+    before: tuple[ClaimVerdict, ...] = ()
+    now: tuple[ClaimVerdict, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportComparison:
     """The comparison of two reports of one kind; `parts` compares the parts of both."""
@@ -159,6 +170,8 @@ class ReportComparison:
     checks: Mapping[str, Comparison]
     metrics: tuple[MetricChange, ...]
     parts: tuple[tuple[str, "ReportComparison"], ...] = ()
+    lost_support: tuple[LostSupport, ...] = ()
+    """The first questions that lost their support."""
 
     @property
     def exit(self) -> Exit:
@@ -177,6 +190,8 @@ class ReportComparison:
             "checks": {name: msgspec.to_builtins(made) for name, made in self.checks.items()},
             "metrics": {moved.name: moved.as_wire() for moved in self.metrics},
         }
+        if self.lost_support:
+            wire["lost_support"] = msgspec.to_builtins(self.lost_support)
         if self.parts:
             wire["parts"] = {name: part.as_wire() for name, part in self.parts}
         return wire
@@ -241,7 +256,7 @@ def compare_reports(
     elif not checks:
         change, why = Change.CANNOT_TELL, "one of the reports has no items to compare"
     else:
-        change, why = checks[_OUTCOME].change, checks[_OUTCOME].why
+        change, why = _change_of_checks(checks)
     why = "; but ".join([why, *_setup_differences(first, second)])
     return ReportComparison(
         kind=first.kind,
@@ -250,7 +265,20 @@ def compare_reports(
         decisions=(first.decision, second.decision),
         checks=checks,
         metrics=_metric_changes(first, second),
+        lost_support=tuple(
+            LostSupport(qid, first.details.claims.get(qid, ()), second.details.claims.get(qid, ()))
+            for qid in (checks[_GROUNDED].broken.first if _GROUNDED in checks else ())
+        ),
     )
+
+
+def _change_of_checks(checks: Mapping[str, Comparison]) -> tuple[Change, str]:
+    """Return the change of the items, unless their answers lost the support of their contexts."""
+    made = checks[_OUTCOME]
+    grounded = checks.get(_GROUNDED, made)
+    if grounded.change is Change.REGRESSED is not made.change:
+        return grounded.change, f"answers lost the support of their contexts: {grounded.why}"
+    return made.change, made.why
 
 
 def _setup_differences(first: ComparedReport, second: ComparedReport) -> Iterator[str]:

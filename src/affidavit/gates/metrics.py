@@ -10,6 +10,25 @@ from affidavit.decision.report import Advice
 
 _ANSWERABLE: Final = "no answerable gold item could be measured"
 
+_CLAIMS: Final = "no answer has claims and the texts of its contexts"
+
+GROUNDEDNESS_METRICS: Final[MetricTable] = metric_table(
+    [
+        Metric("groundedness", MetricKind.SHARE, True, _CLAIMS),
+        Metric("contradicted", MetricKind.SHARE, False, _CLAIMS),
+        Metric("unsupported", MetricKind.SHARE, False, _CLAIMS),
+        Metric("citation_precision", MetricKind.SHARE, True, "no answer cites a context"),
+        Metric("citation_recall", MetricKind.SHARE, True, "no answer has citations"),
+        Metric("context_precision", MetricKind.SHARE, True, "no answer has contexts"),
+        Metric(
+            "context_recall", MetricKind.SHARE, True, "no row has a reference answer and contexts"
+        ),
+        Metric("relevance", MetricKind.SHARE, True, "no row has a question and an answer"),
+        Metric("refusals", MetricKind.SHARE, None, "no row has an answer"),
+    ]
+)
+"""What is measured of answers with their contexts, without a gold set."""
+
 RAG_METRICS: Final[MetricTable] = metric_table(
     [
         Metric(
@@ -56,6 +75,7 @@ RAG_METRICS: Final[MetricTable] = metric_table(
             "no shipped answer has a gold text to hold",
             ("c",),
         ),
+        *GROUNDEDNESS_METRICS.values(),
     ]
 )
 
@@ -151,6 +171,8 @@ RAG_GATES: Final = parse_default_gates(
     RAG_METRICS, "precision=0.80 chr=0.75 under_refusal=0.05 over_refusal=0.10"
 )
 """Origin: the RAG document, section 2, "Ship gates (default)"."""
+GROUNDEDNESS_GATES: Final = parse_default_gates(RAG_METRICS, "groundedness=0.80 contradicted=0.02")
+"""Added if answers have the texts of their contexts. Origin: docs/adr/0033."""
 SCU_GATE: Final = parse_default_gates(RAG_METRICS, "scu_violations=0")
 """Added if SCU is used."""
 LATENCY_GATES: Final = parse_default_gates(LATENCY_METRICS, "p95_ms=2000")
@@ -216,6 +238,46 @@ _BY_METRIC: Final[Mapping[str, Advice]] = MappingProxyType(
                 ("scu",),
                 "locked constraints were lost or contradicted: lock them and have them echoed",
                 "pattern_symbolic_constraint_unlock",
+            ),
+            Advice(
+                ("groundedness",),
+                "claims are not in the contexts that were retrieved: read the claims that are"
+                " listed; if the nearest passage lacks the fact, mend retrieval, or else tell the"
+                " model to answer from its contexts alone",
+            ),
+            Advice(
+                ("contradicted",),
+                "answers say otherwise than their contexts: read each claim beside its passage",
+            ),
+            Advice(
+                ("unsupported",),
+                "claims have no support in their contexts: read the claims that are listed",
+            ),
+            Advice(
+                ("citation_precision",),
+                "answers cite contexts that do not support the claim: have the model cite the"
+                " sentence that it used",
+            ),
+            Advice(
+                ("citation_recall",),
+                "supported claims have no citation: have the model cite every claim",
+            ),
+            Advice(
+                ("context_precision",),
+                "most contexts are not used: retrieve fewer, or rerank them",
+            ),
+            Advice(
+                ("context_recall",),
+                "contexts lack what the reference answer says: mend retrieval before the prompt",
+            ),
+            Advice(
+                ("relevance",),
+                "answers do not speak of what was asked: read the questions beside the answers",
+            ),
+            Advice(
+                ("refusals",),
+                "answers refuse too often or too seldom: read which do, since without a gold set it"
+                " is not known which questions have an answer",
             ),
             Advice(
                 ("recall_at_k",),

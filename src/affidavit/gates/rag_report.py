@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -25,8 +25,10 @@ from affidavit.decision.report import (
     RowLocation,
     group_items,
 )
-from affidavit.gates.metrics import RAG_GATES, RAG_METRICS, SCU_GATE
+from affidavit.gates.groundedness import Groundedness
+from affidavit.gates.metrics import GROUNDEDNESS_GATES, RAG_GATES, RAG_METRICS, SCU_GATE
 from affidavit.gates.rag_counts import (
+    MAX_OFFENDERS,
     AnswerState,
     ItemProfile,
     RagCounts,
@@ -36,7 +38,13 @@ from affidavit.gates.rag_counts import (
 from affidavit.gates.rag_rows import GoldItem, TraceAnswer, TraceRow, qid_of
 from affidavit.gates.rag_scoring import DEFAULT_SETTINGS, RagSettings
 from affidavit.gates.refusals import REFUSED_IN_WORDS
-from affidavit.gates.report import RagDetails, RagOffender, ScoreFigures, make_report
+from affidavit.gates.report import (
+    PlacedOffender,
+    RagDetails,
+    RagOffender,
+    ScoreFigures,
+    make_report,
+)
 
 ImportedScore: TypeAlias = bool | int | float | str | None
 
@@ -189,12 +197,6 @@ class ImportedExtras:
     """Why a file may not have all rows of its run."""
 
     @property
-    def details(self) -> RagDetails:
-        """The scores in the order of their names."""
-        sums = self.scores.sums
-        return RagDetails({name: sums[name].figures() for name in sorted(sums)} or UNSET)
-
-    @property
     def listings(self) -> Mapping[str, Listing]:
         """The listings of the report."""
         return {"same_question": self.same_question} if self.same_question.total else {}
@@ -217,15 +219,6 @@ class ImportedExtras:
 
 # Offenders are the items to examine first. Only their names are kept while rows are counted; their
 # rows are read again afterwards.
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedOffender:
-    """An offender and the line of its trace; `file` is None for the path of the input."""
-
-    offender: RagOffender
-    line: int | None = None
-    file: str | None = None
 
 
 def make_offender(
@@ -292,6 +285,8 @@ class RagResult:
     offenders: tuple[PlacedOffender, ...]
     items: Iterable[tuple[str, ItemProfile]] | None
     extras: ImportedExtras = field(default_factory=ImportedExtras)
+    groundedness: Groundedness | None = None
+    """The judged rows, if any row has the texts of its contexts."""
 
 
 RAG_KIND: Final = "rag"
@@ -310,15 +305,24 @@ class RagPolicy:
     correction: Correction | None = None
 
     def gates(
-        self, counts: RagCounts, scores: Mapping[str, Measure] = MappingProxyType({})
+        self,
+        counts: RagCounts,
+        scores: Mapping[str, Measure] = MappingProxyType({}),
+        *,
+        is_grounded: bool = False,
     ) -> tuple[Gate, ...]:
         """Return the gates; SCU is used if it is enforced or if a gold item has constraints.
 
-        `scores` are those that the files of other tools have.
+        `scores` are those that the files of other tools have. With `is_grounded`, answers were
+        judged against their contexts; then a gold set is not needed.
         """
-        used = self.scu_enforced or counts.uses_scu()
         known = {**RAG_METRICS, **{name: made.metric for name, made in scores.items()}}
-        return override_gates(self.overrides, (*RAG_GATES, *(SCU_GATE if used else ())), known)
+        defaults = (
+            *(RAG_GATES if counts.items() or not is_grounded else ()),
+            *(GROUNDEDNESS_GATES if is_grounded else ()),
+            *(SCU_GATE if self.scu_enforced or counts.uses_scu() else ()),
+        )
+        return override_gates(self.overrides, defaults, known)
 
 
 def rag_report(
@@ -331,22 +335,30 @@ def rag_report(
     comparison: Comparison | None = None,
     fail_on_regression: bool = False,
     extras: ImportedExtras | None = None,
+    groundedness: Groundedness | None = None,
 ) -> Report:
-    """Return the report of a run; `items` are stored for later comparisons."""
-    worst = tuple(offenders)
+    """Return the report of a run; `items` are stored for later comparisons.
+
+    `groundedness` has the rows that were judged against their contexts.
+    """
+    worst = _with_claims(tuple(offenders), groundedness)
     given = _with_places(inputs, worst)
     imported = extras or ImportedExtras()
     scores = imported.scores.measures()
-    gates = policy.gates(counts, scores)
+    gates = policy.gates(counts, scores, is_grounded=groundedness is not None)
     measures = {
-        **counts.measures(allow_missing=policy.allow_missing),
+        **_measures(counts, groundedness, allow_missing=policy.allow_missing),
         **{gate.key: scores[gate.key] for gate in gates if gate.key in scores},
     }
     watched = comparison if fail_on_regression else None
     decision = decide(
         gates,
         measures,
-        doubts=(*_doubts(counts, policy, given), *imported.doubts, *comparison_doubts(watched)),
+        doubts=(
+            *_doubts(counts, policy, given, needs_gold=groundedness is None),
+            *imported.doubts,
+            *comparison_doubts(watched),
+        ),
         refusals=regression_reasons(watched),
         correction=policy.correction,
     )
@@ -356,23 +368,64 @@ def rag_report(
         measures,
         inputs=given,
         offenders=tuple(each.offender for each in worst),
-        warnings=(*_warnings(counts, policy, given), *imported.warnings(measures)),
+        warnings=(
+            *_warnings(counts, policy, given, groundedness),
+            *imported.warnings(measures),
+        ),
         listings={
             **counts.listings,
-            "traces_without_gold": counts.strays,
+            **(
+                {"traces_without_gold": counts.strays} if counts.items() or not groundedness else {}
+            ),
             **imported.listings,
         },
-        counts=_counts(counts),
+        counts={**_counts(counts), **(groundedness.counts() if groundedness else {})},
         settings={
             "k": policy.settings.k,
             **policy.settings.refusal_reader.settings,
             "scu_enforced": policy.scu_enforced,
             "allow_missing": policy.allow_missing,
             "scu_rules": [rule.id for rule in policy.settings.scu_rules],
+            **(groundedness.settings if groundedness else {}),
         },
-        details=imported.details,
-        items=None if items is None else item_groups(items),
+        details=_details(imported, None if items is None else groundedness),
+        items=None if items is None else item_groups(items, groundedness),
         comparison=comparison,
+    )
+
+
+def _with_claims(
+    wrong: tuple[PlacedOffender, ...], groundedness: Groundedness | None
+) -> tuple[PlacedOffender, ...]:
+    """Return the wrong answers with the claims that are not supported, then ungrounded answers."""
+    if groundedness is None:
+        return wrong
+    ungrounded = {each.offender.qid: each for each in groundedness.worst}
+    both = tuple(
+        replace(each, offender=structs.replace(each.offender, claims=known.offender.claims))
+        if (known := ungrounded.pop(each.offender.qid, None)) is not None
+        else each
+        for each in wrong
+    )
+    return (*both, *ungrounded.values())[:MAX_OFFENDERS]
+
+
+def _measures(
+    counts: RagCounts, groundedness: Groundedness | None, *, allow_missing: bool
+) -> dict[str, Measure]:
+    """Return the figures of answers against gold items, and of answers against their contexts."""
+    by_gold = counts.measures(allow_missing=allow_missing)
+    if groundedness is None:
+        return by_gold
+    by_contexts = groundedness.measures(allow_missing=allow_missing)
+    return {**(by_gold if counts.items() else {}), **by_contexts}
+
+
+def _details(imported: ImportedExtras, groundedness: Groundedness | None) -> RagDetails:
+    sums = imported.scores.sums
+    return RagDetails(
+        {name: sums[name].figures() for name in sorted(sums)} or UNSET,
+        (groundedness.claims() if groundedness else {}) or UNSET,
     )
 
 
@@ -390,13 +443,26 @@ def _with_places(
     return {**inputs, TRACE_ROLE: structs.replace(traces, places=places or UNSET)}
 
 
-def item_groups(items: Iterable[tuple[str, ItemProfile]]) -> tuple[ItemGroup, ...]:
-    """Return the outcomes of all items in groups, with C, H and K where they apply."""
-    by_profile: dict[ItemProfile, list[str]] = {}
+def item_groups(
+    items: Iterable[tuple[str, ItemProfile]], groundedness: Groundedness | None = None
+) -> tuple[ItemGroup, ...]:
+    """Return the outcomes of all items in groups, with C, H, K and G where they apply.
+
+    G is whether the answer is grounded. A row without a gold item has no other outcome.
+    """
+    grounded = {} if groundedness is None else groundedness.outcomes()
+    by_profile: dict[tuple[ItemProfile, Checks], list[str]] = {}
     for qid, profile in items:
-        by_profile.setdefault(profile, []).append(qid)
+        by_contexts: Checks = (("G", grounded.pop(qid)),) if qid in grounded else ()
+        by_profile.setdefault((profile, by_contexts), []).append(qid)
     return group_items(
-        (qids, outcome_of(profile), _checks_of(profile)) for profile, qids in by_profile.items()
+        (
+            *(
+                (qids, outcome_of(profile), (*_checks_of(profile), *by_contexts))
+                for (profile, by_contexts), qids in by_profile.items()
+            ),
+            *(((qid,), outcome, (("G", outcome),)) for qid, outcome in grounded.items()),
+        )
     )
 
 
@@ -421,12 +487,16 @@ def _counts(counts: RagCounts) -> dict[str, int]:
 
 
 def _doubts(
-    counts: RagCounts, policy: RagPolicy, inputs: Mapping[str, ReportInput]
+    counts: RagCounts,
+    policy: RagPolicy,
+    inputs: Mapping[str, ReportInput],
+    *,
+    needs_gold: bool,
 ) -> tuple[str, ...]:
     """Return why a run cannot ship even if its gates pass."""
     total, missing = counts.items(), counts.items(AnswerState.MISSING)
     nothing = {
-        "the gold set is empty": not total,
+        "the gold set is empty": needs_gold and not total,
         "there are no traces": total and not counts.traces,
         "no trace has a qid of the gold set": counts.traces and missing == total > 0,
     }
@@ -451,9 +521,24 @@ def _missing_items(counts: RagCounts, inputs: Mapping[str, ReportInput]) -> list
     return [text for text, count in said.items() if count]
 
 
+_JUDGED_WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "rows_left_out": "rows that the sample leaves out, which only widens the intervals",
+        "rows_without_contexts": "answers without the texts of their contexts, so that their claims"
+        " were not measured (name their column with --map contexts=NAME)",
+        "claims_not_judged": "claims that were not judged: without contexts, or in a language that"
+        " the judge does not read",
+    }
+)
+
+
 def _warnings(
-    counts: RagCounts, policy: RagPolicy, inputs: Mapping[str, ReportInput]
+    counts: RagCounts,
+    policy: RagPolicy,
+    inputs: Mapping[str, ReportInput],
+    groundedness: Groundedness | None,
 ) -> tuple[str, ...]:
+    judged = {} if groundedness is None else groundedness.counts()
     near = counts.listings.get("near_refusals", EMPTY_LISTING).total
     said = {
         f"traces that gave way to a later one of the same qid: {counts.duplicates}": (
@@ -461,11 +546,15 @@ def _warnings(
         ),
         f"rows that ask a question again: {counts.items() - counts.questions}; every row counts,"
         " and the intervals take into account that rows of one question are alike": counts.repeats,
-        f"traces whose qid is not in the gold set: {counts.strays.total}": counts.strays.total,
+        f"traces whose qid is not in the gold set: {counts.strays.total}": (
+            counts.strays.total if counts.items() or groundedness is None else 0
+        ),
         f"answers that hold {policy.settings.refusal!r} but are not exactly it, so they are no"
         f" refusals: {near}": near,
     }
     in_words = counts.listings.get("refused_in_words", EMPTY_LISTING).total
     said[f"{REFUSED_IN_WORDS}: {in_words}"] = in_words
+    for name, text in _JUDGED_WARNINGS.items():
+        said[f"{text}: {judged.get(name, 0)}"] = judged.get(name, 0)
     gaps = _missing_items(counts, inputs) if policy.allow_missing else []
     return (*(text for text, count in said.items() if count), *gaps)

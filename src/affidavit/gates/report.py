@@ -1,6 +1,7 @@
 """The report of a gate: the details and offenders of each kind, made and parsed."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -25,6 +26,20 @@ from affidavit.gates.metrics import advice_for
 Share = float | None
 
 
+class ClaimVerdict(Struct, frozen=True, omit_defaults=True):
+    """A claim of an answer and the judge's verdict on it.
+
+    `passage` is the sentence that decided, or the nearest one, and `context` names where it is;
+    they are left out, as is the `reason`, where the claim is supported.
+    """
+
+    claim: str
+    verdict: str
+    passage: str = ""
+    context: str = ""
+    reason: str = ""
+
+
 class RagOffender(Struct, frozen=True, kw_only=True):
     """A question that came out wrong, with what is needed to see why.
 
@@ -44,6 +59,17 @@ class RagOffender(Struct, frozen=True, kw_only=True):
     """What a right answer contains, or what the other tool asserts of it."""
     passages: dict[str, str] = {}
     """The texts of the passages by their ids, as far as the file has them."""
+    claims: tuple[ClaimVerdict, ...] = ()
+    """The claims of the answer that its contexts do not support."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedOffender:
+    """An offender and the line of its trace; `file` is None for the path of the input."""
+
+    offender: RagOffender
+    line: int | None = None
+    file: str | None = None
 
 
 class Disagreement(Struct, frozen=True, kw_only=True):
@@ -216,9 +242,13 @@ class ScoreFigures(Struct, frozen=True, kw_only=True):
 
 
 class RagDetails(Struct, frozen=True):
-    """The scores of other tools, if there are any."""
+    """The scores of other tools, and the claims of every answer that was judged, if there are any.
+
+    The claims are stored for later comparisons.
+    """
 
     other_scores: dict[str, ScoreFigures] | UnsetType = UNSET
+    claims: dict[str, tuple[ClaimVerdict, ...]] | UnsetType = UNSET
 
 
 class NoDetails(Struct, frozen=True):

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import evidence as faults
-from affidavit.base.notebook import result_table
+from affidavit.base.notebook import coloured_text, result_table
 from affidavit.base.strict_json import decode
 from affidavit.base.validation import problem_and_field
 from affidavit.decision.evaluation import DecisionSummary
@@ -377,7 +377,17 @@ class Ledger(_LedgerStruct, frozen=True):
             for _, entry in self.claims_in("review")
         )
         columns = ("Verdict", "Claim", "Evidence", "Source")
-        return result_table(self.title, self.gates.decision.value, columns, rows)
+        marks = (
+            (
+                entry.claim_span.start,
+                entry.claim_span.end,
+                entry.verdict.value,
+                f"{entry.verdict.value.replace('_', ' ')}: {entry.notes}",
+            )
+            for entry in self.entries
+        )
+        table = result_table(self.title, self.gates.decision.value, columns, rows)
+        return coloured_text(self.answer, marks) + table
 
 
 NumberedEntry = tuple[int, LedgerEntry]

@@ -62,8 +62,9 @@ _MAX_CLAIMS: Final = 10
 
 def assert_grounded(
     answer: str,
-    sources: Source | Iterable[Source],
+    contexts: Source | Iterable[Source] = (),
     *,
+    sources: Source | Iterable[Source] = (),
     query: str | None = None,
     judge: str | None = None,
     rules: Path | None = None,
@@ -71,9 +72,10 @@ def assert_grounded(
     top_k: int = 8,
     at: str | None = None,
 ) -> "Ledger":
-    """Check an answer against its sources, and fail unless the decision is to ship.
+    """Check an answer against its contexts or sources, and fail unless the decision is to ship.
 
-    A source is a path to a document or a folder, or a text. The other arguments are the options of
+    A context is a text; `sources` are paths of documents or folders, and so is a `Path` among the
+    contexts. A string is never tested for being the other. The other arguments are the options of
     `affidavit check`. Returns the ledger, for more specific assertions.
     """
     __tracebackhide__ = True
@@ -83,6 +85,7 @@ def assert_grounded(
         ledger = api.check(
             answer,
             sources,
+            contexts=contexts,
             query=query,
             title=query or "An answer under test",
             judge=judge,
@@ -122,6 +125,12 @@ def _claim(entry: "LedgerEntry") -> Iterator[str]:
     from affidavit.ledger.labels import full_place, verdict_label
 
     yield f'  {verdict_label(entry.verdict)}: "{entry.shown_text}"'
-    for reading in entry.deciding_readings[:1]:
+    decided = entry.deciding_readings[:1]
+    for reading in decided:
         yield f'      evidence: "{reading.snippet}" ({full_place(reading)})'
-    yield f"      why: {entry.notes}"
+    nearest = max(entry.readings, key=lambda each: each.similarity, default=None)
+    if nearest is not None and not decided:
+        yield f'      nearest passage: "{nearest.snippet}" ({full_place(nearest)})'
+        yield f"      why: {nearest.notes}"
+    else:
+        yield f"      why: {entry.notes}"

@@ -14,6 +14,7 @@ from affidavit.decision.gate import threshold_text
 from affidavit.decision.report import Report, RowLocation
 from affidavit.gates.report import (
     AgreementDetails,
+    ClaimVerdict,
     Disagreement,
     LatencyDetails,
     Offender,
@@ -54,6 +55,15 @@ METRIC_DESCRIPTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "recall_at_k": "all gold passages among the first k",
         "chr_at_k": "a gold passage among the first k",
         "containment": "answers that hold a gold text",
+        "groundedness": "claims that the contexts support",
+        "contradicted": "claims that a context contradicts",
+        "unsupported": "claims without support in the contexts",
+        "citation_precision": "citations of a context that supports the claim",
+        "citation_recall": "supported claims with such a citation",
+        "context_precision": "contexts that a supported claim rests on",
+        "context_recall": "claims of the reference that are in the contexts",
+        "relevance": "answers that speak of what was asked",
+        "refusals": "answers that refuse",
         "p50_ms": "median, milliseconds",
         "p90_ms": "90th percentile, milliseconds",
         "p95_ms": "95th percentile, milliseconds",
@@ -75,6 +85,8 @@ _REASON_NAMES: Final[Mapping[str, str]] = MappingProxyType(
         "wrong_answer": "wrong answer",
         "refused_answerable": "refused, though there is an answer",
         "answered_unanswerable": "answered, though there is no answer",
+        "contradicts_contexts": "says otherwise than its contexts",
+        "not_grounded": "says what its contexts do not",
         "hard_flag": "a deterministic check flagged it",
         "citation_out_of_scope": "it cites what was not retrieved",
         "shared_refusal": "both refused",
@@ -83,6 +95,8 @@ _REASON_NAMES: Final[Mapping[str, str]] = MappingProxyType(
         "incoherent_pair": "the labels do not fit together",
     }
 )
+UNGROUNDED_REASONS: Final = frozenset({"contradicts_contexts", "not_grounded"})
+"""Why a row is an offender that has no gold item, or whose answer the gold item accepts."""
 CHECKS_LEGEND: Final = (
     "C: the claim holds a gold text. H: a gold passage is cited, and nothing that was not"
     " retrieved. K: the constraints are echoed and none is contradicted."
@@ -326,7 +340,8 @@ def offender_table(report: Report) -> ReportTable | None:
     counted = _shown_of_total(report, len(offenders))
     if isinstance(first, RagOffender):
         columns: tuple[str, ...] = ("Question", "What is wrong", "Expected", "Answer", "Passages")
-        title, note = f"Look at these first ({counted})", CHECKS_LEGEND
+        by_gold = any(each.why not in UNGROUNDED_REASONS for each in offenders)
+        title, note = f"Look at these first ({counted})", CHECKS_LEGEND if by_gold else ""
     elif isinstance(first, Disagreement):
         columns = ("Question", "Scholar", "Auditor", "Final", "Why", "Answer", "Passages")
         title = f"Where the agents differ or are overruled ({counted})"
@@ -341,6 +356,7 @@ def _shown_of_total(report: Report, shown: int) -> str:
     """Return the number shown, and the total if it is larger."""
     details = report.details
     total = report.counts.get("wrong", report.listings.get("unstable", Listing()).total)
+    total = max(total, report.counts.get("ungrounded", 0))
     if isinstance(details, AgreementDetails):
         total = details.disagreements
     return str(shown) if total <= shown else f"{shown} of {total}"
@@ -419,18 +435,29 @@ def _rag_offender(offender: RagOffender, place: RowLocation | None) -> tuple[str
         checks.append(f"{', '.join(offender.not_measured)} not measured")
     if checks:
         wrong += f" ({'; '.join(checks)})"
-    passages = (
+    recorded = (
         f"cited {_recorded(offender.citations)};"
         f" gold {list_names(offender.gold_citations, _MAX_IDS)};"
         f" retrieved {_recorded(offender.retrieved_ids)}"
     )
+    is_ungrounded = offender.why in UNGROUNDED_REASONS
+    passages = [] if is_ungrounded else [recorded, *_passage_texts(offender)]
     return (
         _asked(offender.qid, offender.question, place),
         wrong,
         _texts(offender.expected),
         shortened(offender.claim, _MAX_TEXT) or ABSENT,
-        "; ".join([passages, *_passage_texts(offender)]),
+        "; ".join([*map(_judged_claim, offender.claims[:_MAX_IDS]), *passages]) or ABSENT,
     )
+
+
+def _judged_claim(claim: ClaimVerdict) -> str:
+    """Return a claim that is not supported, with the nearest passage and the reason."""
+    verdict = claim.verdict.replace("_", " ")
+    said = f'{verdict}: "{shortened(claim.claim, _MAX_PASSAGE)}"'
+    if claim.passage:
+        said += f', {claim.context} says "{shortened(claim.passage, _MAX_PASSAGE)}"'
+    return f"{said} ({shortened(claim.reason, _MAX_PASSAGE)})" if claim.reason else said
 
 
 def _passage_texts(offender: RagOffender) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from affidavit.decision.comparison import Change, Comparison
@@ -20,6 +21,7 @@ from affidavit.reports.text_tables import Cell, TextPart, Tone, text_table
 
 if TYPE_CHECKING:
     from affidavit.gates.comparison import MetricChange, ReportComparison
+    from affidavit.gates.report import ClaimVerdict
 
 _STATUS_TONES: Final = {
     "pass": Tone.GOOD,
@@ -40,6 +42,7 @@ _CHANGE_TONES: Final = {
     Change.CANNOT_TELL: Tone.UNSURE,
 }
 _MAX_FOLDED_CELL: Final = 400
+_MOST_LOST: Final = 10
 _INTERVAL: Final = re.compile(r"^(-?[\d.]+) to (-?[\d.]+)$")
 
 
@@ -165,9 +168,25 @@ def comparison_text(made: "ReportComparison") -> Iterator[TextPart]:
             (_check_row(name, each) for name, each in made.checks.items()),
         )
         yield from _flipped_lines(made.checks["outcome"])
+    for lost in made.lost_support[:_MOST_LOST]:
+        yield f"\n{lost.qid} lost its support:"
+        sides = zip_longest(lost.before, lost.now)
+        yield text_table(("Claim before", "Claim now"), (map(_claim_cell, pair) for pair in sides))
+    if len(made.lost_support) > _MOST_LOST:
+        yield f"and {len(made.lost_support) - _MOST_LOST} more, which --json has"
     for name, part in made.parts:
         yield f"\n== {name} =="
         yield from comparison_text(part)
+
+
+def _claim_cell(claim: "ClaimVerdict | None") -> Cell:
+    """Return a claim with its verdict, and for one that is not supported the nearest passage."""
+    if claim is None:
+        return Cell(wording.ABSENT, Tone.FAINT)
+    if claim.verdict == "supported":
+        return Cell(f"{claim.claim} (supported)", Tone.GOOD)
+    near = f'; {claim.context}: "{claim.passage}"' if claim.passage else ""
+    return Cell(f"{claim.claim} ({claim.verdict.replace('_', ' ')}{near})", Tone.BAD)
 
 
 def _metric_row(moved: "MetricChange") -> tuple[Cell | str, ...]:

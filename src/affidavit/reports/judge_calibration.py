@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from affidavit.base.errors import AffidavitError
 from affidavit.base.label_statistics import Agreement, BinaryCounts, Estimate, estimated
-from affidavit.base.statistics import Interval, rounded
+from affidavit.base.statistics import Interval, Rate, rounded
 from affidavit.ledger.model import JudgeIdentity
 from affidavit.ledger.rules import JudgeThresholds, LedgerRules, rules_digest
 from affidavit.reports.judge_evaluation import format_estimate, format_interval
@@ -25,14 +25,32 @@ class LabelAgreement(Struct, frozen=True):
     kappa_interval: Interval | None
 
 
+PPI_FORMULA: Final = "mean(f) over judged rows + mean(y - f) over labelled rows"
+
+
+class CorrectedRate(Struct, frozen=True, kw_only=True):
+    """The share of supported claims, from the labels of a few rows and the verdicts on many."""
+
+    judged: Rate
+    """What the judge says of the rows without a label."""
+    labelled: Rate
+    """What the labels say of their rows."""
+    corrected: Estimate
+    """Prediction-powered inference."""
+
+
 class Calibration(Struct, frozen=True, kw_only=True):
-    """Fitted thresholds. `before` measures the judge's own thresholds, `after` the fitted ones."""
+    """Fitted thresholds. `before` measures the judge's own thresholds, `after` the fitted ones.
+
+    `rate` is None if every row has a label.
+    """
 
     thresholds: JudgeThresholds
     labels: tuple[tuple[str, int], ...]
     not_measured: tuple[AffidavitError, ...]
     before: LabelAgreement
     after: LabelAgreement
+    rate: CorrectedRate | None = None
 
     @property
     def is_better(self) -> bool:
@@ -70,6 +88,27 @@ def calibration_text(fitted: Calibration) -> Iterator[TextPart]:
                 format_interval(new),
             )
             for name, (own, new) in rows.items()
+        ),
+    )
+    if fitted.rate is not None:
+        yield from _rate_text(fitted.rate)
+
+
+def _rate_text(rate: CorrectedRate) -> Iterator[TextPart]:
+    yield (
+        f"{rate.judged.denominator} rows have no label. The share of supported claims, by what it"
+        " rests on:"
+    )
+    figures = {
+        "The judge alone, uncorrected": estimated(rate.judged),
+        "The labels alone": estimated(rate.labelled),
+        f"Both, prediction-powered inference: {PPI_FORMULA}": rate.corrected,
+    }
+    yield text_table(
+        ("Figure", "Share", "95%"),
+        (
+            (name, format_estimate(figure), format_interval(figure))
+            for name, figure in figures.items()
         ),
     )
 
@@ -125,6 +164,26 @@ def calibration_as_json(
         "before": _agreement_as_json(fitted.before),
         "after": _agreement_as_json(fitted.after),
         "is_better": fitted.is_better,
+        "supported_rate": None if fitted.rate is None else _rate_as_json(fitted.rate),
+    }
+
+
+def _rate_as_json(rate: CorrectedRate) -> dict[str, Any]:
+    """Return the share of supported claims for machines, with the formula that corrects it."""
+    figures = {
+        "judge": estimated(rate.judged),
+        "labels": estimated(rate.labelled),
+        "corrected": rate.corrected,
+    }
+    return {
+        "judged": rate.judged.denominator,
+        "labelled": rate.labelled.denominator,
+        "method": "prediction-powered inference",
+        "formula": PPI_FORMULA,
+        **{
+            name: {"value": rounded(figure.value), **_interval_as_json(figure.interval)}
+            for name, figure in figures.items()
+        },
     }
 
 

@@ -1,6 +1,8 @@
 """Ledgers, sessions, batches and citations as text for people."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import nsmallest
 from typing import Final
 
 from msgspec import Struct
@@ -10,7 +12,7 @@ from affidavit.base.faults import evidence as faults
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.ledger.citations import CitationResolution
 from affidavit.ledger.labels import VERDICT_NAMES, full_place, short_place
-from affidavit.ledger.model import Verdict
+from affidavit.ledger.model import FindingKind, Verdict
 from affidavit.ledger.record import ClaimOrder, Ledger, LedgerEntry
 from affidavit.reports import ledger_wording as words
 from affidavit.reports.text_tables import Cell, TextPanel, TextPart, Tone, text_table
@@ -161,6 +163,14 @@ def sessions_as_json(ledgers: Iterable[Ledger], damaged: Sequence[str]) -> dict[
     return {"sessions": sessions, "damaged": damaged}
 
 
+_BATCH_COLUMNS: Final = (
+    *("Answer", "Decision", "Coverage", "Claims", "Supported", "Weak", "Contr.", "Not found"),
+)
+_MOST_ANSWERS: Final = 200
+"""How many answers of a batch are listed; of more, only the worst."""
+_MOST_WORST: Final = 20
+
+
 class BatchOutcome(Struct, frozen=True, kw_only=True):
     """The result of one answer of a batch. `error` is set where it has no ledger."""
 
@@ -178,7 +188,67 @@ class BatchOutcome(Struct, frozen=True, kw_only=True):
     evidence_coverage: float | None = None
     unsupported_rate: float | None = None
     findings: tuple[str, ...] = ()
+    source_findings: tuple[str, ...] = ()
+    """The findings about sources, which answers with the same sources share."""
+    risks: dict[str, int] = {}
+    """How many risk flags of each type the ledger has."""
     error: str | None = None
+
+
+class BatchSummary(Struct, frozen=True, kw_only=True):
+    """All answers of a batch in numbers, and the worst of them."""
+
+    answers: int
+    ship: int
+    no_ship: int
+    inconclusive: int
+    errors: int
+    skipped: int
+    """Lines that are not rows."""
+    claims: int
+    supported: int
+    weak: int
+    contradicted: int
+    not_found: int
+    risks: dict[str, int]
+    worst: tuple[str, ...]
+    """The ids of the answers to look at first."""
+    source_findings: tuple[str, ...]
+
+
+def summarise_batch(outcomes: Sequence[BatchOutcome], skipped: int = 0) -> BatchSummary:
+    """Return the totals of a batch. The order of the answers does not matter."""
+    decisions = Counter(outcome.decision for outcome in outcomes)
+    risks: Counter[str] = Counter()
+    for outcome in outcomes:
+        risks.update(outcome.risks)
+    against = [outcome for outcome in outcomes if outcome.decision is not Decision.SHIP]
+    findings = {text for outcome in outcomes for text in outcome.source_findings}
+    return BatchSummary(
+        answers=len(outcomes),
+        ship=decisions[Decision.SHIP],
+        no_ship=decisions[Decision.NO_SHIP],
+        inconclusive=decisions[Decision.INCONCLUSIVE],
+        errors=sum(outcome.error is not None for outcome in outcomes),
+        skipped=skipped,
+        claims=sum(outcome.total_claims or 0 for outcome in outcomes),
+        supported=sum(outcome.supported or 0 for outcome in outcomes),
+        weak=sum(outcome.weak or 0 for outcome in outcomes),
+        contradicted=sum(outcome.contradicted or 0 for outcome in outcomes),
+        not_found=sum(outcome.not_found or 0 for outcome in outcomes),
+        risks=dict(sorted(risks.items())),
+        worst=tuple(outcome.id for outcome in nsmallest(_MOST_WORST, against, key=_worst_first)),
+        source_findings=tuple(sorted(findings)),
+    )
+
+
+def _worst_first(outcome: BatchOutcome) -> tuple[int, int, int, str]:
+    return (
+        -(outcome.contradicted or 0),
+        -(outcome.not_found or 0),
+        -(outcome.weak or 0),
+        outcome.id,
+    )
 
 
 def batch_outcome(row_id: str, key: str, ledger: Ledger) -> BatchOutcome:
@@ -197,36 +267,57 @@ def batch_outcome(row_id: str, key: str, ledger: Ledger) -> BatchOutcome:
         not_found=summary.by_verdict.not_found,
         evidence_coverage=summary.evidence_coverage,
         unsupported_rate=summary.unsupported_rate,
-        findings=tuple(finding.message for finding in ledger.findings),
-    )
-
-
-def batch_text(outcomes: Sequence[BatchOutcome]) -> Iterator[TextPart]:
-    """Yield a row per answer, then the errors and findings."""
-    yield text_table(
-        ("Answer", "Decision", "Coverage", "Claims", "Supported", "Weak", "Contr.", "Not found"),
-        (
-            (
-                outcome.id,
-                _decision_cell(outcome.decision),
-                words.format_percent(outcome.evidence_coverage),
-                *(
-                    "–" if count is None else str(count)
-                    for count in (
-                        outcome.total_claims,
-                        outcome.supported,
-                        outcome.weak,
-                        outcome.contradicted,
-                        outcome.not_found,
-                    )
-                ),
-            )
-            for outcome in outcomes
+        findings=tuple(
+            finding.message for finding in ledger.findings if finding.kind is not FindingKind.SOURCE
         ),
+        source_findings=tuple(
+            finding.message for finding in ledger.findings if finding.kind is FindingKind.SOURCE
+        ),
+        risks=dict(sorted(Counter(flag.type.value for flag in ledger.risk_flags).items())),
     )
-    for outcome in outcomes:
+
+
+def batch_text(outcomes: Sequence[BatchOutcome], summary: BatchSummary) -> Iterator[TextPart]:
+    """Yield a row per answer, then errors, findings and totals; of many answers only the worst."""
+    shown: Sequence[BatchOutcome] = outcomes
+    if len(outcomes) > _MOST_ANSWERS:
+        by_id = {outcome.id: outcome for outcome in outcomes}
+        shown = [by_id[name] for name in summary.worst]
+    if shown:
+        yield text_table(_BATCH_COLUMNS, map(_batch_row, shown))
+    for outcome in shown:
         errors = () if outcome.error is None else (outcome.error,)
         yield from (f"{outcome.id}: {text}" for text in (*errors, *outcome.findings))
+    yield from summary.source_findings
+    yield (
+        f"{summary.answers} answers: {summary.ship} ship, {summary.no_ship} do not ship,"
+        f" {summary.inconclusive} could not be told ({summary.errors} with an error)"
+    )
+    yield (
+        f"{summary.claims} claims: {summary.supported} supported, {summary.weak} weak,"
+        f" {summary.contradicted} contradicted, {summary.not_found} not found"
+    )
+    if summary.risks:
+        flags = ", ".join(f"{count} {name}" for name, count in summary.risks.items())
+        yield f"Risk flags: {flags.replace('_', ' ')}"
+    if summary.skipped:
+        yield f"Lines that are not rows and were skipped: {summary.skipped}"
+
+
+def _batch_row(outcome: BatchOutcome) -> tuple[Cell | str, ...]:
+    counts = (
+        outcome.total_claims,
+        outcome.supported,
+        outcome.weak,
+        outcome.contradicted,
+        outcome.not_found,
+    )
+    return (
+        outcome.id,
+        _decision_cell(outcome.decision),
+        words.format_percent(outcome.evidence_coverage),
+        *("–" if count is None else str(count) for count in counts),
+    )
 
 
 def _decision_cell(decision: Decision) -> Cell:

@@ -99,6 +99,12 @@ SOURCES_NONE = Fault(
 SOURCE_MISSING = Fault(
     "AF216", "sources.missing", "the file or folder does not exist", "check the path"
 )
+SOURCE_TEXT = Fault(
+    "AF265",
+    "sources.text",
+    "a source is a path, and this is a text ({text!r})",
+    "give texts as contexts, and paths as sources",
+)
 SOURCE_SPECIAL = Fault(
     "AF217",
     "sources.special",
@@ -358,8 +364,8 @@ SESSION_ENTRY = Fault(
 BATCH_ROW = Fault(
     "AF273",
     "batch.row",
-    "this row is not {{id, answer, query?, sources?, date?}}: {problem}",
-    "correct the row",
+    "this row is not {{id, answer, query?, sources? or contexts?, date?}}: {problem}",
+    "correct the row; sources are paths, contexts are texts",
 )
 BATCH_ID_TWICE = Fault(
     "AF274",
