@@ -34,6 +34,7 @@ BENCHMARKS = (
     "check_speed",
     "retrieval",
     "gates",
+    "imports",
     "bundles",
     "lint",
 )
@@ -45,6 +46,7 @@ LIBRARIES = (
     "orjson",
     "rfc8785",
     "nupunkt",
+    "pyarrow",
     "pypdfium2",
     "tantivy",
 )

@@ -16,6 +16,7 @@ LOCKS = {
     "fuzz.txt": ("requirements/fuzz.in",),
     "chat.txt": ("requirements/chat.in",),
     "importers.txt": ("requirements/importers.in",),
+    "importers-more.txt": ("requirements/importers-more.in",),
     "importers-no-deps.txt": ("requirements/importers-no-deps.in", "--no-deps"),
     "mcp.txt": ("pyproject.toml", "--extra", "mcp"),
     "peers.txt": ("requirements/peers.in",),

@@ -282,7 +282,7 @@ def _score_imported(
     traces: ScoredTraces,
 ) -> None:
     last = 0
-    for row, item, trace in imported_rows(source, role, settings.refusals, bad, on_doubt):
+    for row, item, trace in imported_rows(source, role, settings, bad, on_doubt):
         last = row.position
         imported.add(source, traces.before + last, row, item, trace)
     traces.digests.append(digest_file(source.file))
