@@ -35,40 +35,40 @@ def write_rows(folder: Path, name: str, traces: int, questions: int) -> Files:
     return Files(str(gold), str(trace), str(peers))
 
 
-def _chance(*seed: object) -> int:
+def chance(*seed: object) -> int:
+    """Return a number that depends on the seed only."""
     return zlib.crc32(repr(seed).encode())
 
 
-def _text(count: int, *seed: object) -> str:
-    return " ".join(WORDS[_chance(*seed, n) % len(WORDS)] for n in range(count))
+def words(count: int, *seed: object) -> str:
+    """Return some words, always the same for a seed."""
+    return " ".join(WORDS[chance(*seed, n) % len(WORDS)] for n in range(count))
 
 
 def _gold(number: int) -> dict[str, object]:
     answerable = number % 5 != 0
     item: dict[str, object] = {
         "qid": f"Q{number:07d}",
-        "question": _text(10, "question", number) + "?",
+        "question": words(10, "question", number) + "?",
         "answerable": answerable,
-        "gold_claim_substr": [_text(3, "claim", number)] if answerable else [],
-        "gold_citations": [f"doc{_chance('doc', number) % 500}#{number % 40}"]
-        if answerable
-        else [],
+        "gold_claim_substr": [words(3, "claim", number)] if answerable else [],
+        "gold_citations": [f"doc{chance('doc', number) % 500}#{number % 40}"] if answerable else [],
     }
     if number % 7 == 0:
-        item["constraints"] = [f"Employees must {_text(4, 'lock', number)}."]
+        item["constraints"] = [f"Employees must {words(4, 'lock', number)}."]
     return item
 
 
 def _trace(number: int, item: dict[str, object]) -> dict[str, object]:
-    luck = _chance("luck", number) % 100
-    ids = [f"doc{_chance(number, n) % 500}#{n}" for n in range(5)]
+    luck = chance("luck", number) % 100
+    ids = [f"doc{chance(number, n) % 500}#{n}" for n in range(5)]
     wanted = item["gold_citations"]
     right = bool(wanted) and luck < 92
     if right:
         assert isinstance(wanted, list)
         ids[luck % 5] = wanted[0]
     refuses = (luck < 97) if not wanted else 92 <= luck < 96
-    claim = f"{_text(5, number)} {' '.join(item['gold_claim_substr'])} {_text(4, luck)}."
+    claim = f"{words(5, number)} {' '.join(item['gold_claim_substr'])} {words(4, luck)}."
     answer: dict[str, object] = {
         "claim": "not in context" if refuses else claim,
         "citations": [] if refuses else wanted if right else ids[:1],

@@ -35,6 +35,7 @@ BENCHMARKS = (
     "retrieval",
     "gates",
     "groundedness",
+    "imports",
     "bundles",
     "lint",
     "attest",
@@ -47,6 +48,7 @@ LIBRARIES = (
     "orjson",
     "rfc8785",
     "nupunkt",
+    "pyarrow",
     "pypdfium2",
     "tantivy",
 )

@@ -7,24 +7,40 @@ cd "$(dirname "$0")/.."
 root=$PWD
 home=.interop/importers
 kept=tests/importers/files
-if ! cat requirements/importers.txt requirements/importers-no-deps.txt | cmp -s - "$home/.ready"; then
-  test -x "$home/bin/python" || .venv/bin/python -m venv "$home"
-  # The dependencies of RAGChecker are gigabytes; only its file format is used here.
-  for lock in importers importers-no-deps; do
-    nice "$home/bin/python" -m pip --disable-pip-version-check --quiet install \
-      --no-deps --require-hashes -r "requirements/$lock.txt"
-  done
-  cat requirements/importers.txt requirements/importers-no-deps.txt >"$home/.ready"
-fi
+
+# Install locks into an environment of their own, if they have changed.
+install() {
+  local home=$1 lock
+  shift
+  if ! (cd requirements && cat "$@") | cmp -s - "$home/.ready"; then
+    test -x "$home/bin/python" || .venv/bin/python -m venv "$home"
+    for lock in "$@"; do
+      nice "$home/bin/python" -m pip --disable-pip-version-check --quiet install \
+        --no-deps --require-hashes -r "requirements/$lock"
+    done
+    (cd requirements && cat "$@") >"$home/.ready"
+  fi
+}
+# The dependencies of RAGChecker are gigabytes; only its file format is used here.
+install "$home" importers.txt importers-no-deps.txt
+install "$home-more" importers-more.txt
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/files" "$folder/promptfoo"
 
-for tool in ragas deepeval inspect openinference gen_ai langfuse ragchecker; do
-  echo "$tool ..."
-  (cd "$folder" && PYTHONWARNINGS=ignore "$root/$home/bin/python" "$root/interop/importers_write.py" \
-    "$tool" "$folder/files") >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
-done
+# Have some tools of an environment write their files.
+write() {
+  local python=$root/$1/bin/python tool
+  shift
+  for tool in "$@"; do
+    echo "$tool ..."
+    (cd "$folder" && PYTHONWARNINGS=ignore HAYSTACK_TELEMETRY_ENABLED=False \
+      "$python" "$root/interop/importers_write.py" "$tool" "$folder/files") \
+      >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+  done
+}
+write "$home" ragas deepeval inspect openinference gen_ai langfuse ragchecker
+write "$home-more" langsmith braintrust trulens mlflow haystack llamaindex huggingface
 
 if command -v npm >/dev/null; then
   echo "promptfoo ..."

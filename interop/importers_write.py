@@ -308,6 +308,259 @@ def write_ragchecker(folder: Path) -> None:
     (folder / "ragchecker.json").write_text(results.to_json(indent=2), "utf-8")
 
 
+def write_langsmith(folder: Path) -> None:
+    """The results of an experiment, the runs behind them, and the examples of its data set."""
+    import datetime
+    import uuid
+
+    os.environ.update(LANGSMITH_TRACING="false")
+    from langsmith import Client, schemas
+    from langsmith.evaluation import evaluate
+    from langsmith.run_trees import RunTree
+
+    made = datetime.datetime(2026, 11, 2, 9, tzinfo=datetime.UTC)
+    examples = [
+        schemas.Example(
+            id=uuid.UUID(int=number),
+            dataset_id=uuid.UUID(int=99),
+            inputs={"question": question["question"]},
+            outputs={"answer": question["reference"], "contexts": passages(question, "relevant")},
+            metadata={"qid": question["id"]},
+            created_at=made,
+            modified_at=made,
+        )
+        for number, question in enumerate(QUESTIONS)
+    ]
+    lines = "".join(one.model_dump_json() + "\n" for one in examples)
+    (folder / "langsmith_examples.jsonl").write_text(lines, "utf-8")
+    by_question = {question["question"]: question for question in QUESTIONS}
+
+    def answer(inputs: dict) -> dict:
+        question = by_question[inputs["question"]]
+        found = [{"id": one["id"], "page_content": one["content"]} for one in documents(question)]
+        return {"answer": question["answer"], "documents": found}
+
+    def exact(run: object, example: object) -> dict:
+        return {"key": "exact", "score": int(run.outputs["answer"] == example.outputs["answer"])}
+
+    client = Client(api_url="http://127.0.0.1:9", api_key="none", auto_batch_tracing=False)
+    result = evaluate(
+        answer, data=examples, evaluators=[exact], client=client, upload_results=False
+    )
+    table = result.to_pandas().astype({"id": str, "example_id": str})
+    table.to_csv(folder / "langsmith.csv", index=False)
+    table.to_json(folder / "langsmith.json", orient="records")
+    runs = []
+    for question in QUESTIONS:
+        asked = {"question": question["question"]}
+        root = RunTree(name="answer", run_type="chain", inputs=asked, client=client)
+        child = root.create_child(name="retrieve", run_type="retriever", inputs=asked)
+        child.end(outputs={"documents": answer(asked)["documents"]})
+        root.end(outputs={"answer": question["answer"]})
+        runs += [child, root]
+    written = [
+        run.model_dump_json(exclude={"child_runs", "client", "parent_run"}) + "\n" for run in runs
+    ]
+    (folder / "langsmith_runs.jsonl").write_text("".join(written), "utf-8")
+
+
+def write_braintrust(folder: Path) -> None:
+    """The results of an evaluation that is not sent anywhere."""
+    from braintrust import Eval, EvalCase
+
+    by_question = {question["question"]: question for question in QUESTIONS}
+
+    def answer(asked: str, hooks: object) -> str:
+        hooks.metadata["contexts"] = [
+            {"id": one["id"], "content": one["content"]} for one in documents(by_question[asked])
+        ]
+        return by_question[asked]["answer"]
+
+    def exact(input: str, output: str, expected: str) -> float:
+        return float(output == expected)
+
+    result = Eval(
+        "leave",
+        data=lambda: [
+            EvalCase(
+                input=question["question"],
+                expected=question["reference"],
+                metadata={"qid": question["id"]},
+            )
+            for question in QUESTIONS
+        ],
+        task=answer,
+        scores=[exact],
+        no_send_logs=True,
+    )
+    lines = "".join(json.dumps(one.as_dict()) + "\n" for one in result.results)
+    (folder / "braintrust.jsonl").write_text(lines, "utf-8")
+
+
+def write_trulens(folder: Path) -> None:
+    """The records of an application in a database of its own, and the events behind them."""
+    os.environ["TRULENS_OTEL_TRACING"] = "1"
+    from trulens.apps.app import TruApp
+    from trulens.core import TruSession
+    from trulens.core.otel.instrument import instrument
+    from trulens.otel.semconv.trace import SpanAttributes
+
+    by_question = {question["question"]: question for question in QUESTIONS}
+
+    class Leave:
+        @instrument(
+            span_type=SpanAttributes.SpanType.RETRIEVAL,
+            attributes={
+                SpanAttributes.RETRIEVAL.QUERY_TEXT: "asked",
+                SpanAttributes.RETRIEVAL.RETRIEVED_CONTEXTS: "return",
+            },
+        )
+        def retrieve(self, asked: str) -> list[str]:
+            return passages(by_question[asked], "retrieved")
+
+        @instrument()
+        def answer(self, asked: str) -> str:
+            self.retrieve(asked)
+            return by_question[asked]["answer"]
+
+    with TemporaryDirectory() as work:
+        session = TruSession(database_url=f"sqlite:///{work}/trulens.sqlite")
+        leave = Leave()
+        application = TruApp(leave, app_name="leave", app_version="1", main_method=leave.answer)
+        with application:
+            for question in QUESTIONS:
+                leave.answer(question["question"])
+        session.force_flush()
+        table, _ = session.get_records_and_feedback()
+        table.to_csv(folder / "trulens.csv", index=False)
+        events = session.get_events(app_name="leave", app_version="1")
+        events["record_type"] = events["record_type"].astype(str)
+        events.to_json(folder / "trulens_events.json", orient="records")
+
+
+def write_mlflow(folder: Path) -> None:
+    """The table of an evaluation with traces, and a table that was logged."""
+    import mlflow
+    from mlflow.entities import Document
+    from mlflow.genai import scorer
+
+    by_question = {question["question"]: question for question in QUESTIONS}
+
+    @scorer
+    def exact(outputs: str, expectations: dict) -> bool:
+        return outputs == expectations["expected_response"]
+
+    @mlflow.trace(span_type="RETRIEVER")
+    def retrieve(question: str) -> list[Document]:
+        found = documents(by_question[question])
+        return [Document(id=one["id"], page_content=one["content"]) for one in found]
+
+    @mlflow.trace
+    def answer(question: str) -> str:
+        retrieve(question)
+        return by_question[question]["answer"]
+
+    with TemporaryDirectory() as work:
+        os.chdir(work)
+        mlflow.set_tracking_uri(f"sqlite:///{work}/mlflow.db")
+        mlflow.set_experiment("leave")
+        data = [
+            {
+                "inputs": {"question": question["question"]},
+                "expectations": {"expected_response": question["reference"]},
+            }
+            for question in QUESTIONS
+        ]
+        result = mlflow.genai.evaluate(data=data, predict_fn=answer, scorers=[exact])
+        # These columns name the machine and its user.
+        table = result.tables["eval_results"].drop(
+            columns=["trace", "trace_metadata", "tags", "assessments"]
+        )
+        table.to_json(folder / "mlflow.json", orient="records")
+        columns = {
+            "inputs": [question["question"] for question in QUESTIONS],
+            "ground_truth": [question["reference"] for question in QUESTIONS],
+            "outputs": [question["answer"] for question in QUESTIONS],
+            "contexts": [passages(question, "retrieved") for question in QUESTIONS],
+            "exact_match/v1/score": [0.0, 0.0, 0.0, 1.0],
+        }
+        with mlflow.start_run() as run:
+            mlflow.log_table(columns, artifact_file="eval_results_table.json")
+        written = mlflow.artifacts.download_artifacts(
+            run_id=run.info.run_id, artifact_path="eval_results_table.json"
+        )
+        shutil.copy(written, folder / "mlflow_table.json")
+        os.chdir(HERE)
+
+
+def write_haystack(folder: Path) -> None:
+    """Answers of the answer builder, and a detailed report."""
+    from haystack.components.builders import AnswerBuilder
+    from haystack.dataclasses import Document
+    from haystack.evaluation import EvaluationRunResult
+
+    answers = []
+    for question in QUESTIONS:
+        found = [Document(id=one["id"], content=one["content"]) for one in documents(question)]
+        built = AnswerBuilder().run(
+            query=question["question"], replies=[question["answer"]], documents=found
+        )
+        answers += [answer.to_dict() for answer in built["answers"]]
+    text = json.dumps({"answer_builder": {"answers": answers}})
+    (folder / "haystack_answers.json").write_text(text, "utf-8")
+    report = EvaluationRunResult(
+        "leave",
+        inputs={
+            "question": [question["question"] for question in QUESTIONS],
+            "contexts": [passages(question, "retrieved") for question in QUESTIONS],
+            "answer": [question["reference"] for question in QUESTIONS],
+            "predicted_answer": [question["answer"] for question in QUESTIONS],
+        },
+        results={"exact_match": {"individual_scores": [0.0, 0.0, 0.0, 1.0], "score": 0.25}},
+    )
+    report.detailed_report(output_format="csv", csv_file=str(folder / "haystack_report.csv"))
+    text = json.dumps(report.detailed_report(output_format="json"))
+    (folder / "haystack_report.json").write_text(text, "utf-8")
+
+
+def write_llamaindex(folder: Path) -> None:
+    """The results of a batch of two evaluators that need no model."""
+    from llama_index.core.evaluation import EvaluationResult
+
+    results = {
+        name: [
+            EvaluationResult(
+                query=question["question"],
+                contexts=passages(question, "retrieved"),
+                response=question["answer"],
+                passing=score > 0.5,
+                score=score,
+            ).model_dump()
+            for question in QUESTIONS
+        ]
+        for name, score in (("faithfulness", 1.0), ("relevancy", 0.0))
+    }
+    (folder / "llamaindex.json").write_text(json.dumps(results), "utf-8")
+
+
+def write_huggingface(folder: Path) -> None:
+    """A data set that was saved to disk, and one of its Arrow files."""
+    from datasets import Dataset
+
+    rows = [
+        {
+            "id": question["id"],
+            "question": question["question"],
+            "answer": question["answer"],
+            "reference": question["reference"],
+            "passages": [{"id": one["id"], "text": one["content"]} for one in documents(question)],
+        }
+        for question in QUESTIONS
+    ]
+    Dataset.from_list(rows).save_to_disk(folder / "huggingface", num_shards=2)
+    Dataset.from_list(rows).to_parquet(folder / "huggingface.parquet")
+
+
 def write_promptfoo_config(folder: Path) -> None:
     """The input of promptfoo: the echo provider returns the given answer."""
     tests = [
@@ -329,7 +582,7 @@ def write_promptfoo_config(folder: Path) -> None:
 
 def scrub(path: Path) -> None:
     """Remove machine-specific values from a text file; the other files have none."""
-    if path.suffix in (".parquet", ".eval"):
+    if path.is_dir() or path.suffix in (".parquet", ".eval"):
         return
     text = path.read_bytes().decode()
     text = re.sub(r"/(?:home|root|Users|work|opt|tmp|private|var)/[^\s\"',)\\]*", "elsewhere", text)

@@ -17,6 +17,7 @@ LOCKS = {
     "chat.txt": ("requirements/chat.in",),
     "attest.txt": ("requirements/attest.in",),
     "importers.txt": ("requirements/importers.in",),
+    "importers-more.txt": ("requirements/importers-more.in",),
     "importers-no-deps.txt": ("requirements/importers-no-deps.in", "--no-deps"),
     "mcp.txt": ("pyproject.toml", "--extra", "mcp"),
     "peers.txt": ("requirements/peers.in",),

@@ -9,7 +9,7 @@ from tests.repository import ROOT
 
 LOCKS = (
     *("core.txt", "all.txt", "dev.txt", "fuzz.txt", "chat.txt", "mcp.txt", "schemathesis.txt"),
-    *("importers.txt", "importers-no-deps.txt"),
+    *("importers.txt", "importers-more.txt", "importers-no-deps.txt"),
 )
 PIN = re.compile(r"^(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)==(?P<version>[^\s;]+)(?: ; [^\\]+)?$")
 HASH = re.compile(r"^--hash=sha256:[0-9a-f]{64}$")

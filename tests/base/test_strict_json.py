@@ -312,3 +312,10 @@ def test_the_diagnosis_never_contradicts_a_refusal() -> None:
     # If the decoder ever refuses text that the grammar allows, the error still has a code.
     error = strict_json.refusal_error(b"{}", DOCUMENT_LIMITS)
     assert error.fault.name == "json.syntax"
+
+
+def test_keys_are_counted_in_a_text_that_is_not_copied() -> None:
+    long = b'{"a": "' + b":" * (1 << 20) + b'", "b": 1'
+    assert decode(long + b"}") == {"a": ":" * (1 << 20), "b": 1}
+    with pytest.raises(AffidavitError, match="AF024"):
+        decode(long + b', "a": 2}')

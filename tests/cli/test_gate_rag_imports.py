@@ -136,12 +136,44 @@ def test_a_number_out_of_range_is_reported_with_its_line(tmp_path: Path) -> None
     assert "AF419" not in result.stderr
 
 
-def test_a_compressed_file_is_reported_whatever_its_name(tmp_path: Path) -> None:
+def test_a_compressed_file_is_read_whatever_its_name(tmp_path: Path) -> None:
+    trace = {"qid": "leave-days", "answer_json": {"claim": "15 days"}, "retrieved_ids": []}
+    plain = lines(tmp_path / "plain.jsonl", [trace, {**trace, "qid": "notice"}])
     packed = tmp_path / "trace.jsonl"
-    packed.write_bytes(gzip.compress(b"{}"))
+    packed.write_bytes(gzip.compress(Path(plain).read_bytes()))
     gold = lines(tmp_path / "gold.jsonl", GOLD)
+    _, wanted = report_of("rag", "--gold", gold, "--trace", plain)
+    _, report = report_of("rag", "--gold", gold, "--trace", str(packed))
+    assert report["counts"] == wanted["counts"]
+    assert report["metrics"] == wanted["metrics"]
+    packed.write_bytes(packed.read_bytes()[:-9])
     result = run("gate", "rag", "--gold", gold, "--trace", str(packed), "--skip-bad")
-    assert (result.exit_code, result.stderr[:5]) == (2, "AF428")
+    assert (result.exit_code, result.stderr[:5]) == (2, "AF423")
+
+
+def test_a_folder_of_a_saved_data_set_is_read() -> None:
+    _, report = report_of("rag", str(FILES / "huggingface"))
+    _, wanted = report_of("rag", str(FILES / "huggingface.parquet"))
+    assert report["counts"] == wanted["counts"]
+    assert report["counts"]["unanswerable"] == 1
+    result = run("gate", "rag", str(FILES))
+    assert (result.exit_code, result.stderr[:5]) == (2, "AF296")
+
+
+def test_a_reference_that_refuses_in_other_words_marks_an_unanswerable_question(
+    tmp_path: Path,
+) -> None:
+    words = "The provided documents do not mention this."
+    rows = [
+        {"user_input": "one?", "response": words, "reference": words},
+        {"user_input": "two?", "response": "a lion", "reference": "not just a lion"},
+    ]
+    file = lines(tmp_path / "ragas.jsonl", rows)
+    for options, wanted in (((), 1), (("--refusal-mode", "exact"), 0)):
+        _, report = report_of("rag", file, *options)
+        assert report["counts"]["unanswerable"] == wanted
+        _, report = report_of("rag", "--gold", file, "--trace", file, *options)
+        assert report["counts"]["unanswerable"] == wanted
 
 
 def test_invalid_rows_are_reported_or_skipped(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ REFUSALS = (
     "There's no mention of it in the text; please contact support.",
     "The search results don't include an answer.",
     "Unknown.",
+    "The sources never mention it.",
 )
 ANSWERS = (
     "The limit is five days.",
@@ -48,6 +49,7 @@ ANSWERS = (
     "Sorry for the delay. The report is due on Monday.",
     "Not in context? It says five days.",
     "Notice is two weeks.",
+    "The sources never lie.",
     "",
     "The documents do not mention it. " * 40,
 )

@@ -56,8 +56,11 @@ def test_the_page_lists_the_fields_that_identify_a_format(tool: ToolName) -> Non
 def test_a_file_has_one_format(name: str) -> None:
     own = detect(FILES / name)
     assert detect(FILES / name, own) is own
-    # The plain table accepts every file with a question and an answer under a common name.
-    for other in set(ToolName) - {own, ToolName.TABLE}:
+    # The plain table accepts every file with a question and an answer under a common name, and
+    # reports of Haystack have columns of the user, such as those of Ragas.
+    accepted = {own, ToolName.TABLE}
+    accepted |= {ToolName.RAGAS} if name.startswith("haystack_report") else set()
+    for other in set(ToolName) - accepted:
         with pytest.raises(Exception, match=r"AF425: .* it has ") as caught:
             detect(FILES / name, other)
         assert f"this is not {other.value}, which has" in str(caught.value)
@@ -82,6 +85,28 @@ def test_the_error_names_the_nearest_format(value: object, wanted: str, tmp_path
     error = refusal(tmp_path, json_bytes(value))
     assert error.fault.code == "AF420"
     assert f"nearest is {wanted}" in error.message
+
+
+MAPPINGS = {
+    "likely names": ({"asked": "q", "reply": "a", "sources": []}, "question=asked"),
+    "a name with a space": ({"User asks": "q", "the reply": "a"}, "--map answer='the reply'"),
+    "contexts too": ({"asked": "q", "reply": "a", "sources": []}, "--map contexts=sources;"),
+    "nothing likely": ({"foo": 1}, "--map question=COLUMN --map answer=COLUMN;"),
+}
+
+
+@pytest.mark.parametrize(("value", "wanted"), MAPPINGS.values(), ids=MAPPINGS.keys())
+def test_the_error_names_the_option_that_helps(value: object, wanted: str, tmp_path: Path) -> None:
+    assert wanted in refusal(tmp_path, json_bytes([value])).next_step
+
+
+def test_the_option_that_the_error_names_helps(tmp_path: Path) -> None:
+    data = json_bytes([{"asked": "q", "reply": "a", "sources": ["c"]}])
+    step = refusal(tmp_path, data).next_step.partition(";")[0]
+    columns = dict(pair.split("=") for pair in re.findall(r"--map (\S+)", step))
+    (row,) = rows_from(tmp_path, data, columns=columns)
+    assert (row.trace or {})["q"] == "q"
+    assert [chunk.text for chunk in row.chunks] == ["c"]
 
 
 def test_the_error_lists_the_fields_that_were_found(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ AFFIDAVIT_IMPORT_FILES names a folder with fresh ones.
 """
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,27 @@ FULL = ("shipped ++ +", "shipped ++ +", "shipped -? +", "refused ?? ?")
 # These tools do not record which passages are relevant.
 WITHOUT_RELEVANT = ("shipped +? ?", "shipped +? ?", "shipped -? ?", "refused ?? ?")
 REAL = {
+    "braintrust.jsonl": (ToolName.BRAINTRUST, WITHOUT_RELEVANT),
     "deepeval_cases.csv": (ToolName.DEEPEVAL, FULL),
     "deepeval_cases.json": (ToolName.DEEPEVAL, FULL),
     "deepeval_cases.jsonl": (ToolName.DEEPEVAL, FULL),
     "deepeval_run.json": (ToolName.DEEPEVAL, FULL),
     "gen_ai.jsonl": (ToolName.GEN_AI, FULL),
+    "haystack_answers.json": (ToolName.HAYSTACK, FULL),
+    "haystack_report.csv": (ToolName.HAYSTACK, WITHOUT_RELEVANT),
+    "haystack_report.json": (ToolName.HAYSTACK, WITHOUT_RELEVANT),
+    "huggingface": (ToolName.TABLE, WITHOUT_RELEVANT),
+    "huggingface.parquet": (ToolName.TABLE, WITHOUT_RELEVANT),
     "inspect.eval": (ToolName.INSPECT, FULL),
     "inspect.json": (ToolName.INSPECT, FULL),
     "langfuse.json": (ToolName.LANGFUSE, FULL),
     "langfuse_otlp.jsonl": (ToolName.LANGFUSE, FULL),
+    "langsmith.csv": (ToolName.LANGSMITH, FULL),
+    "langsmith.json": (ToolName.LANGSMITH, FULL),
+    "langsmith_runs.jsonl": (ToolName.LANGSMITH, FULL),
+    "llamaindex.json": (ToolName.LLAMAINDEX, WITHOUT_RELEVANT),
+    "mlflow.json": (ToolName.MLFLOW, WITHOUT_RELEVANT),
+    "mlflow_table.json": (ToolName.MLFLOW, WITHOUT_RELEVANT),
     "openinference.jsonl": (ToolName.OPENINFERENCE, FULL),
     "promptfoo.json": (ToolName.PROMPTFOO, WITHOUT_RELEVANT),
     "promptfoo.jsonl": (ToolName.PROMPTFOO, WITHOUT_RELEVANT),
@@ -42,11 +55,20 @@ REAL = {
     "ragas_result.json": (ToolName.RAGAS, FULL),
     "ragas_result.parquet": (ToolName.RAGAS, FULL),
     "ragchecker.json": (ToolName.RAGCHECKER, WITHOUT_RELEVANT),
+    "trulens.csv": (ToolName.TRULENS, WITHOUT_RELEVANT),
+    "trulens_events.json": (ToolName.TRULENS, WITHOUT_RELEVANT),
 }
+GOLD_ONLY = {"langsmith_examples.jsonl": ToolName.LANGSMITH}
 SCORES = {
+    "braintrust.jsonl": {"exact": 0.0},
     "deepeval_run.json": {"success": False, "Exact Match": 0.0},
     "gen_ai.jsonl": {"grounded": 0.5},
+    "haystack_report.csv": {"exact_match": 0.0},
     "inspect.eval": {"includes": 1.0},
+    "langsmith.json": {"exact": 0},
+    "llamaindex.json": {"faithfulness": 1.0, "relevancy": 0.0},
+    "mlflow.json": {"exact": False},
+    "mlflow_table.json": {"exact_match/v1/score": 0.0},
     "promptfoo.json": {"success": True, "score": 1, "0 icontains": 1},
     "ragas_result.csv": {"exact_match": 0.0, "string_present": 0.0},
     "ragas_result.parquet": {"exact_match": 0.0, "string_present": 0.0},
@@ -81,13 +103,26 @@ def came_out(question: str, row: ImportedRow) -> str:
 
 
 def test_every_file_is_in_the_table() -> None:
-    assert sorted(path.name for path in FILES.iterdir()) == sorted(REAL)
+    assert sorted(path.name for path in FILES.iterdir()) == sorted([*REAL, *GOLD_ONLY])
+
+
+def test_a_data_set_has_gold_and_no_traces() -> None:
+    for name, tool in GOLD_ONLY.items():
+        assert detect(FILES / name) is tool
+        rows = list(read_rows(FILES / name))
+        assert [row.trace for row in rows] == [None] * len(QUESTIONS)
+        found = [row.gold or {} for row in rows]
+        assert [gold["qid"] for gold in found] == [question["id"] for question in QUESTIONS]
+        assert [gold["answerable"] for gold in found] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("name", REAL)
 def test_the_format_is_detected_by_content_alone(name: str, tmp_path: Path) -> None:
     renamed = tmp_path / "data.bin"
-    renamed.write_bytes((FILES / name).read_bytes())
+    if (FILES / name).is_dir():
+        shutil.copytree(FILES / name, renamed)
+    else:
+        shutil.copy(FILES / name, renamed)
     assert detect(renamed) is REAL[name][0]
 
 

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 _OWN_KEYS: Final = {"gold": b'"answerable"', "trace": b'"answer_json"'}
 _CONTEXTS_KEY: Final = b'"contexts"'
 """Traces with the texts of their contexts are judged, which the fast way does not do."""
+_SAID_OF_FILES: Final = (faults.IMPORT_UNKNOWN, faults.IMPORT_PACKED, faults.IMPORT_BROKEN)
 _OWN_ENDINGS: Final = (".jsonl", ".ndjson")
 _HEAD_BYTES: Final = 1 << 16
 LARGE_GOLD_BYTES: Final = 32 << 20
@@ -113,8 +114,17 @@ def sources_named(
             _detect_source(
                 kept if name == STANDARD_INPUT else name, shown_name(name), role, columns
             )
-            for name in files
+            for name in chain.from_iterable(map(_files_in, files))
         )
+
+
+def _files_in(name: str) -> tuple[str, ...]:
+    """Return the files of a data set that is a folder; a file is itself."""
+    if name == STANDARD_INPUT or not Path(name).is_dir():
+        return (name,)
+    from affidavit.importers.packed import data_files
+
+    return tuple(map(str, data_files(Path(name), shown_name(name))))
 
 
 @contextmanager
@@ -150,7 +160,7 @@ def _detect_source(file: str, shown: str, role: str, columns: Mapping[str, str])
     except AffidavitError as error:
         where = Where(shown, error.where.line, error.where.field)
         doubt = AffidavitError(error.fault, where, **error.values)
-        is_said_of_lines = error.fault not in (faults.IMPORT_UNKNOWN, faults.IMPORT_PACKED)
+        is_said_of_lines = error.fault not in _SAID_OF_FILES
         if is_said_of_lines and file.endswith(_OWN_ENDINGS):
             return RagSource(file, shown, doubt=doubt)
         raise doubt from None
@@ -175,7 +185,7 @@ def shards_needed(golds: Iterable[RagSource], sources: Iterable[RagSource]) -> i
 def imported_rows(
     source: RagSource,
     role: Literal["gold", "trace", "both"],
-    refusals: tuple[str, ...],
+    settings: RagSettings,
     on_bad: OnBadLine,
     on_doubt: Callable[[str], None],
 ) -> Iterator[tuple["ImportedRow", GoldItem | None, TraceRow | None]]:
@@ -188,7 +198,8 @@ def imported_rows(
         format=source.format,
         on_bad=on_bad,
         on_doubt=on_doubt,
-        refusals=refusals,
+        refusals=settings.refusals,
+        exact_refusals=settings.exact_refusals,
         shown=source.shown,
         columns=source.columns,
     ):
@@ -377,7 +388,7 @@ def read_gold(
         blocks = BlockIndex()
         rows = _own_rows(source, gold, on_bad, before, blocks)
         if not source.is_own:
-            rows = _imported_gold(source, settings.refusals, on_bad, on_doubt)
+            rows = _imported_gold(source, settings, on_bad, on_doubt)
             gold.digests.append(digest_file(source.file))
         for line, item in rows:
             qid = item.qid if isinstance(item.qid, str) else str(item.qid)
@@ -395,11 +406,11 @@ def read_gold(
 
 def _imported_gold(
     source: RagSource,
-    refusals: tuple[str, ...],
+    settings: RagSettings,
     on_bad: OnBadLine,
     on_doubt: Callable[[str], None],
 ) -> Iterator[tuple[int, GoldItem]]:
-    for row, item, _ in imported_rows(source, "gold", refusals, on_bad, on_doubt):
+    for row, item, _ in imported_rows(source, "gold", settings, on_bad, on_doubt):
         if item is not None:
             yield row.line, item
 

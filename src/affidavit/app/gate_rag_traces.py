@@ -353,7 +353,7 @@ def _score_imported(
     traces: ScoredTraces,
 ) -> Iterator[ContextRow]:
     last = 0
-    for row, item, trace in imported_rows(source, role, settings.refusals, bad, on_doubt):
+    for row, item, trace in imported_rows(source, role, settings, bad, on_doubt):
         last = row.position
         scored = imported.add(source, traces.before + last, row, item, trace)
         if scored is not None:

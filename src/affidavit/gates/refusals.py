@@ -79,8 +79,6 @@ _CLAUSES: Final = re.compile(
 _LEAD: Final = re.compile(r"^([^,]{1,60}),\s+", re.DOTALL)
 MAX_REFUSAL: Final = 600
 """A longer text is an answer, whatever it begins with."""
-# Every pattern contains one of these, so that most answers are told from a refusal at once.
-_HINTS: Final = ("no", "n't", "unable", "impossible", "insufficient", "unknown")
 
 
 def is_refusal_in_words(answer: str, tokens: Iterable[str] = ()) -> bool:
@@ -89,17 +87,32 @@ def is_refusal_in_words(answer: str, tokens: Iterable[str] = ()) -> bool:
     A refusal token in other capitals or with a full stop counts too.
     """
     text = answer.strip().replace("\u2019", "'")
-    lowered = text.lower()
+    if not text or len(text) > MAX_REFUSAL:
+        return False
     known = {" ".join(token.lower().split()) for token in tokens}
-    if (
-        not text
-        or len(text) > MAX_REFUSAL
-        or not any(hint in lowered for hint in (*_HINTS, *known))
-    ):
+    spaced = " ".join(text.lower().split())
+    if not _has_hint(spaced) and not any(token in spaced for token in known):
         return False
     clauses = [clause.strip() for clause in _CLAUSES.split(text) if clause.strip(" .!?,-*")]
     said = [_kind_of(clause, known) for clause in clauses]
     return "refusal" in said and None not in said
+
+
+def _has_hint(text: str) -> bool:
+    """Tell whether a text has what every pattern contains; most answers do not.
+
+    It is in lower case and has single spaces. The commonest are first.
+    """
+    return (
+        "not " in text
+        or "no " in text
+        or "n't " in text
+        or "never " in text
+        or "unable " in text
+        or "impossible " in text
+        or "insufficient " in text
+        or "unknown" in text
+    )
 
 
 def _kind_of(clause: str, tokens: set[str]) -> str | None:
@@ -134,6 +147,10 @@ class RefusalReader:
             "more_refusals": list(self.tokens[1:]),
             "refusal_mode": "exact" if self.is_exact else "words",
         }
+
+    def is_refusal(self, answer: str) -> bool:
+        """Tell whether an answer is a refusal, by a token or in other words."""
+        return self.is_token(answer) or self.is_in_words(answer)
 
     def is_token(self, answer: str) -> bool:
         """Tell whether an answer is a refusal token, exact after trimming."""

@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from affidavit.importers.fields import chunks, flag, has, row_in, rows_in, score_from, text, texts
+from affidavit.importers.columns import Columns
+from affidavit.importers.fields import as_chunks, row_in, rows_in, score_from, text
 from affidavit.importers.tool_format import (
     FilePlan,
+    ImportedChunk,
     Record,
     Row,
     ToolFormat,
@@ -47,20 +49,28 @@ def plan_of(value: Row) -> FilePlan | None:
     return None
 
 
+def _joined_chunks(value: object, name: str) -> tuple[ImportedChunk, ...]:
+    return as_chunks(value, name, _BETWEEN)
+
+
+_COLUMNS: Final = Columns(
+    {
+        "question": ("input",),
+        "references": _REFERENCES,
+        "relevant": ("context",),
+        "answer": _ANSWERS,
+        "retrieved": _RETRIEVED,
+    },
+    convert={"relevant": _joined_chunks, "retrieved": _joined_chunks},
+    are_scores=False,
+)
+
+
 def record(row: Row) -> Record:
     """Return the record of a test case."""
     name = text(row, "name")
-    return Record(
-        qid=None if name is None or _NO_NAME.fullmatch(name) else name,
-        question=text(row, "input"),
-        references=texts(row, *_REFERENCES),
-        answerable=flag(row, "answerable"),
-        relevant=chunks(row, "context", separator=_BETWEEN),
-        is_run=has(row, *_ANSWERS, *_RETRIEVED),
-        answer=text(row, *_ANSWERS),
-        retrieved=chunks(row, *_RETRIEVED, separator=_BETWEEN),
-        scores=_scores(row),
-    )
+    qid = None if name is None or _NO_NAME.fullmatch(name) else name
+    return _COLUMNS.record(row, qid=qid, scores=_scores(row))
 
 
 def _scores(row: Row) -> dict[str, ToolScore]:

@@ -1,13 +1,12 @@
 """Reads values from a tool's row: fields under any name, lists in one cell, conversations."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
-from typing import Final, TypeVar
-
-from orjson import JSONDecodeError, loads
+from typing import Final, TypeGuard
 
 from affidavit.base.errors import AffidavitError
+from affidavit.base.json_values import JsonLimits
 from affidavit.base.strict_json import decode
 from affidavit.importers.tool_format import ImportedChunk, Row, RowProblem, ToolScore
 
@@ -20,6 +19,11 @@ _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "'": "'", '"': '"', "\\": "\\"}
 _ELEMENT: Final = re.compile(rf"\s*+(?:({_QUOTED})|([\w.+-]+))\s*+,?\s*+", re.DOTALL)
 _ARRAY: Final = re.compile(r"array\((\[.*\])(?:,\s*dtype=\w+)?\)", re.DOTALL)
+# Most lists are Python's; where it is wrong as JSON, is of no interest.
+_UNDIAGNOSED: Final = JsonLimits(
+    max_bytes=64 * 1024 * 1024, max_string=64 * 1024 * 1024, max_scan_bytes=0
+)
+_LIST_MARKS: Final = ("[", "array([")
 _LIST_START: Final = re.compile(r"(?:array\()?\[\s*['\"]")
 
 
@@ -29,7 +33,7 @@ def find_list(cell: str, name: str) -> list[object] | None:
     A plain text may begin with a bracket, but an incomplete list of texts was truncated.
     """
     text = cell.strip()
-    if not text.startswith(("[", "array([")):
+    if not text.startswith(_LIST_MARKS):
         return None
     found = None if text.startswith("['") else _json_list(text)
     if found is None:
@@ -41,20 +45,27 @@ def find_list(cell: str, name: str) -> list[object] | None:
 
 def _json_list(text: str) -> list[object] | None:
     try:
-        loads(text)  # Fails fast: most lists are Python's, and `decode` diagnoses errors slowly.
-        value = decode(text.encode())
-    except (JSONDecodeError, AffidavitError):
+        value = decode(text.encode(), _UNDIAGNOSED)
+    except (UnicodeEncodeError, AffidavitError):
         return None
     return list(value) if isinstance(value, list) else None
 
 
 def _python_list(text: str) -> list[object] | None:
+    # Python quotes a text that has quotes with others, or escapes them. So in a list with only
+    # single quotes and no escapes, no text has a quote.
+    if '"' not in text and "\\" not in text and text.startswith("['") and text.endswith("']"):
+        found: list[object] = [*text[2:-2].split("', '")]
+        if text.count("'") == 2 * len(found):
+            return found
+    if text.startswith("[{"):
+        return _python_objects(text)
     array = _ARRAY.fullmatch(text)
     whole = array[1] if array else text
     if not (whole.startswith("[") and whole.endswith("]")):
         return None
     inner = whole[1:-1]
-    found: list[object] = []
+    found = []
     at = 0
     while at < len(inner):
         element = _ELEMENT.match(inner, at)
@@ -66,6 +77,17 @@ def _python_list(text: str) -> list[object] | None:
             return None
         at = element.end()
     return found
+
+
+def _python_objects(text: str) -> list[object] | None:
+    """Return a list of objects that pandas wrote as Python."""
+    import ast
+
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None
 
 
 def _text_of(quoted: str) -> str:
@@ -81,8 +103,6 @@ def _text_of(quoted: str) -> str:
 
 # A value of the wrong type is a problem of the row, never skipped. An empty cell of a table is the
 # same as null.
-
-Converted = TypeVar("Converted")
 
 MAX_LABEL_LENGTH: Final = 64
 _LISTS: Final = (list, tuple)
@@ -120,30 +140,37 @@ def as_text(value: object, name: str) -> str:
     raise RowProblem(f"a text is needed, not {kind_of(value)}", name)
 
 
-def texts(row: Row, *names: str, separator: str | None = None) -> tuple[str, ...] | None:
-    """Return a list of texts; a single text is split at the separator."""
-    return _each(row, names, separator, as_text)
-
-
-def chunks(row: Row, *names: str, separator: str | None = None) -> tuple[ImportedChunk, ...] | None:
-    """Return passages: texts, or objects with an id and a text under the usual names."""
-    return _each(row, names, separator, chunk_from)
-
-
-def _each(
-    row: Row, names: Iterable[str], separator: str | None, made: Callable[[object, str], Converted]
-) -> tuple[Converted, ...] | None:
+def texts(row: Row, *names: str) -> tuple[str, ...] | None:
+    """Return a list of texts."""
     found = find(row, *names)
-    if found is None:
-        return None
-    name, value = found
-    return tuple([made(one, name) for one in _listed(value, name, separator)])
+    return None if found is None else as_texts(found[1], found[0])
+
+
+def as_texts(value: object, name: str, separator: str | None = None) -> tuple[str, ...]:
+    """Return a list of texts; a single text is split at the separator."""
+    if type(value) is str and separator is None and not value.lstrip().startswith(_LIST_MARKS):
+        return (value,)
+    return tuple(
+        [one if type(one) is str else as_text(one, name) for one in _listed(value, name, separator)]
+    )
+
+
+def chunks(row: Row, *names: str) -> tuple[ImportedChunk, ...] | None:
+    """Return passages: texts, or objects with an id and a text under the usual names."""
+    found = find(row, *names)
+    return None if found is None else as_chunks(found[1], found[0])
+
+
+def as_chunks(value: object, name: str, separator: str | None = None) -> tuple[ImportedChunk, ...]:
+    """Return the passages in a list; a single text is split at the separator."""
+    listed = value if isinstance(value, list) else _listed(value, name, separator)
+    return tuple(
+        [ImportedChunk(None, one) if type(one) is str else chunk_from(one, name) for one in listed]
+    )
 
 
 def chunk_from(value: object, name: str) -> ImportedChunk:
     """Return a passage from a text or from an object."""
-    if type(value) is str:
-        return ImportedChunk(None, value)
     if isinstance(value, Mapping):
         chunk = ImportedChunk(text(value, *_CHUNK_IDS), text(value, *_CHUNK_TEXTS))
         if chunk == ImportedChunk():
@@ -166,32 +193,37 @@ def named_chunks(
 
 
 def flag(row: Row, *names: str) -> bool | None:
-    """Return a boolean; tables write it as a text or as 0 and 1."""
+    """Return a boolean."""
     found = find(row, *names)
-    if found is None:
-        return None
-    name, value = found
+    return None if found is None else as_flag(found[1], found[0])
+
+
+def as_flag(value: object, name: str) -> bool:
+    """Return a boolean; tables write it as a text or as 0 and 1."""
     word = str(value).strip().lower()
     if word in ("true", "1", "yes", "false", "0", "no"):
         return word in ("true", "1", "yes")
     raise RowProblem("true or false is needed", name)
 
 
-def scores(row: Row, known: frozenset[str]) -> dict[str, ToolScore]:
-    """Return the other fields of a row that are a number, a boolean or a short label.
+def scores(row: Row) -> dict[str, ToolScore]:
+    """Return the fields of an object that are scores."""
+    return {name: score_from(value) for name, value in row.items() if is_score(value)}
+
+
+def is_score(value: object) -> TypeGuard[ToolScore]:
+    """Say whether a field contains a number, a boolean, a short label, or null (not measured).
 
     Tools add a column for each metric beside their own fields. A longer text is not a score.
     """
-    return {
-        name: None if value is None else score_from(value)
-        for name, value in row.items()
-        if name not in known
-        and (value is None or isinstance(value, _SCORES))
-        and len(str(value)) <= MAX_LABEL_LENGTH
-    }
+    return (
+        type(value) is float
+        or value is None
+        or (isinstance(value, _SCORES) and len(str(value)) <= MAX_LABEL_LENGTH)
+    )
 
 
-def score_from(value: bool | int | float | str) -> ToolScore:
+def score_from(value: ToolScore) -> ToolScore:
     """Return the score of a metric; in a table it is a text, and nan if the metric failed."""
     if isinstance(value, str):
         word = value.strip().lower()
@@ -202,7 +234,7 @@ def score_from(value: bool | int | float | str) -> ToolScore:
         except ValueError:
             return value
         return number if isfinite(number) else None
-    return value if isfinite(value) else None
+    return value if value is None or isfinite(value) else None
 
 
 def milliseconds(value: object, per_unit: float = 1.0) -> float | None:
@@ -297,6 +329,21 @@ _QUESTION_KEYS: Final = (
     "content",
 )
 _ANSWER_KEYS: Final = ("answer", "response", "output", "result", "completion", "text", "content")
+
+
+_PASSAGE_KEYS: Final = (
+    *("retrieved_contexts", "contexts", "context", "documents", "retrieved_documents"),
+    *("source_documents", "sources", "passages", "chunks"),
+)
+
+
+def find_passages(value: object) -> tuple[ImportedChunk, ...] | None:
+    """Return the passages in a recorded list, or in an object under a usual name."""
+    found = decode_if_json(value)
+    if isinstance(found, Mapping):
+        name = next((one for one in _PASSAGE_KEYS if found.get(one) is not None), None)
+        return None if name is None else as_chunks(found[name], name)
+    return as_chunks(found, "passages") if isinstance(found, list | tuple) else None
 
 
 def decode_if_json(value: object) -> object:

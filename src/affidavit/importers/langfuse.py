@@ -19,6 +19,7 @@ from affidavit.importers.fields import (
     score_from,
     text,
 )
+from affidavit.importers.grouping import group_rows
 from affidavit.importers.otlp import SpanStep, first_non_empty, observation_step, retrieved_chunks
 from affidavit.importers.tool_format import (
     Numbered,
@@ -42,17 +43,9 @@ def unfold(value: object) -> Iterable[object] | None:
 
 def by_trace(rows: Iterable[Numbered]) -> Iterator[Numbered]:
     """Yield traces and items unchanged, and the observations of each trace as one trace."""
-    traces: dict[str, list[Row]] = {}
-    lines: dict[str, int] = {}
-    for line, row in rows:
-        if isinstance(row, Mapping) and row.get("traceId") and "type" in row:
-            trace = str(row["traceId"])
-            traces.setdefault(trace, []).append(row)
-            lines.setdefault(trace, line)
-        else:
-            yield line, row
-    for trace, observations in traces.items():
-        yield lines[trace], {"id": trace, "observations": observations}
+    return group_rows(
+        rows, lambda row: row.get("traceId") if "type" in row else None, "observations"
+    )
 
 
 def record(row: Row) -> Record:

@@ -3,12 +3,10 @@
 from collections.abc import Iterable
 from typing import Final
 
-from affidavit.importers.fields import chunks, flag, has, named_chunks, scores, text, texts
+from affidavit.importers.columns import Columns, chunks_from_ids, split_texts
 from affidavit.importers.tool_format import (
-    ImportedChunk,
     ImportedRow,
     ImportOptions,
-    Record,
     Row,
     RowProblem,
     ToolFormat,
@@ -46,41 +44,27 @@ IDS: Final = ("qid", "q_id", "id", "question_id", "query_id")
 QUESTIONS: Final = ("question", "query", "input", "prompt", "q")
 ANSWERS: Final = ("answer", "response", "output", "claim", "prediction")
 REFERENCES: Final = ("reference", "expected", "expected_answer", "expected_output", "target")
-RETRIEVED: Final = ("retrieved_contexts", "contexts", "context", "passages")
-RETRIEVED_IDS: Final = ("retrieved_ids",)
-
-_TAKEN: Final = frozenset(
-    (
-        *(*IDS, *QUESTIONS, *ANSWERS, *REFERENCES, *RETRIEVED, *RETRIEVED_IDS, "answerable"),
-        *("gold_claim_substr", "gold_citations", "constraints", "citations", "constraints_echo"),
-    )
+_COLUMNS: Final = Columns(
+    {
+        "qid": IDS,
+        "question": QUESTIONS,
+        "references": REFERENCES,
+        "claims": ("gold_claim_substr",),
+        "relevant": ("gold_citations",),
+        "constraints": ("constraints",),
+        "answer": ANSWERS,
+        "retrieved": ("retrieved_contexts", "contexts", "context", "passages"),
+        "retrieved_ids": ("retrieved_ids",),
+        "citations": ("citations",),
+        "constraints_echo": ("constraints_echo",),
+    },
+    # Ids in one cell are separated by `|`. Texts may contain it, so only ids are split.
+    convert={
+        "relevant": chunks_from_ids,
+        "retrieved_ids": split_texts,
+        "citations": split_texts,
+    },
 )
-# Separates the ids in one cell. Texts may contain it, so only ids are split.
-_BETWEEN_IDS: Final = "|"
-
-
-def record_from_table(row: Row) -> Record:
-    """Return the record of a row."""
-    gold_ids = texts(row, "gold_citations", separator=_BETWEEN_IDS)
-    return Record(
-        qid=text(row, *IDS),
-        question=text(row, *QUESTIONS),
-        references=texts(row, *REFERENCES),
-        claims=texts(row, "gold_claim_substr"),
-        answerable=flag(row, "answerable"),
-        relevant=None if gold_ids is None else tuple(map(ImportedChunk, gold_ids)),
-        constraints=texts(row, "constraints"),
-        is_run=has(row, *ANSWERS, *RETRIEVED, *RETRIEVED_IDS),
-        answer=text(row, *ANSWERS),
-        retrieved=named_chunks(
-            chunks(row, *RETRIEVED),
-            texts(row, *RETRIEVED_IDS, separator=_BETWEEN_IDS),
-            "retrieved_ids",
-        ),
-        citations=texts(row, "citations", separator=_BETWEEN_IDS),
-        constraints_echo=texts(row, "constraints_echo"),
-        scores=scores(row, _TAKEN),
-    )
 
 
 def rows_by_plain_names(value: object) -> Iterable[object] | None:
@@ -99,7 +83,7 @@ def _plainly_named(row: object) -> object:
     plain: dict[str, str] = {}
     for name in row:
         word = "_".join(name.lower().split())
-        if word != name and word in _TAKEN and word not in row:
+        if word != name and word in _COLUMNS.taken and word not in row:
             plain.setdefault(word, name)
     names = {name: word for word, name in plain.items()}
     return {names.get(name, name): value for name, value in row.items()} if names else row
@@ -112,6 +96,6 @@ TABLE: Final = ToolFormat(
         *((name, answer) for name in (*QUESTIONS, *IDS[:2]) for answer in ANSWERS),
         *((name, reference) for name in QUESTIONS for reference in REFERENCES),
     ),
-    shape=row_shaper(record_from_table),
+    shape=row_shaper(_COLUMNS.record),
     unfold=rows_by_plain_names,
 )

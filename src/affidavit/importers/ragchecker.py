@@ -6,7 +6,8 @@ Origin: `RAGResults` and `RAGResult` of ragchecker 0.1.9.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from affidavit.importers.fields import chunks, has, row_in, scores, text, texts
+from affidavit.importers.columns import Columns
+from affidavit.importers.fields import row_in, scores
 from affidavit.importers.tool_format import (
     Record,
     Row,
@@ -25,17 +26,22 @@ def unfold(value: object) -> Iterable[object] | None:
     return unfold_list(value)
 
 
+_COLUMNS: Final = Columns(
+    {
+        "qid": ("query_id",),
+        "question": ("query",),
+        "references": ("gt_answer",),
+        "answer": ("response",),
+        "retrieved": ("retrieved_context",),
+    },
+    are_scores=False,
+)
+
+
 def record(row: Row) -> Record:
     """Return the record of a result."""
-    return Record(
-        qid=text(row, "query_id"),
-        question=text(row, "query"),
-        references=texts(row, "gt_answer"),
-        is_run=has(row, "response", "retrieved_context"),
-        answer=text(row, "response"),
-        retrieved=chunks(row, "retrieved_context"),
-        scores=scores(row_in(row.get("metrics") or {}, "metrics"), frozenset()),
-    )
+    metrics = row_in(row.get("metrics") or {}, "metrics")
+    return _COLUMNS.record(row, scores=scores(metrics))
 
 
 RAGCHECKER: Final = ToolFormat(

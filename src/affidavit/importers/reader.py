@@ -1,28 +1,25 @@
 """Detects which tool wrote a file, and reads its rows one by one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
+from shlex import quote
 from types import MappingProxyType
 from typing import Final
 
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import gates as faults
-from affidavit.base.files import open_to_read
 from affidavit.base.text import excerpt, field_path
-from affidavit.gates.refusals import REFUSAL
-from affidavit.importers.containers import (
-    Container,
-    OnBad,
-    container_of,
-    csv_names,
-    skip_byte_order_mark,
-    values_in,
-)
+from affidavit.gates.refusals import REFUSAL, RefusalReader
+from affidavit.importers.braintrust import BRAINTRUST
+from affidavit.importers.containers import Container, Contents, OnBad, open_contents
 from affidavit.importers.deepeval import DEEPEVAL
+from affidavit.importers.haystack import HAYSTACK
 from affidavit.importers.inspect_log import INSPECT
 from affidavit.importers.langfuse import LANGFUSE
+from affidavit.importers.langsmith import LANGSMITH
+from affidavit.importers.llamaindex import LLAMAINDEX
+from affidavit.importers.mlflow import MLFLOW
 from affidavit.importers.otlp import GEN_AI, LANGFUSE_SPANS, OPENINFERENCE, TRACE_ID_KEY
 from affidavit.importers.plain_rows import NATIVE, NATIVE_ROWS, TABLE
 from affidavit.importers.promptfoo import PROMPTFOO
@@ -38,7 +35,9 @@ from affidavit.importers.tool_format import (
     RowProblem,
     ToolFormat,
     ToolName,
+    unfold_list,
 )
+from affidavit.importers.trulens import TRULENS
 
 # The formats in the order in which they are tried. It matters only where one format has the fields
 # of another: the plain table, with the most common names, is last.
@@ -52,6 +51,12 @@ TOOL_FORMATS: Final[tuple[ToolFormat, ...]] = (
     OPENINFERENCE,
     GEN_AI,
     LANGFUSE,
+    LANGSMITH,
+    BRAINTRUST,
+    TRULENS,
+    MLFLOW,
+    HAYSTACK,
+    LLAMAINDEX,
     RAGCHECKER,
     RAGAS,
     DEEPEVAL,
@@ -66,13 +71,13 @@ _SHOWN: Final = 12
 
 
 def detect_tool_format(
-    values: Sequence[object], container: Container, file: str, format: ToolName | None = None
+    values: Sequence[object], contents: Contents, file: str, format: ToolName | None = None
 ) -> ToolFormat:
     """Return the format of a file by its first values, or raise which fields it has."""
     candidates = [
         one
         for one in TOOL_FORMATS
-        if format in (None, one.format) and _may_be_in(container, one.format)
+        if format in (None, one.format) and _may_be_in(contents, one.format)
     ]
     for value in values:
         for tool_format in candidates:
@@ -90,17 +95,24 @@ def detect_tool_format(
             faults.IMPORT_MISMATCH, Where(file), format=format.value, wanted=wanted, found=found
         )
     raise AffidavitError(
-        faults.IMPORT_UNKNOWN, Where(file), found=found, nearest=describe_nearest_formats(values[0])
+        faults.IMPORT_UNKNOWN,
+        Where(file),
+        found=found,
+        nearest=describe_nearest_formats(values[0]),
+        option=mapping_option(values[0]),
     )
 
 
-def _may_be_in(container: Container, format: ToolName) -> bool:
-    """Say whether a format can be in a container; our own rows cannot be in CSV."""
+def _may_be_in(contents: Contents, format: ToolName) -> bool:
+    """Say whether a format can be in a file; our own rows cannot be in CSV.
+
+    NATIVE files are also read in another way, which does not unpack them.
+    """
+    is_native = contents.container is Container.JSON_LINES and not contents.is_packed
     if format is ToolName.NATIVE:
-        return container is Container.JSON_LINES
-    return format is not ToolName.NATIVE_ROWS or container not in (
-        Container.JSON_LINES,
-        Container.CSV,
+        return is_native
+    return format is not ToolName.NATIVE_ROWS or not (
+        is_native or contents.container is Container.CSV
     )
 
 
@@ -110,10 +122,8 @@ def _rows(tool_format: ToolFormat, value: object) -> Iterator[object]:
 
 def fields_found(value: object) -> str:
     """Return the names of the fields of a value, for a message."""
-    row = value
-    while isinstance(row, list) and row:
-        row = row[0]
-    if not isinstance(row, Mapping):
+    row = _first_row(value)
+    if not row and not isinstance(value, Mapping):
         return "no rows with named fields"
     names = [excerpt(str(name), 40) for name in row]
     shown = ", ".join(name if name.isprintable() else ascii(name) for name in names[:_SHOWN])
@@ -141,6 +151,34 @@ def describe_nearest_formats(value: object) -> str:
         if one.format is not ToolName.NATIVE_ROWS
     )
     return f"none (looked for {looked_for})"
+
+
+# Parts of the names that people give to the columns of what a table must or should have.
+_LIKELY: Final = {
+    "question": ("question", "query", "prompt", "ask", "input", "user"),
+    "answer": ("answer", "response", "reply", "output", "completion", "generat", "predict", "bot"),
+    "contexts": ("context", "document", "passage", "source", "chunk", "evidence", "retriev"),
+}
+
+
+def mapping_option(value: object) -> str:
+    """Return the options that map the columns of a table which are probably meant."""
+    names = [str(name) for name in _first_row(value)]
+    found: dict[str, str] = {}
+    for ours, parts in _LIKELY.items():
+        likely = (name for part in parts for name in names if part in name.lower())
+        theirs = next((name for name in likely if name not in found.values()), None)
+        if theirs is not None and theirs.isprintable():
+            found[ours] = quote(excerpt(theirs, 40))
+        elif ours != "contexts":
+            found[ours] = "COLUMN"
+    return " ".join(f"--map {ours}={theirs}" for ours, theirs in found.items() if ours != theirs)
+
+
+def _first_row(value: object) -> Mapping[object, object]:
+    while isinstance(value, list) and value:
+        value = value[0]
+    return value if isinstance(value, Mapping) else {}
 
 
 def _has_no_rows(tool_format: ToolFormat, values: Sequence[object]) -> bool:
@@ -202,12 +240,9 @@ def detect(
     AF420 lists the fields that were found; with `format`, AF425 says that it is another format.
     """
     file = str(path)
-    with open_to_read(path) as stream:
-        container = container_of(stream, file)
-        values = values_in(stream, container, file, _skip)
-        if columns:
-            values = _renamed(values, columns, file)
-        tool_format, _ = _detect_in_stream(stream, container, values, file, format)
+    with open_contents(path, file, _skip) as contents:
+        values = _renamed(contents.values, columns, file) if columns else contents.values
+        tool_format, _ = _detect_in(contents, values, file, format)
     return ToolName.NATIVE if tool_format is None else tool_format.format
 
 
@@ -219,6 +254,7 @@ def read_rows(
     on_bad: OnBad = raise_error,
     on_doubt: Callable[[str], None] = _ignore,
     refusals: tuple[str, ...] = (REFUSAL,),
+    exact_refusals: bool = False,
     reference_as_claim: bool = True,
     shown: str | None = None,
     columns: Mapping[str, str] = MappingProxyType({}),
@@ -230,34 +266,37 @@ def read_rows(
     Parquet, except where spans have to be grouped. `shown` is the name of the file in messages.
     `columns` maps names of ours (`answer`) to the names of the file's columns.
     """
-    choices = ImportOptions(role, refusals, reference_as_claim)
+    reader = RefusalReader(refusals, is_exact=exact_refusals)
+    choices = ImportOptions(role, reader, reference_as_claim)
     file = str(path) if shown is None else shown
-    with open_to_read(path) as stream:
-        container = container_of(stream, file)
-        values = values_in(stream, container, file, on_bad)
-        if columns:
-            values = _renamed(values, columns, file)
-        tool_format, sample = _detect_in_stream(stream, container, values, file, format)
+    with open_contents(path, file, on_bad) as contents:
+        values = _renamed(contents.values, columns, file) if columns else contents.values
+        tool_format, sample = _detect_in(contents, values, file, format)
         if tool_format is None:
             return
         if role != "both" and role not in tool_format.holds:
             raise AffidavitError(
                 faults.IMPORT_ROLE, Where(file), format=tool_format.format.value, role=_PLURAL[role]
             )
-        by_line = container in (Container.JSON_LINES, Container.CSV)
         plans: list[FilePlan] = []
-        found: Iterator[Numbered] = chain(sample, values)
-        if tool_format.plan_of is not None and not by_line:
-            found = _noted(tool_format.plan_of, found, plans)
-        rows = tool_format.regroup(_unfolded(tool_format, found, by_line, file, on_bad))
-        position = 0
+        by_line, position = contents.has_lines, 0
+        found = _noted(tool_format, chain(sample, values), by_line, plans)
+        rows = _unfolded(tool_format, found, by_line, file, on_bad)
+        if tool_format.regroup is not None:
+            rows = tool_format.regroup(rows)
         for position, (line, row) in enumerate(rows, 1):
             try:
-                yield _row(tool_format, row, position, line, choices)
+                yield tool_format.shape(_checked(row), position, line, choices)
             except RowProblem as problem:
                 on_bad(_row_error(problem, line, by_line, file))
         for doubt in _doubts(plans, position, file):
             on_doubt(doubt)
+
+
+def _checked(row: object) -> Row:
+    if not isinstance(row, dict):
+        raise RowProblem("it is not an object")
+    return row
 
 
 def _row_error(problem: RowProblem, line: int, by_line: bool, file: str) -> AffidavitError:
@@ -276,9 +315,17 @@ def _doubts(plans: list[FilePlan], rows: int, file: str) -> Iterator[str]:
 
 
 def _noted(
+    tool_format: ToolFormat, values: Iterator[Numbered], by_line: bool, plans: list[FilePlan]
+) -> Iterator[Numbered]:
+    """Return the values; `plans` gets what they say about the rows of the file."""
+    if tool_format.plan_of is None or by_line:
+        return values
+    return _with_plans(tool_format.plan_of, values, plans)
+
+
+def _with_plans(
     plan_of: Callable[[Row], FilePlan | None], values: Iterator[Numbered], plans: list[FilePlan]
 ) -> Iterator[Numbered]:
-    """Yield the values unchanged, and note what they say about the rows of the file."""
     for line, value in values:
         try:
             plan = plan_of(value) if isinstance(value, Mapping) else None
@@ -289,21 +336,15 @@ def _noted(
         yield line, value
 
 
-def _detect_in_stream(
-    stream: BufferedReader,
-    container: Container,
-    values: Iterator[Numbered],
-    file: str,
-    format: ToolName | None,
+def _detect_in(
+    contents: Contents, values: Iterator[Numbered], file: str, format: ToolName | None
 ) -> tuple[ToolFormat | None, list[Numbered]]:
     """Return the format and the values that were read to detect it; None for an empty file."""
     sample = list(islice(values, SAMPLED))
-    examined = [value for _, value in sample]
-    if not sample and container is Container.CSV:
-        stream.seek(0)
-        skip_byte_order_mark(stream)
-        examined = [dict.fromkeys(csv_names(stream, file))]
-    return (detect_tool_format(examined, container, file, format) if examined else None), sample
+    examined: list[object] = [value for _, value in sample]
+    if not sample and contents.names:
+        examined = [dict.fromkeys(contents.names)]
+    return (detect_tool_format(examined, contents, file, format) if examined else None), sample
 
 
 _PLURAL = {"gold": "gold items", "trace": "traces"}
@@ -313,9 +354,9 @@ def _unfolded(
     tool_format: ToolFormat, values: Iterator[Numbered], by_line: bool, file: str, on_bad: OnBad
 ) -> Iterator[Numbered]:
     """Yield the rows of each value with the line of the value, or with their own number."""
-    number = 0
+    unfold, number = tool_format.unfold, 0
     for line, value in values:
-        rows = tool_format.unfold(value)
+        rows = (value,) if unfold is unfold_list and type(value) is dict else unfold(value)
         if rows is None:
             problem = f"it does not have the structure of {tool_format.format}"
             where = Where(file, line if by_line else None)
@@ -324,11 +365,3 @@ def _unfolded(
         for row in rows:
             number += 1
             yield line if by_line else number, row
-
-
-def _row(
-    tool_format: ToolFormat, row: object, position: int, line: int, choices: ImportOptions
-) -> ImportedRow:
-    if not isinstance(row, Mapping):
-        raise RowProblem("it is not an object")
-    return tool_format.shape(row, position, line, choices)

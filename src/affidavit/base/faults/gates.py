@@ -116,7 +116,7 @@ IMPORT_UNKNOWN = Fault(
     "AF420",
     "import.unknown",
     "unknown import format: it has {found}; nearest is {nearest}",
-    "docs/formats.md lists the fields of every format; map yours, such as --map answer=output",
+    "map its columns: {option}; docs/formats.md lists the fields of every format",
 )
 IMPORT_ROW = Fault(
     "AF421",
@@ -162,6 +162,18 @@ SPARK_INPUT = Fault(
 )
 IMPORT_PACKED = Fault(
     "AF428", "import.packed", "the file is {what}, so its rows cannot be read", "{remedy}"
+)
+IMPORT_SPLITS = Fault(
+    "AF295",
+    "import.splits",
+    "the folder has {count} splits, and their rows would be mixed",
+    "name one of them: {names}",
+)
+IMPORT_FOLDER = Fault(
+    "AF296",
+    "import.folder",
+    "the folder is not a data set as `save_to_disk` of Hugging Face writes it: no state.json",
+    "name a file instead, or several: FOLDER/*.jsonl",
 )
 
 
