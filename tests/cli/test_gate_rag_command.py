@@ -264,7 +264,7 @@ def test_a_duplicate_gold_item_is_refused(folder: Folder) -> None:
 
 
 def test_unreadable_files_are_reported(folder: Folder) -> None:
-    for place, code in ((folder.path, "AF012"), (folder.path / "none.jsonl", "AF010")):
+    for place, code in ((folder.path, "AF296"), (folder.path / "none.jsonl", "AF010")):
         result = run("gate", "rag", "--gold", str(place), "--trace", folder.trace)
         assert (result.exit_code, result.stderr[:5]) == (2, code)
         result = run("gate", "rag", "--gold", folder.gold, "--trace", str(place))

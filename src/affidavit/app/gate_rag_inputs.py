@@ -93,6 +93,13 @@ class RagSource:
     """The names of the file's columns by ours, if the user maps them."""
 
     @property
+    def has_own_rows(self) -> bool:
+        """Whether the rows are ours, in whatever kind of file."""
+        from affidavit.importers.tool_format import ToolName
+
+        return self.format in (None, ToolName.NATIVE, ToolName.NATIVE_ROWS)
+
+    @property
     def appends(self) -> bool:
         """Whether a later row replaces an earlier one of the same qid."""
         from affidavit.importers.reader import TOOL_FORMATS

@@ -113,7 +113,7 @@ class ImportedScoring:
             question_id=row.repeats or qid,
             question=str((row.trace or {}).get("q") or (item.question if item else "")),
             answer=None if answer is None else answer.claim,
-            contexts=contexts_of(row, trace),
+            contexts=own_contexts(row) if source.has_own_rows else contexts_of(row, trace),
             references=(item.gold_claim_substr or ()) if item and item.answerable else (),
             citations=_cited_numbers(trace),
             expected=row.expected,
@@ -185,14 +185,22 @@ class ImportedScoring:
         return runs, {lines[number]: found for number, (_, found) in self._kept.items()}
 
 
-def contexts_of(row: "ImportedRow", trace: TraceRow) -> tuple[RetrievedContext, ...] | None:
-    """Return the texts that were retrieved; None if the row does not have all of them.
+def own_contexts(row: "ImportedRow") -> tuple[RetrievedContext, ...] | None:
+    """Return the texts of one of our own traces; None if it has ids only.
 
-    Our own traces may have them as `contexts`, beside `retrieved_ids`.
+    They stand in `contexts`, beside `retrieved_ids`.
     """
     own = (row.trace or {}).get("contexts")
     if isinstance(own, list | tuple) and all(isinstance(text, str) for text in own):
         return tuple(map(RetrievedContext, own))
+    return None
+
+
+def contexts_of(row: "ImportedRow", trace: TraceRow) -> tuple[RetrievedContext, ...] | None:
+    """Return the texts that were retrieved; None if the row does not have all of them."""
+    own = own_contexts(row)
+    if own is not None:
+        return own
     if trace.retrieved_ids is None:
         return None
     chunks = row.chunks[: len(trace.retrieved_ids)]

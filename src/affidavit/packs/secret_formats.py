@@ -117,6 +117,9 @@ _PLACEHOLDERS: Final = re.compile(
 )
 
 
+_CALL: Final = re.compile(r"[A-Za-z_][\w.]*\(")  # In code: a value that is computed, not written.
+
+
 def is_placeholder(text: str) -> bool:
     """Return whether a text is a placeholder for a secret: stars, a variable, a digest."""
     return _PLACEHOLDERS.fullmatch(text) is not None
@@ -351,7 +354,7 @@ _SECRET_FORMATS: Final = (
         r"(?<![A-Za-z0-9])(?<!(?i:page)[_-])(?<!(?i:next)[_-])(?<!(?i:tion)[_-])(?<!(?i:sync)[_-])"
         r"(?i:secret|token|(?:api|access|account|auth|encryption|private|secret|signing)"
         r"[_-]?key)[\"']?\s{0,3}[=:]\s{0,3}[\"']?([^\s\"'&,;]{8,500})",
-        lambda text: looks_random(text) and not is_placeholder(text),
+        lambda text: looks_random(text) and not is_placeholder(text) and not _CALL.match(text),
     ),
 )
 _MIN_DRAWN_BITS: Final = 4.0  # Of 40 letters that were drawn; hex digests have less.
