@@ -90,15 +90,13 @@ def _schema_problems(
     schema: JsonValue, place: str, definitions: Mapping[str, JsonValue]
 ) -> Iterator[str]:
     shown = f"{place}: " if place else ""
-    if isinstance(schema, bool):
-        return
-    if not isinstance(schema, dict):
+    if not isinstance(schema, bool | dict):
         yield f"{shown}it is neither an object nor true or false"
-        schema = {}
-    for keyword, operand in schema.items():
-        if problem := _keyword_problem(keyword, operand, schema, definitions):
+    members = schema if isinstance(schema, dict) else {}
+    for keyword, operand in members.items():
+        if problem := _keyword_problem(keyword, operand, members, definitions):
             yield shown + problem
-    for part, below in _subschemas(schema):
+    for part, below in _subschemas(members):
         yield from _schema_problems(below, f"{place}.{part}" if place else part, definitions)
 
 
