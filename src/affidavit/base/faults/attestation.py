@@ -234,3 +234,9 @@ LOG_ENTRY = Fault(
     "{problem}",
     "append it with `affidavit log append`",
 )
+LOG_NONE = Fault(
+    "AF729",
+    "log.none",
+    "there is no log here",
+    "check the path, or create a log with `affidavit log init`",
+)
