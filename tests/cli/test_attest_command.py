@@ -26,6 +26,7 @@ from affidavit.seal.keys import (
     registry_document,
     signing_key_from,
 )
+from affidavit.seal.receipts import seal_receipt
 
 ALICE, BOB = (signing_key_from(bytes(range(at, at + 32))) for at in (10, 20))
 RUN = ROOT / "samples" / "runs" / "support.jsonl"
@@ -520,6 +521,69 @@ def test_receipts_are_attested(place: Path) -> None:
     Path("receipt.json").write_text(json.dumps({**receipt, "receipt_id": "ans_0000000000000000"}))
     done = run("attest", "receipt.json", "--key", "alice.pem")
     assert (done.exit_code, done.stderr[:5]) == (4, "AF322")
+
+
+def test_what_no_gate_decides_is_not_attested(place: Path) -> None:
+    """Another kind must not spare a report the replay, nor must a report of all gates its parts."""
+    gate_report(place)
+    made = json.loads(Path("report.json").read_bytes())
+    whole = {**made, "kind": "all", "gates": [], "metrics": {}, "reasons": [], "details": {}}
+    whole |= {"offenders": [], "decision": "no_ship"}
+    changed = {**made, "decision": "no_ship"}
+    cases = (
+        ({**whole, "parts": {"rag": made}}, 0, ""),
+        ({**whole, "parts": {"rag": changed}}, 4, "AF715"),
+        ({**whole, "parts": {"x": {**whole, "kind": "x"}}}, 2, "AF714"),
+        ({**whole, "decision": "ship"}, 2, "AF714"),
+        ({**whole, "kind": "other"}, 2, "AF714"),
+    )
+    for value, code, fault in cases:
+        Path("changed.json").write_text(json.dumps(value))
+        done = run("attest", "changed.json", "--key", "alice.pem")
+        assert (done.exit_code, done.stderr[: len(fault)]) == (code, fault), done.output
+
+
+@pytest.fixture
+def linked(place: Path) -> list[Any]:
+    """The linked receipts of 25 checks in linked.json, and each in a file of its own."""
+    shutil.copytree(ROOT / "samples" / "answers", place / "answers")
+    run("keys", "new", "--project", "answers")
+    (check, *_) = json.loads(Path("answers/checks.json").read_bytes())["checks"]
+    Path("many.json").write_text(json.dumps([{**check, "id": f"c{at}"} for at in range(25)]))
+    tools = ("--project", "answers", "--tools", "answers/affidavit.toml")
+    done = run("answer", "many.json", "--split", *tools, "-o", "linked.json")
+    assert done.exit_code == 0, done.output
+    made: list[Any] = json.loads(Path("linked.json").read_bytes())["receipts"]
+    for number, receipt in enumerate(made, 1):
+        Path(f"{number}.json").write_text(json.dumps(receipt))
+    return made
+
+
+def test_one_of_several_linked_receipts_is_not_attested(linked: list[Any]) -> None:
+    """Verified alone it is exit 3: another one may contradict what it supports."""
+    assert len(linked) == 2
+    for name in ("1.json", "linked.json"):
+        done = run("attest", name, "--key", "alice.pem")
+        assert (done.exit_code, done.stderr[:5]) == (3, "AF730")
+        assert not Path(f"{name}.dsse.json").exists()
+
+
+def test_commands_for_one_receipt_say_what_to_do_with_linked_ones(linked: list[Any]) -> None:
+    stamp = ("--authority", "http://127.0.0.1:1")
+    for done in (run("replay", "linked.json"), run("receipt", "stamp", "linked.json", *stamp)):
+        assert (done.exit_code, done.stderr[:5]) == (2, "AF320")
+        assert "it holds linked receipts" in done.stderr
+
+
+def test_a_receipt_that_cannot_be_replayed_is_not_attested(linked: list[Any]) -> None:
+    """Whoever invents a rule could have any verdict signed."""
+    body = {key: value for key, value in linked[0].items() if key not in ("signature", "linked")}
+    body |= {"confidence_rule": "answer-conf/9", "verdict": "supported", "checks": []}
+    del body["receipt_id"]
+    Path("invented.json").write_text(json.dumps(seal_receipt(body, BOB)))
+    done = run("attest", "invented.json", "--key", "alice.pem")
+    assert (done.exit_code, done.stderr[:5]) == (3, "AF377")
+    assert not Path("invented.json.dsse.json").exists()
 
 
 def test_ledgers_are_attested_if_they_replay(place: Path) -> None:
