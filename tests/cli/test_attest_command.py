@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from base64 import b64decode
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,18 @@ from tests.cli.stamp_server import serving
 from tests.repository import ROOT
 from tests.seal.authority import found_authority
 
-from affidavit.seal.crypto import spki_from_raw, to_base64
-from affidavit.seal.keys import plain_pem, signing_key_from
+from affidavit.reports.json_text import json_bytes
+from affidavit.seal.crypto import spki_from_raw, to_base64, to_base64url
+from affidavit.seal.keys import (
+    KeyRecord,
+    KeyRegistry,
+    KeyStatus,
+    key_id_of,
+    plain_pem,
+    registry_document,
+    signing_key_from,
+)
+from affidavit.seal.receipts import seal_receipt
 
 ALICE, BOB = (signing_key_from(bytes(range(at, at + 32))) for at in (10, 20))
 RUN = ROOT / "samples" / "runs" / "support.jsonl"
@@ -319,6 +330,68 @@ def test_windows_and_options_beside_a_policy(place: Path) -> None:
     assert "--keys stands in the policy" in done.stderr
 
 
+def listed_under(prefix: str, name: str) -> None:
+    """Write a keys document that lists Alice's key under another id."""
+    raw = ALICE.public.raw
+    Path(name).write_text(json.dumps({key_id_of(prefix, raw): to_base64url(raw)}))
+
+
+def test_one_key_under_two_ids_is_one_key(place: Path) -> None:
+    """The signer chooses the id in an envelope, so an id must not choose the window or the role."""
+    listed_under("df", "again.json")
+    two = POLICY.replace("bob.pub", "again.json")
+    Path("release.toml").write_text(two)
+    run("attest", "run.tar.gz", "--key", "alice.pem")
+    assert verified(ATTESTED, "--policy", "release.toml")[0] == 0  # One key, with both roles.
+    role = '[[roles]]\nname = "review"\nthreshold = 1\n'
+    alone = two.replace(role, "").replace("review", "build")
+    Path("release.toml").write_text(alone.replace("threshold = 1", "threshold = 2"))
+    done = run("verify", ATTESTED, "--policy", "release.toml")
+    assert (done.exit_code, done.stderr[:5]) == (2, "AF696")
+    done = run("verify", ATTESTED, "-k", "alice.pub", "-k", "again.json", "--threshold", "2")
+    assert (done.exit_code, done.stderr[:5]) == (2, "AF696")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_narrower_window_of_a_key_counts(place: Path, first: bool) -> None:
+    listed_under("df", "again.json")
+    ends = "until = 2020-01-01T00:00:00Z\n"
+    begins = "from = 2019-01-01T00:00:00Z\n"
+    text = POLICY.replace("bob.pub", "again.json")
+    for name, wanted in (("alice.pub", ends if first else begins), ("again.json", "")):
+        text = text.replace(f'file = "{name}"\n', f'file = "{name}"\n{wanted}')
+    if not first:
+        text = text.replace('file = "again.json"\n', f'file = "again.json"\n{ends}')
+    Path("release.toml").write_text(text)
+    run("attest", "run.tar.gz", "--key", "alice.pem")
+    for key_id in (ALICE.public.id, key_id_of("df", ALICE.public.raw)):
+        envelope = json.loads(Path(ATTESTED).read_bytes())
+        envelope["signatures"][0]["keyid"] = key_id
+        Path(ATTESTED).write_text(json.dumps(envelope))
+        code, found = verified(ATTESTED, "--policy", "release.toml")
+        assert (code, code_of(found)) == (1, "key.validity")
+
+
+def test_a_retired_key_of_one_file_is_retired_in_all(place: Path) -> None:
+    record = KeyRecord(
+        key=ALICE.public,
+        active_from=datetime(2020, 1, 1, tzinfo=UTC),
+        status=KeyStatus.RETIRED,
+        retired_at=datetime(2021, 1, 1, tzinfo=UTC),
+    )
+    registry = KeyRegistry((record,), None, 1, record.active_from)
+    Path("registry.json").write_bytes(json_bytes(registry_document(registry)))
+    listed_under("df", "again.json")
+    run("attest", "run.tar.gz", "--key", "alice.pem")
+    envelope = json.loads(Path(ATTESTED).read_bytes())
+    envelope["signatures"][0]["keyid"] = key_id_of("df", ALICE.public.raw)
+    Path(ATTESTED).write_text(json.dumps(envelope))
+    two = POLICY.replace("bob.pub", "again.json").replace("alice.pub", "registry.json")
+    Path("release.toml").write_text(two)
+    code, found = verified(ATTESTED, "--policy", "release.toml")
+    assert (code, code_of(found)) == (1, "key.validity")
+
+
 def test_time_stamps_and_sigstore_bundles(place: Path) -> None:
     authority = found_authority(place)
     with serving(lambda request: (200, authority.answer_to(request))) as url:
@@ -380,6 +453,33 @@ def test_options_for_attestations_are_refused_for_receipts(place: Path) -> None:
     assert run("verify", ATTESTED, "--routes", "x.yaml", "-k", "alice.pub").exit_code == 2
 
 
+IGNORED = {
+    "a policy for a bundle": ("run.tar.gz", "--policy", "release.toml"),
+    "keys for a bundle": ("run.tar.gz", "--keys", "alice.pub"),
+    "a threshold for a bundle": ("run.tar.gz", "--threshold", "2"),
+    "a log for a bundle": ("run.tar.gz", "--log-key", "x"),
+    "a time stamp for a bundle": ("run.tar.gz", "--require-timestamp"),
+    "a policy for the proof of an event": (
+        *("p.json", "--subject", "e.json", "--root", "x", "--policy", "release.toml"),
+    ),
+    "a root for an attestation": (ATTESTED, "--keys", "alice.pub", "--root", "x"),
+}
+
+
+@pytest.mark.parametrize("arguments", IGNORED.values(), ids=IGNORED.keys())
+def test_an_option_that_would_be_ignored_is_refused(
+    place: Path, arguments: tuple[str, ...]
+) -> None:
+    """A deploy step that names the bundle instead of its attestation must not end with 0."""
+    Path("release.toml").write_text(POLICY)
+    run("attest", "run.tar.gz", "--key", "alice.pem")
+    out = ("-o", "p.json", "--event-out", "e.json")
+    assert run("evidence", "prove", "run.tar.gz", "--event", "3", *out).exit_code == 0
+    done = run("verify", *arguments)
+    assert done.exit_code == 2
+    assert "is not for a file" in done.stderr or "is for the proof" in done.stderr
+
+
 def gate_report(place: Path) -> None:
     for name in ("gold.jsonl", "trace.jsonl"):
         shutil.copy(ROOT / "samples" / "gates" / name, place / name)
@@ -421,6 +521,69 @@ def test_receipts_are_attested(place: Path) -> None:
     Path("receipt.json").write_text(json.dumps({**receipt, "receipt_id": "ans_0000000000000000"}))
     done = run("attest", "receipt.json", "--key", "alice.pem")
     assert (done.exit_code, done.stderr[:5]) == (4, "AF322")
+
+
+def test_what_no_gate_decides_is_not_attested(place: Path) -> None:
+    """Another kind must not spare a report the replay, nor must a report of all gates its parts."""
+    gate_report(place)
+    made = json.loads(Path("report.json").read_bytes())
+    whole = {**made, "kind": "all", "gates": [], "metrics": {}, "reasons": [], "details": {}}
+    whole |= {"offenders": [], "decision": "no_ship"}
+    changed = {**made, "decision": "no_ship"}
+    cases = (
+        ({**whole, "parts": {"rag": made}}, 0, ""),
+        ({**whole, "parts": {"rag": changed}}, 4, "AF715"),
+        ({**whole, "parts": {"x": {**whole, "kind": "x"}}}, 2, "AF714"),
+        ({**whole, "decision": "ship"}, 2, "AF714"),
+        ({**whole, "kind": "other"}, 2, "AF714"),
+    )
+    for value, code, fault in cases:
+        Path("changed.json").write_text(json.dumps(value))
+        done = run("attest", "changed.json", "--key", "alice.pem")
+        assert (done.exit_code, done.stderr[: len(fault)]) == (code, fault), done.output
+
+
+@pytest.fixture
+def linked(place: Path) -> list[Any]:
+    """The linked receipts of 25 checks in linked.json, and each in a file of its own."""
+    shutil.copytree(ROOT / "samples" / "answers", place / "answers")
+    run("keys", "new", "--project", "answers")
+    (check, *_) = json.loads(Path("answers/checks.json").read_bytes())["checks"]
+    Path("many.json").write_text(json.dumps([{**check, "id": f"c{at}"} for at in range(25)]))
+    tools = ("--project", "answers", "--tools", "answers/affidavit.toml")
+    done = run("answer", "many.json", "--split", *tools, "-o", "linked.json")
+    assert done.exit_code == 0, done.output
+    made: list[Any] = json.loads(Path("linked.json").read_bytes())["receipts"]
+    for number, receipt in enumerate(made, 1):
+        Path(f"{number}.json").write_text(json.dumps(receipt))
+    return made
+
+
+def test_one_of_several_linked_receipts_is_not_attested(linked: list[Any]) -> None:
+    """Verified alone it is exit 3: another one may contradict what it supports."""
+    assert len(linked) == 2
+    for name in ("1.json", "linked.json"):
+        done = run("attest", name, "--key", "alice.pem")
+        assert (done.exit_code, done.stderr[:5]) == (3, "AF730")
+        assert not Path(f"{name}.dsse.json").exists()
+
+
+def test_commands_for_one_receipt_say_what_to_do_with_linked_ones(linked: list[Any]) -> None:
+    stamp = ("--authority", "http://127.0.0.1:1")
+    for done in (run("replay", "linked.json"), run("receipt", "stamp", "linked.json", *stamp)):
+        assert (done.exit_code, done.stderr[:5]) == (2, "AF320")
+        assert "it holds linked receipts" in done.stderr
+
+
+def test_a_receipt_that_cannot_be_replayed_is_not_attested(linked: list[Any]) -> None:
+    """Whoever invents a rule could have any verdict signed."""
+    body = {key: value for key, value in linked[0].items() if key not in ("signature", "linked")}
+    body |= {"confidence_rule": "answer-conf/9", "verdict": "supported", "checks": []}
+    del body["receipt_id"]
+    Path("invented.json").write_text(json.dumps(seal_receipt(body, BOB)))
+    done = run("attest", "invented.json", "--key", "alice.pem")
+    assert (done.exit_code, done.stderr[:5]) == (3, "AF377")
+    assert not Path("invented.json.dsse.json").exists()
 
 
 def test_ledgers_are_attested_if_they_replay(place: Path) -> None:

@@ -149,8 +149,34 @@ def test_a_witness_cosigns_what_continues(log: Path) -> None:
     assert (done.exit_code, done.stderr[:5]) == (4, "AF724")
 
 
+def test_a_witness_does_not_compare_a_log_with_itself(log: Path) -> None:
+    options = (*LOG_KEY, "--witness", "w.example", "--key", "bob.pem")
+    done = run("log", "cosign", "log", *options, "--seen", "log/checkpoint")
+    assert done.exit_code == 2
+    assert "w.example" not in Path("log/checkpoint").read_text()
+
+
+def test_a_sigstore_bundle_is_not_overwritten(log: Path) -> None:
+    made = ("--key", "bob.pem", "-o", "bob.json", "--sigstore", "bob.sigstore.json")
+    assert run("attest", "run.tar.gz", *made).exit_code == 0
+    before = Path("bob.sigstore.json").read_bytes()
+    done = run("log", "append", "log", "bob.json", "bob.sigstore.json", "--key", "alice.pem")
+    assert (done.exit_code, done.stderr[:5]) == (2, "AF690")
+    assert Path("bob.sigstore.json").read_bytes() == before
+    assert "x-affidavit" not in json.loads(Path("bob.json").read_bytes())
+
+
 def test_what_is_no_log(log: Path) -> None:
-    assert run("log", "append", "none", "0.json", "--key", "alice.pem").stderr[:5] == "AF727"
+    witness = ("--witness", "w.example", "--seen", "seen", "--key", "bob.pem")
+    for done in (
+        run("log", "append", "none", "0.json", "--key", "alice.pem"),
+        run("log", "check", "none", *LOG_KEY),
+        run("log", "prove", "none", "0.json", *LOG_KEY),
+        run("log", "cosign", "none", *LOG_KEY, *witness),
+    ):
+        assert (done.exit_code, done.stderr[:5]) == (2, "AF729")
+        assert "affidavit log init" in done.stderr
+    assert not Path("none").exists()
     again = run("log", "init", "log", "--origin", "example.org/ai", "--key", "alice.pem")
     assert again.stderr[:5] == "AF727"
     named = run("log", "init", "new", "--origin", "a b", "--key", "alice.pem")

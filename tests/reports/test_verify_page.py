@@ -14,13 +14,29 @@ from tests.cli.running import run
 from tests.cli.test_attest_command import ALICE, BOB, RUN, public_pem
 from tests.conformance.test_attestation_adversarial import GOOD, WIRE, order, with_signature
 from tests.seal.attesting import DIGESTS, LOG_KEY, STATEMENT, THIRD_KEY, logged, signed
-from tests.seal.samples import KEY, OTHER_KEY
+from tests.seal.samples import KEY, MADE, NOW, OTHER_KEY
 
+from affidavit.app.verify import verify_steps
+from affidavit.base.canonical import jcs
+from affidavit.base.errors import AffidavitError
 from affidavit.base.json_values import JsonValue
 from affidavit.reports.verify_page import verify_page, verify_page_policy
 from affidavit.seal.crypto import spki_from_raw, to_base64
 from affidavit.seal.dsse import envelope_bytes
-from affidavit.seal.keys import plain_pem
+from affidavit.seal.keys import (
+    KeyRegistry,
+    key_id_of,
+    plain_pem,
+    registry_document,
+    trusted_keys_from,
+)
+from affidavit.seal.receipts import (
+    ReceiptTrust,
+    anchor_member,
+    canonical_forms,
+    receipt_from,
+    seal_receipt,
+)
 from affidavit.seal.transparency import LOG_SIGNATURE, note_key
 
 
@@ -60,6 +76,7 @@ def verify(
     subject: bytes | None = None,
     log_key: str | None = None,
     threshold: int = 1,
+    root: str | None = None,
 ) -> dict[str, Any]:
     """Verify a file in the page and return what it found."""
 
@@ -72,7 +89,8 @@ def verify(
     found = page.evaluate(
         "(async () => { const keys = [];"
         f"for (const key of [{listed}]) keys.push(...await affidavit.readKeys(key));"
-        f"const options = {{keys, logKey: {log}, threshold: {threshold}, subject: {about}}};"
+        f"const options = {{keys, logKey: {log}, threshold: {threshold}, subject: {about},"
+        f"root: {json.dumps(root)}}};"
         f"return JSON.stringify(await affidavit.verifyFile({shown(file)}, options)); }})()"
     )
     result: dict[str, Any] = json.loads(found)
@@ -117,7 +135,10 @@ def test_what_does_not_hold(page: Page, place: Path) -> None:
         "another log": (verify(page, attested, (alice,), bundle, other), "AF721"),
         "another log key": (verify(page, attested, (alice,), bundle, wrong), "AF721"),
         "a cut bundle": (verify(page, bundle[:-9]), "AF601"),
-        "more behind it": (verify(page, bundle + b"\0"), "AF601"),
+        "more behind it": (verify(page, bundle + b"\0"), "AF603"),
+        "much more": (verify(page, bundle + b"x" * 100_000), "AF603"),
+        "a second one": (verify(page, bundle + bundle), "AF602"),
+        "a changed one": (verify(page, bundle[:-99] + b"x" + bundle[-98:]), "AF601"),
     }
     assert {name: found["code"] for name, (found, _) in cases.items()} == {
         name: code for name, (_, code) in cases.items()
@@ -185,6 +206,138 @@ def test_false_proofs(page: Page) -> None:
     keys = (public_pem(KEY).encode(),)
     assert verify(page, displaced, keys, b"{}", LOG_KEY.text)["code"] == "AF722"
     assert verify(page, envelope_bytes(moved), keys, b"{}", LOG_KEY.text)["code"] == "AF723"
+
+
+NUMBERS: list[JsonValue] = [0, -7, 1.0, -0.0, 0.0001, 1e-05, -1.5e-07, 123.25, 1e15, 1e16, 5e-324]
+BODY: dict[str, JsonValue] = {
+    "schema": "answer/v1",
+    "generated_at": "2026-01-02T03:04:05Z",
+    "numbers": NUMBERS,
+    "z\U0001f600": {"b": '\u007f\u2028\n"', "\uffff": None, "\U0001f600": True, "a": "é"},
+}
+SEALED = seal_receipt(BODY, KEY)
+RETIRED = KeyRegistry().with_new(KEY.public, MADE).with_retired(KEY.public.id, NOW, NOW)
+STOLEN = RETIRED.with_compromised(KEY.public.id, MADE, "lost", NOW)
+FLAT: dict[str, JsonValue] = {KEY.public.id: KEY.public.text}
+
+
+def receipts() -> Iterator[tuple[str, JsonValue, tuple[JsonValue, ...]]]:
+    """Yield receipts with keys documents; most receipts were changed after they were signed."""
+    signature: Any = SEALED["signature"]
+    digest = canonical_forms(SEALED).anchor_digest
+    yield "no anchor", SEALED, (FLAT,)
+    yield "a self anchor", {**SEALED, "anchor": anchor_member(digest)}, (FLAT,)
+    yield "another anchor", {**SEALED, "anchor": anchor_member("0" * 64)}, (FLAT,)
+    yield "an unknown anchor", {**SEALED, "anchor": {"status": "moon"}}, (FLAT,)
+    yield "no key", SEALED, ()
+    yield "another content", {**SEALED, "numbers": []}, (FLAT,)
+    yield "1 for 1.0", {**SEALED, "numbers": [0, -7, 1, *NUMBERS[3:]]}, (FLAT,)
+    yield "another id", {**SEALED, "receipt_id": "ans_0"}, (FLAT,)
+    yield "another suite", {**SEALED, "signature": {**signature, "alg": "none"}}, (FLAT,)
+    yield "no base64", {**SEALED, "signature": {**signature, "sig": "*"}}, (FLAT,)
+    yield "the future", seal_receipt({**BODY, "generated_at": "9999-01-01T00:00:00Z"}, KEY), (FLAT,)
+    for name, registry in (("retired", RETIRED), ("stolen", STOLEN)):
+        document = registry_document(registry)
+        yield name, SEALED, (document,)
+        yield f"{name}, and a flat list", SEALED, (document, FLAT)
+    late = seal_receipt({**BODY, "generated_at": "2020-01-01T00:00:00Z"}, KEY)
+    yield "before the key", late, (registry_document(RETIRED),)
+
+
+def test_receipts_have_the_steps_and_codes_of_the_command(page: Page) -> None:
+    for name, value, documents in receipts():
+        trust = ReceiptTrust(trusted_keys_from(documents))
+        wanted = verify_steps(receipt_from(value), trust, NOW).steps[:4]
+        found = verify(page, json.dumps(value).encode(), tuple(map(jcs, documents)))
+        seen = [(each["name"], each["status"], each["code"]) for each in found["steps"]]
+        assert seen[:4] == [(each.name, each.status.value, each.code) for each in wanted], name
+        assert [(each[0], each[1]) for each in seen[4:]] == [
+            ("evidence", "skipped"),
+            ("replay", "skipped"),
+        ]
+        assert found["valid"] == all(each.code is None for each in wanted)
+
+
+MALFORMED: dict[str, Any] = {
+    "another version": {**SEALED, "schema": "answer/v9"},
+    "no id": {key: value for key, value in SEALED.items() if key != "receipt_id"},
+    "no time": {**SEALED, "generated_at": "now"},
+    "no signature": {key: value for key, value in SEALED.items() if key != "signature"},
+    "more in the signature": {**SEALED, "signature": {**FLAT, "alg": "x"}},
+    "an anchor that is none": {**SEALED, "anchor": []},
+    "more in the anchor": {**SEALED, "anchor": {**anchor_member("0" * 64), "x": 1}},
+    "half a digest": {**SEALED, "anchor": anchor_member("0" * 63)},
+    "a token that is none": {**SEALED, "anchor": {**anchor_member("0" * 64, b"x"), "token": "*"}},
+}
+
+
+@pytest.mark.parametrize("value", MALFORMED.values(), ids=MALFORMED.keys())
+def test_malformed_receipts_have_the_codes_of_the_command(page: Page, value: Any) -> None:
+    with pytest.raises(AffidavitError) as refused:
+        receipt_from(value)
+    found = verify(page, json.dumps(value).encode(), (jcs(FLAT),))
+    assert (found["valid"], found["code"]) == (False, refused.value.fault.code)
+
+
+def test_linked_receipts(page: Page) -> None:
+    changed = {**SEALED, "receipt_id": "ans_0"}
+    for linked, wanted in (([SEALED, SEALED], None), ([SEALED, changed], "AF322"), ([], "AF320")):
+        found = verify(page, json.dumps({"receipts": linked}).encode(), (jcs(FLAT),))
+        assert found["code"] == wanted
+        assert found["valid"] == (wanted is None)
+    assert [each["name"] for each in found["steps"]] == ["receipt"]
+
+
+def test_the_proof_of_an_event(page: Page, place: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        out = ("-o", "event.proof.json", "--event-out", "event.json")
+        assert run("evidence", "prove", "run.tar.gz", "--event", "3", *out).exit_code == 0
+    raw, event = (place / "event.proof.json").read_bytes(), (place / "event.json").read_bytes()
+    proof = json.loads(raw)
+    root = proof["merkle_root"]
+
+    def code(changed: dict[str, Any], about: bytes | None, trusted: str | None) -> str | None:
+        found = verify(page, json.dumps(changed).encode(), subject=about, root=trusted)
+        assert found["valid"] == (found["code"] is None)
+        answer: str | None = found["code"]
+        return answer
+
+    assert code(proof, event, root) is None
+    assert code(proof, event, None) == "AF633"
+    assert code(proof, None, root) == "AF633"
+    assert code({**proof, "x": 1}, event, root) == "AF633"
+    assert code({**proof, "merkle": "other"}, event, root) == "AF633"
+    assert code(proof, b"[]", root) == "AF633"
+    assert code(proof, event, "sha256:" + "0" * 64) == "AF634"
+    assert code(proof, event, "0" * 64) == "AF045"
+    assert code({**proof, "event": 2}, event, root) == "AF634"
+    assert code({**proof, "path": proof["path"][1:]}, event, root) == "AF634"
+    assert code({**proof, "merkle_root": "sha256:" + "0" * 64}, event, root) == "AF634"
+    other = json.dumps({**json.loads(event), "type": "assay.other"}).encode()
+    assert code(proof, other, root) == "AF634"
+
+
+def test_a_lifecycle_holds_whatever_id_the_signer_names(page: Page, place: Path) -> None:
+    """A list without lifecycles, under another id, does not make a stolen key good again."""
+    listed = jcs({key_id_of("df", KEY.public.raw): KEY.public.text})
+    stolen = jcs(registry_document(STOLEN))
+    for id in (KEY.public.id, key_id_of("df", KEY.public.raw)):
+        made = json.loads(envelope_bytes(signed()))
+        made["signatures"][0]["keyid"] = id
+        raw = json.dumps(made).encode()
+        for keys in ((stolen, listed), (listed, stolen)):
+            assert verify(page, raw, keys, b"{}")["code"] == "AF335"
+
+
+def test_proofs_of_logs_that_nobody_named_count_for_nothing(page: Page) -> None:
+    made = logged(signed())
+    other = logged(signed(), key=note_key("example.org/other", LOG_SIGNATURE, LOG_KEY.raw))
+    keys = (public_pem(KEY).encode(),)
+    both = replace(made, log_proofs=(*made.log_proofs, *other.log_proofs))
+    # The log is the fifth step; what the statement is about is not {}.
+    assert verify(page, envelope_bytes(both), keys, b"{}", LOG_KEY.text)["code"] == "AF706"
+    assert verify(page, envelope_bytes(other), keys, b"{}", LOG_KEY.text)["code"] == "AF721"
 
 
 WEAK = {

@@ -63,7 +63,14 @@ from affidavit.seal.statement import (
     statement_bytes,
     verdict_of,
 )
-from affidavit.seal.transparency import Checkpoint, LogTrust, proof_from, sign_checkpoint
+from affidavit.seal.transparency import (
+    LOG_SIGNATURE,
+    Checkpoint,
+    LogTrust,
+    note_key,
+    proof_from,
+    sign_checkpoint,
+)
 
 ID, OTHER_ID = KEY.public.id, OTHER_KEY.public.id
 REGISTRY = KeyRegistry().with_new(KEY.public, MADE - DAY)
@@ -123,7 +130,7 @@ WINDOWS = {
 
 @pytest.mark.parametrize(("window", "wanted"), WINDOWS.values(), ids=WINDOWS.keys())
 def test_the_window_of_a_policy(window: KeyWindow, wanted: str) -> None:
-    assert fault_of(verify(signed(), replace(TRUST, windows={ID: window}))) == wanted
+    assert fault_of(verify(signed(), replace(TRUST, windows={KEY.public.raw: window}))) == wanted
 
 
 def stamped(envelope: Envelope, authority: Authority) -> Envelope:
@@ -185,6 +192,16 @@ def test_what_is_said_about_logs() -> None:
     found = verify(made, required)
     assert found.log is not None
     assert (found.log.origin, found.log.index, found.log.size) == (LOG_KEY.name, 4, 5)
+    # Proofs of logs that nobody named count for nothing, wherever they stand.
+    other = note_key("example.org/other", LOG_SIGNATURE, LOG_KEY.raw)
+    of_other = logged(signed(), key=other).log_proofs
+    for proofs in ((*of_other, *made.log_proofs), (*made.log_proofs, *of_other)):
+        found = verify(replace(made, log_proofs=proofs), required)
+        assert found.log is not None
+        assert found.log.origin == LOG_KEY.name
+    assert fault_of(verify(replace(made, log_proofs=of_other), required)) == "log.checkpoint"
+    junk = replace(made, log_proofs=("junk", *made.log_proofs))
+    assert fault_of(verify(junk, required)) == "log.format"
     witnessed = replace(required, log=LogTrust((LOG_KEY,), (), 1))
     assert fault_of(verify(made, witnessed)) == "log.witnesses"
 
@@ -200,11 +217,11 @@ def test_a_proof_without_its_entry_is_checked_all_the_same() -> None:
 
 
 def test_roles_count_different_keys() -> None:
-    roles = (checked_role("build", 1, [ID]), checked_role("review", 1, [OTHER_ID]))
+    roles = (checked_role("build", 1, [KEY.public]), checked_role("review", 1, [OTHER_KEY.public]))
     trust = AttestationTrust(keys=KEYS, roles=roles)
     assert fault_of(verify(signed(STATEMENT, KEY, OTHER_KEY), trust)) == "accept"
     assert fault_of(verify(signed(STATEMENT, KEY), trust)) == "dsse.threshold"
-    alone = AttestationTrust(keys=KEYS, roles=(checked_role("review", 1, [OTHER_ID]),))
+    alone = AttestationTrust(keys=KEYS, roles=(checked_role("review", 1, [OTHER_KEY.public]),))
     assert fault_of(verify(signed(STATEMENT, KEY), alone)) == "key.usage"
 
 

@@ -39,7 +39,7 @@ from affidavit.seal.dsse import (
     envelope_from_sigstore,
     is_sigstore_bundle,
 )
-from affidavit.seal.keys import PublicKey, TrustedKeys, keys_by_id
+from affidavit.seal.keys import PublicKey, TrustedKeys
 from affidavit.seal.rfc3161 import token_from_file
 from affidavit.seal.statement import (
     Outcome,
@@ -285,10 +285,11 @@ def trust_from_policy(path: Path) -> AttestationTrust:
         raise document.error(f"version {policy.version} is not known", "version")
     if not policy.keys:
         raise document.error("it trusts no key", "keys")
-    groups = [trusted_keys([path.parent / each.file]) for each in policy.keys]
+    files = [path.parent / each.file for each in policy.keys]
+    groups = [trusted_keys([file]) for file in files]
     stamp, log, require = policy.time_stamp, policy.log, policy.require
     return AttestationTrust(
-        keys=_merged(groups),
+        keys=trusted_keys(files),
         roles=tuple(_roles(document, policy, groups)),
         windows=_windows(policy, groups),
         stamps=(
@@ -308,34 +309,31 @@ def trust_from_policy(path: Path) -> AttestationTrust:
     )
 
 
-def _merged(groups: Sequence[TrustedKeys]) -> TrustedKeys:
-    keys: list[PublicKey] = [key for group in groups for key in group.keys.values()]
-    records = {id: record for group in groups for id, record in group.records.items()}
-    return TrustedKeys(keys_by_id(keys), records)
-
-
 def _roles(
     document: ConfigDocument, policy: TrustPolicyV1, groups: Sequence[TrustedKeys]
 ) -> Sequence[Role]:
     declared = {role.name for role in policy.roles}
     if len(declared) != len(policy.roles) or not declared:
         raise document.error("it declares no role, or one twice", "roles")
-    members: dict[str, set[str]] = {name: set() for name in declared}
+    members: dict[str, list[PublicKey]] = {name: [] for name in declared}
     for at, (each, group) in enumerate(zip(policy.keys, groups, strict=True)):
         for name in each.roles:
             if name not in declared:
                 raise document.error(f"there is no role {name!r}", f"keys[{at}].roles")
-            members[name].update(group.keys)
+            members[name].extend(group.keys.values())
     return [checked_role(role.name, role.threshold, members[role.name]) for role in policy.roles]
 
 
-def _windows(policy: TrustPolicyV1, groups: Sequence[TrustedKeys]) -> dict[str, KeyWindow]:
-    return {
-        key_id: KeyWindow(each.since, each.until)
-        for each, group in zip(policy.keys, groups, strict=True)
-        for key_id in group.keys
-        if (each.since, each.until) != (None, None)
-    }
+def _windows(policy: TrustPolicyV1, groups: Sequence[TrustedKeys]) -> dict[bytes, KeyWindow]:
+    """Return the window of each key; of a key that is listed twice, what both windows share."""
+    found: dict[bytes, KeyWindow] = {}
+    for each, group in zip(policy.keys, groups, strict=True):
+        for key in group.keys.values():
+            known = found.get(key.raw, KeyWindow())
+            begins = [time for time in (known.not_before, each.since) if time is not None]
+            ends = [time for time in (known.not_after, each.until) if time is not None]
+            found[key.raw] = KeyWindow(max(begins, default=None), min(ends, default=None))
+    return found
 
 
 def log_trust(keys: Sequence[str], witnesses: Sequence[str] = (), threshold: int = 0) -> LogTrust:

@@ -32,6 +32,7 @@ from affidavit.base.timestamps import parse_nanoseconds
 from affidavit.checks.receipt import replay_body
 from affidavit.decision.decision import Decision, GateStatus
 from affidavit.decision.report import REPORT_SCHEMA, Report
+from affidavit.gates.metrics import METRICS_BY_KIND
 from affidavit.gates.report import parse_report
 from affidavit.ledger.adjudication import replay_ledger
 from affidavit.ledger.record import EDITIONS, ledger_from_json
@@ -42,6 +43,7 @@ from affidavit.packs.signals import REGISTRY_VERSION
 from affidavit.seal.bundle.container import DEFAULT_LIMITS, EVENTS, MANIFEST, BundleLimits
 from affidavit.seal.bundle.manifest import Manifest
 from affidavit.seal.bundle.reader import BundleReader, read_bundle
+from affidavit.seal.links import LINKED, LINKED_RECEIPTS
 from affidavit.seal.receipts import receipt_from_bytes
 from affidavit.seal.statement import (
     ASSAY,
@@ -379,6 +381,8 @@ def _document(name: str, opened: IO[bytes], reading: SubjectReading) -> SubjectS
     artifact = Artifact(name, digests_of(raw, reading.algorithms))
     members = value if isinstance(value, dict) else {}
     version = members.get("schema_version")
+    if members.keys() == {LINKED_RECEIPTS}:
+        raise AffidavitError(faults.ATTEST_LINKED)
     if members.get("schema") == _RECEIPT_SCHEMA:
         return _receipt(artifact, raw)
     if version in EDITIONS:
@@ -391,11 +395,16 @@ def _document(name: str, opened: IO[bytes], reading: SubjectReading) -> SubjectS
 
 def _receipt(artifact: Artifact, raw: bytes) -> SubjectSummary:
     receipt = receipt_from_bytes(raw)
+    if LINKED in receipt.value:
+        raise AffidavitError(faults.ATTEST_LINKED)
     found = receipt.forms.receipt_id
     if receipt.id != found:
         raise AffidavitError(receipt_faults.RECEIPT_ID, said=excerpt(receipt.id), found=found)
     replayed = replay_body(receipt.value, receipt.forms.content)
     _require_same(map(str, replayed.differences))
+    unknown = replayed.unreplayable or next(iter(replayed.unknown_evidence), None)
+    if unknown is not None:
+        raise AffidavitError(receipt_faults.RECEIPT_UNREPLAYABLE, what=unknown)
     checks = receipt.value.get("checks")
     tests = tuple(
         (excerpt(str(each.get("id"))), _VERDICTS.get(str(each.get("verdict")), Outcome.NOT_TESTED))
@@ -451,9 +460,15 @@ def _ledger(artifact: Artifact, raw: bytes) -> SubjectSummary:
 
 def _report(artifact: Artifact, value: Mapping[str, JsonValue]) -> SubjectSummary:
     report = parse_report(value)
-    # If its decision rests on rows that a report does not have, it is restated as it is.
-    with suppress(NotReplayableError):
-        _require_same(gate_differences(value))
+    parts = value.get("parts") if report.parts else None
+    for each in parts.values() if isinstance(parts, dict) else (value,):
+        kind = each.get("kind") if isinstance(each, dict) else None
+        if not isinstance(each, dict) or kind not in METRICS_BY_KIND:
+            problem = f"it has no gates that are known, and its kind is {excerpt(str(kind))}"
+            raise AffidavitError(faults.ATTEST_KIND, problem=problem)
+        # If its decision rests on rows that a report does not have, it is restated as it is.
+        with suppress(NotReplayableError):
+            _require_same(gate_differences(each))
     tests = tuple(_gate_tests(report))
     facts = AttestationPredicateV1(
         kind=SubjectKind.REPORT,

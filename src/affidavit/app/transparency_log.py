@@ -13,7 +13,8 @@ from affidavit.app.attestation_checks import read_envelope
 from affidavit.base.errors import AffidavitError, Where
 from affidavit.base.faults import attestation as faults
 from affidavit.base.files import read_bounded, write_atomically
-from affidavit.seal.dsse import Envelope, envelope_bytes, log_entry
+from affidavit.base.strict_json import read_json_file
+from affidavit.seal.dsse import Envelope, envelope_bytes, is_sigstore_bundle, log_entry
 from affidavit.seal.transparency import (
     COSIGNATURE,
     LOG_SIGNATURE,
@@ -56,8 +57,7 @@ def open_log_of(folder: Path, holder: KeyHolder) -> TileLog:
     """Open a log that this holder keeps; its name is that of its checkpoint."""
     path = folder / "checkpoint"
     if not may_exist(path):
-        problem = "there is no log; `affidavit log init` creates one"
-        raise AffidavitError(faults.LOG_STATE, Where(file=str(folder)), problem=problem)
+        raise AffidavitError(faults.LOG_NONE, Where(file=str(folder)))
     origin = _origin_of(path)
     return TileLog(folder, note_key(origin, LOG_SIGNATURE, holder.public.raw))
 
@@ -88,7 +88,7 @@ def append_files(
     The files are written after the log: a crash between leaves entries that `prove` finds.
     """
     log = open_log_of(folder, holder)
-    envelopes = [(path, read_envelope(path)) for path in paths]
+    envelopes = [(path, _envelope_for_proof(path)) for path in paths]
     _, before = log.checkpoint()
     known = {entry: index for index, entry in enumerate(log.entries(before.size))}
     entries = dict.fromkeys(log_entry(envelope) for _, envelope in envelopes)
@@ -103,6 +103,14 @@ def append_files(
         write_atomically(path, envelope_bytes(with_proof(envelope, proof, checkpoint.origin)))
         logged.append(LoggedFile(str(path), known[entry]))
     return _state(log.key, checkpoint), tuple(logged)
+
+
+def _envelope_for_proof(path: Path) -> Envelope:
+    value = read_json_file(path)
+    if is_sigstore_bundle(value):
+        problem = "it is a Sigstore bundle, which has no place for the proof of a log"
+        raise AffidavitError(faults.DSSE_FORMAT, Where(file=str(path)), problem=problem)
+    return read_envelope(path)
 
 
 def with_proof(envelope: Envelope, proof: LogProof, origin: str) -> Envelope:

@@ -151,7 +151,7 @@ class ReceiptInput(Struct, frozen=True):
 
     def receipt(self) -> Receipt:
         """Read the one receipt; an error names the file and the line."""
-        return self._read(receipt_from_bytes)
+        return self._read(_one_receipt_from_bytes)
 
     def receipts(self) -> tuple[Receipt, ...]:
         """Read the receipt, or all of a document that holds linked ones."""
@@ -171,6 +171,13 @@ class ReceiptInput(Struct, frozen=True):
 def is_linked_document(raw: bytes) -> bool:
     """Say whether a text starts as a document of linked receipts does."""
     return _LINKED_DOCUMENT.match(raw) is not None
+
+
+def _one_receipt_from_bytes(raw: bytes, limits: JsonLimits) -> Receipt:
+    if is_linked_document(raw):
+        problem = "it holds linked receipts; `affidavit verify` replays all of them"
+        raise AffidavitError(faults.RECEIPT_FORMAT, problem=problem)
+    return receipt_from_bytes(raw, limits)
 
 
 def _receipts_from_bytes(raw: bytes, limits: JsonLimits) -> tuple[Receipt, ...]:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import Struct
@@ -238,6 +238,14 @@ class VerifyOptions(Struct, frozen=True, kw_only=True):
     project: Path
 
 
+# Which of them decide on what is no attestation.
+_USED_OPTIONS: Final = {
+    "bundle": ("pack_names",),
+    "event_proof": ("subject", "root"),
+    "log_proof": ("log_keys", "at"),
+}
+
+
 def other_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of `affidavit verify` that are for other things than receipts."""
     path = click.Path(path_type=Path)
@@ -299,9 +307,20 @@ def find_other_kind(paths: Sequence[Path]) -> "VerifiableKind | None":
 def verify_other(
     terminal: Terminal, kind: "VerifiableKind", paths: Sequence[Path], options: VerifyOptions
 ) -> Exit:
-    """Verify attestations, bundles or proofs."""
+    """Verify attestations, bundles or proofs.
+
+    Options that a kind has no use for are refused: whoever names a policy or keys would take the
+    exit code for an answer about them.
+    """
     from affidavit.app.attestation_checks import VerifiableKind
 
+    if kind is VerifiableKind.ATTESTATION:
+        reject_options("is for the proof of an event", "root")
+    else:
+        used = _USED_OPTIONS[kind.value]
+        unused = (name for name in VerifyOptions.__struct_fields__ if name not in used)
+        shown = kind.value.replace("_", " ")
+        reject_options(f"is not for a file that is a {shown}; name its attestation", *unused)
     match kind:
         case VerifiableKind.ATTESTATION:
             return _verify_attestations(terminal, paths, options)

@@ -213,6 +213,8 @@ def cosign(
     from affidavit.app.clock import datetime_of
     from affidavit.app.transparency_log import cosign_log
 
+    # Compared with itself, every log continues.
+    require_output_paths([seen], [log / "checkpoint"])
     (holder,) = key_holders([] if key is None else [key], project)
     state = cosign_log(log, _log_key(log_key), witness, holder, seen=seen, at=datetime_of(None))
     _print_state(terminal, state, f"Cosigned {state.origin}")

@@ -1,4 +1,4 @@
-"""The page that verifies attestations in a browser: one file, no network, a strict policy."""
+"""The page that verifies files in a browser: one file, no network, a strict policy."""
 
 import hashlib
 from base64 import b64encode

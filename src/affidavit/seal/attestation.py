@@ -30,7 +30,7 @@ from affidavit.seal.statement import (
     require_subjects,
     statement_from,
 )
-from affidavit.seal.transparency import LoggedEntry, LogTrust, check_proof
+from affidavit.seal.transparency import LoggedEntry, LogTrust, check_proof, is_proof_of
 from affidavit.seal.verification import StepStatus, VerificationStep
 
 ATTESTATION_SIGNING: Final = "attestation-signing"
@@ -52,11 +52,14 @@ class AttestationStep(StrEnum):
 
 
 class Role(Struct, frozen=True):
-    """How many different keys of a group have to sign."""
+    """How many different keys of a group have to sign.
+
+    Keys are held raw: a key may have several ids, and the signer chooses the one in an envelope.
+    """
 
     name: str
     threshold: int
-    key_ids: frozenset[str]
+    keys: frozenset[bytes]
 
 
 class KeyWindow(Struct, frozen=True):
@@ -92,7 +95,7 @@ class AttestationTrust(Struct, frozen=True, kw_only=True):
 
     keys: TrustedKeys
     roles: tuple[Role, ...]
-    windows: Mapping[str, KeyWindow] = {}
+    windows: Mapping[bytes, KeyWindow] = {}
     stamps: TimeStampTrust | None = None
     stamp_required: bool = False
     log: LogTrust | None = None
@@ -102,15 +105,17 @@ class AttestationTrust(Struct, frozen=True, kw_only=True):
 
 def any_key_trust(keys: TrustedKeys, threshold: int = 1) -> AttestationTrust:
     """Return the trust in keys without a policy: enough of them have signed, whichever."""
-    return AttestationTrust(keys=keys, roles=(checked_role("signers", threshold, keys.keys),))
+    return AttestationTrust(
+        keys=keys, roles=(checked_role("signers", threshold, keys.keys.values()),)
+    )
 
 
-def checked_role(name: str, threshold: int, key_ids: Iterable[str]) -> Role:
+def checked_role(name: str, threshold: int, keys: Iterable[PublicKey]) -> Role:
     """Return a role; raise if its threshold checks nothing or cannot be met."""
-    ids = frozenset(key_ids)
-    if not 1 <= threshold <= len(ids):
+    raw = frozenset(key.raw for key in keys)
+    if not 1 <= threshold <= len(raw):
         raise AffidavitError(faults.POLICY_THRESHOLD, found=threshold, what=excerpt(name))
-    return Role(name, threshold, ids)
+    return Role(name, threshold, raw)
 
 
 class SignedKey(Struct, frozen=True):
@@ -253,13 +258,13 @@ def _require_roles(envelope: Envelope, signers: Sequence[Signer], roles: Sequenc
         hint = envelope.signatures[0].key_id or "the key of the signature"
         raise AffidavitError(key_faults.KEY_UNTRUSTED, key_id=excerpt(hint, 80))
     for signer in signers:
-        if not any(signer.key.id in role.key_ids for role in roles):
+        if not any(signer.key.raw in role.keys for role in roles):
             raise AffidavitError(
                 key_faults.KEY_USAGE, key_id=signer.key.id, found="no role of the policy"
             )
     counts = []
     for role in roles:
-        found = sum(signer.key.id in role.key_ids for signer in signers)
+        found = sum(signer.key.raw in role.keys for signer in signers)
         counts.append(f"{found} of {role.threshold} {role.name}")
         if found < role.threshold:
             problem = (
@@ -314,7 +319,7 @@ def _require_usable(
     Without a time stamp only the verifier's clock is known, so a key whose time is over is not
     believed: whoever has it now could have signed now.
     """
-    record, window = trust.keys.records.get(key.id), trust.windows.get(key.id, KeyWindow())
+    record, window = trust.keys.records.get(key.id), trust.windows.get(key.raw, KeyWindow())
     if record is not None and record.use not in _USES:
         found = excerpt(record.use)
         raise AffidavitError(key_faults.KEY_USAGE, key_id=key.id, found=found)
@@ -352,9 +357,10 @@ def _check_log(
         told = "no log is named to check it with" if has_proof else "there is no proof of a log"
         progress.skipped(step, told)
         return
-    # The newest proof is the last; every one has to hold.
-    entry = log_entry(envelope)
-    found = [check_proof(text, entry, trust.log, at) for text in envelope.log_proofs][-1]
+    # The newest proof is the last. Every one has to hold, except those of logs that nobody named.
+    entry, log = log_entry(envelope), trust.log
+    known = [text for text in envelope.log_proofs if is_proof_of(text, log.keys)]
+    found = [check_proof(text, entry, log, at) for text in known or envelope.log_proofs][-1]
     progress.log = found
     seen = f", seen by {', '.join(found.witnesses)}" if found.witnesses else ""
     progress.passed(step, f"entry {found.index} of {found.size} in {found.origin}{seen}")

@@ -18,7 +18,7 @@ from affidavit.base.exits import Exit
 from affidavit.base.faults import receipts as faults
 from affidavit.base.json_values import JsonValue
 
-_LINKED: Final = "linked"
+LINKED: Final = "linked"
 LINKED_RECEIPTS: Final = "receipts"
 """The one member of a document that holds the linked receipts of a request."""
 
@@ -52,7 +52,7 @@ class LinkedSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 def find_link(receipt: Mapping[str, JsonValue], key_id: str, content: bytes) -> ReceiptLink | None:
     """Return the link of a receipt, or None if it has none. Its shape was checked by the replay."""
-    link = receipt.get(_LINKED)
+    link = receipt.get(LINKED)
     if not isinstance(link, dict):
         return None
     number, digests = link.get("number"), link.get("checks_sha256")

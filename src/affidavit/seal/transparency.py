@@ -251,6 +251,12 @@ class LoggedEntry(Struct, frozen=True):
     witnesses: tuple[str, ...]
 
 
+def is_proof_of(text: str, keys: Iterable[NoteKey]) -> bool:
+    """Say whether a proof names one of these logs, or is malformed and so may be of any."""
+    origin = text.partition("\n\n")[2].partition("\n")[0]
+    return not _NAME.fullmatch(origin) or any(key.name == origin for key in keys)
+
+
 def check_proof(text: str, entry: bytes, trust: LogTrust, at: datetime) -> LoggedEntry:
     """Return what a proof shows about an entry, or raise the first error."""
     proof = proof_from(text)

@@ -66,6 +66,8 @@ class TileLog:
     def checkpoint(self) -> tuple[SignedNote, Checkpoint]:
         """Return the newest checkpoint, which the log has signed."""
         path = self.checkpoint_path
+        if not may_exist(path):
+            raise AffidavitError(faults.LOG_NONE, Where(file=str(self._folder)))
         try:
             raw = read_bounded(path, _MAX_CHECKPOINT_BYTES)
             return signed_checkpoint_from(raw.decode("utf-8", "replace"), (self.key,))
@@ -97,6 +99,7 @@ class TileLog:
 
     def update_checkpoint(self, change: Callable[[SignedNote, Checkpoint], SignedNote]) -> None:
         """Replace the newest checkpoint by the same one with other signatures."""
+        self.checkpoint()  # The lock would create the folder of a log that does not exist.
         with self._locked():
             self._write(self.checkpoint_path, change(*self.checkpoint()).text.encode())
 

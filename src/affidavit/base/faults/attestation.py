@@ -1,4 +1,4 @@
-"""Faults AF69x to AF72x: DSSE envelopes, in-toto statements, trust policies and logs of them."""
+"""Faults AF69x to AF73x: DSSE envelopes, in-toto statements, trust policies and logs of them."""
 
 from affidavit.base.errors import Fault
 from affidavit.base.exits import Exit
@@ -233,4 +233,20 @@ LOG_ENTRY = Fault(
     "log.entry",
     "{problem}",
     "append it with `affidavit log append`",
+)
+LOG_NONE = Fault(
+    "AF729",
+    "log.none",
+    "there is no log here",
+    "check the path, or create a log with `affidavit log init`",
+)
+
+# AF730: linked receipts.
+
+ATTEST_LINKED = Fault(
+    "AF730",
+    "attest.linked",
+    "these are linked receipts, or one of several, which alone says nothing about the others",
+    "verify them together with `affidavit verify`; attest receipts that are not linked",
+    Exit.UNKNOWN,
 )
