@@ -380,6 +380,13 @@ BATCH_EMPTY = Fault(
     "write one JSON object per line with id, answer and, if known, query",
     Exit.UNKNOWN,
 )
+ROW_WITHOUT_SOURCES = Fault(
+    "AF246",
+    "batch.no_sources",
+    "the row has no contexts, and no sources were given",
+    "name the column of the contexts with --map contexts=NAME, or give documents with --sources",
+    Exit.UNKNOWN,
+)
 ANSWER_EMPTY = Fault(
     "AF276",
     "answer.empty",
