@@ -105,6 +105,12 @@ SOURCE_TEXT = Fault(
     "a source is a path, and this is a text ({text!r})",
     "give texts as contexts, and paths as sources",
 )
+CONTEXT_TYPE = Fault(
+    "AF247",
+    "contexts.type",
+    "a context is a text or a Path, and this is of the type {type}",
+    "give a list of the texts of the passages, such as the page_content of each document",
+)
 SOURCE_SPECIAL = Fault(
     "AF217",
     "sources.special",
