@@ -108,12 +108,14 @@ class ImportedScoring:
     ) -> ContextRow:
         qid, answer = qid_of(trace), trace.answer_json
         number = self._rows[qid] = self._rows.get(qid, 0) + 1
+        # Our own traces have ids, and texts only as `contexts`: no ids does not mean no texts.
+        has_texts = not str(source.format).startswith("native") or "contexts" in (row.trace or {})
         return ContextRow(
             name=qid if number == 1 or source.appends else f"{qid}#{number}",
             question_id=row.repeats or qid,
             question=str((row.trace or {}).get("q") or (item.question if item else "")),
             answer=None if answer is None else answer.claim,
-            contexts=contexts_of(row, trace),
+            contexts=contexts_of(row, trace) if has_texts else None,
             references=(item.gold_claim_substr or ()) if item and item.answerable else (),
             citations=_cited_numbers(trace),
             expected=row.expected,
