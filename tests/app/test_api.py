@@ -73,6 +73,10 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], str]] = {
     "several lines are no path": ("A claim.", {"sources": POLICY}, "AF265"),
     "nothing is no path": ("A claim.", {"sources": ""}, "AF265"),
     "a zero byte is in no path": ("A claim.", {"sources": "a\0b"}, "AF265"),
+    "an object among contexts": ("A claim.", {"contexts": [POLICY, {"text": "x"}]}, "AF247"),
+    "one object for contexts": ("A claim.", {"contexts": {"text": POLICY}}, "AF247"),
+    "a missing context": ("A claim.", {"contexts": [POLICY, None]}, "AF247"),
+    "no contexts at all": ("A claim.", {"contexts": None}, "AF247"),
     "an answer that is its own source": (POLICY, {"contexts": POLICY}, "AF280"),
 }
 

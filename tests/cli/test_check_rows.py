@@ -99,7 +99,7 @@ def test_a_row_without_any_source_is_an_error_of_that_row() -> None:
     rows = [{"id": "a", "answer": RIGHT}, {"id": "b", "answer": RIGHT, "contexts": [POLICY]}]
     code, made = checked(lines(Path("rows.jsonl"), rows))
     assert code == 3
-    assert "AF215" in made["answers"][0]["error"]
+    assert "AF246" in made["answers"][0]["error"]
     assert made["answers"][1]["decision"] == "ship"
 
 
@@ -154,3 +154,30 @@ def test_one_answer_needs_sources_and_has_no_columns() -> None:
     told = run("check", "answer.md", "--sources", ".", "--map", "answer=x")
     assert told.exit_code == 2
     assert "is for a file of many answers" in told.stderr
+
+
+def test_a_row_without_contexts_says_how_to_name_them() -> None:
+    rows = [{"question": "Leave?", "answer": RIGHT, "found": [POLICY]}]
+    file = lines(Path("rows.jsonl"), rows)
+    code, made = checked(file)
+    assert code == 3
+    assert made["answers"][0]["error"].startswith("AF246")
+    assert "--map contexts=NAME" in made["answers"][0]["error"]
+    assert checked(file, "--map", "contexts=found")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff" + json.dumps({"question": "Leave?", "answer": WRONG, "contexts": [POLICY]}),
+        json.dumps(
+            {"question": "Leave?", "answer": WRONG, "contexts": [POLICY], "s": float("nan")}
+        ),
+        json.dumps([{"question": "Leave?", "answer": WRONG, "contexts": [POLICY]}]),
+    ],
+    ids=["a byte order mark", "a score that is NaN", "a list of rows"],
+)
+def test_rows_that_gate_rag_reads_are_read(text: str) -> None:
+    Path("rows.jsonl").write_text(text + "\n", encoding="utf-8")
+    code, made = checked("rows.jsonl")
+    assert (code, made["summary"]["contradicted"]) == (1, 1)

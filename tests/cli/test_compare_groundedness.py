@@ -34,6 +34,7 @@ def test_questions_that_lost_support_are_shown_side_by_side() -> None:
     assert told.exit_code == 1
     assert "of 6 items 0 became right and 5 wrong (p = 0.0312)" in told.stdout
     assert "q0 lost its support:" in told.stdout
+    assert "gold set" not in told.stdout
     assert "40 days of annual leave (contradicted; context 1:" in told.stdout
     assert "25 days of annual leave (supported)" in told.stdout
     made = json.loads(run("compare", before, now, "--json").stdout)

@@ -205,6 +205,15 @@ def test_rows_that_cannot_be_judged_are_counted() -> None:
     assert report["metrics"]["refusals"]["numerator"] == 1
 
 
+@pytest.mark.parametrize("answer", ["Yes.", "40", "```\nleave = 40\n```"])
+def test_an_answer_without_a_claim_was_not_measured(answer: str) -> None:
+    code, report = gate([GROUNDED, row("Are there 40 days of leave?", answer)])
+    assert (code, report["decision"]) == (3, "inconclusive")
+    assert report["metrics"]["groundedness"]["not_measured"] == 1
+    assert report["counts"]["rows_without_claims"] == 1
+    assert any("no claim was found" in each for each in report["warnings"])
+
+
 def test_the_report_is_the_same_for_any_processes_order_and_store() -> None:
     rows = [{**GROUNDED, "user_input": f"{n}?"} for n in range(12)] + [CHANGED, INVENTED, CHANGED]
     file = lines(Path("rows.jsonl"), rows)

@@ -51,6 +51,11 @@ FIGURES = {
         (3, 3, 2),
     ),
     "no answer is not measured": ("groundedness", [GOOD, RowCounts(NONE)], (3, 3, 1)),
+    "an answer without a claim is not measured": (
+        "contradicted",
+        [GOOD, RowCounts(S, has_contexts=True)],
+        (0, 3, 1),
+    ),
     "a refusal has no claims": ("groundedness", [GOOD, RowCounts(R)], (3, 3, 0)),
     "right citations": (
         "citation_precision",

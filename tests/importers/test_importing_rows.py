@@ -50,6 +50,37 @@ A, B = chunk_id_from_text("a"), chunk_id_from_text("b")
 
 ROWS: dict[str, tuple[object, str, object]] = {
     "a reference answer loses its full stop": ({**Q, "reference": "Five."}, SUBSTR, ("Five",)),
+    "documents of a table are passages": (
+        {"question": "q", "answer": "x", "documents": ["a", {"content": "b"}]},
+        FOUND,
+        (A, B),
+    ),
+    "sources that are objects are passages": (
+        {"question": "q", "answer": "x", "sources": [{"text": "a"}, {"page_content": "b"}]},
+        FOUND,
+        (A, B),
+    ),
+    "objects in one cell": (
+        {"question": "q", "answer": "x", "sources": "[{'text': 'a'}, {'text': 'b'}]"},
+        FOUND,
+        (A, B),
+    ),
+    "sources that are strings are paths": (
+        {"question": "q", "answer": "x", "sources": ["a", "b"]},
+        FOUND,
+        "absent",
+    ),
+    "sources without texts are not passages": (
+        {"question": "q", "answer": "x", "sources": [{"text": "a"}, {"url": "b"}]},
+        FOUND,
+        "absent",
+    ),
+    "no sources": ({"question": "q", "answer": "x", "sources": []}, FOUND, "absent"),
+    "contexts come before sources": (
+        {"question": "q", "answer": "x", "sources": [{"text": "b"}], "contexts": ["a"]},
+        FOUND,
+        (A,),
+    ),
     "several references": (
         {"question": "q", "ground_truths": ["a", "b"]},
         SUBSTR,

@@ -65,6 +65,48 @@ def test_a_budget_that_cannot_suffice_is_refused_unless_the_user_says_yes(tmp_pa
     assert "AF258" in stopped.stderr
 
 
+def gate(project: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    rows = [
+        {"question": f"{number}?", "answer": "Leave is 5 days.", "contexts": [f"{number} days."]}
+        for number in (1, 2, 2)
+    ]
+    (project / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    command = [
+        *(sys.executable, "-m", "affidavit", "gate", "rag", "rows.jsonl"),
+        *("--judge", "judge.toml", *more),
+    ]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+
+
+def test_a_gate_by_a_model_is_estimated_and_nothing_is_asked_twice(tmp_path: Path) -> None:
+    with serving(NOTHING) as server:
+        write_settings(tmp_path, server)
+        one = gate(tmp_path, "--sample", "1", "--no-cache")
+        assert len(server.requests) == 1
+        first = gate(tmp_path, "-j", "2")
+        assert len(server.requests) == 2
+        second = gate(tmp_path)
+        assert len(server.requests) == 2
+    assert [each.returncode for each in (one, first, second)] == [1, 1, 1]
+    assert "will be asked 1 times (1 pairs, 0 answered before)" in one.stderr
+    assert "will be asked 1 times (2 pairs, 1 answered before)" in first.stderr
+    assert "judge: 1 requests, 1 replies from before" in first.stderr
+    assert "will be asked 0 times (0 pairs" in second.stderr
+    assert first.stdout == second.stdout
+
+
+def test_a_gate_above_its_budget_is_refused_unless_the_user_says_yes(tmp_path: Path) -> None:
+    prices = "price_per_million_input = 1.0\nprice_per_million_output = 1.0\nbudget = 0.0001"
+    with serving(NOTHING) as server:
+        write_settings(tmp_path, server, prices)
+        refused = gate(tmp_path)
+        assert server.requests == []
+        stopped = gate(tmp_path, "--yes")
+    assert (refused.returncode, stopped.returncode) == (3, 3)
+    assert "AF259" in refused.stderr
+    assert "AF258" in stopped.stderr
+
+
 def score(project: Path, *more: str, rows: str = "rows.jsonl") -> subprocess.CompletedProcess[str]:
     command = [
         *(sys.executable, "-m", "affidavit", "judge", "score", rows),

@@ -132,7 +132,13 @@ def _paths_and_texts(
     A source is a path. A context is a text if it is a string, and a path if it is a `Path`.
     """
     named = [sources] if isinstance(sources, str | Path) else [*sources]
-    given = [contexts] if isinstance(contexts, str | Path) else [*contexts]
+    # A caller without types may give documents of another library, which must not be left out.
+    given: list[object] = [contexts]
+    if isinstance(contexts, Iterable) and not isinstance(contexts, str | Mapping):
+        given = [*contexts]
+    for each in given:
+        if not isinstance(each, str | Path):
+            raise AffidavitError(faults.CONTEXT_TYPE, type=type(each).__name__)
     for each in named:
         if isinstance(each, str) and not _may_be_path(each):
             raise AffidavitError(faults.SOURCE_TEXT, text=excerpt(each))

@@ -7,6 +7,7 @@ object that has one.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -98,12 +99,11 @@ class BatchRows:
             first = next(
                 (line for line in read_lines(stream, _LIMITS.max_bytes) if line.strip()), b""
             )
-        try:
+        # What is not strict JSON (a byte order mark, NaN) may be what another tool writes.
+        with suppress(AffidavitError):
             value = decode(first.strip(), _LIMITS)
-        except AffidavitError:
-            return True
-        if not isinstance(value, dict) or value.keys() <= _NAMES:
-            return True
+            if isinstance(value, dict) and value.keys() <= _NAMES:
+                return True
         from affidavit.importers.reader import detect
 
         try:

@@ -218,6 +218,8 @@ class BatchChecker(Struct, frozen=True):
         try:
             context, names = self.context_for(item.row)
             if item.row.contexts is None:
+                if item.row.sources is None and not self.plan.sources:
+                    raise AffidavitError(faults.ROW_WITHOUT_SOURCES)
                 require_documents(context)
             ledger = check_answer(self.request_for(item.row, names), context)
         except AffidavitError as error:

@@ -1,10 +1,10 @@
 """`gate rag`: evaluate traces against a gold set on the chosen engine, and decide."""
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, field
 
@@ -69,6 +69,9 @@ from affidavit.gates.rag_scoring import (
 )
 from affidavit.gates.refusals import REFUSAL, RefusalReader
 from affidavit.gates.report import PlacedOffender
+
+if TYPE_CHECKING:
+    from affidavit.app.groundedness import RowJudge
 
 READINGS_FILE: Final = ".affidavit/judge/readings.sqlite"
 """Where the command keeps what the judge read; it may be deleted at any time."""
@@ -195,26 +198,56 @@ class _RowSink:
 
         settings = self._request.policy.settings
         gc.enable()  # A judge is not made of rows alone.
-        self.found = judge_rows(
-            self._counted(rows),
-            RowJudge(
-                rules=ledger_rules_for(None if judging.rules is None else Path(judging.rules), ()),
-                choice=judge_named(judging.judge),
-                top_k=judging.top_k,
-                store=None if judging.store is None else Path(judging.store).absolute(),
-                refusals=settings.refusals,
-                exact_refusals=settings.exact_refusals,
-            ),
-            jobs=self._request.jobs,
-            sample=None if judging.sample is None else (judging.sample, judging.seed),
-            keeps_claims=self._request.items,
-            progress=judging.progress,
+        judge = RowJudge(
+            rules=ledger_rules_for(None if judging.rules is None else Path(judging.rules), ()),
+            choice=judge_named(judging.judge),
+            top_k=judging.top_k,
+            store=None if judging.store is None else Path(judging.store).absolute(),
+            refusals=settings.refusals,
+            exact_refusals=settings.exact_refusals,
         )
+        with _told_costs(judge, judging) as estimate:
+            self.found = judge_rows(
+                self._counted(rows),
+                judge,
+                jobs=self._request.jobs,
+                sample=None if judging.sample is None else (judging.sample, judging.seed),
+                keeps_claims=self._request.items,
+                progress=judging.progress,
+                estimate=estimate,
+            )
 
     def _counted(self, rows: Iterator[ContextRow]) -> Iterator[ContextRow]:
         for row in rows:
             self.answers += row.answer is not None
             yield row
+
+
+@contextmanager
+def _told_costs(
+    judge: "RowJudge", judging: RowJudging
+) -> Iterator[Callable[[Sequence[ContextRow]], None] | None]:
+    """Yield a function that tells the estimated cost of rows; then tell the actual one."""
+    from affidavit.app.judges import is_counted, judge_for
+
+    tell = judging.on_cost
+    if tell is None or not is_counted(judge.choice):
+        yield None
+        return
+    from affidavit.app.judge_costs import cost_summary, estimate_contexts
+
+    is_estimated = False
+
+    def estimate(rows: Sequence[ContextRow]) -> None:
+        nonlocal is_estimated
+        tell(estimate_contexts(rows, judge, above_budget=judging.above_budget))
+        is_estimated = True
+
+    try:
+        yield estimate
+    finally:
+        if is_estimated:
+            tell(cost_summary(judge_for(judge.choice, judge.project)))
 
 
 def _nothing_to_measure(sources: tuple[RagSource, ...], seen: _RowSink) -> str:
@@ -288,7 +321,13 @@ class RagPlan(GatePlan, frozen=True, kw_only=True):
     seed: Annotated[int, Meta(ge=0)] = 0
     cache: Name | None = None
 
-    def judging(self, progress: Callable[[int, int], None] | None) -> RowJudging | None:
+    def judging(
+        self,
+        progress: Callable[[int, int], None] | None,
+        on_cost: Callable[[str], None] | None,
+        *,
+        above_budget: bool,
+    ) -> RowJudging | None:
         """Return how answers are judged; None if they are not."""
         if not self.groundedness:
             return None
@@ -300,6 +339,8 @@ class RagPlan(GatePlan, frozen=True, kw_only=True):
             seed=self.seed,
             store=self.cache,
             progress=progress,
+            on_cost=on_cost,
+            above_budget=above_budget,
         )
 
 
@@ -310,10 +351,14 @@ def gate_rag(
     engine: str = "local",
     master: str = "local[*]",
     progress: Callable[[int, int], None] | None = None,
+    on_cost: Callable[[str], None] | None = None,
+    above_budget: bool = False,
 ) -> Report:
     """Evaluate a run on an engine and decide; `items` are stored in the report if asked for.
 
-    `progress` is called with the numbers of rows judged, and of readings that were new.
+    `progress` is called with the numbers of rows judged, and of readings that were new. `on_cost`
+    gets the estimated and the actual use of a judge behind a server; a run whose estimate exceeds
+    its budget is then refused, unless it may be `above_budget`.
     """
     rules = DEFAULT_SCU_RULES if plan.scu_rules is None else scu_rules_from_file(plan.scu_rules)
     tokens = RefusalReader(listed(plan.refusal)).tokens
@@ -339,7 +384,7 @@ def gate_rag(
         items=items,
         jobs=plan.jobs,
         columns=plan.map,
-        judging=plan.judging(progress),
+        judging=plan.judging(progress, on_cost, above_budget=above_budget),
     )
     if engine == "spark":
         return decide_rag(request, lambda asked: _evaluate_on_spark(asked, master))

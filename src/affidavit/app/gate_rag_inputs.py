@@ -266,6 +266,10 @@ class RowJudging:
     seed: int = 0
     store: str | None = None
     progress: Callable[[int, int], None] | None = None
+    on_cost: Callable[[str], None] | None = None
+    """Gets the estimated and the actual use of a judge behind a server, in words."""
+    above_budget: bool = False
+    """Whether a run may start whose estimate exceeds its budget; only with `on_cost`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -378,12 +378,14 @@ def judge_rows(
     sample: tuple[int, int] | None = None,
     keeps_claims: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    estimate: Callable[[Sequence[ContextRow]], None] | None = None,
 ) -> Groundedness | None:
     """Judge rows, in order; None if no row has the texts of its contexts.
 
     `sample` is how many rows are judged, and the seed that chooses them. `progress` is called with
-    the numbers of rows and of readings that were needed. A judge behind a server is used by one
-    process only, as in `judge_file`.
+    the numbers of rows and of readings that were needed. `estimate` is called with all rows before
+    any is judged; only then they are kept in memory. A judge behind a server is used by one process
+    only, as in `judge_file`.
     """
     leading: list[ContextRow] = []
     for row in rows:
@@ -398,6 +400,9 @@ def judge_rows(
         count, seed = sample
         found.settings = {**found.settings, "sample": count, "seed": seed}
         wanted = _sample(wanted, count, seed, found)
+    if estimate is not None:
+        wanted = kept = [*wanted]
+        estimate(kept)
     _judge_all(wanted, judge, found, jobs, progress)
     return found
 

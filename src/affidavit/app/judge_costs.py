@@ -7,15 +7,18 @@ from typing import TypeAlias
 from msgspec import structs
 
 from affidavit.app.check import CheckContext, check_answer
+from affidavit.app.groundedness import MemoryJudge, RowJudge
 from affidavit.app.judge_scoring import STANDARD_INPUT, RowScorer, outcome_of_line, row_lines
 from affidavit.app.judges import judge_for
 from affidavit.base.errors import AffidavitError
 from affidavit.base.faults import evidence as faults
+from affidavit.gates.groundedness import ContextRow
 from affidavit.judge.cascade import CascadeJudge
 from affidavit.judge.chat.judge import ChatJudge
 from affidavit.judge.protocol import Judge
 from affidavit.ledger.adjudication import CheckRequest
 from affidavit.ledger.model import Chunk, JudgeIdentity, Reading, Span, SupportLevel
+from affidavit.store.readings import ReadingStore
 
 Pair: TypeAlias = tuple[str, Sequence[Chunk]]
 """A claim, and the passages to read for it."""
@@ -65,6 +68,19 @@ def estimate_answers(
     for request, context in answers:
         check_answer(request, structs.replace(context, judge=listing))
     return estimate_pairs(judge, listing.pairs, above_budget=above_budget)
+
+
+def estimate_contexts(rows: Iterable[ContextRow], judge: RowJudge, *, above_budget: bool) -> str:
+    """Return the estimate of judging rows by their contexts; stored readings cost nothing."""
+    named = judge_for(judge.choice, judge.project)
+    listing = PairCollector(named)
+    store = None if judge.store is None else ReadingStore(judge.store)
+    memory = MemoryJudge(listing, store)
+    for row in rows:
+        judge.judge(row, memory)
+    if store is not None:
+        store.close()
+    return estimate_pairs(named, listing.pairs, above_budget=above_budget)
 
 
 def estimate_rows(files: Iterable[Path], scorer: RowScorer, *, above_budget: bool) -> str:

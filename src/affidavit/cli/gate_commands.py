@@ -148,6 +148,7 @@ def rag(
     sample: int | None,
     seed: int,
     cache: bool,
+    yes: bool,
     jobs: int,
     engine: str,
     master: str,
@@ -196,7 +197,13 @@ def rag(
     )
     with watch_rows(terminal, "Judging answers", plan.inputs()) as progress:
         report = gate_rag(
-            plan, items=items and names_items, engine=engine, master=master, progress=progress
+            plan,
+            items=items and names_items,
+            engine=engine,
+            master=master,
+            progress=progress,
+            on_cost=terminal.note,
+            above_budget=yes,
         )
     return finish_gate(terminal, options, report)
 

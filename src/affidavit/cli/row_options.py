@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from affidavit.cli.judge_options import yes_option
 from affidavit.cli.terminal import Terminal
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -42,10 +43,11 @@ _JUDGING: Final = (
         default=True,
         help="Whether readings are kept in .affidavit, so that nothing is judged twice.",
     ),
+    yes_option,
 )
 
 
-JUDGING_NAMES: Final = ("judge", "rules", "top_k", "sample", "seed", "cache")
+JUDGING_NAMES: Final = ("judge", "rules", "top_k", "sample", "seed", "cache", "yes")
 """The variables of the options about how answers are judged."""
 
 

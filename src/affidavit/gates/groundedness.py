@@ -86,13 +86,24 @@ class RowCounts(NamedTuple):
         """How many claims were judged."""
         return self.supported + self.weak + self.contradicted + self.not_found
 
+    @property
+    def lacks_claims(self) -> bool:
+        """Whether something was answered in which no claim was found."""
+        return self.state is AnswerState.SHIPPED and not self.claims + self.unread
+
 
 def _share_of_claims(count: Callable[[RowCounts], int]) -> Callable[[RowCounts], Tally]:
-    """Return the tally of a share of claims. An answer that refuses has none to judge."""
+    """Return the tally of a share of claims.
+
+    An answer that refuses has none to judge. In any other answer without claims ("Yes.", "99", a
+    block of code) something may have been said that was not judged.
+    """
 
     def tally(row: RowCounts) -> Tally:
         if row.state is AnswerState.SILENT:
             return Tally(absent=1)
+        if row.lacks_claims:
+            return Tally(unknown=1)
         hits = count(row)
         return Tally(hits, row.claims - hits, row.unread)
 
@@ -204,6 +215,7 @@ class Groundedness:
             "rows_without_contexts": sum(
                 not row.has_contexts and row.state is AnswerState.SHIPPED for row in rows
             ),
+            "rows_without_claims": sum(row.lacks_claims for row in rows),
             "rows_left_out": self.left_out,
             "ungrounded": sum(row.is_grounded is False for row in rows),
             "claims": sum(row.claims for row in rows),

@@ -526,6 +526,8 @@ _JUDGED_WARNINGS: Final[Mapping[str, str]] = MappingProxyType(
         "rows_left_out": "rows that the sample leaves out, which only widens the intervals",
         "rows_without_contexts": "answers without the texts of their contexts, so that their claims"
         " were not measured (name their column with --map contexts=NAME)",
+        "rows_without_claims": 'answers in which no claim was found (such as "Yes.", a number or'
+        " code), so that nothing in them was measured",
         "claims_not_judged": "claims that were not judged: without contexts, or in a language that"
         " the judge does not read",
     }

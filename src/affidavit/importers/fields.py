@@ -108,7 +108,7 @@ MAX_LABEL_LENGTH: Final = 64
 _LISTS: Final = (list, tuple)
 _SCORES: Final = (bool, int, float, str)
 _CHUNK_IDS: Final = ("id", "doc_id", "document_id", "chunk_id", "source")
-_CHUNK_TEXTS: Final = ("text", "content", "page_content", "context", "document")
+CHUNK_TEXTS: Final = ("text", "content", "page_content", "context", "document")
 
 
 def has(row: Row, *names: str) -> bool:
@@ -172,7 +172,7 @@ def as_chunks(value: object, name: str, separator: str | None = None) -> tuple[I
 def chunk_from(value: object, name: str) -> ImportedChunk:
     """Return a passage from a text or from an object."""
     if isinstance(value, Mapping):
-        chunk = ImportedChunk(text(value, *_CHUNK_IDS), text(value, *_CHUNK_TEXTS))
+        chunk = ImportedChunk(text(value, *_CHUNK_IDS), text(value, *CHUNK_TEXTS))
         if chunk == ImportedChunk():
             raise RowProblem("a passage has neither an id nor a text", name)
         return chunk

@@ -1,10 +1,12 @@
 """Affidavit's own rows, and plain tables with the column names that people commonly use."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from affidavit.importers.columns import Columns, chunks_from_ids, split_texts
+from affidavit.importers.fields import CHUNK_TEXTS, as_chunks, find, find_list
 from affidavit.importers.tool_format import (
+    ImportedChunk,
     ImportedRow,
     ImportOptions,
     Row,
@@ -44,6 +46,24 @@ IDS: Final = ("qid", "q_id", "id", "question_id", "query_id")
 QUESTIONS: Final = ("question", "query", "input", "prompt", "q")
 ANSWERS: Final = ("answer", "response", "output", "claim", "prediction")
 REFERENCES: Final = ("reference", "expected", "expected_answer", "expected_output", "target")
+RETRIEVED: Final = (
+    *("retrieved_contexts", "contexts", "context", "passages", "documents"),
+    "sources",
+)
+
+
+def _retrieved(value: object, name: str) -> tuple[ImportedChunk, ...] | None:
+    """Return passages. A string among `sources` is a path; an object with a text is a passage."""
+    if name != "sources":
+        return as_chunks(value, name)
+    listed = find_list(value, name) if isinstance(value, str) else value
+    if not isinstance(listed, list) or not listed:
+        return None
+    if not all(isinstance(each, Mapping) and find(each, *CHUNK_TEXTS) for each in listed):
+        return None
+    return as_chunks(listed, name)
+
+
 _COLUMNS: Final = Columns(
     {
         "qid": IDS,
@@ -53,7 +73,7 @@ _COLUMNS: Final = Columns(
         "relevant": ("gold_citations",),
         "constraints": ("constraints",),
         "answer": ANSWERS,
-        "retrieved": ("retrieved_contexts", "contexts", "context", "passages"),
+        "retrieved": RETRIEVED,
         "retrieved_ids": ("retrieved_ids",),
         "citations": ("citations",),
         "constraints_echo": ("constraints_echo",),
@@ -61,6 +81,7 @@ _COLUMNS: Final = Columns(
     # Ids in one cell are separated by `|`. Texts may contain it, so only ids are split.
     convert={
         "relevant": chunks_from_ids,
+        "retrieved": _retrieved,
         "retrieved_ids": split_texts,
         "citations": split_texts,
     },

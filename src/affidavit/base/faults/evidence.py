@@ -105,6 +105,12 @@ SOURCE_TEXT = Fault(
     "a source is a path, and this is a text ({text!r})",
     "give texts as contexts, and paths as sources",
 )
+CONTEXT_TYPE = Fault(
+    "AF247",
+    "contexts.type",
+    "a context is a text or a Path, and this is of the type {type}",
+    "give a list of the texts of the passages, such as the page_content of each document",
+)
 SOURCE_SPECIAL = Fault(
     "AF217",
     "sources.special",
@@ -378,6 +384,13 @@ BATCH_EMPTY = Fault(
     "batch.empty",
     "the file has no rows, so there is nothing to check",
     "write one JSON object per line with id, answer and, if known, query",
+    Exit.UNKNOWN,
+)
+ROW_WITHOUT_SOURCES = Fault(
+    "AF246",
+    "batch.no_sources",
+    "the row has no contexts, and no sources were given",
+    "name the column of the contexts with --map contexts=NAME, or give documents with --sources",
     Exit.UNKNOWN,
 )
 ANSWER_EMPTY = Fault(
