@@ -616,3 +616,9 @@ def test_what_cannot_be_attested(place: Path) -> None:
     assert run("attest", "broken.tar.gz", "--key", "alice.pem").exit_code == 4
     done = run("attest", "run.tar.gz", "--key", "alice.pem", "-o", "run.tar.gz")
     assert done.exit_code == 2
+
+
+def test_a_missing_file_is_reported_before_a_missing_key(tmp_path: Path) -> None:
+    missing = tmp_path / "none.tar.gz"
+    refused = run("attest", str(missing), "--project", str(tmp_path))
+    assert (refused.exit_code, refused.stderr[:5]) == (2, "AF010")

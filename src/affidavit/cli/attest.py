@@ -139,13 +139,15 @@ def attest(
     """
     from affidavit.app.answer import require_authority_url
     from affidavit.app.attest import ENVELOPE_ENDING, with_time_stamps
-    from affidavit.base.files import write_atomically
+    from affidavit.base.files import open_to_read, write_atomically
     from affidavit.seal.dsse import envelope_bytes, sigstore_bundle
 
     path = output or subject.with_name(f"{subject.name}{ENVELOPE_ENDING}")
     require_output_paths([path, sigstore, page], [subject])
     if authority is not None:
         require_authority_url(authority)
+    with open_to_read(subject):
+        pass  # A missing file is said before a missing key.
     holders = key_holders(keys, project)
     made = (
         _with_more_signers(path, subject, holders, pack_names, limits)
