@@ -9,7 +9,7 @@ code and seed give the same bytes. Needs no torch.
 
 import argparse
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -40,6 +40,7 @@ SEED = 11
 QUESTION_FAMILIES = 6000
 # With a third of the rows made by rule, real claims were read worse.
 HUMAN_SHARE = 0.8
+SHORT_PREMISE_WORDS, MOST_NEIGHBOURS = 25, 3
 CLAIMS, EDITS = 0, 1  # The network's heads.
 Family = list[Pair]
 
@@ -67,7 +68,8 @@ def prepare(data: Path, seed: int, unlabelled: int = 0) -> Prepared:
     without their labels, for a student to learn from its teacher.
     """
     chosen, joinable, beyond, held = _public_pairs(data / "train", seed)
-    human = [[replace(pair, premise=_premise(pair))] for pair in map(_as_statement, chosen)]
+    windowed = [replace(pair, premise=_premise(pair)) for pair in map(_as_statement, chosen)]
+    human = [[pair] for pair in _among_others(windowed)]
     human += [[replace(pair, premise=_short(pair))] for pair in joined_claims(joinable, seed)]
     human += _answers(data / "train")
     edits = sorted(_edits(data / "train", seed), key=lambda family: _number(family[0].hypothesis))
@@ -116,6 +118,25 @@ def _premise(pair: Pair) -> str:
         return pair.premise
     window = wide if length > 90 and number % 4 == 0 else narrow
     return window(pair.hypothesis, pair.premise)
+
+
+def _among_others(pairs: list[Pair]) -> Iterator[Pair]:
+    """Put a third of the short premises among others of their set: a window has neighbours."""
+    premises: dict[str, list[str]] = defaultdict(list)
+    for pair in pairs:
+        if len(pair.premise.split()) <= SHORT_PREMISE_WORDS:
+            premises[pair.source].append(pair.premise)
+    for place, pair in enumerate(pairs):
+        others = premises[pair.source]
+        number = _number(f"{place}|{pair.hypothesis}")
+        if len(pair.premise.split()) > SHORT_PREMISE_WORDS or number % 3:
+            yield pair
+            continue
+        wanted = 1 + number // 3 % MOST_NEIGHBOURS
+        near = [others[_number(f"{number}|{each}") % len(others)] for each in range(wanted)]
+        near = [text for text in near if text != pair.premise]
+        near.insert(number // 9 % (len(near) + 1), pair.premise)
+        yield replace(pair, premise=" ".join(near))
 
 
 def _short(pair: Pair) -> str:

@@ -2,7 +2,8 @@
 
 Every source is capped so that none rules; labels are balanced inside a source, and for the sets
 about one subject inside each subject, so that no topic predicts a label. Hypotheses in question
-form are capped low, because the product's claims are declarative.
+form are capped low, because the product's claims are declarative. FEVER, SNLI and tables are capped
+below what they hold: MultiNLI, VitaminC and PAWS transfer best to claims about real documents.
 """
 
 import gzip
@@ -20,20 +21,20 @@ UNLABELLED = 4
 TARGETS = {"supported": 0, "neutral": 1, "refuted": 2, "partial": 3, "not_supported": 3}
 
 CAPS = {
-    "fever_train": 36000,
-    "fever_nei": 12000,
+    "fever_train": 16000,
+    "fever_nei": 8000,
     "fever_nli_dev": 3400,
     "feverous_s": 2900,
     "fool_me_twice": 2546,
     "fever_adversarial": 756,
-    "vitaminc_test": 34000,
-    "snli_100k": 18000,
+    "vitaminc_test": 30000,
+    "snli_100k": 12000,
     "cad_nli": 9000,
-    "mnli_ni": 20000,
+    "mnli_ni": 24000,
     "mnli_nyu25k": 22000,
-    "infotabs": 8000,
-    "tabfact": 4000,
-    "qasc_ni": 4000,
+    "infotabs": 3000,
+    "tabfact": 2000,
+    "qasc_ni": 2000,
     "paws_ni": 5700,
     "rome1776": 1934,
     "entailmentbank": 1030,
@@ -53,10 +54,11 @@ CAPS = {
     "contractnli": 1500,
 }
 BY_HYPOTHESIS = frozenset({"contractnli"})
-# Small sets with real claims or real sources: each pass reads them twice.
+# Sets with real claims or sources, and those that transfer best: each pass reads them twice.
 TWICE = frozenset({
-    "citation_integrity", "clapnq", "contractnli", "entailmentbank", "fever_nli_dev", "feverous_s",
-    "fool_me_twice", "mtrag_human", "paws_ni", "pubmedqa", "rome1776",
+    "cad_nli", "citation_integrity", "clapnq", "contractnli", "entailmentbank", "fever_nli_dev",
+    "feverous_s", "fool_me_twice", "mnli_ni", "mnli_nyu25k", "mtrag_human", "paws_ni", "pubmedqa",
+    "rome1776",
 })  # fmt: skip
 # Large sets of which HELD_PER_CLASS pairs of each class are kept for the probe.
 HELD = frozenset({
