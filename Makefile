@@ -103,6 +103,7 @@ bench: $(READY) ## Run the benchmarks and append to benchmarks/results.jsonl
 	@$(BIN)/python -m benchmarks.run
 
 bench-judge: $(READY) ## Measure the judge on labelled sets (AFFIDAVIT_JUDGE_DATA names their folder)
+	@$(BIN)/python -m tools.judge_bench --frozen
 	@$(BIN)/python -m tools.judge_bench
 
 fit-judge: $(READY) ## Fit the judge's combiner to the labelled sets and update its card

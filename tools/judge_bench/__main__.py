@@ -1,9 +1,11 @@
 """Measure the judge, or fit its combiner.
 
-    python -m tools.judge_bench [--fit] [--write] [--rows N] [--edits N] [--jobs N]
+    python -m tools.judge_bench [--fit] [--write] [--frozen [JUDGE]] [--rows N] [--edits N]
+        [--jobs N]
 
 Without options the table is printed and nothing is written. `--write` keeps the figures in the
 judge's card, `--fit` first writes a combiner that was fitted on all sets but those kept apart.
+`--frozen` runs only our own labelled sets through the product, with any judge that `check` takes.
 """
 
 import argparse
@@ -15,9 +17,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
+from affidavit.app.judges import DEFAULT_JUDGE
 from affidavit.judge.layered.combiner import shipped_combiner
 from affidavit.judge.layered.judge import LayeredJudge
-from tools.judge_bench import machine
+from tools.judge_bench import frozen, machine
 from tools.judge_bench.combining import fit_combiner, judge_signals
 from tools.judge_bench.measuring import Figure, measure_edits, measure_set, measured_sets
 from tools.judge_bench.rows import FITTED, VARIABLE, Row, data_folder, edit_rows, set_rows
@@ -33,10 +36,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--frozen", nargs="?", const=DEFAULT_JUDGE, metavar="JUDGE")
     parser.add_argument("--rows", type=int, default=1500, help="rows per set at most")
     parser.add_argument("--edits", type=int, default=250, help="edits of each kind")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
+    if given.frozen:
+        for name in frozen.SETS:
+            outcomes = frozen.run(name, given.frozen, given.jobs)
+            print(f"{name}\n{frozen.table(outcomes)}\n{frozen.sums(outcomes)}\n")
+        return 0
     folder = data_folder()
     if folder is None:
         print(f"Not measured: the sets are not here. {VARIABLE} may name their folder.")

@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tools.train_judge.batches import BATCH, Array, Rows, batch_order
+from tools.train_judge.batches import BATCH, MAX_TOKENS, Array, Rows, batch_order
 from tools.train_judge.network import CrossEncoder, load_network, start_from
 from tools.train_judge.probe import Probe, thread_pool
 from tools.train_judge.sources import NOT_ENTAILED, UNLABELLED
@@ -230,10 +230,11 @@ def train(run: Run, rows: Rows, probe: Probe, given: argparse.Namespace) -> None
     last = min(given.stop, given.cool[1]) if given.cool else given.stop
     losses: list[float] = []
     since = time.monotonic()
-    for places in batch_order(rows.lengths, SEED, run.step):
+    chosen = np.flatnonzero(rows.lengths <= given.longest)
+    for cut in batch_order(rows.lengths[chosen], SEED, run.step):
         if run.step >= last:
             return
-        losses.append(run.learn(rows, places, rate(run.step, given.cool)))
+        losses.append(run.learn(rows, chosen[cut], rate(run.step, given.cool)))
         is_last = run.step == last
         if run.step % LOG_EVERY == 0 or is_last:
             speed = round(len(losses) * BATCH / (time.monotonic() - since), 1)
@@ -266,6 +267,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--peak", type=float, default=4e-5, help="rate of learning")
     parser.add_argument("--cool", type=numbers, help="FROM,TO: let the rate fall to 0, then end")
     parser.add_argument("--stop", type=int, default=sys.maxsize, help="end at this step")
+    parser.add_argument("--longest", type=int, default=MAX_TOKENS, help="tokens of a row at most")
     parser.add_argument("--workers", type=int, default=2, help="threads, one per core")
     parser.add_argument("--save", type=int, default=50, help="steps between checkpoints")
     parser.add_argument("--probe", type=int, default=250, help="steps between measurements")
