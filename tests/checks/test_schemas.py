@@ -1,6 +1,5 @@
 """`matches_schema`: what it accepts, what it finds, and that it agrees with a library."""
 
-import time
 from typing import Any
 
 import jsonschema
@@ -200,9 +199,7 @@ COSTLY: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize(("value", "schema"), COSTLY.values(), ids=COSTLY.keys())
 def test_the_cost_is_bounded(value: Any, schema: Any) -> None:
     assert find_schema_problem(schema) is None
-    begun = time.process_time()
     found = find_mismatch(value, schema)
-    assert time.process_time() - begun < 3
     assert found == f"comparing it with the schema takes more than {MAX_STEPS} steps"
 
 
