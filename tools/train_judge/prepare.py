@@ -1,10 +1,11 @@
 """Make the training file: public pairs, rule-made pairs, their windows, their tokens.
 
-    python -m tools.train_judge.prepare DATA TOKENIZER OUT [--unlabelled N]
+    python -m tools.train_judge.prepare DATA TOKENIZER OUT [--documents FOLDER] [--unlabelled N]
 
-DATA holds `train/` and `dev/`. OUT gets `pairs.npz` (tokens), `pairs.jsonl` (the same as text, to
-be read by people), `held.jsonl` and `dev.jsonl` (rows of the probe). Deterministic: the same data,
-code and seed give the same bytes. Needs no torch.
+DATA holds `train/` and `dev/`; FOLDER the documents of written/documents.txt, unpacked. OUT gets
+`pairs.npz` (tokens), `pairs.jsonl` (the same as text, to be read by people), `held.jsonl` and
+`dev.jsonl` (rows of the probe). Deterministic: the same data, code and seed give the same bytes.
+Needs no torch.
 """
 
 import argparse
@@ -35,9 +36,11 @@ from tools.train_judge.sources import (
 )
 from tools.train_judge.windows import is_short, narrow, wide
 from tools.train_judge.word_lists import words
+from tools.train_judge.written import find_passages, read_claims, written_pairs
 
 SEED = 11
 QUESTION_FAMILIES = 6000
+WRITTEN_PASSES = 3  # Each with other neighbours around the sentences that decide.
 # With a third of the rows made by rule, real claims were read worse.
 HUMAN_SHARE = 0.8
 SHORT_PREMISE_WORDS, MOST_NEIGHBOURS = 25, 3
@@ -61,7 +64,7 @@ class Prepared:
         return [(pair, groups[at][1]) for at in order for pair in groups[at][0]]
 
 
-def prepare(data: Path, seed: int, unlabelled: int = 0) -> Prepared:
+def prepare(data: Path, seed: int, unlabelled: int = 0, documents: Path | None = None) -> Prepared:
     """What is trained on, and what is held out of it.
 
     No claim of the developer sets is trained on. `unlabelled` pairs beyond the caps are added
@@ -72,6 +75,11 @@ def prepare(data: Path, seed: int, unlabelled: int = 0) -> Prepared:
     human = [[pair] for pair in _among_others(windowed)]
     human += [[replace(pair, premise=_short(pair))] for pair in joined_claims(joinable, seed)]
     human += _answers(data / "train")
+    if documents:
+        passages = find_passages(documents, data / "train")
+        for draw_number in range(WRITTEN_PASSES):
+            pairs = written_pairs(read_claims(), passages, draw_number)
+            human += [[pair] for pair in pairs]
     edits = sorted(_edits(data / "train", seed), key=lambda family: _number(family[0].hypothesis))
     seen = dev_claims(data / "dev")
     human, edits = _unseen(human, seen), _unseen(edits, seen)
@@ -194,9 +202,10 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--unlabelled", type=int, default=0, help="rows for a teacher to label")
+    parser.add_argument("--documents", type=Path, help="where the written claims' documents are")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    prepared = prepare(given.data, given.seed, given.unlabelled)
+    prepared = prepare(given.data, given.seed, given.unlabelled, given.documents)
     pairs, heads = zip(*prepared.rows(given.seed), strict=True)
     texts = [(pair.premise, pair.hypothesis) for pair in pairs]
     rows = encode(open_tokenizer(given.tokenizer), texts, [pair.target for pair in pairs], heads)
